@@ -1,0 +1,277 @@
+// What a fresh clone needs before the service can run: a Node that is new enough, dependencies, and a build. Without
+// dependencies of its own, since it runs before there are any. Everything it says goes to standard error: standard output
+// belongs to the command that runs afterwards.
+
+import { spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+const NODE_MIN = [20, 19]
+/** The stamps hold the hash of what was installed or built; they are written last, so a killed attempt is redone. */
+const INSTALL_STAMP = join(root, 'node_modules', '.guiche-installed')
+const BUILD_STAMP = '.guiche-built'
+/** Where contenders for an install or a build queue up; git ignores every dist. */
+const LOCKS = join(root, 'dist', 'locks')
+/** A cold install on a slow line takes minutes; whoever waits for another process waits as long. */
+const LOCK_WAIT_MS = 15 * 60_000
+const LOCK_RETRY_MS = 100
+/** A child that was asked to end gets this long before it is killed: npm and tsc have nothing to save. */
+const KILL_AFTER_MS = 3_000
+/** How much of a failed command's output is shown: the cause is at the end. */
+const TAIL_LINES = 20
+const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+const SPINNER_MS = 100
+
+/** Everything that is compiled. `command` gets the directory to write to; `sources` are hashed to see what changed. */
+const builds = [
+  {
+    name: 'server',
+    out: 'server/dist',
+    sources: ['server/src', 'server/tsconfig.build.json', 'tsconfig.base.json'],
+    tool: 'node_modules/typescript/bin/tsc',
+    args: (/** @type {string} */ out) => ['-p', join(root, 'server/tsconfig.build.json'), '--outDir', out],
+  },
+]
+
+export function ensureNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  if (major > NODE_MIN[0] || (major === NODE_MIN[0] && minor >= NODE_MIN[1])) return
+  fail(`guiche needs Node ${NODE_MIN.join('.')} or newer, and this is ${process.versions.node}: see https://nodejs.org`)
+}
+
+/** Installs the dependencies when they are missing or not those of the lockfile. */
+export async function ensureInstalled() {
+  const wanted = hashOf(['package.json', 'package-lock.json', ...workspaces().map((name) => `${name}/package.json`)])
+  if (readStamp(INSTALL_STAMP) === wanted) return
+  await withLock(async () => {
+    if (readStamp(INSTALL_STAMP) === wanted) return
+    if (!isInstalledByHand()) {
+      const first = !existsSync(join(root, 'node_modules'))
+      // Npm notes here what it installed. Without it, an installation killed half-way cannot pass for whole.
+      rmSync(join(root, 'node_modules', '.package-lock.json'), { force: true })
+      const label = first ? 'Installing dependencies (first time, about 20 s)' : 'Installing changed dependencies'
+      const flags = ['--ignore-scripts', '--include=dev', '--include=optional', '--loglevel=error']
+      const npm = process.env.npm_execpath?.endsWith('.js') ? [process.execPath, process.env.npm_execpath] : ['npm']
+      await runOrFail([...npm, 'ci', ...flags], { label, hint: 'The dependencies could not be installed.' })
+    }
+    writeFileSync(INSTALL_STAMP, wanted)
+  })
+}
+
+/** Builds what changed since the last build. */
+export async function ensureBuilt() {
+  for (const build of builds) {
+    const out = join(root, build.out)
+    const wanted = hashOf([...build.sources, 'package-lock.json'])
+    const isBuilt = () => readStamp(join(out, BUILD_STAMP)) === wanted
+    if (isBuilt()) continue
+    if (!existsSync(join(root, build.tool))) fail('The dependencies are not installed: run "npm start", or "npm ci".')
+    await withLock(async () => {
+      if (!isBuilt()) await buildInto(build, out, wanted)
+    })
+  }
+}
+
+/** Compiles beside the old build and then takes its place, so that nobody ever loads half of one. */
+async function buildInto(build, out, wanted) {
+  const fresh = `${out}.new`
+  const old = `${out}.old`
+  rmSync(fresh, { recursive: true, force: true })
+  rmSync(old, { recursive: true, force: true })
+  await runOrFail([process.execPath, join(root, build.tool), ...build.args(fresh)], {
+    label: `Building the ${build.name}`,
+    hint: `The ${build.name} could not be built.`,
+  })
+  writeFileSync(join(fresh, BUILD_STAMP), wanted)
+  if (existsSync(out)) renameSync(out, old)
+  renameSync(fresh, out)
+  rmSync(old, { recursive: true, force: true })
+}
+
+/**
+ * Runs a program to its end. A signal to us ends it and then us, so nothing goes on after a Ctrl-C.
+ * @param {string[]} command
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, inherit?: boolean }} [options]
+ * @returns {Promise<{ code: number, output: string }>}
+ */
+export async function run([program, ...args], options = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      cwd: options.cwd ?? root,
+      env: options.env ?? process.env,
+      stdio: options.inherit ? 'inherit' : ['ignore', 'pipe', 'pipe'],
+    })
+    let output = ''
+    child.stdout?.on('data', (text) => (output += text))
+    child.stderr?.on('data', (text) => (output += text))
+    let wanted
+    const stop = (signal) => {
+      wanted = signal
+      child.kill(signal)
+      setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS).unref()
+    }
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+    for (const signal of signals) process.on(signal, stop)
+    const end = (code) => {
+      for (const signal of signals) process.off(signal, stop)
+      if (wanted) {
+        if (process.stderr.isTTY) process.stderr.write('\n')
+        for (const release of releases) release()
+        // By the same signal, so that the shell sees what happened; the handlers are off by now.
+        process.kill(process.pid, wanted)
+      } else resolve({ code, output })
+    }
+    child.once('error', (error) => {
+      output += error.message
+      end(127)
+    })
+    child.once('close', (code) => end(code ?? 1))
+  })
+}
+
+/** Shows that something long goes on: a moving line at a terminal, a plain one in a log. */
+export async function withProgress(label, work) {
+  const began = performance.now()
+  const seconds = () => `${((performance.now() - began) / 1000).toFixed(0)} s`
+  if (!process.stderr.isTTY) {
+    process.stderr.write(`${label}…\n`)
+    return work()
+  }
+  let turn = 0
+  const draw = () => process.stderr.write(`\r\x1b[K${SPINNER[turn++ % SPINNER.length]} ${label}… ${seconds()}`)
+  draw()
+  const timer = setInterval(draw, SPINNER_MS)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+    process.stderr.write(`\r\x1b[K${label}: ${seconds()}\n`)
+  }
+}
+
+export function fail(message) {
+  process.stderr.write(`${message}\n`)
+  for (const release of releases) release()
+  process.exit(1)
+}
+
+async function runOrFail(command, { label, hint }) {
+  const { code, output } = await withProgress(label, () => run(command))
+  if (code === 0) return
+  fail(`${output.trim().split('\n').slice(-TAIL_LINES).join('\n')}\n\n${hint} The command was: ${command.join(' ')}`)
+}
+
+/** Locks of this process, to be given back also when it ends early. */
+const releases = new Set()
+
+/**
+ * One process at a time installs or builds. Each makes a file named after itself and looks whether a living one has a
+ * file too; then it takes its own away and waits. A dead one's file has a name nobody else will use, so it can be removed
+ * without a race.
+ */
+async function withLock(work) {
+  mkdirSync(LOCKS, { recursive: true })
+  const mine = `${process.pid}-${startOf(process.pid)}-${randomBytes(4).toString('hex')}`
+  const path = join(LOCKS, mine)
+  const release = () => rmSync(path, { force: true })
+  const deadline = performance.now() + LOCK_WAIT_MS
+  for (let told = false; ;) {
+    writeFileSync(path, '', { flag: 'wx' })
+    const other = readdirSync(LOCKS).find((name) => name !== mine && isAlive(name))
+    if (other === undefined) break
+    release()
+    if (performance.now() > deadline)
+      fail(`The process ${other.split('-')[0]} has been installing or building for too long.`)
+    if (!told) process.stderr.write(`Waiting for the process ${other.split('-')[0]}, which installs or builds…\n`)
+    told = true
+    await sleep(LOCK_RETRY_MS * (1 + Math.random()))
+  }
+  releases.add(release)
+  try {
+    return await work()
+  } finally {
+    releases.delete(release)
+    release()
+  }
+}
+
+function isAlive(name) {
+  const [pid, start] = name.split('-')
+  if (startOf(Number(pid)) === start) return true
+  rmSync(join(LOCKS, name), { force: true })
+  return false
+}
+
+/** When a process started, where the system tells it in a file; elsewhere only whether it lives. */
+function startOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+  } catch {
+    if (existsSync('/proc/self/stat')) return undefined
+  }
+  try {
+    process.kill(pid, 0)
+    return 'alive'
+  } catch (error) {
+    return error.code === 'EPERM' ? 'alive' : undefined
+  }
+}
+
+/** Somebody ran `npm install` or `npm ci` themselves: all of the lockfile that this machine needs is in its place. */
+function isInstalledByHand() {
+  try {
+    const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
+    const found = JSON.parse(readFileSync(join(root, 'node_modules/.package-lock.json'), 'utf8')).packages
+    if (Object.keys(found).some((path) => !(path in wanted))) return false
+    return Object.entries(wanted).every(([path, entry]) => {
+      if (!path.includes('node_modules/') || entry.link) return true
+      if (entry.optional && !isForThisMachine(entry)) return true
+      return found[path]?.version === entry.version && existsSync(join(root, path, 'package.json'))
+    })
+  } catch {
+    return false
+  }
+}
+
+/** A package for another C library is left to npm's judgement: it is absent or present, and either is right. */
+function isForThisMachine({ os, cpu, libc }) {
+  if (libc || [...(os ?? []), ...(cpu ?? [])].some((name) => name.startsWith('!'))) return false
+  return (!os || os.includes(process.platform)) && (!cpu || cpu.includes(process.arch))
+}
+
+/** The parts of the repository that have a package of their own. */
+export function workspaces() {
+  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).workspaces.filter((name) =>
+    existsSync(join(root, name, 'package.json')),
+  )
+}
+
+/** Over names and contents: times of change differ between clones, and would rebuild for nothing. */
+function hashOf(paths) {
+  const hash = createHash('sha256').update(`${process.platform}-${process.arch}\0`)
+  const add = (path, entry) => {
+    if (entry.isDirectory()) {
+      const names = readdirSync(join(root, path), { withFileTypes: true })
+      for (const below of names.toSorted((a, b) => (a.name < b.name ? -1 : 1))) add(`${path}/${below.name}`, below)
+    } else {
+      const content = readFileSync(join(root, path))
+      hash.update(`${path}\0${content.length}\0`).update(content)
+    }
+  }
+  for (const path of paths) add(path, { isDirectory: () => !/\.\w+$/.test(path) })
+  return hash.digest('hex')
+}
+
+function readStamp(path) {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,10 @@
+// `npm start`: from a fresh clone to a running service. Run by `exec`, so that signals reach this process itself, and
+// the service runs in this process too.
+
+import { ensureBuilt, ensureInstalled, ensureNode } from './bootstrap.mjs'
+
+ensureNode()
+await ensureInstalled()
+await ensureBuilt()
+process.argv.splice(2, 0, 'start')
+await import('../server/dist/cli.js')

@@ -1,0 +1,83 @@
+// `npm test`: everything that must hold before a change goes in. With arguments, only the tests they name:
+// `npm test -- settle` runs test/settle.test.ts.
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { ensureBuilt, ensureInstalled, ensureNode, fail, root, run, withProgress, workspaces } from './bootstrap.mjs'
+
+const CHROMIUM_PLACES = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/usr/bin/google-chrome-stable',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+]
+
+const began = performance.now()
+const named = process.argv.slice(2)
+ensureNode()
+await ensureInstalled()
+await ensureBuilt()
+if (named.length === 0) await checkStatically()
+const chromium = await findChromium()
+const env = { ...process.env, ...(chromium && { CHROMIUM_PATH: chromium }) }
+const vitest = join(root, 'node_modules/vitest/vitest.mjs')
+// A named test is one of the server's, which has nearly all of them.
+const tested =
+  named.length > 0 ? ['server'] : workspaces().filter((name) => existsSync(join(root, name, 'vitest.config.ts')))
+let code = 0
+for (const name of tested) {
+  const result = await run([process.execPath, vitest, 'run', ...named], { cwd: join(root, name), env, inherit: true })
+  code ||= result.code
+}
+process.stderr.write(`\nnpm test: ${code === 0 ? 'all passed' : 'FAILED'} in ${elapsed()}\n`)
+process.exitCode = code
+
+async function checkStatically() {
+  const bin = (name) => join(root, 'node_modules/.bin', name)
+  const typed = workspaces().filter((name) => existsSync(join(root, name, 'tsconfig.json')))
+  const checks = {
+    ...Object.fromEntries(
+      typed.map((name) => [`types of ${name}`, [bin('tsc'), '-p', `${name}/tsconfig.json`, '--noEmit']]),
+    ),
+    lint: [bin('oxlint'), '--type-aware', '--deny-warnings'],
+    format: [bin('oxfmt'), '--check'],
+  }
+  const results = await withProgress('Checking types, lint and format', () =>
+    Promise.all(Object.entries(checks).map(async ([name, command]) => ({ name, ...(await run(command)) }))),
+  )
+  const failed = results.filter(({ code }) => code !== 0)
+  if (failed.length === 0) return
+  for (const { name, output } of failed) process.stderr.write(`\n--- ${name} ---\n${output.trim()}\n`)
+  fail(`\nnpm test: FAILED in ${elapsed()}: ${failed.map(({ name }) => name).join(', ')}`)
+}
+
+/** A browser for the tests that need one. Only a whole run installs it, and only where that is ours to do. */
+async function findChromium() {
+  const given = process.env.CHROMIUM_PATH
+  if (given) return existsSync(given) ? given : fail(`CHROMIUM_PATH names ${given}, which does not exist.`)
+  const find = () => CHROMIUM_PLACES.find((path) => existsSync(path))
+  if (find() || named.length > 0) return find()
+  if (process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) await installChromium()
+  const installed = find()
+  if (installed) return installed
+  const missing = 'No Chromium was found: install it or set CHROMIUM_PATH'
+  if (process.env.CI) fail(`${missing}. In CI (CI is set) the browser tests must run.`)
+  process.stderr.write(`${missing}. The browser tests are skipped.\n`)
+}
+
+async function installChromium() {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  await withProgress('Installing Chromium for the browser tests (once, about a minute)', async () => {
+    await run(['apt-get', 'update', '-q'], { env })
+    const { code, output } = await run(['apt-get', 'install', '-y', '-q', '--no-install-recommends', 'chromium'], {
+      env,
+    })
+    if (code !== 0) process.stderr.write(`\n${output.trim().split('\n').slice(-5).join('\n')}\n`)
+  })
+}
+
+function elapsed() {
+  return `${((performance.now() - began) / 1000).toFixed(0)} s`
+}
