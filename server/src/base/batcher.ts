@@ -1,0 +1,57 @@
+/**
+ * Gathers what callers hand in while an earlier batch is under way, and works on it as one: under load a hundred callers share one
+ * transaction and one fsync, and a lone caller waits for nobody. Batches run one after another.
+ */
+export type Batcher<Item, Result> = {
+  add(item: Item): Promise<Result>
+  /** Resolves when everything handed in so far is done. */
+  drained(): Promise<void>
+}
+
+type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
+
+export function makeBatcher<Item, Result>(options: {
+  /** Results in the order of the items. */
+  work: (items: Item[]) => Promise<Result[]>
+  /** Items in one batch. */
+  maxBatch: number
+  /** Items waiting; one more is refused by throwing `full()`. */
+  maxWaiting: number
+  full: () => Error
+}): Batcher<Item, Result> {
+  const queue: Waiting<Item, Result>[] = []
+  let running: Promise<void> | undefined
+
+  async function run() {
+    // One turn of the event loop, so that callers who arrive in the same tick share the first batch too.
+    await Promise.resolve()
+    while (queue.length > 0) await workOn(queue.splice(0, options.maxBatch))
+    running = undefined
+  }
+
+  async function workOn(batch: Waiting<Item, Result>[]) {
+    try {
+      const results = await options.work(batch.map((waiting) => waiting.item))
+      if (results.length !== batch.length) throw new Error('a batch must answer every item')
+      batch.forEach((waiting, index) => waiting.resolve(results[index]!))
+    } catch (error) {
+      // One bad item must not fail its neighbours, so a failed batch is done again item by item. That is safe because
+      // the work is one transaction: a failed batch left nothing behind.
+      if (batch.length === 1) batch[0]!.reject(error)
+      else for (const waiting of batch) await workOn([waiting])
+    }
+  }
+
+  return {
+    add(item) {
+      if (queue.length >= options.maxWaiting) return Promise.reject(options.full())
+      return new Promise<Result>((resolve, reject) => {
+        queue.push({ item, resolve, reject })
+        running ??= run()
+      })
+    },
+    async drained() {
+      for (let last = running; last; last = running) await last
+    },
+  }
+}

@@ -1,0 +1,146 @@
+import { centsFromDecimal, decimalFromCents } from './money.ts'
+
+// The BR Code is the text behind a Pix QR code: a chain of fields, each a two-digit id, a two-digit length and a value,
+// closed by a checksum. Lengths count characters and only ASCII is safe, so everything is folded to ASCII first:
+// banking apps count bytes, and an accented city would shift every field behind it.
+
+export type BrCodeInput = {
+  location: string
+  merchantName: string
+  merchantCity: string
+  amountCents?: number
+  label?: string
+}
+
+export type BrCode = {
+  singleUse: boolean
+  // A dynamic code points to a location, a static one carries the receiver's key; a code has one of the two.
+  location?: string
+  pixKey?: string
+  amountCents?: number
+  merchantName: string
+  merchantCity: string
+  label?: string
+}
+
+export class BrCodeError extends Error {
+  override name = 'BrCodeError'
+}
+
+const PIX_DOMAIN = 'br.gov.bcb.pix'
+const NAME_MAX = 25
+const CITY_MAX = 15
+const LABEL_MAX = 25
+// 26 holds the domain (18 characters with its header) and the location (4 of header): 99 − 22 are left.
+const LOCATION_MAX = 77
+const NO_LABEL = '***'
+const CRC_HEADER = '6304'
+
+export function encodeBrCode(input: BrCodeInput): string {
+  const location = input.location
+  if (!/^[\x21-\x7e]+$/.test(location)) throw new BrCodeError('location must be printable ASCII without spaces')
+  if (location.includes('://')) throw new BrCodeError('location must not carry a scheme')
+  if (location.length > LOCATION_MAX) throw new BrCodeError(`location is longer than ${LOCATION_MAX} characters`)
+
+  const label = input.label ?? NO_LABEL
+  if (label !== NO_LABEL && !/^[A-Za-z0-9]+$/.test(label)) throw new BrCodeError('label must be letters and digits')
+  if (label.length > LABEL_MAX) throw new BrCodeError(`label is longer than ${LABEL_MAX} characters`)
+
+  const body =
+    field('00', '01') +
+    field('01', '12') +
+    field('26', field('00', PIX_DOMAIN) + field('25', location)) +
+    field('52', '0000') +
+    field('53', '986') +
+    (input.amountCents === undefined ? '' : field('54', decimalFromCents(input.amountCents))) +
+    field('58', 'BR') +
+    field('59', foldToAscii(input.merchantName, NAME_MAX, 'merchantName')) +
+    field('60', foldToAscii(input.merchantCity, CITY_MAX, 'merchantCity')) +
+    field('62', field('05', label)) +
+    CRC_HEADER
+  return body + crc16(body)
+}
+
+export function decodeBrCode(text: string): BrCode {
+  if (!/^[\x20-\x7e]+$/.test(text)) throw new BrCodeError('a BR Code is printable ASCII')
+  const body = text.slice(0, -4)
+  if (!body.endsWith(CRC_HEADER)) throw new BrCodeError('the checksum field 63 is missing at the end')
+  const expected = crc16(body)
+  if (text.slice(-4) !== expected) throw new BrCodeError(`wrong checksum: ${text.slice(-4)}, expected ${expected}`)
+
+  const fields = readFields(text, 'BR Code')
+  if (fields.get('00') !== '01') throw new BrCodeError('field 00 must be 01')
+  const account = readFields(required(fields, '26', 'the Pix account'), 'field 26')
+  if (account.get('00')?.toLowerCase() !== PIX_DOMAIN) throw new BrCodeError(`field 26 is not of ${PIX_DOMAIN}`)
+
+  const location = account.get('25')
+  const pixKey = account.get('01')
+  if (location === undefined && pixKey === undefined) throw new BrCodeError('field 26 has neither a location nor a key')
+  const amount = fields.get('54')
+  const additional = fields.get('62')
+  const label = additional === undefined ? undefined : readFields(additional, 'field 62').get('05')
+  return {
+    singleUse: fields.get('01') === '12',
+    ...(location === undefined ? {} : { location }),
+    ...(pixKey === undefined ? {} : { pixKey }),
+    ...(amount === undefined ? {} : { amountCents: readAmount(amount) }),
+    merchantName: required(fields, '59', 'the name'),
+    merchantCity: required(fields, '60', 'the city'),
+    ...(label === undefined || label === NO_LABEL ? {} : { label }),
+  }
+}
+
+// CRC-16/CCITT-FALSE. Always four digits: a lost leading zero breaks one code in sixteen.
+export function crc16(text: string): string {
+  let crc = 0xffff
+  for (const byte of Buffer.from(text)) {
+    crc ^= byte << 8
+    for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? ((crc << 1) ^ 0x1021) & 0xffff : (crc << 1) & 0xffff
+  }
+  return crc.toString(16).toUpperCase().padStart(4, '0')
+}
+
+function field(id: string, value: string): string {
+  if (value.length > 99) throw new BrCodeError(`field ${id} is longer than 99 characters`)
+  return id + String(value.length).padStart(2, '0') + value
+}
+
+function foldToAscii(text: string, maxLength: number, what: string): string {
+  const folded = text
+    .normalize('NFKD')
+    .replaceAll(/[^\x20-\x7e]/g, '')
+    .trim()
+    .slice(0, maxLength)
+    .trimEnd()
+  if (folded === '') throw new BrCodeError(`${what} has no character that a BR Code can carry`)
+  return folded
+}
+
+function readFields(text: string, where: string): Map<string, string> {
+  const fields = new Map<string, string>()
+  let at = 0
+  while (at < text.length) {
+    const header = text.slice(at, at + 4)
+    if (!/^\d{4}$/.test(header)) throw new BrCodeError(`${where}: no field header at position ${at}`)
+    const id = header.slice(0, 2)
+    const end = at + 4 + Number(header.slice(2))
+    if (end > text.length) throw new BrCodeError(`${where}: field ${id} runs past the end`)
+    if (fields.has(id)) throw new BrCodeError(`${where}: field ${id} appears twice`)
+    fields.set(id, text.slice(at + 4, end))
+    at = end
+  }
+  return fields
+}
+
+function required(fields: Map<string, string>, id: string, what: string): string {
+  const value = fields.get(id)
+  if (value === undefined) throw new BrCodeError(`field ${id}, ${what}, is missing`)
+  return value
+}
+
+// The standard lets the cents be left off ("50", "50.5"); our own encoder never does.
+function readAmount(text: string): number {
+  if (!/^\d{1,10}(\.\d{0,2})?$/.test(text)) throw new BrCodeError(`field 54 is not an amount: ${text}`)
+  const [units = '', cents = ''] = text.split('.')
+  return centsFromDecimal(`${units}.${cents.padEnd(2, '0')}`)
+}

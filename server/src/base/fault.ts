@@ -1,0 +1,29 @@
+/**
+ * A refused request. The code is what programs branch on; the text is for the caller's eyes and never holds internals.
+ * The domain names no HTTP status: http/envelope.ts maps each code to one.
+ */
+export class Fault extends Error {
+  override name = 'Fault'
+  readonly code: FaultCode
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: FaultCode, text: string, options: { retryAfterSeconds?: number; cause?: unknown } = {}) {
+    super(text, { cause: options.cause })
+    this.code = code
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+}
+
+export type FaultCode =
+  | 'bad_request'
+  | 'key_missing'
+  | 'key_invalid'
+  | 'scope_missing'
+  | 'not_found'
+  | 'conflict'
+  | 'in_flight'
+  | 'idempotency_mismatch'
+  | 'rate_limited'
+  | 'unavailable'
+  | 'provider_refused'
+  | 'provider_unavailable'

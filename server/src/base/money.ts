@@ -1,0 +1,31 @@
+// Amounts are integers in cents, as JavaScript numbers: the largest amount API Pix can carry is 999 999 999 999 cents, and
+// a number counts exactly up to nine thousand times that. Products of amounts are not safe and are taken in bigint.
+export type Cents = number
+
+// API Pix writes amounts as \d{1,10}\.\d{2}.
+export const MAX_CENTS: Cents = 999_999_999_999
+
+export function isCents(value: unknown): value is Cents {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0
+}
+
+/** "50.00" → 5000, by digits alone: a float would turn some amounts into their neighbours. */
+export function centsFromDecimal(text: string): Cents {
+  const match = /^(\d{1,10})\.(\d{2})$/.exec(text)
+  if (!match) throw new Error(`not an amount with two decimals: ${JSON.stringify(text).slice(0, 40)}`)
+  return Number(`${match[1]}${match[2]}`)
+}
+
+/** 5000 → "50.00" */
+export function decimalFromCents(cents: Cents): string {
+  if (!Number.isSafeInteger(cents) || cents < 0) throw new Error(`not an amount in cents: ${cents}`)
+  const digits = String(cents).padStart(3, '0')
+  return `${digits.slice(0, -2)}.${digits.slice(-2)}`
+}
+
+/** 123456 → "R$ 1.234,56", for people. */
+export function formatReais(cents: Cents): string {
+  const [whole = '0', decimals = '00'] = decimalFromCents(Math.abs(cents)).split('.')
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, '.')
+  return `${cents < 0 ? '−' : ''}R$ ${grouped},${decimals}`
+}

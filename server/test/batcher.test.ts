@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest'
+import { makeBatcher } from '../src/base/batcher.ts'
+
+// Doubles numbers. Batches stay under way until the test lets them go; an item of 13 fails the batch it is in.
+function setUp(options: { maxBatch?: number; maxWaiting?: number } = {}) {
+  const batches: number[][] = []
+  const held: (() => void)[] = []
+  let isHolding = false
+  const batcher = makeBatcher({
+    maxBatch: options.maxBatch ?? 100,
+    maxWaiting: options.maxWaiting ?? 100,
+    full: () => new Error('full'),
+    work: async (items: number[]) => {
+      batches.push(items)
+      if (isHolding) await new Promise<void>((resolve) => held.push(resolve))
+      if (items.includes(13)) throw new Error('13 brings bad luck')
+      return items.map((item) => item * 2)
+    },
+  })
+  return {
+    batches,
+    batcher,
+    add: (items: number[]) => Promise.all(items.map((item) => batcher.add(item))),
+    hold: () => (isHolding = true),
+    release: () => {
+      isHolding = false
+      for (const letGo of held.splice(0)) letGo()
+    },
+  }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+test('what arrives in one tick is one batch, answered in order', async () => {
+  const { add, batches } = setUp()
+  expect(await add([1, 2, 3])).toEqual([2, 4, 6])
+  expect(batches).toEqual([[1, 2, 3]])
+})
+
+test('what arrives while a batch is under way is the next one', async () => {
+  const { add, batches, hold, release } = setUp()
+  hold()
+  const first = add([1])
+  await turn()
+  const later = [add([2]), add([3, 4])]
+  await turn()
+  expect(batches).toEqual([[1]])
+  release()
+  expect(await first).toEqual([2])
+  expect((await Promise.all(later)).flat()).toEqual([4, 6, 8])
+  expect(batches).toEqual([[1], [2, 3, 4]])
+})
+
+test('a batch holds no more than its bound, and the rest keeps its order', async () => {
+  const { add, batches } = setUp({ maxBatch: 2 })
+  expect(await add([1, 2, 3, 4, 5])).toEqual([2, 4, 6, 8, 10])
+  expect(batches).toEqual([[1, 2], [3, 4], [5]])
+})
+
+test('one bad item fails alone: its neighbours are done without it', async () => {
+  const { batcher, batches } = setUp()
+  const results = await Promise.allSettled([1, 13, 2].map((item) => batcher.add(item)))
+  expect(results).toEqual([
+    { status: 'fulfilled', value: 2 },
+    { status: 'rejected', reason: new Error('13 brings bad luck') },
+    { status: 'fulfilled', value: 4 },
+  ])
+  expect(batches).toEqual([[1, 13, 2], [1], [13], [2]])
+})
+
+test('after a failure the next batch runs as if nothing had been', async () => {
+  const { batcher, add } = setUp()
+  await expect(batcher.add(13)).rejects.toThrow('bad luck')
+  expect(await add([1, 2])).toEqual([2, 4])
+})
+
+test('past the bound of those who wait, one more is refused and the others are not', async () => {
+  const { batcher, add, hold, release } = setUp({ maxWaiting: 2 })
+  hold()
+  const underWay = add([1])
+  await turn()
+  const waiting = add([2, 3])
+  await expect(batcher.add(4)).rejects.toThrow('full')
+  release()
+  expect((await Promise.all([underWay, waiting])).flat()).toEqual([2, 4, 6])
+  expect(await batcher.add(5)).toBe(10)
+})
+
+test('work that forgets an item is a failure, not a wrong answer', async () => {
+  const options = { maxBatch: 10, maxWaiting: 10, full: () => new Error('full') }
+  const batcher = makeBatcher({ ...options, work: async (items: number[]) => items.slice(1) })
+  await expect(batcher.add(1)).rejects.toThrow('a batch must answer every item')
+})
+
+test('drained waits for everything that was handed in, also for what fails', async () => {
+  const { batcher, batches } = setUp({ maxBatch: 1 })
+  const all = Promise.allSettled([1, 13, 2].map((item) => batcher.add(item)))
+  await batcher.drained()
+  expect(batches).toHaveLength(3)
+  expect((await all).map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+})
