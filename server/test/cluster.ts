@@ -1,0 +1,35 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import type { TestProject } from 'vitest/node'
+import { openEmbedded } from '../src/db/embedded.ts'
+import { migrate } from '../src/db/migrate.ts'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    clusterUrl: string
+  }
+}
+
+// One PostgreSQL for the whole run, the same embedded one that users get, and one migrated database from which each test's own is
+// cloned.
+export default async function setup(project: TestProject) {
+  const home = mkdtempSync(join(tmpdir(), 'guiche-test-'))
+  chmodSync(home, 0o755)
+  const embedded = await openEmbedded({ home, say: () => {} })
+  const client = new pg.Client({ connectionString: embedded.databaseUrl })
+  await client.connect()
+  await client.query('create database guiche_template')
+  await client.end()
+  await migrate(databaseNamed(embedded.databaseUrl, 'guiche_template'))
+  project.provide('clusterUrl', embedded.databaseUrl)
+  return async () => {
+    await embedded.stop()
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+export function databaseNamed(url: string, name: string): string {
+  return url.replace(/\/guiche(\?|$)/, `/${name}$1`)
+}
