@@ -1,0 +1,163 @@
+import { centsFromDecimal } from '../base/money.ts'
+
+// The bank's book: everything it knows, in memory, as the sum of its journal entries. Memory is therefore bounded by
+// what is journaled (about 1 kB a charge): a sandbox with a million charges wants a fresh home, not a database.
+
+export type ChargeStatus = 'ATIVA' | 'CONCLUIDA' | 'REMOVIDA_PELO_USUARIO_RECEBEDOR'
+
+// As API Pix shows it, without `pix`.
+export type Cob = {
+  txid: string
+  revisao: number
+  calendario: { criacao: string; expiracao: number }
+  status: ChargeStatus
+  loc: { id: number; txid: string; location: string; tipoCob: 'cob'; criacao: string }
+  location: string
+  valor: { original: string; modalidadeAlteracao?: number }
+  chave: string
+  pixCopiaECola: string
+  devedor?: Record<string, string>
+  solicitacaoPagador?: string
+  infoAdicionais?: { nome: string; valor: string }[]
+}
+
+export type Charge = { cob: Cob; amountCents: number; createdAtMs: number; pix: Pix[]; seq: number }
+
+export type Refund = {
+  id: string
+  rtrId: string
+  valor: string
+  natureza: 'ORIGINAL'
+  descricao?: string
+  horario: { solicitacao: string; liquidacao?: string }
+  status: 'EM_PROCESSAMENTO' | 'DEVOLVIDO'
+}
+
+// As API Pix shows it, without `devolucoes`.
+export type PixFacts = {
+  endToEndId: string
+  txid: string
+  valor: string
+  chave: string
+  horario: string
+  infoPagador?: string
+}
+
+export type Pix = {
+  facts: PixFacts
+  amountCents: number
+  atMs: number
+  refunds: Refund[]
+  // True from the moment a notification is owed until it was delivered, given up or lost on purpose.
+  owed: boolean
+  seq: number
+}
+
+export type Webhook = { chave: string; webhookUrl: string; criacao: string }
+
+export type Entry =
+  | { kind: 'charge'; cob: Cob }
+  | { kind: 'pix'; facts: PixFacts; owed: boolean }
+  | { kind: 'refund'; endToEndId: string; refund: Refund; owed: boolean }
+  | { kind: 'told'; endToEndIds: string[] }
+  | { kind: 'webhook'; webhook: Webhook }
+  | { kind: 'unhook'; chave: string }
+
+export type Book = {
+  charges: Map<string, Charge>
+  chargeByToken: Map<string, Charge>
+  pix: Pix[]
+  pixById: Map<string, Pix>
+  webhooks: Map<string, Webhook>
+}
+
+export const emptyBook = (): Book => ({
+  charges: new Map(),
+  chargeByToken: new Map(),
+  pix: [],
+  pixById: new Map(),
+  webhooks: new Map(),
+})
+
+// The only place that changes the book, at work and in replay alike, so that both always agree.
+export function applyEntry(book: Book, entry: Entry, seq: number): void {
+  switch (entry.kind) {
+    case 'charge':
+      return applyCharge(book, entry.cob, seq)
+    case 'pix':
+      return applyPix(book, entry, seq)
+    case 'refund':
+      return applyRefund(book, entry, seq)
+    case 'told':
+      for (const id of entry.endToEndIds) {
+        const pix = book.pixById.get(id)
+        if (pix) pix.owed = false
+      }
+      return
+    case 'webhook':
+      book.webhooks.set(entry.webhook.chave, entry.webhook)
+      return
+    case 'unhook':
+      book.webhooks.delete(entry.chave)
+      return
+  }
+}
+
+// The shortest list of entries that makes the same book: what compaction writes.
+export function* bookEntries(book: Book): Generator<Entry> {
+  for (const webhook of book.webhooks.values()) yield { kind: 'webhook', webhook }
+  for (const { cob } of book.charges.values()) yield { kind: 'charge', cob }
+  for (const pix of book.pix) {
+    yield { kind: 'pix', facts: pix.facts, owed: pix.owed }
+    for (const refund of pix.refunds) {
+      yield { kind: 'refund', endToEndId: pix.facts.endToEndId, refund, owed: pix.owed }
+    }
+  }
+}
+
+export function countEntries(book: Book): number {
+  const refunds = book.pix.reduce((sum, pix) => sum + pix.refunds.length, 0)
+  return book.webhooks.size + book.charges.size + book.pix.length + refunds
+}
+
+export const tokenOf = (location: string): string => location.slice(location.lastIndexOf('/') + 1)
+
+function applyCharge(book: Book, cob: Cob, seq: number): void {
+  const known = book.charges.get(cob.txid)
+  const charge: Charge = known ?? { cob, amountCents: 0, createdAtMs: 0, pix: [], seq }
+  charge.cob = cob
+  charge.amountCents = centsFromDecimal(cob.valor.original)
+  charge.createdAtMs = Date.parse(cob.calendario.criacao)
+  charge.seq = seq
+  if (known) return
+  book.charges.set(cob.txid, charge)
+  book.chargeByToken.set(tokenOf(cob.location), charge)
+}
+
+// A charge that was paid at all is CONCLUIDA, whatever the amount and even when it had been removed: the money is
+// there, and `pix` tells how much. The book keeps every Pix.
+function applyPix(book: Book, entry: { facts: PixFacts; owed: boolean }, seq: number): void {
+  const { facts, owed } = entry
+  if (book.pixById.has(facts.endToEndId)) return
+  const amountCents = centsFromDecimal(facts.valor)
+  const pix: Pix = { facts, amountCents, atMs: Date.parse(facts.horario), refunds: [], owed, seq }
+  book.pix.push(pix)
+  book.pixById.set(facts.endToEndId, pix)
+  const charge = book.charges.get(facts.txid)
+  if (!charge) return
+  charge.pix.push(pix)
+  charge.cob = { ...charge.cob, status: 'CONCLUIDA' }
+  charge.seq = seq
+}
+
+function applyRefund(book: Book, entry: { endToEndId: string; refund: Refund; owed: boolean }, seq: number): void {
+  const pix = book.pixById.get(entry.endToEndId)
+  if (!pix) return
+  const known = pix.refunds.findIndex((refund) => refund.id === entry.refund.id)
+  if (known === -1) pix.refunds.push(entry.refund)
+  else pix.refunds[known] = entry.refund
+  pix.owed = entry.owed
+  pix.seq = seq
+  const charge = book.charges.get(pix.facts.txid)
+  if (charge) charge.seq = seq
+}

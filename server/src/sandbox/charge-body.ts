@@ -1,0 +1,118 @@
+import { MAX_CENTS, centsFromDecimal } from '../base/money.ts'
+import { isRecord } from './answer.ts'
+import type { Cob } from './book.ts'
+import type { Violation } from './problem.ts'
+import { violation } from './problem.ts'
+
+// What a client may set on a charge, checked field by field. Fields that API Pix does not know are ignored.
+export type ChargeFields = {
+  expiracao?: number
+  valor?: Cob['valor']
+  chave?: string
+  devedor?: Record<string, string>
+  solicitacaoPagador?: string
+  infoAdicionais?: { nome: string; valor: string }[]
+}
+
+const AMOUNT = /^\d{1,10}\.\d{2}$/
+const EXPIRY_DEFAULT_SECONDS = 86_400
+const EXPIRY_MAX_SECONDS = 2 ** 31 - 1
+const NOTES_MAX = 50
+
+// Lengths are counted in code points, as JSON Schema does.
+export const isText = (value: unknown, max: number, min = 0): value is string =>
+  typeof value === 'string' && value.length <= max * 2 && Array.from(value).length <= max && value.length >= min
+
+export function isAmount(value: unknown): value is string {
+  return typeof value === 'string' && AMOUNT.test(value) && isPositive(centsFromDecimal(value))
+}
+
+export function readChargeFields(body: unknown, mode: 'create' | 'revise'): ChargeFields | Violation[] {
+  if (!isRecord(body)) return [violation('cob', 'O corpo deve ser um objeto JSON.')]
+  const violations: Violation[] = []
+  if (mode === 'create') {
+    for (const name of ['calendario', 'valor', 'chave']) {
+      if (body[name] === undefined) violations.push(violation(`cob.${name}`, 'É obrigatório.'))
+    }
+  }
+  const fields: ChargeFields = {
+    ...readCalendar(body['calendario'], mode, violations),
+    ...readValue(body['valor'], violations),
+    ...readDebtor(body['devedor'], violations),
+    ...readNotes(body['infoAdicionais'], violations),
+  }
+  const { chave, solicitacaoPagador } = body
+  if (isText(chave, 77, 1)) fields.chave = chave
+  else if (chave !== undefined) violations.push(violation('cob.chave', 'Deve ter de 1 a 77 caracteres.', chave))
+  if (isText(solicitacaoPagador, 140)) fields.solicitacaoPagador = solicitacaoPagador
+  else if (solicitacaoPagador !== undefined) {
+    violations.push(violation('cob.solicitacaoPagador', 'Deve ter até 140 caracteres.', solicitacaoPagador))
+  }
+  // This bank offers no /loc, so no location can exist that a client could refer to.
+  if (body['loc'] !== undefined) violations.push(violation('cob.loc.id', 'A location referida não existe.'))
+  return violations.length > 0 ? violations : fields
+}
+
+const isPositive = (cents: number): boolean => cents > 0 && cents <= MAX_CENTS
+
+function readCalendar(value: unknown, mode: 'create' | 'revise', violations: Violation[]): ChargeFields {
+  if (value === undefined) return {}
+  if (!isRecord(value)) {
+    violations.push(violation('cob.calendario', 'Deve ser um objeto.'))
+    return {}
+  }
+  const expiracao = value['expiracao'] ?? (mode === 'create' ? EXPIRY_DEFAULT_SECONDS : undefined)
+  if (expiracao === undefined) return {}
+  if (Number.isInteger(expiracao) && Number(expiracao) > 0 && Number(expiracao) <= EXPIRY_MAX_SECONDS) {
+    return { expiracao: Number(expiracao) }
+  }
+  violations.push(violation('cob.calendario.expiracao', 'Deve ser um inteiro maior que zero.', expiracao))
+  return {}
+}
+
+function readValue(value: unknown, violations: Violation[]): ChargeFields {
+  if (value === undefined) return {}
+  if (!isRecord(value)) {
+    violations.push(violation('cob.valor', 'Deve ser um objeto.'))
+    return {}
+  }
+  const { original, modalidadeAlteracao, retirada } = value
+  if (retirada !== undefined) violations.push(violation('cob.valor.retirada', 'Saque e troco não são oferecidos.'))
+  if (modalidadeAlteracao !== undefined && modalidadeAlteracao !== 0 && modalidadeAlteracao !== 1) {
+    violations.push(violation('cob.valor.modalidadeAlteracao', 'Deve ser 0 ou 1.'))
+    return {}
+  }
+  if (isAmount(original)) {
+    return { valor: { original, ...(modalidadeAlteracao === undefined ? {} : { modalidadeAlteracao }) } }
+  }
+  violations.push(violation('cob.valor.original', 'Deve ter a forma 0.00 e ser maior que zero.', original))
+  return {}
+}
+
+function readDebtor(value: unknown, violations: Violation[]): ChargeFields {
+  if (value === undefined) return {}
+  if (isRecord(value) && isText(value['nome'], 200, 1)) {
+    const { cpf, cnpj, nome } = value
+    if (cnpj === undefined && typeof cpf === 'string' && /^\d{11}$/.test(cpf)) return { devedor: { cpf, nome } }
+    if (cpf === undefined && typeof cnpj === 'string' && /^[0-9A-Z]{14}$/.test(cnpj)) return { devedor: { cnpj, nome } }
+  }
+  violations.push(violation('cob.devedor', 'Deve ter nome e ou cpf ou cnpj.'))
+  return {}
+}
+
+function readNotes(value: unknown, violations: Violation[]): ChargeFields {
+  if (value === undefined) return {}
+  const notes = Array.isArray(value) && value.length <= NOTES_MAX ? value.map(readNote) : [undefined]
+  const infoAdicionais = notes.filter((note) => note !== undefined)
+  if (infoAdicionais.length === notes.length) return { infoAdicionais }
+  violations.push(
+    violation('cob.infoAdicionais', `Deve ter até ${NOTES_MAX} pares de nome (até 50) e valor (até 200).`),
+  )
+  return {}
+}
+
+function readNote(note: unknown): { nome: string; valor: string } | undefined {
+  if (!isRecord(note)) return undefined
+  const { nome, valor } = note
+  return isText(nome, 50) && isText(valor, 200) ? { nome, valor } : undefined
+}

@@ -1,0 +1,203 @@
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Answer, Call } from './answer.ts'
+import { readIdentity, refusal } from './bank.ts'
+import { drawFate } from './faults.ts'
+import { hasValidToken } from './oauth.ts'
+import { problem } from './problem.ts'
+import type { Psp } from './psp.ts'
+import type { Route, Side } from './routes.ts'
+import { matchRoute } from './routes.ts'
+
+// Plain node:http and a table of routes: this server stands beside guiche in every benchmark and should cost little.
+
+// What the server needs before the journal is replayed: its identity is asked for by other processes from the first
+// moment on, everything else waits for `psp`.
+export type House = { id: string; psp: Promise<Psp>; draining: boolean; busy: number }
+
+const BODY_MAX_BYTES = 64 * 1024
+// A request that is never answered is let go after this: longer than any client waits, and no leak.
+const HANG_MAX_MS = 60_000
+const REQUEST_TIMEOUT_MS = 30_000
+const HEADERS_TIMEOUT_MS = 10_000
+// Longer than clients keep idle connections, so that it is always the client who closes one.
+const KEEP_ALIVE_MS = 75_000
+
+export function createHttpServer(house: House): Server {
+  const server = createServer((request, response) => {
+    house.busy += 1
+    void respond(house, request, response)
+      .catch(() => response.destroy())
+      .finally(() => (house.busy -= 1))
+  })
+  server.requestTimeout = REQUEST_TIMEOUT_MS
+  server.headersTimeout = HEADERS_TIMEOUT_MS
+  server.keepAliveTimeout = KEEP_ALIVE_MS
+  return server
+}
+
+async function respond(house: House, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { path, query } = splitUrl(request.url ?? '/')
+  const method = request.method ?? 'GET'
+  if (path === '/bank/identity' && method === 'GET') return send(response, readIdentity(house))
+  const match = matchRoute(method, path)
+  if (!('route' in match)) return send(response, noRoute(sideOf(path), path, match.allow))
+  const { route, params } = match
+  if (house.draining) return send(response, unavailable(route.side))
+  const psp = await house.psp
+  psp.calls.set(route.operation, (psp.calls.get(route.operation) ?? 0) + 1)
+  const call: Call = { params, query, body: undefined, authorization: request.headers.authorization }
+  const work = () => carryOut(psp, route, call, request)
+
+  if (route.side !== 'pix') return deliver(psp, response, await work())
+  const { kind, variant } = drawFate(psp.plan)
+  const { latencyMs } = psp.plan.faults
+  if (latencyMs > 0) await sleep(latencyMs, undefined, { ref: false })
+  switch (kind) {
+    case 'hang':
+      return hang(response)
+    case 'error':
+      return send(response, brokenAnswer(variant))
+    case 'lose':
+      await settle(psp, await work())
+      return hang(response)
+    case 'garbage':
+      await settle(psp, await work())
+      return sendGarbage(response, variant)
+    case 'normal':
+      return deliver(psp, response, await work())
+  }
+}
+
+async function carryOut(psp: Psp, route: Route, call: Call, request: IncomingMessage): Promise<Answer> {
+  try {
+    if (route.side === 'pix' && !hasValidToken(psp.tokens, psp.now(), call.authorization)) {
+      return problem('NaoAutorizado', 'Falta um token de acesso válido.')
+    }
+    if (request.method !== 'GET' && request.method !== 'DELETE') {
+      const body = await readBody(request)
+      if (body === undefined) return tooLarge(route.side)
+      const parsed = parseBody(body, route.side === 'token')
+      if (parsed === NOT_JSON) return notJson(route.side)
+      call.body = parsed
+    }
+    return route.handle(psp, call)
+  } catch (error) {
+    return internalError(error)
+  }
+}
+
+// The text is made now, and sent when all that it tells is on disk.
+async function deliver(psp: Psp, response: ServerResponse, answer: Answer): Promise<void> {
+  const text = answer.body === undefined ? undefined : JSON.stringify(answer.body)
+  try {
+    if (answer.seq !== undefined && !psp.journal.isDurable(answer.seq)) await psp.journal.durable(answer.seq)
+  } catch (error) {
+    return send(response, internalError(error))
+  }
+  sendText(response, answer, text)
+}
+
+async function settle(psp: Psp, answer: Answer): Promise<void> {
+  if (answer.seq !== undefined) await psp.journal.durable(answer.seq)
+}
+
+function send(response: ServerResponse, answer: Answer): void {
+  sendText(response, answer, answer.body === undefined ? undefined : JSON.stringify(answer.body))
+}
+
+function sendText(response: ServerResponse, answer: Answer, text: string | undefined): void {
+  const headers: Record<string, string | number> = { ...answer.headers }
+  if (text !== undefined) headers['content-type'] = answer.contentType ?? 'application/json'
+  if (answer.status !== 204) headers['content-length'] = text === undefined ? 0 : Buffer.byteLength(text)
+  if (answer.status === 413) headers['connection'] = 'close'
+  response.writeHead(answer.status, headers)
+  response.end(text)
+}
+
+function hang(response: ServerResponse): void {
+  const timer = setTimeout(() => response.destroy(), HANG_MAX_MS).unref()
+  response.once('close', () => clearTimeout(timer))
+}
+
+function brokenAnswer(variant: number): Answer {
+  if (variant < 1 / 3) return problem('ErroInternoDoServidor', 'Falha pedida por /bank/faults.')
+  if (variant < 2 / 3) return problem('ServicoIndisponivel', 'Falha pedida por /bank/faults.')
+  return problem('IndisponibilidadePorTempoEsgotado', 'Falha pedida por /bank/faults.')
+}
+
+// A proxy's page, an answer cut off, nothing at all, JSON of another shape, and JSON of the right names with the wrong
+// types: each breaks a careless client in another place.
+const GARBAGE: { type: string; text: string }[] = [
+  { type: 'text/html', text: '<html><body><h1>502 Bad Gateway</h1></body></html>' },
+  { type: 'application/json', text: '{"txid":"7978c0c97ea847e78e88' },
+  { type: 'application/json', text: '' },
+  { type: 'application/json', text: '[null]' },
+  { type: 'application/json', text: '{"txid":42,"status":"PAGA","valor":{"original":50},"pix":{"valor":"abc"}}' },
+]
+
+function sendGarbage(response: ServerResponse, variant: number): void {
+  const { type, text } = GARBAGE[Math.floor(variant * GARBAGE.length)] ?? { type: 'text/html', text: '' }
+  response.writeHead(200, { 'content-type': type, 'content-length': Buffer.byteLength(text), connection: 'close' })
+  response.end(text)
+}
+
+function splitUrl(url: string): { path: string; query: string } {
+  const mark = url.indexOf('?')
+  return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) }
+}
+
+const sideOf = (path: string): Side => (path === '/bank' || path.startsWith('/bank/') ? 'bank' : 'pix')
+
+function noRoute(side: Side, path: string, allow: string[]): Answer {
+  if (allow.length === 0) {
+    return side === 'bank' ? refusal(404, `there is no ${path}`) : problem('NaoEncontrado', 'Este caminho não existe.')
+  }
+  const list = allow.join(', ')
+  const text = side === 'bank' ? refusal(405, `use ${list}`) : problem('MetodoNaoPermitido', `Use ${list}.`)
+  return { ...text, headers: { allow: list } }
+}
+
+const internalError = (error: unknown): Answer =>
+  problem('ErroInternoDoServidor', error instanceof Error ? error.message : 'Falha desconhecida.')
+
+const unavailable = (side: Side): Answer =>
+  side === 'bank' ? refusal(503, 'the sandbox is stopping') : problem('ServicoIndisponivel', 'O serviço está parando.')
+
+const tooLarge = (side: Side): Answer =>
+  side === 'bank'
+    ? refusal(413, `the body is larger than ${BODY_MAX_BYTES} bytes`)
+    : problem('CorpoMuitoGrande', `O limite é de ${BODY_MAX_BYTES} bytes.`)
+
+const notJson = (side: Side): Answer =>
+  side === 'bank' ? refusal(400, 'the body is not valid JSON') : problem('RequisicaoInvalida', 'O corpo não é JSON.')
+
+// Undefined: it is too large.
+function readBody(request: IncomingMessage): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      // The rest is read and thrown away: a connection reset under the client would hide the answer from it.
+      if (size <= BODY_MAX_BYTES) chunks.push(chunk)
+      else resolve(undefined)
+    })
+    request.once('end', () => resolve(Buffer.concat(chunks).toString()))
+    request.once('error', reject)
+    request.once('close', () => reject(new Error('the client went away')))
+  })
+}
+
+const NOT_JSON = Symbol('not JSON')
+
+// The token endpoint takes a form, as OAuth says, or JSON, as some banks do.
+function parseBody(text: string, mayBeForm: boolean): unknown {
+  if (mayBeForm && !text.trimStart().startsWith('{')) return Object.fromEntries(new URLSearchParams(text))
+  try {
+    return JSON.parse(text)
+  } catch {
+    return NOT_JSON
+  }
+}

@@ -1,0 +1,154 @@
+import { Refusal } from '../base/refusal.ts'
+import { writeSync } from 'node:fs'
+import { open, readFile, rename, truncate } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Entry } from './book.ts'
+
+// An append-only file with one JSON value per line. Lines that arrive while a sync is under way wait for the next one
+// and share it, so the disk sets the latency of a write and not the number of writes per second.
+export type Journal = {
+  // Never throws: after a failed write the entry gets a number that never becomes durable.
+  append(entry: Entry): number
+  lastSeq(): number
+  isDurable(seq: number): boolean
+  durable(seq: number): Promise<void>
+  close(): Promise<void>
+}
+
+type Waiter = { seq: number; resolve: () => void; reject: (error: Error) => void }
+
+export async function openJournal(path: string): Promise<Journal> {
+  const file = await open(path, 'a')
+  await syncDirectory(dirname(path))
+  let lines: string[] = []
+  let waiters: Waiter[] = []
+  let lastSeq = 0
+  let durableSeq = 0
+  let broken: Error | undefined
+  let flushing: Promise<void> | undefined
+
+  // A failed write leaves the file in an unknown state, so nothing more is promised after it.
+  const breakDown = (error: Error) => {
+    broken = error
+    for (const waiter of waiters) waiter.reject(error)
+    waiters = []
+    lines = []
+  }
+  const flush = async () => {
+    while (lines.length > 0) {
+      const text = lines.join('')
+      const upTo = lastSeq
+      lines = []
+      // Into the page cache, which takes microseconds; a trip through the thread pool would cost more than the write.
+      writeFully(file.fd, Buffer.from(text))
+      await file.datasync()
+      durableSeq = upTo
+      const reached = waiters.filter((waiter) => waiter.seq <= upTo)
+      waiters = waiters.filter((waiter) => waiter.seq > upTo)
+      for (const waiter of reached) waiter.resolve()
+    }
+  }
+  const startFlush = () => {
+    // setImmediate lets the other requests of this turn of the event loop join the batch.
+    flushing ??= new Promise<void>((done) => setImmediate(done))
+      .then(flush)
+      .catch(breakDown)
+      .finally(() => {
+        flushing = undefined
+        if (lines.length > 0) startFlush()
+      })
+  }
+
+  return {
+    append(entry) {
+      lastSeq += 1
+      if (broken) return lastSeq
+      lines.push(JSON.stringify(entry) + '\n')
+      startFlush()
+      return lastSeq
+    },
+    lastSeq: () => lastSeq,
+    isDurable: (seq) => seq <= durableSeq,
+    durable(seq) {
+      if (seq <= durableSeq) return Promise.resolve()
+      if (broken) return Promise.reject(broken)
+      return new Promise((resolve, reject) => waiters.push({ seq, resolve, reject }))
+    },
+    async close() {
+      for (let under = flushing; under; under = flushing) await under
+      broken ??= new Error('the journal is closed')
+      await file.close()
+    },
+  }
+}
+
+// Reads what a former process left. A process that was killed while writing leaves a torn last line; it was never
+// answered to anybody, so it is cut off. A broken line anywhere else is damage, and starting on half the money of a
+// bank would be worse than not starting.
+export async function replayJournal(path: string, apply: (entry: Entry) => void): Promise<{ lines: number }> {
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return Buffer.alloc(0)
+    throw error
+  })
+  const end = bytes.lastIndexOf(0x0a) + 1
+  if (end < bytes.length) await truncate(path, end)
+  let lines = 0
+  let at = 0
+  while (at < end) {
+    const newline = bytes.indexOf(0x0a, at)
+    lines += 1
+    apply(parseLine(bytes.toString('utf8', at, newline), { path, line: lines }))
+    at = newline + 1
+  }
+  return { lines }
+}
+
+// Written beside the old file and renamed over it, so that a crash leaves either the old or the new journal whole.
+export async function rewriteJournal(path: string, entries: Iterable<Entry>): Promise<void> {
+  const fresh = `${path}.new`
+  const file = await open(fresh, 'w')
+  try {
+    await writeLines(file, entries)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(fresh, path)
+  await syncDirectory(dirname(path))
+}
+
+function writeFully(fd: number, bytes: Buffer): void {
+  let written = 0
+  while (written < bytes.length) written += writeSync(fd, bytes, written)
+}
+
+const CHUNK_LINES = 1000
+
+async function writeLines(file: FileHandle, entries: Iterable<Entry>): Promise<void> {
+  let chunk: string[] = []
+  for (const entry of entries) {
+    chunk.push(JSON.stringify(entry) + '\n')
+    if (chunk.length < CHUNK_LINES) continue
+    await file.appendFile(chunk.join(''))
+    chunk = []
+  }
+  await file.appendFile(chunk.join(''))
+}
+
+function parseLine(text: string, where: { path: string; line: number }): Entry {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Refusal(`${where.path} is damaged at line ${where.line}; move the file away to start an empty sandbox`)
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto'
+import type { Answer, Call } from './answer.ts'
+import { isRecord } from './answer.ts'
+
+// Tokens live in memory only: after a restart every client meets a 401 and must fetch a new one, as with a real bank.
+export type Tokens = Map<string, number>
+
+const LIFE_SECONDS = 3600
+// Far above any number of clients; the oldest goes first, so a client that asks for a token per call cannot fill memory.
+const TOKENS_MAX = 10_000
+const SCOPES = 'cob.write cob.read pix.write pix.read webhook.write webhook.read'
+
+// Any client id and secret will do (`sandbox` and `sandbox` are what guiche sends): there is nothing to protect here,
+// but a client that forgets to send them must find out.
+export function issueToken(tokens: Tokens, now: Date, call: Call): Answer {
+  const form = isRecord(call.body) ? call.body : {}
+  if (form['grant_type'] !== 'client_credentials') {
+    return refusal(400, 'unsupported_grant_type', 'grant_type must be client_credentials')
+  }
+  if (!hasCredentials(call.authorization, form)) {
+    return refusal(401, 'invalid_client', 'send a client id and secret, by Basic or in the body')
+  }
+  const token = randomBytes(24).toString('base64url')
+  tokens.set(token, now.getTime() + LIFE_SECONDS * 1000)
+  for (const oldest of tokens.keys()) {
+    if (tokens.size <= TOKENS_MAX) break
+    tokens.delete(oldest)
+  }
+  const scope = typeof form['scope'] === 'string' && form['scope'] !== '' ? form['scope'] : SCOPES
+  return {
+    status: 200,
+    body: { access_token: token, token_type: 'Bearer', expires_in: LIFE_SECONDS, scope },
+    headers: { 'cache-control': 'no-store' },
+  }
+}
+
+export function hasValidToken(tokens: Tokens, now: Date, authorization: string | undefined): boolean {
+  const match = /^Bearer +(\S+)$/i.exec(authorization ?? '')
+  if (!match?.[1]) return false
+  const expiresAtMs = tokens.get(match[1])
+  if (expiresAtMs === undefined) return false
+  if (now.getTime() < expiresAtMs) return true
+  tokens.delete(match[1])
+  return false
+}
+
+function hasCredentials(authorization: string | undefined, form: Record<string, unknown>): boolean {
+  const basic = /^Basic +(\S+)$/i.exec(authorization ?? '')?.[1]
+  if (basic !== undefined) return /^[^:]+:.+$/s.test(Buffer.from(basic, 'base64').toString())
+  const given = (value: unknown) => typeof value === 'string' && value !== ''
+  return given(form['client_id']) && given(form['client_secret'])
+}
+
+function refusal(status: number, error: string, description: string): Answer {
+  return { status, body: { error, error_description: description } }
+}

@@ -1,0 +1,45 @@
+import type { Answer, Call } from './answer.ts'
+import { pageOf, parseListQuery } from './paging.ts'
+import { problem } from './problem.ts'
+import type { Psp } from './psp.ts'
+import { showPix } from './psp.ts'
+
+// GET /pix/{e2eid}
+export function readPix(psp: Psp, call: Call): Answer {
+  const pix = psp.book.pixById.get(call.params[0] ?? '')
+  if (!pix) return problem('PixNaoEncontrado', 'Nenhum Pix tem este endToEndId.')
+  return { status: 200, body: showPix(pix), seq: pix.seq }
+}
+
+// GET /pix, by `horario`. The description requires a list named `cobs` in the answer, surely a slip for `pix`; an empty
+// one satisfies it and disturbs nobody.
+export function listPix(psp: Psp, call: Call): Answer {
+  const query = parseListQuery(
+    call.query,
+    {
+      txid: /^[a-zA-Z0-9]{1,35}$/,
+      txIdPresente: /^(true|false)$/,
+      devolucaoPresente: /^(true|false)$/,
+      cpf: /^\d{11}$/,
+      cnpj: /^[0-9A-Z]{14}$/,
+    },
+    'PixConsultaInvalida',
+  )
+  if ('status' in query) return query
+  const { filters, fromMs, untilMs } = query
+  const txid = filters.get('txid')
+  const refunded = filters.get('devolucaoPresente')
+  // Every Pix of this bank has a txid and none has a known payer.
+  const none = filters.get('txIdPresente') === 'false' || filters.has('cpf') || filters.has('cnpj')
+  const found = none
+    ? []
+    : psp.book.pix.filter(
+        (pix) =>
+          pix.atMs >= fromMs &&
+          pix.atMs <= untilMs &&
+          (txid === undefined || txid === pix.facts.txid) &&
+          (refunded === undefined || (refunded === 'true') === pix.refunds.length > 0),
+      )
+  const { items, parametros } = pageOf(query, found)
+  return { status: 200, body: { parametros, cobs: [], pix: items.map(showPix) }, seq: psp.journal.lastSeq() }
+}

@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto'
+import type { Book, Entry, Pix } from './book.ts'
+import { applyEntry } from './book.ts'
+import type { FaultPlan } from './faults.ts'
+import type { Journal } from './journal.ts'
+import type { Notifier } from './notifications.ts'
+import type { Tokens } from './oauth.ts'
+
+// All that the handlers of both sides work on.
+export type Psp = {
+  id: string
+  port: number
+  now: () => Date
+  book: Book
+  journal: Journal
+  tokens: Tokens
+  plan: FaultPlan
+  notifier: Notifier
+  calls: Map<string, number>
+  // Refunds that are still on their way to the payer.
+  timers: Set<NodeJS.Timeout>
+}
+
+// The book changes at once, so that a second payment in the same millisecond already meets a paid charge; the answer
+// waits until the journal has the entry on disk (`Answer.seq`).
+export function record(psp: Psp, entry: Entry): number {
+  const seq = psp.journal.append(entry)
+  applyEntry(psp.book, entry, seq)
+  return seq
+}
+
+// A notification must not tell of a Pix that a power cut could still take back.
+export function notifyWhenDurable(psp: Psp, pix: Pix[]): void {
+  const owed = pix.filter((each) => each.owed)
+  if (owed.length === 0) return
+  psp.journal.durable(psp.journal.lastSeq()).then(
+    () => owed.forEach((each) => psp.notifier.notify(each)),
+    () => undefined,
+  )
+}
+
+// As API Pix shows a Pix.
+export function showPix(pix: Pix) {
+  return { ...pix.facts, ...(pix.refunds.length === 0 ? {} : { devolucoes: pix.refunds }) }
+}
+
+// The participant number of this bank, made up.
+const ISPB = '88888888'
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+// E for a payment, D for a refund; then who, when (UTC, to the minute) and what makes it unique.
+export function transferId(letter: 'E' | 'D', at: Date): string {
+  const minute = at.toISOString().replaceAll(/[-:T]/g, '').slice(0, 12)
+  let unique = ''
+  for (const byte of randomBytes(11)) unique += ALPHABET[byte % ALPHABET.length]
+  return letter + ISPB + minute + unique
+}

@@ -1,0 +1,85 @@
+import { centsFromDecimal } from '../base/money.ts'
+import type { Answer, Call } from './answer.ts'
+import { isRecord } from './answer.ts'
+import type { Pix, Refund } from './book.ts'
+import { isAmount, isText } from './charge-body.ts'
+import { problem, violation } from './problem.ts'
+import type { Psp } from './psp.ts'
+import { notifyWhenDurable, record, transferId } from './psp.ts'
+
+const REFUND_WINDOW_MS = 90 * 86_400_000
+const REFUND_ID = /^[a-zA-Z0-9]{1,35}$/
+// Long enough that a client meets EM_PROCESSAMENTO, short enough that a test need not care.
+const SETTLES_AFTER_MS = 200
+
+// PUT /pix/{e2eid}/devolucao/{id}. Repeating one with the same amount answers the refund as it stands.
+export function requestRefund(psp: Psp, call: Call): Answer {
+  const [endToEndId = '', id = ''] = call.params
+  const pix = psp.book.pixById.get(endToEndId)
+  if (!pix) return problem('PixNaoEncontrado', 'Nenhum Pix tem este endToEndId.')
+  const body = isRecord(call.body) ? call.body : {}
+  const { valor, descricao, natureza = 'ORIGINAL' } = body
+  if (!REFUND_ID.test(id)) return refused('devolucao.id', 'Deve ter de 1 a 35 letras ou dígitos.')
+  if (!isAmount(valor)) return refused('devolucao.valor', 'Deve ter a forma 0.00 e ser maior que zero.')
+  if (natureza !== 'ORIGINAL') return refused('devolucao.natureza', 'Um Pix comum só tem devolução ORIGINAL.')
+  if (descricao !== undefined && !isText(descricao, 140)) {
+    return refused('devolucao.descricao', 'Deve ter até 140 caracteres.')
+  }
+
+  const known = pix.refunds.find((refund) => refund.id === id)
+  if (known && known.valor !== valor) return refused('devolucao.id', 'Já foi usado com outro valor.')
+  if (known) return { status: 201, body: known, seq: pix.seq }
+  const refundedCents = pix.refunds.reduce((sum, refund) => sum + centsFromDecimal(refund.valor), 0)
+  if (refundedCents + centsFromDecimal(valor) > pix.amountCents) {
+    return refused('devolucao.valor', 'A soma das devoluções passaria do valor do Pix.')
+  }
+  const now = psp.now()
+  if (now.getTime() - pix.atMs > REFUND_WINDOW_MS) return refused('devolucao.id', 'O prazo de 90 dias passou.')
+
+  const refund: Refund = {
+    id,
+    rtrId: transferId('D', now),
+    valor,
+    natureza: 'ORIGINAL',
+    ...(descricao === undefined ? {} : { descricao }),
+    horario: { solicitacao: now.toISOString() },
+    status: 'EM_PROCESSAMENTO',
+  }
+  const seq = record(psp, { kind: 'refund', endToEndId, refund, owed: pix.owed })
+  settleLater(psp, pix, refund)
+  return { status: 201, body: refund, seq }
+}
+
+// GET /pix/{e2eid}/devolucao/{id}
+export function readRefund(psp: Psp, call: Call): Answer {
+  const [endToEndId = '', id = ''] = call.params
+  const pix = psp.book.pixById.get(endToEndId)
+  const refund = pix?.refunds.find((each) => each.id === id)
+  if (!pix || !refund) return problem('PixDevolucaoNaoEncontrada', 'Não há devolução com este id.')
+  return { status: 200, body: refund, seq: pix.seq }
+}
+
+// After a restart, refunds that were under way go on.
+export function resumeRefunds(psp: Psp): void {
+  for (const pix of psp.book.pix) {
+    for (const refund of pix.refunds) {
+      if (refund.status === 'EM_PROCESSAMENTO') settleLater(psp, pix, refund)
+    }
+  }
+}
+
+// The receiver is notified of the Pix once more when its refund is final.
+function settleLater(psp: Psp, pix: Pix, refund: Refund): void {
+  const { endToEndId, chave } = pix.facts
+  const timer = setTimeout(() => {
+    psp.timers.delete(timer)
+    const horario = { ...refund.horario, liquidacao: psp.now().toISOString() }
+    const owed = psp.book.webhooks.has(chave)
+    record(psp, { kind: 'refund', endToEndId, refund: { ...refund, horario, status: 'DEVOLVIDO' }, owed })
+    notifyWhenDurable(psp, [pix])
+  }, SETTLES_AFTER_MS).unref()
+  psp.timers.add(timer)
+}
+
+const refused = (property: string, reason: string): Answer =>
+  problem('PixDevolucaoInvalida', 'A devolução não pode ser feita assim.', [violation(property, reason)])

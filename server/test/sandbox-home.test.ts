@@ -1,0 +1,285 @@
+import { appendFile, copyFile, mkdir, open as openFile, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { findSandbox } from '../src/sandbox/server.ts'
+import { KEY, bank, clientOf, eventually, newHome, open, portOf, send } from './sandbox-client.ts'
+
+const ANY_TIME = 'inicio=2000-01-01T00:00:00Z&fim=2100-01-01T00:00:00Z'
+
+const journalOf = (home: string) => join(home, 'journal.jsonl')
+
+// All that a client can see, from both sides.
+async function everything(url: string) {
+  const { call } = await clientOf(url)
+  const read = async (path: string) => (await call('GET', path)).body
+  return [await read(`/cob?${ANY_TIME}`), await read(`/pix?${ANY_TIME}`), await read(`/webhook/${KEY}`)]
+}
+
+async function busyBank() {
+  const world = await bank()
+  const { call, charge, pay, faults } = world
+  await faults({ dropNotifications: true })
+  await call('PUT', `/webhook/${KEY}`, { webhookUrl: 'http://127.0.0.1:1' })
+  await call('PUT', '/webhook/gone', { webhookUrl: 'http://127.0.0.1:1' })
+  await call('DELETE', '/webhook/gone')
+  await charge()
+  const removed = await charge()
+  await call('PATCH', `/cob/${removed.txid}`, { status: 'REMOVIDA_PELO_USUARIO_RECEBEDOR' })
+  const paid = await charge()
+  const { body } = await pay({ txid: paid.txid, times: 2 })
+  await pay({ txid: 'unknown', amountCents: 1 })
+  const refund = `/pix/${body.pix[0].endToEndId}/devolucao/r1`
+  await call('PUT', refund, { valor: '1.00' })
+  await eventually(async () => (await call('GET', refund)).body.status === 'DEVOLVIDO')
+  return world
+}
+
+// A sandbox on a copy of the journal as it is on disk at this moment: what a killed process would have left.
+async function afterKill(home: string) {
+  const copy = await newHome()
+  await mkdir(copy, { recursive: true })
+  await copyFile(journalOf(home), journalOf(copy))
+  return { copy, sandbox: () => open({ home: copy }) }
+}
+
+describe('a restart', () => {
+  test('keeps the port, the charges, the payments, the refunds and the webhooks', async () => {
+    const { home, url, sandbox } = await busyBank()
+    const before = await everything(url)
+    await sandbox.stop()
+    const again = await open({ home })
+    expect(again.url).toBe(url)
+    expect(await everything(again.url)).toEqual(before)
+  })
+
+  test('forgets tokens and faults', async () => {
+    const { home, sandbox, token, faults, charge } = await bank()
+    const { txid } = await charge()
+    await faults({ errorRate: 1 })
+    await sandbox.stop()
+    const again = await open({ home })
+    expect((await send(`${again.url}/cob/${txid}`, { method: 'GET', token })).status).toBe(401)
+    expect((await (await clientOf(again.url)).call('GET', `/cob/${txid}`)).status).toBe(200)
+  })
+
+  test('finishes a refund that was under way', async () => {
+    const { home, sandbox, call, charge, pay } = await bank()
+    const { body } = await pay({ txid: (await charge()).txid })
+    const refund = `/pix/${body.pix[0].endToEndId}/devolucao/r1`
+    await call('PUT', refund, { valor: '1.00' })
+    await sandbox.stop()
+    const client = await clientOf((await open({ home })).url)
+    const done = await eventually(async () => (await client.call('GET', refund)).body.status === 'DEVOLVIDO')
+    expect(done).toBe(true)
+  })
+})
+
+describe('the journal', () => {
+  test('holds a charge and a payment at the moment they are answered', async () => {
+    const { home, charge, pay } = await bank()
+    for (let i = 0; i < 10; i++) {
+      const { txid } = await charge()
+      expect(await readFile(journalOf(home), 'utf8')).toContain(txid)
+      const { body } = await pay({ txid })
+      expect(await readFile(journalOf(home), 'utf8')).toContain(body.pix[0].endToEndId)
+    }
+  })
+
+  test('is on disk before anybody is told of what it holds, by an answer, a query or a list', async () => {
+    const { call, charge, pay } = await bank()
+    const { txid } = await charge()
+    const disk = await holdSyncs()
+    const answers: string[] = []
+    const note = (name: string, asked: Promise<unknown>) => asked.then(() => answers.push(name))
+    const paying = note('paid', pay({ txid }))
+    await eventually(() => disk.held() > 0)
+    const asking = [note('charge', call('GET', `/cob/${txid}`)), note('list', call('GET', `/pix?${ANY_TIME}`))]
+    const other = await call('GET', `/cob/${'x'.repeat(30)}`)
+    expect(other.status).toBe(404)
+    expect(answers).toEqual([])
+    disk.release()
+    await Promise.all([paying, ...asking])
+    expect(answers).toHaveLength(3)
+  })
+
+  test('that cannot be written makes no promise: 500, also for what was not written', async () => {
+    const { call, charge, pay } = await bank()
+    const safe = await charge()
+    const { txid } = await charge()
+    const disk = await holdSyncs()
+    const paying = pay({ txid })
+    await eventually(() => disk.held() > 0)
+    disk.fail()
+    expect((await paying).status).toBe(500)
+    expect((await call('GET', `/cob/${txid}`)).status).toBe(500)
+    expect((await pay({ txid: safe.txid })).status).toBe(500)
+  })
+
+  test('makes the same bank again after a kill', async () => {
+    const { home, url } = await busyBank()
+    const { sandbox } = await afterKill(home)
+    const [cobs, pix, webhook] = await everything(url)
+    expect(await everything((await sandbox()).url)).toEqual([cobs, pix, webhook])
+  })
+
+  test.each([
+    ['half a line', '{"kind":"charge","cob":{"txid":"tor'],
+    ['a whole line without its end', '{"kind":"unhook","chave":"x"}'],
+    ['bytes that are no text', '\u0000\u0000\ufffd'],
+  ])('with %s at its end is cut there and goes on', async (_, torn) => {
+    const { home, url, charge } = await bank()
+    await charge()
+    const { copy, sandbox } = await afterKill(home)
+    const whole = await readFile(journalOf(copy), 'utf8')
+    await appendFile(journalOf(copy), torn)
+    const again = await clientOf((await sandbox()).url)
+    expect(await readFile(journalOf(copy), 'utf8')).toBe(whole)
+    expect(await everything(again.url)).toEqual(await everything(url))
+    const { txid } = await again.charge()
+    const { sandbox: third } = await afterKill(copy)
+    expect((await (await clientOf((await third()).url)).call('GET', `/cob/${txid}`)).status).toBe(200)
+  })
+
+  test('that is damaged in the middle is refused, and the port is given back', async () => {
+    const { home, sandbox, charge } = await bank()
+    await charge()
+    const { port } = sandbox
+    await sandbox.stop()
+    await writeFile(journalOf(home), `not JSON\n${await readFile(journalOf(home), 'utf8')}`)
+    await expect(open({ home })).rejects.toThrow('damaged at line 1')
+    const other = createServer().listen(port, '127.0.0.1')
+    await new Promise((done) => other.once('listening', done))
+    other.close()
+  })
+
+  test('is rewritten at a start when most of it is stale, and says the same', async () => {
+    const { home, url, sandbox } = await busyBank()
+    const before = await everything(url)
+    await sandbox.stop()
+    const stale = `${JSON.stringify({ kind: 'unhook', chave: 'nobody' })}\n`
+    await appendFile(journalOf(home), stale.repeat(10_001))
+    const again = await open({ home })
+    expect((await readFile(journalOf(home), 'utf8')).split('\n').length).toBeLessThan(20)
+    expect(await everything(again.url)).toEqual(before)
+    const { txid } = await (await clientOf(again.url)).charge()
+    await again.stop()
+    const third = await clientOf((await open({ home })).url)
+    expect((await third.call('GET', `/cob/${txid}`)).status).toBe(200)
+  })
+})
+
+describe('one home', () => {
+  test('opened twice has one sandbox, and the second follows it', async () => {
+    const { home, url, sandbox, charge } = await bank()
+    const lines: string[] = []
+    const follower = await open({ home, say: (line) => lines.push(line) })
+    expect(follower).toMatchObject({ url, port: sandbox.port })
+    expect(lines.join()).toContain('already runs')
+    const { txid } = await charge()
+    expect((await (await clientOf(follower.url)).call('GET', `/cob/${txid}`)).status).toBe(200)
+    await follower.stop()
+    expect(await findSandbox(home)).toEqual({ url })
+  })
+
+  test('opened by many for the first time at once has one sandbox', async () => {
+    const home = await newHome()
+    const opened = await Promise.all(Array.from({ length: 6 }, () => open({ home })))
+    expect(new Set(opened.map(({ url }) => url)).size).toBe(1)
+    const ids = await Promise.all(opened.map(({ url }) => send(`${url}/bank/identity`, { method: 'GET' })))
+    expect(new Set(ids.map(({ body }) => body.sandbox)).size).toBe(1)
+  })
+
+  test('opened by many at once on one given port has one sandbox', async () => {
+    const [home, port] = [await newHome(), await freePort()]
+    const opened = await Promise.all(Array.from({ length: 4 }, () => open({ home, port })))
+    expect(opened.map((each) => each.port)).toEqual([port, port, port, port])
+  })
+
+  test('is taken over by one of its followers when the leader is gone, with all that it held', async () => {
+    const { home, url, sandbox } = await busyBank()
+    const followers = [await open({ home }), await open({ home })]
+    const before = await everything(url)
+    await sandbox.stop()
+    await eventually(() => findSandbox(home))
+    for (const follower of followers) expect(follower.url).toBe(url)
+    expect(await everything(url)).toEqual(before)
+    const { txid } = await (await clientOf(url)).charge()
+    await followers[0]?.stop()
+    await eventually(() => findSandbox(home))
+    expect((await (await clientOf(url)).call('GET', `/cob/${txid}`)).status).toBe(200)
+  })
+
+  test('whose port a stranger took gets another port', async () => {
+    const { home, url, sandbox, charge } = await bank()
+    const { txid } = await charge()
+    await sandbox.stop()
+    await stranger(sandbox.port)
+    expect(await findSandbox(home)).toBeUndefined()
+    const moved = await Promise.all([open({ home }), open({ home }), open({ home })])
+    expect(new Set(moved.map((each) => each.url)).size).toBe(1)
+    expect(moved[0]?.url).not.toBe(url)
+    expect((await (await clientOf(moved[0]?.url ?? '')).call('GET', `/cob/${txid}`)).status).toBe(200)
+    expect(await findSandbox(home)).toEqual({ url: moved[0]?.url })
+  })
+
+  test('asked onto a port that a stranger has is refused with a clear word', async () => {
+    const port = await stranger(0)
+    const home = await newHome()
+    await expect(open({ home, port })).rejects.toThrow(`port ${port} is in use by another program`)
+    const first = await open({ home })
+    await first.stop()
+    await expect(open({ home, port })).rejects.toThrow(`port ${port} is in use by another program`)
+    expect((await open({ home })).port).toBe(first.port)
+  })
+
+  test('asked onto another port moves there, unless its sandbox is alive', async () => {
+    const { home, sandbox, charge } = await bank()
+    const { txid } = await charge()
+    const port = await freePort()
+    const follower = await open({ home, port })
+    expect(follower.port).toBe(sandbox.port)
+    await follower.stop()
+    await sandbox.stop()
+    const moved = await open({ home, port })
+    expect(moved.port).toBe(port)
+    expect((await (await clientOf(moved.url)).call('GET', `/cob/${txid}`)).status).toBe(200)
+  })
+
+  test('that never was has no sandbox', async () => {
+    expect(await findSandbox(await newHome())).toBeUndefined()
+  })
+})
+
+// Every fdatasync of this process waits until the test lets it go, or fails.
+async function holdSyncs() {
+  const file = await openFile(process.execPath, 'r')
+  const prototype: typeof file = Object.getPrototypeOf(file)
+  await file.close()
+  const waiting: { resolve: () => void; reject: (error: Error) => void }[] = []
+  const spy = vi
+    .spyOn(prototype, 'datasync')
+    .mockImplementation(() => new Promise((resolve, reject) => waiting.push({ resolve, reject })))
+  const release = () => {
+    spy.mockRestore()
+    for (const { resolve } of waiting) resolve()
+  }
+  onTestFinished(release)
+  const fail = () => waiting.forEach(({ reject }) => reject(new Error('no space left on device')))
+  return { held: () => waiting.length, release, fail }
+}
+
+async function stranger(port: number): Promise<number> {
+  const server = createServer((_, response) => response.end('hello')).listen(port, '127.0.0.1')
+  await new Promise((done) => server.once('listening', done))
+  onTestFinished(() => server.close().closeAllConnections())
+  return portOf(server)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((done) => server.once('listening', done))
+  const port = portOf(server)
+  await new Promise((done) => server.close(done))
+  return port
+}

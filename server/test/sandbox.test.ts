@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest'
+import { bank, newTxid, open, send, sharedBank } from './sandbox-client.ts'
+
+const calmBank = sharedBank()
+
+const ANY_TIME = 'inicio=2000-01-01T00:00:00Z&fim=2100-01-01T00:00:00Z'
+
+const errorNamed = (name: string) => `https://pix.bcb.gov.br/api/v2/error/${name}`
+
+describe('a token', () => {
+  test('is given for Basic credentials with a form, and opens the API', async () => {
+    const { url } = await open()
+    const reply = await send(`${url}/oauth/token`, {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${btoa('sandbox:sandbox')}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: 'grant_type=client_credentials',
+    })
+    expect(reply).toMatchObject({ status: 200, body: { token_type: 'Bearer', expires_in: 3600 } })
+    expect(reply.body.scope).toContain('cob.write')
+    const asked = await send(`${url}/cob?${ANY_TIME}`, { method: 'GET', token: reply.body.access_token })
+    expect(asked.status).toBe(200)
+  })
+
+  test('is refused without credentials or with another grant', async () => {
+    const { url } = await open()
+    const ask = (body: unknown) => send(`${url}/oauth/token`, { method: 'POST', body })
+    expect((await ask({ grant_type: 'client_credentials' })).status).toBe(401)
+    expect((await ask({ grant_type: 'client_credentials', client_id: 'a', client_secret: '' })).status).toBe(401)
+    expect((await ask({ grant_type: 'password', client_id: 'a', client_secret: 'b' })).status).toBe(400)
+    expect((await ask('')).status).toBe(400)
+  })
+
+  test('expires after an hour', async () => {
+    const { clock, call } = await bank()
+    clock.at = new Date(clock.at.getTime() + 3_599_999)
+    expect((await call('GET', `/cob?${ANY_TIME}`)).status).toBe(200)
+    clock.at = new Date(clock.at.getTime() + 1)
+    expect((await call('GET', `/cob?${ANY_TIME}`)).status).toBe(401)
+  })
+
+  test('is asked for by every API Pix operation and by nothing of the bank side', async () => {
+    const { url } = await open()
+    const e2eid = 'E'.repeat(32)
+    const txid = newTxid()
+    const operations = [
+      ['PUT', `/cob/${txid}`],
+      ['GET', `/cob/${txid}`],
+      ['PATCH', `/cob/${txid}`],
+      ['GET', '/cob'],
+      ['GET', '/pix'],
+      ['GET', `/pix/${e2eid}`],
+      ['PUT', `/pix/${e2eid}/devolucao/1`],
+      ['GET', `/pix/${e2eid}/devolucao/1`],
+      ['PUT', '/webhook/key'],
+      ['GET', '/webhook/key'],
+      ['DELETE', '/webhook/key'],
+    ] as const
+    for (const [method, path] of operations) {
+      for (const token of [undefined, 'made-up']) {
+        const reply = await send(url + path, { method, ...(token ? { token } : {}) })
+        expect(reply).toMatchObject({ status: 401, type: 'application/problem+json' })
+      }
+    }
+    expect((await send(`${url}/bank/stats`, { method: 'GET' })).status).toBe(200)
+  })
+})
+
+describe('webhooks', () => {
+  test('are set, read and removed by key', async () => {
+    const { clock, call } = await bank()
+    const path = `/webhook/${encodeURIComponent('+5561912345678')}`
+    expect((await call('GET', path)).body.type).toBe(errorNamed('WebhookNaoEncontrado'))
+    expect((await call('PUT', path, { webhookUrl: 'http://127.0.0.1:9/hook' })).status).toBe(200)
+    expect((await call('GET', path)).body).toMatchObject({
+      chave: '+5561912345678',
+      webhookUrl: 'http://127.0.0.1:9/hook',
+      criacao: clock.at.toISOString(),
+    })
+    expect((await call('DELETE', path)).status).toBe(204)
+    expect((await call('DELETE', path)).status).toBe(404)
+  })
+
+  test.each(['', 'nowhere', 'ftp://example.com', 7, undefined])('refuse the address %s', async (webhookUrl) => {
+    const { call } = await calmBank()
+    const reply = await call('PUT', '/webhook/key', { webhookUrl })
+    expect(reply).toMatchObject({ status: 400, body: { type: errorNamed('WebhookOperacaoInvalida') } })
+  })
+})
+
+describe('the bank side', () => {
+  test('lists all payments in the order they were made, page by page', async () => {
+    const { url, charge, pay } = await bank()
+    const { txid } = await charge()
+    const { body: paid } = await pay({ txid, times: 5 })
+    const page = async (query: string) => (await send(`${url}/bank/payments${query}`, { method: 'GET' })).body
+    expect(await page('')).toEqual({ pix: paid.pix, total: 5, more: false })
+    expect(await page('?limit=2')).toEqual({ pix: paid.pix.slice(0, 2), total: 5, more: true })
+    const rest = await page(`?limit=10&after=${paid.pix[1].endToEndId}`)
+    expect(rest).toEqual({ pix: paid.pix.slice(2), total: 5, more: false })
+    expect(await page('?limit=1001')).toHaveProperty('error')
+    expect(await page('?after=nothing')).toHaveProperty('error')
+  })
+
+  test('counts the calls of each operation', async () => {
+    const { call, charge, stats } = await bank()
+    const { txid } = await charge()
+    await call('GET', `/cob/${txid}`)
+    await call('GET', `/cob/${txid}`)
+    const { calls } = await stats()
+    expect(calls).toMatchObject({
+      'POST /oauth/token': 1,
+      'PUT /cob/:txid': 1,
+      'GET /cob/:txid': 2,
+      'PATCH /cob/:txid': 0,
+      'GET /pix': 0,
+    })
+  })
+})
+
+describe('HTTP', () => {
+  test('answers unknown paths, wrong methods, broken JSON and large bodies in JSON', async () => {
+    const { url, token, call } = await bank()
+    const txid = newTxid()
+    expect(await call('GET', '/cobv/x')).toMatchObject({ status: 404, type: 'application/problem+json' })
+    expect(await call('GET', '/bank/nothing')).toMatchObject({ status: 404, type: 'application/json' })
+    expect(await call('GET', '/cob/%E0%A4%A')).toMatchObject({ status: 404 })
+    const wrong = await call('POST', `/cob/${txid}`, {})
+    expect(wrong).toMatchObject({ status: 405, type: 'application/problem+json' })
+    expect(wrong.headers.get('allow')).toBe('PUT, GET, PATCH')
+    expect(await send(`${url}/bank/pay`, { method: 'GET' })).toMatchObject({ status: 405, body: { error: 'use POST' } })
+    expect(await call('PUT', `/cob/${txid}`, '{"a":')).toMatchObject({ status: 400, type: 'application/problem+json' })
+    expect(await send(`${url}/bank/pay`, { method: 'POST', body: '' })).toMatchObject({
+      status: 400,
+      body: { error: 'the body is not valid JSON' },
+    })
+    const large = { method: 'PUT', token, body: JSON.stringify({ chave: 'x'.repeat(70_000) }) }
+    expect((await send(`${url}/cob/${txid}`, large)).status).toBe(413)
+  })
+})
