@@ -1,0 +1,79 @@
+import type { Cents } from '../base/money.ts'
+
+/**
+ * What guiche needs of a payment provider. Adapters in providers/ implement it; nothing else in the house knows how a bank speaks.
+ * Every call has its own deadline, budget and breaker inside the adapter.
+ */
+export type Provider = {
+  readonly name: string
+  /**
+   * Makes the charge, or finds that an earlier call with this txid made it. Throws ProviderError when there is none that can be paid, or when
+   * nobody knows: its `outcome` tells which.
+   */
+  create(request: ProviderChargeRequest): Promise<ProviderCharge>
+  /** The provider's own word on a charge, asked now. */
+  check(txid: string, options?: { deadlineMs?: number }): Promise<ProviderCharge | 'absent'>
+  /** 'not_active' says that it cannot be withdrawn any more (paid, or withdrawn before): check() tells which. */
+  cancel(txid: string): Promise<'withdrawn' | 'not_active' | 'absent'>
+  findPayment(endToEndId: string): Promise<ReceivedPayment | 'absent'>
+  /** All Pix received in [from, to), a page at a time. */
+  listReceived(window: { from: Date; to: Date }): AsyncIterable<ReceivedPayment[]>
+  /** Safe to repeat with the same refundId (at most 35 letters and digits). */
+  refund(request: { endToEndId: string; refundId: string; amountCents: Cents }): Promise<ProviderRefund>
+  /** Asks the provider to post to this URL when a Pix arrives. */
+  registerNotifications(url: string): Promise<void>
+  health(): ProviderHealth
+  close(): Promise<void>
+}
+
+export type ProviderChargeRequest = {
+  txid: string
+  valueCents: Cents
+  expiresInSeconds: number
+  description: string | null
+}
+
+export type ProviderCharge = {
+  txid: string
+  status: 'active' | 'paid' | 'withdrawn'
+  emv: string
+  valueCents: Cents
+  expiresAt: Date
+  payments: ReceivedPayment[]
+}
+
+export type ReceivedPayment = {
+  provider: string
+  endToEndId: string
+  /** Absent when the payer typed our key by hand. */
+  txid: string | null
+  amountCents: Cents
+  occurredAt: Date
+}
+
+export type ProviderRefund = {
+  refundId: string
+  amountCents: Cents
+  status: 'processing' | 'done' | 'failed'
+  reason: string | null
+}
+
+export type ProviderHealth = {
+  breaker: 'closed' | 'open' | 'half-open'
+  lastError: string | null
+  lastSuccessAt: Date | null
+}
+
+/**
+ * refused: the provider understood and said no. unreachable: it surely did nothing (never sent, breaker open, budget spent). unknown: it may or may not have
+ * done it, and asking did not help.
+ */
+export class ProviderError extends Error {
+  override name = 'ProviderError'
+  readonly outcome: 'refused' | 'unreachable' | 'unknown'
+
+  constructor(outcome: 'refused' | 'unreachable' | 'unknown', text: string, options: { cause?: unknown } = {}) {
+    super(text, options)
+    this.outcome = outcome
+  }
+}

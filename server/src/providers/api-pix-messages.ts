@@ -1,0 +1,228 @@
+import { z } from 'zod'
+import { decodeBrCode, encodeBrCode } from '../base/brcode.ts'
+import { centsFromDecimal, decimalFromCents, isCents } from '../base/money.ts'
+import type { ProviderCharge, ProviderChargeRequest, ProviderRefund, ReceivedPayment } from '../domain/provider.ts'
+
+// What API Pix says and how it reads here. Unknown fields are ignored, as the standard asks of clients. A field that money depends on is
+// checked strictly, and an answer that fails is garbage as a whole: half an answer of a bank is none.
+
+/** Where PSPs differ from the standard, or it from itself: one row each. */
+const QUIRKS = {
+  /** The forms in which a refusal explains itself; the first that yields a text is told. */
+  problemForms: [
+    // The standard: problem+json.
+    (body: Json) => sentence([body.title, body.detail, ...violations(body.violacoes)]),
+    // Efí.
+    (body: Json) => sentence([body.nome, body.mensagem]),
+    // Gateways that stand before the PSP's own code.
+    (body: Json) => sentence([body.error, body.error_description, body.message]),
+  ],
+  /** The code to copy and the location are both optional, and the location is given with a scheme by some, only inside `loc` by others. */
+  locationScheme: /^https?:\/\//i,
+  /** The statuses' enumeration says REMOVIDA, their description REMOVIDO. */
+  withdrawnStatus: /^REMOVID[AO]_/,
+  /** An empty txid where the standard leaves it out. */
+  noTxid: '',
+  /** A list in the schema, an object in one of its examples. Nothing here depends on it, so either passes unread. */
+  devolucoes: z.unknown().optional(),
+  /** Efí sends notifications only to a server that asks it for a certificate, unless told so. Ours takes them as hints and trusts nobody. */
+  registerHeaders: { 'x-skip-mtls-checking': 'true' },
+}
+
+type Json = Record<string, unknown>
+
+export const REGISTER_HEADERS: Record<string, string> = QUIRKS.registerHeaders
+
+export type Merchant = { name: string; city: string }
+
+/** With the key that is to be paid, by which a charge is known as ours; `emv` is empty when it was not needed and not given. */
+export type Charge = ProviderCharge & { pixKey: string }
+
+export type ReceivedPage = { payments: ReceivedPayment[]; pages: number | undefined }
+
+/** Ids go into paths, and some of them come from notifications, which anybody may have written. */
+export const isTxid = (text: string): boolean => /^[a-zA-Z0-9]{26,35}$/.test(text)
+export const isEndToEndId = (text: string): boolean => /^[a-zA-Z0-9]{32}$/.test(text)
+export const isRefundId = (text: string): boolean => /^[a-zA-Z0-9]{1,35}$/.test(text)
+
+// RFC 3339, zone included: a time without one would be read in this machine's zone, three hours off.
+const instant = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i)
+  .transform((text) => new Date(text))
+  .refine((date) => !Number.isNaN(date.getTime()))
+
+const amount = z
+  .string()
+  .regex(/^\d{1,10}\.\d{2}$/)
+  .transform(centsFromDecimal)
+  .refine(isCents)
+
+const pix = z.object({
+  endToEndId: z.string().refine(isEndToEndId),
+  txid: z.string().nullish(),
+  valor: amount,
+  horario: instant,
+  devolucoes: QUIRKS.devolucoes,
+})
+
+const cob = z.object({
+  txid: z.string(),
+  status: z.string(),
+  calendario: z.object({ criacao: instant, expiracao: z.coerce.number().int().positive() }),
+  valor: z.object({ original: amount }),
+  chave: z.string(),
+  pixCopiaECola: z.string().nullish(),
+  location: z.string().nullish(),
+  loc: z.object({ location: z.string().nullish() }).nullish(),
+  pix: z.array(pix).nullish(),
+})
+
+const paging = z.object({
+  paginaAtual: z.number().int(),
+  quantidadeDePaginas: z.number().int(),
+  quantidadeTotalDeItens: z.number().int(),
+})
+
+// An empty list may be left out, but only by an answer that says how many there are: any other object would pass for "nothing received".
+const pixList = z
+  .object({ parametros: z.object({ paginacao: paging.nullish() }).nullish(), pix: z.array(pix).nullish() })
+  .refine((body) => body.pix || body.parametros?.paginacao?.quantidadeTotalDeItens === 0)
+
+const devolucao = z.object({
+  id: z.string(),
+  valor: amount,
+  status: z.enum(['EM_PROCESSAMENTO', 'DEVOLVIDO', 'NAO_REALIZADO']),
+  motivo: z.string().nullish(),
+})
+
+export class GarbageError extends Error {
+  override name = 'GarbageError'
+}
+
+export function chargeBody(request: ProviderChargeRequest, pixKey: string): object {
+  const description = request.description === null ? '' : request.description.slice(0, 140)
+  return {
+    calendario: { expiracao: request.expiresInSeconds },
+    valor: { original: decimalFromCents(request.valueCents) },
+    chave: pixKey,
+    ...(description === '' ? {} : { solicitacaoPagador: description }),
+  }
+}
+
+export type ChargeReading = {
+  txid: string
+  provider: string
+  merchant: Merchant | undefined
+  /** The code is wanted, and not only the charge's state. */
+  emvNeeded: boolean
+}
+
+export function readCharge(json: unknown, expected: ChargeReading): Charge {
+  const body = parse(cob, json)
+  if (body.txid !== expected.txid) throw new GarbageError('another txid than the one asked for')
+  return {
+    txid: body.txid,
+    status: chargeStatus(body.status),
+    emv: readEmv(body, expected),
+    valueCents: body.valor.original,
+    expiresAt: new Date(body.calendario.criacao.getTime() + body.calendario.expiracao * 1000),
+    // A Pix that is listed in a charge pays that charge, also where it does not repeat the txid.
+    payments: (body.pix ?? []).map((paid) => payment(paid, expected.provider, body.txid)),
+    pixKey: body.chave,
+  }
+}
+
+export function readWithdrawn(json: unknown): void {
+  const { status } = parse(z.object({ status: z.string() }), json)
+  if (chargeStatus(status) !== 'withdrawn') throw new GarbageError('not withdrawn after all')
+}
+
+export function readPayment(json: unknown, expected: { endToEndId: string; provider: string }): ReceivedPayment {
+  const body = parse(pix, json)
+  if (body.endToEndId !== expected.endToEndId) throw new GarbageError('another Pix than the one asked for')
+  return payment(body, expected.provider, null)
+}
+
+export function readReceivedPage(json: unknown, expected: { page: number; provider: string }): ReceivedPage {
+  const body = parse(pixList, json)
+  const told = body.parametros?.paginacao
+  // A PSP that gives the first page again and again would hide the others.
+  if (told && told.paginaAtual !== expected.page) throw new GarbageError('another page than the one asked for')
+  const payments = (body.pix ?? []).map((received) => payment(received, expected.provider, null))
+  return { payments, pages: told?.quantidadeDePaginas }
+}
+
+export function readRefund(json: unknown, refundId: string): ProviderRefund {
+  const body = parse(devolucao, json)
+  if (body.id !== refundId) throw new GarbageError('another refund than the one asked for')
+  const status = ({ EM_PROCESSAMENTO: 'processing', DEVOLVIDO: 'done', NAO_REALIZADO: 'failed' } as const)[body.status]
+  return { refundId, amountCents: body.valor, status, reason: body.motivo ?? null }
+}
+
+/** What a refusal says of itself, or undefined when it is not a JSON object, and so not the PSP speaking. */
+export function readProblem(json: unknown): string | undefined {
+  const body = z.record(z.string(), z.unknown()).safeParse(json)
+  if (!body.success) return undefined
+  for (const tell of QUIRKS.problemForms) {
+    const text = tell(body.data)
+    if (text !== '') return text
+  }
+  return 'no reason given'
+}
+
+function parse<Body>(schema: z.ZodType<Body>, json: unknown): Body {
+  const parsed = schema.safeParse(json)
+  if (parsed.success) return parsed.data
+  // The places and not the values, which may be anything.
+  const places = parsed.error.issues.slice(0, 3).map((issue) => issue.path.join('.') || 'the whole')
+  throw new GarbageError(`not as API Pix has it: ${places.join(', ')}`)
+}
+
+function chargeStatus(status: string): Charge['status'] {
+  if (status === 'ATIVA') return 'active'
+  if (status === 'CONCLUIDA') return 'paid'
+  if (QUIRKS.withdrawnStatus.test(status)) return 'withdrawn'
+  throw new GarbageError('a status that API Pix does not have')
+}
+
+function payment(body: z.infer<typeof pix>, provider: string, chargeTxid: string | null): ReceivedPayment {
+  const txid = body.txid === QUIRKS.noTxid ? null : (body.txid ?? null)
+  return {
+    provider,
+    endToEndId: body.endToEndId,
+    txid: txid ?? chargeTxid,
+    amountCents: body.valor,
+    occurredAt: body.horario,
+  }
+}
+
+// Where the code is wanted it must be one that banking apps read. Elsewhere a charge without a good one is still the PSP's word on whether it
+// was paid, and some give the code only once; calling that garbage would hide a payment.
+function readEmv(body: z.infer<typeof cob>, reading: ChargeReading): string {
+  try {
+    const emv = body.pixCopiaECola || makeEmv(body, reading.merchant)
+    decodeBrCode(emv)
+    return emv
+  } catch {
+    if (reading.emvNeeded) throw new GarbageError('no BR Code that can be read')
+    return ''
+  }
+}
+
+function makeEmv(body: z.infer<typeof cob>, merchant: Merchant | undefined): string {
+  const location = (body.location ?? body.loc?.location)?.replace(QUIRKS.locationScheme, '')
+  if (!location || !merchant) throw new GarbageError('neither a BR Code nor what it can be made of')
+  const amountCents = body.valor.original
+  return encodeBrCode({ location, merchantName: merchant.name, merchantCity: merchant.city, amountCents })
+}
+
+function violations(value: unknown): unknown[] {
+  if (!Array.isArray(value)) return []
+  // Without the offending values, which repeat what was sent.
+  return value.slice(0, 3).flatMap((entry: Json | null) => [entry?.propriedade, entry?.razao])
+}
+
+function sentence(parts: unknown[]): string {
+  return parts.filter((part) => typeof part === 'string' && part !== '').join(' ')
+}

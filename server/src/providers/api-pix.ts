@@ -1,0 +1,350 @@
+import type { Log } from '../base/log.ts'
+import { decimalFromCents } from '../base/money.ts'
+import { ProviderError, type Provider, type ProviderChargeRequest, type ReceivedPayment } from '../domain/provider.ts'
+import { makeApiPixCalls, type ApiPixCalls, type CallBounds } from './api-pix-calls.ts'
+import {
+  chargeBody,
+  isEndToEndId,
+  isRefundId,
+  isTxid,
+  readCharge,
+  readPayment,
+  readReceivedPage,
+  readRefund,
+  readWithdrawn,
+  REGISTER_HEADERS,
+  type Charge,
+  type Merchant,
+} from './api-pix-messages.ts'
+import { startDeadline, type Deadline } from './deadline.ts'
+import type { Reply } from './guard.ts'
+import type { ClientCertificate } from './http-client.ts'
+import { saysAbsent, type NotOk } from './repeat.ts'
+
+export type ApiPixTimings = CallBounds & {
+  createDeadlineMs: number
+  writeTimeoutMs: number
+  checkDeadlineMs: number
+  cancelDeadlineMs: number
+  listDeadlineMs: number
+  refundDeadlineMs: number
+  registerDeadlineMs: number
+  pageSize: number
+  maxPages: number
+}
+
+/** Every bound of this adapter, with the reason for its number. Tests hand in smaller ones. */
+export const API_PIX_TIMINGS: ApiPixTimings = {
+  // Someone waits for the QR code: longer than this and he asks again.
+  createDeadlineMs: 8_000,
+  // For one call of the above, so that after a hang there is as much left to ask what became of it.
+  writeTimeoutMs: 4_000,
+  // Someone waits for a query's answer; after this it is given from the database.
+  checkDeadlineMs: 3_000,
+  cancelDeadlineMs: 8_000,
+  // Nobody waits for a page of a sweep, and a thousand Pix take a bank a while.
+  listDeadlineMs: 20_000,
+  refundDeadlineMs: 15_000,
+  // Some PSPs call the new address before they answer.
+  registerDeadlineMs: 20_000,
+  // The most that API Pix allows.
+  pageSize: 1_000,
+  // Half a million Pix in one window: a sweep that meets more must ask for shorter windows.
+  maxPages: 500,
+  // One failure in three, say, still leaves 96 % of reads and writes to succeed.
+  readAttempts: 3,
+  writeAttempts: 3,
+  backoffBaseMs: 100,
+  backoffCapMs: 1_000,
+  // Ten in a row is no bad luck any more; five seconds is about a restart on the far side.
+  breakerFaults: 10,
+  breakerCoolDownMs: 5_000,
+  // A call that ran out of less time than this says nothing about the provider.
+  fairMs: 1_000,
+  // At 10 calls a second, which is what the strictest allow, these wait longer than any deadline anyway.
+  budgetMaxWaiting: 200,
+  // What a 429 without Retry-After asks for.
+  defaultRetryAfterMs: 1_000,
+  // Below the deadline of a check, so that a token that hangs is told as that.
+  tokenTimeoutMs: 2_500,
+  // More than the longest deadline, so that a token does not end on its way.
+  tokenMarginMs: 60_000,
+  // At 200 ms a call these carry 300 calls a second, more than any PSP allows.
+  connections: 64,
+  maxPending: 1_000,
+  // A page of a thousand Pix is about half a megabyte.
+  maxAnswerBytes: 4 * 1024 * 1024,
+  connectTimeoutMs: 5_000,
+}
+
+export type ApiPixOptions = {
+  name: string
+  url: string
+  tokenUrl: string
+  clientId: string
+  clientSecret: string
+  /** The key that charges are to be paid to. */
+  pixKey: string
+  tls?: ClientCertificate
+  /** An authority to trust besides the well-known ones. */
+  caPem?: string
+  /** 0: no limit. */
+  callsPerSecond: number
+  /** For the codes of a PSP that gives only locations. */
+  merchant?: Merchant
+  now: () => Date
+  log: Log
+  random?: () => number
+  timings?: Partial<ApiPixTimings>
+}
+
+type Adapter = Pick<ApiPixOptions, 'name' | 'pixKey' | 'merchant'> & { calls: ApiPixCalls; timings: ApiPixTimings }
+
+/** Any Brazilian PSP that speaks the central bank's API Pix. */
+export function makeApiPix(options: ApiPixOptions): Provider {
+  const timings = { ...API_PIX_TIMINGS, ...options.timings }
+  const calls = makeApiPixCalls({ ...options, random: options.random ?? Math.random, bounds: timings })
+  const adapter: Adapter = { ...options, calls, timings }
+  return {
+    name: options.name,
+    create: (request) => create(adapter, request),
+    check: (txid, { deadlineMs = timings.checkDeadlineMs } = {}) => check(adapter, txid, startDeadline(deadlineMs)),
+    cancel: (txid) => cancel(adapter, txid),
+    findPayment: (endToEndId) => findPayment(adapter, endToEndId),
+    listReceived: (window) => listReceived(adapter, window),
+    refund: (request) => refund(adapter, request),
+    registerNotifications: (url) => registerNotifications(adapter, url),
+    health: () => calls.health(),
+    close: () => calls.close(),
+  }
+}
+
+async function create(adapter: Adapter, request: ProviderChargeRequest) {
+  const { calls, timings, pixKey } = adapter
+  const { txid } = request
+  if (!isTxid(txid)) throw new Error('a txid is 26 to 35 letters and digits')
+  const deadline = startDeadline(timings.createDeadlineMs)
+  const charge = await calls.repeat.write('create', deadline, {
+    put: () =>
+      calls.call({
+        operation: 'create',
+        method: 'PUT',
+        path: `/cob/${txid}`,
+        body: chargeBody(request, pixKey),
+        deadline,
+        timeoutMs: timings.writeTimeoutMs,
+        read: chargeReader(adapter, { txid, emvNeeded: true }),
+      }),
+    look: () => askCharge(adapter, { txid, deadline, timeoutMs: timings.writeTimeoutMs, emvNeeded: true }),
+  })
+  return acceptCharge(adapter, charge, request)
+}
+
+// The txid is ours alone, so a charge that differs was not made by this request: someone shares the PSP account with us, or an id was used twice.
+function acceptCharge(adapter: Adapter, charge: Charge, request: ProviderChargeRequest) {
+  const { pixKey, ...accepted } = charge
+  const refuse = (text: string) => new ProviderError('refused', `${adapter.name}: create: ${text}`)
+  if (charge.valueCents !== request.valueCents) throw refuse('a charge of another value has this txid')
+  // Keys that are e-mail addresses or UUIDs come back in either case.
+  if (pixKey.toLowerCase() !== adapter.pixKey.toLowerCase()) throw refuse('a charge of another key has this txid')
+  if (charge.status === 'withdrawn') throw refuse('the charge with this txid was withdrawn')
+  return accepted
+}
+
+async function check(adapter: Adapter, txid: string, deadline: Deadline) {
+  if (!isTxid(txid)) return 'absent'
+  const reply = await askCharge(adapter, { txid, deadline, emvNeeded: false })
+  if (reply.kind === 'ok') {
+    const { pixKey: _, ...charge } = reply.body
+    return charge
+  }
+  if (saysAbsent(reply)) return 'absent'
+  throw readError(adapter, 'check', reply)
+}
+
+// With these a PSP says that a charge is no longer active.
+const NOT_ACTIVE = new Set([400, 409, 422])
+
+async function cancel(adapter: Adapter, txid: string): Promise<'withdrawn' | 'not_active' | 'absent'> {
+  if (!isTxid(txid)) return 'absent'
+  const { calls, timings } = adapter
+  const deadline = startDeadline(timings.cancelDeadlineMs)
+  // Set when an attempt of ours may have withdrawn it without our being told.
+  let inDoubt = false
+  let error: ProviderError | undefined
+  for (let attempt = 1; attempt <= timings.writeAttempts; attempt++) {
+    const patch = await withdraw(adapter, txid, deadline)
+    if (patch.kind === 'ok') return 'withdrawn'
+    if (saysAbsent(patch)) return 'absent'
+    error = calls.repeat.errorOf('cancel', patch)
+    const notActive = patch.kind === 'refused' && patch.spoken && NOT_ACTIVE.has(patch.status)
+    if (notActive && !inDoubt) return 'not_active'
+    if (notActive || (patch.kind === 'failed' && patch.sent)) {
+      inDoubt = true
+      const found = await askCharge(adapter, { txid, deadline, timeoutMs: timings.writeTimeoutMs, emvNeeded: false })
+      if (saysAbsent(found)) return 'absent'
+      if (found.kind === 'ok' && found.body.status === 'withdrawn') return 'withdrawn'
+      if (found.kind === 'ok' && found.body.status === 'paid') return 'not_active'
+    }
+    if (attempt === timings.writeAttempts || !(await calls.repeat.again(patch, attempt, deadline))) break
+  }
+  throw inDoubt ? new ProviderError('unknown', error!.message) : error!
+}
+
+function withdraw(adapter: Adapter, txid: string, deadline: Deadline): Promise<Reply<void>> {
+  return adapter.calls.call({
+    operation: 'cancel',
+    method: 'PATCH',
+    path: `/cob/${txid}`,
+    body: { status: 'REMOVIDA_PELO_USUARIO_RECEBEDOR' },
+    deadline,
+    timeoutMs: adapter.timings.writeTimeoutMs,
+    read: readWithdrawn,
+  })
+}
+
+async function findPayment(adapter: Adapter, endToEndId: string): Promise<ReceivedPayment | 'absent'> {
+  if (!isEndToEndId(endToEndId)) return 'absent'
+  const { calls, timings, name } = adapter
+  const deadline = startDeadline(timings.checkDeadlineMs)
+  const reply = await calls.repeat.read(deadline, () =>
+    calls.call({
+      operation: 'findPayment',
+      method: 'GET',
+      path: `/pix/${endToEndId}`,
+      deadline,
+      read: (json) => readPayment(json, { endToEndId, provider: name }),
+    }),
+  )
+  if (reply.kind === 'ok') return reply.body
+  if (saysAbsent(reply)) return 'absent'
+  throw readError(adapter, 'findPayment', reply)
+}
+
+async function* listReceived(adapter: Adapter, window: { from: Date; to: Date }): AsyncGenerator<ReceivedPayment[]> {
+  const { timings } = adapter
+  // Pix that arrive while we turn the pages push others to a later page, where they are met again.
+  const seen = new Set<string>()
+  for (let page = 0; page < timings.maxPages; page++) {
+    const received = await askPage(adapter, window, page)
+    const fresh = received.payments.filter((payment) => !seen.has(payment.endToEndId))
+    for (const payment of fresh) seen.add(payment.endToEndId)
+    const inside = fresh.filter((payment) => isInside(window, payment.occurredAt))
+    if (inside.length > 0) yield inside
+    // A PSP that does not tell the number of pages is asked until one brings nothing new.
+    const last = received.pages === undefined ? fresh.length === 0 : page + 1 >= received.pages
+    if (last) return
+  }
+  throw new ProviderError(
+    'unknown',
+    `${adapter.name}: listReceived: more than ${timings.maxPages} pages, ask for less time`,
+  )
+}
+
+async function askPage(adapter: Adapter, window: { from: Date; to: Date }, page: number) {
+  const { calls, timings, name } = adapter
+  const deadline = startDeadline(timings.listDeadlineMs)
+  const query = new URLSearchParams({
+    inicio: wholeSeconds(window.from, Math.floor),
+    fim: wholeSeconds(window.to, Math.ceil),
+    'paginacao.paginaAtual': String(page),
+    'paginacao.itensPorPagina': String(timings.pageSize),
+  })
+  const reply = await calls.repeat.read(deadline, () =>
+    calls.call({
+      operation: 'listReceived',
+      method: 'GET',
+      path: `/pix?${query.toString()}`,
+      deadline,
+      read: (json) => readReceivedPage(json, { page, provider: name }),
+    }),
+  )
+  if (reply.kind === 'ok') return reply.body
+  throw readError(adapter, 'listReceived', reply)
+}
+
+// Asked in whole seconds and outwards, because a PSP that cuts the fraction off would leave out the rest of a second at either end; cut to size here.
+function wholeSeconds(at: Date, round: (seconds: number) => number): string {
+  return new Date(round(at.getTime() / 1000) * 1000).toISOString().replace('.000Z', 'Z')
+}
+
+// A time without a fraction may be one that was cut off, and then it can lie before `from` although the Pix does not. Such a one is given
+// twice rather than never: whoever settles it knows it by its id.
+function isInside(window: { from: Date; to: Date }, at: Date): boolean {
+  const atMs = at.getTime()
+  const fromMs = window.from.getTime()
+  const startMs = atMs % 1000 === 0 ? fromMs - (fromMs % 1000) : fromMs
+  return atMs >= startMs && atMs < window.to.getTime()
+}
+
+async function refund(adapter: Adapter, request: { endToEndId: string; refundId: string; amountCents: number }) {
+  const { calls, timings, name } = adapter
+  const { endToEndId, refundId, amountCents } = request
+  if (!isEndToEndId(endToEndId) || !isRefundId(refundId)) throw new Error('not ids of a Pix and of a refund')
+  const deadline = startDeadline(timings.refundDeadlineMs)
+  const path = `/pix/${endToEndId}/devolucao/${refundId}`
+  const read = (json: unknown) => readRefund(json, refundId)
+  const made = await calls.repeat.write('refund', deadline, {
+    put: () =>
+      calls.call({
+        operation: 'refund',
+        method: 'PUT',
+        path,
+        body: { valor: decimalFromCents(amountCents) },
+        deadline,
+        timeoutMs: timings.writeTimeoutMs,
+        read,
+      }),
+    look: () =>
+      calls.repeat.read(deadline, () =>
+        calls.call({ operation: 'refund', method: 'GET', path, deadline, timeoutMs: timings.writeTimeoutMs, read }),
+      ),
+  })
+  if (made.amountCents !== amountCents) {
+    throw new ProviderError('refused', `${name}: refund: a refund of another amount has this id`)
+  }
+  return made
+}
+
+async function registerNotifications(adapter: Adapter, url: string): Promise<void> {
+  const { calls, timings, pixKey } = adapter
+  const deadline = startDeadline(timings.registerDeadlineMs)
+  // Registering twice is registering once, so it is repeated like a read.
+  const reply = await calls.repeat.read(deadline, () =>
+    calls.call({
+      operation: 'registerNotifications',
+      method: 'PUT',
+      path: `/webhook/${encodeURIComponent(pixKey)}`,
+      body: { webhookUrl: url },
+      headers: REGISTER_HEADERS,
+      deadline,
+      read: () => undefined,
+      // Whoever knows the address can knock at it.
+      secrets: [url],
+    }),
+  )
+  if (reply.kind !== 'ok') throw calls.repeat.errorOf('registerNotifications', reply)
+}
+
+function askCharge(
+  adapter: Adapter,
+  question: { txid: string; deadline: Deadline; timeoutMs?: number; emvNeeded: boolean },
+): Promise<Reply<Charge>> {
+  const { calls } = adapter
+  const { txid, deadline, timeoutMs = Number.POSITIVE_INFINITY } = question
+  const read = chargeReader(adapter, question)
+  return calls.repeat.read(deadline, () =>
+    calls.call({ operation: 'check', method: 'GET', path: `/cob/${txid}`, deadline, timeoutMs, read }),
+  )
+}
+
+function chargeReader(adapter: Adapter, question: { txid: string; emvNeeded: boolean }) {
+  const { name: provider, merchant } = adapter
+  return (json: unknown) => readCharge(json, { txid: question.txid, emvNeeded: question.emvNeeded, provider, merchant })
+}
+
+// A 404 that is not the PSP's own word is neither an absence nor a refusal.
+function readError(adapter: Adapter, operation: string, reply: NotOk): ProviderError {
+  const error = adapter.calls.repeat.errorOf(operation, reply)
+  return reply.kind === 'refused' && reply.status === 404 ? new ProviderError('unknown', error.message) : error
+}

@@ -1,0 +1,107 @@
+import { setMaxListeners } from 'node:events'
+import type { Log } from '../base/log.ts'
+import type { ProviderHealth } from '../domain/provider.ts'
+import { makeBreaker, type Verdict } from './breaker.ts'
+import { makeBudget } from './budget.ts'
+import { pause, type Deadline } from './deadline.ts'
+
+/** What came of one call. */
+export type Reply<Body> =
+  | { kind: 'ok'; body: Body }
+  /** A 4xx. `spoken`: in the provider's own words (JSON), and not a page of some proxy before it. */
+  | Refused
+  /** 429: not done, ask again later. */
+  | { kind: 'busy'; retryAfterMs: number }
+  | Failed
+
+export type Refused = { kind: 'refused'; status: number; spoken: boolean; text: string }
+
+/**
+ * No answer that can be used. `sent`: it may have been done all the same. `fault`: the provider's own, and counted by its breaker.
+ * `again`: worth another try.
+ */
+export type Failed = { kind: 'failed'; sent: boolean; fault: boolean; again: boolean; text: string }
+
+export type GuardBounds = {
+  breakerFaults: number
+  breakerCoolDownMs: number
+  budgetMaxWaiting: number
+}
+
+/** Stands between an adapter and its HTTP calls: breaker, budget and health. */
+export type Guard = {
+  /** One call, if breaker and budget let it out. */
+  run<Body>(operation: string, deadline: Deadline, call: () => Promise<Reply<Body>>): Promise<Reply<Body>>
+  /** A pause between calls; false at once when it does not fit the deadline, or when the guard is closed meanwhile. */
+  wait(ms: number, deadline: Deadline): Promise<boolean>
+  health(): ProviderHealth
+  close(): void
+}
+
+export function makeGuard(options: {
+  name: string
+  callsPerSecond: number
+  bounds: GuardBounds
+  now: () => Date
+  log: Log
+}): Guard {
+  const { name, bounds, now, log } = options
+  const closing = new AbortController()
+  // As many listen as calls pause at once, which is bounded elsewhere; Node would warn of a leak from the eleventh on.
+  setMaxListeners(0, closing.signal)
+  let lastError: string | null = null
+  let lastSuccessAt: Date | null = null
+  const breaker = makeBreaker({
+    faults: bounds.breakerFaults,
+    coolDownMs: bounds.breakerCoolDownMs,
+    now,
+    changed: (state) =>
+      log.warn({ provider: name, breaker: state, lastError }, `the breaker of the provider is ${state}`),
+  })
+  const budget = makeBudget({
+    callsPerSecond: options.callsPerSecond,
+    maxWaiting: bounds.budgetMaxWaiting,
+    now,
+    sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+  })
+
+  function note(operation: string, reply: Reply<unknown>) {
+    if (reply.kind === 'ok') lastSuccessAt = now()
+    else if (reply.kind === 'failed' || (reply.kind === 'refused' && isOurAccess(reply.status))) {
+      lastError = `${operation}: ${reply.text}`
+      log.warn({ provider: name, operation, text: reply.text }, 'a call to the provider failed')
+    }
+  }
+
+  return {
+    async run(operation, deadline, call) {
+      const pass = breaker.enter()
+      if (!pass) return withheld(`the provider is down, asked again later (${lastError ?? 'breaker open'})`)
+      let verdict: Verdict = 'none'
+      try {
+        if (!(await budget.take(deadline.remainingMs()))) return withheld('budget: too many calls per second')
+        if (closing.signal.aborted) return withheld('closed')
+        const reply = await call()
+        verdict = reply.kind !== 'failed' ? 'healthy' : reply.fault ? 'faulty' : 'none'
+        note(operation, reply)
+        return reply
+      } finally {
+        pass(verdict)
+      }
+    },
+    wait: (ms, deadline) => pause(ms, deadline, closing.signal),
+    health: () => ({ breaker: breaker.state(), lastError, lastSuccessAt }),
+    close() {
+      closing.abort()
+      budget.close()
+    },
+  }
+}
+
+function isOurAccess(status: number): boolean {
+  return status === 401 || status === 403
+}
+
+function withheld(text: string): Failed {
+  return { kind: 'failed', sent: false, fault: false, again: false, text }
+}
