@@ -1,0 +1,160 @@
+import type { Tx } from '../db/tx.ts'
+import type { CourierAnswer } from './courier.ts'
+import { disableEndpoint } from './endpoints.ts'
+
+/** One event on its way to one endpoint, claimed by this process until its lease ends. */
+export type Delivery = {
+  eventId: string
+  endpointId: string
+  leasedUntil: Date
+  /** This attempt's number, from 1. */
+  attempt: number
+  body: string
+  url: string
+  secrets: string[]
+  authorization: string | null
+  isDisabled: boolean
+}
+
+/** What became of one attempt; without an answer, the endpoint was disabled and nothing was sent. */
+export type Attempt = { delivery: Delivery; at: Date; answer: CourierAnswer | undefined }
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+// After the first attempt, ten more over three days; then the account holder resends by hand.
+export const RETRY_AFTER_MS = [
+  5_000,
+  MINUTE_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  14 * HOUR_MS,
+  20 * HOUR_MS,
+  24 * HOUR_MS,
+]
+// So that a receiver that comes back is not met by everything that failed in the same second.
+const JITTER = 0.2
+// What a receiver may ask for by Retry-After.
+const MAX_RETRY_AFTER_MS = 24 * HOUR_MS
+const FAILING_UNTIL_DISABLED_MS = 5 * 24 * HOUR_MS
+
+export type Verdict = { kind: 'delivered' } | { kind: 'retry'; afterMs: number } | { kind: 'failed' } | { kind: 'gone' }
+
+/** Pure: `random` is in [0, 1). */
+export function judge({ delivery, answer }: Attempt, random: number): Verdict {
+  if (!answer) return { kind: 'failed' }
+  if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300) return { kind: 'delivered' }
+  if (answer.kind === 'answered' && answer.status === 410) return { kind: 'gone' }
+  const scheduledMs = RETRY_AFTER_MS[delivery.attempt - 1]
+  if (scheduledMs === undefined) return { kind: 'failed' }
+  const jitteredMs = Math.round(scheduledMs * (1 + JITTER * (2 * random - 1)))
+  const askedMs = answer.kind === 'answered' ? Math.min(answer.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0
+  return { kind: 'retry', afterMs: Math.max(jitteredMs, askedMs) }
+}
+
+/** Writes down many attempts at once: the log, what leaves the queue, what is tried again, and how its endpoints fare. */
+export async function recordAttempts(tx: Tx, now: Date, attempts: Attempt[], random: () => number): Promise<void> {
+  const judged = attempts.map((attempt) => ({ ...attempt, verdict: judge(attempt, random()) }))
+  await insertAttempts(tx, attempts)
+  await endDeliveries(tx, now, judged)
+  await postponeDeliveries(tx, judged)
+  await noteHealth(tx, now, judged)
+}
+
+type Judged = Attempt & { verdict: Verdict }
+
+export async function insertAttempts(tx: Tx, attempts: Pick<Attempt, 'at' | 'answer' | 'delivery'>[]): Promise<void> {
+  const made = attempts.filter((attempt) => attempt.answer)
+  if (made.length === 0) return
+  await tx.run(
+    `insert into attempts (event_id, endpoint_id, number, at, status, error, latency_ms, excerpt)
+     select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::text[], $7::int[], $8::text[])`,
+    [
+      made.map((one) => one.delivery.eventId),
+      made.map((one) => one.delivery.endpointId),
+      made.map((one) => one.delivery.attempt),
+      made.map((one) => one.at),
+      made.map((one) => (one.answer!.kind === 'answered' ? one.answer!.status : null)),
+      made.map((one) => (one.answer!.kind === 'failed' ? one.answer!.reason : null)),
+      made.map((one) => Math.round(one.answer!.latencyMs)),
+      made.map((one) => (one.answer!.kind === 'answered' ? one.answer!.excerpt : '')),
+    ],
+  )
+}
+
+async function endDeliveries(tx: Tx, now: Date, judged: Judged[]): Promise<void> {
+  const ended = judged.filter((one) => one.verdict.kind !== 'retry')
+  if (ended.length === 0) return
+  // A row that is not in the queue any more was ended by another process after our lease ran out; a delivery is still a delivery.
+  await tx.run(
+    `with n as (
+       select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[]) as n (event_id, endpoint_id, outcome, attempts)
+     ), gone as (
+       delete from deliveries d using n where d.event_id = n.event_id and d.endpoint_id = n.endpoint_id
+     )
+     insert into delivery_outcomes as o (event_id, endpoint_id, outcome, attempts, ended_at)
+     select event_id, endpoint_id, outcome, attempts, $5 from n
+     on conflict (event_id, endpoint_id) do update
+     set outcome = excluded.outcome, attempts = excluded.attempts, ended_at = excluded.ended_at`,
+    [
+      ended.map((one) => one.delivery.eventId),
+      ended.map((one) => one.delivery.endpointId),
+      ended.map((one) => (one.verdict.kind === 'delivered' ? 'delivered' : 'failed')),
+      ended.map((one) => one.delivery.attempt),
+      now,
+    ],
+  )
+}
+
+async function postponeDeliveries(tx: Tx, judged: Judged[]): Promise<void> {
+  const again = judged.flatMap((one) =>
+    one.verdict.kind === 'retry' ? [{ ...one, afterMs: one.verdict.afterMs }] : [],
+  )
+  if (again.length === 0) return
+  // Only while the lease is ours: somebody may have resent it meanwhile, and that is due sooner.
+  await tx.run(
+    `update deliveries d set due_at = n.next_due_at, attempts = n.attempts
+     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[], $5::int[])
+       as n (event_id, endpoint_id, leased_until, next_due_at, attempts)
+     where d.event_id = n.event_id and d.endpoint_id = n.endpoint_id and d.due_at = n.leased_until`,
+    [
+      again.map((one) => one.delivery.eventId),
+      again.map((one) => one.delivery.endpointId),
+      again.map((one) => one.delivery.leasedUntil),
+      again.map((one) => new Date(one.at.getTime() + one.afterMs)),
+      again.map((one) => one.delivery.attempt),
+    ],
+  )
+}
+
+/** An endpoint that answers 410, or has failed for five days without one success, is disabled, with the reason in words. */
+async function noteHealth(tx: Tx, now: Date, judged: Judged[]): Promise<void> {
+  const last = new Map(judged.filter((one) => one.answer).map((one) => [one.delivery.endpointId, one.verdict.kind]))
+  const idsOf = (test: (kind: Verdict['kind']) => boolean) =>
+    [...last]
+      .filter(([, kind]) => test(kind))
+      .map(([id]) => id)
+      .toSorted()
+  const healthy = idsOf((kind) => kind === 'delivered')
+  const failing = idsOf((kind) => kind !== 'delivered')
+  if (healthy.length > 0) {
+    await tx.run('update webhook_endpoints set failing_since = null where id = any($1) and failing_since is not null', [
+      healthy,
+    ])
+  }
+  if (failing.length === 0) return
+  await tx.run('update webhook_endpoints set failing_since = $2 where id = any($1) and failing_since is null', [
+    failing,
+    now,
+  ])
+  for (const id of idsOf((kind) => kind === 'gone'))
+    await disableEndpoint(tx, now, id, 'the receiver answered 410 Gone')
+  const tired = await tx.rows<{ id: string }>(
+    'select id from webhook_endpoints where id = any($1) and failing_since <= $2 and disabled_at is null',
+    [failing, new Date(now.getTime() - FAILING_UNTIL_DISABLED_MS)],
+  )
+  for (const { id } of tired) await disableEndpoint(tx, now, id, 'every delivery failed for 5 days')
+}

@@ -1,0 +1,117 @@
+import { makeBatcher, type Batcher } from '../base/batcher.ts'
+import { Fault } from '../base/fault.ts'
+import type { Log } from '../base/log.ts'
+import { makeSharedCall, type SharedCall } from '../base/shared-call.ts'
+import type { Pool } from '../db/pool.ts'
+import { transact, type Tx } from '../db/tx.ts'
+import { recordAttempts, type Attempt } from './attempts.ts'
+import { markPending, type StoredCharge } from './charges.ts'
+import type { Courier } from './courier.ts'
+import type { Terms } from './fees.ts'
+import { makeKeyCache, type KeyCache } from './key-cache.ts'
+import { insertOpenings, type Opening, type OpeningResult } from './openings.ts'
+import type { Provider, ReceivedPayment } from './provider.ts'
+import type { SecretBox } from './secret-box.ts'
+import { settle } from './settle.ts'
+
+/** Who may do what is in the first argument: a function that takes the Context may call providers and open transactions. */
+export type Context = {
+  pool: Pool
+  now: () => Date
+  log: Log
+  settings: Settings
+  /** In order of preference. */
+  providers: Provider[]
+  courier: Courier
+  /** This process's number among those that share the database, see db/presence.ts. */
+  instance: number
+  keys: KeyCache
+  openings: Batcher<Opening, OpeningResult>
+  /** Charges that this process is asking a provider to make, or clearing up, at this moment. */
+  openingNow: Set<string>
+  acceptances: Batcher<{ chargeId: string; emv: string }, void>
+  settlements: Batcher<ReceivedPayment[], void>
+  attempts: Batcher<Attempt, void>
+  /** Questions to providers about a charge, shared by all who ask at once. */
+  checkCalls: SharedCall<StoredCharge>
+  /** Set by the worker that does checks: look again now, something is due. */
+  wakeChecks: () => void
+  /** Set by the worker that delivers webhooks. */
+  wakeDeliveries: () => void
+}
+
+export type Settings = {
+  mode: 'test' | 'live'
+  publicUrl: string
+  terms: Terms
+  chargeExpiresSeconds: number
+  /** Per API key; a rate of 0 is no limit. */
+  rateLimit: { perSecond: number; burst: number }
+  /** Secret part of the path at which each provider notifies us, see http/callbacks.ts. */
+  callbackSecret: (provider: string) => string
+  secretBox: SecretBox
+}
+
+// A batch is one transaction: large enough that a busy moment shares one fsync, small enough to hold its locks for milliseconds.
+const MAX_BATCH = 200
+// At this many waiting the database is seconds behind, and a refusal is kinder than a longer queue.
+const MAX_WAITING = 5_000
+
+export function makeContext(parts: {
+  pool: Pool
+  now: () => Date
+  log: Log
+  settings: Settings
+  providers: Provider[]
+  courier: Courier
+  instance: number
+}): Context {
+  const full = () => new Fault('unavailable', 'The service is overloaded, please try again', { retryAfterSeconds: 1 })
+  // Many callers share one transaction; what it made due is looked at as soon as it is committed.
+  const batched = <Item, Result>(
+    work: (tx: Tx, items: Item[]) => Promise<Result[]>,
+    then?: () => void,
+  ): Batcher<Item, Result> =>
+    makeBatcher({
+      work: async (items) => {
+        const results = await transact(parts.pool, (tx) => work(tx, items))
+        then?.()
+        return results
+      },
+      maxBatch: MAX_BATCH,
+      maxWaiting: MAX_WAITING,
+      full,
+    })
+  const ctx: Context = {
+    ...parts,
+    keys: makeKeyCache(),
+    openings: batched((tx, openings) => insertOpenings(tx, parts.now(), openings)),
+    openingNow: new Set(),
+    acceptances: batched(async (tx, accepted) => {
+      await markPending(tx, accepted)
+      return accepted.map(() => undefined)
+    }),
+    settlements: batched(
+      async (tx, payments) => {
+        await settle(tx, parts.now(), payments.flat())
+        return payments.map(() => undefined)
+      },
+      () => ctx.wakeDeliveries(),
+    ),
+    attempts: batched(async (tx, attempts) => {
+      await recordAttempts(tx, parts.now(), attempts, Math.random)
+      return attempts.map(() => undefined)
+    }),
+    checkCalls: makeSharedCall(),
+    wakeChecks: () => {},
+    wakeDeliveries: () => {},
+  }
+  return ctx
+}
+
+export function providerNamed(ctx: Context, name: string): Provider {
+  const provider = ctx.providers.find((candidate) => candidate.name === name)
+  // A charge outlives the configuration that made it.
+  if (!provider) throw new Fault('provider_unavailable', 'The payment provider of this charge is not configured')
+  return provider
+}

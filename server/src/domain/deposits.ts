@@ -1,0 +1,296 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { Fault } from '../base/fault.ts'
+import { hexFromUuid, isUuid, newUuid7, uuidFromHex } from '../base/ids.ts'
+import type { Cents } from '../base/money.ts'
+import { read, transact } from '../db/tx.ts'
+import { checkCharge } from './checks.ts'
+import {
+  CHARGE_COLUMNS,
+  chargeFromRow,
+  isVisible,
+  markCanceled,
+  markFailed,
+  type Charge,
+  type ChargeRow,
+  type ChargeStatus,
+  type StoredCharge,
+} from './charges.ts'
+import { providerNamed, type Context } from './context.ts'
+import { cursorUuid } from './cursor.ts'
+import { priceDeposit, termsFor } from './fees.ts'
+import type { Caller } from './key-cache.ts'
+import { releaseOpening, takeOverOpening, whileOpening } from './opening-owner.ts'
+import type { Opening, OpeningResult } from './openings.ts'
+import { ProviderError } from './provider.ts'
+
+export type DepositRequest = {
+  valueCents: Cents
+  externalId: string | null
+  description: string | null
+  expiresInSeconds: number | null
+}
+
+// A query answers within this even when the provider does not.
+const QUERY_PATIENCE_MS = 3_000
+
+/**
+ * Asks for a deposit. The intent is stored first, then the provider is asked, then the charge is PENDING and answered: at any crash in between, the same
+ * idempotency key finds the intent and goes on with the same txid.
+ */
+export async function openDeposit(
+  ctx: Context,
+  caller: Caller,
+  request: DepositRequest,
+  idempotencyKey: string | null,
+): Promise<{ charge: Charge; replayed: boolean }> {
+  const opening = prepareOpening(ctx, caller, request, idempotencyKey)
+  return whileOpening(ctx, opening.chargeId, async () => {
+    let result = await ctx.openings.add(opening)
+    if (result.kind === 'key_used' && sameRequest(result, opening) && result.charge.status === 'FAILED') {
+      // The earlier attempt came to nothing, and its caller was told so: the key is free for a new one.
+      await forgetKey(ctx, result.charge)
+      result = await ctx.openings.add(opening)
+    }
+    switch (result.kind) {
+      case 'external_id_taken':
+        throw new Fault('conflict', 'externalId is already used by another deposit')
+      case 'opened':
+        return { charge: await acceptOpening(ctx, opening.chargeId, opening, caller), replayed: false }
+      case 'key_used':
+        return resumeOpening(ctx, caller, opening, result)
+    }
+  })
+}
+
+function prepareOpening(ctx: Context, caller: Caller, request: DepositRequest, key: string | null): Opening {
+  const price = priceDeposit(termsFor(ctx.settings.terms, caller.overrides), request.valueCents)
+  const now = ctx.now()
+  const expiresInSeconds = request.expiresInSeconds ?? ctx.settings.chargeExpiresSeconds
+  return {
+    ...price,
+    chargeId: hexFromUuid(newUuid7(now)),
+    // Random through and through: whoever knows it may look at the payment page.
+    paymentLinkId: randomUUID(),
+    accountId: caller.accountId,
+    provider: ctx.providers[0]!.name,
+    externalId: request.externalId,
+    description: request.description,
+    expiresAt: new Date(now.getTime() + expiresInSeconds * 1000),
+    instance: ctx.instance,
+    idempotency: key === null ? null : { key, requestHash: hashRequest(request) },
+  }
+}
+
+// Of what was understood and not of the bytes: a client that repeats a request may write its JSON in another order.
+function hashRequest(request: DepositRequest): Buffer {
+  const { valueCents, externalId, description, expiresInSeconds } = request
+  return createHash('sha256')
+    .update(JSON.stringify([valueCents, externalId, description, expiresInSeconds]))
+    .digest()
+}
+
+type KeyUsed = Extract<OpeningResult, { kind: 'key_used' }>
+
+function sameRequest(result: KeyUsed, opening: Opening): boolean {
+  return result.requestHash.equals(opening.idempotency!.requestHash)
+}
+
+async function resumeOpening(
+  ctx: Context,
+  caller: Caller,
+  opening: Opening,
+  result: KeyUsed,
+): Promise<{ charge: Charge; replayed: boolean }> {
+  if (!sameRequest(result, opening)) {
+    throw new Fault('idempotency_mismatch', 'Idempotency-Key was already used with a different request')
+  }
+  const { charge } = result
+  if (isVisible(charge)) return { charge, replayed: true }
+  const resumed =
+    charge.status === 'OPENING' &&
+    (await takeOverOpening(ctx, charge, () => acceptOpening(ctx, charge.id, { ...opening, ...charge }, caller)))
+  if (!resumed) {
+    throw new Fault('in_flight', 'A request with this Idempotency-Key is still in progress', { retryAfterSeconds: 1 })
+  }
+  return { charge: resumed, replayed: false }
+}
+
+async function forgetKey(ctx: Context, charge: StoredCharge): Promise<void> {
+  await transact(ctx.pool, (tx) =>
+    tx.run('delete from idempotency_keys where account_id = $1 and charge_id = $2', [
+      charge.accountId,
+      uuidFromHex(charge.id),
+    ]),
+  )
+}
+
+async function acceptOpening(
+  ctx: Context,
+  chargeId: string,
+  opening: Pick<Opening, 'provider' | 'valueCents' | 'description' | 'expiresAt'> & { createdAt?: Date },
+  caller: Caller,
+): Promise<Charge> {
+  const openedAt = opening.createdAt ?? ctx.now()
+  try {
+    const made = await providerNamed(ctx, opening.provider).create({
+      txid: chargeId,
+      valueCents: opening.valueCents,
+      expiresInSeconds: Math.max(1, Math.round((opening.expiresAt.getTime() - openedAt.getTime()) / 1000)),
+      description: opening.description,
+    })
+    await ctx.acceptances.add({ chargeId, emv: made.emv })
+  } catch (error) {
+    throw await openingFault(ctx, chargeId, error)
+  }
+  return visible(await findChargeById(ctx, caller.accountId, chargeId))
+}
+
+async function openingFault(ctx: Context, chargeId: string, error: unknown): Promise<unknown> {
+  if (!(error instanceof ProviderError)) {
+    await releaseOpening(ctx, chargeId).catch(() => {}) // the first failure is the one to report
+    return error
+  }
+  ctx.log.warn({ err: error, chargeId }, 'the provider did not make a charge')
+  if (error.outcome === 'unknown') {
+    await releaseOpening(ctx, chargeId)
+    return new Fault('provider_unavailable', 'The payment provider did not confirm the charge, please try again', {
+      retryAfterSeconds: 2,
+      cause: error,
+    })
+  }
+  await transact(ctx.pool, (tx) => markFailed(tx, ctx.now(), chargeId))
+  return error.outcome === 'refused'
+    ? new Fault('provider_refused', 'The payment provider refused the charge', { cause: error })
+    : new Fault('provider_unavailable', 'The payment provider cannot be reached, please try again', {
+        retryAfterSeconds: 2,
+        cause: error,
+      })
+}
+
+/**
+ * A PENDING charge is first checked with the provider. The check begins after the query does, so a payment that the provider confirmed before is in the
+ * answer; when it fails or takes too long, the stored charge is answered, and the answer says so.
+ */
+export async function queryDeposit(
+  ctx: Context,
+  accountId: string,
+  paymentLinkId: string,
+): Promise<{ charge: Charge; check: 'fresh' | 'failed' | 'none' }> {
+  const charge = visible(await findChargeByLink(ctx, accountId, paymentLinkId))
+  if (charge.status !== 'PENDING') return { charge, check: 'none' }
+  const checked = await withPatience(checkCharge(ctx, charge), QUERY_PATIENCE_MS)
+  if (checked.ok) return { charge: visible(checked.result), check: 'fresh' }
+  ctx.log.warn({ err: checked.error, chargeId: charge.id }, 'the provider could not be asked about a charge')
+  // Read again: the charge may have been settled by somebody else while we waited.
+  return { charge: visible(await findChargeByLink(ctx, accountId, paymentLinkId)), check: 'failed' }
+}
+
+async function withPatience<Result>(
+  work: Promise<Result>,
+  patienceMs: number,
+): Promise<{ ok: true; result: Result } | { ok: false; error: unknown }> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ProviderError('unknown', `no answer within ${patienceMs} ms`)), patienceMs)
+  })
+  try {
+    return { ok: true, result: await Promise.race([work, timeout]) }
+  } catch (error) {
+    if (error instanceof ProviderError || (error instanceof Fault && error.code === 'provider_unavailable'))
+      return { ok: false, error }
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Withdraws a PENDING charge at the provider first: a charge that can still be paid is never shown as CANCELED. */
+export async function cancelDeposit(ctx: Context, accountId: string, paymentLinkId: string): Promise<Charge> {
+  const charge = visible(await findChargeByLink(ctx, accountId, paymentLinkId))
+  if (charge.status === 'CANCELED') return charge
+  if (charge.status !== 'PENDING') throw cannotCancel(charge.status)
+  try {
+    const outcome = await providerNamed(ctx, charge.provider).cancel(charge.id)
+    if (outcome === 'withdrawn') await transact(ctx.pool, (tx) => markCanceled(tx, ctx.now(), charge.id))
+    else await checkCharge(ctx, charge)
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error
+    ctx.log.warn({ err: error, chargeId: charge.id }, 'the provider did not withdraw a charge')
+    throw new Fault('provider_unavailable', 'The payment provider did not confirm the cancellation, please try again', {
+      retryAfterSeconds: 2,
+      cause: error,
+    })
+  }
+  const after = visible(await findChargeById(ctx, accountId, charge.id))
+  if (after.status === 'PENDING')
+    throw new Fault('provider_refused', 'The payment provider refused to withdraw the charge')
+  if (after.status !== 'CANCELED') throw cannotCancel(after.status)
+  return after
+}
+
+function cannotCancel(status: ChargeStatus): Fault {
+  return new Fault('conflict', `Charge is ${status} and cannot be canceled`)
+}
+
+export async function listDeposits(
+  ctx: Context,
+  accountId: string,
+  filter: { status?: ChargeStatus; from?: Date; to?: Date; externalId?: string; cursor?: string; limit: number },
+): Promise<{ charges: Charge[]; nextCursor: string | null }> {
+  const rows = await read<ChargeRow>(
+    ctx.pool,
+    `select ${CHARGE_COLUMNS} from charges c join accounts a on a.id = c.account_id
+     where c.account_id = $1 and c.id < $2 and c.status not in ('OPENING', 'FAILED')
+       and ($3::text is null or c.status = $3)
+       and ($4::timestamptz is null or c.created_at >= $4)
+       and ($5::timestamptz is null or c.created_at < $5)
+       and ($6::text is null or c.external_id = $6)
+     order by c.id desc limit $7`,
+    [
+      accountId,
+      cursorUuid(filter.cursor),
+      filter.status ?? null,
+      filter.from ?? null,
+      filter.to ?? null,
+      filter.externalId ?? null,
+      filter.limit + 1,
+    ],
+  )
+  const charges = rows.slice(0, filter.limit).map(chargeFromRow).filter(isVisible)
+  return { charges, nextCursor: rows.length > filter.limit ? charges.at(-1)!.id : null }
+}
+
+/** For the payment page and the QR code: whoever has the link may look. */
+export async function findPublicCharge(ctx: Context, paymentLinkId: string): Promise<Charge | undefined> {
+  const charge = await findChargeByLink(ctx, null, paymentLinkId)
+  return charge && isVisible(charge) ? charge : undefined
+}
+
+function visible(charge: StoredCharge | undefined): Charge {
+  if (!charge || !isVisible(charge)) throw new Fault('not_found', 'Charge not found')
+  return charge
+}
+
+async function findChargeByLink(
+  ctx: Context,
+  accountId: string | null,
+  paymentLinkId: string,
+): Promise<StoredCharge | undefined> {
+  if (!isUuid(paymentLinkId)) return undefined
+  const [row] = await read<ChargeRow>(
+    ctx.pool,
+    `select ${CHARGE_COLUMNS} from charges c join accounts a on a.id = c.account_id
+     where c.payment_link_id = $1 and ($2::uuid is null or c.account_id = $2)`,
+    [paymentLinkId, accountId],
+  )
+  return row && chargeFromRow(row)
+}
+
+async function findChargeById(ctx: Context, accountId: string, chargeId: string): Promise<StoredCharge | undefined> {
+  const [row] = await read<ChargeRow>(
+    ctx.pool,
+    `select ${CHARGE_COLUMNS} from charges c join accounts a on a.id = c.account_id where c.id = $1 and c.account_id = $2`,
+    [uuidFromHex(chargeId), accountId],
+  )
+  return row && chargeFromRow(row)
+}

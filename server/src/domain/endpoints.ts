@@ -1,0 +1,47 @@
+import type { Tx } from '../db/tx.ts'
+import type { EventKind } from './events.ts'
+
+/** Where an account holder wants to be told of events. */
+export type Endpoint = {
+  endpointId: string
+  name: string
+  url: string
+  eventKinds: EventKind[]
+  hasAuthorization: boolean
+  createdAt: Date
+  failingSince: Date | null
+  disabledAt: Date | null
+  disabledReason: string | null
+  /** While a replaced secret still signs beside the new one. */
+  previousSecretUntil: Date | null
+}
+
+export const ENDPOINT_COLUMNS = `
+  id as "endpointId", name, url, event_kinds as "eventKinds", authorization_box is not null as "hasAuthorization",
+  created_at as "createdAt", failing_since as "failingSince", disabled_at as "disabledAt", disabled_reason as "disabledReason",
+  previous_secret_until as "previousSecretUntil"`
+
+export async function enableEndpoint(tx: Tx, endpointId: string): Promise<Endpoint> {
+  const [row] = await tx.rows<Endpoint>(
+    `update webhook_endpoints set disabled_at = null, disabled_reason = null, failing_since = null where id = $1 returning ${ENDPOINT_COLUMNS}`,
+    [endpointId],
+  )
+  return row!
+}
+
+/** What was still to be delivered counts as failed, and can be resent when the endpoint is enabled again. */
+export async function disableEndpoint(tx: Tx, now: Date, endpointId: string, reason: string): Promise<Endpoint> {
+  const [row] = await tx.rows<Endpoint>(
+    `update webhook_endpoints set disabled_at = coalesce(disabled_at, $2), disabled_reason = coalesce(disabled_reason, $3)
+     where id = $1 returning ${ENDPOINT_COLUMNS}`,
+    [endpointId, now, reason],
+  )
+  await tx.run(
+    `with stopped as (delete from deliveries where endpoint_id = $1 returning event_id, attempts)
+     insert into delivery_outcomes (event_id, endpoint_id, outcome, attempts, ended_at)
+     select event_id, $1, 'failed', attempts, $2 from stopped
+     on conflict (event_id, endpoint_id) do update set outcome = 'failed', attempts = excluded.attempts, ended_at = excluded.ended_at`,
+    [endpointId, now],
+  )
+  return row!
+}

@@ -1,0 +1,247 @@
+import { Fault } from '../base/fault.ts'
+import { hexFromUuid, newUuid7 } from '../base/ids.ts'
+import { read, transact } from '../db/tx.ts'
+import { insertAttempts } from './attempts.ts'
+import type { Context } from './context.ts'
+import type { CourierAnswer } from './courier.ts'
+import { cursorUuid } from './cursor.ts'
+import { readDelivery, sendDelivery } from './deliveries.ts'
+import { eventIdFrom, eventName, insertEvents } from './events.ts'
+import { findEndpoint, findEndpointOwner } from './webhooks.ts'
+
+// What account holders see of their events, and how they have them sent again.
+
+export type DeliveryState = 'pending' | 'delivered' | 'failed'
+
+/** An account's, or with null everybody's, which is for the operator. */
+export type Whose = string | null
+
+export type LoggedEvent = {
+  id: string
+  email: string
+  kind: string
+  body: string
+  createdAt: Date
+  deliveries: LoggedDelivery[]
+}
+
+export type LoggedDelivery = {
+  endpointId: string
+  state: DeliveryState
+  attempts: number
+  nextAttemptAt: Date | null
+  endedAt: Date | null
+}
+
+export type LoggedAttempt = {
+  endpointId: string
+  number: number
+  at: Date
+  status: number | null
+  error: string | null
+  latencyMs: number
+  excerpt: string
+}
+
+export type EventFilter = {
+  kind?: string
+  state?: DeliveryState
+  endpointId?: string
+  from?: Date
+  to?: Date
+  cursor?: string
+  limit: number
+}
+
+// A batch is one short transaction; all batches together are what one request may put into the queue.
+const RESEND_BATCH = 5_000
+const MAX_RESEND_BATCHES = 200
+const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
+// Eleven attempts for each of at most a hundred endpoints, and resends; beyond that the newest tell enough.
+const MAX_ATTEMPTS_SHOWN = 2_000
+
+/** Newest first, each with what became of it at every endpoint. */
+export async function listEvents(
+  ctx: Context,
+  accountId: Whose,
+  filter: EventFilter,
+): Promise<{ events: LoggedEvent[]; nextCursor: string | null }> {
+  const rows = await read<EventRow>(
+    ctx.pool,
+    `select ${EVENT_COLUMNS} from events v
+     where ($1::uuid is null or v.account_id = $1) and v.id < $2
+       and ($3::text is null or v.kind = $3)
+       and ($4::timestamptz is null or v.created_at >= $4) and ($5::timestamptz is null or v.created_at < $5)
+       and (($6::text is null and $7::uuid is null) or exists (
+         select from (${DELIVERY_STATES}) s
+         where ($6::text is null or s.state = $6) and ($7::uuid is null or s.endpoint_id = $7)))
+     order by v.id desc limit $8`,
+    [
+      accountId,
+      cursorUuid(filter.cursor),
+      filter.kind ?? null,
+      filter.from ?? null,
+      filter.to ?? null,
+      filter.state ?? null,
+      filter.endpointId ?? null,
+      filter.limit + 1,
+    ],
+  )
+  const events = rows.slice(0, filter.limit).map(eventFromRow)
+  return { events, nextCursor: rows.length > filter.limit ? hexFromUuid(rows[filter.limit - 1]!.id) : null }
+}
+
+export async function findEvent(
+  ctx: Context,
+  accountId: Whose,
+  name: string,
+): Promise<{ event: LoggedEvent; attempts: LoggedAttempt[] }> {
+  const id = eventIdFrom(name)
+  const [row] = await read<EventRow>(
+    ctx.pool,
+    `select ${EVENT_COLUMNS} from events v where v.id = $1 and ($2::uuid is null or v.account_id = $2)`,
+    [id, accountId],
+  )
+  if (!row) throw new Fault('not_found', 'Event not found')
+  const attempts = await read<LoggedAttempt>(
+    ctx.pool,
+    `select endpoint_id as "endpointId", number, at, status, error, latency_ms as "latencyMs", excerpt
+     from attempts where event_id = $1 order by at desc, number desc limit $2`,
+    [id, MAX_ATTEMPTS_SHOWN],
+  )
+  return { event: eventFromRow(row), attempts }
+}
+
+/** One event again, to all endpoints that want its kind or to one of them. */
+export async function resendEvent(
+  ctx: Context,
+  accountId: Whose,
+  name: string,
+  endpointId: string | null,
+): Promise<number> {
+  const { event } = await findEvent(ctx, accountId, name)
+  await requireEndpoint(ctx, accountId, endpointId)
+  return queueAgain(ctx, 'v.id = $4', [accountId, endpointId, eventIdFrom(event.id)])
+}
+
+/** Everything that failed, or everything since a time. Returns how many were put in the queue. */
+export async function resendMany(
+  ctx: Context,
+  accountId: Whose,
+  which: { failed: true } | { since: Date },
+  endpointId: string | null,
+): Promise<number> {
+  await requireEndpoint(ctx, accountId, endpointId)
+  if ('since' in which) return queueAgain(ctx, 'v.created_at >= $4', [accountId, endpointId, which.since])
+  return queueAgain(
+    ctx,
+    `exists (select from delivery_outcomes o where o.event_id = v.id and o.endpoint_id = e.id and o.outcome = $4)`,
+    [accountId, endpointId, 'failed'],
+  )
+}
+
+async function requireEndpoint(ctx: Context, accountId: Whose, endpointId: string | null): Promise<void> {
+  if (endpointId !== null) await findEndpoint(ctx, accountId ?? (await findEndpointOwner(ctx, endpointId)), endpointId)
+}
+
+async function queueAgain(
+  ctx: Context,
+  which: string,
+  [accountId, endpointId, subject]: [Whose, string | null, unknown],
+): Promise<number> {
+  const now = ctx.now()
+  let queued = 0
+  let last = { event_id: FIRST_UUID, endpoint_id: FIRST_UUID }
+  for (let batch = 0; batch < MAX_RESEND_BATCHES; batch++) {
+    const rows = await transact(ctx.pool, (tx) =>
+      tx.rows<typeof last>(
+        `with picked as (
+           select v.id as event_id, e.id as endpoint_id
+           from events v
+           join webhook_endpoints e on e.account_id = v.account_id and v.kind = any(e.event_kinds)
+             and e.disabled_at is null and e.deleted_at is null and ($2::uuid is null or e.id = $2)
+           where ($1::uuid is null or v.account_id = $1) and ${which} and (v.id, e.id) > ($5::uuid, $6::uuid) order by v.id, e.id limit ${RESEND_BATCH}
+         ), forgotten as (
+           delete from delivery_outcomes o using picked p where o.event_id = p.event_id and o.endpoint_id = p.endpoint_id
+         ), queued as (
+           insert into deliveries (event_id, endpoint_id, due_at) select event_id, endpoint_id, $3 from picked
+           on conflict (event_id, endpoint_id) do update set due_at = excluded.due_at, attempts = 0
+         )
+         select event_id, endpoint_id from picked order by event_id, endpoint_id`,
+        [accountId, endpointId, now, subject, last.event_id, last.endpoint_id],
+      ),
+    )
+    queued += rows.length
+    ctx.wakeDeliveries()
+    if (rows.length < RESEND_BATCH) break
+    last = rows.at(-1)!
+  }
+  return queued
+}
+
+/** Sends WEBHOOK_TEST now and tells what came of it. It stands in the log like any other event. */
+export async function testEndpoint(ctx: Context, accountId: string, endpointId: string): Promise<CourierAnswer> {
+  await findEndpoint(ctx, accountId, endpointId)
+  const subjectId = newUuid7(ctx.now())
+  const data = { message: 'guiche can reach this address. Nothing was paid.' }
+  const eventId = await transact(ctx.pool, async (tx) => {
+    const [id] = await insertEvents(tx, ctx.now(), [
+      { kind: 'WEBHOOK_TEST', accountId, subjectId, createdAt: ctx.now(), data },
+    ])
+    return id!
+  })
+  const delivery = await readDelivery(ctx, eventId, endpointId)
+  const at = ctx.now()
+  const answer = await sendDelivery(ctx, delivery, at)
+  const ok = answer.kind === 'answered' && answer.status >= 200 && answer.status < 300
+  await transact(ctx.pool, async (tx) => {
+    await insertAttempts(tx, [{ delivery, at, answer }])
+    await tx.run(
+      'insert into delivery_outcomes (event_id, endpoint_id, outcome, attempts, ended_at) values ($1, $2, $3, 1, $4)',
+      [eventId, endpointId, ok ? 'delivered' : 'failed', ctx.now()],
+    )
+  })
+  return answer
+}
+
+// A delivery that is in the queue is pending, whatever became of it before.
+const DELIVERY_STATES = `
+  select endpoint_id, 'pending' as state, attempts, due_at, null::timestamptz as ended_at from deliveries where event_id = v.id
+  union all
+  select endpoint_id, outcome, attempts, null, ended_at from delivery_outcomes o where event_id = v.id
+    and not exists (select from deliveries d where d.event_id = v.id and d.endpoint_id = o.endpoint_id)`
+
+const DELIVERIES_OF_EVENT = `(
+  select coalesce(jsonb_agg(jsonb_build_object('endpointId', s.endpoint_id, 'state', s.state, 'attempts', s.attempts,
+    'nextAttemptAt', s.due_at, 'endedAt', s.ended_at) order by s.endpoint_id), '[]') from (${DELIVERY_STATES}) s)`
+
+const EVENT_COLUMNS = `v.id, (select a.email from accounts a where a.id = v.account_id) as email, v.kind, v.body, v.created_at,
+  ${DELIVERIES_OF_EVENT} as deliveries`
+
+type EventRow = {
+  id: string
+  email: string
+  kind: string
+  body: string
+  created_at: Date
+  deliveries: (Omit<LoggedDelivery, 'nextAttemptAt' | 'endedAt'> & {
+    nextAttemptAt: string | null
+    endedAt: string | null
+  })[]
+}
+
+function eventFromRow(row: EventRow): LoggedEvent {
+  const date = (text: string | null) => (text === null ? null : new Date(text))
+  return {
+    id: eventName(row.id),
+    email: row.email,
+    kind: row.kind,
+    body: row.body,
+    createdAt: row.created_at,
+    deliveries: row.deliveries.map((one) => ({
+      ...one,
+      nextAttemptAt: date(one.nextAttemptAt),
+      endedAt: date(one.endedAt),
+    })),
+  }
+}

@@ -1,0 +1,139 @@
+import type { Cents } from '../base/money.ts'
+import type { Tx } from '../db/tx.ts'
+
+/**
+ * The four kinds of ledger account. cash: what a provider holds for us. balance: what we owe an account holder. fees: what we earned.
+ * suspense: what arrived and belongs to nobody yet.
+ */
+export type LedgerKey =
+  | { kind: 'cash'; provider: string }
+  | { kind: 'balance'; accountId: string }
+  | { kind: 'fees' }
+  | { kind: 'suspense' }
+
+export type Transfer = {
+  kind: 'deposit' | 'fee' | 'suspense'
+  debit: LedgerKey
+  credit: LedgerKey
+  amountCents: Cents
+  paymentId: string
+  chargeId: string | null // a UUID, as stored
+  occurredAt: Date
+}
+
+/** Posts many transfers at once and moves the balances with them. The order of the list is the order of history. */
+export async function postTransfers(tx: Tx, now: Date, transfers: Transfer[]): Promise<void> {
+  if (transfers.length === 0) return
+  const ids = await ledgerIds(
+    tx,
+    transfers.flatMap((transfer) => [transfer.debit, transfer.credit]),
+  )
+  const lines = transfers.map((transfer) => ({
+    ...transfer,
+    debitId: ids.get(keyText(transfer.debit))!,
+    creditId: ids.get(keyText(transfer.credit))!,
+  }))
+  const balances = await lockBalances(tx, [...ids.values()])
+  const moved = new Map<number, { debits: Cents; credits: Cents }>(
+    [...balances.keys()].map((id) => [id, { debits: 0, credits: 0 }]),
+  )
+  const after = lines.map((line) => {
+    balances.set(line.debitId, balances.get(line.debitId)! - line.amountCents)
+    balances.set(line.creditId, balances.get(line.creditId)! + line.amountCents)
+    moved.get(line.debitId)!.debits += line.amountCents
+    moved.get(line.creditId)!.credits += line.amountCents
+    return { debit: balances.get(line.debitId)!, credit: balances.get(line.creditId)! }
+  })
+  await tx.run(
+    `insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id,
+       occurred_at, recorded_at)
+     select kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, occurred_at, $10
+     from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::uuid[], $8::uuid[],
+       $9::timestamptz[]) with ordinality
+       as n (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, occurred_at, place)
+     order by place`,
+    [
+      lines.map((line) => line.kind),
+      lines.map((line) => line.debitId),
+      lines.map((line) => line.creditId),
+      lines.map((line) => line.amountCents),
+      after.map((balance) => balance.debit),
+      after.map((balance) => balance.credit),
+      lines.map((line) => line.paymentId),
+      lines.map((line) => line.chargeId),
+      lines.map((line) => line.occurredAt),
+      now,
+    ],
+  )
+  await tx.run(
+    `update ledger_balances b set debits_cents = b.debits_cents + m.debits, credits_cents = b.credits_cents + m.credits
+     from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as m (id, debits, credits)
+     where b.ledger_account_id = m.id`,
+    [[...moved.keys()], [...moved.values()].map((sum) => sum.debits), [...moved.values()].map((sum) => sum.credits)],
+  )
+}
+
+/** Every account holder has one from the start, so that posting never has to make it. */
+export async function makeBalanceAccount(tx: Tx, accountId: string): Promise<void> {
+  await insertLedgerAccount(tx, { kind: 'balance', accountId })
+}
+
+// Always in the order of ids: two postings that share accounts queue up, and never wait for each other in a circle.
+async function lockBalances(tx: Tx, ids: number[]): Promise<Map<number, Cents>> {
+  const rows = await tx.rows<{ id: number; balance: number }>(
+    `select ledger_account_id as id, credits_cents - debits_cents as balance
+     from ledger_balances where ledger_account_id = any($1) order by ledger_account_id for update`,
+    [ids],
+  )
+  return new Map(rows.map((row) => [row.id, row.balance]))
+}
+
+async function ledgerIds(tx: Tx, keys: LedgerKey[]): Promise<Map<string, number>> {
+  const wanted = new Map(keys.map((key) => [keyText(key), key]))
+  const found = await findLedgerIds(tx, [...wanted.values()])
+  // A provider's first payment makes its cash account; all others exist already. In sorted order, because a row that another
+  // transaction is just making is waited for like a lock.
+  for (const text of [...wanted.keys()].toSorted()) {
+    if (!found.has(text)) found.set(text, await insertLedgerAccount(tx, wanted.get(text)!))
+  }
+  return found
+}
+
+async function findLedgerIds(tx: Tx, keys: LedgerKey[]): Promise<Map<string, number>> {
+  const rows = await tx.rows<{
+    id: number
+    kind: LedgerKey['kind']
+    account_id: string | null
+    provider: string | null
+  }>(
+    `select id, kind, account_id, provider from ledger_accounts
+     where (kind = 'balance' and account_id = any($1)) or (kind = 'cash' and provider = any($2)) or kind in ('fees', 'suspense')`,
+    [
+      keys.flatMap((key) => (key.kind === 'balance' ? [key.accountId] : [])),
+      keys.flatMap((key) => (key.kind === 'cash' ? [key.provider] : [])),
+    ],
+  )
+  const ids = new Map(rows.map((row) => [`${row.kind} ${row.account_id ?? row.provider ?? ''}`, row.id]))
+  const wanted = new Set(keys.map(keyText))
+  return new Map([...ids].filter(([text]) => wanted.has(text)))
+}
+
+async function insertLedgerAccount(tx: Tx, key: LedgerKey): Promise<number> {
+  const params = [key.kind, key.kind === 'balance' ? key.accountId : null, key.kind === 'cash' ? key.provider : null]
+  await tx.run(
+    `with made as (
+       insert into ledger_accounts (kind, account_id, provider) values ($1, $2, $3) on conflict do nothing returning id
+     )
+     insert into ledger_balances (ledger_account_id, may_be_negative) select id, $1 = 'cash' from made`,
+    params,
+  )
+  const [row] = await tx.rows<{ id: number }>(
+    'select id from ledger_accounts where kind = $1 and account_id is not distinct from $2 and provider is not distinct from $3',
+    params,
+  )
+  return row!.id
+}
+
+function keyText(key: LedgerKey): string {
+  return `${key.kind} ${key.kind === 'balance' ? key.accountId : key.kind === 'cash' ? key.provider : ''}`
+}

@@ -1,0 +1,178 @@
+import { uuidFromHex } from '../base/ids.ts'
+import type { Pool } from '../db/pool.ts'
+import { transact, type Tx } from '../db/tx.ts'
+import { CHARGE_COLUMNS, chargeFromRow, type ChargeRow, type StoredCharge } from './charges.ts'
+import type { Price } from './fees.ts'
+
+/** A deposit that someone asks for. It is stored before the provider is asked, so that a crash in between leaves its txid to ask for. */
+export type Opening = Price & {
+  chargeId: string
+  paymentLinkId: string
+  accountId: string
+  provider: string
+  externalId: string | null
+  description: string | null
+  expiresAt: Date
+  instance: number
+  idempotency: { key: string; requestHash: Buffer } | null
+}
+
+export type OpeningResult =
+  | { kind: 'opened' }
+  | { kind: 'key_used'; requestHash: Buffer; charge: StoredCharge }
+  | { kind: 'external_id_taken' }
+
+const IDEMPOTENCY_MS = 24 * 3_600_000
+// An opening that is not accepted by then belongs to a process that died or lost its provider, and is taken back. Longer than
+// any provider's deadline for creating.
+export const OPENING_PATIENCE_MS = 60_000
+
+/** Many at once. Unique keys decide: who inserts first has it, also between processes, where the second waits for the first's commit. */
+export async function insertOpenings(tx: Tx, now: Date, openings: Opening[]): Promise<OpeningResult[]> {
+  const lostKey = await claimIdempotencyKeys(tx, now, openings)
+  const withKey = openings.filter((opening) => !lostKey.has(opening))
+  const lostExternalId = await claimExternalIds(tx, withKey)
+  await giveBackKeys(tx, [...lostExternalId])
+  await insertCharges(
+    tx,
+    now,
+    withKey.filter((opening) => !lostExternalId.has(opening)),
+  )
+  const holders = await readKeyHolders(tx, [...lostKey])
+  return openings.map((opening) => {
+    if (lostKey.has(opening)) {
+      // The holder vanishes only when it lost its external id in this very transaction, and then so does whoever repeats it.
+      return holders.get(`${opening.accountId} ${opening.idempotency!.key}`) ?? { kind: 'external_id_taken' }
+    }
+    return lostExternalId.has(opening) ? { kind: 'external_id_taken' } : { kind: 'opened' }
+  })
+}
+
+async function claimIdempotencyKeys(tx: Tx, now: Date, openings: Opening[]): Promise<Set<Opening>> {
+  const keyed = openings.filter((opening) => opening.idempotency)
+  if (keyed.length === 0) return new Set()
+  const accounts = keyed.map((opening) => opening.accountId)
+  const keys = keyed.map((opening) => opening.idempotency!.key)
+  await tx.run(
+    `delete from idempotency_keys i using unnest($1::uuid[], $2::text[]) as n (account_id, key)
+     where i.account_id = n.account_id and i.key = n.key and i.created_at <= $3`,
+    [accounts, keys, new Date(now.getTime() - IDEMPOTENCY_MS)],
+  )
+  const claimed = await tx.rows<{ charge_id: string }>(
+    `insert into idempotency_keys (account_id, key, request_hash, charge_id, created_at)
+     select account_id, key, request_hash, charge_id, $5
+     from unnest($1::uuid[], $2::text[], $3::bytea[], $4::uuid[]) as n (account_id, key, request_hash, charge_id)
+     order by account_id, key
+     on conflict do nothing
+     returning charge_id`,
+    [
+      accounts,
+      keys,
+      keyed.map((opening) => opening.idempotency!.requestHash),
+      keyed.map((opening) => uuidFromHex(opening.chargeId)),
+      now,
+    ],
+  )
+  const won = new Set(claimed.map((row) => row.charge_id))
+  return new Set(keyed.filter((opening) => !won.has(uuidFromHex(opening.chargeId))))
+}
+
+async function claimExternalIds(tx: Tx, openings: Opening[]): Promise<Set<Opening>> {
+  const named = openings.filter((opening) => opening.externalId !== null)
+  if (named.length === 0) return new Set()
+  const claimed = await tx.rows<{ charge_id: string }>(
+    `insert into external_ids (account_id, external_id, charge_id)
+     select * from unnest($1::uuid[], $2::text[], $3::uuid[]) as n (account_id, external_id, charge_id)
+     order by account_id, external_id
+     on conflict do nothing
+     returning charge_id`,
+    [
+      named.map((opening) => opening.accountId),
+      named.map((opening) => opening.externalId),
+      named.map((opening) => uuidFromHex(opening.chargeId)),
+    ],
+  )
+  const won = new Set(claimed.map((row) => row.charge_id))
+  return new Set(named.filter((opening) => !won.has(uuidFromHex(opening.chargeId))))
+}
+
+async function giveBackKeys(tx: Tx, openings: Opening[]): Promise<void> {
+  const keyed = openings.filter((opening) => opening.idempotency)
+  if (keyed.length === 0) return
+  await tx.run(
+    `delete from idempotency_keys i using unnest($1::uuid[], $2::text[]) as n (account_id, key)
+     where i.account_id = n.account_id and i.key = n.key`,
+    [keyed.map((opening) => opening.accountId), keyed.map((opening) => opening.idempotency!.key)],
+  )
+}
+
+async function insertCharges(tx: Tx, now: Date, openings: Opening[]): Promise<void> {
+  if (openings.length === 0) return
+  const column = <Value>(of: (opening: Opening) => Value) => openings.map(of)
+  await tx.run(
+    `insert into charges (id, payment_link_id, account_id, provider, status, original_value_cents, value_cents, fee_cents,
+       external_id, description, expires_at, opening_instance, created_at)
+     select id, payment_link_id, account_id, provider, 'OPENING', original_value_cents, value_cents, fee_cents,
+       external_id, description, expires_at, opening_instance, $12
+     from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[],
+       $10::timestamptz[], $11::int[])
+       as n (id, payment_link_id, account_id, provider, original_value_cents, value_cents, fee_cents, external_id, description,
+         expires_at, opening_instance)`,
+    [
+      column((opening) => uuidFromHex(opening.chargeId)),
+      column((opening) => opening.paymentLinkId),
+      column((opening) => opening.accountId),
+      column((opening) => opening.provider),
+      column((opening) => opening.originalValueCents),
+      column((opening) => opening.valueCents),
+      column((opening) => opening.feeCents),
+      column((opening) => opening.externalId),
+      column((opening) => opening.description),
+      column((opening) => opening.expiresAt),
+      column((opening) => opening.instance),
+      now,
+    ],
+  )
+  await tx.run(
+    `insert into checks (provider, subject, kind, due_at)
+     select provider, subject, 'charge', $3 from unnest($1::text[], $2::text[]) as n (provider, subject)`,
+    [
+      column((opening) => opening.provider),
+      column((opening) => opening.chargeId),
+      new Date(now.getTime() + OPENING_PATIENCE_MS),
+    ],
+  )
+}
+
+async function readKeyHolders(tx: Tx, losers: Opening[]): Promise<Map<string, OpeningResult>> {
+  if (losers.length === 0) return new Map()
+  const rows = await tx.rows<ChargeRow & { key: string; request_hash: Buffer }>(
+    `select i.key, i.request_hash, ${CHARGE_COLUMNS}
+     from unnest($1::uuid[], $2::text[]) as n (account_id, key)
+     join idempotency_keys i on i.account_id = n.account_id and i.key = n.key
+     join charges c on c.id = i.charge_id
+     join accounts a on a.id = c.account_id`,
+    [losers.map((opening) => opening.accountId), losers.map((opening) => opening.idempotency!.key)],
+  )
+  return new Map(
+    rows.map((row) => [
+      `${row.account_id} ${row.key}`,
+      { kind: 'key_used', requestHash: row.request_hash, charge: chargeFromRow(row) },
+    ]),
+  )
+}
+
+// A purge that holds its locks for milliseconds only.
+const PURGE_LIMIT = 1_000
+
+export async function purgeIdempotencyKeys(pool: Pool, now: Date): Promise<'more' | 'idle'> {
+  const deleted = await transact(pool, (tx) =>
+    tx.run(
+      `delete from idempotency_keys where (account_id, key) in (
+         select account_id, key from idempotency_keys where created_at <= $1 order by created_at limit $2 for update skip locked
+       )`,
+      [new Date(now.getTime() - IDEMPOTENCY_MS), PURGE_LIMIT],
+    ),
+  )
+  return deleted === PURGE_LIMIT ? 'more' : 'idle'
+}

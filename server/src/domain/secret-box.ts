@@ -1,0 +1,44 @@
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+
+/** Keeps secrets of account holders unreadable in the database, its backups and its logs. */
+export type SecretBox = {
+  /** `owner` is the row's id: a sealed value that is copied to another row does not open there. */
+  seal(text: string, owner: string): string
+  open(sealed: string, owner: string): string
+}
+
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+/** The first key seals; all of them open, so that a key can be replaced while old rows still bear the old one's id. */
+export function makeSecretBox(readKeys: () => string[]): SecretBox {
+  let keys: { id: string; key: Buffer }[] | undefined
+  const loaded = () => (keys ??= readKeys().map(deriveKey))
+
+  return {
+    seal(text, owner) {
+      const { id, key } = loaded()[0]!
+      const iv = randomBytes(IV_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(owner))
+      const sealed = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+      return `${id}:${sealed.toString('base64')}`
+    },
+    open(sealed, owner) {
+      const [id, encoded = ''] = sealed.split(':')
+      const found = loaded().find((candidate) => candidate.id === id)
+      if (!found)
+        throw new Error(
+          `a secret was sealed with another SECRET_KEY (id ${id}): add that one to SECRET_KEY, behind a comma`,
+        )
+      const bytes = Buffer.from(encoded, 'base64')
+      const decipher = createDecipheriv('aes-256-gcm', found.key, bytes.subarray(0, IV_BYTES))
+      decipher.setAAD(Buffer.from(owner)).setAuthTag(bytes.subarray(-TAG_BYTES))
+      return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]).toString('utf8')
+    },
+  }
+}
+
+function deriveKey(secret: string): { id: string; key: Buffer } {
+  const key = Buffer.from(hkdfSync('sha256', secret, '', 'guiche secret box', 32))
+  return { id: createHash('sha256').update(key).digest('hex').slice(0, 8), key }
+}

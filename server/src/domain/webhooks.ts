@@ -1,0 +1,210 @@
+import { Fault } from '../base/fault.ts'
+import { isUuid, newUuid7 } from '../base/ids.ts'
+import { read, transact } from '../db/tx.ts'
+import type { Context } from './context.ts'
+import { disableEndpoint, enableEndpoint, ENDPOINT_COLUMNS, type Endpoint } from './endpoints.ts'
+import { EVENT_KINDS, type EventKind } from './events.ts'
+import { makeSigningSecret } from './signature.ts'
+
+export type EndpointFields = { name: string; url: string; eventKinds: EventKind[]; authorization: string | null }
+
+// Each event is sent to all of an account's endpoints; a hundred is far past any use and bounds that.
+const MAX_ENDPOINTS = 100
+export const USUAL_OVERLAP_SECONDS = 86_400
+export const MAX_OVERLAP_SECONDS = 7 * 86_400
+
+export const MAX_NAME_LENGTH = 100
+export const NAME_RULE = `name must be 1 to ${MAX_NAME_LENGTH} characters, without control characters`
+export const EVENTS_RULE = `events must list at least one of ${EVENT_KINDS.join(', ')}`
+export const AUTHORIZATION_RULE = 'authorization must be 1 to 1000 characters of ASCII, without spaces at its ends'
+export const AUTHORIZATION_SHAPE = /^[\x21-\x7e]([\x20-\x7e]{0,998}[\x21-\x7e])?$/
+
+/** Returns the signing secret, which is shown this once. */
+export async function createEndpoint(
+  ctx: Context,
+  accountId: string,
+  fields: EndpointFields,
+): Promise<{ endpoint: Endpoint; secret: string }> {
+  checkFields(ctx, fields)
+  const now = ctx.now()
+  const id = newUuid7(now)
+  const secret = makeSigningSecret()
+  const { secretBox } = ctx.settings
+  const endpoint = await transact(ctx.pool, async (tx) => {
+    // The account's row serialises those who add at the same moment, so that the bound holds.
+    await tx.rows('select 1 from accounts where id = $1 for no key update', [accountId])
+    const [count] = await tx.rows<{ count: number }>(
+      'select count(*) from webhook_endpoints where account_id = $1 and deleted_at is null',
+      [accountId],
+    )
+    if (count!.count >= MAX_ENDPOINTS) throw new Fault('conflict', `An account has at most ${MAX_ENDPOINTS} webhooks`)
+    const [row] = await tx.rows<Endpoint>(
+      `insert into webhook_endpoints (id, account_id, name, url, event_kinds, authorization_box, secret_box, created_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${ENDPOINT_COLUMNS}`,
+      [
+        id,
+        accountId,
+        fields.name,
+        fields.url,
+        fields.eventKinds,
+        sealed(ctx, fields.authorization, id),
+        secretBox.seal(secret, id),
+        now,
+      ],
+    )
+    return row!
+  })
+  return { endpoint, secret }
+}
+
+export function listEndpoints(ctx: Context, accountId: string): Promise<Endpoint[]> {
+  return read<Endpoint>(
+    ctx.pool,
+    `select ${ENDPOINT_COLUMNS} from webhook_endpoints where account_id = $1 and deleted_at is null order by created_at, id`,
+    [accountId],
+  )
+}
+
+/** For the operator: of one account, or with null of all. */
+export function listEndpointsOf(ctx: Context, accountId: string | null): Promise<(Endpoint & { email: string })[]> {
+  return read<Endpoint & { email: string }>(
+    ctx.pool,
+    `select ${ENDPOINT_COLUMNS}, (select a.email from accounts a where a.id = account_id) as email
+     from webhook_endpoints where ($1::uuid is null or account_id = $1) and deleted_at is null order by email, created_at, id`,
+    [accountId],
+  )
+}
+
+export async function findEndpoint(ctx: Context, accountId: string, endpointId: string): Promise<Endpoint> {
+  const [row] = isUuid(endpointId)
+    ? await read<Endpoint>(
+        ctx.pool,
+        `select ${ENDPOINT_COLUMNS} from webhook_endpoints where account_id = $1 and id = $2 and deleted_at is null`,
+        [accountId, endpointId],
+      )
+    : []
+  return row ?? notFound()
+}
+
+/** Whose endpoint it is: operators name endpoints by id alone. */
+export async function findEndpointOwner(ctx: Context, endpointId: string): Promise<string> {
+  const [row] = isUuid(endpointId)
+    ? await read<{ accountId: string }>(
+        ctx.pool,
+        'select account_id as "accountId" from webhook_endpoints where id = $1 and deleted_at is null',
+        [endpointId],
+      )
+    : []
+  return row?.accountId ?? notFound()
+}
+
+/** Only what is given changes, and only that is checked: an address that is no longer allowed must not keep anybody from disabling it. */
+export async function updateEndpoint(
+  ctx: Context,
+  accountId: string,
+  endpointId: string,
+  patch: Partial<EndpointFields> & { enabled?: boolean },
+  by: 'the account holder' | 'the operator' = 'the account holder',
+): Promise<Endpoint> {
+  await findEndpoint(ctx, accountId, endpointId)
+  checkFields(ctx, patch)
+  return transact(ctx.pool, async (tx) => {
+    const [row] = await tx.rows<Endpoint>(
+      `update webhook_endpoints
+       set name = coalesce($3, name), url = coalesce($4, url), event_kinds = coalesce($5, event_kinds),
+         authorization_box = case when $6 then $7 else authorization_box end
+       where account_id = $1 and id = $2 and deleted_at is null returning ${ENDPOINT_COLUMNS}`,
+      [
+        accountId,
+        endpointId,
+        patch.name,
+        patch.url,
+        patch.eventKinds,
+        patch.authorization !== undefined,
+        sealed(ctx, patch.authorization ?? null, endpointId),
+      ],
+    )
+    if (!row) return notFound()
+    if (patch.enabled === undefined) return row
+    return patch.enabled
+      ? enableEndpoint(tx, endpointId)
+      : disableEndpoint(tx, ctx.now(), endpointId, `disabled by ${by}`)
+  })
+}
+
+export async function deleteEndpoint(ctx: Context, accountId: string, endpointId: string): Promise<void> {
+  await findEndpoint(ctx, accountId, endpointId)
+  await transact(ctx.pool, async (tx) => {
+    await disableEndpoint(tx, ctx.now(), endpointId, 'deleted')
+    await tx.run('update webhook_endpoints set deleted_at = $2 where id = $1 and deleted_at is null', [
+      endpointId,
+      ctx.now(),
+    ])
+  })
+}
+
+/** What an endpoint is called unless its owner says. An address that cannot be read is refused elsewhere, in words. */
+export function nameFromUrl(url: string): string {
+  return (URL.canParse(url) && new URL(url).host.slice(0, MAX_NAME_LENGTH)) || 'webhook'
+}
+
+/** A new secret; for `overlapSeconds` the old one signs too, so that receivers can change over without losing a delivery. */
+export async function rotateSecret(
+  ctx: Context,
+  accountId: string,
+  endpointId: string,
+  overlapSeconds: number,
+): Promise<{ endpoint: Endpoint; secret: string }> {
+  await findEndpoint(ctx, accountId, endpointId)
+  const secret = makeSigningSecret()
+  const until = overlapSeconds > 0 ? new Date(ctx.now().getTime() + overlapSeconds * 1000) : null
+  const [endpoint] = await transact(ctx.pool, (tx) =>
+    tx.rows<Endpoint>(
+      `update webhook_endpoints set secret_box = $3, previous_secret_until = $4,
+         previous_secret_box = case when $4::timestamptz is null then null else secret_box end
+       where account_id = $1 and id = $2 and deleted_at is null returning ${ENDPOINT_COLUMNS}`,
+      [accountId, endpointId, ctx.settings.secretBox.seal(secret, endpointId), until],
+    ),
+  )
+  return { endpoint: endpoint ?? notFound(), secret }
+}
+
+/** False when the newest endpoint's secret was sealed with a key that this process does not have. */
+export async function canOpenNewestSecret(ctx: Context): Promise<boolean> {
+  const [row] = await read<{ id: string; secret_box: string }>(
+    ctx.pool,
+    'select id, secret_box from webhook_endpoints where deleted_at is null order by created_at desc limit 1',
+  )
+  try {
+    if (row) ctx.settings.secretBox.open(row.secret_box, row.id)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function checkFields(ctx: Context, fields: Partial<EndpointFields>): void {
+  const { name, url, eventKinds, authorization } = fields
+  // Escape sequences in a name would play tricks on the operator's terminal, and PostgreSQL refuses NUL.
+  const isName = (text: string) =>
+    text !== '' && Array.from(text).length <= MAX_NAME_LENGTH && !/[\p{Cc}\p{Cs}]/u.test(text)
+  if (name !== undefined && !isName(name)) throw new Fault('bad_request', NAME_RULE)
+  if (
+    eventKinds !== undefined &&
+    (eventKinds.length === 0 || !eventKinds.every((kind) => EVENT_KINDS.includes(kind)))
+  ) {
+    throw new Fault('bad_request', EVENTS_RULE)
+  }
+  const refusal = url === undefined ? undefined : ctx.courier.check(url)
+  if (refusal) throw new Fault('bad_request', `url cannot be used: ${refusal.reason}`)
+  if (typeof authorization === 'string' && !AUTHORIZATION_SHAPE.test(authorization))
+    throw new Fault('bad_request', AUTHORIZATION_RULE)
+}
+
+function sealed(ctx: Context, text: string | null, owner: string): string | null {
+  return text === null ? null : ctx.settings.secretBox.seal(text, owner)
+}
+
+function notFound(): never {
+  throw new Fault('not_found', 'Webhook not found')
+}

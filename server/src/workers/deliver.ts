@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Attempt, Delivery } from '../domain/attempts.ts'
+import type { Context } from '../domain/context.ts'
+import { claimDeliveries, DEADLINE_MS, sendDelivery } from '../domain/deliveries.ts'
+import { startLoop, type Loop } from './loop.ts'
+import { makeReceivers, type Receivers } from './receivers.ts'
+
+// What this process settles wakes it at once; the look is for what others settled, and for retries.
+const IDLE_MS = 500
+// A claim with less than this left cannot be sent and written down before another process may take it.
+const LEAST_LEASE_MS = DEADLINE_MS + 5_000
+// The service promises to stop within 5 s; a receiver that takes longer is broken off, and gets its delivery again later.
+const STOP_PATIENCE_MS = 2_000
+
+export type Sender = {
+  /** Claims what is due and starts as much of it as its receivers have places for. */
+  claim(): Promise<void>
+  /** Starts no more, waits for what is under way, and breaks off what takes longer than `patienceMs`. */
+  stop(patienceMs: number): Promise<void>
+}
+
+/** Sends what is due. Any number of processes may run it; each delivery is claimed by one of them at a time. */
+export function startDeliverWorker(ctx: Context): Loop {
+  const sender = makeSender(ctx, makeReceivers(), () => loop.wake())
+  const loop = startLoop({
+    name: 'deliver',
+    idleMs: IDLE_MS,
+    log: ctx.log,
+    async round() {
+      await sender.claim()
+      return 'idle'
+    },
+  })
+  ctx.wakeDeliveries = loop.wake
+  return {
+    wake: loop.wake,
+    async stop() {
+      await loop.stop()
+      await sender.stop(STOP_PATIENCE_MS)
+    },
+  }
+}
+
+/** `wantsMore` is called when a receiver's claimed deliveries run low. */
+export function makeSender(ctx: Context, receivers: Receivers, wantsMore: () => void): Sender {
+  // Claimed, and waiting for a place at their receiver.
+  const lanes = new Map<string, Delivery[]>()
+  const underWay = new Set<Promise<void>>()
+  let isBrokenOff = false
+
+  function startNext(endpointId: string) {
+    const lane = lanes.get(endpointId) ?? []
+    const now = ctx.now()
+    while (lane.length > 0) {
+      const isStale = lane[0]!.leasedUntil.getTime() - now.getTime() < LEAST_LEASE_MS
+      if (!isStale && !receivers.mayStart(endpointId, now.getTime())) break
+      const delivery = lane.shift()!
+      // Left to its lease: whoever claims it then sends it, perhaps we.
+      if (isStale) receivers.dropped(endpointId)
+      else start(delivery)
+    }
+    if (lane.length === 0) lanes.delete(endpointId)
+  }
+
+  function start(delivery: Delivery) {
+    receivers.started(delivery.endpointId)
+    const sending = sendOne(delivery).then(() => {
+      underWay.delete(sending)
+      startNext(delivery.endpointId)
+      if (receivers.wantsMore(delivery.endpointId)) wantsMore()
+    })
+    underWay.add(sending)
+  }
+
+  async function sendOne(delivery: Delivery): Promise<void> {
+    const attempt = await attemptOnce(ctx, delivery)
+    const ok = attempt.answer?.kind === 'answered' && attempt.answer.status >= 200 && attempt.answer.status < 300
+    try {
+      // What we broke off ourselves is no failure of the receiver's; its lease runs out and it is sent again.
+      if (ok || !isBrokenOff) await ctx.attempts.add(attempt)
+    } catch (error) {
+      // As above: at least once, as promised.
+      ctx.log.error({ err: error, eventId: delivery.eventId }, 'an attempt to deliver could not be written down')
+    } finally {
+      receivers.ended(delivery.endpointId, ok, ctx.now().getTime())
+    }
+  }
+
+  return {
+    async claim() {
+      // What waits behind a receiver that was left alone for a while, or has grown stale, moves on here.
+      for (const endpointId of lanes.keys()) startNext(endpointId)
+      const claimed = await claimDeliveries(ctx, receivers.allowances(ctx.now().getTime()))
+      for (const delivery of claimed) {
+        receivers.claimed(delivery.endpointId)
+        const lane = lanes.get(delivery.endpointId)
+        if (lane) lane.push(delivery)
+        else lanes.set(delivery.endpointId, [delivery])
+      }
+      for (const endpointId of new Set(claimed.map((delivery) => delivery.endpointId))) startNext(endpointId)
+    },
+    async stop(patienceMs) {
+      lanes.clear()
+      await Promise.race([Promise.all(underWay), sleep(patienceMs, undefined, { ref: false })])
+      isBrokenOff = underWay.size > 0
+      if (isBrokenOff) await ctx.courier.close()
+      await Promise.all(underWay)
+    },
+  }
+}
+
+async function attemptOnce(ctx: Context, delivery: Delivery): Promise<Attempt> {
+  const at = ctx.now()
+  if (delivery.isDisabled) return { delivery, at, answer: undefined }
+  return { delivery, at, answer: await sendDelivery(ctx, delivery, at) }
+}

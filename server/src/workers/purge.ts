@@ -1,0 +1,19 @@
+import { keepAttemptParts } from '../domain/attempt-parts.ts'
+import type { Context } from '../domain/context.ts'
+import { purgeIdempotencyKeys } from '../domain/openings.ts'
+import { startLoop, type Loop } from './loop.ts'
+
+const IDLE_MS = 10 * 60_000
+
+/** Lets go of what has had its time: idempotency keys after a day, attempts of webhooks after a month. */
+export function startPurgeWorker(ctx: Context): Loop {
+  return startLoop({
+    name: 'purge',
+    idleMs: IDLE_MS,
+    log: ctx.log,
+    async round() {
+      await keepAttemptParts(ctx.pool, ctx.now())
+      return purgeIdempotencyKeys(ctx.pool, ctx.now())
+    },
+  })
+}

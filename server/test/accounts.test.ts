@@ -1,0 +1,106 @@
+import { verify } from '@node-rs/argon2'
+import { expect, test } from 'vitest'
+import { read, transact } from '../src/db/tx.ts'
+import { createAccount, findAccount, type NewAccount } from '../src/domain/accounts.ts'
+import { world, type World } from './world.ts'
+
+const ANA = { email: 'ana@loja.example', name: 'Loja da Ana', password: 'correct horse battery' }
+
+const create = (w: World, fields: Partial<NewAccount> = {}) =>
+  createAccount(w.pool, w.clock.now(), { ...ANA, ...fields })
+
+test('what is stored of a password is an argon2id hash', async () => {
+  const w = await world()
+  await create(w)
+  const [row] = await read<{ hash: string; row: string }>(
+    w.pool,
+    'select password_hash as hash, a::text as row from accounts a',
+  )
+  expect(row!.hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  expect(await verify(row!.hash, ANA.password)).toBe(true)
+  expect(await verify(row!.hash, 'correct horse batterz')).toBe(false)
+  expect(row!.row).not.toContain(ANA.password)
+})
+
+test('two accounts with one password have different hashes', async () => {
+  const w = await world()
+  await create(w)
+  await create(w, { email: 'bia@loja.example' })
+  const rows = await read<{ hash: string }>(w.pool, 'select distinct password_hash as hash from accounts')
+  expect(rows).toHaveLength(2)
+})
+
+test('without a password a random one is made, and told this once', async () => {
+  const w = await world()
+  const { password } = await create(w, { password: null })
+  const [row] = await read<{ hash: string }>(w.pool, 'select password_hash as hash from accounts')
+  expect(password).toHaveLength(20)
+  expect(await verify(row!.hash, password)).toBe(true)
+})
+
+test('an account is found by its e-mail, however it is written', async () => {
+  const w = await world()
+  const { accountId } = await create(w, { email: ' Ana@Loja.Example ' })
+  const found = { accountId, email: 'ana@loja.example', name: 'Loja da Ana' }
+  expect(await findAccount(w.pool, ' ANA@loja.example')).toEqual(found)
+  expect(await findAccount(w.pool, 'bia@loja.example')).toBeUndefined()
+})
+
+test('a second account with an e-mail is refused, in whatever case it is written', async () => {
+  const w = await world()
+  await create(w)
+  await expect(create(w, { email: 'ANA@LOJA.EXAMPLE' })).rejects.toMatchObject({
+    code: 'conflict',
+    message: 'an account with the e-mail ana@loja.example exists already',
+  })
+  expect([await w.count('accounts'), await w.count('ledger_accounts', `kind = 'balance'`)]).toEqual([1, 1])
+})
+
+// The first is not committed yet when the second comes, and holds it by the unique key.
+test('of two accounts made with one e-mail at once, one is made', async () => {
+  const w = await world()
+  let second: Promise<unknown> | undefined
+  await transact(w.pool, async (tx) => {
+    const insert = `insert into accounts (id, email, name, password_hash, created_at) values (gen_random_uuid(), $1, 'x', 'x', $2)`
+    await tx.run(insert, [ANA.email, w.clock.now()])
+    second = create(w).catch((error: unknown) => error)
+    await w.lockWait()
+  })
+  expect(await second).toMatchObject({ code: 'conflict' })
+  expect(await w.count('accounts')).toBe(1)
+})
+
+test('an account has a ledger account from its first moment, with nothing on it', async () => {
+  const w = await world()
+  const { accountId } = await create(w)
+  expect(await w.balanceCents(accountId)).toBe(0)
+})
+
+test('without a ledger account there is no account: both are made, or neither', async () => {
+  const w = await world()
+  await w.pool.query(`alter table ledger_accounts add constraint full_up check (kind <> 'balance') not valid`)
+  await expect(create(w)).rejects.toThrow('full_up')
+  expect(await w.count('accounts')).toBe(0)
+})
+
+test('what cannot be an account is refused, and told why', async () => {
+  const w = await world()
+  const refused: [Partial<NewAccount>, string][] = [
+    [{ email: '' }, 'not an e-mail address: '],
+    [{ email: 'ana' }, 'not an e-mail address: ana'],
+    [{ email: '@loja.example' }, 'not an e-mail address: @loja.example'],
+    [{ email: 'ana@' }, 'not an e-mail address: ana@'],
+    [{ email: 'ana@loja@example' }, 'not an e-mail address: ana@loja@example'],
+    [{ email: 'ana maria@loja.example' }, 'not an e-mail address: ana maria@loja.example'],
+    [{ email: `${'a'.repeat(250)}@b.ex` }, `not an e-mail address: ${'a'.repeat(80)}`],
+    [{ name: '  ' }, 'an account needs a name of 1 to 100 characters'],
+    [{ name: 'n'.repeat(101) }, 'an account needs a name of 1 to 100 characters'],
+    [{ password: 'elevenchars' }, 'a password has 12 to 200 characters'],
+    [{ password: '' }, 'a password has 12 to 200 characters'],
+    [{ password: 'p'.repeat(201) }, 'a password has 12 to 200 characters'],
+  ]
+  for (const [fields, message] of refused) {
+    await expect(create(w, fields)).rejects.toMatchObject({ code: 'bad_request', message })
+  }
+  expect(await w.count('accounts')).toBe(0)
+})

@@ -1,0 +1,256 @@
+import { expect, test } from 'vitest'
+import { transact } from '../src/db/tx.ts'
+import { audit } from '../src/domain/audit.ts'
+import type { Provider, ReceivedPayment } from '../src/domain/provider.ts'
+import { settle } from '../src/domain/settle.ts'
+import { world, type World } from './world.ts'
+
+// Books with one of everything: a deposit of R$ 50,00 that was paid twice, so that the second payment stands in suspense, and an
+// account that has nothing.
+async function books() {
+  const w = await world()
+  const [account, other] = [await w.account(), await w.account()]
+  const charge = await w.deposit(account, { valueCents: 50_00 })
+  const { pix } = await w.sandbox.pay({ emv: charge.emv, times: 2 })
+  const [first, second] = pix.map(({ endToEndId, amountCents, horario }): ReceivedPayment => ({
+    provider: 'sandbox',
+    endToEndId,
+    txid: charge.id,
+    amountCents,
+    occurredAt: new Date(horario),
+  }))
+  await settleAll(w, [first!])
+  await settleAll(w, [second!])
+  return { w, account, other, charge, first: first!, second: second! }
+}
+
+type Books = Awaited<ReturnType<typeof books>>
+
+test('books that agree have no differences, and the report adds them up', async () => {
+  const { w } = await books()
+  expect(await audit(w.ctx)).toEqual({
+    charges: 1,
+    payments: 2,
+    transfers: 3,
+    creditedCents: 49_50,
+    feesCents: 50,
+    suspenseCents: 50_00,
+    notCompared: [],
+    differences: [],
+    isCut: false,
+  })
+})
+
+test('an empty house agrees with an empty bank', async () => {
+  const w = await world()
+  expect(await w.differences()).toEqual([])
+})
+
+// ---- Corrupted on purpose, past the triggers that refuse it. Each lie is found, by the check that is there for it. ----
+
+const chargeOf = ({ charge }: Books) => `charge ${charge.id}`
+const stray = ({ second }: Books) => `payment ${second.endToEndId}`
+const deposited = `(select credit_id from transfers where kind = 'deposit')`
+const promised = 'COMPLETED with value 5000 and fee 50, but has'
+
+test.each<[lie: string, sql: string, found: (books: Books) => { check: string; subject: string; text: string }]>([
+  [
+    'a centavo more on a balance',
+    `update ledger_balances set credits_cents = credits_cents + 1 where ledger_account_id = ${deposited}`,
+    ({ account }) => ({
+      check: 'balance',
+      subject: `balance ${account.accountId}`,
+      text: 'keeps debits 0 and credits 4951, but its transfers add up to 0 and 4950',
+    }),
+  ],
+  [
+    'a centavo less in the bank',
+    `update ledger_balances set debits_cents = debits_cents - 1 where may_be_negative`,
+    () => ({
+      check: 'balance',
+      subject: 'cash sandbox',
+      text: 'keeps debits 9999 and credits 0, but its transfers add up to 10000 and 0',
+    }),
+  ],
+  [
+    'a balance that is gone',
+    `delete from ledger_balances where ledger_account_id = ${deposited}`,
+    ({ account }) => ({
+      check: 'balance',
+      subject: `balance ${account.accountId}`,
+      text: 'keeps debits none and credits none, but its transfers add up to 0 and 4950',
+    }),
+  ],
+  [
+    'another balance after a transfer',
+    `update transfers set credit_after_cents = 1 where kind = 'fee'`,
+    () => ({ check: 'chain', subject: 'transfer 2', text: 'ledger account 1 holds 1 after it, should be 50' }),
+  ],
+  [
+    'an event that is gone',
+    `delete from events`,
+    (made) => ({
+      check: 'completed',
+      subject: chargeOf(made),
+      text: `${promised} 1 credited payments of 5000, deposits of 4950, fees of 50 and 0 events`,
+    }),
+  ],
+  [
+    'another fee on the charge',
+    `update charges set fee_cents = 51`,
+    (made) => ({
+      check: 'completed',
+      subject: chargeOf(made),
+      text: `${promised.replace('fee 50', 'fee 51')} 1 credited payments of 5000, deposits of 4950, fees of 50 and 1 events`,
+    }),
+  ],
+  [
+    'a deposit in another account’s name',
+    `update charges c set account_id = a.id from accounts a where a.id <> c.account_id`,
+    (made) => ({
+      check: 'completed',
+      subject: chargeOf(made),
+      text: `${promised} 1 credited payments of 5000, deposits of 0, fees of 50 and 1 events`,
+    }),
+  ],
+  [
+    'a paid charge that is open again',
+    `update charges set status = 'PENDING', end_to_end_id = null, paid_at = null`,
+    (made) => ({ check: 'uncompleted', subject: chargeOf(made), text: 'is PENDING, but a payment was credited to it' }),
+  ],
+  [
+    'an exception that is gone',
+    `delete from exceptions`,
+    (made) => ({ check: 'suspense', subject: stray(made), text: 'completed nothing, and is not wholly in suspense' }),
+  ],
+  [
+    'an exception about a payment that was credited',
+    `insert into exceptions (id, payment_id, kind, opened_at)
+     select gen_random_uuid(), id, 'second_payment', recorded_at from payments where credited`,
+    ({ first }) => ({
+      check: 'suspense',
+      subject: `payment ${first.endToEndId}`,
+      text: 'was credited and is an exception too',
+    }),
+  ],
+  [
+    'a credit that no money stands behind',
+    `with invented as (
+       insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id,
+         occurred_at, recorded_at)
+       select 'deposit', cash.id, balance.id, 1, -10001, 4951, p.id, p.occurred_at, p.recorded_at
+       from payments p, ledger_accounts cash, ledger_accounts balance
+       where not p.credited and cash.kind = 'cash' and balance.id = ${deposited}
+       returning debit_id, credit_id
+     )
+     update ledger_balances b set debits_cents = debits_cents + (b.ledger_account_id = i.debit_id)::int,
+       credits_cents = credits_cents + (b.ledger_account_id = i.credit_id)::int
+     from invented i where b.ledger_account_id in (i.debit_id, i.credit_id)`,
+    (made) => ({
+      check: 'cash',
+      subject: stray(made),
+      text: 'brought 5000 cents, but 5001 stand for it in the cash of sandbox',
+    }),
+  ],
+])('the audit names %s, and nothing else', async (_, sql, found) => {
+  const made = await books()
+  await corrupt(made.w, sql)
+  expect(await made.w.differences()).toEqual([found(made)])
+})
+
+test('a changed amount is found by every check that it touches', async () => {
+  const { w } = await books()
+  await corrupt(w, `update transfers set amount_cents = amount_cents + 1 where kind = 'deposit'`)
+  const checks = (await w.differences()).map(({ check }) => check)
+  expect(new Set(checks)).toEqual(new Set(['balance', 'chain', 'completed', 'cash']))
+})
+
+// ---- Against the bank's own list ----
+
+test('a Pix at the bank that was never settled is named', async () => {
+  const { w, account } = await books()
+  const { payment, charge } = await w.paidCharge({ account, valueCents: 12_34 })
+  expect(await w.differences()).toEqual([
+    {
+      check: 'provider',
+      subject: `payment ${payment.endToEndId}`,
+      text: `sandbox received 1234 cents (txid ${charge.id}), but it is not in our books`,
+    },
+  ])
+})
+
+test('a payment of ours that the bank does not know is named', async () => {
+  const { w, first } = await books()
+  await settleAll(w, [{ ...first, endToEndId: 'E-invented', txid: null, amountCents: 7_00 }])
+  expect(await w.differences()).toEqual([
+    {
+      check: 'provider',
+      subject: 'payment E-invented',
+      text: "stands in our books with 700 cents, but not in sandbox's list",
+    },
+  ])
+})
+
+test.each<[string, Partial<ReceivedPayment>]>([
+  ['amount', { amountCents: 12_35 }],
+  ['charge', { txid: null }],
+])('a payment that stands in our books with another %s than at the bank is named', async (_, lie) => {
+  const { w, account } = await books()
+  const { payment, charge } = await w.paidCharge({ account, valueCents: 12_34 })
+  await settleAll(w, [{ ...payment, ...lie }])
+  const { amountCents, txid } = { ...payment, ...lie }
+  expect(await w.differences()).toEqual([
+    {
+      check: 'provider',
+      subject: `payment ${payment.endToEndId}`,
+      text: expect.stringContaining(
+        `sandbox says 1234 cents for txid ${charge.id}, our books ${amountCents} for ${txid}`,
+      ),
+    },
+  ])
+})
+
+// It settles once the bank's list has been read, so it stands in our books only.
+test('a payment that arrives while the audit reads is no difference', async () => {
+  const { w, account } = await books()
+  const [provider] = w.ctx.providers
+  const slow: Provider = {
+    ...provider!,
+    async *listReceived(window) {
+      yield* provider!.listReceived(window)
+      await settleAll(w, [(await w.paidCharge({ account })).payment])
+    },
+  }
+  expect((await audit({ ...w.ctx, providers: [slow] })).differences).toEqual([])
+})
+
+test('however much is wrong, a hundred differences are named, and the report says that there are more', async () => {
+  const { w, first } = await books()
+  const invent = (count: number) =>
+    settleAll(
+      w,
+      Array.from({ length: count }, (_, index) => ({ ...first, endToEndId: `E${index}`, txid: null })),
+    )
+  await invent(100)
+  expect(await audit(w.ctx)).toMatchObject({ differences: { length: 100 }, isCut: false })
+  await invent(101)
+  expect(await audit(w.ctx)).toMatchObject({ differences: { length: 100 }, isCut: true })
+})
+
+test('a provider that money came through and that nobody can ask any more is named', async () => {
+  const { w, first } = await books()
+  await settleAll(w, [{ ...first, provider: 'old-bank' }])
+  expect(await audit(w.ctx)).toMatchObject({ notCompared: ['old-bank'], differences: [] })
+})
+
+function settleAll(w: World, payments: ReceivedPayment[]) {
+  return transact(w.pool, (tx) => settle(tx, w.clock.now(), payments))
+}
+
+/** As somebody with a database console would who thinks that the triggers are in the way. */
+async function corrupt(w: World, sql: string): Promise<void> {
+  const guarded = ['transfers', 'payments', 'events']
+  for (const table of guarded) await w.pool.query(`alter table ${table} disable trigger user`)
+  await w.pool.query(sql)
+  for (const table of guarded) await w.pool.query(`alter table ${table} enable trigger user`)
+}

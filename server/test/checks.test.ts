@@ -1,0 +1,169 @@
+import { expect, test } from 'vitest'
+import { claimChecks, takeHints } from '../src/domain/checks.ts'
+import { queryDeposit } from '../src/domain/deposits.ts'
+import { checkDue } from '../src/workers/check.ts'
+import { until, world } from './world.ts'
+
+const HOUR_MS = 3_600_000
+const PAST_EXPIRY_MS = HOUR_MS + 60_000
+
+// ---- Notifications are hints ----
+
+test('a hundred copies of one notification at once are one credit', async () => {
+  const w = await world()
+  const { payment, account } = await w.paidCharge()
+  const hint = { txid: payment.txid, endToEndId: payment.endToEndId }
+  await Promise.all(Array.from({ length: 100 }, () => takeHints(w.ctx, 'sandbox', [hint, hint])))
+  await Promise.all([checkDue(w.ctx), checkDue(w.ctx), checkDue((await w.anotherProcess()).ctx)])
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+  expect(await w.count('payments')).toBe(1)
+  expect(await w.differences()).toEqual([])
+})
+
+test('a notification of a payment that the provider does not know credits nothing', async () => {
+  const w = await world()
+  const account = await w.account()
+  const charge = await w.deposit(account)
+  await takeHints(w.ctx, 'sandbox', [{ txid: charge.id, endToEndId: 'E00000000202603021200forged00001' }])
+  await checkDue(w.ctx)
+  expect(await w.balanceCents(account.accountId)).toBe(0)
+  expect(await w.count('payments')).toBe(0)
+})
+
+test('a payment with a txid that is none of ours is found by its endToEndId and becomes an exception', async () => {
+  const w = await world()
+  const { pix } = await w.sandbox.pay({ txid: 'f'.repeat(32), amountCents: 7_00 })
+  await takeHints(w.ctx, 'sandbox', [{ txid: 'f'.repeat(32), endToEndId: pix[0]!.endToEndId }])
+  await checkDue(w.ctx)
+  expect(await w.count('exceptions', `kind = 'unknown_charge'`)).toBe(1)
+  expect(await w.differences()).toEqual([])
+})
+
+test('a second payment of a completed charge becomes an exception', async () => {
+  const w = await world()
+  const account = await w.account()
+  const charge = await w.deposit(account)
+  const { pix } = await w.sandbox.pay({ emv: charge.emv, times: 2 })
+  await takeHints(
+    w.ctx,
+    'sandbox',
+    pix.map(({ txid, endToEndId }) => ({ txid, endToEndId })),
+  )
+  await checkDue(w.ctx)
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+  expect(await w.count('exceptions', `kind = 'second_payment'`)).toBe(1)
+  expect(await w.differences()).toEqual([])
+})
+
+test('a hint that arrives while its charge is being checked is not lost', async () => {
+  const w = await world()
+  const account = await w.account()
+  const charge = await w.deposit(account)
+  await takeHints(w.ctx, 'sandbox', [{ txid: charge.id, endToEndId: null }])
+  await w.sandbox.faults({ latencyMs: 200 })
+  const asking = checkDue(w.ctx)
+  await until('the question is at the bank', async () => (await w.sandbox.stats()).calls['GET /cob/:txid'] === 1)
+  await w.sandbox.faults({})
+  w.clock.advance(1)
+  await takeHints(w.ctx, 'sandbox', [{ txid: charge.id, endToEndId: null }])
+  await asking
+  expect(await claimChecks(w.ctx, 10)).toHaveLength(1)
+})
+
+test('a notification that runs ahead of the provider’s own books is asked about again soon', async () => {
+  const w = await world()
+  const account = await w.account()
+  const charge = await w.deposit(account)
+  await takeHints(w.ctx, 'sandbox', [{ txid: charge.id, endToEndId: null }])
+  await checkDue(w.ctx)
+  await w.sandbox.pay({ emv: charge.emv })
+  w.clock.advance(2_000)
+  await checkDue(w.ctx)
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+})
+
+// ---- Expiry ----
+
+test('an unpaid charge expires after its time and a grace, and not before', async () => {
+  const w = await world()
+  const account = await w.account()
+  await w.deposit(account, { externalId: 'order-1' })
+  w.clock.advance(PAST_EXPIRY_MS - 1)
+  expect(await checkDue(w.ctx)).toBe('idle')
+  w.clock.advance(1)
+  await checkDue(w.ctx)
+  expect(await w.count('charges', `status = 'EXPIRED'`)).toBe(1)
+  expect(await w.count('checks')).toBe(0)
+  await w.deposit(account, { externalId: 'order-1' }) // the external id is free again
+})
+
+test('a charge that was paid, with every notification lost, is completed by the expiry check', async () => {
+  const w = await world()
+  const { account } = await w.paidCharge()
+  w.clock.advance(PAST_EXPIRY_MS)
+  await checkDue(w.ctx)
+  expect(await w.count('charges', `status = 'COMPLETED' and not paid_late`)).toBe(1)
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+})
+
+test('a provider that cannot be asked keeps its charges pending, however late', async () => {
+  const w = await world()
+  const { account } = await w.paidCharge()
+  w.clock.advance(PAST_EXPIRY_MS)
+  await w.sandbox.faults({ errorRate: 1, seed: 1 })
+  await checkDue(w.ctx)
+  expect(await w.count('charges', `status = 'PENDING'`)).toBe(1)
+  await w.sandbox.faults({})
+  w.clock.advance(HOUR_MS)
+  await checkDue(w.ctx)
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+})
+
+test('a charge that the provider calls paid, without saying by what, does not expire', async () => {
+  const w = await world()
+  const charge = await w.deposit(await w.account())
+  const paid = {
+    txid: charge.id,
+    status: 'paid' as const,
+    emv: '',
+    valueCents: 50_00,
+    expiresAt: charge.expiresAt,
+    payments: [],
+  }
+  w.ctx.providers[0] = { ...w.ctx.providers[0]!, check: () => Promise.resolve(paid) }
+  w.clock.advance(PAST_EXPIRY_MS)
+  await checkDue(w.ctx)
+  expect(await w.count('charges', `status = 'PENDING'`)).toBe(1)
+  expect(await checkDue(w.ctx)).toBe('idle') // and it is not asked about in a circle
+})
+
+test('a payment after expiry completes the charge, late', async () => {
+  const w = await world()
+  const account = await w.account()
+  const charge = await w.deposit(account)
+  w.clock.advance(PAST_EXPIRY_MS)
+  await checkDue(w.ctx)
+  const { pix } = await w.sandbox.pay({ txid: charge.id, at: w.clock.now().toISOString() })
+  await takeHints(w.ctx, 'sandbox', [{ txid: charge.id, endToEndId: pix[0]!.endToEndId }])
+  await checkDue(w.ctx)
+  expect((await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)).charge).toMatchObject({
+    status: 'COMPLETED',
+    paidLate: true,
+  })
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+  expect(await w.differences()).toEqual([])
+})
+
+test('workers of many processes never claim the same row, and a dead one leaves its rows to others when its lease ends', async () => {
+  const w = await world()
+  const account = await w.account()
+  for (let index = 0; index < 10; index++) await w.deposit(account)
+  w.clock.advance(PAST_EXPIRY_MS)
+  const other = await w.anotherProcess()
+  const claims = await Promise.all([claimChecks(w.ctx, 6), claimChecks(other.ctx, 6), claimChecks(w.ctx, 6)])
+  const subjects = claims.flat().map((check) => check.subject)
+  expect(subjects).toHaveLength(10)
+  expect(new Set(subjects).size).toBe(10)
+  w.clock.advance(30_001)
+  expect(await claimChecks(w.ctx, 100)).toHaveLength(10)
+})

@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest'
+import { newUuid7 } from '../src/base/ids.ts'
+import { transact } from '../src/db/tx.ts'
+import { insertEvents } from '../src/domain/events.ts'
+import { createEndpoint } from '../src/domain/webhooks.ts'
+import { startDeliverWorker } from '../src/workers/deliver.ts'
+import { makeReceivers } from '../src/workers/receivers.ts'
+import { startReceiver } from './receiver.ts'
+import { world, type TestAccount, type World } from './world.ts'
+
+const DEAD = 99
+const EVENTS_OF_THE_DEAD = 30
+const EVENTS_OF_THE_HEALTHY = 300
+
+test('99 receivers that hang with full queues do not hold up the hundredth', async () => {
+  const w = await world()
+  let answered = 0
+  const healthy = await startReceiver((_, response) => {
+    answered++
+    response.end()
+  })
+  // Take the request and say nothing, ever.
+  const dead = await Promise.all(Array.from({ length: DEAD }, () => startReceiver(() => {})))
+  await accountWithEvents(
+    w,
+    dead.map((receiver) => receiver.url),
+    EVENTS_OF_THE_DEAD,
+  )
+  const worker = startDeliverWorker(w.ctx)
+  for (const receiver of dead) await receiver.got(1)
+  await accountWithEvents(w, [healthy.url], EVENTS_OF_THE_HEALTHY)
+  worker.wake()
+
+  await healthy.got(EVENTS_OF_THE_HEALTHY)
+  expect(answered).toBe(EVENTS_OF_THE_HEALTHY)
+  // Nothing of the dead ended meanwhile: the healthy one got through beside them, not after them.
+  expect(await w.count('attempts', 'status is null')).toBe(0)
+  await worker.stop() // breaks off what hangs
+  expect(await w.count('deliveries')).toBe(DEAD * EVENTS_OF_THE_DEAD)
+})
+
+// ---- The rule itself, with the test's own clock ----
+
+test('a receiver that answers earns places, one that fails loses half of them, and one that goes on failing gets one try at a time', () => {
+  const receivers = makeReceivers()
+  // Twice the places, since as many again may wait behind those under way.
+  const places = (nowMs: number) => receivers.allowances(nowMs).named.get('a')
+  const exchange = (ok: boolean, nowMs: number) => {
+    receivers.claimed('a')
+    receivers.started('a')
+    receivers.ended('a', ok, nowMs)
+  }
+  for (let index = 0; index < 200; index++) exchange(true, 0)
+  expect(places(0)).toBe(2 * 128)
+  exchange(false, 0)
+  expect(places(0)).toBe(2 * 64)
+  for (let index = 0; index < 4; index++) exchange(false, 0)
+  expect(places(4_999)).toBe(0)
+  expect(places(5_000)).toBe(2)
+  exchange(false, 5_000)
+  expect(places(14_999)).toBe(0)
+  expect(places(15_000)).toBe(2)
+  exchange(true, 15_000)
+  expect(places(15_000)).toBeGreaterThan(2)
+})
+
+test('all receivers together never have more than their bound claimed', () => {
+  const receivers = makeReceivers()
+  for (let index = 0; index < 4_096; index++) receivers.claimed(`endpoint ${index}`)
+  expect(receivers.allowances(0).total).toBe(0)
+  receivers.dropped('endpoint 1')
+  expect(receivers.allowances(0).total).toBe(1)
+})
+
+async function accountWithEvents(w: World, urls: string[], count: number): Promise<TestAccount> {
+  const account = await w.account()
+  for (const url of urls) {
+    await createEndpoint(w.ctx, account.accountId, {
+      name: 'shop',
+      url,
+      eventKinds: ['DEPOSIT_ASSET_SUCCESS'],
+      authorization: null,
+    })
+  }
+  const now = w.clock.now()
+  const event = () => ({
+    kind: 'DEPOSIT_ASSET_SUCCESS' as const,
+    accountId: account.accountId,
+    subjectId: newUuid7(now),
+    createdAt: now,
+    data: {},
+  })
+  await transact(w.pool, (tx) => insertEvents(tx, now, Array.from({ length: count }, event)))
+  return account
+}

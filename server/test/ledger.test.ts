@@ -1,0 +1,314 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { read, transact, type Tx } from '../src/db/tx.ts'
+import { audit } from '../src/domain/audit.ts'
+import { readBalance, readStatement, type StatementLine } from '../src/domain/balance.ts'
+import { markPending } from '../src/domain/charges.ts'
+import { postTransfers, type Transfer } from '../src/domain/ledger.ts'
+import { insertOpenings } from '../src/domain/openings.ts'
+import type { ReceivedPayment } from '../src/domain/provider.ts'
+import { settle } from '../src/domain/settle.ts'
+import { until, world, type World } from './world.ts'
+
+const FEE_CENTS = 7
+
+// ---- Whatever arrives, the books balance ----
+
+type Arrival = { charge: number; isExact: boolean; pix: number; atMs: number }
+
+// Few charges and few Pix, so that duplicates, second payments and late comers are common. The charge past the last is nobody's.
+const CHARGES = 6
+const arrivals: fc.Arbitrary<Arrival> = fc.record({
+  charge: fc.nat({ max: CHARGES }),
+  isExact: fc.boolean(),
+  pix: fc.nat({ max: 20 }),
+  atMs: fc.nat({ max: 5 }),
+})
+const series = fc.array(fc.array(arrivals, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 5 })
+
+// All runs share one database: what held for the books before a run must hold after it.
+test('debits equal credits, and each balance is the sum of its transfers, after any series of settlements', async () => {
+  const w = await world()
+  const accounts = [await w.account(), await w.account()].map((account) => account.accountId)
+  await fc.assert(
+    fc.asyncProperty(series, fc.integer({ min: 1, max: 9 }), async (batches, pageSize) => {
+      const charges = await openCharges(w, accounts, CHARGES)
+      const run = randomBytes(4).toString('hex')
+      for (const batch of batches) {
+        const payments = batch.map((one) => paymentOf(one, charges, run))
+        await settleAll(w, payments)
+      }
+
+      expect(await sumOfAllBalances(w)).toBe(0)
+      for (const accountId of accounts) {
+        const { balanceCents } = await readBalance(w.ctx, accountId)
+        expect(balanceCents).toBe(await creditedTo(w, accountId))
+        const lines = await walkStatement(w, accountId, pageSize)
+        expect(lines).toHaveLength(await countTransfers(w, accountId))
+        expect(lines.map((line) => line.balanceCents)).toEqual(runningBalances(lines))
+        expect(lines[0]?.balanceCents ?? 0).toBe(balanceCents)
+      }
+      expect(await bookDifferences(w)).toEqual([])
+    }),
+    { numRuns: 15 },
+  )
+})
+
+test('however many settlements run at once, each account’s history is one unbroken chain', async () => {
+  const w = await world()
+  const { accountId } = await w.account()
+  const charges = await openCharges(w, [accountId], 15)
+  await Promise.all(exactPayments(charges).map((payment) => settleAll(w, [payment])))
+  const lines = await walkStatement(w, accountId, 100)
+  expect(lines).toHaveLength(15)
+  expect(lines.map((line) => line.balanceCents)).toEqual(runningBalances(lines))
+  expect(await bookDifferences(w)).toEqual([])
+})
+
+// ---- The statement ----
+
+test('a statement shows debits among the credits, each line with the balance after it', async () => {
+  const w = await world()
+  const [{ accountId }, other] = [await w.account(), await w.account()]
+  const charges = await openCharges(w, [accountId], 2)
+  const [pix] = await strayPayments(w, 1)
+  const [one, two] = exactPayments(charges)
+  await settleAll(w, [one!])
+  await transact(w.pool, (tx) => postTransfers(tx, w.clock.now(), [move(accountId, other.accountId, pix!)]))
+  await settleAll(w, [two!])
+
+  const [first, second] = [charges[0]!.valueCents - FEE_CENTS, charges[1]!.valueCents - FEE_CENTS]
+  expect(await walkStatement(w, accountId, 2)).toMatchObject([
+    { kind: 'deposit', amountCents: second, balanceCents: first - 40 + second, chargeId: charges[1]!.id },
+    { kind: 'fee', amountCents: -40, balanceCents: first - 40, chargeId: null },
+    { kind: 'deposit', amountCents: first, balanceCents: first, chargeId: charges[0]!.id },
+  ])
+})
+
+test('a statement holds what was recorded from one moment to before another', async () => {
+  const w = await world()
+  const { accountId } = await w.account()
+  const charges = await openCharges(w, [accountId], 3)
+  const moments: Date[] = []
+  for (const payment of exactPayments(charges)) {
+    moments.push(w.clock.now())
+    await settleAll(w, [payment])
+    w.clock.advance(1_000)
+  }
+  const { lines } = await readStatement(w.ctx, accountId, { limit: 10, from: moments[1]!, to: moments[2]! })
+  expect(lines.map((line) => line.recordedAt)).toEqual([moments[1]])
+})
+
+test('another account’s cursor opens nothing of that account', async () => {
+  const w = await world()
+  const [mine, theirs] = [await w.account(), await w.account()]
+  const charges = await openCharges(w, [theirs.accountId], 3)
+  await settleAll(w, exactPayments(charges))
+  const { nextCursor } = await readStatement(w.ctx, theirs.accountId, { limit: 1 })
+  const readMine = (cursor: string) => readStatement(w.ctx, mine.accountId, { limit: 10, cursor })
+  expect(await readMine(nextCursor!)).toEqual({ lines: [], nextCursor: null })
+  await expect(readMine("1' or true")).rejects.toMatchObject({ code: 'bad_request' })
+})
+
+// ---- Locks ----
+
+// A transaction that ends in a deadlock is repeated and succeeds in the end, so what is counted is the attempts. Both are made to
+// wait in the middle of their accounts: if each held its own first one by then, neither could ever go on.
+test('two postings on the same accounts in opposite order do not deadlock', async () => {
+  const w = await world()
+  const [{ accountId: a }, { accountId: middle }, { accountId: z }] = [
+    await w.account(),
+    await w.account(),
+    await w.account(),
+  ]
+  const charges = await openCharges(w, [a, middle, z], 3)
+  await settleAll(w, exactPayments(charges))
+  const pix = await strayPayments(w, 4)
+  const there = [move(a, middle, pix[0]!), move(middle, z, pix[1]!)]
+  const back = [move(z, middle, pix[2]!), move(middle, a, pix[3]!)]
+  const lockMiddle = `select from ledger_balances
+    where ledger_account_id = (select id from ledger_accounts where account_id = $1) for update`
+  const attempts = await raceBehind(
+    w,
+    (tx) => tx.run(lockMiddle, [middle]),
+    [there, back].map((transfers) => (tx) => postTransfers(tx, w.clock.now(), transfers)),
+  )
+  expect(attempts).toEqual([1, 1])
+  expect(await bookDifferences(w)).toEqual([])
+})
+
+// The same for the accounts that the first payments of several providers make.
+test('two first payments of the same providers in opposite order do not deadlock', async () => {
+  const w = await world()
+  const first = (providers: string[]) =>
+    providers.map((provider, atMs) => ({
+      ...paymentOf({ charge: 0, isExact: true, pix: atMs, atMs }, [], randomBytes(4).toString('hex')),
+      provider,
+    }))
+  const attempts = await raceBehind(
+    w,
+    (tx) => tx.run(`insert into ledger_accounts (kind, provider) values ('cash', 'middle')`),
+    [first(['a', 'middle', 'z']), first(['z', 'middle', 'a'])].map(
+      (payments) => (tx) => settle(tx, w.clock.now(), payments),
+    ),
+  )
+  expect(attempts).toEqual([1, 1])
+  expect(await w.count('ledger_accounts', `kind = 'cash'`)).toBe(3)
+  expect(await bookDifferences(w)).toEqual([])
+})
+
+/** Starts all behind a transaction that blocks their way and is rolled back once all wait. Says how often each was tried. */
+async function raceBehind(
+  w: World,
+  block: (tx: Tx) => Promise<unknown>,
+  works: ((tx: Tx) => Promise<unknown>)[],
+): Promise<number[]> {
+  const attempts = works.map(() => 0)
+  let racing: Promise<unknown> | undefined
+  const blocking = transact(w.pool, async (blocker) => {
+    await block(blocker)
+    racing = Promise.all(
+      works.map((work, index) =>
+        transact(w.pool, (tx) => {
+          attempts[index]!++
+          return work(tx)
+        }),
+      ),
+    )
+    const waiting = `datname = current_database() and wait_event_type = 'Lock'`
+    await until('all wait', async () => (await w.count('pg_stat_activity', waiting)) === works.length)
+    throw new Error('out of the way')
+  })
+  await expect(blocking).rejects.toThrow('out of the way')
+  await racing
+  return attempts
+}
+
+// ---- What the tests above are made of ----
+
+type OpenCharge = { id: string; valueCents: number }
+
+/** Charges as the provider accepted them, given to the accounts in turn. */
+async function openCharges(w: World, accountIds: string[], count: number): Promise<OpenCharge[]> {
+  const charges = Array.from({ length: count }, (_, index) => ({
+    id: randomBytes(16).toString('hex'),
+    valueCents: 100 + index,
+  }))
+  await transact(w.pool, async (tx) => {
+    const openings = charges.map(({ id, valueCents }, index) => ({
+      chargeId: id,
+      paymentLinkId: crypto.randomUUID(),
+      accountId: accountIds[index % accountIds.length]!,
+      provider: 'sandbox',
+      originalValueCents: valueCents,
+      valueCents,
+      feeCents: FEE_CENTS,
+      externalId: null,
+      description: null,
+      expiresAt: w.clock.now(),
+      instance: w.ctx.instance,
+      idempotency: null,
+    }))
+    await insertOpenings(tx, w.clock.now(), openings)
+    await markPending(
+      tx,
+      charges.map(({ id }) => ({ chargeId: id, emv: 'emv' })),
+    )
+  })
+  return charges
+}
+
+function paymentOf({ charge, isExact, pix, atMs }: Arrival, charges: OpenCharge[], run: string): ReceivedPayment {
+  const { id, valueCents } = charges[charge] ?? { id: null, valueCents: 55 }
+  return {
+    provider: 'sandbox',
+    endToEndId: `E-${run}-${pix}`,
+    txid: id,
+    amountCents: isExact ? valueCents : valueCents + 1,
+    occurredAt: new Date(Date.parse('2026-03-02T12:00:00Z') + atMs),
+  }
+}
+
+function settleAll(w: World, payments: ReceivedPayment[]) {
+  return transact(w.pool, (tx) => settle(tx, w.clock.now(), payments))
+}
+
+function exactPayments(charges: OpenCharge[]): ReceivedPayment[] {
+  return charges.map((_, index) =>
+    paymentOf({ charge: index, isExact: true, pix: index, atMs: index }, charges, 'exact'),
+  )
+}
+
+/** Ids of payments that belong to nobody, for transfers to refer to. */
+async function strayPayments(w: World, count: number): Promise<string[]> {
+  const strays = Array.from({ length: count }, (_, pix) =>
+    paymentOf({ charge: 0, isExact: true, pix, atMs: 0 }, [], 'stray'),
+  )
+  await settleAll(w, strays)
+  const sql = 'select id from payments where end_to_end_id = any($1)'
+  const rows = await read<{ id: string }>(w.pool, sql, [strays.map((stray) => stray.endToEndId)])
+  return rows.map((row) => row.id)
+}
+
+/** From one balance to another, which no rule of the service does yet. */
+function move(from: string, to: string, paymentId: string): Transfer {
+  return {
+    kind: 'fee',
+    debit: { kind: 'balance', accountId: from },
+    credit: { kind: 'balance', accountId: to },
+    amountCents: 40,
+    paymentId,
+    chargeId: null,
+    occurredAt: new Date(0),
+  }
+}
+
+/** Page by page; newest first, no line twice, and no page for nothing. */
+async function walkStatement(w: World, accountId: string, limit: number): Promise<StatementLine[]> {
+  const pages: StatementLine[][] = []
+  let cursor: string | null | undefined
+  while (cursor !== null) {
+    const page = await readStatement(w.ctx, accountId, { limit, ...(cursor && { cursor }) })
+    pages.push(page.lines)
+    cursor = page.nextCursor
+  }
+  const lines = pages.flat()
+  expect(pages).toHaveLength(Math.max(1, Math.ceil(lines.length / limit)))
+  const ids = lines.map((line) => Number(line.id))
+  expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => b - a))
+  return lines
+}
+
+/** What the balance after each line must be, added up from the oldest. */
+function runningBalances(lines: StatementLine[]): number[] {
+  let balanceCents = 0
+  return lines
+    .toReversed()
+    .map((line) => (balanceCents += line.amountCents))
+    .toReversed()
+}
+
+async function sumOfAllBalances(w: World): Promise<number> {
+  const [row] = await read<{ sum: number }>(
+    w.pool,
+    'select sum(credits_cents - debits_cents)::bigint as sum from ledger_balances',
+  )
+  return row!.sum
+}
+
+function countTransfers(w: World, accountId: string): Promise<number> {
+  const sides = 'transfers t join ledger_accounts l on l.id in (t.debit_id, t.credit_id)'
+  return w.count(sides, `l.account_id = '${accountId}'`)
+}
+
+async function creditedTo(w: World, accountId: string): Promise<number> {
+  const sql = `select coalesce(sum(value_cents - fee_cents), 0)::bigint as sum from charges where account_id = $1 and status = 'COMPLETED'`
+  const [row] = await read<{ sum: number }>(w.pool, sql, [accountId])
+  return row!.sum
+}
+
+/** Without the bank, which knows nothing of these payments. */
+async function bookDifferences(w: World) {
+  return (await audit({ ...w.ctx, providers: [] })).differences
+}

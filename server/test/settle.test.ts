@@ -1,0 +1,207 @@
+import { expect, test } from 'vitest'
+import { transact } from '../src/db/tx.ts'
+import type { ReceivedPayment } from '../src/domain/provider.ts'
+import { settle, type Settled } from '../src/domain/settle.ts'
+import { world } from './world.ts'
+
+// The provider's callback and our own query race on every payment. The second is held in flight by the first one's row lock,
+// so the race happens on every run and not by luck.
+test('a payment reported twice at once is booked once', async () => {
+  const w = await world()
+  const { payment, account } = await w.paidCharge({ valueCents: 100_00 })
+
+  let second: Promise<Settled> | undefined
+  const first = await transact(w.pool, async (tx) => {
+    const settled = await settle(tx, w.clock.now(), [payment])
+    second = transact(w.pool, (other) => settle(other, w.clock.now(), [payment]))
+    await w.lockWait()
+    return settled
+  })
+
+  expect(first.completed).toHaveLength(1)
+  expect(await second).toMatchObject({ completed: [], excepted: [], known: 1 })
+  expect(await w.balanceCents(account.accountId)).toBe(99_00)
+  expect(await w.differences()).toEqual([])
+})
+
+test('a payment that matches nothing, reported twice at once, is one exception', async () => {
+  const w = await world()
+  const payment = stray('E0000000120260302120000000000001', 7_00)
+  let second: Promise<Settled> | undefined
+  await transact(w.pool, async (tx) => {
+    await settle(tx, w.clock.now(), [payment])
+    second = transact(w.pool, (other) => settle(other, w.clock.now(), [payment]))
+    await w.lockWait()
+  })
+  expect((await second)?.excepted).toEqual([])
+  expect(await w.count('exceptions')).toBe(1)
+  expect(await w.count('transfers')).toBe(1)
+})
+
+// Without the charge's lock both would find it unpaid, and the schema would fail the second one instead of filing it.
+test('two payments of one charge settled at once: one completes it, the other is an exception', async () => {
+  const w = await world()
+  const { payment } = await w.paidCharge()
+  let second: Promise<Settled> | undefined
+  await transact(w.pool, async (tx) => {
+    await settle(tx, w.clock.now(), [payment])
+    second = transact(w.pool, (other) => settle(other, w.clock.now(), [{ ...payment, endToEndId: 'E-other' }]))
+    await w.lockWait()
+  })
+  expect((await second)?.excepted).toEqual([{ endToEndId: 'E-other', kind: 'second_payment' }])
+})
+
+test('two batches that share payments in opposite order do not deadlock', async () => {
+  const w = await world()
+  const account = await w.account()
+  const payments: ReceivedPayment[] = []
+  for (let index = 0; index < 6; index++) payments.push((await w.paidCharge({ account })).payment)
+
+  let second: Promise<Settled> | undefined
+  await transact(w.pool, async (tx) => {
+    await settle(tx, w.clock.now(), payments.slice(0, 3))
+    second = transact(w.pool, (other) => settle(other, w.clock.now(), payments.toReversed()))
+    await w.lockWait()
+  })
+  expect((await second)?.completed).toHaveLength(3)
+  expect(await w.balanceCents(account.accountId)).toBe(6 * 49_50)
+})
+
+test('what completes no charge stands in suspense, with its exception, and no balance moves', async () => {
+  const w = await world()
+  const { charge, payment, account } = await w.paidCharge({ valueCents: 50_00 })
+  const other = await w.deposit(account)
+  const pay = (fields: Partial<ReceivedPayment>) => ({ ...payment, ...fields })
+  const settled = await transact(w.pool, (tx) =>
+    settle(tx, w.clock.now(), [
+      payment,
+      pay({ endToEndId: 'E2', occurredAt: new Date(payment.occurredAt.getTime() + 1) }),
+      pay({ endToEndId: 'E3', txid: other.id, amountCents: 49_99 }),
+      pay({ endToEndId: 'E4', txid: 'f'.repeat(32) }),
+      pay({ endToEndId: 'E5', txid: null }),
+      pay({ endToEndId: 'E6', txid: other.id, provider: 'another' }),
+    ]),
+  )
+  expect(settled.completed).toEqual([charge.id])
+  expect(settled.excepted.toSorted((a, b) => a.endToEndId.localeCompare(b.endToEndId))).toEqual([
+    { endToEndId: 'E2', kind: 'second_payment' },
+    { endToEndId: 'E3', kind: 'wrong_amount' },
+    { endToEndId: 'E4', kind: 'unknown_charge' },
+    { endToEndId: 'E5', kind: 'unknown_charge' },
+    { endToEndId: 'E6', kind: 'wrong_provider' },
+  ])
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+  expect(await w.count('exceptions', 'resolved_at is null')).toBe(5)
+})
+
+test('a charge whose first payment was of the wrong amount is completed by the right one', async () => {
+  const w = await world()
+  const { payment, account } = await w.paidCharge()
+  const short = { ...payment, endToEndId: 'E-short', amountCents: 1 }
+  const first = await transact(w.pool, (tx) => settle(tx, w.clock.now(), [short]))
+  const second = await transact(w.pool, (tx) => settle(tx, w.clock.now(), [payment]))
+  expect(first.completed).toHaveLength(0)
+  expect(second.completed).toHaveLength(1)
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+})
+
+test('of two payments of one charge in one batch, the earlier one completes it', async () => {
+  const w = await world()
+  const { payment } = await w.paidCharge()
+  const earlier = { ...payment, endToEndId: 'E-earlier', occurredAt: new Date(payment.occurredAt.getTime() - 1000) }
+  const settled = await transact(w.pool, (tx) => settle(tx, w.clock.now(), [payment, earlier]))
+  expect(settled.excepted).toEqual([{ endToEndId: payment.endToEndId, kind: 'second_payment' }])
+})
+
+test('a settlement that fails half-way leaves nothing behind', async () => {
+  const w = await world()
+  const { payment } = await w.paidCharge()
+  const failing = transact(w.pool, async (tx) => {
+    await settle(tx, w.clock.now(), [payment])
+    throw new Error('the process loses its mind here')
+  })
+  await expect(failing).rejects.toThrow('loses its mind')
+  for (const table of ['payments', 'transfers', 'events', 'exceptions']) expect(await w.count(table)).toBe(0)
+  expect(await w.count('charges', `status = 'PENDING'`)).toBe(1)
+})
+
+test('the event holds the bytes that the contract promises', async () => {
+  const w = await world()
+  const account = await w.account()
+  const charge = await w.deposit(account, { valueCents: 123_45, externalId: 'order-1' })
+  const { pix } = await w.sandbox.pay({ emv: charge.emv })
+  const occurredAt = new Date(pix[0]!.horario)
+  await transact(w.pool, (tx) =>
+    settle(tx, w.clock.now(), [
+      { provider: 'sandbox', endToEndId: pix[0]!.endToEndId, txid: charge.id, amountCents: 123_45, occurredAt },
+    ]),
+  )
+  const { rows } = await w.pool.query<{ body: string }>('select body from events')
+  const body = JSON.parse(rows[0]!.body)
+  expect(body).toEqual({
+    id: expect.stringMatching(/^evt_[0-9a-f]{32}$/),
+    event: 'DEPOSIT_ASSET_SUCCESS',
+    createdAt: w.clock.now().toISOString(),
+    data: {
+      transactionId: charge.id,
+      paymentLinkId: charge.paymentLinkId,
+      externalId: 'order-1',
+      value: 123_45,
+      originalValue: 123_45,
+      fee: 1_23,
+      creditedValue: 122_22,
+      status: 'COMPLETED',
+      paidLate: false,
+      endToEndId: pix[0]!.endToEndId,
+      paidAt: occurredAt.toISOString(),
+    },
+  })
+})
+
+// Each of these is a statement that a careless change of the code could send; the schema refuses it.
+test.each([
+  [
+    'a second credit of one charge',
+    `insert into payments select gen_random_uuid(), provider, 'E-x', txid, amount_cents, charge_id, true, occurred_at, recorded_at from payments`,
+    /payments_one_credit_per_charge/,
+  ],
+  [
+    'the same Pix a second time',
+    `insert into payments select gen_random_uuid(), provider, end_to_end_id, txid, amount_cents, null, false, occurred_at, recorded_at from payments`,
+    /payments_provider_end_to_end_id_key/,
+  ],
+  [
+    'a second transfer of one payment',
+    `insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, occurred_at, recorded_at) select kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, occurred_at, recorded_at from transfers`,
+    /transfers_payment_id_kind_key/,
+  ],
+  [
+    'a second event of one charge',
+    `insert into events select gen_random_uuid(), account_id, kind, subject_id, body, created_at from events`,
+    /events_kind_subject_id_key/,
+  ],
+  ['a changed transfer', 'update transfers set amount_cents = 1', /append only/],
+  ['a deleted transfer', 'delete from transfers', /append only/],
+  ['a changed payment', 'update payments set amount_cents = 1', /append only/],
+  [
+    'a negative balance',
+    `update ledger_balances set debits_cents = credits_cents + 1 where not may_be_negative`,
+    /check constraint/,
+  ],
+  ['a charge that leaves COMPLETED', `update charges set status = 'PENDING'`, /check constraint/],
+])('the schema refuses %s', async (_, sql, text) => {
+  const w = await world()
+  const { payment } = await w.paidCharge()
+  await transact(w.pool, (tx) => settle(tx, w.clock.now(), [payment]))
+  await expect(w.pool.query(sql)).rejects.toThrow(text)
+})
+
+function stray(endToEndId: string, amountCents: number): ReceivedPayment {
+  return {
+    provider: 'sandbox',
+    endToEndId,
+    txid: 'not-one-of-ours',
+    amountCents,
+    occurredAt: new Date('2026-03-02T12:00:00Z'),
+  }
+}

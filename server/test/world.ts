@@ -1,0 +1,264 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { inject, onTestFinished } from 'vitest'
+import type { Log } from '../src/base/log.ts'
+import { joinPresence } from '../src/db/presence.ts'
+import { makePool, type Pool } from '../src/db/pool.ts'
+import { read, transact } from '../src/db/tx.ts'
+import { createAccount } from '../src/domain/accounts.ts'
+import { audit, type Difference } from '../src/domain/audit.ts'
+import { readBalance } from '../src/domain/balance.ts'
+import type { Charge } from '../src/domain/charges.ts'
+import { makeContext, type Context, type Settings } from '../src/domain/context.ts'
+import { openDeposit, type DepositRequest } from '../src/domain/deposits.ts'
+import { SCOPES, type Scope } from '../src/domain/key-cache.ts'
+import { authenticate, createKey, type Caller } from '../src/domain/keys.ts'
+import type { ReceivedPayment } from '../src/domain/provider.ts'
+import { makeSecretBox } from '../src/domain/secret-box.ts'
+import { makeCourier } from '../src/egress/courier.ts'
+import { buildApp, type App } from '../src/http/app.ts'
+import { makeApiPix } from '../src/providers/api-pix.ts'
+import { openSandbox } from '../src/sandbox/server.ts'
+import { databaseNamed } from './cluster.ts'
+
+export type TestAccount = { accountId: string; email: string; key: string; caller: Caller }
+
+/** What a test stands on: a database of its own, a sandbox of its own, an app that is wired as in main.ts, and a clock that only the test moves. */
+export type World = {
+  databaseUrl: string
+  pool: Pool
+  ctx: Context
+  app: App
+  clock: { now: () => Date; advance(ms: number): void }
+  sandbox: SandboxHandle
+  /** Warnings and errors that the product logged. */
+  logged: { level: string; text: string; fields: object }[]
+  account(options?: { scopes?: Scope[] }): Promise<TestAccount>
+  deposit(account: TestAccount, request?: Partial<DepositRequest>): Promise<Charge>
+  /** A charge that is paid at the bank, and not settled yet. */
+  paidCharge(options?: {
+    valueCents?: number
+    account?: TestAccount
+  }): Promise<{ charge: Charge; payment: ReceivedPayment; account: TestAccount }>
+  balanceCents(accountId: string): Promise<number>
+  count(table: string, where?: string): Promise<number>
+  /** Resolves when some session of this database waits for a lock. */
+  lockWait(): Promise<void>
+  differences(): Promise<Difference[]>
+  /** Another process in all but name: its own pool, presence and caches, on the same database and sandbox. die() is what kill -9 does to it. */
+  anotherProcess(): Promise<{ ctx: Context; die(): Promise<void> }>
+}
+
+export type SandboxHandle = {
+  url: string
+  pay(body: object): Promise<{ pix: { endToEndId: string; txid: string; amountCents: number; horario: string }[] }>
+  faults(plan: object): Promise<void>
+  stats(): Promise<{ calls: Record<string, number>; notifications: Record<string, number> }>
+}
+
+export async function world(options: { settings?: Partial<Settings>; listen?: boolean } = {}): Promise<World> {
+  const databaseUrl = await cloneDatabase()
+  const clock = makeClock()
+  const logged: World['logged'] = []
+  const sandbox = await startSandbox(clock.now)
+  const settings: Settings = {
+    mode: 'test',
+    publicUrl: 'https://guiche.example',
+    terms: {
+      feeBps: 100,
+      feeFixedCents: 0,
+      feeMinCents: null,
+      feeMaxCents: null,
+      feeBearer: 'account',
+      valueMinCents: 1,
+      valueMaxCents: 999_999_999_999,
+    },
+    chargeExpiresSeconds: 3600,
+    rateLimit: { perSecond: 0, burst: 1 },
+    callbackSecret: (provider) => `secret-of-${provider}`,
+    secretBox: makeSecretBox(() => ['a secret key for tests']),
+    ...options.settings,
+  }
+  const makeOne = () =>
+    openContext({ databaseUrl, clock, sandboxUrl: sandbox.url, settings, log: recordingLog(logged) })
+  const { ctx } = await makeOne()
+  const app = await buildApp(ctx)
+  onTestFinished(() => app.close())
+
+  const account: World['account'] = async ({ scopes = [...SCOPES] } = {}) => {
+    const name = randomBytes(4).toString('hex')
+    const { accountId, email } = await createAccount(ctx.pool, clock.now(), {
+      email: `${name}@example.com`,
+      name: `Loja ${name}`,
+      password: null,
+    })
+    const { text } = await transact(ctx.pool, (tx) =>
+      createKey(tx, clock.now(), 'test', { accountId, name: 'test', scopes, expiresAt: null }),
+    )
+    return { accountId, email, key: text, caller: await authenticate(ctx, text) }
+  }
+  const deposit: World['deposit'] = async (holder, request = {}) => {
+    const full = { valueCents: 50_00, externalId: null, description: null, expiresInSeconds: null, ...request }
+    return (await openDeposit(ctx, holder.caller, full, null)).charge
+  }
+  return {
+    databaseUrl,
+    pool: ctx.pool,
+    ctx,
+    app,
+    clock,
+    sandbox,
+    logged,
+    account,
+    deposit,
+    async paidCharge({ valueCents = 50_00, account: holder } = {}) {
+      const owner = holder ?? (await account())
+      const charge = await deposit(owner, { valueCents })
+      const { pix } = await sandbox.pay({ emv: charge.emv })
+      const payment = {
+        provider: 'sandbox',
+        endToEndId: pix[0]!.endToEndId,
+        txid: charge.id,
+        amountCents: valueCents,
+        occurredAt: new Date(pix[0]!.horario),
+      }
+      return { charge, payment, account: owner }
+    },
+    balanceCents: async (accountId) => (await readBalance(ctx, accountId)).balanceCents,
+    count: async (table, where = 'true') =>
+      (await read<{ count: number }>(ctx.pool, `select count(*) from ${table} where ${where}`))[0]!.count,
+    lockWait: () => untilLockWait(ctx.pool),
+    differences: async () => (await audit(ctx)).differences,
+    anotherProcess: makeOne,
+  }
+}
+
+/** Asks until the answer is there; the bound is for a test that would hang otherwise. */
+export async function until<Result>(
+  what: string,
+  ask: () => Promise<Result | undefined | false>,
+  boundMs = 10_000,
+): Promise<Result> {
+  const end = Date.now() + boundMs
+  for (;;) {
+    const result = await ask()
+    if (result !== undefined && result !== false) return result
+    if (Date.now() > end) throw new Error(`waited ${boundMs} ms in vain: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+async function openContext(parts: {
+  databaseUrl: string
+  clock: World['clock']
+  sandboxUrl: string
+  settings: Settings
+  log: Log
+}): Promise<{ ctx: Context; die(): Promise<void> }> {
+  const pool = makePool(parts.databaseUrl, parts.log)
+  const presence = await joinPresence(parts.databaseUrl)
+  const courier = makeCourier({ allowNetworks: ['127.0.0.0/8'], allowHttp: false })
+  const provider = makeApiPix({
+    name: 'sandbox',
+    url: parts.sandboxUrl,
+    tokenUrl: `${parts.sandboxUrl}/oauth/token`,
+    clientId: 'sandbox',
+    clientSecret: 'sandbox',
+    pixKey: 'sandbox@guiche.example',
+    callsPerSecond: 0,
+    now: parts.clock.now,
+    log: parts.log,
+  })
+  let dead: Promise<void> | undefined
+  const die = () =>
+    (dead ??= (async () => {
+      await courier.close()
+      await provider.close()
+      await presence.leave()
+      await pool.end()
+    })())
+  onTestFinished(die)
+  return {
+    ctx: makeContext({
+      pool,
+      now: parts.clock.now,
+      log: parts.log,
+      settings: parts.settings,
+      providers: [provider],
+      courier,
+      instance: presence.instance,
+    }),
+    die,
+  }
+}
+
+async function cloneDatabase(): Promise<string> {
+  const clusterUrl = inject('clusterUrl')
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await onCluster(clusterUrl, `create database ${name} template guiche_template`)
+  onTestFinished(() => onCluster(clusterUrl, `drop database ${name} with (force)`))
+  return databaseNamed(clusterUrl, name)
+}
+
+async function onCluster(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+function makeClock(): World['clock'] {
+  let ms = Date.parse('2026-03-02T12:00:00Z')
+  return {
+    now: () => new Date(ms),
+    advance: (by) => {
+      ms += by
+    },
+  }
+}
+
+function recordingLog(logged: World['logged']): Log {
+  const at = (level: string) => (fields: object, text: string) => {
+    logged.push({ level, text, fields })
+  }
+  return { debug: () => {}, info: () => {}, warn: at('warn'), error: at('error') }
+}
+
+async function startSandbox(now: () => Date): Promise<SandboxHandle> {
+  const home = mkdtempSync(join(tmpdir(), 'guiche-sandbox-'))
+  const sandbox = await openSandbox({ home, port: 0, now })
+  onTestFinished(async () => {
+    await sandbox.stop()
+    rmSync(home, { recursive: true, force: true })
+  })
+  const call = async (method: string, path: string, body?: object) => {
+    const response = await fetch(`${sandbox.url}${path}`, {
+      method,
+      ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    })
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`)
+    return response.json()
+  }
+  return {
+    url: sandbox.url,
+    pay: (body) => call('POST', '/bank/pay', body) as ReturnType<SandboxHandle['pay']>,
+    faults: async (plan) => void (await call('PUT', '/bank/faults', plan)),
+    stats: () => call('GET', '/bank/stats') as ReturnType<SandboxHandle['stats']>,
+  }
+}
+
+async function untilLockWait(pool: Pool): Promise<void> {
+  await until('a session waits for a lock', async () => {
+    const rows = await read<{ waiting: boolean }>(
+      pool,
+      `select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') as waiting`,
+    )
+    return rows[0]!.waiting
+  })
+}
