@@ -1,0 +1,104 @@
+import { BlockList, isIP } from 'node:net'
+
+/**
+ * Which addresses may be dialled. An address is judged by its bits and never by its notation: whatever is not plainly an IP address is
+ * refused, so a form that this file has never heard of cannot slip through.
+ */
+export type Networks = {
+  /** Why this address must not be dialled, in words; undefined when it may be. `plain`: without TLS. */
+  refusal(address: string, options: { plain: boolean }): string | undefined
+  /** The operator has receivers on networks of their own, so a name or a scheme that is odd on the internet may be right. */
+  allowsSome: boolean
+}
+
+export function makeNetworks(options: { allowNetworks: string[]; allowHttp: boolean }): Networks {
+  const allowed = { 4: new BlockList(), 6: new BlockList() }
+  for (const network of options.allowNetworks) {
+    const { family, address, prefix } = readNetwork(network)
+    allowed[family].addSubnet(address, prefix, `ipv${family}`)
+  }
+
+  return {
+    allowsSome: options.allowNetworks.length > 0,
+    refusal(address, { plain }) {
+      const family = isIP(address)
+      // A zone (fe80::1%eth0) picks a network card of this machine, which is nobody else's business.
+      if ((family !== 4 && family !== 6) || address.includes('%')) return `"${address.slice(0, 64)}" is not an address`
+      // The operator's word comes before every rule below.
+      if (allowed[family].check(address, `ipv${family}`)) return undefined
+      const special = specialUse(family, address)
+      if (special) return `the address ${address} is not allowed: ${special}`
+      return plain && !options.allowHttp ? 'plain http is not allowed: use https' : undefined
+    },
+  }
+}
+
+type Network = { family: 4 | 6; address: string; prefix: number }
+
+function readNetwork(text: string): Network {
+  const [, address = '', digits] = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i.exec(text.trim()) ?? []
+  const family = isIP(address)
+  const bits = family === 4 ? 32 : 128
+  const prefix = digits === undefined ? bits : Number(digits)
+  if ((family !== 4 && family !== 6) || prefix > bits) {
+    throw new Error(`"${text}" is not a network: write it like 10.1.0.0/16 or fd00:1::/32`)
+  }
+  return { family, address, prefix }
+}
+
+function specialUse(family: 4 | 6, address: string): string | undefined {
+  const type = `ipv${family}` as const
+  const found = SPECIAL[family].find(({ list }) => list.check(address, type))
+  if (found) return found.words
+  return family === 6 && !PUBLIC_6.check(address, 'ipv6') ? 'not a public address' : undefined
+}
+
+// After the special-purpose registries of IANA. Some of these are routed on the internet (AS112, 6to4 relays), but no receiver lives there.
+// One list for each family and use: a BlockList takes an IPv4 address for its mapped IPv6 form and the other way round, so one list for both
+// would deny all of IPv4 for the sake of ::ffff:0:0/96.
+const SPECIAL = {
+  4: ranges('ipv4', {
+    loopback: ['127.0.0.0/8'],
+    'private network': ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
+    'link-local, where clouds keep their metadata': ['169.254.0.0/16'],
+    // Public by its number, but inside Azure it is the host of the virtual machine and hands out its secrets.
+    'cloud metadata': ['168.63.129.16/32'],
+    'this network': ['0.0.0.0/8'],
+    'a carrier’s inner network': ['100.64.0.0/10'],
+    'reserved for protocols': ['192.0.0.0/24'],
+    documentation: ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24'],
+    'a service of the internet itself': ['192.31.196.0/24', '192.52.193.0/24', '192.88.99.0/24', '192.175.48.0/24'],
+    'network tests': ['198.18.0.0/15'],
+    multicast: ['224.0.0.0/4'],
+    broadcast: ['255.255.255.255/32'],
+    reserved: ['240.0.0.0/4'],
+  }),
+  // What lies outside of 2000::/3 is refused in any case; it stands here for the sake of the words.
+  6: ranges('ipv6', {
+    loopback: ['::1/128'],
+    'no address': ['::/128'],
+    'an IPv4 address in disguise': ['::ffff:0:0/96', '::/96', '64:ff9b::/96', '64:ff9b:1::/48', '2002::/16'],
+    'private network': ['fc00::/7', 'fec0::/10'],
+    'link-local': ['fe80::/10'],
+    multicast: ['ff00::/8'],
+    // Teredo, which also hides an IPv4 address, is among these.
+    'reserved for protocols': ['2001::/23'],
+    documentation: ['2001:db8::/32', '3fff::/20'],
+    'a service of the internet itself': ['2620:4f:8000::/48'],
+  }),
+}
+
+const PUBLIC_6 = rangeList('ipv6', ['2000::/3'])
+
+function ranges(type: 'ipv4' | 'ipv6', uses: Record<string, string[]>): { words: string; list: BlockList }[] {
+  return Object.entries(uses).map(([words, networks]) => ({ words, list: rangeList(type, networks) }))
+}
+
+function rangeList(type: 'ipv4' | 'ipv6', networks: string[]): BlockList {
+  const list = new BlockList()
+  for (const network of networks) {
+    const { address, prefix } = readNetwork(network)
+    list.addSubnet(address, prefix, type)
+  }
+  return list
+}

@@ -1,0 +1,71 @@
+import { Resolver } from 'node:dns/promises'
+import { readFile } from 'node:fs/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import { codeOf, EgressError } from './reason.ts'
+import { isLocalhost, LOOPBACK } from './url.ts'
+
+/** All addresses of a host, unjudged. Rejects with an EgressError when there are none. */
+export type Resolve = (host: string) => Promise<string[]>
+
+export function makeResolve(options: { lookup?: LookupFunction } = {}): Resolve {
+  const { lookup } = options
+  const ask = lookup ? (name: string) => askLookup(lookup, name) : makeAskNameServers()
+  const underWay = new Map<string, Promise<string[]>>()
+
+  return async (host) => {
+    if (isIP(host)) return [host]
+    if (isLocalhost(host)) return LOOPBACK
+    // A burst of deliveries opens many connections to one receiver at once; they share one question.
+    let asked = underWay.get(host)
+    if (!asked) {
+      asked = ask(host).finally(() => underWay.delete(host))
+      underWay.set(host, asked)
+    }
+    return asked
+  }
+}
+
+const QUERY_MS = 2_000
+const QUERY_TRIES = 2
+
+/**
+ * Asks the name servers directly. dns.lookup() would occupy a thread of the pool until the system gives up, and libuv has two for it: two
+ * receivers whose name servers are silent would hold up everybody's deliveries. What the system would know besides is in the hosts file.
+ */
+function makeAskNameServers(): Resolve {
+  const makeResolver = () => new Resolver({ timeout: QUERY_MS, tries: QUERY_TRIES })
+  let resolver = makeResolver()
+
+  return async (name) => {
+    const listed = addressesInHosts(await readFile('/etc/hosts', 'utf8').catch(() => ''), name)
+    if (listed.length > 0) return listed
+    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+    if (addresses.length > 0) return addresses
+    const codes = answers.flatMap((answer) => (answer.status === 'rejected' ? codeOf(answer.reason) : []))
+    const trouble = codes.find((code) => code !== 'ENOTFOUND' && code !== 'ENODATA')
+    if (trouble === undefined) throw new EgressError('the name does not resolve')
+    // A resolver reads the system's name servers once. Perhaps they have changed.
+    resolver = makeResolver()
+    throw new EgressError(`the name does not resolve: its name servers do not answer (${trouble})`)
+  }
+}
+
+/** Exported for its test. */
+export function addressesInHosts(hosts: string, name: string): string[] {
+  return hosts.split('\n').flatMap((line) => {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/)
+    return names.includes(name) ? address : []
+  })
+}
+
+function askLookup(lookup: LookupFunction, name: string): Promise<string[]> {
+  return new Promise((resolve, reject) => {
+    lookup(name, { all: true }, (error, found) => {
+      if (error) return reject(new EgressError('the name does not resolve', { cause: error }))
+      const addresses = typeof found === 'string' ? [found] : found.map(({ address }) => address)
+      if (addresses.length === 0) return reject(new EgressError('the name does not resolve'))
+      resolve(addresses)
+    })
+  })
+}

@@ -1,0 +1,79 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net'
+import type { Networks } from './address.ts'
+
+/** Why a URL cannot be a receiver, in words for the person who typed it. */
+export type UrlRefusal = { reason: string }
+
+export type Target = { origin: string; path: string }
+
+const MAX_URL_LENGTH = 2_048
+const MAX_NAME_LENGTH = 253
+
+/**
+ * Everything that can be said of a URL without asking anybody. A name that passes is judged again by what it resolves to, and a connection
+ * by where it ended up: this spares the user a wait, and is not what the safety rests on.
+ */
+export function readUrl(text: string, networks: Networks): Target | UrlRefusal {
+  if (text.length > MAX_URL_LENGTH) return refuse(`the URL is longer than ${MAX_URL_LENGTH} characters`)
+  // The URL parser silently drops or turns these around, so that what a person reads is not what is dialled.
+  if (/[\p{Cc}\p{Cf}\s\\]/u.test(text)) return refuse('the URL holds spaces, invisible characters or backslashes')
+  const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
+  if (authority === undefined) return refuse('the URL does not begin with https:// and a host')
+  if (!URL.canParse(text)) return refuse('the URL is not valid')
+  const url = new URL(text)
+  if (url.href.length > MAX_URL_LENGTH) return refuse(`the URL is longer than ${MAX_URL_LENGTH} characters`)
+  if (authority.includes('@')) return refuse('the URL holds a user name or password')
+  if (BAD_PORTS.has(Number(url.port || -1))) return refuse(`the port ${url.port} belongs to another service`)
+
+  const plain = url.protocol === 'http:'
+  const host = url.hostname.replaceAll(/^\[|\]$/g, '')
+  const reason = isIP(host)
+    ? (networks.refusal(host, { plain }) ?? oddNotation(host, authority))
+    : refusalOfName(host, { plain, networks })
+  return reason === undefined ? { origin: url.origin, path: url.pathname + url.search } : refuse(reason)
+}
+
+/** RFC 6761: these mean this machine, whatever a name server says. */
+export function isLocalhost(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost')
+}
+
+export const LOOPBACK = ['127.0.0.1', '::1']
+
+// Octal, hexadecimal, shortened and full-width forms have been turned into the plain one by the parser, and it has been judged. That they
+// are refused even for public addresses costs nobody anything, and keeps the corners of the parser out of the picture.
+function oddNotation(address: string, authority: string): string | undefined {
+  const typed = authority.replace(/:\d*$/, '')
+  const isPlain = isIPv4(typed) || (typed.startsWith('[') && isIPv6(typed.slice(1, -1)))
+  return isPlain ? undefined : `write the address as ${address}`
+}
+
+function refusalOfName(name: string, rules: { plain: boolean; networks: Networks }): string | undefined {
+  const { plain, networks } = rules
+  if (name.length > MAX_NAME_LENGTH || !/^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/.test(name)) {
+    return 'the host is not a valid name'
+  }
+  if (isLocalhost(name)) {
+    const reasons = LOOPBACK.map((address) => networks.refusal(address, { plain }))
+    return reasons.includes(undefined) ? undefined : reasons[0]
+  }
+  // From here on only the name's addresses can tell, if there are networks in which it may lie.
+  if (networks.allowsSome) return undefined
+  if (!name.includes('.') || INTERNAL_NAME.test(name)) return `the name ${name} belongs to an internal network`
+  // Any public address will do to ask whether plain http is allowed at all.
+  return networks.refusal('1.1.1.1', { plain })
+}
+
+const INTERNAL_NAME = /\.(local|localdomain|internal|intranet|private|corp|home|lan|home\.arpa)$/
+
+// The ports that browsers refuse (the fetch standard, "bad port"): a POST to them can be read as a command by mail, chat and file servers.
+const BAD_PORTS = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111,
+  113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548,
+  554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665,
+  6666, 6667, 6668, 6669, 6679, 6697, 10080,
+]) // prettier-ignore
+
+function refuse(reason: string): UrlRefusal {
+  return { reason }
+}
