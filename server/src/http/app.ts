@@ -1,0 +1,164 @@
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import { Fault } from '../base/fault.ts'
+import type { Context } from '../domain/context.ts'
+import type { Api } from './api.ts'
+import { requireKeys } from './auth.ts'
+import { balanceRoutes } from './balance.ts'
+import { readJsonOnly } from './body.ts'
+import { callbackRoutes } from './callbacks.ts'
+import { depositRoutes } from './deposits.ts'
+import { answerClientError, answerRefusals, isUnder, pathOf, rawAnswer, sendRefusal } from './envelope.ts'
+import { eventRoutes } from './events.ts'
+import { everywhereHeaders, requestId } from './headers.ts'
+import { healthRoutes } from './health.ts'
+import { homeRoutes } from './home.ts'
+import { describeRoutes, docsRoutes } from './openapi.ts'
+import { boundLoad, MAX_IN_FLIGHT, type Load } from './load.ts'
+import { paymentPageRoutes } from './payment-page.ts'
+import { qrRoutes } from './qr.ts'
+import { webhookRoutes } from './webhooks.ts'
+
+export type App = FastifyInstance & {
+  /** From now on new requests are sent elsewhere, and those in flight finish. Call it before close(). */
+  drain(): void
+}
+
+export type AppOptions = {
+  /** True when exactly one proxy stands before us and tells the caller's address. */
+  trustProxy?: boolean
+  maxInFlight?: number
+}
+
+// The public internet holds slow and hostile callers; Node's own limits are far too wide for it.
+const HEADERS_TIMEOUT_MS = 10_000
+// A whole request is at most 16 KiB, or 1 MiB from a provider: longer than this is a trickle to hold a connection.
+const REQUEST_TIMEOUT_MS = 30_000
+// How often Node looks for requests that are over those.
+const TIMEOUT_CHECK_MS = 2_000
+// Longer than the 60 s after which common proxies drop an idle connection: whoever closes first must be the one that sends.
+const KEEP_ALIVE_TIMEOUT_MS = 65_000
+const MAX_HEADER_BYTES = 16 * 1024
+const MAX_CONNECTIONS = 10_000
+const API_BODY_LIMIT_BYTES = 16 * 1024
+
+export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<App> {
+  const load: Load = { inFlight: 0, isDraining: false }
+  const app = makeServer(ctx, options)
+
+  const headers = everywhereHeaders(ctx.settings.publicUrl)
+  app.addHook('onRequest', (request, reply, done) => {
+    stamp(headers, request, reply)
+    done(isHostless(request) ? new Fault('bad_request', 'Host header is missing') : undefined)
+  })
+  answerRefusals(app, ctx)
+  boundLoad(app, load, options.maxInFlight ?? MAX_IN_FLIGHT)
+  logAnswers(app, ctx)
+
+  await describeRoutes(app)
+  await app.register(async (scope) => apiRoutes(scope, ctx))
+  await app.register(async (scope) => callbackRoutes(scope, ctx))
+  await app.register(async (scope) => payerRoutes(withZod(scope), ctx))
+  healthRoutes(app, ctx, load)
+  homeRoutes(app, ctx)
+  await docsRoutes(app)
+
+  return Object.assign(app, { drain: () => void (load.isDraining = true) })
+}
+
+function apiRoutes(scope: FastifyInstance, ctx: Context): void {
+  readJsonOnly(scope, { anyType: false, limitBytes: API_BODY_LIMIT_BYTES })
+  requireKeys(scope, ctx)
+  const api = withZod(scope)
+  depositRoutes(api, ctx)
+  balanceRoutes(api, ctx)
+  webhookRoutes(api, ctx)
+  eventRoutes(api, ctx)
+}
+
+function payerRoutes(scope: Api, ctx: Context): void {
+  paymentPageRoutes(scope, ctx)
+  qrRoutes(scope, ctx)
+}
+
+function withZod(scope: FastifyInstance): Api {
+  scope.setValidatorCompiler(validatorCompiler)
+  scope.setSerializerCompiler(serializerCompiler)
+  return scope.withTypeProvider<ZodTypeProvider>()
+}
+
+function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
+  const app = Fastify({
+    // Fastify's own lines show addresses, and a key may stand in one. Ours are in logAnswers.
+    logger: false,
+    genReqId: requestId,
+    // The nearest proxy's word only: what stands further left in X-Forwarded-For is the caller's own invention.
+    trustProxy: options.trustProxy ? (_address, hop) => hop === 0 : false,
+    bodyLimit: API_BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // Node would refuse such a request in words of its own.
+      requireHostHeader: false,
+    },
+    // A parameter that is too long is unknown like any other, and the header limit bounds it.
+    routerOptions: { maxParamLength: MAX_HEADER_BYTES },
+    // While closing, boundLoad answers as it does while draining.
+    return503OnClosing: false,
+    rewriteUrl: (raw) => routable(raw.url ?? '/'),
+    clientErrorHandler: answerClientError,
+    // For an address that the rewriting above does not save; no hook has run for it, and Fastify would answer in its own words.
+    frameworkErrors: (_error, request, reply) => {
+      stamp(everywhereHeaders(ctx.settings.publicUrl), request, reply)
+      sendRefusal(request, reply, { status: 404, error: 'Not found' })
+    },
+  })
+  app.server.maxConnections = MAX_CONNECTIONS
+  app.server.on('checkExpectation', (raw) => raw.socket.end(rawAnswer(417, 'This Expect header is not supported')))
+  return app
+}
+
+/**
+ * Without scheme and host, which proxies may send, and decodable: an address that is no valid encoding of anything names nothing, and
+ * taken literally it meets the 404 of the route that it is under.
+ */
+function routable(target: string): string {
+  const url = target.replace(/^https?:\/\/[^/?#]*(?=\/)/i, '')
+  const path = url.split(/[?#]/, 1)[0]!
+  if (!path.includes('%')) return url
+  try {
+    decodeURIComponent(path)
+    return url
+  } catch {
+    return path.replaceAll('%', '%25') + url.slice(path.length)
+  }
+}
+
+function stamp(headers: Record<string, string>, request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers(headers).header('x-request-id', request.id)
+  if (isUnder(pathOf(request), '/api')) reply.header('cache-control', 'no-store')
+}
+
+function isHostless(request: FastifyRequest): boolean {
+  return request.raw.httpVersion === '1.1' && request.headers.host === undefined
+}
+
+function logAnswers(app: FastifyInstance, ctx: Context): void {
+  app.addHook('onResponse', async (request, reply) => {
+    // The pattern of the route and never the address: keys, secrets of callbacks and payment links stand in addresses.
+    const route = request.routeOptions.url ?? 'none'
+    const fields = {
+      requestId: request.id,
+      method: request.method,
+      route,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+      keyId: request.caller?.keyId,
+    }
+    if (isUnder(route, '/api') || isUnder(route, '/callbacks')) ctx.log.info(fields, 'answered')
+    else ctx.log.debug(fields, 'answered')
+  })
+}

@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Fault } from '../base/fault.ts'
+import type { Context } from '../domain/context.ts'
+import { authenticate, requireScope, type Caller, type Scope } from '../domain/keys.ts'
+import { boundedMap, makeGuessGuard, makeRateLimiter, type RateLimiter } from './rate-limit.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What a key must be allowed to do to call this route. */
+    scope?: Scope
+  }
+  interface FastifyRequest {
+    /** Set before any handler of the API runs. */
+    caller: Caller
+  }
+}
+
+/** Every route of this scope needs a key, and says which scope; the key is looked at before the body is read. */
+export function requireKeys(app: FastifyInstance, ctx: Context): void {
+  const limiter = makeRateLimiter(ctx.settings.rateLimit)
+  const identify = makeIdentify(ctx)
+
+  app.decorateRequest('caller')
+  app.addHook('onRoute', (route) => {
+    // Forgetting it must fail at start and not open a route to every key.
+    if (!route.config?.scope) throw new Error(`route ${route.url} names no scope`)
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    const caller = await identify(request)
+    limitRate(limiter, ctx.now(), caller, reply)
+    requireScope(caller, request.routeOptions.config.scope!)
+    request.caller = caller
+  })
+}
+
+/** The key of a request: undefined when there is none, and empty when one was meant that cannot be read. */
+export function presentedKey(request: FastifyRequest): string | undefined {
+  const { authorization } = request.headers
+  if (authorization !== undefined) return /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''
+  const header = request.headers['x-api-key']
+  if (header !== undefined) return String(header)
+  const query = request.query as Record<string, unknown>
+  if (query['api_key'] !== undefined) return typeof query['api_key'] === 'string' ? query['api_key'] : ''
+  return undefined
+}
+
+// Keys that were good a while ago are let through to the database although their address guesses: behind a proxy or an office's
+// router the guesser and the customer have one address.
+const MAX_KNOWN_KEYS = 10_000
+
+function makeIdentify(ctx: Context): (request: FastifyRequest) => Promise<Caller> {
+  const guard = makeGuessGuard()
+  const known = boundedMap<true>(MAX_KNOWN_KEYS)
+
+  return async (request) => {
+    const key = presentedKey(request)
+    if (key === undefined) throw new Fault('key_missing', 'Missing API key')
+    const waitSeconds = guard.waitSeconds(request.ip, ctx.now())
+    if (waitSeconds > 0 && !known.peek(digest(key))) throw tooMany(waitSeconds)
+    try {
+      const caller = await authenticate(ctx, key)
+      known.touch(digest(key), () => true)
+      return caller
+    } catch (error) {
+      if (error instanceof Fault && error.code === 'key_invalid') guard.noteFailure(request.ip, ctx.now())
+      throw error
+    }
+  }
+}
+
+function limitRate(limiter: RateLimiter, now: Date, caller: Caller, reply: FastifyReply): void {
+  const admission = limiter(caller.keyId, now)
+  if (!admission) return
+  reply.headers(admission.headers)
+  if (!admission.isAdmitted) throw tooMany(admission.retryAfterSeconds)
+}
+
+function tooMany(retryAfterSeconds: number): Fault {
+  return new Fault('rate_limited', 'Too many requests', { retryAfterSeconds })
+}
+
+// Memory can be dumped; a digest in it opens nothing.
+function digest(key: string): string {
+  return createHash('sha256').update(key).digest('base64')
+}

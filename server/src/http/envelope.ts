@@ -1,0 +1,166 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
+import { Fault, type FaultCode } from '../base/fault.ts'
+import type { Context } from '../domain/context.ts'
+import { SEND_JSON, UnsupportedType } from './body.ts'
+import { errorPage } from './error-page.ts'
+
+/** What a refused request is told: always `{ success: false, error }`, or a page where a browser asked for one. */
+export type Refusal = { status: number; error: string; headers?: Record<string, string> }
+
+/** The only place where a refusal of the domain meets a status of HTTP. */
+const STATUS: Record<FaultCode, number> = {
+  bad_request: 400,
+  key_missing: 401,
+  key_invalid: 401,
+  scope_missing: 403,
+  not_found: 404,
+  conflict: 409,
+  in_flight: 409,
+  idempotency_mismatch: 422,
+  rate_limited: 429,
+  unavailable: 503,
+  provider_refused: 502,
+  provider_unavailable: 503,
+}
+
+// For those who are asked to come again and were not told when.
+const RETRY_AFTER_SECONDS = 1
+const RETRIABLE = new Set<FaultCode>(['in_flight', 'rate_limited', 'unavailable', 'provider_unavailable'])
+
+export function answerRefusals(app: FastifyInstance, ctx: Context): void {
+  app.setErrorHandler((error, request, reply) => {
+    const refusal = refusalOf(error, request)
+    noteRefusal(ctx, error, request, refusal)
+    sendRefusal(request, reply, refusal)
+  })
+  // Before the body is read: an unknown route has no opinion on content types.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) sendRefusal(request, reply, unknownRoute(app, request))
+    else done()
+  })
+  // Unreachable because of the hook above, and here so that the framework's own words can never be an answer.
+  app.setNotFoundHandler((request, reply) => sendRefusal(request, reply, unknownRoute(app, request)))
+}
+
+export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
+  reply.code(refusal.status).headers(refusal.headers ?? {})
+  if (refusal.status === 204) void reply.send()
+  else if (wantsPage(request)) void errorPage(reply, request, refusal)
+  // As text: an answer of the error handler must not depend on a serializer that could be what failed.
+  else void reply.type('application/json; charset=utf-8').send(envelopeText(refusal.error))
+}
+
+export function pathOf(request: FastifyRequest): string {
+  return request.url.split(/[?#]/, 1)[0]!
+}
+
+export function isUnder(path: string, prefix: string): boolean {
+  return path === prefix || path.startsWith(`${prefix}/`)
+}
+
+function refusalOf(error: unknown, request: FastifyRequest): Refusal {
+  if (error instanceof Fault) return faultRefusal(error)
+  if (error instanceof UnsupportedType) return { status: 415, error: error.message }
+  // Schemas carry their texts, in the order in which they matter.
+  if (hasZodFastifySchemaValidationErrors(error))
+    return { status: 400, error: error.validation[0]!.message ?? 'Bad request' }
+  switch (codeOf(error) ?? '') {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return { status: 415, error: SEND_JSON }
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return { status: 413, error: `Request body is too large: at most ${request.routeOptions.bodyLimit / 1024} KiB` }
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return { status: 400, error: 'Request body does not match its Content-Length' }
+    case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return { status: 404, error: 'Not found' }
+    // The caller hung up while sending; nobody reads this answer.
+    case 'ECONNRESET':
+      return { status: 400, error: 'Request was aborted' }
+    default:
+      return { status: 500, error: 'Internal error' }
+  }
+}
+
+function faultRefusal(fault: Fault): Refusal {
+  const headers: Record<string, string> = {}
+  if (STATUS[fault.code] === 401) headers['www-authenticate'] = 'Bearer'
+  const retryAfter = fault.retryAfterSeconds ?? (RETRIABLE.has(fault.code) ? RETRY_AFTER_SECONDS : undefined)
+  if (retryAfter !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfter)))
+  return { status: STATUS[fault.code], error: fault.message, headers }
+}
+
+function unknownRoute(app: FastifyInstance, request: FastifyRequest): Refusal {
+  const url = pathOf(request)
+  const methods = app.supportedMethods.filter((method) => app.findRoute({ method, url }) !== null)
+  if (methods.length === 0) return { status: 404, error: 'Not found' }
+  const headers = { allow: [...methods, 'OPTIONS'].toSorted().join(', ') }
+  if (request.method === 'OPTIONS') return { status: 204, error: '', headers }
+  return {
+    status: 405,
+    error: `${request.method} is not allowed here: use ${methods.toSorted().join(' or ')}`,
+    headers,
+  }
+}
+
+function noteRefusal(ctx: Context, error: unknown, request: FastifyRequest, refusal: Refusal): void {
+  if (refusal.status < 500) return
+  // Never the address: an API key may stand in it.
+  const fields = {
+    requestId: request.id,
+    method: request.method,
+    route: request.routeOptions.url,
+    status: refusal.status,
+    err: error,
+  }
+  if (refusal.status === 500) ctx.log.error(fields, 'a request failed by our own fault')
+  else ctx.log.warn(fields, 'a request could not be served')
+}
+
+function wantsPage(request: FastifyRequest): boolean {
+  const path = pathOf(request)
+  if (isUnder(path, '/api') || isUnder(path, '/callbacks')) return false
+  return request.headers.accept?.includes('text/html') ?? false
+}
+
+function envelopeText(error: string): string {
+  return JSON.stringify({ success: false, error })
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+// ---- Requests so broken that the router never sees them ----
+
+/** Node hands over a bare socket; what goes out must be written by hand, and the connection is of no more use. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return
+  const { status, text } = clientErrorAnswer(error.code)
+  socket.end(rawAnswer(status, text))
+}
+
+export function rawAnswer(status: number, error: string): string {
+  const body = envelopeText(error)
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${randomUUID()}`,
+    'Cache-Control: no-store',
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}
+
+function clientErrorAnswer(code: string | undefined): { status: number; text: string } {
+  if (code === 'HPE_HEADER_OVERFLOW') return { status: 431, text: 'Request headers are too large' }
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return { status: 413, text: 'Request body is too large' }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return { status: 408, text: 'Request took too long to arrive' }
+  return { status: 400, text: 'Malformed HTTP request' }
+}

@@ -1,0 +1,59 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { html } from './html.ts'
+import { languageOf, type Language } from './language.ts'
+import { sendPage } from './look.ts'
+
+/** For people who follow a link: the same refusal that a program gets as JSON, in words that help. */
+export function errorPage(reply: FastifyReply, request: FastifyRequest, refusal: { status: number }): FastifyReply {
+  const language = languageOf(request.headers['accept-language'])
+  const { title, advice } = wordsFor(refusal.status, language)
+  return sendPage(reply, {
+    language,
+    title,
+    main: html`<main>
+      <article class="card">
+        <h1 class="plain">${title}</h1>
+        <p class="note">${advice}</p>
+      </article>
+    </main>`,
+  })
+}
+
+type Words = { title: string; advice: string }
+
+const WORDS: Record<'missing' | 'busy' | 'broken' | 'refused', Record<Language, Words>> = {
+  missing: {
+    'pt-BR': { title: 'Página não encontrada', advice: 'Confira o endereço: pode faltar um pedaço dele.' },
+    en: { title: 'Page not found', advice: 'Please check the address: a part of it may be missing.' },
+  },
+  busy: {
+    'pt-BR': {
+      title: 'Voltamos já',
+      advice: 'O serviço está ocupado. Tente de novo em alguns segundos; nenhum pagamento se perde.',
+    },
+    en: {
+      title: 'Back in a moment',
+      advice: 'The service is busy. Please try again in a few seconds; no payment is lost.',
+    },
+  },
+  broken: {
+    'pt-BR': {
+      title: 'Algo deu errado',
+      advice: 'A falha é nossa. Tente de novo em alguns instantes; nenhum pagamento se perde.',
+    },
+    en: {
+      title: 'Something went wrong',
+      advice: 'The fault is ours. Please try again in a moment; no payment is lost.',
+    },
+  },
+  refused: {
+    'pt-BR': { title: 'Pedido não aceito', advice: 'Confira o endereço e tente de novo.' },
+    en: { title: 'Request not accepted', advice: 'Please check the address and try again.' },
+  },
+}
+
+function wordsFor(status: number, language: Language): Words {
+  if (status === 404) return WORDS.missing[language]
+  if (status === 503 || status === 429) return WORDS.busy[language]
+  return (status >= 500 ? WORDS.broken : WORDS.refused)[language]
+}

@@ -1,0 +1,32 @@
+import type { FastifyInstance } from 'fastify'
+import { makeSharedCall } from '../base/shared-call.ts'
+import { databaseReady } from '../db/ready.ts'
+import type { Context } from '../domain/context.ts'
+import type { Load } from './load.ts'
+
+/** /livez: the process answers. /readyz: send requests here. They differ while draining and while the database is away. */
+export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): void {
+  // Anybody may ask, so asking a lot must cost the database little.
+  const askDatabase = makeSharedCall<void>()
+
+  app.get('/livez', { schema: { hide: true } }, async (_request, reply) => {
+    reply.header('cache-control', 'no-store')
+    return { status: 'alive' }
+  })
+
+  app.get('/readyz', { schema: { hide: true } }, async (request, reply) => {
+    reply.header('cache-control', 'no-store')
+    const reason = load.isDraining ? 'draining' : await databaseTrouble()
+    if (reason === undefined) return { status: 'ready' }
+    ctx.log.warn({ requestId: request.id, reason }, 'not ready')
+    reply.code(503).header('retry-after', '1')
+    return { status: 'not ready', reason }
+  })
+
+  function databaseTrouble(): Promise<string | undefined> {
+    return askDatabase('ready', () => databaseReady(ctx.pool)).then(
+      () => undefined,
+      () => 'database',
+    )
+  }
+}

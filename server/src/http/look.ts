@@ -1,0 +1,57 @@
+import type { FastifyReply } from 'fastify'
+import { contentSecurityPolicy, sourceHash } from './headers.ts'
+import { html, htmlText, verbatim, type Html } from './html.ts'
+import type { Language } from './language.ts'
+import { PAGE_STYLE } from './page-style.ts'
+
+/** What a page shows; the frame around it, the style and the policy that lets exactly these run are the same for all of them. */
+export type Page = {
+  language: Language
+  title: string
+  main: Html
+  /** A constant of ours. */
+  script?: string
+  head?: Html
+}
+
+export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
+  return reply
+    .type('text/html; charset=utf-8')
+    .headers({
+      'content-security-policy': contentSecurityPolicy({
+        'style-src': sourceHash(PAGE_STYLE),
+        'img-src': "'self'",
+        ...(page.script === undefined ? {} : { 'script-src': sourceHash(page.script), 'connect-src': "'self'" }),
+      }),
+      'content-language': page.language,
+      'cache-control': 'no-store',
+      vary: 'accept-language',
+    })
+    .send(htmlText(frame(page)))
+}
+
+function frame({ language, title, main, script, head }: Page): Html {
+  return html`<!doctype html>
+    <html lang="${language}">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title}</title>
+        <link rel="icon" type="image/svg+xml" href="/icon.svg" />
+        ${verbatim(`<style>${PAGE_STYLE}</style>`)} ${head}
+      </head>
+      <body>
+        ${main} ${script !== undefined && verbatim(`<script>${script}</script>`)}
+      </body>
+    </html> `
+}
+
+/** A teller's window. */
+export const ICON = htmlText(
+  html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
+    <rect width="32" height="32" rx="8" fill="#0a7d5f" />
+    <path d="M9 24V14a7 7 0 0 1 14 0v10" fill="none" stroke="#fff" stroke-width="3" />
+    <path d="M6 24h20" stroke="#fff" stroke-width="3" stroke-linecap="round" />
+  </svg>`,
+)

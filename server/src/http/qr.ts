@@ -1,0 +1,74 @@
+import type { FastifyReply } from 'fastify'
+import { z } from 'zod'
+import { Fault } from '../base/fault.ts'
+import type { Context } from '../domain/context.ts'
+import { findPublicCharge } from '../domain/deposits.ts'
+import type { Api } from './api.ts'
+import { htmlText } from './html.ts'
+import { paymentLinkParams, errorAnswer, integerParameter } from './shapes.ts'
+import { qrMatrix, qrPng, qrSvg, type QrMatrix } from './qr-image.ts'
+
+// The largest fits a poster and costs a few milliseconds; the smallest still has whole pixels for any code of a charge.
+const SIZE = { min: 128, max: 1024, usual: 512 }
+// A charge lives a day at the most, and its code never changes.
+const CACHE_CONTROL = 'public, max-age=86400, immutable'
+
+const binary = (description: string, type: string) => ({
+  description,
+  content: { [type]: { schema: z.string().meta({ format: 'binary' }) } },
+})
+
+/** The images behind `qrCodeLink`: public, because payers see them on pages that are not ours. */
+export function qrRoutes(app: Api, ctx: Context): void {
+  app.get('/qr/:paymentLinkId.png', { schema: pngSchema }, async (request, reply) => {
+    const matrix = await matrixOf(ctx, request.params.paymentLinkId)
+    return sendImage(reply, 'image/png', qrPng(matrix, request.query.size))
+  })
+  app.get('/qr/:paymentLinkId.svg', { schema: svgSchema }, async (request, reply) => {
+    const matrix = await matrixOf(ctx, request.params.paymentLinkId)
+    return sendImage(reply, 'image/svg+xml; charset=utf-8', htmlText(qrSvg(matrix, 'Pix QR code')))
+  })
+}
+
+const pngSchema = {
+  tags: ['Payers'],
+  operationId: 'getQrPng',
+  security: [],
+  summary: 'QR code of a charge as PNG',
+  description: 'The image behind `qrCodeLink`. Needs no key, and may be shown on any site: `<img src="…">` is enough.',
+  params: paymentLinkParams,
+  querystring: z.object({
+    size: integerParameter('size', {
+      ...SIZE,
+      description: `Width and height in pixels, from ${SIZE.min} to ${SIZE.max}.`,
+    }),
+  }),
+  response: {
+    200: binary('The image', 'image/png'),
+    400: errorAnswer('`size` is out of bounds'),
+    404: errorAnswer('Nothing matches'),
+  },
+}
+
+const svgSchema = {
+  tags: ['Payers'],
+  operationId: 'getQrSvg',
+  security: [],
+  summary: 'QR code of a charge as SVG',
+  description: 'The same code in a form that is sharp at any size. Needs no key.',
+  params: paymentLinkParams,
+  response: { 200: binary('The image', 'image/svg+xml'), 404: errorAnswer('Nothing matches') },
+}
+
+async function matrixOf(ctx: Context, paymentLinkId: string): Promise<QrMatrix> {
+  const charge = await findPublicCharge(ctx, paymentLinkId)
+  if (!charge || charge.emv === '') throw new Fault('not_found', 'Charge not found')
+  return qrMatrix(charge.emv)
+}
+
+function sendImage(reply: FastifyReply, type: string, image: Buffer | string): FastifyReply {
+  return reply
+    .type(type)
+    .headers({ 'cache-control': CACHE_CONTROL, 'cross-origin-resource-policy': 'cross-origin' })
+    .send(image)
+}

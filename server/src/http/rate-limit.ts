@@ -1,0 +1,85 @@
+import { makeTokenBucket, type TokenBucket } from '../base/token-bucket.ts'
+
+export type Rate = { perSecond: number; burst: number }
+
+export type Admission = { isAdmitted: boolean; retryAfterSeconds: number; headers: Record<string, string> }
+
+/** Undefined for a rate of 0: there is no limit and nothing to say about it. */
+export type RateLimiter = (subject: string, now: Date) => Admission | undefined
+
+// Far more than the keys that are busy within one refill of a bucket. Forgetting an idle one forgets a bucket that is full anyway.
+const MAX_BUCKETS = 10_000
+
+export function makeRateLimiter(rate: Rate): RateLimiter {
+  if (rate.perSecond === 0) return () => undefined
+  const buckets = boundedMap<TokenBucket>(MAX_BUCKETS)
+  const policy = `"default";q=${rate.burst};w=${Math.ceil(rate.burst / rate.perSecond)}`
+
+  return (subject, now) => {
+    const taken = buckets.touch(subject, () => makeTokenBucket(rate)).take(now.getTime())
+    const left = taken.ok ? taken.left : 0
+    // When the whole burst is there again, rounded up: a caller who waits that long can surely spend it.
+    const resetSeconds = Math.ceil((rate.burst - left) / rate.perSecond)
+    return {
+      isAdmitted: taken.ok,
+      retryAfterSeconds: taken.ok ? 0 : Math.ceil(taken.waitMs / 1000),
+      headers: { ratelimit: `"default";r=${left};t=${resetSeconds}`, 'ratelimit-policy': policy },
+    }
+  }
+}
+
+/**
+ * Slows down whoever tries keys that do not exist, so that guessing cannot load the database. Only failures are counted: a caller with
+ * a good key never meets this, however many share its address.
+ */
+export type GuessGuard = {
+  /** Seconds to wait before this address may try an unknown key again; 0 for now. */
+  waitSeconds(address: string, now: Date): number
+  noteFailure(address: string, now: Date): void
+}
+
+// A person who pastes the wrong key needs a handful; a program that retries in a loop is told to slow down after fifteen seconds' worth.
+const GUESSES: Rate = { perSecond: 20, burst: 300 }
+// About 2 MB. An attacker with more addresses than this gets a fresh bucket for each of them anyway.
+const MAX_ADDRESSES = 10_000
+
+export function makeGuessGuard(): GuessGuard {
+  const guessers = boundedMap<{ bucket: TokenBucket; blockedUntilMs: number }>(MAX_ADDRESSES)
+  return {
+    waitSeconds(address, now) {
+      const guesser = guessers.peek(networkOf(address))
+      return guesser ? Math.max(0, Math.ceil((guesser.blockedUntilMs - now.getTime()) / 1000)) : 0
+    },
+    noteFailure(address, now) {
+      const guesser = guessers.touch(networkOf(address), () => ({
+        bucket: makeTokenBucket(GUESSES),
+        blockedUntilMs: 0,
+      }))
+      const taken = guesser.bucket.take(now.getTime())
+      if (!taken.ok) guesser.blockedUntilMs = now.getTime() + taken.waitMs
+    },
+  }
+}
+
+/** An IPv6 customer has a whole /64 to choose addresses from. */
+export function networkOf(address: string): string {
+  if (!address.includes(':') || address.startsWith('::ffff:')) return address
+  const [head = ''] = address.split('::', 1)
+  const groups = head.split(':')
+  return address.includes('::') && groups.length < 4 ? `${head}::/64` : `${groups.slice(0, 4).join(':')}::/64`
+}
+
+/** Holds at most `max` entries and forgets the one that was touched longest ago. */
+export function boundedMap<Value>(max: number) {
+  const entries = new Map<string, Value>()
+  return {
+    peek: (key: string): Value | undefined => entries.get(key),
+    touch(key: string, make: () => Value): Value {
+      const value = entries.get(key) ?? make()
+      entries.delete(key)
+      entries.set(key, value)
+      if (entries.size > max) entries.delete(entries.keys().next().value!)
+      return value
+    },
+  }
+}

@@ -1,0 +1,177 @@
+import type { Context } from '../domain/context.ts'
+import { testEndpoint } from '../domain/event-log.ts'
+import {
+  createEndpoint,
+  deleteEndpoint,
+  findEndpoint,
+  listEndpoints,
+  nameFromUrl,
+  rotateSecret,
+  updateEndpoint,
+  USUAL_OVERLAP_SECONDS,
+} from '../domain/webhooks.ts'
+import type { Api } from './api.ts'
+import { answer, bodyErrors, commonErrors, errorAnswer } from './shapes.ts'
+import {
+  newWebhookBody,
+  presentTest,
+  presentWebhook,
+  rotateBody,
+  secretField,
+  testShape,
+  webhookParams,
+  webhookPatchBody,
+  webhookShape,
+} from './webhook-shapes.ts'
+
+export function webhookRoutes(app: Api, ctx: Context): void {
+  const config = { scope: 'webhooks:write' } as const
+
+  app.get('/api/webhooks', { schema: listSchema, config }, async (request) => {
+    const endpoints = await listEndpoints(ctx, request.caller.accountId)
+    return { success: true as const, webhooks: endpoints.map(presentWebhook) }
+  })
+
+  app.post('/api/webhooks', { schema: createSchema, config }, async (request, reply) => {
+    const { url, name, events, authorization } = request.body
+    const { endpoint, secret } = await createEndpoint(ctx, request.caller.accountId, {
+      url,
+      name: name ?? nameFromUrl(url),
+      eventKinds: events ?? ['DEPOSIT_ASSET_SUCCESS'],
+      authorization: authorization ?? null,
+    })
+    const test = await testEndpoint(ctx, request.caller.accountId, endpoint.endpointId)
+    reply.code(201).header('location', `/api/webhooks/${endpoint.endpointId}`)
+    return { success: true as const, webhook: presentWebhook(endpoint), secret, test: presentTest(test) }
+  })
+
+  app.get('/api/webhooks/:webhookId', { schema: readSchema, config }, async (request) => {
+    const endpoint = await findEndpoint(ctx, request.caller.accountId, request.params.webhookId)
+    return { success: true as const, webhook: presentWebhook(endpoint) }
+  })
+
+  app.patch('/api/webhooks/:webhookId', { schema: patchSchema, config }, async (request) => {
+    const { events, ...fields } = request.body
+    const { accountId } = request.caller
+    const patch = { ...fields, ...(events && { eventKinds: events }) }
+    const endpoint = await updateEndpoint(ctx, accountId, request.params.webhookId, patch)
+    // A new address is tried at once, as on creating; other changes have nothing to try.
+    const test = fields.url === undefined ? null : presentTest(await testEndpoint(ctx, accountId, endpoint.endpointId))
+    return { success: true as const, webhook: presentWebhook(endpoint), test }
+  })
+
+  app.delete('/api/webhooks/:webhookId', { schema: deleteSchema, config }, async (request) => {
+    await deleteEndpoint(ctx, request.caller.accountId, request.params.webhookId)
+    return { success: true as const }
+  })
+
+  app.post('/api/webhooks/:webhookId/test', { schema: testSchema, config }, async (request) => {
+    const test = await testEndpoint(ctx, request.caller.accountId, request.params.webhookId)
+    return { success: true as const, test: presentTest(test) }
+  })
+
+  app.post('/api/webhooks/:webhookId/rotate-secret', { schema: rotateSchema, config }, async (request) => {
+    const overlapSeconds = request.body?.overlapSeconds ?? USUAL_OVERLAP_SECONDS
+    const { endpoint, secret } = await rotateSecret(
+      ctx,
+      request.caller.accountId,
+      request.params.webhookId,
+      overlapSeconds,
+    )
+    return { success: true as const, webhook: presentWebhook(endpoint), secret }
+  })
+}
+
+const NOT_FOUND = errorAnswer('`Webhook not found`: unknown, malformed, or another account’s.')
+const tags = ['Webhooks']
+
+const listSchema = {
+  tags,
+  operationId: 'listWebhooks',
+  summary: 'List webhooks',
+  description: 'Where events are sent. Needs the scope `webhooks:write`.',
+  response: { 200: answer('All webhooks, oldest first.', { webhooks: webhookShape.array() }), ...commonErrors },
+}
+
+const createSchema = {
+  tags,
+  operationId: 'createWebhook',
+  summary: 'Add a webhook',
+  description:
+    'Events are posted to `url`, signed as Standard Webhooks says. A `WEBHOOK_TEST` is sent at once and the answer tells what came of it; the webhook is kept either way. Needs the scope `webhooks:write`.',
+  body: newWebhookBody,
+  response: {
+    201: answer('The webhook, its signing secret (shown this once), and the outcome of the test.', {
+      webhook: webhookShape,
+      secret: secretField,
+      test: testShape,
+    }),
+    ...bodyErrors,
+    409: errorAnswer('The account has 100 webhooks, and may have no more.'),
+    ...commonErrors,
+  },
+}
+
+const readSchema = {
+  tags,
+  operationId: 'getWebhook',
+  summary: 'Read a webhook',
+  description: 'Needs the scope `webhooks:write`.',
+  params: webhookParams,
+  response: { 200: answer('The webhook.', { webhook: webhookShape }), 404: NOT_FOUND, ...commonErrors },
+}
+
+const patchSchema = {
+  tags,
+  operationId: 'updateWebhook',
+  summary: 'Change a webhook',
+  description:
+    'Only the fields given change. A new `url` is tested at once, as on creating. With `enabled: false` it gets no events, and what was still to be sent counts as failed; with `enabled: true` its record of failures starts anew, and what it missed can be resent. Needs the scope `webhooks:write`.',
+  params: webhookParams,
+  body: webhookPatchBody,
+  response: {
+    200: answer('The webhook, and the outcome of the test if the address changed.', {
+      webhook: webhookShape,
+      test: testShape.nullable(),
+    }),
+    ...bodyErrors,
+    404: NOT_FOUND,
+    ...commonErrors,
+  },
+}
+
+const deleteSchema = {
+  tags,
+  operationId: 'deleteWebhook',
+  summary: 'Remove a webhook',
+  description:
+    'Nothing more is sent to it, and what was still to be sent counts as failed. Its events stay readable. Needs the scope `webhooks:write`.',
+  params: webhookParams,
+  response: { 200: answer('Removed.', {}), 404: NOT_FOUND, ...commonErrors },
+}
+
+const testSchema = {
+  tags,
+  operationId: 'testWebhook',
+  summary: 'Send a test event',
+  description:
+    'Sends `WEBHOOK_TEST` now, to a disabled webhook too, and tells what came of it. It is not tried again. Takes no body. Needs the scope `webhooks:write`.',
+  params: webhookParams,
+  response: { 200: answer('What came of it.', { test: testShape }), 404: NOT_FOUND, ...commonErrors },
+}
+
+const rotateSchema = {
+  tags,
+  operationId: 'rotateWebhookSecret',
+  summary: 'Replace the signing secret',
+  description:
+    'For `overlapSeconds` (a day unless given, a week at most) both secrets sign, so that receivers can change over; of a secret replaced before that, nothing is left. Needs the scope `webhooks:write`.',
+  params: webhookParams,
+  body: rotateBody,
+  response: {
+    200: answer('The new secret, shown this once.', { webhook: webhookShape, secret: secretField }),
+    ...bodyErrors,
+    404: NOT_FOUND,
+    ...commonErrors,
+  },
+}

@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest'
+import { get } from './requests.ts'
+import { world, type World } from './world.ts'
+
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const EXTERNAL_ID_ERROR = 'externalId must be 1 to 64 characters, without control characters'
+const CHARGE_FIELDS = [
+  'id',
+  'emv',
+  'qrCodeLink',
+  'paymentLinkId',
+  'paymentLinkUrl',
+  'value',
+  'originalValue',
+  'fee',
+  'status',
+]
+const RECORD_FIELDS = [
+  ...CHARGE_FIELDS,
+  'createdAt',
+  'expiresAt',
+  'paidAt',
+  'creditedValue',
+  'endToEndId',
+  'paidLate',
+  'externalId',
+  'description',
+]
+const LINE_FIELDS = ['id', 'kind', 'amount', 'balance', 'chargeId', 'paymentLinkId', 'occurredAt', 'recordedAt']
+test('deposits come newest first, in pages, as full records', async () => {
+  const w = await world()
+  const account = await w.account()
+  for (const valueCents of [100, 200, 300]) {
+    await w.deposit(account, { valueCents, externalId: `order-${valueCents}` })
+    w.clock.advance(1000)
+  }
+  const first = (await w.app.inject(get(account.key, '/api/deposits?limit=2'))).json()
+  const second = (await w.app.inject(get(account.key, `/api/deposits?limit=2&cursor=${first.nextCursor}`))).json()
+
+  expect(Object.keys(first)).toEqual(['success', 'deposits', 'nextCursor'])
+  expect(first.deposits.map((record: object) => Object.keys(record))).toEqual([RECORD_FIELDS, RECORD_FIELDS])
+  expect([...first.deposits, ...second.deposits].map((record) => record.value)).toEqual([300, 200, 100])
+  expect(second.nextCursor).toBeNull()
+  expect(await values(w, account.key, 'externalId=order-200')).toEqual([200])
+  expect(await values(w, account.key, 'status=PENDING')).toEqual([300, 200, 100])
+  expect(await values(w, account.key, 'status=COMPLETED')).toEqual([])
+  expect(await values(w, account.key, 'from=2026-03-02T12:00:00Z')).toEqual([300, 200, 100])
+  expect(await values(w, account.key, 'to=2026-03-02T09:00:00-03:00')).toEqual([])
+  expect(await values(w, account.key, 'colour=red&api_key=')).toEqual([300, 200, 100])
+})
+
+test('a completed deposit tells what was credited and which Pix paid it, and stands in balance and statement', async () => {
+  const w = await world()
+  const { charge, payment, account } = await w.paidCharge({ valueCents: 5000 })
+  await w.app.inject(get(account.key, `/api/deposit/${charge.paymentLinkId}`))
+  const { deposits } = (await w.app.inject(get(account.key, '/api/deposits?status=COMPLETED'))).json()
+  const balance = (await w.app.inject(get(account.key, '/api/balance'))).json()
+  const statement = (await w.app.inject(get(account.key, '/api/statement'))).json()
+
+  expect(deposits).toHaveLength(1)
+  expect(deposits[0]).toMatchObject({ creditedValue: 4950, endToEndId: payment.endToEndId, paidLate: false })
+  expect(deposits[0].paidAt).toMatch(ISO_TIME)
+  expect(balance).toEqual({ success: true, balance: 4950, currency: 'BRL' })
+  expect(Object.keys(statement)).toEqual(['success', 'lines', 'nextCursor'])
+  expect(statement.lines[0].balance).toBe(4950)
+  expect(statement.lines.reduce((sum: number, line: { amount: number }) => sum + line.amount, 0)).toBe(4950)
+  expect(Object.keys(statement.lines[0])).toEqual(LINE_FIELDS)
+  expect(statement.lines[0]).toMatchObject({ chargeId: charge.id, paymentLinkId: charge.paymentLinkId })
+})
+
+test('a bad parameter is named together with what is allowed', async () => {
+  const w = await world()
+  const { key } = await w.account()
+  const time = (name: string) => `${name} must be an ISO 8601 date and time with its zone, such as 2026-01-31T00:00:00Z`
+  const cursor = 'cursor must be a nextCursor of an earlier answer'
+  const limit = 'limit must be an integer from 1 to 100'
+  const status = 'status must be one of PENDING, COMPLETED, EXPIRED, CANCELED'
+  for (const [path, query, error] of [
+    ['deposits', 'status=pending', status],
+    ['deposits', 'status=OPENING', status],
+    ['deposits', 'status=PENDING&status=EXPIRED', status],
+    ['deposits', 'from=yesterday', time('from')],
+    ['deposits', 'to=2026-01-31', time('to')],
+    ['deposits', 'to=2026-02-30T00:00:00Z', time('to')],
+    ['deposits', 'externalId=', EXTERNAL_ID_ERROR],
+    ['deposits', 'externalId=%00', EXTERNAL_ID_ERROR],
+    ['deposits', 'cursor=', cursor],
+    ['deposits', 'cursor=zz', cursor],
+    ['deposits', 'cursor=%00', cursor],
+    ...['0', '101', '-1', '1.5', '1e1', '%205', '', '5&limit=6'].map((value) => ['deposits', `limit=${value}`, limit]),
+    ['statement', 'limit=0', limit],
+    ['statement', 'cursor=abc', cursor],
+    ['statement', 'from=x', time('from')],
+  ]) {
+    const answer = await w.app.inject(get(key, `/api/${path}?${query}`))
+    expect([query, answer.statusCode, answer.json()]).toEqual([query, 400, { success: false, error }])
+  }
+})
+
+async function values(w: World, key: string, query: string): Promise<number[]> {
+  const { deposits } = (await w.app.inject(get(key, `/api/deposits?${query}`))).json()
+  return deposits.map((record: { value: number }) => record.value)
+}

@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest'
+import { makePool } from '../src/db/pool.ts'
+import { makeKeyText } from '../src/domain/keys.ts'
+import { makeRateLimiter, networkOf } from '../src/http/rate-limit.ts'
+import { appWith, bearer, get } from './requests.ts'
+import { world } from './world.ts'
+
+test('a key may spend its burst, is then told when to come again, and is served when it does', async () => {
+  const w = await world({ settings: { rateLimit: { perSecond: 2, burst: 3 } } })
+  const { key } = await w.account()
+  const ask = async () => {
+    const { statusCode, headers } = await w.app.inject(get(key, '/api/balance'))
+    return [statusCode, headers['ratelimit'], headers['ratelimit-policy'], headers['retry-after']]
+  }
+  const policy = '"default";q=3;w=2'
+
+  expect(await ask()).toEqual([200, '"default";r=2;t=1', policy, undefined])
+  expect(await ask()).toEqual([200, '"default";r=1;t=1', policy, undefined])
+  expect(await ask()).toEqual([200, '"default";r=0;t=2', policy, undefined])
+  expect(await ask()).toEqual([429, '"default";r=0;t=2', policy, '1'])
+  expect((await w.app.inject(get(key, '/api/balance'))).json()).toEqual({ success: false, error: 'Too many requests' })
+  w.clock.advance(500)
+  expect(await ask()).toEqual([200, '"default";r=0;t=2', policy, undefined])
+  expect((await ask())[0]).toBe(429)
+  w.clock.advance(60_000)
+  expect(await ask()).toEqual([200, '"default";r=2;t=1', policy, undefined])
+})
+
+test('the headers are on every answer behind a key, whatever its status, and a refused one counts', async () => {
+  const w = await world({ settings: { rateLimit: { perSecond: 1, burst: 5 } } })
+  const { key } = await w.account({ scopes: ['deposits:read'] })
+  const statuses = []
+  for (const url of [
+    '/api/deposits',
+    '/api/deposits?limit=0',
+    '/api/balance',
+    '/api/deposit/x',
+    '/api/deposits',
+    '/api/deposits',
+  ]) {
+    const answer = await w.app.inject(get(key, url))
+    statuses.push(answer.statusCode)
+    expect(answer.headers['ratelimit']).toMatch(/^"default";r=\d+;t=\d+$/)
+    expect(answer.headers['ratelimit-policy']).toBe('"default";q=5;w=5')
+  }
+  expect(statuses).toEqual([200, 400, 403, 404, 200, 429])
+  expect((await w.app.inject('/api/balance')).headers['ratelimit']).toBeUndefined()
+})
+
+test('one key’s requests cost another key nothing', async () => {
+  const w = await world({ settings: { rateLimit: { perSecond: 1, burst: 1 } } })
+  const [one, other] = [await w.account(), await w.account()]
+  const statuses = []
+  for (const { key } of [one, one, other]) statuses.push((await w.app.inject(get(key, '/api/balance'))).statusCode)
+  expect(statuses).toEqual([200, 429, 200])
+})
+
+test('a rate of 0 is no limit', async () => {
+  const w = await world({ settings: { rateLimit: { perSecond: 0, burst: 1 } } })
+  const { key } = await w.account()
+  for (let request = 0; request < 20; request++) {
+    const answer = await w.app.inject(get(key, '/api/balance'))
+    expect([answer.statusCode, answer.headers['ratelimit']]).toEqual([200, undefined])
+  }
+})
+
+test('the limiter holds a bounded number of keys', () => {
+  const limit = makeRateLimiter({ perSecond: 1, burst: 1 })
+  const now = new Date(0)
+  expect([limit('first', now)?.isAdmitted, limit('first', now)?.isAdmitted]).toEqual([true, false])
+  for (let key = 0; key < 10_000; key++) limit(`key ${key}`, now)
+  // Forgotten, and so as good as new: the price of a bound, paid only by a key that was idle for ten thousand others.
+  expect(limit('first', now)?.isAdmitted).toBe(true)
+})
+
+test('whoever guesses keys is stopped before the database, and a known key from the same address is not', async () => {
+  const w = await world()
+  const { key } = await w.account()
+  expect((await w.app.inject(get(key, '/api/balance'))).statusCode).toBe(200)
+  let guesses = 0
+  while ((await w.app.inject(get('gk_test_nonsense', '/api/balance'))).statusCode === 401) guesses += 1
+  expect(guesses).toBeGreaterThanOrEqual(300)
+
+  const refused = await w.app.inject(get(makeKeyText('test'), '/api/balance'))
+  expect([refused.statusCode, refused.json()]).toEqual([429, { success: false, error: 'Too many requests' }])
+  expect(refused.headers['retry-after']).toBe('1')
+  expect((await w.app.inject(get(key, '/api/balance'))).statusCode).toBe(200)
+  expect(
+    (await w.app.inject({ url: '/api/balance', headers: bearer('x'), remoteAddress: '203.0.113.9' })).statusCode,
+  ).toBe(401)
+  w.clock.advance(1000)
+  expect((await w.app.inject(get(makeKeyText('test'), '/api/balance'))).statusCode).toBe(401)
+})
+
+test('a stopped guess asks the database nothing', async () => {
+  const w = await world()
+  const pool = makePool('postgres://nobody@127.0.0.1:1/none', w.ctx.log)
+  const app = await appWith({ ...w.ctx, pool })
+  const wellFormed = get(makeKeyText('test'), '/api/balance')
+  expect((await app.inject(wellFormed)).statusCode).toBe(503)
+  while ((await app.inject(get('gk_test_nonsense', '/api/balance'))).statusCode === 401);
+  expect((await app.inject(wellFormed)).statusCode).toBe(429)
+})
+
+test('behind a proxy the caller is who the proxy says, and not who the caller says', async () => {
+  const w = await world()
+  const app = await appWith(w.ctx, { trustProxy: true })
+  const guess = (forwarded: string) =>
+    app.inject({ url: '/api/balance', headers: { ...bearer('gk_test_nonsense'), 'x-forwarded-for': forwarded } })
+  let guesses = 0
+  while ((await guess(`10.0.0.${guesses % 250}, 203.0.113.9`)).statusCode === 401) guesses += 1
+  expect((await guess('198.51.100.7, 203.0.113.9')).statusCode).toBe(429)
+  expect((await guess('203.0.113.9, 198.51.100.7')).statusCode).toBe(401)
+})
+
+test('an IPv6 network of one customer counts as one address', () => {
+  expect(networkOf('2001:db8:1:2:3:4:5:6')).toBe(networkOf('2001:db8:1:2:ffff::1'))
+  expect(networkOf('2001:db8::1')).toBe(networkOf('2001:db8::2'))
+  expect(networkOf('2001:db8:1:2::1')).not.toBe(networkOf('2001:db8:1:3::1'))
+  expect(networkOf('203.0.113.9')).not.toBe(networkOf('203.0.113.10'))
+  expect(networkOf('::ffff:203.0.113.9')).not.toBe(networkOf('::ffff:203.0.113.10'))
+})
