@@ -1,0 +1,44 @@
+import { request } from 'undici'
+import { Fault } from '../base/fault.ts'
+import { formatReais } from '../base/money.ts'
+import type { Config } from '../config.ts'
+import { findPublicCharge } from '../domain/deposits.ts'
+import { withContext, type Terminal } from './terminal.ts'
+
+const PAY_TIMEOUT_MS = 10_000
+
+export async function payCommand(
+  config: Config,
+  terminal: Terminal,
+  paymentLinkId: string,
+  options: { amount?: number; times?: number },
+): Promise<void> {
+  const sandbox = config.providers.find((provider) => provider.name === 'sandbox')
+  if (!sandbox) throw new Fault('bad_request', 'pay works in sandbox mode only: PROVIDERS names no sandbox')
+  await withContext(config, terminal, async (ctx, sandboxUrl) => {
+    const charge = await findPublicCharge(ctx, paymentLinkId)
+    if (!charge) throw new Fault('not_found', `Charge not found: ${paymentLinkId}`)
+    const bank = sandbox.kind === 'sandbox' ? sandboxUrl! : sandbox.url
+    const body = {
+      txid: charge.id,
+      ...(options.amount && { amountCents: options.amount }),
+      ...(options.times && { times: options.times }),
+    }
+    for (const pix of await pay(bank, body))
+      terminal.print(`Paid ${formatReais(pix.amountCents)}, endToEndId ${pix.endToEndId}`)
+  })
+}
+
+async function pay(bank: string, body: object): Promise<{ amountCents: number; endToEndId: string }[]> {
+  const answer = await request(`${bank}/bank/pay`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    headersTimeout: PAY_TIMEOUT_MS,
+    bodyTimeout: PAY_TIMEOUT_MS,
+  })
+  const content = (await answer.body.json()) as { error?: string; pix?: { amountCents: number; endToEndId: string }[] }
+  if (answer.statusCode >= 300 || !content.pix)
+    throw new Fault('provider_refused', `the bank refused: ${content.error ?? `status ${answer.statusCode}`}`)
+  return content.pix
+}

@@ -1,0 +1,32 @@
+import { join } from 'node:path'
+import closeWithGrace from 'close-with-grace'
+import { Fault } from '../base/fault.ts'
+import type { Config } from '../config.ts'
+import { prepareHome } from '../db/embedded.ts'
+import { findSandbox, openSandbox } from '../sandbox/server.ts'
+import type { Terminal } from './terminal.ts'
+
+const STOP_WITHIN_MS = 3_000
+
+export async function sandboxCommand(
+  config: Config,
+  terminal: Terminal,
+  options: { port?: number; host: string },
+): Promise<void> {
+  await prepareHome(config.home)
+  const home = join(config.home, 'sandbox')
+  const running = await findSandbox(home)
+  if (running) throw new Fault('conflict', `a sandbox runs on this GUICHE_HOME already, at ${running.url}`)
+  const sandbox = await openSandbox({ home, port: options.port ?? config.sandboxPort, host: options.host })
+  closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, () => sandbox.stop())
+  terminal.print(
+    [
+      `The sandbox bank listens at ${sandbox.url}`,
+      '',
+      `  API Pix     ${sandbox.url}/cob, /pix, /webhook; token at ${sandbox.url}/oauth/token (sandbox / sandbox)`,
+      `  Pay         curl ${sandbox.url}/bank/pay -H 'Content-Type: application/json' -d '{"emv":"…"}'`,
+      `  Misbehave   curl -X PUT ${sandbox.url}/bank/faults -H 'Content-Type: application/json' -d '{"dropNotifications":true}'`,
+      '',
+    ].join('\n'),
+  )
+}

@@ -1,0 +1,67 @@
+import type { Log } from '../base/log.ts'
+import type { Config } from '../config.ts'
+import type { Pool } from '../db/pool.ts'
+import type { Context } from '../domain/context.ts'
+import { openContext, openDatabase, type Say } from '../open.ts'
+import { makeLog } from '../terminal-log.ts'
+
+/** print: the answer. say: what is going on meanwhile. */
+export type Terminal = { print: Say; say: Say }
+
+/** Columns as wide as their widest cell. What others made up must not steer the terminal, so a cell is shown without control characters. */
+export function table(head: string[], rows: string[][]): string {
+  const all = [head, ...rows.map((row) => row.map(oneLine))]
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]!.length)))
+  const line = (row: string[]) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ')
+  return all.map((row) => line(row).trimEnd()).join('\n')
+}
+
+/** The beginning of a text, on one line. */
+export function cut(text: string, length: number): string {
+  const line = oneLine(text)
+  return line.length > length ? `${line.slice(0, length)}…` : line
+}
+
+export function json(value: object): string {
+  return JSON.stringify(value, null, 2)
+}
+
+/** UTC, to the minute. */
+export function moment(date: Date): string {
+  return date.toISOString().slice(0, 16).replace('T', ' ')
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim().replaceAll(/\p{C}/gu, '\u{fffd}')
+}
+
+/** A command is quiet about what works; errors still reach the terminal. */
+export function commandLog(): Log {
+  return makeLog('error')
+}
+
+export async function withDatabase<Result>(
+  config: Config,
+  terminal: Terminal,
+  work: (pool: Pool) => Promise<Result>,
+): Promise<Result> {
+  const { part, close } = await openDatabase(config, commandLog(), terminal.say)
+  try {
+    return await work(part.pool)
+  } finally {
+    await close()
+  }
+}
+
+export async function withContext<Result>(
+  config: Config,
+  terminal: Terminal,
+  work: (ctx: Context, sandboxUrl: string | undefined) => Promise<Result>,
+): Promise<Result> {
+  const { part, sandboxUrl, close } = await openContext(config, commandLog(), terminal.say)
+  try {
+    return await work(part, sandboxUrl)
+  } finally {
+    await close()
+  }
+}

@@ -1,0 +1,257 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { styleText } from 'node:util'
+import closeWithGrace from 'close-with-grace'
+import { Fault } from '../base/fault.ts'
+import { signatureHolds } from '../domain/signature.ts'
+import type { Terminal } from './terminal.ts'
+
+export type ListenOptions = { port?: number; secret?: string; status?: number }
+export type Listener = { url: string; close(): Promise<void> }
+
+type Delivery = { at: Date; request: IncomingMessage; body: Buffer; moreBytes: number; timesSeen: number }
+type Verdict = { holds: boolean | undefined; text: string }
+type Paint = (style: 'bold' | 'dim' | 'green' | 'red', text: string) => string
+
+/** The same each time, so that an endpoint registered once stays right. */
+const DEFAULT_PORT = 4747
+/** An event of ours has about 500 bytes; what is longer by so much is somebody else's. */
+const MAX_BODY_BYTES = 64 * 1024
+/** Indentation makes deep JSON longer by the square of its depth, and the depth is at most this. Ours has two brackets. */
+const MAX_BRACKETS = 200
+/** A terminal's few lines. */
+const MAX_VALUE_CHARACTERS = 300
+/** Enough to recognise a retry of a day ago at one delivery a minute. */
+const MAX_REMEMBERED_IDS = 2_000
+/** Libraries refuse what was signed longer ago, or further ahead. */
+const TOLERANCE_SECONDS = 300
+/** As long as guiche itself waits for a whole exchange. */
+const REQUEST_TIMEOUT_MS = 15_000
+const STOP_WITHIN_MS = 3_000
+
+export async function webhooksListenCommand(terminal: Terminal, options: ListenOptions): Promise<void> {
+  const hasColors = process.stdout.isTTY && process.stdout.hasColors()
+  const paint: Paint = hasColors ? styleText : (_, text) => text
+  const listener = await openListener(terminal, options, { paint })
+  closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, async ({ err }) => {
+    if (err) terminal.say(`guiche: ${err.stack ?? err.message}`)
+    // The shell's prompt would follow the ^C on its line.
+    else if (process.stderr.isTTY) terminal.say('')
+    await listener.close()
+  })
+  terminal.print(introduce(listener.url, options, paint))
+}
+
+/** The receiver itself, without the signals of a process. */
+export async function openListener(
+  terminal: Terminal,
+  options: ListenOptions,
+  { paint = (_, text) => text, now = () => new Date() }: { paint?: Paint; now?: () => Date } = {},
+): Promise<Listener> {
+  const { port = DEFAULT_PORT, secret, status = 200 } = options
+  assertUsable({ port, secret, status })
+  const countDelivery = makeCounter()
+  const server = createServer((request, response) => {
+    const at = now()
+    const isPost = request.method === 'POST'
+    const answer = isPost ? status : 405
+    receive(request)
+      .then(({ body, moreBytes }) => {
+        // Before anything is printed: a receiver answers at once.
+        response.writeHead(answer).end()
+        if (!isPost) return terminal.print(describeStray(at, request, paint))
+        const timesSeen = countDelivery(headerOf(request, 'webhook-id'))
+        terminal.print(describe({ at, request, body, moreBytes, timesSeen }, { secret, status, paint }))
+      })
+      .catch((error: Error) => terminal.say(`${clock(at)}  a request broke off: ${oneLine(error.message)}`))
+  })
+  server.requestTimeout = REQUEST_TIMEOUT_MS
+  await listen(server, port)
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+function assertUsable({ port, secret, status }: { port: number; secret: string | undefined; status: number }): void {
+  if (port > 65_535) throw new Fault('bad_request', '--port must be a whole number from 1 to 65535')
+  if (status < 200 || status > 599) throw new Fault('bad_request', '--status must be a whole number from 200 to 599')
+  if (secret === undefined || /^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) return
+  throw new Fault('bad_request', '--secret must be the whsec_… that was shown when the endpoint was added, whole')
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'EADDRINUSE') throw new Fault('conflict', `port ${port} is taken: choose another with --port`)
+    if (code === 'EACCES') throw new Fault('bad_request', `port ${port} needs root: choose one above 1023 with --port`)
+    throw error
+  }
+}
+
+/** Reads to the end, so that the sender is never cut off in mid-sentence, and keeps only the first part. */
+async function receive(request: IncomingMessage): Promise<{ body: Buffer; moreBytes: number }> {
+  const kept: Buffer[] = []
+  let length = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    if (length < MAX_BODY_BYTES) kept.push(chunk.subarray(0, MAX_BODY_BYTES - length))
+    length += chunk.length
+  }
+  return { body: Buffer.concat(kept), moreBytes: Math.max(0, length - MAX_BODY_BYTES) }
+}
+
+/** Says how often an id has come, this time included. The longest known is forgotten first. */
+function makeCounter(): (id: string) => number {
+  const times = new Map<string, number>()
+  return (id) => {
+    const count = (times.get(id) ?? 0) + 1
+    times.delete(id)
+    times.set(id, count)
+    const [oldest] = times.keys()
+    if (times.size > MAX_REMEMBERED_IDS) times.delete(oldest!)
+    return count
+  }
+}
+
+// ---- Words ----
+
+function introduce(url: string, { secret, status = 200 }: ListenOptions, paint: Paint): string {
+  const rows = {
+    Register: `npx guiche webhooks add --email … --url ${url}`,
+    Signatures: secret
+      ? 'are checked with the given secret'
+      : 'are not checked: pass --secret whsec_…, which `webhooks add` shows',
+    Answers: `${status}${consequenceOf(status)}`,
+    Stop: 'Ctrl-C',
+  }
+  const lines = Object.entries(rows).map(([label, text]) => `  ${paint('dim', label.padEnd(12))}${text}`)
+  return [`Listening for webhooks at ${paint('bold', url)}`, '', ...lines, ''].join('\n')
+}
+
+function consequenceOf(status: number): string {
+  if (status < 300) return ''
+  return status === 410
+    ? ', upon which guiche disables the endpoint'
+    : ', upon which guiche tries again in 5 s, 1 min, 5 min and so on'
+}
+
+function describe(
+  delivery: Delivery,
+  { secret, status, paint }: { secret: string | undefined; status: number; paint: Paint },
+): string {
+  const { at, request, timesSeen } = delivery
+  const content = parseJson(delivery.body)
+  const id = headerOf(request, 'webhook-id')
+  const { holds, text } = judge(delivery, secret)
+  const verdict =
+    holds === undefined ? paint('dim', text) : paint(holds ? 'green' : 'red', `${holds ? '✓' : '✗'} ${text}`)
+  const rows = {
+    'webhook-id': id && `${id}${timesSeen > 1 ? ` (came ${timesSeen} times)` : ''}`,
+    'webhook-timestamp': `${headerOf(request, 'webhook-timestamp')}${ageOf(delivery)}`,
+    'webhook-signature': headerOf(request, 'webhook-signature'),
+    authorization: mask(headerOf(request, 'authorization')),
+    'user-agent': headerOf(request, 'user-agent'),
+    'content-type': headerOf(request, 'content-type'),
+    answered: String(status),
+  }
+  return [
+    `${paint('dim', clock(at))}  ${paint('bold', nameOf(content))}  ${verdict}`,
+    ...Object.entries(rows).flatMap(([label, value]) =>
+      value ? `  ${paint('dim', label.padEnd(19))}${oneLine(value)}` : [],
+    ),
+    '',
+    ...showBody(delivery, content),
+    '',
+  ].join('\n')
+}
+
+function describeStray(at: Date, request: IncomingMessage, paint: Paint): string {
+  const what = oneLine(`${request.method} ${request.url}`)
+  return `${paint('dim', clock(at))}  ${what}  ${paint('dim', 'answered 405: webhooks come by POST')}\n`
+}
+
+function judge(delivery: Delivery, secret: string | undefined): Verdict {
+  const { request, body, moreBytes } = delivery
+  const [id, timestamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) =>
+    headerOf(request, name),
+  )
+  if (!secret) return { holds: undefined, text: 'signature not checked: pass --secret' }
+  if (!id || !timestamp || !signature) return { holds: false, text: 'not signed: a webhook- header is missing' }
+  if (moreBytes > 0) return { holds: undefined, text: 'signature not checked: the body is too long' }
+  if (!signatureHolds(secret, { id, timestamp, body }, signature))
+    return { holds: false, text: 'signature does not hold for this secret' }
+  const ageSeconds = ageSecondsOf(delivery)
+  if (Math.abs(ageSeconds) <= TOLERANCE_SECONDS) return { holds: true, text: 'signature holds' }
+  return { holds: false, text: `signature holds, but receivers refuse what is over ${TOLERANCE_SECONDS} s away` }
+}
+
+function ageOf(delivery: Delivery): string {
+  const ageSeconds = ageSecondsOf(delivery)
+  if (Number.isNaN(ageSeconds)) return ''
+  return ageSeconds < 0 ? ` (${-ageSeconds} s ahead)` : ` (${ageSeconds} s ago)`
+}
+
+/** NaN when the header holds no number, which no comparison lets pass. */
+function ageSecondsOf({ at, request }: Delivery): number {
+  const timestamp = headerOf(request, 'webhook-timestamp')
+  return /^\d{1,15}$/.test(timestamp) ? Math.floor(at.getTime() / 1000) - Number(timestamp) : Number.NaN
+}
+
+function nameOf(content: unknown): string {
+  const event = typeof content === 'object' && content !== null && 'event' in content ? content.event : undefined
+  return typeof event === 'string' ? oneLine(event) : '(no event)'
+}
+
+function showBody({ body, moreBytes }: Delivery, content: unknown): string[] {
+  if (body.length === 0) return ['  (no body)']
+  const text = content === undefined ? body.toString() : JSON.stringify(content, null, 2)
+  const shown = text.slice(0, MAX_BODY_BYTES)
+  const isCut = moreBytes > 0 || shown.length < text.length
+  return [
+    ...shown.split('\n').map((line) => `  ${withoutControls(line)}`),
+    ...(isCut ? [`  … (cut here; ${body.length + moreBytes} bytes came)`] : []),
+  ]
+}
+
+/** Undefined for what is better shown as it came. */
+function parseJson(body: Buffer): unknown {
+  const text = body.toString()
+  if ((text.match(/[[{]/g) ?? []).length > MAX_BRACKETS) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function headerOf(request: IncomingMessage, name: string): string {
+  return String(request.headers[name] ?? '')
+}
+
+/** It shows that the right value came, and is no use to whoever sees the screen. */
+function mask(value: string): string {
+  if (value === '') return ''
+  return `${value.length > 20 ? value.slice(0, 10) : ''}… (${value.length} characters)`
+}
+
+function clock(at: Date): string {
+  return at.toTimeString().slice(0, 8)
+}
+
+function oneLine(text: string): string {
+  const short = text.length > MAX_VALUE_CHARACTERS ? `${text.slice(0, MAX_VALUE_CHARACTERS)}…` : text
+  return withoutControls(short)
+}
+
+/** Anybody on this machine can send a body, and a terminal obeys what it is sent. */
+function withoutControls(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (control) => `\\u${control.codePointAt(0)!.toString(16).padStart(4, '0')}`)
+}

@@ -1,0 +1,283 @@
+import { Refusal } from './base/refusal.ts'
+import { createHmac, randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import { z } from 'zod'
+import { MAX_CENTS } from './base/money.ts'
+import type { Settings } from './domain/context.ts'
+import { makeSecretBox } from './domain/secret-box.ts'
+
+/** The only reader of the environment. Everything is parsed once, here, and refused here with what to set. */
+export type Config = {
+  home: string
+  host: string
+  port: number
+  publicUrl: string
+  /** Undefined: the embedded PostgreSQL in `home`. */
+  databaseUrl: string | undefined
+  logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
+  trustProxy: boolean
+  providers: ProviderConfig[]
+  /** Of the sandbox that runs inside this process, when a provider is one. */
+  sandboxPort: number
+  webhooks: { allowNetworks: string[]; allowHttp: boolean; proxyUrl: string | undefined }
+  settings: Settings
+}
+
+export type ProviderConfig =
+  | { kind: 'sandbox'; name: string }
+  | {
+      kind: 'api-pix'
+      name: string
+      url: string
+      tokenUrl: string
+      clientId: string
+      clientSecret: string
+      pixKey: string
+      merchant: { name: string; city: string }
+      tls: { certPem: string; keyPem: string } | { pfx: Buffer; password?: string } | undefined
+      callsPerSecond: number
+    }
+
+type Env = Record<string, string | undefined>
+
+// Past this a charge's life is the provider's to refuse; 5 minutes is the least that a payer needs.
+const EXPIRES_MIN_SECONDS = 300
+const EXPIRES_MAX_SECONDS = 86_400
+// Real providers block callers who ask more often than their contract says; ten is the lowest published limit.
+const DEFAULT_CALLS_PER_SECOND = 10
+const MIN_SECRET_LENGTH = 32
+
+export function loadConfig(env: Env = withDotEnv(process.env), overrides: { port?: number } = {}): Config {
+  const port = overrides.port ?? integer(env, 'PORT', 3000, { min: 1, max: 65_535 })
+  const home = resolve(
+    text(env, 'GUICHE_HOME', process.getuid?.() === 0 ? '/var/lib/guiche' : join(homedir(), '.guiche')),
+  )
+  const secretKeys = loadSecretKeys(env, home)
+  const providers = loadProviders(env)
+  const mode = providers.every((provider) => provider.name === 'sandbox') ? 'test' : 'live'
+  // A real provider sends its notifications there, and payers get links to it: localhost would be a trap.
+  const publicUrl = url(env, 'PUBLIC_URL', mode === 'test' ? `http://localhost:${port}` : undefined)
+  return {
+    home,
+    host: text(env, 'HOST', '127.0.0.1'),
+    port,
+    publicUrl,
+    databaseUrl: databaseUrl(env),
+    logLevel: oneOf(env, 'LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
+    trustProxy: oneOf(env, 'TRUST_PROXY', ['true', 'false'], 'false') === 'true',
+    providers,
+    sandboxPort: integer(env, 'SANDBOX_PORT', 0, { min: 0, max: 65_535 }),
+    webhooks: loadWebhooks(env, mode),
+    settings: {
+      mode,
+      publicUrl,
+      terms: loadTerms(env),
+      chargeExpiresSeconds: integer(env, 'CHARGE_EXPIRES_SECONDS', 3600, {
+        min: EXPIRES_MIN_SECONDS,
+        max: EXPIRES_MAX_SECONDS,
+      }),
+      rateLimit: {
+        perSecond: integer(env, 'RATE_LIMIT_PER_SECOND', 100, { min: 0, max: 1_000_000 }),
+        burst: integer(env, 'RATE_LIMIT_BURST', 200, { min: 1, max: 1_000_000 }),
+      },
+      callbackSecret: callbackSecrets(secretKeys),
+      secretBox: makeSecretBox(secretKeys),
+    },
+  }
+}
+
+/** Which addresses webhooks may go to. In sandbox mode a developer's receiver on the same machine is the usual case. */
+function loadWebhooks(env: Env, mode: 'test' | 'live'): Config['webhooks'] {
+  const allowNetworks = text(env, 'WEBHOOK_ALLOW_NETWORKS', mode === 'test' ? '127.0.0.0/8,::1/128' : 'none')
+    .split(',')
+    .map((cidr) => cidr.trim())
+    .filter((cidr) => cidr !== 'none')
+  for (const cidr of allowNetworks) {
+    const [address = '', bits = ''] = cidr.split('/')
+    const widest = isIP(address) === 6 ? 128 : 32
+    if (isIP(address) === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > widest) {
+      throw refusal(
+        'WEBHOOK_ALLOW_NETWORKS',
+        `must list networks such as 10.1.0.0/16, or none, not ${JSON.stringify(cidr)}`,
+      )
+    }
+  }
+  return {
+    allowNetworks,
+    allowHttp: oneOf(env, 'WEBHOOK_ALLOW_HTTP', ['true', 'false'], 'false') === 'true',
+    proxyUrl: env.WEBHOOK_PROXY_URL ? url(env, 'WEBHOOK_PROXY_URL') : undefined,
+  }
+}
+
+/** `.env` beside the process fills what the environment leaves out. */
+function withDotEnv(env: Env): Env {
+  if (!existsSync('.env')) return env
+  return { ...parseEnv(readFileSync('.env', 'utf8')), ...env }
+}
+
+function loadTerms(env: Env): Settings['terms'] {
+  const amount = (name: string, fallback: number, min = 0) => integer(env, name, fallback, { min, max: MAX_CENTS })
+  const terms = {
+    feeBps: integer(env, 'FEE_BPS', 100, { min: 0, max: 10_000 }),
+    feeFixedCents: amount('FEE_FIXED_CENTS', 0),
+    feeMinCents: env.FEE_MIN_CENTS ? amount('FEE_MIN_CENTS', 0) : null,
+    feeMaxCents: env.FEE_MAX_CENTS ? amount('FEE_MAX_CENTS', 0) : null,
+    feeBearer: oneOf(env, 'FEE_BEARER', ['account', 'payer'], 'account'),
+    valueMinCents: amount('VALUE_MIN_CENTS', 1, 1),
+    valueMaxCents: amount('VALUE_MAX_CENTS', MAX_CENTS, 1),
+  }
+  if (terms.valueMinCents > terms.valueMaxCents)
+    throw refusal('VALUE_MIN_CENTS', 'must not be greater than VALUE_MAX_CENTS')
+  if (terms.feeMinCents !== null && terms.feeMaxCents !== null && terms.feeMinCents > terms.feeMaxCents) {
+    throw refusal('FEE_MIN_CENTS', 'must not be greater than FEE_MAX_CENTS')
+  }
+  return terms
+}
+
+function loadProviders(env: Env): ProviderConfig[] {
+  const names = text(env, 'PROVIDERS', 'sandbox')
+    .split(',')
+    .map((name) => name.trim())
+  for (const name of names) {
+    if (!/^[a-z][a-z0-9-]{0,30}$/.test(name))
+      throw refusal(
+        'PROVIDERS',
+        `must list names of lower-case letters, digits and dashes, not ${JSON.stringify(name)}`,
+      )
+  }
+  if (new Set(names).size !== names.length) throw refusal('PROVIDERS', 'must not name a provider twice')
+  return names.map((name) => loadProvider(env, name))
+}
+
+function loadProvider(env: Env, name: string): ProviderConfig {
+  const prefix = `PROVIDER_${name.toUpperCase().replaceAll('-', '_')}`
+  if (name === 'sandbox' && !env[`${prefix}_URL`]) return { kind: 'sandbox', name }
+  oneOf(env, `${prefix}_KIND`, ['api-pix'], name === 'sandbox' ? 'api-pix' : undefined)
+  const baseUrl = url(env, `${prefix}_URL`)
+  return {
+    kind: 'api-pix',
+    name,
+    url: baseUrl,
+    tokenUrl: url(env, `${prefix}_TOKEN_URL`, name === 'sandbox' ? `${baseUrl}/oauth/token` : undefined),
+    clientId: text(env, `${prefix}_CLIENT_ID`, name === 'sandbox' ? 'sandbox' : undefined),
+    clientSecret: text(env, `${prefix}_CLIENT_SECRET`, name === 'sandbox' ? 'sandbox' : undefined),
+    pixKey: text(env, `${prefix}_PIX_KEY`, name === 'sandbox' ? 'sandbox@guiche.example' : undefined),
+    merchant: {
+      name: text(env, `${prefix}_MERCHANT_NAME`, 'guiche'),
+      city: text(env, `${prefix}_MERCHANT_CITY`, 'SAO PAULO'),
+    },
+    tls: loadTls(env, prefix),
+    callsPerSecond: integer(env, `${prefix}_CALLS_PER_SECOND`, name === 'sandbox' ? 0 : DEFAULT_CALLS_PER_SECOND, {
+      min: 0,
+      max: 100_000,
+    }),
+  }
+}
+
+function loadTls(
+  env: Env,
+  prefix: string,
+): { certPem: string; keyPem: string } | { pfx: Buffer; password?: string } | undefined {
+  const [cert, key, pfx] = [env[`${prefix}_CERT`], env[`${prefix}_CERT_KEY`], env[`${prefix}_PFX`]]
+  if (pfx && (cert || key)) throw refusal(`${prefix}_PFX`, `and ${prefix}_CERT exclude each other: set one`)
+  if (pfx) {
+    const password = env[`${prefix}_PFX_PASSWORD`]
+    return { pfx: file(`${prefix}_PFX`, pfx), ...(password === undefined ? {} : { password }) }
+  }
+  if (!cert && !key) return undefined
+  if (!cert) throw refusal(`${prefix}_CERT`, `must be set, since ${prefix}_CERT_KEY is`)
+  if (!key) throw refusal(`${prefix}_CERT_KEY`, `must be set, since ${prefix}_CERT is`)
+  return { certPem: file(`${prefix}_CERT`, cert).toString(), keyPem: file(`${prefix}_CERT_KEY`, key).toString() }
+}
+
+/**
+ * The keys from which everything secret is derived: SECRET_KEY, or one that is made in the home once. Read when first needed, so that a command that needs
+ * none makes none. Processes that share a database need the same, so a deployment of several sets SECRET_KEY.
+ */
+function loadSecretKeys(env: Env, home: string): () => string[] {
+  const given = env.SECRET_KEY ? env.SECRET_KEY.split(',').map((key) => key.trim()) : undefined
+  if (given?.some((key) => key.length < MIN_SECRET_LENGTH)) {
+    throw refusal(
+      'SECRET_KEY',
+      `must have at least ${MIN_SECRET_LENGTH} characters, for example the output of: openssl rand -hex 32`,
+    )
+  }
+  return () => given ?? [madeSecret(home)]
+}
+
+/** The secret part of the URL at which a provider notifies us. */
+function callbackSecrets(secretKeys: () => string[]): (provider: string) => string {
+  return (provider) => createHmac('sha256', secretKeys()[0]!).update(`callback ${provider}`).digest('hex')
+}
+
+function madeSecret(home: string): string {
+  const path = join(home, 'secret-key')
+  mkdirSync(home, { recursive: true })
+  try {
+    writeFileSync(path, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  const key = readFileSync(path, 'utf8').trim()
+  // A process that died between making the file and filling it leaves it empty, and an empty key is everybody's.
+  if (key.length < MIN_SECRET_LENGTH)
+    throw new Refusal(`${path} holds no key: set SECRET_KEY, or delete the file and start again`)
+  return key
+}
+
+// ---- Reading one variable. An empty one counts as unset, as in most shells' and containers' idea of a blank. ----
+
+function refusal(name: string, text: string): Refusal {
+  return new Refusal(`${name} ${text}`)
+}
+
+function text(env: Env, name: string, fallback?: string): string {
+  const value = env[name] || fallback
+  if (value === undefined) throw refusal(name, 'must be set')
+  return value
+}
+
+function integer(env: Env, name: string, fallback: number, range: { min: number; max: number }): number {
+  const value = env[name]
+  if (!value) return fallback
+  const parsed = /^-?\d{1,15}$/.test(value) ? Number(value) : Number.NaN
+  if (Number.isNaN(parsed) || parsed < range.min || parsed > range.max) {
+    throw refusal(name, `must be a whole number from ${range.min} to ${range.max}, not ${JSON.stringify(value)}`)
+  }
+  return parsed
+}
+
+function oneOf<Choice extends string>(env: Env, name: string, choices: Choice[], fallback?: Choice): Choice {
+  const value = env[name] || fallback
+  const choice = choices.find((candidate) => candidate === value)
+  const wanted = `must be ${choices.length > 1 ? 'one of ' : ''}${choices.join(', ')}`
+  if (!choice) throw refusal(name, value === undefined ? wanted : `${wanted}, not ${JSON.stringify(value)}`)
+  return choice
+}
+
+function url(env: Env, name: string, fallback?: string): string {
+  const value = text(env, name, fallback)
+  const parsed = z.url({ protocol: /^https?$/ }).safeParse(value)
+  if (!parsed.success) throw refusal(name, `must be an http or https URL, not ${JSON.stringify(value)}`)
+  return value.replace(/\/+$/, '')
+}
+
+function databaseUrl(env: Env): string | undefined {
+  const value = env.DATABASE_URL
+  if (!value) return undefined
+  if (!/^postgres(ql)?:\/\//.test(value))
+    throw refusal('DATABASE_URL', 'must look like postgresql://user:password@host:5432/database')
+  return value
+}
+
+function file(name: string, path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    throw refusal(name, `must be the path of a file that can be read: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,122 @@
+import closeWithGrace from 'close-with-grace'
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import type { Context } from './domain/context.ts'
+import { makeDemoAccount, type DemoAccount } from './domain/demo.ts'
+import { buildApp } from './http/app.ts'
+import { openContext, type Say } from './open.ts'
+import { makeLog } from './terminal-log.ts'
+import { startCheckWorker } from './workers/check.ts'
+import { startDeliverWorker } from './workers/deliver.ts'
+import { startPurgeWorker } from './workers/purge.ts'
+import { startRegistration } from './workers/register.ts'
+
+// SIGTERM is promised to end the process within 5 s; what is not done by then is picked up by the next start.
+const STOP_WITHIN_MS = 4_500
+
+/** config → context → http and workers. Resolves when the service listens. */
+export async function start(config: Config, say: Say): Promise<void> {
+  const log = makeLog(config.logLevel)
+  const stoppers: (() => Promise<void>)[] = []
+  const stopAll = async () => {
+    for (const stop of stoppers.splice(0).toReversed()) await stop()
+  }
+  let opening: Promise<void> | undefined
+  // From the first moment, so that a Ctrl-C during a slow first start leaves nothing running.
+  const graceful = closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, async ({ err, signal }) => {
+    if (err) log.fatal({ err }, 'the service ends because of an error')
+    else say(`\n${signal ?? 'stop'}: finishing what is under way…`)
+    // What is half open cannot be closed: a signal during the start waits for its end, within the same bound.
+    await opening?.catch(() => {})
+    await stopAll()
+    if (!err) say('Stopped.')
+  })
+  opening = open(config, log, say, stoppers)
+  try {
+    await opening
+  } catch (error) {
+    await stopAll()
+    // Else it takes the end of this process for an orderly one and gives it the exit code 0.
+    graceful.uninstall()
+    throw error
+  }
+}
+
+async function open(config: Config, log: Logger, say: Say, stoppers: (() => Promise<void>)[]): Promise<void> {
+  const { part: ctx, sandboxUrl, close } = await openContext(config, log, say)
+  stoppers.push(close)
+  stoppers.push(async () => {
+    await Promise.all([
+      ctx.openings.drained(),
+      ctx.acceptances.drained(),
+      ctx.settlements.drained(),
+      ctx.attempts.drained(),
+    ])
+  })
+  const demo = config.settings.mode === 'test' ? await makeDemoAccount(ctx) : undefined
+  const app = await buildApp(ctx, { trustProxy: config.trustProxy })
+  await app.listen({ host: config.host, port: config.port })
+  const workers = [
+    startCheckWorker(ctx),
+    startDeliverWorker(ctx),
+    startPurgeWorker(ctx),
+    startRegistration(ctx, callbackBase(config)),
+  ]
+  stoppers.push(async () => {
+    await Promise.all(workers.map((worker) => worker.stop()))
+  })
+  // Last in, first out: requests end before the workers and the database do.
+  stoppers.push(() => {
+    app.drain()
+    return app.close()
+  })
+  say(welcome(config, ctx, { sandboxUrl, demo }))
+}
+
+/** Where providers reach us: the public URL, but the sandbox in this process, which no proxy stands before, the port itself. */
+function callbackBase(config: Config): (provider: string) => string {
+  const everywhere = ['0.0.0.0', '::'].includes(config.host)
+  const host = everywhere ? '127.0.0.1' : config.host.includes(':') ? `[${config.host}]` : config.host
+  return (name) =>
+    config.providers.find((provider) => provider.name === name)?.kind === 'sandbox'
+      ? `http://${host}:${config.port}`
+      : config.publicUrl
+}
+
+function welcome(
+  config: Config,
+  ctx: Context,
+  { sandboxUrl, demo }: { sandboxUrl: string | undefined; demo: DemoAccount | undefined },
+): string {
+  const { publicUrl } = config
+  const lines = [
+    '',
+    `guiche is ready${ctx.settings.mode === 'test' ? ', in sandbox mode: no real money moves' : ''}.`,
+    '',
+    `  Dashboard     ${publicUrl}/`,
+    `  API docs      ${publicUrl}/docs`,
+    ...(sandboxUrl ? [`  Sandbox bank  ${sandboxUrl}`] : []),
+  ]
+  if (demo?.made) {
+    lines.push(
+      '',
+      'A demo account was made. Its password and key are shown this once:',
+      '',
+      `E-mail: ${demo.email}`,
+      `Password: ${demo.made.password}`,
+      `API key: ${demo.made.key}`,
+    )
+  }
+  if (demo) {
+    const bearer = demo.made?.key ?? `$(npx guiche key create --email ${demo.email} --name curl)`
+    lines.push(
+      '',
+      'Ask for a deposit of R$ 50,00:',
+      '',
+      `curl ${publicUrl}/api/deposit -H "Authorization: Bearer ${bearer}" -H "Content-Type: application/json" -d '{"value":5000}'`,
+      '',
+      'Pay it as the payer would: npx guiche pay <paymentLinkId>',
+    )
+  }
+  return [...lines, ''].join('\n')
+}

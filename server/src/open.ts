@@ -1,0 +1,127 @@
+import { join } from 'node:path'
+import type { Log } from './base/log.ts'
+import type { Config, ProviderConfig } from './config.ts'
+import { openEmbedded, prepareHome } from './db/embedded.ts'
+import { migrate } from './db/migrate.ts'
+import { makePool, type Pool } from './db/pool.ts'
+import { joinPresence } from './db/presence.ts'
+import { makeContext, type Context } from './domain/context.ts'
+import { makeCourier } from './egress/courier.ts'
+import type { Provider } from './domain/provider.ts'
+import { makeApiPix } from './providers/api-pix.ts'
+import { openSandbox } from './sandbox/server.ts'
+
+// The parts that the server and the commands share, opened in order and closed in reverse.
+
+export type Say = (line: string) => void
+export type Opened<Part> = { part: Part; close(): Promise<void> }
+
+/** The configured database, or the embedded one, migrated. */
+export async function openDatabase(
+  config: Config,
+  log: Log,
+  say: Say,
+): Promise<Opened<{ pool: Pool; databaseUrl: string }>> {
+  const embedded = config.databaseUrl ? undefined : await openEmbedded({ home: config.home, say })
+  try {
+    const databaseUrl = config.databaseUrl ?? embedded!.databaseUrl
+    const applied = await migrate(databaseUrl)
+    if (applied.length > 0) log.info({ migrations: applied }, 'the database was migrated')
+    const pool = makePool(databaseUrl, log)
+    return {
+      part: { pool, databaseUrl },
+      async close() {
+        await pool.end()
+        await embedded?.stop()
+      },
+    }
+  } catch (error) {
+    await embedded?.stop()
+    throw error
+  }
+}
+
+/** The configured providers; a sandbox among them is run here, or found where another process on this home runs it. */
+async function openProviders(
+  config: Config,
+  log: Log,
+): Promise<Opened<{ providers: Provider[]; sandboxUrl: string | undefined }>> {
+  const sandbox = config.providers.some((provider) => provider.kind === 'sandbox')
+    ? await openSandboxOf(config, log)
+    : undefined
+  const providers = config.providers.map((provider) => makeApiPix(apiPixOptions(provider, sandbox?.url, log)))
+  return {
+    part: { providers, sandboxUrl: sandbox?.url },
+    async close() {
+      await Promise.all(providers.map((provider) => provider.close()))
+      await sandbox?.stop()
+    },
+  }
+}
+
+async function openSandboxOf(config: Config, log: Log) {
+  await prepareHome(config.home)
+  return openSandbox({
+    home: join(config.home, 'sandbox'),
+    port: config.sandboxPort,
+    say: (line) => log.info({}, line),
+  })
+}
+
+function apiPixOptions(
+  provider: ProviderConfig,
+  sandboxUrl: string | undefined,
+  log: Log,
+): Parameters<typeof makeApiPix>[0] {
+  const common = { now: () => new Date(), log }
+  if (provider.kind === 'api-pix') {
+    const { kind: _, tls, ...options } = provider
+    return { ...common, ...options, ...(tls && { tls }) }
+  }
+  return {
+    ...common,
+    name: provider.name,
+    url: sandboxUrl!,
+    tokenUrl: `${sandboxUrl}/oauth/token`,
+    clientId: 'sandbox',
+    clientSecret: 'sandbox',
+    pixKey: 'sandbox@guiche.example',
+    callsPerSecond: 0,
+  }
+}
+
+/** Everything that the domain needs. */
+export async function openContext(
+  config: Config,
+  log: Log,
+  say: Say,
+): Promise<Opened<Context> & { sandboxUrl: string | undefined }> {
+  const closers: (() => Promise<void>)[] = []
+  const close = async () => {
+    for (const closer of closers.toReversed()) await closer()
+  }
+  try {
+    const database = await openDatabase(config, log, say)
+    closers.push(database.close)
+    const presence = await joinPresence(database.part.databaseUrl)
+    closers.push(presence.leave)
+    const { part, close: closeProviders } = await openProviders(config, log)
+    closers.push(closeProviders)
+    const { proxyUrl, ...webhooks } = config.webhooks
+    const courier = makeCourier({ ...webhooks, ...(proxyUrl && { proxyUrl }) })
+    closers.push(() => courier.close())
+    const ctx = makeContext({
+      pool: database.part.pool,
+      now: () => new Date(),
+      log,
+      settings: config.settings,
+      providers: part.providers,
+      courier,
+      instance: presence.instance,
+    })
+    return { part: ctx, sandboxUrl: part.sandboxUrl, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,45 @@
+import { pino, type Logger } from 'pino'
+
+type Line = { level: number; time: number; msg: string; err?: { message?: string; stack?: string } } & Record<
+  string,
+  unknown
+>
+
+const LABELS: Record<number, string> = { 20: 'debug', 40: 'warning', 50: 'error', 60: 'fatal' }
+const HIDDEN = new Set([
+  'level',
+  'time',
+  'msg',
+  'err',
+  'pid',
+  'hostname',
+  'requestId',
+  'keyId',
+  'method',
+  'route',
+  'status',
+  'ms',
+])
+
+/** JSON lines on standard error for programs; where a person looks on, the same in words. */
+export function makeLog(level: string): Logger {
+  if (!process.stderr.isTTY) return pino({ level }, pino.destination(2))
+  return pino(
+    { level },
+    { write: (line: string) => void process.stderr.write(`${inWords(JSON.parse(line) as Line)}\n`) },
+  )
+}
+
+export function inWords(line: Line): string {
+  const time = new Date(line.time).toTimeString().slice(0, 8)
+  const label = LABELS[line.level] ? `${LABELS[line.level]}: ` : ''
+  if (line.msg === 'answered')
+    return `${time} ${label}${String(line.method)} ${String(line.route)} ${String(line.status)} ${String(line.ms)} ms`
+  const rest = Object.entries(line).filter(([key]) => !HIDDEN.has(key))
+  const fields = rest
+    .map(([key, value]) => ` ${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join('')
+  // A stack is for faults of ours; what was to be expected (a provider that is away) needs its sentence only.
+  const cause = line.err ? `: ${line.level >= 50 ? (line.err.stack ?? '') : (line.err.message ?? '')}` : ''
+  return `${time} ${label}${line.msg}${fields}${cause}`
+}

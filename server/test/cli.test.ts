@@ -1,0 +1,134 @@
+import { expect, test } from 'vitest'
+import { authenticate } from '../src/domain/keys.ts'
+import { runCli, temporaryHome } from './process.ts'
+import { world, type World } from './world.ts'
+
+function envOf(w: World): Record<string, string> {
+  return { DATABASE_URL: w.databaseUrl, PROVIDER_SANDBOX_URL: w.sandbox.url, GUICHE_HOME: temporaryHome() }
+}
+
+test('account create prints JSON with a password once, and key create prints a key that works, alone', async () => {
+  const w = await world()
+  const env = envOf(w)
+  const made = await runCli(['account', 'create', '--email', 'Ana@Loja.example', '--name', 'Loja da Ana'], env)
+  expect(JSON.parse(made.stdout)).toEqual({
+    accountId: expect.any(String),
+    email: 'ana@loja.example',
+    name: 'Loja da Ana',
+    password: expect.stringMatching(/^\S{20}$/),
+  })
+
+  const key = await runCli(
+    ['key', 'create', '--email', 'ana@loja.example', '--name', 'shop', '--scopes', 'deposits:read'],
+    env,
+  )
+  expect(key.stdout).toMatch(/^gk_test_[0-9A-Za-z]{49}\n$/)
+  expect(await authenticate(w.ctx, key.stdout.trim())).toMatchObject({
+    accountName: 'Loja da Ana',
+    scopes: ['deposits:read'],
+  })
+
+  const list = await runCli(['key', 'list', '--json'], env)
+  const [listed] = JSON.parse(list.stdout) as { keyId: string }[]
+  expect(list.stdout).not.toContain(key.stdout.trim())
+  expect((await runCli(['key', 'revoke', listed!.keyId], env)).code).toBe(0)
+  w.clock.advance(2000)
+  await expect(authenticate(w.ctx, key.stdout.trim())).rejects.toThrow('Invalid API key')
+})
+
+test('account create takes a password from standard input and never prints it', async () => {
+  const w = await world()
+  const made = await runCli(
+    ['account', 'create', '--email', 'a@example.com', '--password-stdin'],
+    envOf(w),
+    'correct horse battery\n',
+  )
+  expect(made.code).toBe(0)
+  expect(made.stdout).not.toContain('correct horse')
+})
+
+test('pay pays at the bank, and audit agrees once the payment is settled and names it before', async () => {
+  const w = await world()
+  const env = envOf(w)
+  const account = await w.account()
+  const charge = await w.deposit(account)
+  await w.sandbox.faults({ dropNotifications: true })
+  expect((await runCli(['pay', charge.paymentLinkId], env)).stdout).toMatch(/^Paid R\$ 50,00, endToEndId E\w{31}\n$/)
+
+  const before = await runCli(['audit'], env)
+  expect(before.code).toBe(1)
+  expect(before.stdout).toMatch(
+    /1 difference:\n {2}provider: payment E\w{31} sandbox received 5000 cents \(txid [0-9a-f]{32}\), but it is not in our books/,
+  )
+
+  w.clock.advance(3_700_000)
+  const { checkDue } = await import('../src/workers/check.ts')
+  await checkDue(w.ctx)
+  const after = await runCli(['audit'], env)
+  expect(after.stdout).toContain('Everything agrees')
+  expect(after.code).toBe(0)
+})
+
+test('doctor names what is wrong and exits 1', async () => {
+  const w = await world()
+  const healthy = await runCli(['doctor'], envOf(w))
+  expect(healthy.stdout.match(/^✓/gm)).toHaveLength(4)
+  expect(healthy.code).toBe(0)
+  const sick = await runCli(['doctor'], { ...envOf(w), PROVIDER_SANDBOX_URL: 'http://127.0.0.1:9' })
+  expect(sick.stdout).toMatch(/^✗ provider sandbox/m)
+  expect(sick.code).toBe(1)
+})
+
+test.each([
+  [
+    'a wrong configuration',
+    ['audit'],
+    { PORT: 'http' },
+    'guiche: PORT must be a whole number from 1 to 65535, not "http"\n',
+  ],
+  [
+    'a database that is away',
+    ['key', 'list'],
+    { DATABASE_URL: 'postgresql://nobody@127.0.0.1:9/none' },
+    'guiche: the database at DATABASE_URL cannot be reached: connect ECONNREFUSED 127.0.0.1:9\n',
+  ],
+  [
+    'an unknown account',
+    ['key', 'create', '--email', 'no@body.example', '--name', 'x'],
+    {},
+    'guiche: no account has the e-mail no@body.example; make it with: guiche account create --email no@body.example\n',
+  ],
+  [
+    'an unknown scope',
+    ['key', 'create', '--email', 'a@example.com', '--name', 'x', '--scopes', 'all'],
+    {},
+    'guiche: unknown scope all: the scopes are deposits:write, deposits:read, balance:read, webhooks:write\n',
+  ],
+  [
+    'an unknown charge',
+    ['pay', '00000000-0000-4000-8000-000000000000'],
+    {},
+    'guiche: Charge not found: 00000000-0000-4000-8000-000000000000\n',
+  ],
+  [
+    'pay without a sandbox',
+    ['pay', 'x'],
+    {
+      PROVIDERS: 'efi',
+      PROVIDER_EFI_KIND: 'api-pix',
+      PROVIDER_EFI_URL: 'https://a.example',
+      PROVIDER_EFI_TOKEN_URL: 'https://a.example',
+      PROVIDER_EFI_CLIENT_ID: 'a',
+      PROVIDER_EFI_CLIENT_SECRET: 'b',
+      PROVIDER_EFI_PIX_KEY: 'c',
+      PUBLIC_URL: 'https://pay.example',
+    },
+    'guiche: pay works in sandbox mode only: PROVIDERS names no sandbox\n',
+  ],
+])('%s is refused in one line', async (_, args, env, line) => {
+  const w = await world()
+  await runCli(['account', 'create', '--email', 'a@example.com'], envOf(w))
+  const refused = await runCli(args, { ...envOf(w), ...env })
+  expect(refused.stderr).toBe(line)
+  expect(refused.code).toBe(1)
+})

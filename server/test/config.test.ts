@@ -1,0 +1,215 @@
+import { Refusal } from '../src/base/refusal.ts'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { loadConfig } from '../src/config.ts'
+
+test('without any configuration, everything has the default that the README names', () => {
+  const config = loadConfig({})
+  expect(config).toMatchObject({
+    host: '127.0.0.1',
+    port: 3000,
+    publicUrl: 'http://localhost:3000',
+    home: process.getuid?.() === 0 ? '/var/lib/guiche' : join(homedir(), '.guiche'),
+    databaseUrl: undefined,
+    logLevel: 'info',
+    trustProxy: false,
+    providers: [{ kind: 'sandbox', name: 'sandbox' }],
+    sandboxPort: 0,
+    webhooks: { allowNetworks: ['127.0.0.0/8', '::1/128'], allowHttp: false, proxyUrl: undefined },
+  })
+  expect(config.settings).toMatchObject({
+    mode: 'test',
+    publicUrl: 'http://localhost:3000',
+    terms: {
+      feeBps: 100,
+      feeFixedCents: 0,
+      feeMinCents: null,
+      feeMaxCents: null,
+      feeBearer: 'account',
+      valueMinCents: 1,
+      valueMaxCents: 999_999_999_999,
+    },
+    chargeExpiresSeconds: 3600,
+    rateLimit: { perSecond: 100, burst: 200 },
+  })
+})
+
+const BANK = {
+  PUBLIC_URL: 'https://pay.example.com/',
+  PROVIDERS: 'big-bank',
+  PROVIDER_BIG_BANK_KIND: 'api-pix',
+  PROVIDER_BIG_BANK_URL: 'https://pix.bank.example/v2/',
+  PROVIDER_BIG_BANK_TOKEN_URL: 'https://pix.bank.example/oauth/token',
+  PROVIDER_BIG_BANK_CLIENT_ID: 'id',
+  PROVIDER_BIG_BANK_CLIENT_SECRET: 'secret',
+  PROVIDER_BIG_BANK_PIX_KEY: 'loja@example.com',
+}
+
+test('a bank is a provider, and makes the service live', () => {
+  const config = loadConfig(BANK)
+  expect(config.settings).toMatchObject({ mode: 'live', publicUrl: 'https://pay.example.com' })
+  expect(config.providers).toEqual([
+    {
+      kind: 'api-pix',
+      name: 'big-bank',
+      url: 'https://pix.bank.example/v2',
+      tokenUrl: 'https://pix.bank.example/oauth/token',
+      clientId: 'id',
+      clientSecret: 'secret',
+      pixKey: 'loja@example.com',
+      merchant: { name: 'guiche', city: 'SAO PAULO' },
+      tls: undefined,
+      callsPerSecond: 10,
+    },
+  ])
+})
+
+test('a sandbox elsewhere needs its address and nothing else', () => {
+  const { providers, settings } = loadConfig({ PROVIDER_SANDBOX_URL: 'http://127.0.0.1:4000' })
+  expect(settings.mode).toBe('test')
+  expect(providers).toMatchObject([
+    { kind: 'api-pix', name: 'sandbox', url: 'http://127.0.0.1:4000', tokenUrl: 'http://127.0.0.1:4000/oauth/token' },
+  ])
+})
+
+test('webhooks of a live service reach no special network unless it is named', () => {
+  expect(loadConfig(BANK).webhooks.allowNetworks).toEqual([])
+  const named = loadConfig({ ...BANK, WEBHOOK_ALLOW_NETWORKS: '10.1.0.0/16, fd00::/8' })
+  expect(named.webhooks.allowNetworks).toEqual(['10.1.0.0/16', 'fd00::/8'])
+})
+
+test('providers keep the order of preference', () => {
+  const { providers } = loadConfig({ ...BANK, PROVIDERS: 'sandbox, big-bank' })
+  expect(providers.map((provider) => provider.name)).toEqual(['sandbox', 'big-bank'])
+})
+
+test('certificates are read from their files', () => {
+  const home = temporaryFolder()
+  const [cert, key] = [join(home, 'cert.pem'), join(home, 'key.pem')]
+  writeFileSync(cert, 'the certificate')
+  writeFileSync(key, 'the key')
+  const pem = loadConfig({ ...BANK, PROVIDER_BIG_BANK_CERT: cert, PROVIDER_BIG_BANK_CERT_KEY: key })
+  expect(pem.providers[0]).toMatchObject({ tls: { certPem: 'the certificate', keyPem: 'the key' } })
+  const pfx = loadConfig({ ...BANK, PROVIDER_BIG_BANK_PFX: cert, PROVIDER_BIG_BANK_PFX_PASSWORD: 'word' })
+  expect(pfx.providers[0]).toMatchObject({ tls: { pfx: Buffer.from('the certificate'), password: 'word' } })
+})
+
+const DATABASE_SHAPE = 'DATABASE_URL must look like postgresql://user:password@host:5432/database'
+
+test.each<[env: Record<string, string>, text: string]>([
+  [{ PORT: 'http' }, 'PORT must be a whole number from 1 to 65535, not "http"'],
+  [{ PORT: '65536' }, 'PORT must be a whole number from 1 to 65535, not "65536"'],
+  [{ SANDBOX_PORT: '-1' }, 'SANDBOX_PORT must be a whole number from 0 to 65535, not "-1"'],
+  [{ PUBLIC_URL: 'pay.example.com' }, 'PUBLIC_URL must be an http or https URL, not "pay.example.com"'],
+  [{ PUBLIC_URL: 'ftp://pay.example.com' }, 'PUBLIC_URL must be an http or https URL, not "ftp://pay.example.com"'],
+  [{ ...BANK, PUBLIC_URL: '' }, 'PUBLIC_URL must be set'],
+  [{ DATABASE_URL: 'mysql://me:word@db/guiche' }, DATABASE_SHAPE],
+  [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud"'],
+  [{ TRUST_PROXY: 'yes' }, 'TRUST_PROXY must be one of true, false, not "yes"'],
+  [{ FEE_BPS: '1.5' }, 'FEE_BPS must be a whole number from 0 to 10000, not "1.5"'],
+  [{ FEE_BPS: '1\n2' }, 'FEE_BPS must be a whole number from 0 to 10000, not "1\\n2"'],
+  [{ FEE_FIXED_CENTS: '-1' }, 'FEE_FIXED_CENTS must be a whole number from 0 to 999999999999, not "-1"'],
+  [{ FEE_MIN_CENTS: '1e3' }, 'FEE_MIN_CENTS must be a whole number from 0 to 999999999999, not "1e3"'],
+  [{ FEE_MIN_CENTS: '9', FEE_MAX_CENTS: '8' }, 'FEE_MIN_CENTS must not be greater than FEE_MAX_CENTS'],
+  [{ FEE_BEARER: 'nobody' }, 'FEE_BEARER must be one of account, payer, not "nobody"'],
+  [{ VALUE_MIN_CENTS: '0' }, 'VALUE_MIN_CENTS must be a whole number from 1 to 999999999999, not "0"'],
+  [{ VALUE_MIN_CENTS: '9', VALUE_MAX_CENTS: '8' }, 'VALUE_MIN_CENTS must not be greater than VALUE_MAX_CENTS'],
+  [{ CHARGE_EXPIRES_SECONDS: '299' }, 'CHARGE_EXPIRES_SECONDS must be a whole number from 300 to 86400, not "299"'],
+  [{ CHARGE_EXPIRES_SECONDS: '86401' }, 'CHARGE_EXPIRES_SECONDS must be a whole number from 300 to 86400, not "86401"'],
+  [{ RATE_LIMIT_PER_SECOND: 'x' }, 'RATE_LIMIT_PER_SECOND must be a whole number from 0 to 1000000, not "x"'],
+  [{ RATE_LIMIT_BURST: '0' }, 'RATE_LIMIT_BURST must be a whole number from 1 to 1000000, not "0"'],
+  [
+    { SECRET_KEY: 'short' },
+    'SECRET_KEY must have at least 32 characters, for example the output of: openssl rand -hex 32',
+  ],
+  [{ PROVIDERS: 'Big Bank' }, 'PROVIDERS must list names of lower-case letters, digits and dashes, not "Big Bank"'],
+  [
+    { WEBHOOK_ALLOW_NETWORKS: '10.0.0.0/8, 10.1' },
+    'WEBHOOK_ALLOW_NETWORKS must list networks such as 10.1.0.0/16, or none, not "10.1"',
+  ],
+  [
+    { WEBHOOK_ALLOW_NETWORKS: '10.0.0.0/33' },
+    'WEBHOOK_ALLOW_NETWORKS must list networks such as 10.1.0.0/16, or none, not "10.0.0.0/33"',
+  ],
+  [{ WEBHOOK_ALLOW_HTTP: '1' }, 'WEBHOOK_ALLOW_HTTP must be one of true, false, not "1"'],
+  [{ WEBHOOK_PROXY_URL: 'proxy:3128' }, 'WEBHOOK_PROXY_URL must be an http or https URL, not "proxy:3128"'],
+  [{ PROVIDERS: 'sandbox,sandbox' }, 'PROVIDERS must not name a provider twice'],
+  [{ PROVIDERS: 'bank' }, 'PROVIDER_BANK_KIND must be api-pix'],
+  [{ PROVIDERS: 'bank', PROVIDER_BANK_KIND: 'card' }, 'PROVIDER_BANK_KIND must be api-pix, not "card"'],
+  [{ PROVIDERS: 'bank', PROVIDER_BANK_KIND: 'api-pix' }, 'PROVIDER_BANK_URL must be set'],
+  [{ ...BANK, PROVIDER_BIG_BANK_CLIENT_SECRET: '' }, 'PROVIDER_BIG_BANK_CLIENT_SECRET must be set'],
+  [{ ...BANK, PROVIDER_BIG_BANK_CERT: 'c' }, 'PROVIDER_BIG_BANK_CERT_KEY must be set, since PROVIDER_BIG_BANK_CERT is'],
+  [
+    { ...BANK, PROVIDER_BIG_BANK_CERT_KEY: 'k' },
+    'PROVIDER_BIG_BANK_CERT must be set, since PROVIDER_BIG_BANK_CERT_KEY is',
+  ],
+  [
+    { ...BANK, PROVIDER_BIG_BANK_PFX: 'p', PROVIDER_BIG_BANK_CERT: 'c' },
+    'PROVIDER_BIG_BANK_PFX and PROVIDER_BIG_BANK_CERT exclude each other: set one',
+  ],
+  [
+    { ...BANK, PROVIDER_BIG_BANK_PFX: '/no/such/file' },
+    "PROVIDER_BIG_BANK_PFX must be the path of a file that can be read: ENOENT: no such file or directory, open '/no/such/file'",
+  ],
+])('%j is refused with one line that says what to set', (env, text) => {
+  expect(() => loadConfig(env)).toThrow(new Refusal(text))
+  expect(text).not.toContain('\n')
+})
+
+test('a variable that is blank counts as unset', () => {
+  const names =
+    'HOST PORT PUBLIC_URL GUICHE_HOME DATABASE_URL PROVIDERS PROVIDER_SANDBOX_URL SANDBOX_PORT FEE_BPS FEE_FIXED_CENTS ' +
+    'FEE_MIN_CENTS FEE_MAX_CENTS FEE_BEARER VALUE_MIN_CENTS VALUE_MAX_CENTS CHARGE_EXPIRES_SECONDS RATE_LIMIT_PER_SECOND ' +
+    'RATE_LIMIT_BURST SECRET_KEY LOG_LEVEL TRUST_PROXY WEBHOOK_ALLOW_NETWORKS WEBHOOK_ALLOW_HTTP WEBHOOK_PROXY_URL'
+  const blank = loadConfig(Object.fromEntries(names.split(' ').map((name) => [name, ''])))
+  expect(JSON.stringify(blank)).toBe(JSON.stringify(loadConfig({})))
+})
+
+test('.env fills what the environment leaves out, and the environment wins', () => {
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, '.env'), 'PORT=4000\nFEE_BPS=250 # of each deposit\n')
+  const before = process.cwd()
+  process.chdir(folder)
+  onTestFinished(() => {
+    process.chdir(before)
+    vi.unstubAllEnvs()
+  })
+  vi.stubEnv('PORT', '5000')
+  vi.stubEnv('FEE_BPS', undefined)
+  const config = loadConfig()
+  expect(config.port).toBe(5000)
+  expect(config.settings.terms.feeBps).toBe(250)
+})
+
+test('each provider’s callback has a secret of its own, the same in every process that shares SECRET_KEY', () => {
+  const secretOf = (SECRET_KEY: string) => loadConfig({ SECRET_KEY }).settings.callbackSecret
+  const [one, same, other] = [secretOf('a'.repeat(32)), secretOf('a'.repeat(32)), secretOf('b'.repeat(32))]
+  expect(one('bank')).toMatch(/^[0-9a-f]{64}$/)
+  expect(same('bank')).toBe(one('bank'))
+  expect(new Set([one('bank'), one('sandbox'), other('bank')]).size).toBe(3)
+})
+
+test('without SECRET_KEY one is made in the home, once, for its owner’s eyes', () => {
+  const home = join(temporaryFolder(), 'new')
+  const load = () => loadConfig({ GUICHE_HOME: home }).settings.callbackSecret('sandbox')
+  const first = load()
+  const file = join(home, 'secret-key')
+  expect(load()).toBe(first)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(first).not.toContain(readFileSync(file, 'utf8').trim())
+})
+
+test('a made key that is empty is refused, not used', () => {
+  const home = temporaryFolder()
+  writeFileSync(join(home, 'secret-key'), '\n')
+  const { callbackSecret } = loadConfig({ GUICHE_HOME: home }).settings
+  expect(() => callbackSecret('sandbox')).toThrow(/secret-key holds no key: set SECRET_KEY, or delete the file/)
+})
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'guiche-config-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}

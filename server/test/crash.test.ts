@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { startServer, temporaryHome, type ServerProcess } from './process.ts'
+import { until, world } from './world.ts'
+
+// The bank makes the charge and its answer never arrives, so the process is surely between the provider's answer and its own when
+// it is killed.
+test('kill -9 between the provider’s answer and ours, then the same request again: one charge', async () => {
+  const w = await world()
+  const { key } = await w.account()
+  const env = { DATABASE_URL: w.databaseUrl, PROVIDER_SANDBOX_URL: w.sandbox.url, GUICHE_HOME: temporaryHome() }
+  const post = (server: ServerProcess) =>
+    fetch(`${server.url}/api/deposit`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': 'order-1' },
+      body: '{"value":5000}',
+    })
+
+  const first = await startServer(env)
+  await w.sandbox.faults({ loseAnswerRate: 1, seed: 1 })
+  const lost = post(first).catch((error: unknown) => error)
+  await until('the bank has made the charge', async () => (await w.sandbox.stats()).calls['PUT /cob/:txid'] === 1)
+  expect(await first.end('SIGKILL')).toBe('SIGKILL')
+  expect(await lost).toBeInstanceOf(Error)
+  await w.sandbox.faults({})
+
+  const second = await startServer(env)
+  const answer = await post(second)
+  expect(answer.status).toBe(201)
+  const { charge } = (await answer.json()) as { charge: { id: string; emv: string } }
+  expect(await w.count('charges')).toBe(1)
+  expect((await w.sandbox.pay({ emv: charge.emv })).pix).toMatchObject([{ txid: charge.id }])
+
+  const again = await post(second)
+  expect(again.headers.get('idempotency-replayed')).toBe('true')
+  expect(await again.json()).toEqual({ success: true, charge })
+  expect(await second.end('SIGTERM')).toBe(0)
+})

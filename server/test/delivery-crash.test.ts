@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { newUuid7 } from '../src/base/ids.ts'
+import { transact } from '../src/db/tx.ts'
+import { insertEvents } from '../src/domain/events.ts'
+import { makeSecretBox } from '../src/domain/secret-box.ts'
+import { createEndpoint } from '../src/domain/webhooks.ts'
+import { startServer, temporaryHome } from './process.ts'
+import { startReceiver } from './receiver.ts'
+import { until, world } from './world.ts'
+
+const EVENTS = 1_000
+
+// A process with deliveries under way is killed without a word. What it had sent and not written down is sent again, and nothing
+// else.
+test('kill -9 during the delivery of 1,000 events: each arrives, and no more arrive twice than were under way', async () => {
+  const secretKey = 'k'.repeat(32)
+  const w = await world({ settings: { secretBox: makeSecretBox(() => [secretKey]) } })
+  const account = await w.account()
+  const receiver = await startReceiver()
+  const env = {
+    DATABASE_URL: w.databaseUrl,
+    PROVIDER_SANDBOX_URL: w.sandbox.url,
+    GUICHE_HOME: temporaryHome(),
+    SECRET_KEY: secretKey,
+  }
+  const now = new Date()
+  await createEndpoint(w.ctx, account.accountId, {
+    name: 'shop',
+    url: receiver.url,
+    eventKinds: ['DEPOSIT_ASSET_SUCCESS'],
+    authorization: null,
+  })
+  await transact(w.pool, (tx) =>
+    insertEvents(
+      tx,
+      now,
+      Array.from({ length: EVENTS }, () => ({
+        kind: 'DEPOSIT_ASSET_SUCCESS' as const,
+        accountId: account.accountId,
+        subjectId: newUuid7(now),
+        createdAt: now,
+        data: {},
+      })),
+    ),
+  )
+
+  const first = await startServer(env)
+  await receiver.got(EVENTS / 4)
+  await first.end('SIGKILL')
+  const sentByTheFirst = receiver.received.length
+  const leftInQueue = await w.count('deliveries')
+  expect(leftInQueue).toBeGreaterThan(0)
+  const sentTwiceAtMost = sentByTheFirst + leftInQueue - EVENTS
+  // The leases of the dead run out now instead of in half a minute.
+  await w.pool.query('update deliveries set due_at = $1', [now])
+
+  const second = await startServer(env)
+  await until('the queue is empty', async () => (await w.count('deliveries')) === 0, 20_000)
+  await second.end('SIGTERM')
+
+  const times = new Map<string, number>()
+  for (const { id } of receiver.received) times.set(id, (times.get(id) ?? 0) + 1)
+  expect(times.size).toBe(EVENTS)
+  expect(receiver.received.length - EVENTS).toBeLessThanOrEqual(sentTwiceAtMost)
+  expect(sentTwiceAtMost).toBeLessThanOrEqual(128)
+})

@@ -1,0 +1,152 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { openEmbedded } from '../src/db/embedded.ts'
+import { freePort, runCli, startServer, temporaryHome, type ServerProcess } from './process.ts'
+import { until } from './world.ts'
+
+// The whole service as a user runs it, with the embedded database and the sandbox: how it starts, is killed, and ends.
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+/** What a service manager or a container gets from us after SIGTERM. */
+const STOP_WITHIN_MS = 5_000
+
+test('npm start serves, and ends itself and its database within 5 seconds of a SIGTERM to npm', async () => {
+  const home = stoppedHome()
+  const port = await freePort()
+  const npm = spawn('npm', ['start'], { cwd: root, env: { ...process.env, GUICHE_HOME: home, PORT: String(port) } })
+  onTestFinished(() => void npm.kill('SIGKILL'))
+  const ended = once(npm, 'exit')
+  await until('the service is ready', () => isReady(`http://127.0.0.1:${port}`), 30_000)
+  expect(isDatabaseRunning(home)).toBe(true)
+
+  const began = performance.now()
+  npm.kill('SIGTERM')
+  await ended
+  await until('the database has ended', async () => !isDatabaseRunning(home))
+  expect(await isReady(`http://127.0.0.1:${port}`)).toBe(false)
+  expect(performance.now() - began).toBeLessThan(STOP_WITHIN_MS)
+})
+
+test('after kill -9 of the service, with or without its database, the next start has all that was answered', async () => {
+  const home = stoppedHome()
+  const first = await startServer({ GUICHE_HOME: home })
+  const key = /API key: (\S+)/.exec(first.output())?.[1] ?? ''
+  const before = await deposit(first, key)
+  await first.end('SIGKILL')
+
+  const second = await startServer({ GUICHE_HOME: home })
+  expect(await read(second, key, before)).toBe(200)
+  const later = await deposit(second, key)
+  await second.end('SIGKILL')
+  process.kill(databasePid(home), 'SIGKILL')
+
+  const third = await startServer({ GUICHE_HOME: home })
+  expect(await read(third, key, before)).toBe(200)
+  expect(await read(third, key, later)).toBe(200)
+  expect(await third.end('SIGTERM')).toBe(0)
+  expect(isDatabaseRunning(home)).toBe(false)
+})
+
+test('a database killed under the service comes back, and the service with it', async () => {
+  const home = stoppedHome()
+  const server = await startServer({ GUICHE_HOME: home })
+  const pid = databasePid(home)
+  process.kill(pid, 'SIGKILL')
+
+  await until('another database runs', async () => isDatabaseRunning(home) && databasePid(home) !== pid)
+  await until('the service is ready again', () => isReady(server.url))
+  expect(await server.end('SIGTERM')).toBe(0)
+  expect(isDatabaseRunning(home)).toBe(false)
+})
+
+test('a command beside a running service shares its database, and alone starts and stops it', async () => {
+  const home = stoppedHome()
+  const server = await startServer({ GUICHE_HOME: home })
+  const pid = databasePid(home)
+  const beside = await runCli(['key', 'list', '--json'], { GUICHE_HOME: home })
+  expect(JSON.parse(beside.stdout)).toHaveLength(1)
+  expect(databasePid(home)).toBe(pid)
+  expect(await isReady(server.url)).toBe(true)
+  expect(await server.end('SIGTERM')).toBe(0)
+
+  const alone = await runCli(['key', 'list', '--json'], { GUICHE_HOME: home })
+  expect(alone.stdout).toBe(beside.stdout)
+  expect(isDatabaseRunning(home)).toBe(false)
+})
+
+test('a service whose port is taken says so, ends, and leaves no database running', async () => {
+  const home = stoppedHome()
+  const taken = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void taken.close())
+  await once(taken, 'listening')
+  const address = taken.address()
+  const port = typeof address === 'object' ? String(address?.port) : ''
+
+  const refused = await runCli(['start'], { GUICHE_HOME: home, PORT: port, LOG_LEVEL: 'silent' })
+  expect(refused.code).toBe(1)
+  expect(refused.stderr).toContain('the port is taken')
+  expect(isDatabaseRunning(home)).toBe(false)
+})
+
+test('SIGTERM in the middle of a first start leaves nothing running, and the next start is whole', async () => {
+  const home = stoppedHome()
+  const cli = join(root, 'server/dist/cli.js')
+  const env = { ...process.env, GUICHE_HOME: home, PORT: String(await freePort()) }
+  const child = spawn(process.execPath, [cli, 'start'], { env, stdio: 'ignore' })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const ended = once(child, 'exit')
+  await until('the database is being made', async () => readdirSync(home).some((name) => name.startsWith('data.new-')))
+  child.kill('SIGTERM')
+  await ended
+  expect(isDatabaseRunning(home)).toBe(false)
+
+  const server = await startServer({ GUICHE_HOME: home })
+  expect(await server.end('SIGTERM')).toBe(0)
+  expect(isDatabaseRunning(home)).toBe(false)
+})
+
+/** Whatever the test leaves running is stopped before the home is removed. */
+function stoppedHome(): string {
+  const home = temporaryHome()
+  onTestFinished(async () => {
+    if (!isDatabaseRunning(home)) return
+    const embedded = await openEmbedded({ home, say: () => {} })
+    await embedded.stop()
+  })
+  return home
+}
+
+async function deposit(server: ServerProcess, key: string): Promise<string> {
+  const answer = await fetch(`${server.url}/api/deposit`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: '{"value":5000}',
+  })
+  expect(answer.status).toBe(201)
+  return answer.headers.get('location') ?? ''
+}
+
+async function read(server: ServerProcess, key: string, location: string): Promise<number> {
+  const answer = await fetch(new URL(location, server.url), { headers: { authorization: `Bearer ${key}` } })
+  return answer.status
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return fetch(`${url}/readyz`).then(
+    (answer) => answer.ok,
+    () => false,
+  )
+}
+
+function isDatabaseRunning(home: string): boolean {
+  return existsSync(join(home, 'data/postmaster.pid'))
+}
+
+function databasePid(home: string): number {
+  return Number(readFileSync(join(home, 'data/postmaster.pid'), 'utf8').split('\n')[0])
+}

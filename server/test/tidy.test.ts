@@ -1,0 +1,350 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { expect, test } from 'vitest'
+
+// The house rules that a machine can check. Each is tried on the tree, where it must find nothing, and on samples that break
+// it, where it must find something: a rule that cannot fail guards nothing.
+
+type File = { path: string; text: string }
+/** By path. */
+type Sample = Record<string, string>
+/** A line for each breach: where, and what to do. */
+type Check = (files: File[]) => string[]
+type Rule = { guarantee: string; check: Check; broken: Sample[] }
+
+const THIS_FILE = 'server/test/tidy.test.ts'
+const MAX_FILE_LINES = 400
+const MAX_FUNCTION_LINES = 60
+
+// An import stays in its folder or goes to a lower floor, never sideways.
+const FLOORS = [
+  ['base'],
+  ['db'],
+  ['domain'],
+  ['http', 'workers', 'providers', 'egress', 'sandbox', 'config.ts'],
+  ['open.ts', 'terminal-log.ts'],
+  ['commands', 'main.ts'],
+  ['cli.ts'],
+]
+
+const SQL_START =
+  /[`'"]\s*(select\s|insert into\s|update\s+\w+\s+(\w+\s+)?set\s|delete from\s|with\s+\w+\s+as\s*\(|(create|alter|drop)\s+(unique\s+)?(table|index|function|trigger|database|role)\s|truncate\s|set (local|session)\s)/g
+
+const inSource = (path: string) => path.startsWith('server/src/')
+const inDomain = (path: string) => path.startsWith('server/src/domain/')
+const inCode = (path: string) => /\.(ts|tsx|mjs|js|sql)$/.test(path)
+
+const RULES: Rule[] = [
+  {
+    guarantee:
+      'imports go down: cli → commands, main → open → http | workers | providers | egress | sandbox → domain → db → base',
+    check: (files) =>
+      importsOf(files).flatMap(({ from, to }) =>
+        mayImport(roomOf(from), roomOf(to))
+          ? []
+          : `${from} imports ${to}: move what they share down, or wire them in main.ts (floors: ${THIS_FILE})`,
+      ),
+    broken: [
+      { 'server/src/base/a.ts': `import { b } from '../domain/b.ts'` },
+      { 'server/src/http/a.ts': `import type { B } from '../providers/b.ts'` },
+      { 'server/src/http/a.ts': `import { loadConfig } from '../config.ts'` },
+      { 'server/src/commands/a.ts': `import { start } from '../main.ts'` },
+      { 'server/src/sandbox/a.ts': `const b = await import('../domain/b.ts')` },
+      { 'server/src/attic/a.ts': `import { b } from '../base/b.ts'` },
+      { 'server/src/cli.ts': `import { a } from './attic/a.ts'` },
+    ],
+  },
+  {
+    guarantee: 'no file imports itself by a detour, not even its types',
+    check: findCycles,
+    broken: [
+      {
+        'server/src/domain/a.ts': `import { b } from './b.ts'`,
+        'server/src/domain/b.ts': `import { c } from './c.ts'`,
+        'server/src/domain/c.ts': `import type { A } from './a.ts'`,
+      },
+    ],
+  },
+  {
+    // PATH is no setting of ours: it is how a child process finds its programs.
+    guarantee: 'config.ts alone reads the environment',
+    check: forbid(
+      (path) => inSource(path) && path !== 'server/src/config.ts',
+      /process\.env\b(?!\['PATH'\])|from 'node:process'/g,
+      'read it in config.ts and hand the value in',
+    ),
+    broken: [{ 'server/src/http/a.ts': 'const port = process.env.PORT' }, { 'server/src/main.ts': 'f(process.env)' }],
+  },
+  {
+    guarantee: 'SQL stands in domain/ and db/ only',
+    check: forbid(
+      (path) => inSource(path) && !/^server\/src\/(domain|db)\//.test(path),
+      SQL_START,
+      'move the statement to a function of domain/ or db/',
+    ),
+    broken: [
+      { 'server/src/http/a.ts': "pool.query('select 1')" },
+      { 'server/src/workers/a.ts': 'tx.run(`\n  update charges c set status = $1`)' },
+      { 'server/src/commands/a.ts': 'read(pool, `with mine as (select 1)`)' },
+    ],
+  },
+  {
+    guarantee: 'time and chance reach the domain as values',
+    check: forbid(
+      inDomain,
+      /Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(/g,
+      'take `now` as an argument, or ctx.now()',
+    ),
+    broken: [
+      { 'server/src/domain/a.ts': 'const now = new Date()' },
+      { 'server/src/domain/a.ts': 'if (Date.now() > end) return' },
+    ],
+  },
+  {
+    guarantee: 'no amount is a float',
+    check: forbid(inSource, /\bparseFloat\b|\.toFixed\(/g, 'use base/money.ts, which works on digits'),
+    broken: [
+      { 'server/src/http/a.ts': '(cents / 100).toFixed(2)' },
+      { 'server/src/http/a.ts': 'parseFloat(text) * 100' },
+    ],
+  },
+  {
+    guarantee: 'every import names the file that it needs: there are no barrels',
+    check: (files) => [
+      ...files
+        .filter(({ path }) => /^server\/.*\/index\.\w+$/.test(path))
+        .map(({ path }) => `${path}: name it after what it holds`),
+      ...forbid(inSource, /^export \* /gm, 'export from the file itself')(files),
+    ],
+    broken: [{ 'server/src/http/index.ts': '' }, { 'server/src/http/a.ts': `export * from './b.ts'` }],
+  },
+  {
+    guarantee: 'names are kebab-case, and say what is in the file',
+    check: (files) =>
+      files
+        .filter(({ path }) => /^(server\/(src|test|bin)|scripts|bench|prove)\//.test(path))
+        .flatMap(({ path }) => {
+          const words = path.split('/').flatMap((part) => part.split(/[.-]/))
+          if (words.some((word) => /^(util|helper|manager|common|misc)s?$/.test(word)))
+            return `${path}: name it after what it holds`
+          return path.split('/').every((part) => /^[a-z0-9]+([.-][a-z0-9]+)*$/.test(part))
+            ? []
+            : `${path}: rename it to kebab-case`
+        }),
+    broken: [
+      { 'server/src/http/helpers.ts': '' },
+      { 'server/src/utils/money.ts': '' },
+      { 'server/src/base/tokenBucket.ts': '' },
+    ],
+  },
+  {
+    guarantee: `a file has at most ${MAX_FILE_LINES} lines`,
+    check: (files) =>
+      files
+        .filter(({ path }) => inSource(path))
+        .map(({ path, text }) => ({ path, length: text.split('\n').length - 1 }))
+        .flatMap(({ path, length }) =>
+          length > MAX_FILE_LINES ? `${path} has ${length} lines: split it by concept` : [],
+        ),
+    broken: [{ 'server/src/http/a.ts': 'line\n'.repeat(MAX_FILE_LINES + 1) }],
+  },
+  {
+    guarantee: `a function has at most ${MAX_FUNCTION_LINES} lines of its own`,
+    check: (files) =>
+      files
+        .filter(({ path }) => inSource(path))
+        .flatMap((file) =>
+          functionsOf(file).flatMap(({ line, length }) =>
+            length > MAX_FUNCTION_LINES
+              ? `${file.path}:${line} is a function of ${length} lines: take steps out of it`
+              : [],
+          ),
+        ),
+    broken: [
+      {
+        'server/src/http/a.ts': `export async function a(\n  b: number,\n): Promise<void> {\n${'  b()\n'.repeat(60)}}\n`,
+      },
+      { 'server/src/http/a.ts': `function a() {\n  return {\n    b() {\n${'      c()\n'.repeat(60)}    },\n  }\n}\n` },
+      { 'server/src/http/a.ts': `const a = () => {\n${'  b()\n'.repeat(60)}}\n` },
+    ],
+  },
+  {
+    guarantee: 'nothing is left to be done later',
+    check: forbid((path) => inCode(path) || path.endsWith('.md'), /\b(TODO|FIXME|XXX)\b/g, 'do it, or open an issue', {
+      comments: true,
+    }),
+    broken: [{ 'server/src/http/a.ts': '// TODO: retry' }, { 'server/migrations/0001_a.sql': '-- FIXME' }],
+  },
+  {
+    guarantee: 'no test is left out without a reason beside it',
+    check: (files) =>
+      files
+        .filter(({ path }) => path.includes('.test.'))
+        .flatMap(({ path, text }) =>
+          text.split('\n').flatMap((line, index, lines) => {
+            const hasReason = line.includes('// ') || lines[index - 1]?.trim().startsWith('//')
+            if (!/\.(only|skip)\(/.test(line) || hasReason) return []
+            return `${path}:${index + 1} ${line.trim()}: remove it, or say why in a comment`
+          }),
+        ),
+    broken: [
+      { 'server/test/a.test.ts': `test.only('a', () => {})` },
+      { 'server/test/a.test.ts': `\ndescribe.skip('a')\n` },
+    ],
+  },
+  {
+    guarantee: 'migrations are numbered without gaps',
+    check: (files) => misnumbered(files, 'server/migrations/', /^(\d{4})_[a-z0-9_-]+\.sql$/),
+    broken: [
+      { 'server/migrations/0001_a.sql': '', 'server/migrations/0003_c.sql': '' },
+      { 'server/migrations/0001_a.sql': '', 'server/migrations/0001_b.sql': '' },
+      { 'server/migrations/first.sql': '' },
+    ],
+  },
+  {
+    guarantee: 'decisions are numbered without gaps',
+    check: (files) => misnumbered(files, 'docs/decisions/', /^(\d{4})-[a-z0-9-]+\.md$/),
+    broken: [{ 'docs/decisions/0002-postgresql.md': '' }, { 'docs/decisions/postgresql.md': '' }],
+  },
+  {
+    guarantee: 'nothing points to the machine that it was written on',
+    check: forbid(
+      () => true,
+      /(?<![\w.~*-])\/(work|root|Users\/\w+|home\/\w+)\/|"resolved": "https?:|\bregistry\s*=\s*https?:|_authToken/g,
+      'make it relative, or take it from the configuration',
+      { comments: true },
+    ),
+    broken: [
+      { 'scripts/start.mjs': `import '/work/main/x.mjs'` },
+      { 'README.md': 'cd /home/ana/guiche' },
+      { 'package-lock.json': '"resolved": "https://npm.example/pg.tgz"' },
+      { '.npmrc': 'registry=http://npm.example' },
+    ],
+  },
+]
+
+const tree = readTree()
+
+const byName = RULES.map((rule) => [rule.guarantee, rule] as const)
+
+test.each(byName)('%s', (_, { check }) => {
+  expect(check(tree)).toEqual([])
+})
+
+test.each(byName)('the rule can fail: %s', (_, { check, broken }) => {
+  const filesOf = (sample: Sample) => Object.entries(sample).map(([path, text]) => ({ path, text }))
+  expect(broken.filter((sample) => check(filesOf(sample)).length === 0)).toEqual([])
+})
+
+test('the rules look at the whole house', () => {
+  for (const room of FLOORS.flat()) expect(tree.some(({ path }) => inSource(path) && roomOf(path) === room)).toBe(true)
+  expect(functionsOf(tree.find(({ path }) => path.endsWith('/settle.ts'))!).length).toBeGreaterThan(10)
+})
+
+// ---- Imports ----
+
+function importsOf(files: File[]): { from: string; to: string }[] {
+  return files
+    .filter(({ path }) => inSource(path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g)].map(([, specifier]) => ({
+        from: path,
+        to: posix.join(posix.dirname(path), specifier!),
+      })),
+    )
+}
+
+/** The folder, or the file itself when it stands directly in src. */
+function roomOf(path: string): string {
+  return path.replace('server/src/', '').split('/')[0]!
+}
+
+function mayImport(own: string, other: string): boolean {
+  const [from, to] = [own, other].map((room) => FLOORS.findIndex((floor) => floor.includes(room)))
+  if (from === -1 || to === -1) return false
+  // The sandbox is a bank: it knows nothing of the house that it serves.
+  return own === other || (own === 'sandbox' ? other === 'base' : to! < from!)
+}
+
+function findCycles(files: File[]): string[] {
+  const all = importsOf(files)
+  const done = new Set<string>()
+  const visit = (path: string, way: string[]): string[] => {
+    const seenAt = way.indexOf(path)
+    if (seenAt >= 0) return [`${[...way.slice(seenAt), path].join(' → ')}: move what both need to a third file`]
+    if (done.has(path)) return []
+    done.add(path)
+    return all.filter(({ from }) => from === path).flatMap(({ to }) => visit(to, [...way, path]))
+  }
+  return files.flatMap(({ path }) => visit(path, []))
+}
+
+// ---- Text ----
+
+function forbid(
+  where: (path: string) => boolean,
+  pattern: RegExp,
+  advice: string,
+  options = { comments: false },
+): Check {
+  return (files) =>
+    files
+      .filter(({ path }) => where(path))
+      .flatMap(({ path, text }) => {
+        const searched = options.comments ? text : withoutComments(text)
+        return [...searched.matchAll(pattern)].map(
+          (match) => `${path}:${searched.slice(0, match.index).split('\n').length} ${match[0].trim()}: ${advice}`,
+        )
+      })
+}
+
+// Whole-line and trailing comments; line numbers stay as they are.
+function withoutComments(text: string): string {
+  return text.replaceAll(/^\s*\/\*[^]*?\*\/|(^|\s)\/\/.*$/gm, (comment) => comment.replaceAll(/[^\n]/g, ' '))
+}
+
+/**
+ * By indentation, which the formatter guarantees: a function ends at the first line that closes a brace where it began. Functions
+ * within it are counted apart, so that a factory of small ones is not taken for a long one.
+ */
+function functionsOf({ text }: File): { line: number; length: number }[] {
+  const lines = text.split('\n')
+  const blocks = lines.flatMap((line, start) => {
+    if (!/(\bfunction\b.*|=>|\)(: .+)?) \{$/.test(line) || /^\s*(\} )?(if|else|for|while|switch|catch|do)\b/.test(line))
+      return []
+    const indent = /^\s*/.exec(line)![0]
+    const end = lines.findIndex((other, at) => at > start && other.startsWith(`${indent}}`))
+    return end < 0 ? [] : [{ start, end, line: start + 1 }]
+  })
+  return blocks.map(({ start, end, line }) => {
+    const within = blocks.filter((other) => other.start > start && other.end < end)
+    const isOwn = (at: number) => !within.some((other) => at > other.start && at < other.end)
+    return { line, length: lines.slice(start, end + 1).filter((_, offset) => isOwn(start + offset)).length }
+  })
+}
+
+function misnumbered(files: File[], folder: string, shape: RegExp): string[] {
+  const names = files.flatMap(({ path }) => (path.startsWith(folder) ? path.slice(folder.length) : [])).toSorted()
+  return names.flatMap((name, index) => {
+    const wanted = String(index + 1).padStart(4, '0')
+    return shape.exec(name)?.[1] === wanted
+      ? []
+      : `${folder}${name}: should be number ${wanted} and match ${shape.source}`
+  })
+}
+
+// ---- The tree ----
+
+function readTree(): File[] {
+  const root = new URL('../../', import.meta.url)
+  // What .gitignore leaves out, and this file, whose samples break every rule.
+  const isForeign = /(^|\/)(node_modules|dist|coverage|\.git|\.guiche|\.env|[^/]+\.log|[^/]+\.tsbuildinfo)$/
+  const walk = (folder: string): File[] =>
+    readdirSync(new URL(folder, root), { withFileTypes: true }).flatMap((entry) => {
+      const path = `${folder}${entry.name}`
+      if (isForeign.test(path) || path === THIS_FILE) return []
+      if (entry.isDirectory()) return walk(`${path}/`)
+      return entry.isFile() ? { path, text: readFileSync(new URL(path, root), 'utf8') } : []
+    })
+  return walk('').filter(({ text }) => !text.includes('\0'))
+}
