@@ -1,0 +1,48 @@
+/** What a webhook carries. `event` tells which; in a `switch` over it, `data` has the type that belongs to the kind. */
+export type GuicheEvent = DepositEvent | TestEvent | OtherEvent
+
+/** A charge was paid, and the account credited. */
+export type DepositEvent = Envelope<'DEPOSIT_ASSET_SUCCESS', DepositData>
+
+/** Sent when an endpoint is saved, to see whether it answers. It means nothing for the books. */
+export type TestEvent = Envelope<'WEBHOOK_TEST', { message: string }>
+
+/** A kind that this version does not know. It is as genuine as the others: answer 2xx, or it is sent again. */
+export type OtherEvent = Envelope<OtherKind, Record<string, unknown>>
+
+/** All amounts are whole cents. */
+export type DepositData = {
+  /** The charge's `id`. */
+  transactionId: string
+  paymentLinkId: string
+  /** The reference that you gave the charge. */
+  externalId: string | null
+  value: number
+  originalValue: number
+  fee: number
+  /** What the balance grew by: `value` less `fee`. */
+  creditedValue: number
+  status: 'COMPLETED'
+  /** The payment came after the charge had expired or was canceled. It is credited all the same. */
+  paidLate: boolean
+  /** The bank's own number of the Pix. */
+  endToEndId: string
+  /** ISO 8601. */
+  paidAt: string
+}
+
+type Envelope<Kind extends string, Data> = {
+  /** The same in every delivery of this event. */
+  id: string
+  event: Kind
+  /** ISO 8601. */
+  createdAt: string
+  data: Data
+}
+
+/**
+ * In truth any other string. TypeScript cannot say "every string but these", and a plain `string` would stay in every branch of a
+ * `switch` and blur each `data`; so this is a pattern that no known kind fits. Compare with a kind newer than this package as
+ * `String(event.event) === 'NEW_KIND'`.
+ */
+export type OtherKind = `another kind: ${string}`

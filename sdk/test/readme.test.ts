@@ -1,0 +1,109 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { DEPOSIT, OTHER_SECRET, SECRET, sign, type Signed } from './signer.ts'
+
+// People copy what the README shows into a place that books money. So the receivers are programs, and here they run.
+
+const START_WITHIN_MS = 10_000
+
+type Receiver = { url: string; output(): string }
+
+const example = (name: string) => fileURLToPath(new URL(`../examples/${name}`, import.meta.url))
+const isHere = (program: string) => spawnSync(program, ['--version']).status === 0
+
+// The one in PHP leaves it to a database to know what came before, so it credits both deliveries of the event.
+const RECEIVERS = [
+  { name: 'receiver.ts', isRunnable: true, start: importReceiver, credits: 1 },
+  { name: 'receiver.py', isRunnable: isHere('python3'), start: startPython, credits: 1 },
+  { name: 'receiver.php', isRunnable: isHere('php'), start: startPhp, credits: 2 },
+]
+
+test.each(RECEIVERS)('the README shows $name as it is', ({ name }) => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  expect(readme).toContain(`\n${readFileSync(example(name), 'utf8')}\`\`\`\n`)
+})
+
+// A machine without Python or PHP can still develop guiche.
+describe.each(RECEIVERS)('$name', ({ isRunnable, start, credits }) => {
+  test.runIf(isRunnable)('accepts what is genuine, and refuses everything else', async () => {
+    const receiver = await start(await freePort())
+    const at = new Date()
+    const old = new Date(at.getTime() - 301_000)
+    const genuine = sign(DEPOSIT, { at })
+
+    expect(await post(receiver, genuine)).toBe(204)
+    expect(await post(receiver, sign(DEPOSIT, { at, secrets: [OTHER_SECRET, SECRET] }))).toBe(204)
+    expect(await post(receiver, sign({ ...DEPOSIT, event: 'NEW_KIND', data: {} }, { at, id: 'evt_2' }))).toBe(204)
+
+    expect(await post(receiver, { ...genuine, body: genuine.body.replace('4950', '9950') })).toBe(400)
+    expect(await post(receiver, { ...genuine, headers: { ...genuine.headers, 'webhook-id': 'evt_3' } })).toBe(400)
+    expect(await post(receiver, sign(DEPOSIT, { at, secrets: [OTHER_SECRET] }))).toBe(400)
+    expect(await post(receiver, sign(DEPOSIT, { at, secrets: [] }))).toBe(400)
+    expect(await post(receiver, sign(DEPOSIT, { at: old }))).toBe(400)
+    expect(await post(receiver, { body: genuine.body, headers: {} })).toBe(400)
+    expect(await post(receiver, sign('no JSON', { at }))).toBe(400)
+    expect(receiver.output().match(/\d+ cents credited/g)).toEqual(Array(credits).fill('4950 cents credited'))
+  })
+})
+
+async function post(
+  receiver: Receiver,
+  { body, headers }: { body: string; headers: Partial<Signed['headers']> },
+): Promise<number> {
+  const response = await fetch(receiver.url, {
+    method: 'POST',
+    body,
+    headers: { ...headers, 'content-type': 'application/json' },
+  })
+  return response.status
+}
+
+/** In this process, since the oldest Node that we support cannot run TypeScript by itself. It ends with the test's worker. */
+async function importReceiver(port: number): Promise<Receiver> {
+  vi.stubEnv('PORT', String(port)).stubEnv('WEBHOOK_SECRET', SECRET)
+  const write = vi.spyOn(process.stdout, 'write')
+  onTestFinished(() => void vi.unstubAllEnvs().restoreAllMocks())
+  await import('../examples/receiver.ts')
+  return untilReady({ url: `http://127.0.0.1:${port}/`, output: () => write.mock.calls.join('') })
+}
+
+function startPython(port: number): Promise<Receiver> {
+  return spawnReceiver('python3', [example('receiver.py')], port)
+}
+
+function startPhp(port: number): Promise<Receiver> {
+  return spawnReceiver('php', ['-S', `127.0.0.1:${port}`, example('receiver.php')], port)
+}
+
+async function spawnReceiver(program: string, args: string[], port: number): Promise<Receiver> {
+  const env = { PATH: process.env['PATH'], PORT: String(port), WEBHOOK_SECRET: SECRET }
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  return untilReady({ url: `http://127.0.0.1:${port}/`, output: () => output })
+}
+
+async function untilReady(receiver: Receiver): Promise<Receiver> {
+  const end = Date.now() + START_WITHIN_MS
+  while (Date.now() < end) {
+    if (await fetch(receiver.url, { method: 'POST' }).catch(() => undefined)) return receiver
+    await sleep(20)
+  }
+  throw new Error(`the receiver did not start: ${receiver.output()}`)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (typeof address === 'object' && address) return address.port
+  throw new Error('the system gave no port')
+}

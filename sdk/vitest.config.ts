@@ -1,0 +1,14 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  // The examples name the package as a receiver would; here that means the source, so that no build has to come first.
+  resolve: { alias: { '@guiche/sdk': fileURLToPath(new URL('src/verify.ts', import.meta.url)) } },
+  test: {
+    include: ['test/**/*.test.ts'],
+    // The receivers of the README start as processes of their own.
+    testTimeout: 30_000,
+    pool: 'forks',
+    maxWorkers: 2,
+  },
+})
