@@ -1,0 +1,126 @@
+// What the benchmarks stand on: the embedded database in a throw-away home, the built product's own parts, and sinks beside them.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { newUuid7 } from '../server/dist/base/ids.js'
+import { openEmbedded } from '../server/dist/db/embedded.js'
+import { migrate } from '../server/dist/db/migrate.js'
+import { makePool } from '../server/dist/db/pool.js'
+import { joinPresence } from '../server/dist/db/presence.js'
+import { transact } from '../server/dist/db/tx.js'
+import { createAccount } from '../server/dist/domain/accounts.js'
+import { makeContext } from '../server/dist/domain/context.js'
+import { insertEvents } from '../server/dist/domain/events.js'
+import { makeSecretBox } from '../server/dist/domain/secret-box.js'
+import { createEndpoint } from '../server/dist/domain/webhooks.js'
+import { makeCourier } from '../server/dist/egress/courier.js'
+
+const log = { debug() {}, info() {}, warn: console.error, error: console.error }
+
+export async function openHouse() {
+  const home = mkdtempSync(join(tmpdir(), 'guiche-bench-'))
+  chmodSync(home, 0o755)
+  const embedded = await openEmbedded({ home, say: () => {} })
+  await migrate(embedded.databaseUrl)
+  const pool = makePool(embedded.databaseUrl, log)
+  const presence = await joinPresence(embedded.databaseUrl)
+  const courier = makeCourier({ allowNetworks: ['127.0.0.0/8'], allowHttp: false })
+  const terms = {
+    feeBps: 100,
+    feeFixedCents: 0,
+    feeMinCents: null,
+    feeMaxCents: null,
+    feeBearer: 'account',
+    valueMinCents: 1,
+    valueMaxCents: 999_999_999_999,
+  }
+  const settings = {
+    mode: 'test',
+    publicUrl: 'http://localhost',
+    terms,
+    chargeExpiresSeconds: 3600,
+    rateLimit: { perSecond: 0, burst: 1 },
+    callbackSecret: () => 'x',
+    secretBox: makeSecretBox(() => ['bench']),
+  }
+  const ctx = makeContext({
+    pool,
+    now: () => new Date(),
+    log,
+    settings,
+    providers: [],
+    courier,
+    instance: presence.instance,
+  })
+  return {
+    ctx,
+    async close() {
+      await courier.close()
+      await presence.leave()
+      await pool.end()
+      await embedded.stop()
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+let accounts = 0
+
+/** An account with one endpoint; returns a function that writes events for it. */
+export async function accountWithEndpoint(ctx, url) {
+  const { accountId } = await createAccount(ctx.pool, new Date(), {
+    email: `bench${++accounts}@example.com`,
+    name: 'bench',
+    password: null,
+  })
+  await createEndpoint(ctx, accountId, {
+    name: 'sink',
+    url,
+    eventKinds: ['DEPOSIT_ASSET_SUCCESS'],
+    authorization: null,
+  })
+  const data = {
+    transactionId: '0'.repeat(32),
+    paymentLinkId: newUuid7(new Date()),
+    externalId: null,
+    value: 5000,
+    originalValue: 5000,
+    fee: 50,
+    creditedValue: 4950,
+    status: 'COMPLETED',
+    paidLate: false,
+    endToEndId: 'E'.repeat(32),
+    paidAt: new Date().toISOString(),
+  }
+  return (count) => {
+    const now = new Date()
+    const event = () => ({ kind: 'DEPOSIT_ASSET_SUCCESS', accountId, subjectId: newUuid7(now), createdAt: now, data })
+    return transact(ctx.pool, (tx) => insertEvents(tx, now, Array.from({ length: count }, event)))
+  }
+}
+
+export async function startSink(kind = 'answer') {
+  const child = fork(new URL('sink.mjs', import.meta.url), [kind])
+  const [{ port }] = await once(child, 'message')
+  const ask = async (message) => {
+    child.send(message)
+    const [answer] = await once(child, 'message')
+    return answer
+  }
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    origin: `http://127.0.0.1:${port}`,
+    ask,
+    stop: () => child.disconnect(),
+  }
+}
+
+export function median(numbers) {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]
+}
+
+export function percentile(numbers, share) {
+  return numbers.toSorted((a, b) => a - b)[Math.min(numbers.length - 1, Math.floor(numbers.length * share))]
+}
