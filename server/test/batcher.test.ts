@@ -99,3 +99,17 @@ test('drained waits for everything that was handed in, also for what fails', asy
   expect(batches).toHaveLength(3)
   expect((await all).map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
+
+test('a failure that no item caused fails the whole batch at once', async () => {
+  let calls = 0
+  const batcher = makeBatcher<number, number>({
+    work: () => Promise.reject(new Error(`away ${++calls}`)),
+    maxBatch: 10,
+    maxWaiting: 10,
+    full: () => new Error('full'),
+    isNobodysFault: () => true,
+  })
+  const results = await Promise.allSettled([1, 2, 3].map((item) => batcher.add(item)))
+  expect(results.map((result) => result.status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(calls).toBe(1)
+})

@@ -34,6 +34,8 @@ export type World = {
   app: App
   clock: { now: () => Date; advance(ms: number): void }
   sandbox: SandboxHandle
+  /** A second bank, if the world was asked for one: the provider to turn to when the first one fails. */
+  second: SandboxHandle
   /** Warnings and errors that the product logged. */
   logged: { level: string; text: string; fields: object }[]
   account(options?: { scopes?: Scope[] }): Promise<TestAccount>
@@ -54,16 +56,21 @@ export type World = {
 
 export type SandboxHandle = {
   url: string
+  /** Refuses connections, until it comes back at the same address. */
+  goDown(): Promise<void>
+  comeBack(): Promise<void>
   pay(body: object): Promise<{ pix: { endToEndId: string; txid: string; amountCents: number; horario: string }[] }>
   faults(plan: object): Promise<void>
   stats(): Promise<{ calls: Record<string, number>; notifications: Record<string, number> }>
 }
 
-export async function world(options: { settings?: Partial<Settings>; listen?: boolean } = {}): Promise<World> {
+export async function world(options: { settings?: Partial<Settings>; second?: boolean } = {}): Promise<World> {
   const databaseUrl = await cloneDatabase()
   const clock = makeClock()
   const logged: World['logged'] = []
   const sandbox = await startSandbox(clock.now)
+  const second = options.second ? await startSandbox(clock.now) : undefined
+  const banks = { sandbox: sandbox.url, ...(second && { second: second.url }) }
   const settings: Settings = {
     mode: 'test',
     publicUrl: 'https://guiche.example',
@@ -83,7 +90,7 @@ export async function world(options: { settings?: Partial<Settings>; listen?: bo
     ...options.settings,
   }
   const makeOne = () =>
-    openContext({ databaseUrl, clock, sandboxUrl: sandbox.url, settings, log: recordingLog(logged) })
+    openContext({ databaseUrl, clock, banks, settings, log: recordingLog(logged) })
   const { ctx } = await makeOne()
   const app = await buildApp(ctx)
   onTestFinished(() => app.close())
@@ -111,6 +118,7 @@ export async function world(options: { settings?: Partial<Settings>; listen?: bo
     app,
     clock,
     sandbox,
+    second: second ?? sandbox,
     logged,
     account,
     deposit,
@@ -154,29 +162,31 @@ export async function until<Result>(
 async function openContext(parts: {
   databaseUrl: string
   clock: World['clock']
-  sandboxUrl: string
+  banks: Record<string, string>
   settings: Settings
   log: Log
 }): Promise<{ ctx: Context; die(): Promise<void> }> {
   const pool = makePool(parts.databaseUrl, parts.log)
   const presence = await joinPresence(parts.databaseUrl)
   const courier = makeCourier({ allowNetworks: ['127.0.0.0/8'], allowHttp: false })
-  const provider = makeApiPix({
-    name: 'sandbox',
-    url: parts.sandboxUrl,
-    tokenUrl: `${parts.sandboxUrl}/oauth/token`,
-    clientId: 'sandbox',
-    clientSecret: 'sandbox',
-    pixKey: 'sandbox@guiche.example',
-    callsPerSecond: 0,
-    now: parts.clock.now,
-    log: parts.log,
-  })
+  const providers = Object.entries(parts.banks).map(([name, url]) =>
+    makeApiPix({
+      name,
+      url,
+      tokenUrl: `${url}/oauth/token`,
+      clientId: 'sandbox',
+      clientSecret: 'sandbox',
+      pixKey: 'sandbox@guiche.example',
+      callsPerSecond: 0,
+      now: parts.clock.now,
+      log: parts.log,
+    }),
+  )
   let dead: Promise<void> | undefined
   const die = () =>
     (dead ??= (async () => {
       await courier.close()
-      await provider.close()
+      await Promise.all(providers.map((provider) => provider.close()))
       await presence.leave()
       await pool.end()
     })())
@@ -187,7 +197,7 @@ async function openContext(parts: {
       now: parts.clock.now,
       log: parts.log,
       settings: parts.settings,
-      providers: [provider],
+      providers,
       courier,
       instance: presence.instance,
     }),
@@ -232,7 +242,7 @@ function recordingLog(logged: World['logged']): Log {
 
 async function startSandbox(now: () => Date): Promise<SandboxHandle> {
   const home = mkdtempSync(join(tmpdir(), 'guiche-sandbox-'))
-  const sandbox = await openSandbox({ home, port: 0, now })
+  let sandbox = await openSandbox({ home, port: 0, now })
   onTestFinished(async () => {
     await sandbox.stop()
     rmSync(home, { recursive: true, force: true })
@@ -247,6 +257,8 @@ async function startSandbox(now: () => Date): Promise<SandboxHandle> {
   }
   return {
     url: sandbox.url,
+    goDown: () => sandbox.stop(),
+    comeBack: async () => void (sandbox = await openSandbox({ home, port: sandbox.port, now })),
     pay: (body) => call('POST', '/bank/pay', body) as ReturnType<SandboxHandle['pay']>,
     faults: async (plan) => void (await call('PUT', '/bank/faults', plan)),
     stats: () => call('GET', '/bank/stats') as ReturnType<SandboxHandle['stats']>,

@@ -18,6 +18,8 @@ export function makeBatcher<Item, Result>(options: {
   /** Items waiting; one more is refused by throwing `full()`. */
   maxWaiting: number
   full: () => Error
+  /** True for a failure that no item caused, such as a database out of reach: trying each alone would only take longer. */
+  isNobodysFault?: (error: unknown) => boolean
 }): Batcher<Item, Result> {
   const queue: Waiting<Item, Result>[] = []
   let running: Promise<void> | undefined
@@ -37,7 +39,7 @@ export function makeBatcher<Item, Result>(options: {
     } catch (error) {
       // One bad item must not fail its neighbours, so a failed batch is done again item by item. That is safe because
       // the work is one transaction: a failed batch left nothing behind.
-      if (batch.length === 1) batch[0]!.reject(error)
+      if (batch.length === 1 || options.isNobodysFault?.(error)) for (const waiting of batch) waiting.reject(error)
       else for (const waiting of batch) await workOn([waiting])
     }
   }

@@ -12,7 +12,7 @@ import {
 } from './charges.ts'
 import { providerNamed, type Context } from './context.ts'
 import { takeOverOpening } from './opening-owner.ts'
-import type { ReceivedPayment } from './provider.ts'
+import type { Hint, ReceivedPayment } from './provider.ts'
 
 // ---- Asking the provider about one charge, for whoever wants to know ----
 
@@ -47,9 +47,13 @@ async function askAndApply(
 
 // ---- The queue of what is to be asked ----
 
-export type Hint = { txid: string | null; endToEndId: string | null }
-
-export type Check = { provider: string; subject: string; kind: 'charge' | 'payment'; dueAt: Date; attempts: number }
+export type Check = {
+  provider: string
+  subject: string
+  kind: 'charge' | 'payment' | 'withdrawal'
+  dueAt: Date
+  attempts: number
+}
 
 // A worker that dies while asking leaves its rows to others after this; longer than any provider call.
 const LEASE_MS = 30_000
@@ -104,7 +108,14 @@ export function claimChecks(ctx: Context, limit: number): Promise<Check[]> {
 
 /** Finds out what the row asks, and says when to ask again: null for never. */
 export async function answerCheck(ctx: Context, check: Check): Promise<Date | null> {
-  return check.kind === 'payment' ? answerPayment(ctx, check) : answerCharge(ctx, check)
+  switch (check.kind) {
+    case 'payment':
+      return answerPayment(ctx, check)
+    case 'charge':
+      return answerCharge(ctx, check)
+    case 'withdrawal':
+      return answerWithdrawal(ctx, check)
+  }
 }
 
 /** Ends a claim. A hint that came in meanwhile moved due_at, and its question stays. */
@@ -146,6 +157,8 @@ async function answerPayment(ctx: Context, check: Check): Promise<Date | null> {
 
 async function answerCharge(ctx: Context, check: Check): Promise<Date | null> {
   const charge = await readCharge(ctx, check.subject)
+  // Another provider than the charge's has something to say of it: at most a payment that should not have been possible.
+  if (charge.provider !== check.provider) return answerWithdrawal(ctx, check)
   if (charge.status === 'OPENING') return clearOpening(ctx, charge, check)
   const after = await checkCharge(ctx, charge)
   if (after.status !== 'PENDING') return null
@@ -171,6 +184,15 @@ async function clearOpening(ctx: Context, charge: StoredCharge, check: Check): P
     return true
   })
   return isCleared ? null : retryAt(ctx.now(), check.attempts)
+}
+
+/** The deposit went to another provider while this one may still have made its charge. If it was paid after all, the payment becomes an exception. */
+async function answerWithdrawal(ctx: Context, check: Check): Promise<Date | null> {
+  const provider = providerNamed(ctx, check.provider)
+  if ((await provider.cancel(check.subject)) !== 'not_active') return null
+  const answer = await provider.check(check.subject)
+  if (answer !== 'absent' && answer.payments.length > 0) await ctx.settlements.add(answer.payments)
+  return null
 }
 
 async function readCharge(ctx: Context, chargeId: string): Promise<StoredCharge> {

@@ -81,6 +81,7 @@ export function makeContext(parts: {
       maxBatch: MAX_BATCH,
       maxWaiting: MAX_WAITING,
       full,
+      isNobodysFault: (error) => error instanceof Fault && error.code === 'unavailable',
     })
   const ctx: Context = {
     ...parts,

@@ -3,13 +3,13 @@ import { Fault } from '../base/fault.ts'
 import { hexFromUuid, isUuid, newUuid7, uuidFromHex } from '../base/ids.ts'
 import type { Cents } from '../base/money.ts'
 import { read, transact } from '../db/tx.ts'
+import { acceptOpening, preferredProvider, type Proposal } from './acceptance.ts'
 import { checkCharge } from './checks.ts'
 import {
   CHARGE_COLUMNS,
   chargeFromRow,
   isVisible,
   markCanceled,
-  markFailed,
   type Charge,
   type ChargeRow,
   type ChargeStatus,
@@ -19,7 +19,7 @@ import { providerNamed, type Context } from './context.ts'
 import { cursorUuid } from './cursor.ts'
 import { priceDeposit, termsFor } from './fees.ts'
 import type { Caller } from './key-cache.ts'
-import { releaseOpening, takeOverOpening, whileOpening } from './opening-owner.ts'
+import { takeOverOpening, whileOpening } from './opening-owner.ts'
 import type { Opening, OpeningResult } from './openings.ts'
 import { ProviderError } from './provider.ts'
 
@@ -55,9 +55,9 @@ export async function openDeposit(
       case 'external_id_taken':
         throw new Fault('conflict', 'externalId is already used by another deposit')
       case 'opened':
-        return { charge: await acceptOpening(ctx, opening.chargeId, opening, caller), replayed: false }
+        return { charge: await accept(ctx, { ...opening, createdAt: ctx.now() }), replayed: false }
       case 'key_used':
-        return resumeOpening(ctx, caller, opening, result)
+        return resumeOpening(ctx, opening, result)
     }
   })
 }
@@ -72,7 +72,7 @@ function prepareOpening(ctx: Context, caller: Caller, request: DepositRequest, k
     // Random through and through: whoever knows it may look at the payment page.
     paymentLinkId: randomUUID(),
     accountId: caller.accountId,
-    provider: ctx.providers[0]!.name,
+    provider: preferredProvider(ctx).name,
     externalId: request.externalId,
     description: request.description,
     expiresAt: new Date(now.getTime() + expiresInSeconds * 1000),
@@ -97,7 +97,6 @@ function sameRequest(result: KeyUsed, opening: Opening): boolean {
 
 async function resumeOpening(
   ctx: Context,
-  caller: Caller,
   opening: Opening,
   result: KeyUsed,
 ): Promise<{ charge: Charge; replayed: boolean }> {
@@ -108,7 +107,7 @@ async function resumeOpening(
   if (isVisible(charge)) return { charge, replayed: true }
   const resumed =
     charge.status === 'OPENING' &&
-    (await takeOverOpening(ctx, charge, () => acceptOpening(ctx, charge.id, { ...opening, ...charge }, caller)))
+    (await takeOverOpening(ctx, charge, () => accept(ctx, { ...charge, chargeId: charge.id })))
   if (!resumed) {
     throw new Fault('in_flight', 'A request with this Idempotency-Key is still in progress', { retryAfterSeconds: 1 })
   }
@@ -124,47 +123,9 @@ async function forgetKey(ctx: Context, charge: StoredCharge): Promise<void> {
   )
 }
 
-async function acceptOpening(
-  ctx: Context,
-  chargeId: string,
-  opening: Pick<Opening, 'provider' | 'valueCents' | 'description' | 'expiresAt'> & { createdAt?: Date },
-  caller: Caller,
-): Promise<Charge> {
-  const openedAt = opening.createdAt ?? ctx.now()
-  try {
-    const made = await providerNamed(ctx, opening.provider).create({
-      txid: chargeId,
-      valueCents: opening.valueCents,
-      expiresInSeconds: Math.max(1, Math.round((opening.expiresAt.getTime() - openedAt.getTime()) / 1000)),
-      description: opening.description,
-    })
-    await ctx.acceptances.add({ chargeId, emv: made.emv })
-  } catch (error) {
-    throw await openingFault(ctx, chargeId, error)
-  }
-  return visible(await findChargeById(ctx, caller.accountId, chargeId))
-}
-
-async function openingFault(ctx: Context, chargeId: string, error: unknown): Promise<unknown> {
-  if (!(error instanceof ProviderError)) {
-    await releaseOpening(ctx, chargeId).catch(() => {}) // the first failure is the one to report
-    return error
-  }
-  ctx.log.warn({ err: error, chargeId }, 'the provider did not make a charge')
-  if (error.outcome === 'unknown') {
-    await releaseOpening(ctx, chargeId)
-    return new Fault('provider_unavailable', 'The payment provider did not confirm the charge, please try again', {
-      retryAfterSeconds: 2,
-      cause: error,
-    })
-  }
-  await transact(ctx.pool, (tx) => markFailed(tx, ctx.now(), chargeId))
-  return error.outcome === 'refused'
-    ? new Fault('provider_refused', 'The payment provider refused the charge', { cause: error })
-    : new Fault('provider_unavailable', 'The payment provider cannot be reached, please try again', {
-        retryAfterSeconds: 2,
-        cause: error,
-      })
+async function accept(ctx: Context, proposal: Proposal & { accountId: string }): Promise<Charge> {
+  await acceptOpening(ctx, proposal)
+  return visible(await findChargeById(ctx, proposal.accountId, proposal.chargeId))
 }
 
 /**

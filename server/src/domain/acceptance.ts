@@ -1,0 +1,118 @@
+import { Fault } from '../base/fault.ts'
+import { uuidFromHex } from '../base/ids.ts'
+import { transact, type Tx } from '../db/tx.ts'
+import { markFailed } from './charges.ts'
+import { providerNamed, type Context } from './context.ts'
+import { releaseOpening } from './opening-owner.ts'
+import { OPENING_PATIENCE_MS, type Opening } from './openings.ts'
+import { ProviderError, type Provider, type ProviderChargeRequest } from './provider.ts'
+
+/** What a provider must know to make the charge of an opening. */
+export type Proposal = Pick<Opening, 'chargeId' | 'provider' | 'valueCents' | 'description' | 'expiresAt'> & {
+  createdAt: Date
+}
+
+// Somebody waits for the QR code. A provider that used up this much leaves no time to try another.
+const FAILOVER_WITHIN_MS = 12_000
+
+/** Whom to ask first: the most preferred one that is not known to be down. */
+export function preferredProvider(ctx: Context): Provider {
+  return ctx.providers.find((provider) => provider.health().breaker !== 'open') ?? ctx.providers[0]!
+}
+
+/**
+ * Has the charge made by the provider of the opening, or by the next one when that one fails. It goes to another only when the first surely has no charge
+ * that could be paid, so that one deposit never has two codes. Throws what the caller should be told.
+ */
+export async function acceptOpening(ctx: Context, proposal: Proposal): Promise<void> {
+  const begunAtMs = ctx.now().getTime()
+  let provider = providerNamed(ctx, proposal.provider)
+  for (;;) {
+    try {
+      const made = await provider.create(requestOf(proposal))
+      return await ctx.acceptances.add({ chargeId: proposal.chargeId, emv: made.emv })
+    } catch (error) {
+      const next = ctx.providers[ctx.providers.indexOf(provider) + 1]
+      const isInTime = ctx.now().getTime() - begunAtMs < FAILOVER_WITHIN_MS
+      const mayMove =
+        error instanceof ProviderError &&
+        next &&
+        isInTime &&
+        (await isSurelyNotPayable(provider, proposal.chargeId, error))
+      if (!mayMove) throw await openingFault(ctx, proposal.chargeId, error)
+      ctx.log.warn(
+        { err: error, chargeId: proposal.chargeId, from: provider.name, to: next.name },
+        'a deposit goes to the next provider',
+      )
+      const move = {
+        chargeId: proposal.chargeId,
+        from: provider.name,
+        to: next.name,
+        mayStillBeMade: error.outcome === 'unknown',
+      }
+      await transact(ctx.pool, (tx) => moveOpening(tx, ctx.now(), move))
+      provider = next
+    }
+  }
+}
+
+function requestOf({ chargeId, valueCents, description, expiresAt, createdAt }: Proposal): ProviderChargeRequest {
+  const expiresInSeconds = Math.max(1, Math.round((expiresAt.getTime() - createdAt.getTime()) / 1000))
+  return { txid: chargeId, valueCents, expiresInSeconds, description }
+}
+
+/** A charge whose fate is unknown is withdrawn. What cannot be withdrawn, or is not known to be, stays where it is. */
+async function isSurelyNotPayable(provider: Provider, chargeId: string, error: ProviderError): Promise<boolean> {
+  if (error.outcome !== 'unknown') return true
+  try {
+    return (await provider.cancel(chargeId)) !== 'not_active'
+  } catch {
+    return false
+  }
+}
+
+type Move = { chargeId: string; from: string; to: string; mayStillBeMade: boolean }
+
+async function moveOpening(tx: Tx, now: Date, { chargeId, from, to, mayStillBeMade }: Move): Promise<void> {
+  const soon = new Date(now.getTime() + OPENING_PATIENCE_MS)
+  const moved = await tx.run(
+    `update charges set provider = $3 where id = $1 and provider = $2 and status = 'OPENING'`,
+    [uuidFromHex(chargeId), from, to],
+  )
+  if (moved !== 1) throw new Error('an opening moved while it was ours')
+  if (mayStillBeMade) {
+    // A request that was under way when we withdrew may yet arrive; it is looked for once more, and withdrawn again.
+    await tx.run(`update checks set kind = 'withdrawal', due_at = $3 where provider = $1 and subject = $2`, [
+      from,
+      chargeId,
+      soon,
+    ])
+  } else {
+    await tx.run('delete from checks where provider = $1 and subject = $2', [from, chargeId])
+  }
+  await tx.run(`insert into checks (provider, subject, kind, due_at) values ($1, $2, 'charge', $3)`, [
+    to,
+    chargeId,
+    soon,
+  ])
+}
+
+async function openingFault(ctx: Context, chargeId: string, error: unknown): Promise<unknown> {
+  if (!(error instanceof ProviderError)) {
+    await releaseOpening(ctx, chargeId).catch(() => {}) // the first failure is the one to report
+    return error
+  }
+  ctx.log.warn({ err: error, chargeId }, 'the provider did not make a charge')
+  if (error.outcome === 'unknown') {
+    await releaseOpening(ctx, chargeId)
+    return unavailable('The payment provider did not confirm the charge, please try again', error)
+  }
+  await transact(ctx.pool, (tx) => markFailed(tx, ctx.now(), chargeId))
+  return error.outcome === 'refused'
+    ? new Fault('provider_refused', 'The payment provider refused the charge', { cause: error })
+    : unavailable('The payment provider cannot be reached, please try again', error)
+}
+
+function unavailable(text: string, cause: ProviderError): Fault {
+  return new Fault('provider_unavailable', text, { retryAfterSeconds: 2, cause })
+}

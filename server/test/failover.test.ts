@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest'
+import { takeHints } from '../src/domain/checks.ts'
+import { openDeposit, queryDeposit, type DepositRequest } from '../src/domain/deposits.ts'
+import { ProviderError, type Provider } from '../src/domain/provider.ts'
+import { checkDue } from '../src/workers/check.ts'
+import { world, type World } from './world.ts'
+
+const request: DepositRequest = { valueCents: 50_00, externalId: null, description: null, expiresInSeconds: null }
+const COOL_DOWN_MS = 60_000
+
+test('while the first provider is down deposits go on through the second, and they return when it is back', async () => {
+  const w = await world({ second: true })
+  const account = await w.account()
+  expect((await w.deposit(account)).provider).toBe('sandbox')
+
+  await w.sandbox.goDown()
+  const failedOver = await w.deposit(account)
+  expect(failedOver).toMatchObject({ provider: 'second', status: 'PENDING' })
+  await w.second.pay({ emv: failedOver.emv })
+  expect((await queryDeposit(w.ctx, account.accountId, failedOver.paymentLinkId)).charge.status).toBe('COMPLETED')
+
+  await w.sandbox.comeBack()
+  w.clock.advance(COOL_DOWN_MS)
+  expect((await w.deposit(account)).provider).toBe('sandbox')
+  expect(await w.differences()).toEqual([])
+})
+
+test('a provider whose breaker is open is not asked at all', async () => {
+  const w = await world({ second: true })
+  const account = await w.account()
+  await w.sandbox.faults({ errorRate: 1, seed: 1 })
+  // Until then nobody knows what became of a charge, and its deposit is refused rather than made twice.
+  while (w.ctx.providers[0]!.health().breaker !== 'open') await w.deposit(account).catch(() => {})
+  const before = (await w.sandbox.stats()).calls['PUT /cob/:txid']
+  expect((await w.deposit(account)).provider).toBe('second')
+  expect((await w.sandbox.stats()).calls['PUT /cob/:txid']).toBe(before)
+})
+
+// The first provider makes the charge and its answer is lost, and looking it up fails too: nobody knows. It is withdrawn before
+// the deposit goes to the second.
+test('a charge whose fate is unknown is withdrawn at the first provider before the second makes one', async () => {
+  const w = await world({ second: true })
+  const account = await w.account()
+  createsAndForgets(w)
+  const charge = await w.deposit(account)
+  expect(charge.provider).toBe('second')
+  await expect(w.sandbox.pay({ txid: charge.id })).rejects.toThrow(/409/)
+  expect((await w.second.pay({ emv: charge.emv })).pix).toHaveLength(1)
+})
+
+test('a charge that can be neither withdrawn nor known absent keeps the deposit where it is', async () => {
+  const w = await world({ second: true })
+  const account = await w.account()
+  createsAndForgets(w, { cancel: () => Promise.reject(new ProviderError('unknown', 'no answer')) })
+  await expect(openDeposit(w.ctx, account.caller, request, 'order-1')).rejects.toMatchObject({
+    code: 'provider_unavailable',
+  })
+  expect(await w.count('charges', `provider = 'sandbox' and status = 'OPENING'`)).toBe(1)
+  expect((await w.second.stats()).calls['PUT /cob/:txid'] ?? 0).toBe(0)
+})
+
+test('a request that reaches the first provider after its charge was withdrawn is withdrawn again', async () => {
+  const w = await world({ second: true })
+  const account = await w.account()
+  const real = w.ctx.providers[0]!
+  // Nothing is there when we withdraw; the bank makes it afterwards.
+  replaceFirst(w, { create: () => Promise.reject(new ProviderError('unknown', 'no answer')) })
+  const charge = await w.deposit(account)
+  await real.create({ txid: charge.id, valueCents: charge.valueCents, expiresInSeconds: 3600, description: null })
+  replaceFirst(w, real)
+  w.clock.advance(60_000)
+  await checkDue(w.ctx)
+  await expect(w.sandbox.pay({ txid: charge.id })).rejects.toThrow(/409/)
+})
+
+test('money that arrives at a provider that the charge does not belong to is an exception, and the charge stays open', async () => {
+  const w = await world({ second: true })
+  const account = await w.account()
+  const charge = await w.deposit(account)
+  const { pix } = await w.second.pay({ txid: charge.id, amountCents: charge.valueCents })
+  await takeHints(w.ctx, 'second', [{ txid: charge.id, endToEndId: pix[0]!.endToEndId }])
+  await takeHints(w.ctx, 'second', [{ txid: null, endToEndId: pix[0]!.endToEndId }])
+  await checkDue(w.ctx)
+  expect(await w.count('exceptions', `kind = 'wrong_provider'`)).toBe(1)
+  expect(await w.balanceCents(account.accountId)).toBe(0)
+  expect((await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)).charge.status).toBe('PENDING')
+})
+
+function replaceFirst(w: World, part: Partial<Provider>): void {
+  w.ctx.providers[0] = { ...w.ctx.providers[0]!, ...part }
+}
+
+function createsAndForgets(w: World, part: Partial<Provider> = {}): void {
+  const real = w.ctx.providers[0]!
+  replaceFirst(w, {
+    async create(wanted) {
+      await real.create(wanted)
+      throw new ProviderError('unknown', 'no answer')
+    },
+    ...part,
+  })
+}
