@@ -94,10 +94,10 @@ export async function accountWithEndpoint(ctx, url) {
     endToEndId: 'E'.repeat(32),
     paidAt: new Date().toISOString(),
   }
-  return (count) => {
+  return (count, dueAt = new Date()) => {
     const now = new Date()
     const event = () => ({ kind: 'DEPOSIT_ASSET_SUCCESS', accountId, subjectId: newUuid7(now), createdAt: now, data })
-    return transact(ctx.pool, (tx) => insertEvents(tx, now, Array.from({ length: count }, event)))
+    return transact(ctx.pool, (tx) => insertEvents(tx, dueAt, Array.from({ length: count }, event)))
   }
 }
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { until } from './world.ts'
 
-export type Received = { id: string; headers: Record<string, string>; body: string }
+export type Received = { id: string; path: string; headers: Record<string, string>; body: string }
 
 export type Receiver = {
   url: string
@@ -22,6 +22,7 @@ export async function startReceiver(
     void read(request).then((body) => {
       const one = {
         id: String(request.headers['webhook-id']),
+        path: String(request.url),
         headers: request.headers as Record<string, string>,
         body,
       }

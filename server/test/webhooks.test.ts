@@ -279,6 +279,17 @@ test('secrets and Authorization values stand in the database sealed, and a seale
   expect(() => w.ctx.settings.secretBox.open(rows[0]!.secret_box, account.accountId)).toThrow(/authenticate/)
 })
 
+test('an Authorization value does not follow an endpoint to another host, unless it is given again', async () => {
+  const w = await world()
+  const account = await w.account()
+  const [receiver, elsewhere] = [await startReceiver(), await startReceiver()]
+  const { endpoint } = await addEndpoint(w, account, receiver.url, 'Bearer secret')
+  const change = (patch: object) => updateEndpoint(w.ctx, account.accountId, endpoint.endpointId, patch)
+  expect(await change({ url: new URL('/other-path', receiver.url).href })).toMatchObject({ hasAuthorization: true })
+  expect(await change({ url: elsewhere.url, authorization: 'Bearer secret' })).toMatchObject({ hasAuthorization: true })
+  expect(await change({ url: receiver.url })).toMatchObject({ hasAuthorization: false })
+})
+
 test('attempts are kept in parts by day, and days past the thirtieth are dropped whole', async () => {
   const w = await world()
   const account = await w.account()

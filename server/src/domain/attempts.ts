@@ -1,6 +1,7 @@
-import type { Tx } from '../db/tx.ts'
+import type { Pool } from '../db/pool.ts'
+import { read, type Tx } from '../db/tx.ts'
 import type { CourierAnswer } from './courier.ts'
-import { disableEndpoint } from './endpoints.ts'
+import { giveUpEndpoint } from './endpoints.ts'
 
 /** One event on its way to one endpoint, claimed by this process until its lease ends. */
 export type Delivery = {
@@ -44,9 +45,10 @@ const FAILING_UNTIL_DISABLED_MS = 5 * 24 * HOUR_MS
 export type Verdict = { kind: 'delivered' } | { kind: 'retry'; afterMs: number } | { kind: 'failed' } | { kind: 'gone' }
 
 /** Pure: `random` is in [0, 1). */
-export function judge({ delivery, answer }: Attempt, random: number): Verdict {
+export function judge(attempt: Attempt, random: number): Verdict {
+  const { delivery, answer } = attempt
   if (!answer) return { kind: 'failed' }
-  if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300) return { kind: 'delivered' }
+  if (isDelivered(attempt)) return { kind: 'delivered' }
   if (answer.kind === 'answered' && answer.status === 410) return { kind: 'gone' }
   const scheduledMs = RETRY_AFTER_MS[delivery.attempt - 1]
   if (scheduledMs === undefined) return { kind: 'failed' }
@@ -55,54 +57,86 @@ export function judge({ delivery, answer }: Attempt, random: number): Verdict {
   return { kind: 'retry', afterMs: Math.max(jitteredMs, askedMs) }
 }
 
-/** Writes down many attempts at once: the log, what leaves the queue, what is tried again, and how its endpoints fare. */
-export async function recordAttempts(tx: Tx, now: Date, attempts: Attempt[], random: () => number): Promise<void> {
+/** Nearly all of them. */
+export function isDelivered({ answer }: Attempt): boolean {
+  return answer?.kind === 'answered' && answer.status >= 200 && answer.status < 300
+}
+
+/** Many at once: the log, what leaves the queue, what is tried again, and how its endpoints fare. */
+export async function recordTroubled(tx: Tx, now: Date, attempts: Attempt[], random: () => number): Promise<void> {
   const judged = attempts.map((attempt) => ({ ...attempt, verdict: judge(attempt, random()) }))
-  await insertAttempts(tx, attempts)
+  await insertAttempts(tx, judged)
   await endDeliveries(tx, now, judged)
   await postponeDeliveries(tx, judged)
-  await noteHealth(tx, now, judged)
+  await noteFailing(tx, now, judged)
+}
+
+/** The same for deliveries that succeeded, in one statement and so one trip to the database: at thousands a second its trips are what counts. */
+export async function recordDelivered(pool: Pool, now: Date, delivered: Attempt[]): Promise<void> {
+  const columns = attemptColumns(delivered)
+  // A row that is not in the queue any more was ended by another process after our lease ran out; a delivery is still a delivery.
+  await read(
+    pool,
+    `with n as (
+       select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::text[], $7::int[], $8::text[])
+         as n (event_id, endpoint_id, number, at, status, error, latency_ms, excerpt)
+     ), logged as (
+       insert into attempts (event_id, endpoint_id, number, at, status, error, latency_ms, excerpt) select * from n
+     ), gone as (
+       delete from deliveries d using n where d.event_id = n.event_id and d.endpoint_id = n.endpoint_id
+     ), healed as (
+       update webhook_endpoints set failing_since = null where id = any($2) and failing_since is not null
+     )
+     insert into delivery_outcomes (event_id, endpoint_id, outcome, attempts, ended_at)
+     select distinct on (event_id, endpoint_id) event_id, endpoint_id, 'delivered', number, $9 from n
+     on conflict (event_id, endpoint_id) do update
+     set outcome = excluded.outcome, attempts = excluded.attempts, ended_at = excluded.ended_at`,
+    [...columns, now],
+  )
 }
 
 type Judged = Attempt & { verdict: Verdict }
 
-export async function insertAttempts(tx: Tx, attempts: Pick<Attempt, 'at' | 'answer' | 'delivery'>[]): Promise<void> {
+export async function insertAttempts(tx: Tx, attempts: Attempt[]): Promise<void> {
   const made = attempts.filter((attempt) => attempt.answer)
   if (made.length === 0) return
   await tx.run(
     `insert into attempts (event_id, endpoint_id, number, at, status, error, latency_ms, excerpt)
      select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::text[], $7::int[], $8::text[])`,
-    [
-      made.map((one) => one.delivery.eventId),
-      made.map((one) => one.delivery.endpointId),
-      made.map((one) => one.delivery.attempt),
-      made.map((one) => one.at),
-      made.map((one) => (one.answer!.kind === 'answered' ? one.answer!.status : null)),
-      made.map((one) => (one.answer!.kind === 'failed' ? one.answer!.reason : null)),
-      made.map((one) => Math.round(one.answer!.latencyMs)),
-      made.map((one) => (one.answer!.kind === 'answered' ? one.answer!.excerpt : '')),
-    ],
+    attemptColumns(made),
   )
+}
+
+function attemptColumns(made: Attempt[]): unknown[] {
+  const answers = made.map((one) => one.answer!)
+  return [
+    made.map((one) => one.delivery.eventId),
+    made.map((one) => one.delivery.endpointId),
+    made.map((one) => one.delivery.attempt),
+    made.map((one) => one.at),
+    answers.map((answer) => (answer.kind === 'answered' ? answer.status : null)),
+    answers.map((answer) => (answer.kind === 'failed' ? answer.reason : null)),
+    answers.map((answer) => Math.round(answer.latencyMs)),
+    answers.map((answer) => (answer.kind === 'answered' ? answer.excerpt : '')),
+  ]
 }
 
 async function endDeliveries(tx: Tx, now: Date, judged: Judged[]): Promise<void> {
   const ended = judged.filter((one) => one.verdict.kind !== 'retry')
   if (ended.length === 0) return
-  // A row that is not in the queue any more was ended by another process after our lease ran out; a delivery is still a delivery.
   await tx.run(
     `with n as (
-       select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[]) as n (event_id, endpoint_id, outcome, attempts)
+       select * from unnest($1::uuid[], $2::uuid[], $3::int[]) as n (event_id, endpoint_id, attempts)
      ), gone as (
        delete from deliveries d using n where d.event_id = n.event_id and d.endpoint_id = n.endpoint_id
      )
      insert into delivery_outcomes as o (event_id, endpoint_id, outcome, attempts, ended_at)
-     select event_id, endpoint_id, outcome, attempts, $5 from n
+     select event_id, endpoint_id, 'failed', attempts, $4 from n
      on conflict (event_id, endpoint_id) do update
      set outcome = excluded.outcome, attempts = excluded.attempts, ended_at = excluded.ended_at`,
     [
       ended.map((one) => one.delivery.eventId),
       ended.map((one) => one.delivery.endpointId),
-      ended.map((one) => (one.verdict.kind === 'delivered' ? 'delivered' : 'failed')),
       ended.map((one) => one.delivery.attempt),
       now,
     ],
@@ -131,30 +165,19 @@ async function postponeDeliveries(tx: Tx, judged: Judged[]): Promise<void> {
 }
 
 /** An endpoint that answers 410, or has failed for five days without one success, is disabled, with the reason in words. */
-async function noteHealth(tx: Tx, now: Date, judged: Judged[]): Promise<void> {
-  const last = new Map(judged.filter((one) => one.answer).map((one) => [one.delivery.endpointId, one.verdict.kind]))
-  const idsOf = (test: (kind: Verdict['kind']) => boolean) =>
-    [...last]
-      .filter(([, kind]) => test(kind))
-      .map(([id]) => id)
-      .toSorted()
-  const healthy = idsOf((kind) => kind === 'delivered')
-  const failing = idsOf((kind) => kind !== 'delivered')
-  if (healthy.length > 0) {
-    await tx.run('update webhook_endpoints set failing_since = null where id = any($1) and failing_since is not null', [
-      healthy,
-    ])
-  }
+async function noteFailing(tx: Tx, now: Date, troubled: Judged[]): Promise<void> {
+  const tried = troubled.filter((one) => one.answer)
+  const failing = [...new Set(tried.map((one) => one.delivery.endpointId))].toSorted()
   if (failing.length === 0) return
   await tx.run('update webhook_endpoints set failing_since = $2 where id = any($1) and failing_since is null', [
     failing,
     now,
   ])
-  for (const id of idsOf((kind) => kind === 'gone'))
-    await disableEndpoint(tx, now, id, 'the receiver answered 410 Gone')
+  const gone = new Set(tried.filter((one) => one.verdict.kind === 'gone').map((one) => one.delivery.endpointId))
+  for (const id of gone) await giveUpEndpoint(tx, now, id, 'the receiver answered 410 Gone')
   const tired = await tx.rows<{ id: string }>(
     'select id from webhook_endpoints where id = any($1) and failing_since <= $2 and disabled_at is null',
     [failing, new Date(now.getTime() - FAILING_UNTIL_DISABLED_MS)],
   )
-  for (const { id } of tired) await disableEndpoint(tx, now, id, 'every delivery failed for 5 days')
+  for (const { id } of tired) await giveUpEndpoint(tx, now, id, 'every delivery failed for 5 days')
 }

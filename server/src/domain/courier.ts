@@ -1,16 +1,30 @@
 /** Carries a message to an address that a user typed. egress/courier.ts implements it, with the guard that such addresses need. */
 export type Courier = {
-  send(request: {
-    url: string
-    headers: Record<string, string>
-    body: string | Buffer
-    deadlineMs?: number
-  }): Promise<CourierAnswer>
-  /** What is wrong with an address, as far as it can be told without asking for it. */
+  send(request: CourierRequest): Promise<CourierAnswer>
+  /**
+   * What is wrong with a URL on the face of it, for saving an endpoint. What its name resolves to is judged at each
+   * delivery.
+   */
   check(url: string): { reason: string } | undefined
+  /** Breaks off what is under way. */
   close(): Promise<void>
 }
 
+export type CourierRequest = {
+  url: string
+  /** Without `host`, which follows from the URL. */
+  headers: Record<string, string>
+  body: string | Buffer
+  deadlineMs?: number
+  /** Who shares connections: two lanes to one host never wait for each other. */
+  lane?: string
+}
+
 export type CourierAnswer =
+  /**
+   * `excerpt`: the beginning of the body as text that can be shown and stored. `retryAfterMs`: what the receiver asks
+   * for, unbounded.
+   */
   | { kind: 'answered'; status: number; latencyMs: number; retryAfterMs: number | null; excerpt: string }
+  /** `reason`: in words, and without anything that the receiver sent. */
   | { kind: 'failed'; latencyMs: number; reason: string }

@@ -61,7 +61,8 @@ export async function claimDeliveries(ctx: Context, allowances: Allowances): Pro
       allowances.total,
     ],
   )
-  return rows.map((row) => deliveryFromRow(ctx, row, leasedUntil))
+  const open = boxOpener(ctx)
+  return rows.map((row) => deliveryFromRow(open, row, leasedUntil))
 }
 
 type ClaimedRow = {
@@ -76,7 +77,7 @@ type ClaimedRow = {
   disabled_at: Date | null
 }
 
-function deliveryFromRow(ctx: Context, row: ClaimedRow, leasedUntil: Date): Delivery {
+function deliveryFromRow(open: BoxOpener, row: ClaimedRow, leasedUntil: Date): Delivery {
   return {
     eventId: row.event_id,
     endpointId: row.endpoint_id,
@@ -84,32 +85,49 @@ function deliveryFromRow(ctx: Context, row: ClaimedRow, leasedUntil: Date): Deli
     attempt: row.attempt,
     body: row.body,
     url: row.url,
-    ...openBoxes(ctx, row),
+    ...openBoxes(open, row),
     isDisabled: row.disabled_at !== null,
   }
 }
 
 /** Without secrets when they cannot be opened: that endpoint's deliveries fail, and must not take those claimed with them along. */
-function openBoxes(ctx: Context, row: ClaimedRow): Pick<Delivery, 'secrets' | 'authorization'> {
-  const open = (box: string | null): string[] => {
+function openBoxes(open: BoxOpener, row: ClaimedRow): Pick<Delivery, 'secrets' | 'authorization'> {
+  const opened = (box: string | null) => (box === null ? [] : open(box, row.endpoint_id))
+  const [authorization = null] = opened(row.authorization_box)
+  const isWhole = (authorization !== null) === (row.authorization_box !== null)
+  // While a secret is being replaced one of the two is enough: receivers take either.
+  return { secrets: isWhole ? [row.secret_box, row.previous_secret_box].flatMap(opened) : [], authorization }
+}
+
+/** An empty list for what cannot be opened. */
+type BoxOpener = (box: string, endpointId: string) => string[]
+
+/** A claim holds many deliveries of few endpoints, so each box is opened once for all of them. */
+function boxOpener(ctx: Context): BoxOpener {
+  const opened = new Map<string, string[]>()
+  const open = (box: string, endpointId: string): string[] => {
     try {
-      return box === null ? [] : [ctx.settings.secretBox.open(box, row.endpoint_id)]
+      return [ctx.settings.secretBox.open(box, endpointId)]
     } catch (error) {
-      ctx.log.error({ err: error, endpointId: row.endpoint_id }, 'a secret of a webhook endpoint cannot be opened')
+      ctx.log.error({ err: error, endpointId }, 'a secret of a webhook endpoint cannot be opened')
       return []
     }
   }
-  const [authorization = null] = open(row.authorization_box)
-  const isWhole = (authorization !== null) === (row.authorization_box !== null)
-  // While a secret is being replaced one of the two is enough: receivers take either.
-  return { secrets: isWhole ? [row.secret_box, row.previous_secret_box].flatMap(open) : [], authorization }
+  return (box, endpointId) => {
+    const key = `${endpointId} ${box}`
+    const known = opened.get(key) ?? open(box, endpointId)
+    opened.set(key, known)
+    return known
+  }
 }
 
 /** One attempt. Whatever happens comes back as a value. */
 export async function sendDelivery(ctx: Context, delivery: Delivery, at: Date): Promise<CourierAnswer> {
   // The account holder reads this; what the operator has to mend stands in the log.
   if (delivery.secrets.length === 0) return { kind: 'failed', latencyMs: 0, reason: UNOPENED }
-  return ctx.courier.send({ url: delivery.url, ...messageOf(delivery, at), deadlineMs: DEADLINE_MS })
+  // A lane for each endpoint: an account that lets its own address hang must not hold up others on the same host.
+  const lane = delivery.endpointId
+  return ctx.courier.send({ url: delivery.url, ...messageOf(delivery, at), deadlineMs: DEADLINE_MS, lane })
 }
 
 /** One that is not in the queue: what a test sends. */
@@ -121,7 +139,7 @@ export async function readDelivery(ctx: Context, eventId: string, endpointId: st
      from events v, webhook_endpoints e where v.id = $1 and e.id = $2`,
     [eventId, endpointId, ctx.now()],
   )
-  return deliveryFromRow(ctx, row!, ctx.now())
+  return deliveryFromRow(boxOpener(ctx), row!, ctx.now())
 }
 
 /** The id stays the same over all attempts, so that receivers can tell a repetition; the timestamp is each attempt's own. */

@@ -1,13 +1,16 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * Which addresses may be dialled. An address is judged by its bits and never by its notation: whatever is not plainly an IP address is
- * refused, so a form that this file has never heard of cannot slip through.
+ * Which addresses may be dialled. An address is judged by its bits and never by its notation: whatever is not plainly
+ * an IP address is refused, so a form that this file has never heard of cannot slip through.
  */
 export type Networks = {
   /** Why this address must not be dialled, in words; undefined when it may be. `plain`: without TLS. */
   refusal(address: string, options: { plain: boolean }): string | undefined
-  /** The operator has receivers on networks of their own, so a name or a scheme that is odd on the internet may be right. */
+  /**
+   * The operator has receivers on networks of their own, so a name or a scheme that is odd on the internet may be
+   * right.
+   */
   allowsSome: boolean
 }
 
@@ -53,9 +56,9 @@ function specialUse(family: 4 | 6, address: string): string | undefined {
   return family === 6 && !PUBLIC_6.check(address, 'ipv6') ? 'not a public address' : undefined
 }
 
-// After the special-purpose registries of IANA. Some of these are routed on the internet (AS112, 6to4 relays), but no receiver lives there.
-// One list for each family and use: a BlockList takes an IPv4 address for its mapped IPv6 form and the other way round, so one list for both
-// would deny all of IPv4 for the sake of ::ffff:0:0/96.
+// After the special-purpose registries of IANA. Some of these are routed on the internet (AS112, 6to4 relays), but no
+// receiver lives there. One list for each family and use: a BlockList takes an IPv4 address for its mapped IPv6 form
+// and the other way round, so one list for both would deny all of IPv4 for the sake of ::ffff:0:0/96.
 const SPECIAL = {
   4: ranges('ipv4', {
     loopback: ['127.0.0.0/8'],

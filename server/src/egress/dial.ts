@@ -2,7 +2,7 @@ import { connect, isIPv4, isIPv6, Socket, type LookupFunction } from 'node:net'
 import { createSecureContext, rootCertificates } from 'node:tls'
 import { buildConnector, Pool } from 'undici'
 import type { Networks } from './address.ts'
-import { codeOf, duration, EgressError } from './reason.ts'
+import { CLOSED, codeOf, duration, EgressError } from './reason.ts'
 import type { Resolve } from './resolve.ts'
 import { isLocalhost } from './url.ts'
 
@@ -18,8 +18,11 @@ type Endpoint = { host: string; port: number; plain: boolean }
 // Name, TCP and TLS together, whatever the delivery's own deadline.
 const CONNECT_MS = 10_000
 
-// Answers of 16 kB, in the smallest chunks and with their headers, fit into this. It is for what neither undici's limits nor ours see, because
-// the parser swallows it: endless status lines, blanks, chunk extensions.
+// Several times what honest names have. Thousands fit into an answer, and judging them would take a while.
+const MAX_ADDRESSES = 64
+
+// Answers of 16 kB, in the smallest chunks and with their headers, fit into this. It is for what neither undici's
+// limits nor ours see, because the parser swallows it: endless status lines, blanks, chunk extensions.
 const MAX_ANSWER_WIRE_BYTES = 256 * 1024
 
 const MAX_TLS_SESSIONS = 500
@@ -38,10 +41,13 @@ export function makeDialer(options: {
   const startTls = buildConnector({ secureContext, maxCachedSessions: MAX_TLS_SESSIONS, timeout: 0 })
 
   async function permittedAddresses({ host, plain }: Endpoint): Promise<string[]> {
-    const judged = (await resolve(host)).map((address) => ({ address, refusal: networks.refusal(address, { plain }) }))
+    const addresses = await resolve(host)
+    if (addresses.length > MAX_ADDRESSES) throw new EgressError(`the name has more than ${MAX_ADDRESSES} addresses`)
+    const judged = addresses.map((address) => ({ address, refusal: networks.refusal(address, { plain }) }))
     const permitted = judged.flatMap(({ address, refusal }) => (refusal === undefined ? address : []))
-    // One bad answer condemns the name, even beside good ones: whoever mixes them is up to something, or does not know what they publish.
-    // Of localhost's two addresses, which are ours and not an answer, the operator may have allowed one.
+    // One bad answer condemns the name, even beside good ones: whoever mixes them is up to something, or does not know
+    // what they publish. Of localhost's two addresses, which are ours and not an answer, the operator may have allowed
+    // one.
     const condemned = isLocalhost(host) ? permitted.length === 0 : permitted.length < judged.length
     if (condemned) throw new EgressError(judged.find(({ refusal }) => refusal !== undefined)!.refusal)
     return permitted
@@ -65,12 +71,15 @@ export function makeDialer(options: {
       const attempt = new AbortController()
       let over = false
       const settle = (outcome: Socket | Error) => {
-        // A connection that comes after all was destroyed by the abort.
-        if (over) return
+        if (over) {
+          // Nobody waits for it any more.
+          if (outcome instanceof Socket) outcome.destroy()
+          return
+        }
         over = true
         clearTimeout(timer)
-        if (outcome instanceof Error) callback(outcome, null)
-        else callback(null, outcome)
+        if (outcome instanceof Socket) callback(null, outcome)
+        else callback(outcome, null)
       }
       const breakOff = (reason: string) => {
         if (over) return
@@ -103,10 +112,10 @@ export function dial(call: {
   }
   return new Promise((resolve, reject) => {
     const { host, port, plain } = endpoint
-    const socket = connect({ host, port, lookup, autoSelectFamily: true, noDelay: true, keepAlive: true })
+    const socket = connect({ host, port, lookup, autoSelectFamily: true, noDelay: true })
     // It stays for the socket's whole life: an error that finds no listener would end the process.
     socket.on('error', reject)
-    socket.once('close', () => reject(new EgressError('the connection was closed at once')))
+    socket.once('close', () => reject(new EgressError(CLOSED)))
     socket.once('connect', () => {
       // Nothing has been sent yet, not even a TLS greeting.
       const refusal = networks.refusal(socket.remoteAddress ?? '', { plain })
@@ -124,7 +133,7 @@ function secure(
   signal: AbortSignal,
 ): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    target.httpSocket.once('close', () => reject(new EgressError('the connection was closed during the TLS handshake')))
+    target.httpSocket.once('close', () => reject(new EgressError(CLOSED)))
     destroyOnAbort(target.httpSocket, signal)
     startTls(target, (error, socket) => (error ? reject(error) : resolve(socket)))
   })
@@ -138,8 +147,8 @@ function limitAnswers(socket: Socket): void {
   let written = 0
   let read = 0
   let readBefore = 0
-  // Installed before undici's own listener, so it is asked before each piece is parsed. A connection carries one exchange at a time: when
-  // something was written since, a new one has begun.
+  // Installed before undici's own listener, so it is asked before each piece is parsed. A connection carries one
+  // exchange at a time: when something was written since, a new one has begun.
   socket.on('readable', () => {
     if (socket.bytesWritten !== written) {
       written = socket.bytesWritten
@@ -158,10 +167,10 @@ type Proxy = {
 const MAX_PROXY_HEADER_BYTES = 16 * 1024
 
 /**
- * A way out through the operator's proxy, by CONNECT for http as well. It is handed an address that we have judged and not the name, so it
- * has nothing to resolve and a rebinding name gains nothing. What remains the proxy's job: where it routes that address to. We do not see
- * which one it dials, and an address that is public from here may be an inner one from there. undici's ProxyAgent would send the name, and
- * wait for minutes for a proxy that does not answer.
+ * A way out through the operator's proxy, by CONNECT for http as well. It is handed an address that we have judged and
+ * not the name, so it has nothing to resolve and a rebinding name gains nothing. What remains the proxy's job: where it
+ * routes that address to. We do not see which one it dials, and an address that is public from here may be an inner one
+ * from there. undici's ProxyAgent would send the name, and wait for minutes for a proxy that does not answer.
  */
 function makeProxy(proxyUrl: string): Proxy {
   const url = new URL(proxyUrl)

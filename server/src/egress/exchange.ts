@@ -1,11 +1,6 @@
+import type { CourierAnswer } from '../domain/courier.ts'
 import type { Dispatcher } from 'undici'
 import { duration, reasonOf } from './reason.ts'
-
-export type CourierAnswer =
-  /** `excerpt`: the beginning of the body as text that can be shown and stored. `retryAfterMs`: what the receiver asks for, unbounded. */
-  | { kind: 'answered'; status: number; latencyMs: number; retryAfterMs: number | null; excerpt: string }
-  /** `reason`: in words, and without anything that the receiver sent. */
-  | { kind: 'failed'; latencyMs: number; reason: string }
 
 /** One request and its answer, from the wait for a connection to the last byte, under one timer. */
 export type Exchange = {
@@ -102,8 +97,8 @@ function readRetryAfter(header: string | string[] | undefined, now: () => Date):
   return Number.isNaN(at) ? null : Math.max(0, at - now().getTime())
 }
 
-// A character that was cut in two at the end is left out. NUL cannot be stored in PostgreSQL; escape sequences, right-to-left
-// overrides and invisible characters would play tricks on whoever reads it.
+// A character that was cut in two at the end is left out. NUL cannot be stored in PostgreSQL; escape sequences,
+// right-to-left overrides and invisible characters would play tricks on whoever reads it.
 function harmlessText(bytes: Buffer): string {
   if (bytes.length === 0) return ''
   const text = bytes.toString('utf8')

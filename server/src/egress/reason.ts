@@ -1,4 +1,7 @@
-/** A failure that we have already put into words. Its code keeps undici from taking it for one of its own, some of which it retries. */
+/**
+ * A failure that we have already put into words. Its code keeps undici from taking it for one of its own, some of which
+ * it retries.
+ */
 export class EgressError extends Error {
   override name = 'EgressError'
   readonly code = 'EGRESS'
@@ -7,7 +10,8 @@ export class EgressError extends Error {
 export type Stage = 'before' | 'answering'
 
 /**
- * Words for the user who looks at a failed delivery. Of foreign errors only the code is told: their messages quote what the far side sent.
+ * Words for the user who looks at a failed delivery. Of foreign errors only the code is told: their messages quote what
+ * the far side sent.
  */
 export function reasonOf(error: unknown, stage: Stage): string {
   if (error instanceof EgressError) return error.message
@@ -23,12 +27,12 @@ export function reasonOf(error: unknown, stage: Stage): string {
   if (code === 'EPROTO' || /^ERR_(SSL|TLS)_/.test(code)) return `the TLS handshake failed (${code})`
   if (code.startsWith('HPE_') || code === 'HTTPParserError') return 'the answer is not HTTP'
   if (BROKEN.has(code)) {
-    return stage === 'before'
-      ? 'the connection was closed before the answer'
-      : 'the connection broke in the middle of the answer'
+    return stage === 'before' ? CLOSED : 'the connection broke in the middle of the answer'
   }
   return `the delivery failed (${code})`
 }
+
+export const CLOSED = 'the connection was closed before the answer'
 
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'

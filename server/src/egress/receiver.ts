@@ -24,7 +24,8 @@ const MAX_WAITING = 4_096
 const CLIENT_OPTIONS = {
   pipelining: 1,
   maxHeaderSize: 16 * 1024,
-  // Just below what common servers grant (5 s), so that it is seldom they who hang up, and perhaps on a delivery that is on its way.
+  // Just below what common servers grant (5 s), so that it is seldom they who hang up, and perhaps on a delivery that
+  // is on its way.
   keepAliveTimeout: 4_000,
   // A receiver can ask for longer, within reason.
   keepAliveMaxTimeout: 10_000,
@@ -36,8 +37,9 @@ const CLIENT_OPTIONS = {
 }
 
 /**
- * A pool of undici's clients, one for each connection. undici's own Pool keeps requests in its queue whose time is over, makes more connections
- * than it was allowed after one could not be made, and cannot break off a single one that hangs.
+ * A pool of undici's clients, one for each connection. undici's own Pool keeps requests in its queue whose time is
+ * over, makes more connections than it was allowed after one could not be made, and cannot break off a single one that
+ * hangs.
  */
 export function makeReceiver(options: {
   origin: string

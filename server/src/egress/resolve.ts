@@ -7,9 +7,14 @@ import { isLocalhost, LOOPBACK } from './url.ts'
 /** All addresses of a host, unjudged. Rejects with an EgressError when there are none. */
 export type Resolve = (host: string) => Promise<string[]>
 
-export function makeResolve(options: { lookup?: LookupFunction } = {}): Resolve {
-  const { lookup } = options
-  const ask = lookup ? (name: string) => askLookup(lookup, name) : makeAskNameServers()
+export function makeResolve(options: {
+  /** For tests: asked instead of the hosts file and the name servers. */
+  lookup?: LookupFunction
+  /** For tests: other than the system's. */
+  nameServers?: string[]
+}): Resolve {
+  const { lookup, nameServers } = options
+  const ask = lookup ? (name: string) => askLookup(lookup, name) : makeAskNameServers(nameServers)
   const underWay = new Map<string, Promise<string[]>>()
 
   return async (host) => {
@@ -29,11 +34,16 @@ const QUERY_MS = 2_000
 const QUERY_TRIES = 2
 
 /**
- * Asks the name servers directly. dns.lookup() would occupy a thread of the pool until the system gives up, and libuv has two for it: two
- * receivers whose name servers are silent would hold up everybody's deliveries. What the system would know besides is in the hosts file.
+ * Asks the name servers directly. dns.lookup() would occupy a thread of the pool until the system gives up, and libuv
+ * has two for it: two receivers whose name servers are silent would hold up everybody's deliveries. What the system
+ * would know besides is in the hosts file.
  */
-function makeAskNameServers(): Resolve {
-  const makeResolver = () => new Resolver({ timeout: QUERY_MS, tries: QUERY_TRIES })
+function makeAskNameServers(nameServers?: string[]): Resolve {
+  const makeResolver = () => {
+    const made = new Resolver({ timeout: QUERY_MS, tries: QUERY_TRIES })
+    if (nameServers) made.setServers(nameServers)
+    return made
+  }
   let resolver = makeResolver()
 
   return async (name) => {

@@ -10,8 +10,8 @@ const MAX_URL_LENGTH = 2_048
 const MAX_NAME_LENGTH = 253
 
 /**
- * Everything that can be said of a URL without asking anybody. A name that passes is judged again by what it resolves to, and a connection
- * by where it ended up: this spares the user a wait, and is not what the safety rests on.
+ * Everything that can be said of a URL without asking anybody. A name that passes is judged again by what it resolves
+ * to, and a connection by where it ended up: this spares the user a wait, and is not what the safety rests on.
  */
 export function readUrl(text: string, networks: Networks): Target | UrlRefusal {
   if (text.length > MAX_URL_LENGTH) return refuse(`the URL is longer than ${MAX_URL_LENGTH} characters`)
@@ -40,8 +40,9 @@ export function isLocalhost(name: string): boolean {
 
 export const LOOPBACK = ['127.0.0.1', '::1']
 
-// Octal, hexadecimal, shortened and full-width forms have been turned into the plain one by the parser, and it has been judged. That they
-// are refused even for public addresses costs nobody anything, and keeps the corners of the parser out of the picture.
+// Octal, hexadecimal, shortened and full-width forms have been turned into the plain one by the parser, and it has been
+// judged. That they are refused even for public addresses costs nobody anything, and keeps the corners of the parser
+// out of the picture.
 function oddNotation(address: string, authority: string): string | undefined {
   const typed = authority.replace(/:\d*$/, '')
   const isPlain = isIPv4(typed) || (typed.startsWith('[') && isIPv6(typed.slice(1, -1)))
@@ -66,7 +67,8 @@ function refusalOfName(name: string, rules: { plain: boolean; networks: Networks
 
 const INTERNAL_NAME = /\.(local|localdomain|internal|intranet|private|corp|home|lan|home\.arpa)$/
 
-// The ports that browsers refuse (the fetch standard, "bad port"): a POST to them can be read as a command by mail, chat and file servers.
+// The ports that browsers refuse (the fetch standard, "bad port"): a POST to them can be read as a command by mail,
+// chat and file servers.
 const BAD_PORTS = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111,
   113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Attempt, Delivery } from '../domain/attempts.ts'
+import { isDelivered, type Attempt, type Delivery } from '../domain/attempts.ts'
 import type { Context } from '../domain/context.ts'
 import { claimDeliveries, DEADLINE_MS, sendDelivery } from '../domain/deliveries.ts'
 import { startLoop, type Loop } from './loop.ts'
@@ -56,7 +56,7 @@ export function makeSender(ctx: Context, receivers: Receivers, wantsMore: () => 
       if (!isStale && !receivers.mayStart(endpointId, now.getTime())) break
       const delivery = lane.shift()!
       // Left to its lease: whoever claims it then sends it, perhaps we.
-      if (isStale) receivers.dropped(endpointId)
+      if (isStale) receivers.released(endpointId)
       else start(delivery)
     }
     if (lane.length === 0) lanes.delete(endpointId)
@@ -64,26 +64,25 @@ export function makeSender(ctx: Context, receivers: Receivers, wantsMore: () => 
 
   function start(delivery: Delivery) {
     receivers.started(delivery.endpointId)
-    const sending = sendOne(delivery).then(() => {
-      underWay.delete(sending)
-      startNext(delivery.endpointId)
-      if (receivers.wantsMore(delivery.endpointId)) wantsMore()
-    })
+    const sending = sendOne(delivery).finally(() => underWay.delete(sending))
     underWay.add(sending)
   }
 
   async function sendOne(delivery: Delivery): Promise<void> {
     const attempt = await attemptOnce(ctx, delivery)
-    const ok = attempt.answer?.kind === 'answered' && attempt.answer.status >= 200 && attempt.answer.status < 300
+    const ok = isDelivered(attempt)
+    receivers.ended(delivery.endpointId, ok, ctx.now().getTime())
+    // The receiver is free for the next one while this one is being written down.
+    startNext(delivery.endpointId)
     try {
       // What we broke off ourselves is no failure of the receiver's; its lease runs out and it is sent again.
       if (ok || !isBrokenOff) await ctx.attempts.add(attempt)
     } catch (error) {
       // As above: at least once, as promised.
       ctx.log.error({ err: error, eventId: delivery.eventId }, 'an attempt to deliver could not be written down')
-    } finally {
-      receivers.ended(delivery.endpointId, ok, ctx.now().getTime())
     }
+    receivers.released(delivery.endpointId)
+    if (receivers.wantsMore(delivery.endpointId)) wantsMore()
   }
 
   return {

@@ -6,13 +6,14 @@ import type { Allowances } from '../domain/deliveries.ts'
  * Pure but for its memory; time is handed in.
  */
 export type Receivers = {
-  /** How many more of each may be claimed: those under way, and as many again to follow them without a pause. */
+  /** How many more of each may be claimed: those under way, those being written down, and as many again to follow without a pause. */
   allowances(nowMs: number): Allowances
   claimed(endpointId: string): void
-  /** A claimed one that will not be sent by us. */
-  dropped(endpointId: string): void
+  /** A claimed one is off our hands: written down, or left to its lease. */
+  released(endpointId: string): void
   mayStart(endpointId: string, nowMs: number): boolean
   started(endpointId: string): void
+  /** Its place is free; it counts as claimed until it is released. */
   ended(endpointId: string, ok: boolean, nowMs: number): void
   /** True when so few are left that claiming more is worth a question to the database. */
   wantsMore(endpointId: string): boolean
@@ -22,8 +23,9 @@ type Receiver = { claimed: number; underWay: number; window: number; failures: n
 
 // Enough for a steady trickle, few enough that a hundred dead receivers leave most places free.
 const FIRST_WINDOW = 8
-// More than this at once and a receiver on an ordinary machine only queues them.
-const MAX_WINDOW = 128
+// As many as the courier opens connections to one receiver; more would only wait there.
+const MAX_WINDOW = 64
+const CLAIMED_PER_PLACE = 3
 // All receivers together: sockets and memory.
 const MAX_CLAIMED = 4_096
 const FAILURES_UNTIL_CLOSED = 5
@@ -52,7 +54,10 @@ export function makeReceivers(): Receivers {
   return {
     allowances(nowMs) {
       const named = new Map(
-        [...receivers].map(([id, receiver]) => [id, Math.max(0, 2 * placesOf(receiver, nowMs) - receiver.claimed)]),
+        [...receivers].map(([id, receiver]) => [
+          id,
+          Math.max(0, CLAIMED_PER_PLACE * placesOf(receiver, nowMs) - receiver.claimed),
+        ]),
       )
       return { usual: FIRST_WINDOW, named, total: MAX_CLAIMED - total }
     },
@@ -60,7 +65,7 @@ export function makeReceivers(): Receivers {
       of(endpointId).claimed++
       total++
     },
-    dropped(endpointId) {
+    released(endpointId) {
       of(endpointId).claimed--
       total--
     },
@@ -74,15 +79,13 @@ export function makeReceivers(): Receivers {
     ended(endpointId, ok, nowMs) {
       const receiver = of(endpointId)
       receiver.underWay--
-      receiver.claimed--
-      total--
       if (ok)
         Object.assign(receiver, { window: Math.min(MAX_WINDOW, receiver.window + 1), failures: 0, closedUntilMs: 0 })
       else fail(receiver, nowMs)
     },
     wantsMore(endpointId) {
       const receiver = of(endpointId)
-      return receiver.claimed <= receiver.window
+      return receiver.claimed <= (CLAIMED_PER_PLACE - 1) * receiver.window
     },
   }
 }
