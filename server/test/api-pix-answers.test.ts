@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Provider, ReceivedPayment } from '../src/domain/provider.ts'
+import type { Provider, ProviderCharge, ReceivedPayment } from '../src/domain/provider.ts'
 import { cob, connectScripted, E2E, notFound, ok, REQUEST, TXID, type Said, type Script } from './scripted-psp.ts'
 
 // What the adapter makes of everything that a PSP may say.
@@ -127,11 +127,16 @@ describe('check', () => {
     expect(await provider.check(TXID)).toMatchObject({ status: expected })
   })
 
+  const done = { refundId: '1', amountCents: 1_00, status: 'done', reason: null }
+
   test.each([
-    ['as a list', [{ id: '1', rtrId: 'D', valor: '1.00', status: 'DEVOLVIDO' }]],
-    ['as an object', { id: '1', rtrId: 'D', valor: '1.00', status: 'DEVOLVIDO' }],
-    ['absent', undefined],
-  ])('payments are read with refunds %s and with fields that nobody knows', async (_, devolucoes) => {
+    ['as a list', [{ id: '1', rtrId: 'D', valor: '1.00', status: 'DEVOLVIDO' }], [done]],
+    ['as an object', { id: '1', rtrId: 'D', valor: '1.00', status: 'DEVOLVIDO' }, [done]],
+    ['that are none', [], []],
+    ['absent', undefined, undefined],
+    ['null', null, undefined],
+    ['of which one cannot be read', [{ id: '1', valor: '1.00', status: 'DEVOLVIDO' }, { id: '2' }], undefined],
+  ])('payments are read with refunds %s and with fields that nobody knows', async (_, devolucoes, refunds) => {
     const pix = { endToEndId: E2E, valor: '70.00', horario: '2026-03-01T09:30:00-03:00', devolucoes, novo: {} }
     const { provider } = await connectScripted(() => ok(cob({ status: 'CONCLUIDA', pix: [pix], campoNovo: 1 })))
     const payment = {
@@ -141,7 +146,9 @@ describe('check', () => {
       amountCents: 70_00,
       occurredAt: new Date('2026-03-01T12:30:00Z'),
     }
-    expect(await provider.check(TXID)).toMatchObject({ valueCents: 50_00, payments: [payment] })
+    const charge = await provider.check(TXID)
+    expect(charge).toMatchObject({ valueCents: 50_00 })
+    expect((charge as ProviderCharge).payments).toEqual([{ ...payment, refunds }])
   })
 
   test('expiry is creation plus lifetime', async () => {

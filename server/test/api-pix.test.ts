@@ -316,6 +316,19 @@ test('a refund is made once however often it is asked for, also when its answer 
   await expect(provider.refund({ ...asked, amountCents: 5_00 })).rejects.toMatchObject({ outcome: 'refused' })
 })
 
+test('a refund can be asked for later, by its own id and on the payment that it was made of', async () => {
+  const provider = connect()
+  const [pix] = await pay({ txid: newTxid(), amountCents: 10_00 })
+  const { endToEndId } = pix!
+  const asked = { endToEndId, refundId: 'R1' }
+  expect(await provider.checkRefund(asked)).toBe('absent')
+  const made = await provider.refund({ ...asked, amountCents: 6_00 })
+  expect(await provider.checkRefund(asked)).toMatchObject({ refundId: 'R1', amountCents: 6_00, reason: null })
+  expect(await provider.findPayment(endToEndId)).toMatchObject({ refunds: [{ refundId: made.refundId }] })
+  expect(await provider.checkRefund({ ...asked, refundId: '../R1' })).toBe('absent')
+  expect(await provider.checkRefund({ endToEndId: 'E'.repeat(32), refundId: 'R1' })).toBe('absent')
+})
+
 test('the bank posts to the address that was registered', async () => {
   const provider = connect({ pixKey: '+5561999990000' })
   await provider.registerNotifications('http://127.0.0.1:9/hook/secret')

@@ -1,6 +1,7 @@
 import type { InjectOptions } from 'fastify'
 import { expect, test } from 'vitest'
-import { readHints } from '../src/http/callbacks.ts'
+import { readHints } from '../src/providers/api-pix-messages.ts'
+import { appWith, withProvider } from './requests.ts'
 import { world } from './world.ts'
 
 const url = '/callbacks/sandbox/secret-of-sandbox'
@@ -78,16 +79,59 @@ test('a body that is no list of Pix is 400, and more than 1 MiB is 413', async (
 test('only well-shaped ids are taken from it, and everything else is left', () => {
   const endToEndId = 'E'.padEnd(32, '0')
   expect(
-    readHints({
-      pix: [
-        { txid: 'abc', endToEndId, valor: '1.00' },
-        null,
-        7,
-        {},
-        { txid: "x'; --" },
-        { endToEndId: 'short' },
-        { txid: ['a'] },
-      ],
-    }),
+    readHints(
+      Buffer.from(
+        JSON.stringify({
+          pix: [
+            { txid: 'abc', endToEndId, valor: '1.00' },
+            null,
+            7,
+            {},
+            { txid: "x'; --" },
+            { endToEndId: 'short' },
+            { txid: ['a'] },
+          ],
+        }),
+      ),
+    ),
   ).toEqual([{ txid: 'abc', endToEndId }])
+})
+
+test('the provider reads its own notifications, from the bytes and headers as they came', async () => {
+  const w = await world()
+  const { charge } = await w.paidCharge()
+  const seen: { body: string; signature: unknown }[] = []
+  const app = await appWith(
+    withProvider(w.ctx, {
+      async readNotification({ headers, body }) {
+        seen.push({ body: body.toString(), signature: headers['x-signature'] })
+        return body.includes('forged') ? 'refused' : [{ txid: charge.id, endToEndId: null }]
+      },
+    }),
+  )
+  const send = (payload: string) =>
+    app.inject({ method: 'POST', url, headers: { 'X-Signature': 's', 'content-type': 'text/xml' }, payload })
+  const due = `due_at <= '${w.clock.now().toISOString()}'`
+  const forged = await send(' forged ')
+  expect([forged.statusCode, forged.json()]).toEqual([
+    403,
+    { success: false, error: 'The signature is not of this provider' },
+  ])
+  expect(await w.count('checks', due)).toBe(0)
+  expect((await send('<good/>\r\n')).statusCode).toBe(200)
+  expect(await w.count('checks', due)).toBe(1)
+  expect(seen).toEqual([
+    { body: ' forged ', signature: 's' },
+    { body: '<good/>\r\n', signature: 's' },
+  ])
+})
+
+test('a compressed body is 415, and one that is not UTF-8 is 400', async () => {
+  const w = await world()
+  const send = (headers: Record<string, string>, payload: Buffer) =>
+    w.app.inject({ method: 'POST', url, headers: { 'content-type': 'application/json', ...headers }, payload })
+  const gzip = await send({ 'content-encoding': 'gzip' }, Buffer.from('{}'))
+  expect([gzip.statusCode, gzip.json().success]).toEqual([415, false])
+  const latin = await send({}, Buffer.from('{"x":"\xe7"}', 'latin1'))
+  expect([latin.statusCode, latin.json().error]).toEqual([400, 'Request body is not valid JSON'])
 })

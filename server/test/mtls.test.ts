@@ -114,3 +114,12 @@ test('a certificate that cannot be read is refused at the start, without its pas
   expect(wrong).toThrow(/client certificate cannot be read/)
   expect(wrong).not.toThrow(/wrong-password/)
 })
+
+test('authorities to trust may be several in one file, and a file that holds none is refused at the start', async () => {
+  const tls = { certPem: text('client.crt'), keyPem: text('client.key') }
+  const provider = connect({ tls, caPem: `# two\n${text('stranger.crt')}\n${text('server.crt')}` })
+  expect(await provider.check(TXID)).toMatchObject({ status: 'active' })
+  for (const caPem of ['nonsense', '', text('server.crt').replace('MII', 'AAA')]) {
+    expect(() => connect({ tls, caPem })).toThrow(/certificate of the authority to trust cannot be read/)
+  }
+})

@@ -20,8 +20,15 @@ export type Provider = {
   listReceived(window: { from: Date; to: Date }): AsyncIterable<ReceivedPayment[]>
   /** Safe to repeat with the same refundId (at most 35 letters and digits). */
   refund(request: { endToEndId: string; refundId: string; amountCents: Cents }): Promise<ProviderRefund>
+  /** The provider's own word on a refund, asked now. */
+  checkRefund(request: { endToEndId: string; refundId: string }): Promise<ProviderRefund | 'absent'>
   /** Asks the provider to post to this URL when a Pix arrives. */
   registerNotifications(url: string): Promise<void>
+  /**
+   * What a notification of this provider is about; 'refused' when it is surely not from it. Nothing in it is believed beyond that. Throws
+   * Fault('bad_request') for a body that this provider would never send.
+   */
+  readNotification(request: NotificationRequest): Promise<Hint[] | 'refused'>
   health(): ProviderHealth
   close(): Promise<void>
 }
@@ -49,6 +56,8 @@ export type ReceivedPayment = {
   txid: string | null
   amountCents: Cents
   occurredAt: Date
+  /** What was given back of it, by whomever; absent where the provider does not tell. */
+  refunds?: ProviderRefund[]
 }
 
 export type ProviderRefund = {
@@ -57,6 +66,12 @@ export type ProviderRefund = {
   status: 'processing' | 'done' | 'failed'
   reason: string | null
 }
+
+/** As it arrived: signatures are over the bytes. Names of headers are in lower case. */
+export type NotificationRequest = { headers: Record<string, string | string[] | undefined>; body: Buffer }
+
+/** Which charge or which Pix to ask about. */
+export type Hint = { txid: string | null; endToEndId: string | null }
 
 export type ProviderHealth = {
   breaker: 'closed' | 'open' | 'half-open'

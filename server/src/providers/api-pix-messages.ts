@@ -1,7 +1,16 @@
 import { z } from 'zod'
 import { decodeBrCode, encodeBrCode } from '../base/brcode.ts'
+import { Fault } from '../base/fault.ts'
 import { centsFromDecimal, decimalFromCents, isCents } from '../base/money.ts'
-import type { ProviderCharge, ProviderChargeRequest, ProviderRefund, ReceivedPayment } from '../domain/provider.ts'
+import type {
+  Hint,
+  ProviderCharge,
+  ProviderChargeRequest,
+  ProviderRefund,
+  ReceivedPayment,
+} from '../domain/provider.ts'
+import { GarbageError, instant, parseMessage } from './garbage.ts'
+import { END_TO_END_ID, MAX_HINTS, parseNotification, shaped } from './notification.ts'
 
 // What API Pix says and how it reads here. Unknown fields are ignored, as the standard asks of clients. A field that money depends on is
 // checked strictly, and an answer that fails is garbage as a whole: half an answer of a bank is none.
@@ -23,8 +32,8 @@ const QUIRKS = {
   withdrawnStatus: /^REMOVID[AO]_/,
   /** An empty txid where the standard leaves it out. */
   noTxid: '',
-  /** A list in the schema, an object in one of its examples. Nothing here depends on it, so either passes unread. */
-  devolucoes: z.unknown().optional(),
+  /** A list in the schema, an object in one of its examples. */
+  devolucoes: (given: unknown): unknown[] => (Array.isArray(given) ? given : [given]),
   /** Efí sends notifications only to a server that asks it for a certificate, unless told so. Ours takes them as hints and trusts nobody. */
   registerHeaders: { 'x-skip-mtls-checking': 'true' },
 }
@@ -42,15 +51,8 @@ export type ReceivedPage = { payments: ReceivedPayment[]; pages: number | undefi
 
 /** Ids go into paths, and some of them come from notifications, which anybody may have written. */
 export const isTxid = (text: string): boolean => /^[a-zA-Z0-9]{26,35}$/.test(text)
-export const isEndToEndId = (text: string): boolean => /^[a-zA-Z0-9]{32}$/.test(text)
+export const isEndToEndId = (text: string): boolean => END_TO_END_ID.test(text)
 export const isRefundId = (text: string): boolean => /^[a-zA-Z0-9]{1,35}$/.test(text)
-
-// RFC 3339, zone included: a time without one would be read in this machine's zone, three hours off.
-const instant = z
-  .string()
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i)
-  .transform((text) => new Date(text))
-  .refine((date) => !Number.isNaN(date.getTime()))
 
 const amount = z
   .string()
@@ -63,7 +65,7 @@ const pix = z.object({
   txid: z.string().nullish(),
   valor: amount,
   horario: instant,
-  devolucoes: QUIRKS.devolucoes,
+  devolucoes: z.unknown().optional(),
 })
 
 const cob = z.object({
@@ -95,10 +97,6 @@ const devolucao = z.object({
   status: z.enum(['EM_PROCESSAMENTO', 'DEVOLVIDO', 'NAO_REALIZADO']),
   motivo: z.string().nullish(),
 })
-
-export class GarbageError extends Error {
-  override name = 'GarbageError'
-}
 
 export function chargeBody(request: ProviderChargeRequest, pixKey: string): object {
   const description = request.description === null ? '' : request.description.slice(0, 140)
@@ -156,8 +154,22 @@ export function readReceivedPage(json: unknown, expected: { page: number; provid
 export function readRefund(json: unknown, refundId: string): ProviderRefund {
   const body = parse(devolucao, json)
   if (body.id !== refundId) throw new GarbageError('another refund than the one asked for')
-  const status = ({ EM_PROCESSAMENTO: 'processing', DEVOLVIDO: 'done', NAO_REALIZADO: 'failed' } as const)[body.status]
-  return { refundId, amountCents: body.valor, status, reason: body.motivo ?? null }
+  return refund(body)
+}
+
+/** A body without `pix` is a PSP's test, or news of something else: fine, and nothing to do. */
+export function readHints(body: Buffer): Hint[] {
+  const { pix } = parseNotification(body)
+  if (pix === undefined) return []
+  if (!Array.isArray(pix)) throw new Fault('bad_request', 'pix must be a list')
+  if (pix.length > MAX_HINTS) throw new Fault('bad_request', `pix must hold at most ${MAX_HINTS} items`)
+  return pix.map(readHint).filter((hint) => hint.txid !== null || hint.endToEndId !== null)
+}
+
+function readHint(item: unknown): Hint {
+  const { txid, endToEndId } = typeof item === 'object' && item !== null ? (item as Json) : {}
+  // Static codes have shorter txids than charges; whether it is one of ours is for the domain to know.
+  return { txid: shaped(txid, /^[A-Za-z0-9]{1,35}$/), endToEndId: shaped(endToEndId, END_TO_END_ID) }
 }
 
 /** What a refusal says of itself, or undefined when it is not a JSON object, and so not the PSP speaking. */
@@ -172,11 +184,7 @@ export function readProblem(json: unknown): string | undefined {
 }
 
 function parse<Body>(schema: z.ZodType<Body>, json: unknown): Body {
-  const parsed = schema.safeParse(json)
-  if (parsed.success) return parsed.data
-  // The places and not the values, which may be anything.
-  const places = parsed.error.issues.slice(0, 3).map((issue) => issue.path.join('.') || 'the whole')
-  throw new GarbageError(`not as API Pix has it: ${places.join(', ')}`)
+  return parseMessage(schema, json, 'API Pix')
 }
 
 function chargeStatus(status: string): Charge['status'] {
@@ -194,7 +202,20 @@ function payment(body: z.infer<typeof pix>, provider: string, chargeTxid: string
     txid: txid ?? chargeTxid,
     amountCents: body.valor,
     occurredAt: body.horario,
+    ...readRefunds(body.devolucoes),
   }
+}
+
+// Refunds that cannot be read must not hide the payment that they belong to, and some of them would be worse than none: they count as not told.
+function readRefunds(given: unknown): { refunds?: ProviderRefund[] } {
+  if (given === undefined || given === null) return {}
+  const parsed = z.array(devolucao).safeParse(QUIRKS.devolucoes(given))
+  return parsed.success ? { refunds: parsed.data.map(refund) } : {}
+}
+
+function refund(body: z.infer<typeof devolucao>): ProviderRefund {
+  const status = ({ EM_PROCESSAMENTO: 'processing', DEVOLVIDO: 'done', NAO_REALIZADO: 'failed' } as const)[body.status]
+  return { refundId: body.id, amountCents: body.valor, status, reason: body.motivo ?? null }
 }
 
 // Where the code is wanted it must be one that banking apps read. Elsewhere a charge without a good one is still the PSP's word on whether it

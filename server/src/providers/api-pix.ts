@@ -1,6 +1,12 @@
 import type { Log } from '../base/log.ts'
 import { decimalFromCents } from '../base/money.ts'
-import { ProviderError, type Provider, type ProviderChargeRequest, type ReceivedPayment } from '../domain/provider.ts'
+import {
+  ProviderError,
+  type Provider,
+  type ProviderChargeRequest,
+  type ProviderRefund,
+  type ReceivedPayment,
+} from '../domain/provider.ts'
 import { makeApiPixCalls, type ApiPixCalls, type CallBounds } from './api-pix-calls.ts'
 import {
   chargeBody,
@@ -8,6 +14,7 @@ import {
   isRefundId,
   isTxid,
   readCharge,
+  readHints,
   readPayment,
   readReceivedPage,
   readRefund,
@@ -113,7 +120,10 @@ export function makeApiPix(options: ApiPixOptions): Provider {
     findPayment: (endToEndId) => findPayment(adapter, endToEndId),
     listReceived: (window) => listReceived(adapter, window),
     refund: (request) => refund(adapter, request),
+    checkRefund: (request) => checkRefund(adapter, request),
     registerNotifications: (url) => registerNotifications(adapter, url),
+    // API Pix signs nothing: the secret in the address is all that tells who knocks.
+    readNotification: async ({ body }) => readHints(body),
     health: () => calls.health(),
     close: () => calls.close(),
   }
@@ -282,28 +292,47 @@ async function refund(adapter: Adapter, request: { endToEndId: string; refundId:
   const { endToEndId, refundId, amountCents } = request
   if (!isEndToEndId(endToEndId) || !isRefundId(refundId)) throw new Error('not ids of a Pix and of a refund')
   const deadline = startDeadline(timings.refundDeadlineMs)
-  const path = `/pix/${endToEndId}/devolucao/${refundId}`
-  const read = (json: unknown) => readRefund(json, refundId)
   const made = await calls.repeat.write('refund', deadline, {
     put: () =>
       calls.call({
         operation: 'refund',
         method: 'PUT',
-        path,
+        path: refundPath(request),
         body: { valor: decimalFromCents(amountCents) },
         deadline,
         timeoutMs: timings.writeTimeoutMs,
-        read,
+        read: (json) => readRefund(json, refundId),
       }),
-    look: () =>
-      calls.repeat.read(deadline, () =>
-        calls.call({ operation: 'refund', method: 'GET', path, deadline, timeoutMs: timings.writeTimeoutMs, read }),
-      ),
+    look: () => askRefund(adapter, { ...request, deadline, timeoutMs: timings.writeTimeoutMs }),
   })
   if (made.amountCents !== amountCents) {
     throw new ProviderError('refused', `${name}: refund: a refund of another amount has this id`)
   }
   return made
+}
+
+async function checkRefund(adapter: Adapter, request: { endToEndId: string; refundId: string }) {
+  if (!isEndToEndId(request.endToEndId) || !isRefundId(request.refundId)) return 'absent'
+  const reply = await askRefund(adapter, { ...request, deadline: startDeadline(adapter.timings.checkDeadlineMs) })
+  if (reply.kind === 'ok') return reply.body
+  if (saysAbsent(reply)) return 'absent'
+  throw readError(adapter, 'checkRefund', reply)
+}
+
+function askRefund(
+  { calls }: Adapter,
+  question: { endToEndId: string; refundId: string; deadline: Deadline; timeoutMs?: number },
+): Promise<Reply<ProviderRefund>> {
+  const { refundId, deadline, timeoutMs = Number.POSITIVE_INFINITY } = question
+  const read = (json: unknown) => readRefund(json, refundId)
+  const path = refundPath(question)
+  return calls.repeat.read(deadline, () =>
+    calls.call({ operation: 'checkRefund', method: 'GET', path, deadline, timeoutMs, read }),
+  )
+}
+
+function refundPath(refund: { endToEndId: string; refundId: string }): string {
+  return `/pix/${refund.endToEndId}/devolucao/${refund.refundId}`
 }
 
 async function registerNotifications(adapter: Adapter, url: string): Promise<void> {

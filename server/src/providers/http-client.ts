@@ -1,4 +1,5 @@
 import { Refusal } from '../base/refusal.ts'
+import { X509Certificate } from 'node:crypto'
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
 import { Pool, type Dispatcher } from 'undici'
 
@@ -161,7 +162,7 @@ function unsent(text: string): HttpFailure {
 // Made once, so that a certificate that cannot be read is refused at start and not at the first call.
 function makeSecureContext(options: { certificate?: ClientCertificate; caPem?: string }): SecureContext {
   const { certificate, caPem } = options
-  const ca = caPem === undefined ? {} : { ca: [...rootCertificates, caPem] }
+  const ca = caPem === undefined ? {} : { ca: [...rootCertificates, ...readAuthorities(caPem)] }
   if (!certificate) return createSecureContext(ca)
   try {
     if ('certPem' in certificate) {
@@ -175,5 +176,17 @@ function makeSecureContext(options: { certificate?: ClientCertificate; caPem?: s
     throw new Refusal(`the client certificate cannot be read (${reason}); if it is an old PFX, convert it to PEM`, {
       cause: error,
     })
+  }
+}
+
+// One or several. Node takes a text that holds none without a word, and then no connection can be made.
+function readAuthorities(pem: string): string[] {
+  const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
+  try {
+    if (found.length === 0) throw new Error('it holds no certificate in PEM form')
+    return found.map((one) => new X509Certificate(one).toString())
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'unknown reason'
+    throw new Refusal(`the certificate of the authority to trust cannot be read (${reason})`, { cause: error })
   }
 }

@@ -1,0 +1,108 @@
+import { ProviderError, type ReceivedPayment } from '../domain/provider.ts'
+import { startDeadline, type Deadline } from './deadline.ts'
+import { END_TO_END_ID } from './notification.ts'
+import { saysAbsent } from './repeat.ts'
+import { askedById, readError, type WooviAdapter } from './woovi-calls.ts'
+import { readTransaction, readTransactionPage, type LinkedPayment, type ReceivedPage } from './woovi-messages.ts'
+
+// Where Woovi tells of money. A charge says only that it was paid; the Pix that paid it, with its id and amount, is a transaction.
+
+export async function findPayment(adapter: WooviAdapter, endToEndId: string): Promise<ReceivedPayment | 'absent'> {
+  if (!END_TO_END_ID.test(endToEndId)) return 'absent'
+  const { calls, timings, name: provider } = adapter
+  const deadline = startDeadline(timings.checkDeadlineMs)
+  const reply = askedById(
+    await calls.repeat.read(deadline, () =>
+      calls.call({
+        operation: 'findPayment',
+        method: 'GET',
+        path: `/api/v1/transaction/${endToEndId}`,
+        deadline,
+        read: (json) => readTransaction(json, { endToEndId, provider }),
+      }),
+    ),
+  )
+  if (reply.kind === 'ok') return reply.body
+  if (saysAbsent(reply)) return 'absent'
+  throw readError(adapter, 'findPayment', reply)
+}
+
+/** What paid this charge. One page is enough: it is paid once, or a few times by mistake. */
+export async function findPaymentsOf(
+  adapter: WooviAdapter,
+  charge: { txid: string; transactionIds: string[]; deadline: Deadline },
+): Promise<ReceivedPayment[]> {
+  const { txid, deadline } = charge
+  const page = await askPage(adapter, { operation: 'check', query: { charge: txid }, skip: 0, deadline })
+  refuseUnread(adapter, 'check', page.unread)
+  // The filter is Woovi's. A Pix of another charge that slipped through it must not pay this one.
+  const isOurs = (payment: LinkedPayment) =>
+    payment.txid === txid ||
+    (payment.txid === null && payment.transactionId !== null && charge.transactionIds.includes(payment.transactionId))
+  return page.payments.filter(isOurs).map((payment) => ({ ...unlinked(payment), txid }))
+}
+
+export async function* listReceived(
+  adapter: WooviAdapter,
+  window: { from: Date; to: Date },
+): AsyncGenerator<ReceivedPayment[]> {
+  const { timings } = adapter
+  const query = {
+    start: new Date(window.from.getTime() - timings.windowMarginMs).toISOString(),
+    end: new Date(window.to.getTime() + timings.windowMarginMs).toISOString(),
+  }
+  // Pix that arrive while we turn the pages push others to a later page, where they are met again.
+  const seen = new Set<string>()
+  const unread: string[] = []
+  let skip = 0
+  for (let pages = 0; ; pages++) {
+    if (pages >= timings.maxPages) throw listError(adapter, `more than ${pages} pages, ask for less time`)
+    const deadline = startDeadline(timings.listDeadlineMs)
+    const page = await askPage(adapter, { operation: 'listReceived', query, skip, deadline })
+    const fresh = page.payments.filter(({ endToEndId }) => !seen.has(endToEndId))
+    for (const { endToEndId } of fresh) seen.add(endToEndId)
+    const inside = fresh.filter(({ occurredAt }) => occurredAt >= window.from && occurredAt < window.to)
+    if (inside.length > 0) yield inside.map(unlinked)
+    unread.push(...page.unread)
+    skip += page.entries
+    // Where it is not told whether there is another page, they are asked for until one is empty.
+    if (!(page.hasNext ?? page.entries > 0)) break
+  }
+  // Last, because the others must not wait for these.
+  refuseUnread(adapter, 'listReceived', unread)
+}
+
+type PageQuestion = { operation: string; query: Record<string, string>; skip: number; deadline: Deadline }
+
+async function askPage(adapter: WooviAdapter, question: PageQuestion): Promise<ReceivedPage> {
+  const { calls, timings, name: provider } = adapter
+  const { operation, skip, deadline } = question
+  const query = new URLSearchParams({ ...question.query, skip: String(skip), limit: String(timings.pageSize) })
+  const reply = await calls.repeat.read(deadline, () =>
+    calls.call({
+      operation,
+      method: 'GET',
+      path: `/api/v1/transaction?${query.toString()}`,
+      deadline,
+      read: (json) => readTransactionPage(json, { skip, provider }),
+    }),
+  )
+  if (reply.kind === 'ok') return reply.body
+  throw readError(adapter, operation, reply)
+}
+
+// They may be money, so a list without them does not pass for a whole one.
+function refuseUnread(adapter: WooviAdapter, operation: string, unread: string[]): void {
+  if (unread.length === 0) return
+  const text = `${unread.length} transactions cannot be read (${unread[0]})`
+  throw new ProviderError('unknown', `${adapter.name}: ${operation}: ${text}`)
+}
+
+function listError(adapter: WooviAdapter, text: string): ProviderError {
+  return new ProviderError('unknown', `${adapter.name}: listReceived: ${text}`)
+}
+
+function unlinked(linked: LinkedPayment): ReceivedPayment {
+  const { transactionId: _, ...payment } = linked
+  return payment
+}

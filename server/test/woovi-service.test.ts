@@ -1,0 +1,165 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { audit } from '../src/domain/audit.ts'
+import { makeContext, type Context } from '../src/domain/context.ts'
+import { makeWoovi } from '../src/providers/woovi.ts'
+import { checkDue } from '../src/workers/check.ts'
+import { appWith, bearer, deposit, get, portOf, post } from './requests.ts'
+import { APP_ID, openWooviServer } from './woovi-server.ts'
+import { world } from './world.ts'
+
+// The whole service with Woovi as its only provider: real sockets in both directions, and notifications that Woovi really posts.
+
+const HOUR_MS = 3_600_000
+
+async function serveWithWoovi() {
+  const w = await world()
+  const woovi = await openWooviServer({ now: w.clock.now })
+  onTestFinished(() => woovi.stop())
+  const provider = makeWoovi({
+    name: 'woovi',
+    url: woovi.url,
+    appId: APP_ID,
+    callsPerSecond: 0,
+    now: w.clock.now,
+    log: w.ctx.log,
+    timings: { writeTimeoutMs: 400, backoffBaseMs: 1 },
+  })
+  onTestFinished(() => provider.close())
+  const { pool, now, log, settings, courier, instance } = w.ctx
+  const ctx: Context = makeContext({ pool, now, log, settings, providers: [provider], courier, instance })
+  const app = await appWith(ctx)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  await provider.registerNotifications(`http://127.0.0.1:${portOf(app)}/callbacks/woovi/secret-of-woovi`)
+  const account = await w.account()
+  const open = async (value = 50_00) => {
+    const answer = await app.inject(deposit(account.key, JSON.stringify({ value })))
+    return answer.json().charge as { id: string; paymentLinkId: string; emv: string; status: string }
+  }
+  const query = async (link: string) => (await app.inject(get(account.key, `/api/deposit/${link}`))).json().charge
+  const checkAll = async () => {
+    while ((await checkDue(ctx)) === 'more');
+  }
+  const isClean = async () => (await audit(ctx)).differences
+  return { ...w, ctx, app, woovi, provider, account, open, query, checkAll, isClean }
+}
+
+test('a deposit is paid, Woovi tells us, it is credited once, and the books agree with Woovi’s', async () => {
+  const s = await serveWithWoovi()
+  expect(s.woovi.notified).toMatchObject([{ status: 200 }]) // its test of the address
+  const charge = await s.open()
+  expect(charge).toMatchObject({ status: 'PENDING', emv: expect.stringContaining('br.gov.bcb.pix') })
+  expect(s.woovi.charges.get(charge.id)).toMatchObject({ value: 50_00 })
+
+  const endToEndId = await s.woovi.pay(charge.id)
+  expect(s.woovi.notified[1]).toMatchObject({ status: 200 })
+  // A hint and no more: nothing is credited before Woovi is asked.
+  expect(await s.balanceCents(s.account.accountId)).toBe(0)
+  await s.checkAll()
+  expect(await s.balanceCents(s.account.accountId)).toBe(49_50)
+
+  // Told again, and asked again in every way there is.
+  const { url, body, signature } = s.woovi.notified[1]!
+  const again = { method: 'POST', headers: { 'x-webhook-signature': signature }, body }
+  expect((await fetch(url, again)).status).toBe(200)
+  await s.checkAll()
+  expect(await s.query(charge.paymentLinkId)).toMatchObject({ status: 'COMPLETED' })
+  expect(await s.count('payments', `end_to_end_id = '${endToEndId}' and credited`)).toBe(1)
+  expect(await s.balanceCents(s.account.accountId)).toBe(49_50)
+  expect(await s.isClean()).toEqual([])
+})
+
+test('a query alone finds a payment that nobody told us of', async () => {
+  const s = await serveWithWoovi()
+  const charge = await s.open()
+  await s.woovi.pay(charge.id, { sent: false })
+  expect(await s.query(charge.paymentLinkId)).toMatchObject({ status: 'COMPLETED' })
+  expect(await s.balanceCents(s.account.accountId)).toBe(49_50)
+  expect(await s.isClean()).toEqual([])
+})
+
+test('a forged notification is refused with 403 and asks nothing', async () => {
+  const s = await serveWithWoovi()
+  const charge = await s.open()
+  const payload = JSON.stringify({ charge: { correlationID: charge.id, status: 'COMPLETED' } })
+  const url = '/callbacks/woovi/secret-of-woovi'
+  for (const headers of [{}, { 'x-webhook-signature': 'Zm9yZ2Vk' }]) {
+    const answer = await s.app.inject({ method: 'POST', url, headers, payload })
+    expect([answer.statusCode, answer.json()]).toEqual([
+      403,
+      { success: false, error: 'The signature is not of this provider' },
+    ])
+    expect(answer.headers['cache-control']).toBe('no-store')
+  }
+  expect(await s.count('checks', `due_at <= '${s.clock.now().toISOString()}'`)).toBe(0)
+  // With Woovi's signature it is taken, and since nobody paid, it changes nothing.
+  const headers = { 'x-webhook-signature': s.woovi.sign(payload) }
+  expect((await s.app.inject({ method: 'POST', url, headers, payload })).statusCode).toBe(200)
+  await s.checkAll()
+  expect(await s.query(charge.paymentLinkId)).toMatchObject({ status: 'PENDING' })
+  expect(await s.balanceCents(s.account.accountId)).toBe(0)
+})
+
+test('an unpaid charge expires by our clock, and is completed late if it is paid after all', async () => {
+  const s = await serveWithWoovi()
+  const charge = await s.open()
+  s.clock.advance(HOUR_MS + 60_000)
+  await s.checkAll()
+  expect(await s.query(charge.paymentLinkId)).toMatchObject({ status: 'EXPIRED' })
+  await s.woovi.pay(charge.id)
+  await s.checkAll()
+  expect(await s.query(charge.paymentLinkId)).toMatchObject({ status: 'COMPLETED' })
+  expect(await s.balanceCents(s.account.accountId)).toBe(49_50)
+  expect(await s.isClean()).toEqual([])
+})
+
+test('a canceled charge is gone at Woovi, and money that came all the same is credited late', async () => {
+  const s = await serveWithWoovi()
+  const charge = await s.open()
+  const kept = s.woovi.charges.get(charge.id)!
+  const answer = await s.app.inject(post(s.account.key, `/api/deposit/${charge.paymentLinkId}/cancel`))
+  expect(answer.json()).toMatchObject({ charge: { status: 'CANCELED' } })
+  expect(s.woovi.charges.size).toBe(0)
+  // The payer's bank had the code already. Woovi books the Pix, tells of it, and shows the charge no more.
+  s.woovi.charges.set(charge.id, kept)
+  const paying = s.woovi.pay(charge.id)
+  s.woovi.charges.delete(charge.id)
+  await paying
+  await s.checkAll()
+  expect(await s.query(charge.paymentLinkId)).toMatchObject({ status: 'COMPLETED' })
+  expect(await s.balanceCents(s.account.accountId)).toBe(49_50)
+  expect(await s.isClean()).toEqual([])
+})
+
+test('a Pix without a charge, and one of a wrong amount, wait for the operator', async () => {
+  const s = await serveWithWoovi()
+  const charge = await s.open()
+  await s.woovi.payByKey(7_00)
+  await s.woovi.pay(charge.id, { value: 49_99 })
+  await s.checkAll()
+  expect(await s.count('exceptions', `kind = 'unknown_charge'`)).toBe(1)
+  expect(await s.count('exceptions', `kind = 'wrong_amount'`)).toBe(1)
+  expect(await s.balanceCents(s.account.accountId)).toBe(0)
+  expect(await s.isClean()).toEqual([])
+})
+
+test('a lost answer leaves one charge and one deposit', async () => {
+  const s = await serveWithWoovi()
+  s.woovi.fail('POST /charge', 'lose')
+  const charge = await s.open()
+  expect(charge.status).toBe('PENDING')
+  expect([...s.woovi.charges.keys()]).toEqual([charge.id])
+})
+
+test('the same deposit asked for again, while Woovi was away, is one charge', async () => {
+  const s = await serveWithWoovi()
+  const headers = { ...bearer(s.account.key), 'idempotency-key': 'once' }
+  s.woovi.fail('POST /charge', 'lose', 3)
+  s.woovi.fail('GET /charge/:id', 'error', 30)
+  const first = await s.app.inject(deposit(s.account.key, '{"value":5000}', headers))
+  expect(first.statusCode).toBe(503)
+  s.woovi.heal()
+  // As long as the breaker would have held it back, had it opened.
+  s.clock.advance(5_000)
+  const second = await s.app.inject(deposit(s.account.key, '{"value":5000}', headers))
+  expect([second.statusCode, s.woovi.charges.size]).toEqual([201, 1])
+})
