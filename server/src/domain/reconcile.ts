@@ -1,0 +1,149 @@
+import { Fault } from '../base/fault.ts'
+import { transact } from '../db/tx.ts'
+import { takeHints } from './checks.ts'
+import { insertClosing } from './closings.ts'
+import type { Context } from './context.ts'
+import { dayAfter, dayOf, dayStart } from './days.ts'
+import type { Provider, ReceivedPayment } from './provider.ts'
+import { takeReceived, type Window } from './received.ts'
+import { makePace, makeStatement, quicken, type Pace, type Statement, type StatementProgress } from './statements.ts'
+import { moveClosing, moveSweep, renewClaim, type Sweep } from './sweeps.ts'
+
+// ---- By itself ----
+
+// Each sweep begins this much before the end of the last: clocks of two houses differ, and a Pix may stand in a provider's list some minutes after the time
+// that it bears there. What comes later still is found when its day is closed.
+export const OVERLAP_MS = 10 * 60_000
+// A day is closed this long after its end, by when providers have booked all that happened on it.
+const CLOSING_LAG_MS = 2 * 3_600_000
+
+// More than this many that cannot be booked are no fault of theirs.
+const MAX_UNBOOKED = 100
+
+/**
+ * One step of a sweep that this process has claimed: settles what the provider received since the last one, as far as the pace allows, and then moves the
+ * cursor. Killed on the way, the next one reads the same pages again and books nothing twice. 'behind' while there is more to catch up with.
+ */
+export async function sweepOn(
+  ctx: Context,
+  provider: Provider,
+  sweep: Sweep,
+  { pace, signal }: { pace: Pace; signal?: AbortSignal | undefined },
+): Promise<{ state: 'behind' | 'caught_up'; settled: number }> {
+  const now = ctx.now()
+  const from = new Date(sweep.sweptUntil.getTime() - OVERLAP_MS)
+  const to = new Date(Math.min(now.getTime(), sweep.sweptUntil.getTime() + pace.spanMs))
+  // Only a clock that was set back can make it empty.
+  if (to <= from) return { state: 'caught_up', settled: 0 }
+  const seen = { pages: 0, settled: 0 }
+  const unbooked: ReceivedPayment[] = []
+  for await (const { page, booked, settled } of takeReceived(ctx, provider, { from, to }, signal)) {
+    seen.pages++
+    seen.settled += settled.length
+    unbooked.push(...page.filter((payment) => !booked.has(payment.endToEndId)))
+    if (unbooked.length > MAX_UNBOOKED) throw new Error(`more than ${MAX_UNBOOKED} payments could not be booked`)
+    await renewClaim(ctx, sweep)
+  }
+  // One mad payment must not hold up all that come after it, so it is left to the queue of questions, which asks until it is booked.
+  if (unbooked.length > 0) await takeHints(ctx, provider.name, unbooked)
+  await moveSweep(ctx, sweep, to)
+  if (to >= now) return { state: 'caught_up', settled: seen.settled }
+  quicken(pace, seen.pages)
+  return { state: 'behind', settled: seen.settled }
+}
+
+/** Closes the next day of the sweep if it is over; undefined if it is not. */
+export async function closeNextDay(
+  ctx: Context,
+  provider: Provider,
+  sweep: Sweep,
+  { pace, signal }: { pace: Pace; signal?: AbortSignal | undefined },
+): Promise<{ day: string; statement: Statement } | undefined> {
+  const day = sweep.nextClosing
+  const next = dayAfter(day)
+  const to = dayStart(next)
+  if (ctx.now().getTime() < to.getTime() + CLOSING_LAG_MS) return undefined
+  const firstMs = wholeSecond(sweep.beganAt).getTime() - OVERLAP_MS
+  const from = new Date(Math.max(dayStart(day).getTime(), firstMs))
+  const onPage = () => renewClaim(ctx, sweep)
+  const statement = await makeStatement(ctx, provider, { from, to }, { pace, onPage, signal })
+  await transact(ctx.pool, async (tx) => {
+    await insertClosing(tx, ctx.now(), day, statement)
+    await moveClosing(tx, sweep, next)
+  })
+  return { day, statement }
+}
+
+// ---- By hand ----
+
+export type ReconcileRequest = Window & { provider?: string | undefined }
+
+export type ReconcileReport = Window & {
+  /** A statement for each provider and day, or part of a day at either end. */
+  statements: DayStatement[]
+  differenceCount: number
+}
+
+/** The revision is that of the closing, which a whole day that is over gets. */
+export type DayStatement = Statement & { day: string; revision: number | null }
+
+// A year by hand is a slip of the hand.
+const MAX_DAYS = 366
+
+/** Settles what is missing in [from, to), compares both sides day by day, and closes the days that are whole and over. */
+export async function reconcileWindow(
+  ctx: Context,
+  request: ReconcileRequest,
+  progress: (progress: StatementProgress) => void = () => {},
+  signal?: AbortSignal,
+): Promise<ReconcileReport> {
+  const providers = findProviders(ctx, request.provider)
+  // In whole seconds, because some providers tell times so: a Pix must not stand in two windows that meet within one.
+  const window = { from: wholeSecond(request.from), to: wholeSecond(request.to) }
+  const days = cutIntoDays(window)
+  const statements: DayStatement[] = []
+  for (const provider of providers) {
+    const pace = makePace()
+    const before = { pages: 0, payments: 0 }
+    for (const { day, isWhole, ...part } of days) {
+      const sum = { ...before }
+      const onPage = (day: StatementProgress) => {
+        before.pages = sum.pages + day.pages
+        before.payments = sum.payments + day.payments
+        progress({ ...day, ...before })
+      }
+      const statement = await makeStatement(ctx, provider, part, { pace, onPage, signal })
+      const isOver = isWhole && part.to <= ctx.now()
+      const revision = isOver ? await transact(ctx.pool, (tx) => insertClosing(tx, ctx.now(), day, statement)) : null
+      statements.push({ ...statement, day, revision })
+    }
+  }
+  const differenceCount = statements.reduce((sum, statement) => sum + statement.differenceCount, 0)
+  return { ...window, statements, differenceCount }
+}
+
+function findProviders(ctx: Context, name: string | undefined): Provider[] {
+  if (name === undefined) return ctx.providers
+  const found = ctx.providers.filter((provider) => provider.name === name)
+  if (found.length > 0) return found
+  const names = ctx.providers.map((provider) => provider.name).join(', ')
+  throw new Fault('bad_request', `no provider is called ${name}: PROVIDERS names ${names}`)
+}
+
+/** Pure. */
+function cutIntoDays({ from, to }: Window): (Window & { day: string; isWhole: boolean })[] {
+  if (to <= from) throw new Fault('bad_request', 'the end must be after the beginning')
+  const parts: ReturnType<typeof cutIntoDays> = []
+  for (let start = from; start < to;) {
+    if (parts.length === MAX_DAYS) throw new Fault('bad_request', `at most ${MAX_DAYS} days can be reconciled at once`)
+    const day = dayOf(start)
+    const dayEnd = dayStart(dayAfter(day))
+    parts.push({ from: start, to: dayEnd < to ? dayEnd : to, day, isWhole: start <= dayStart(day) && dayEnd <= to })
+    start = dayEnd
+  }
+  return parts
+}
+
+function wholeSecond(at: Date): Date {
+  return new Date(Math.floor(at.getTime() / 1000) * 1000)
+}

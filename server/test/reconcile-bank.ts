@@ -1,0 +1,101 @@
+import { Pool } from 'undici'
+import { onTestFinished } from 'vitest'
+import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
+import { read, transact } from '../src/db/tx.ts'
+import { markPending } from '../src/domain/charges.ts'
+import { insertOpenings } from '../src/domain/openings.ts'
+import type { Provider } from '../src/domain/provider.ts'
+import { makePace } from '../src/domain/statements.ts'
+import { API_PIX_TIMINGS, makeApiPix, type ApiPixTimings } from '../src/providers/api-pix.ts'
+import { reconcileDue } from '../src/workers/reconcile.ts'
+import type { TestAccount, World } from './world.ts'
+
+const VALUE_CENTS = 50_00
+const FEE_CENTS = 50
+const CHUNK = 1_000
+const PAYERS = 64
+
+/** PENDING charges of R$ 50,00 in any number, without asking the bank for each: it takes money for a txid that it does not know. */
+export async function makeCharges(w: World, account: TestAccount, count: number): Promise<string[]> {
+  const now = w.clock.now()
+  const ids = Array.from({ length: count }, () => hexFromUuid(newUuid7(now)))
+  for (let start = 0; start < count; start += CHUNK) {
+    const chunk = ids.slice(start, start + CHUNK)
+    await transact(w.pool, async (tx) => {
+      await insertOpenings(
+        tx,
+        now,
+        chunk.map((chargeId) => ({
+          chargeId,
+          paymentLinkId: newUuid7(now),
+          accountId: account.accountId,
+          provider: 'sandbox',
+          externalId: null,
+          description: null,
+          originalValueCents: VALUE_CENTS,
+          valueCents: VALUE_CENTS,
+          feeCents: FEE_CENTS,
+          expiresAt: new Date(now.getTime() + 3_600_000),
+          instance: w.ctx.instance,
+          idempotency: null,
+        })),
+      )
+      await markPending(
+        tx,
+        chunk.map((chargeId) => ({ chargeId, emv: 'made without the bank' })),
+      )
+    })
+  }
+  return ids
+}
+
+/** Pays each charge once. Nobody is told: the bank has no address of ours. */
+export async function payAll(w: World, txids: string[], options: { everyMs?: number } = {}): Promise<void> {
+  // Straight to the socket: ten thousand calls of fetch() take longer than what is tested.
+  const bank = new Pool(w.sandbox.url, { connections: 8, pipelining: 8 })
+  const pay = async (txid: string) => {
+    const body = JSON.stringify({ txid, amountCents: VALUE_CENTS })
+    const headers = { 'content-type': 'application/json' }
+    const answer = await bank.request({ method: 'POST', path: '/bank/pay', headers, body })
+    await answer.body.dump()
+    if (answer.statusCode !== 201) throw new Error(`the bank answered ${answer.statusCode}`)
+  }
+  const queue = [...txids]
+  const payer = async () => {
+    for (let txid = queue.pop(); txid; txid = queue.pop()) {
+      await pay(txid)
+      w.clock.advance(options.everyMs ?? 0)
+    }
+  }
+  await Promise.all(Array.from({ length: options.everyMs ? 1 : PAYERS }, payer))
+  await bank.close()
+}
+
+/** The sandbox, read in pages of a few payments. */
+export function smallPages(w: World, pageSize: number, timings: Partial<ApiPixTimings> = {}): Provider {
+  const provider = makeApiPix({
+    name: 'sandbox',
+    url: w.sandbox.url,
+    tokenUrl: `${w.sandbox.url}/oauth/token`,
+    clientId: 'sandbox',
+    clientSecret: 'sandbox',
+    pixKey: 'sandbox@guiche.example',
+    callsPerSecond: 0,
+    now: w.clock.now,
+    log: w.ctx.log,
+    timings: { ...API_PIX_TIMINGS, pageSize, ...timings },
+  })
+  onTestFinished(() => provider.close())
+  return provider
+}
+
+/** Rounds of the worker until there is nothing to catch up with. */
+export async function sweepAll(w: World, provider: Provider = w.ctx.providers[0]!): Promise<void> {
+  const sweeping = { pace: makePace() }
+  while ((await reconcileDue(w.ctx, provider, sweeping)) === 'more');
+}
+
+export async function sweptUntil(w: World): Promise<Date | undefined> {
+  const [row] = await read<{ swept_until: Date }>(w.pool, 'select swept_until from sweeps')
+  return row?.swept_until
+}
