@@ -17,6 +17,9 @@ function describe(report: AuditReport): string {
     `credited   ${formatReais(report.creditedCents)}`,
     `fees       ${formatReais(report.feesCents)}`,
     `suspense   ${formatReais(report.suspenseCents)}`,
+    `refunded   ${formatReais(report.refundedCents)}, and ${formatReais(report.refundingCents)} on its way`,
+    ...(report.missingCents === 0 ? [] : [`missing    ${formatReais(report.missingCents)}`]),
+    ...(report.writtenOffCents === 0 ? [] : [`written off ${formatReais(report.writtenOffCents)}`]),
     ...report.notCompared.map((name) => `not compared: ${name}, which is not configured any more`),
     '',
   ]

@@ -1,6 +1,7 @@
 import { hexFromUuid } from '../base/ids.ts'
 import type { Cents } from '../base/money.ts'
 import { transact, type Tx } from '../db/tx.ts'
+import { BOOK_CHECKS } from './audit-checks.ts'
 import type { Context } from './context.ts'
 import type { Provider, ReceivedPayment } from './provider.ts'
 
@@ -13,6 +14,13 @@ export type AuditReport = {
   creditedCents: Cents
   feesCents: Cents
   suspenseCents: Cents
+  /** Given back to payers, and on its way there. */
+  refundedCents: Cents
+  refundingCents: Cents
+  /** Left a provider without us, and nobody has borne it yet. */
+  missingCents: Cents
+  /** What the operator kept by decision; a loss is below zero. */
+  writtenOffCents: Cents
   /** Providers that money came through and that are not configured any more, so that nobody can be asked. */
   notCompared: string[]
   differences: Difference[]
@@ -55,86 +63,24 @@ async function auditBooks(tx: Tx): Promise<Books> {
       (select count(*) from payments) as payments,
       (select count(*) from transfers) as transfers,
       (select coalesce(sum(amount_cents), 0)::bigint from transfers where kind = 'deposit') as "creditedCents",
-      (select coalesce(sum(amount_cents), 0)::bigint from transfers where kind = 'fee') as "feesCents",
-      (select credits_cents - debits_cents from ledger_balances b join ledger_accounts l on l.id = b.ledger_account_id
-       where l.kind = 'suspense') as "suspenseCents"`)
-  return { ...totals!, differences }
-}
-
-// Each statement yields a row for every thing that is not as it must be.
-const BOOK_CHECKS = {
-  // What is kept per account is at all times the sum of its transfers.
-  balance: `
-    select l.kind || ' ' || coalesce(l.account_id::text, l.provider, '') as subject,
-      format('keeps debits %s and credits %s, but its transfers add up to %s and %s', coalesce(b.debits_cents::text, 'none'),
-        coalesce(b.credits_cents::text, 'none'), coalesce(d.sum, 0), coalesce(c.sum, 0)) as text
-    from ledger_accounts l
-    left join ledger_balances b on b.ledger_account_id = l.id
-    left join (select debit_id as id, sum(amount_cents) from transfers group by 1) d using (id)
-    left join (select credit_id as id, sum(amount_cents) from transfers group by 1) c using (id)
-    where b.debits_cents is distinct from coalesce(d.sum, 0) or b.credits_cents is distinct from coalesce(c.sum, 0)`,
-  // Each transfer says what its accounts held after it; together they form an unbroken chain.
-  chain: `
-    select 'transfer ' || id as subject, format('ledger account %s holds %s after it, should be %s', account, after, running) as text
+      (select coalesce(sum(case when kind = 'fee_returned' then -amount_cents else amount_cents end), 0)::bigint from transfers
+       where kind in ('fee', 'fee_returned', 'fee_kept')) as "feesCents",
+      (select coalesce(sum(amount_cents), 0)::bigint from refunds where status = 'DONE') as "refundedCents",
+      held.*
     from (
-      select id, account, after, sum(amount) over (partition by account order by id) as running
-      from (
-        select id, debit_id as account, -amount_cents as amount, debit_after_cents as after from transfers
-        union all
-        select id, credit_id, amount_cents, credit_after_cents from transfers
-      ) sides
-    ) lines
-    where after <> running`,
-  // Every centavo that arrived went through its provider's cash, once: no credit stands without money behind it, and no money without
-  // a credit.
-  cash: `
-    select 'payment ' || p.end_to_end_id as subject,
-      format('brought %s cents, but %s stand for it in the cash of %s', p.amount_cents, coalesce(t.sum, 0),
-        coalesce(t.providers, 'any provider')) as text
-    from payments p
-    left join (
-      select t.payment_id as id, sum(t.amount_cents), string_agg(distinct l.provider, ', ') as providers
-      from transfers t join ledger_accounts l on l.id = t.debit_id where l.kind = 'cash' group by 1
-    ) t using (id)
-    where t.sum is distinct from p.amount_cents or t.providers <> p.provider`,
-  // A COMPLETED charge has one payment of its value, its transfers, and its event.
-  completed: `
-    select 'charge ' || replace(c.id::text, '-', '') as subject,
-      format('COMPLETED with value %s and fee %s, but has %s credited payments of %s, deposits of %s, fees of %s and %s events',
-        c.value_cents, c.fee_cents, coalesce(p.count, 0), coalesce(p.sum, 0), coalesce(t.deposits, 0), coalesce(t.fees, 0),
-        coalesce(e.count, 0)) as text
-    from charges c
-    left join (select charge_id as id, count(*), sum(amount_cents) from payments where credited group by 1) p using (id)
-    left join (
-      select t.charge_id as id,
-        sum(t.amount_cents) filter (where t.kind = 'deposit' and l.account_id = c.account_id) as deposits,
-        sum(t.amount_cents) filter (where t.kind = 'fee') as fees
-      from transfers t join ledger_accounts l on l.id = t.credit_id join charges c on c.id = t.charge_id
-      where t.kind in ('deposit', 'fee') group by 1
-    ) t using (id)
-    left join (select subject_id as id, count(*) from events where kind = 'DEPOSIT_ASSET_SUCCESS' group by 1) e using (id)
-    where c.status = 'COMPLETED' and (p.count is distinct from 1 or p.sum is distinct from c.value_cents
-      or t.deposits is distinct from c.value_cents - c.fee_cents or coalesce(t.fees, 0) <> c.fee_cents or e.count is distinct from 1)`,
-  // And nothing else has any of these.
-  uncompleted: `
-    select 'charge ' || replace(c.id::text, '-', '') as subject, format('is %s, but a payment was credited to it', c.status) as text
-    from charges c where c.status <> 'COMPLETED' and (
-      exists (select from payments p where p.charge_id = c.id and p.credited)
-      or exists (select from transfers t where t.charge_id = c.id and t.kind in ('deposit', 'fee'))
-      or exists (select from events e where e.subject_id = c.id and e.kind = 'DEPOSIT_ASSET_SUCCESS'))`,
-  // A payment that completed nothing stands in suspense with its exception; one that did stands in neither.
-  suspense: `
-    select 'payment ' || p.end_to_end_id as subject,
-      case when p.credited then 'was credited and is an exception too' else 'completed nothing, and is not wholly in suspense' end as text
-    from payments p
-    left join exceptions x on x.payment_id = p.id
-    left join transfers t on t.payment_id = p.id and t.kind = 'suspense'
-    where case when p.credited then x.id is not null or t.id is not null
-      else x.id is null or t.amount_cents is distinct from p.amount_cents end`,
+      select coalesce(sum(cents) filter (where kind = 'suspense'), 0)::bigint as "suspenseCents",
+        coalesce(sum(cents) filter (where kind = 'refunding'), 0)::bigint as "refundingCents",
+        coalesce(-sum(cents) filter (where kind = 'missing'), 0)::bigint as "missingCents",
+        coalesce(sum(cents) filter (where kind = 'written_off'), 0)::bigint as "writtenOffCents"
+      from ledger_accounts l
+      join (select ledger_account_id as id, credits_cents - debits_cents as cents from ledger_balances) b using (id)
+    ) held`)
+  return { ...totals!, differences }
 }
 
 /** Every Pix that the provider received stands in our payments as it says, and every payment of ours stands in its list. */
 async function auditProvider(ctx: Context, provider: Provider): Promise<Difference[]> {
+  const startedAt = ctx.now()
   const window = await auditWindow(ctx)
   // Ours before theirs: what arrives while the list is read then stands in theirs, and comparePage looks for it late enough.
   const ours = await paymentsOf(ctx, provider.name, window)
@@ -143,6 +89,7 @@ async function auditProvider(ctx: Context, provider: Provider): Promise<Differen
   for await (const page of provider.listReceived(window)) {
     for (const payment of page) seen.add(payment.endToEndId)
     differences.push(...(await comparePage(ctx, provider, page)))
+    differences.push(...(await compareRefunds(ctx, provider, page, startedAt)))
   }
   for (const row of ours) {
     if (seen.has(row.end_to_end_id)) continue
@@ -207,4 +154,56 @@ async function comparePage(ctx: Context, provider: Provider, page: ReceivedPayme
       },
     ]
   })
+}
+
+type RefundRow = {
+  end_to_end_id: string
+  refund_id: string
+  amount_cents: number
+  status: 'PROCESSING' | 'DONE'
+  is_settled: boolean
+}
+
+/** For payments of which the provider says what was given back. What it has done and we are still asking about is no difference: we will hear of it. */
+async function compareRefunds(
+  ctx: Context,
+  provider: Provider,
+  page: ReceivedPayment[],
+  startedAt: Date,
+): Promise<Difference[]> {
+  const told = page.filter((payment) => payment.refunds !== undefined)
+  if (told.length === 0) return []
+  const rows = await transact(ctx.pool, (tx) =>
+    tx.rows<RefundRow>(
+      // One that ended since we began may stand otherwise on a page that was read before.
+      `select p.end_to_end_id, r.provider_refund_id as refund_id, r.amount_cents, r.status,
+         coalesce(r.ended_at <= $3, false) as is_settled
+       from payments p join refunds r on r.payment_id = p.id
+       where p.provider = $1 and p.end_to_end_id = any($2) and r.status <> 'FAILED'`,
+      [provider.name, told.map((payment) => payment.endToEndId), startedAt],
+    ),
+  )
+  const ours = new Map<string, RefundRow[]>(told.map((payment) => [payment.endToEndId, []]))
+  for (const row of rows) ours.get(row.end_to_end_id)!.push(row)
+  return told.flatMap((payment) => refundDifferences(provider.name, payment, ours.get(payment.endToEndId)!))
+}
+
+/** Pure. */
+function refundDifferences(provider: string, { endToEndId, refunds = [] }: ReceivedPayment, ours: RefundRow[]) {
+  const made = refunds.filter((refund) => refund.status !== 'failed')
+  const missing = made.filter(
+    (refund) =>
+      refund.status === 'done' &&
+      !ours.some((row) => row.refund_id === refund.refundId && row.amount_cents === refund.amountCents),
+  )
+  const invented = ours.filter((row) => row.is_settled && !made.some((refund) => refund.refundId === row.refund_id))
+  const differ = (text: string) => ({ check: 'provider', subject: `payment ${endToEndId}`, text })
+  return [
+    ...missing.map(({ refundId, amountCents }) =>
+      differ(`${provider} gave back ${amountCents} cents (refund ${refundId}), but our books do not say so`),
+    ),
+    ...invented.map(({ refund_id: refundId, amount_cents: amountCents }) =>
+      differ(`our books say that ${amountCents} cents were given back (refund ${refundId}), but ${provider} does not`),
+    ),
+  ]
 }

@@ -23,6 +23,7 @@ export type StatementLine = {
   balanceCents: Cents // after this line
   chargeId: string | null
   paymentLinkId: string | null
+  refundId: string | null
   occurredAt: Date
   recordedAt: Date
 }
@@ -48,7 +49,7 @@ export async function readStatement(
         order by t.id desc limit $3)
      )
      select l.id, l.kind, l.sign * l.amount_cents as amount_cents, l.after as balance_cents, l.charge_id, c.payment_link_id,
-       l.occurred_at, l.recorded_at
+       l.refund_id, l.occurred_at, l.recorded_at
      from lines l left join charges c on c.id = l.charge_id
      order by l.id desc limit $3`,
     [accountId, cursorNumber(page.cursor), page.limit + 1, page.from ?? null, page.to ?? null],
@@ -64,6 +65,7 @@ type StatementRow = {
   balance_cents: number
   charge_id: string | null
   payment_link_id: string | null
+  refund_id: string | null
   occurred_at: Date
   recorded_at: Date
 }
@@ -76,6 +78,7 @@ function lineFromRow(row: StatementRow): StatementLine {
     balanceCents: row.balance_cents,
     chargeId: row.charge_id && hexFromUuid(row.charge_id),
     paymentLinkId: row.payment_link_id,
+    refundId: row.refund_id && hexFromUuid(row.refund_id),
     occurredAt: row.occurred_at,
     recordedAt: row.recorded_at,
   }

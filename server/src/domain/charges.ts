@@ -26,6 +26,8 @@ export type StoredCharge = {
   endToEndId: string | null
   paidAt: Date | null
   paidLate: boolean
+  /** By refunds that are done. */
+  refundedCents: Cents
 }
 
 export type Charge = Omit<StoredCharge, 'status' | 'openingInstance'> & { status: ChargeStatus }
@@ -126,7 +128,7 @@ async function close(tx: Tx, now: Date, chargeId: string, from: StoredStatus, to
 export const CHARGE_COLUMNS = `
   c.id, c.payment_link_id, c.account_id, a.name as account_name, c.provider, c.status, c.emv, c.value_cents,
   c.original_value_cents, c.fee_cents, c.external_id, c.description, c.created_at, c.expires_at, c.opening_instance,
-  c.end_to_end_id, c.paid_at, c.paid_late`
+  c.end_to_end_id, c.paid_at, c.paid_late, c.refunded_cents`
 
 export type ChargeRow = {
   id: string
@@ -147,6 +149,7 @@ export type ChargeRow = {
   end_to_end_id: string | null
   paid_at: Date | null
   paid_late: boolean
+  refunded_cents: number
 }
 
 export function chargeFromRow(row: ChargeRow): StoredCharge {
@@ -170,5 +173,6 @@ export function chargeFromRow(row: ChargeRow): StoredCharge {
     endToEndId: row.end_to_end_id,
     paidAt: row.paid_at,
     paidLate: row.paid_late,
+    refundedCents: row.refunded_cents,
   }
 }

@@ -2,10 +2,10 @@ import { Fault } from '../base/fault.ts'
 import { hexFromUuid, isHexId, newUuid7, uuidFromHex } from '../base/ids.ts'
 import type { Tx } from '../db/tx.ts'
 
-export type EventKind = 'DEPOSIT_ASSET_SUCCESS'
+export type EventKind = 'DEPOSIT_ASSET_SUCCESS' | 'DEPOSIT_REFUNDED'
 
 /** What an endpoint can ask for. WEBHOOK_TEST is sent to an endpoint on its own account, whatever it asked for. */
-export const EVENT_KINDS: readonly EventKind[] = ['DEPOSIT_ASSET_SUCCESS']
+export const EVENT_KINDS: readonly EventKind[] = ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED']
 
 export type NewEvent = {
   kind: EventKind | 'WEBHOOK_TEST'

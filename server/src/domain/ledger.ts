@@ -2,22 +2,43 @@ import type { Cents } from '../base/money.ts'
 import type { Tx } from '../db/tx.ts'
 
 /**
- * The four kinds of ledger account. cash: what a provider holds for us. balance: what we owe an account holder. fees: what we earned.
- * suspense: what arrived and belongs to nobody yet.
+ * The kinds of ledger account. cash: what a provider holds for us. balance: what we owe an account holder. Of the others there is one each. fees: what we
+ * earned. suspense: what arrived and belongs to nobody yet. refunding: what is on its way back to payers. missing: what left a provider without us, until
+ * it is decided who bears it. written_off: what the operator kept or lost by decision; below zero is a loss, and a loss that happened must be bookable.
  */
 export type LedgerKey =
   | { kind: 'cash'; provider: string }
   | { kind: 'balance'; accountId: string }
-  | { kind: 'fees' }
-  | { kind: 'suspense' }
+  | { kind: (typeof SINGLE)[number] }
+
+const SINGLE = ['fees', 'suspense', 'refunding', 'missing', 'written_off'] as const
+
+/** In the order of their lives, with the side that is debited and the one that is credited. */
+export type TransferKind =
+  | 'deposit' // cash → balance
+  | 'fee' // cash → fees
+  | 'suspense' // cash → suspense
+  | 'fee_returned' // fees → balance, with refund_reserved
+  | 'refund_reserved' // balance or suspense → refunding
+  | 'refund_paid' // refunding → cash
+  | 'refund_released' // refunding → where it was reserved
+  | 'fee_kept' // balance → fees, with refund_released
+  | 'refund_seen' // missing → cash
+  | 'exception_credited' // suspense → balance
+  | 'exception_written_off' // suspense → written_off
+  | 'refund_charged' // balance → missing
+  | 'refund_written_off' // written_off → missing
 
 export type Transfer = {
-  kind: 'deposit' | 'fee' | 'suspense'
+  kind: TransferKind
   debit: LedgerKey
   credit: LedgerKey
   amountCents: Cents
   paymentId: string
-  chargeId: string | null // a UUID, as stored
+  chargeId: string | null // a UUID, as stored; those below too
+  refundId?: string
+  /** Which this transfer resolves. */
+  exceptionId?: string
   occurredAt: Date
 }
 
@@ -46,11 +67,13 @@ export async function postTransfers(tx: Tx, now: Date, transfers: Transfer[]): P
   })
   await tx.run(
     `insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id,
-       occurred_at, recorded_at)
-     select kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, occurred_at, $10
+       refund_id, exception_id, occurred_at, recorded_at)
+     select kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, refund_id,
+       exception_id, occurred_at, $12
      from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::uuid[], $8::uuid[],
-       $9::timestamptz[]) with ordinality
-       as n (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, occurred_at, place)
+       $9::uuid[], $10::uuid[], $11::timestamptz[]) with ordinality
+       as n (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, refund_id,
+         exception_id, occurred_at, place)
      order by place`,
     [
       lines.map((line) => line.kind),
@@ -61,6 +84,8 @@ export async function postTransfers(tx: Tx, now: Date, transfers: Transfer[]): P
       after.map((balance) => balance.credit),
       lines.map((line) => line.paymentId),
       lines.map((line) => line.chargeId),
+      lines.map((line) => line.refundId ?? null),
+      lines.map((line) => line.exceptionId ?? null),
       lines.map((line) => line.occurredAt),
       now,
     ],
@@ -71,6 +96,16 @@ export async function postTransfers(tx: Tx, now: Date, transfers: Transfer[]): P
      where b.ledger_account_id = m.id`,
     [[...moved.keys()], [...moved.values()].map((sum) => sum.debits), [...moved.values()].map((sum) => sum.credits)],
   )
+}
+
+/**
+ * What these hold, locked until the transaction ends. Whoever must know before posting names all accounts of the posting, so that they are locked
+ * in the one order.
+ */
+export async function holdBalances(tx: Tx, keys: LedgerKey[]): Promise<(key: LedgerKey) => Cents> {
+  const ids = await ledgerIds(tx, keys)
+  const balances = await lockBalances(tx, [...ids.values()])
+  return (key) => balances.get(ids.get(keyText(key))!)!
 }
 
 /** Every account holder has one from the start, so that posting never has to make it. */
@@ -107,10 +142,11 @@ async function findLedgerIds(tx: Tx, keys: LedgerKey[]): Promise<Map<string, num
     provider: string | null
   }>(
     `select id, kind, account_id, provider from ledger_accounts
-     where (kind = 'balance' and account_id = any($1)) or (kind = 'cash' and provider = any($2)) or kind in ('fees', 'suspense')`,
+     where (kind = 'balance' and account_id = any($1)) or (kind = 'cash' and provider = any($2)) or kind = any($3)`,
     [
       keys.flatMap((key) => (key.kind === 'balance' ? [key.accountId] : [])),
       keys.flatMap((key) => (key.kind === 'cash' ? [key.provider] : [])),
+      SINGLE,
     ],
   )
   const ids = new Map(rows.map((row) => [`${row.kind} ${row.account_id ?? row.provider ?? ''}`, row.id]))

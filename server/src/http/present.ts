@@ -18,6 +18,7 @@ export function presentRecord(publicUrl: string, charge: Charge) {
     expiresAt: charge.expiresAt.toISOString(),
     paidAt: charge.paidAt?.toISOString() ?? null,
     creditedValue: creditedCents(charge),
+    refundedValue: charge.refundedCents,
     endToEndId: charge.endToEndId,
     paidLate: charge.paidLate,
     externalId: charge.externalId,
@@ -33,6 +34,7 @@ export function presentLine(line: StatementLine) {
     balance: line.balanceCents,
     chargeId: line.chargeId,
     paymentLinkId: line.paymentLinkId,
+    refundId: line.refundId,
     occurredAt: line.occurredAt.toISOString(),
     recordedAt: line.recordedAt.toISOString(),
   }

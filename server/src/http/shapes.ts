@@ -185,6 +185,7 @@ export const recordShape = z
     creditedValue: cents
       .nullable()
       .meta({ description: 'What was credited to your balance, in cents, once COMPLETED.' }),
+    refundedValue: cents.meta({ description: 'What was given back to the payer, in cents, by refunds that are done.' }),
     endToEndId: z
       .string()
       .nullable()
@@ -203,6 +204,7 @@ export const recordShape = z
         expiresAt: '2026-01-31T13:00:00.000Z',
         paidAt: '2026-01-31T12:01:07.000Z',
         creditedValue: 4950,
+        refundedValue: 0,
         endToEndId: 'E12345678202601311201s0123456789',
         paidLate: false,
         externalId: 'order-1042',
@@ -214,12 +216,17 @@ export const recordShape = z
 export const lineShape = z
   .object({
     id: z.string().meta({ description: 'Lines with a larger number were booked later.' }),
-    kind: z.string().meta({ description: '`deposit`: what a payer paid, less the fee.', examples: ['deposit'] }),
+    kind: z.string().meta({
+      description:
+        '`deposit`: what a payer paid, less the fee. `refund_reserved`: taken for a refund. `refund_released`: given back to you, since the refund failed. `fee_returned`, `fee_kept`: the fee’s share that came back with a refund, and went again when it failed. `exception_credited`: a payment that the operator found to be yours. `refund_charged`: a refund that was made at the payment provider, and is yours to bear.',
+      examples: ['deposit'],
+    }),
     amount: cents.meta({ description: 'In cents: positive was credited, negative was charged.', examples: [4950] }),
     balance: cents.meta({ description: 'Your balance after this line, in cents.', examples: [4950] }),
     chargeId: z.string().nullable(),
     paymentLinkId: z.string().nullable(),
-    occurredAt: time.meta({ description: 'When the payer paid.' }),
+    refundId: z.string().nullable().meta({ description: 'Of the refund that it belongs to.' }),
+    occurredAt: time.meta({ description: 'When it happened: of a deposit, when the payer paid.' }),
     recordedAt: time.meta({ description: 'When it was booked.' }),
   })
   .meta({ id: 'StatementLine' })
@@ -254,8 +261,10 @@ export const bodyErrors = {
 /** What any route behind a key may answer. */
 export const commonErrors = {
   401: errorAnswer('`Missing API key`, or `Invalid API key` for one that is unknown, revoked or expired.'),
-  403: errorAnswer('The key lacks the scope that this request needs; the text says which.'),
+  403: errorAnswer(
+    'The key lacks the scope that this request needs, or its account is suspended; the text says which.',
+  ),
   429: errorAnswer('`Too many requests`: wait as long as `Retry-After` says.'),
-  500: errorAnswer('Our own fault. Safe to repeat; a deposit only with an `Idempotency-Key`.'),
+  500: errorAnswer('Our own fault. Safe to repeat; a deposit or a refund only with an `Idempotency-Key`.'),
   503: errorAnswer('Overloaded, restarting, or the database is out of reach: wait as long as `Retry-After` says.'),
 }

@@ -1,0 +1,348 @@
+import { Fault } from '../base/fault.ts'
+import { hexFromUuid, isHexId, isUuid, uuidFromHex } from '../base/ids.ts'
+import type { Cents } from '../base/money.ts'
+import { read, transact, type Tx } from '../db/tx.ts'
+import { checkReason, noteChange, type Actor } from './audit-log.ts'
+import type { StoredStatus } from './charges.ts'
+import { providerNamed, type Context } from './context.ts'
+import { cursorUuid } from './cursor.ts'
+import { EXCEPTION_STATE, markDecided, type ExceptionState, type Resolution } from './exception-life.ts'
+import { holdBalances, postTransfers, type Transfer } from './ledger.ts'
+import { reserveRefund, type Refund } from './refund-life.ts'
+import { beginRefund, refundLease } from './refund-pursuit.ts'
+import type { ExceptionKind as UnsettledKind } from './settle.ts'
+
+export type ExceptionKind = UnsettledKind | 'foreign_refund'
+
+export const EXCEPTION_KINDS: readonly ExceptionKind[] = [
+  'unknown_charge',
+  'wrong_provider',
+  'wrong_amount',
+  'second_payment',
+  'foreign_refund',
+]
+
+export type Exception = {
+  id: string // 32 hexadecimal digits
+  kind: ExceptionKind
+  state: ExceptionState
+  provider: string
+  endToEndId: string
+  txid: string | null
+  /** What arrived; of a foreign_refund, what went. */
+  amountCents: Cents
+  /** When the payer paid. */
+  occurredAt: Date
+  openedAt: Date
+  /** The charge that the payer meant, if it is one of ours. */
+  charge: {
+    id: string
+    paymentLinkId: string
+    accountId: string
+    email: string
+    status: StoredStatus
+    valueCents: Cents
+  } | null
+  /** What was decided, and by whom; while a refund is on its way, not yet done. */
+  resolution: {
+    how: Resolution['how']
+    /** Which was credited or charged. */
+    accountId: string | null
+    by: Actor
+    reason: string
+  } | null
+  resolvedAt: Date | null
+  /** The newest that was made of this exception, or the one that a foreign_refund is about. */
+  refund: { id: string; status: Refund['status']; failure: string | null; providerRefundId: string } | null
+}
+
+export type ExceptionFilter = {
+  state?: ExceptionState
+  kind?: ExceptionKind
+  provider?: string
+  /** When it was opened. */
+  from?: Date
+  to?: Date
+  cursor?: string
+  limit: number
+}
+
+/** Newest first. */
+export async function listExceptions(
+  ctx: Context,
+  filter: ExceptionFilter,
+): Promise<{ exceptions: Exception[]; nextCursor: string | null }> {
+  const rows = await read<ExceptionRow>(
+    ctx.pool,
+    `${SELECT_EXCEPTIONS}
+     where x.id < $1
+       and ($2::text is null or ${EXCEPTION_STATE} = $2)
+       and ($3::text is null or x.kind = $3)
+       and ($4::text is null or p.provider = $4)
+       and ($5::timestamptz is null or x.opened_at >= $5)
+       and ($6::timestamptz is null or x.opened_at < $6)
+     order by x.id desc limit $7`,
+    [
+      cursorUuid(filter.cursor),
+      filter.state ?? null,
+      filter.kind ?? null,
+      filter.provider ?? null,
+      filter.from ?? null,
+      filter.to ?? null,
+      filter.limit + 1,
+    ],
+  )
+  const exceptions = rows.slice(0, filter.limit).map(exceptionFromRow)
+  return { exceptions, nextCursor: rows.length > filter.limit ? exceptions.at(-1)!.id : null }
+}
+
+export async function findException(ctx: Context, id: string): Promise<Exception> {
+  const [row] = await read<ExceptionRow>(ctx.pool, `${SELECT_EXCEPTIONS} where x.id = $1`, [exceptionId(id)])
+  if (!row) throw notFound()
+  return exceptionFromRow(row)
+}
+
+/** Says what becomes of the money. Each way is one transfer, or for a refund the way to its end; what is decided cannot be decided again. */
+export async function resolveException(
+  ctx: Context,
+  actor: Actor,
+  id: string,
+  resolution: Resolution,
+  reason: string,
+): Promise<Exception> {
+  const { id: known, provider } = await findException(ctx, id)
+  if (resolution.how === 'refund') providerNamed(ctx, provider)
+  const decision = { resolution, actor, reason: checkReason(reason), leasedUntil: refundLease(ctx.now()) }
+  const refund = await transact(ctx.pool, (tx) => decide(tx, ctx.now(), known, decision))
+  if (refund) await beginRefund(ctx, refund, decision.leasedUntil)
+  return findException(ctx, known)
+}
+
+type Decision = { resolution: Resolution; actor: Actor; reason: string; leasedUntil: Date }
+
+/** Under the exception's lock, so that of two who decide at once the second one learns of the first. Resolves to the refund that is to be asked for. */
+async function decide(tx: Tx, now: Date, id: string, decision: Decision): Promise<Refund | undefined> {
+  const { resolution, actor, reason } = decision
+  const exception = await lockException(tx, id)
+  requireOpen(exception, resolution.how)
+  const accountId = await bearerOf(tx, exception, resolution)
+  const isRefund = resolution.how === 'refund'
+  await markDecided(tx, {
+    exceptionId: id,
+    how: resolution.how,
+    accountId,
+    actor,
+    reason,
+    resolvedAt: isRefund ? null : now,
+  })
+  await noteChange(tx, now, actor, {
+    action: 'exception.resolved',
+    subject: `exception ${id}`,
+    accountId,
+    reason,
+    details: { kind: exception.kind, how: resolution.how, amountCents: exception.amountCents },
+  })
+  if (isRefund) return giveBack(tx, now, exception, decision)
+  const move = moveOf(exception, resolution.how, accountId)
+  if (move.debit.kind === 'balance') await requireFunds(tx, exception, move)
+  await postTransfers(tx, now, [{ ...move, ...commonOf(exception, accountId), occurredAt: now }])
+  return undefined
+}
+
+function requireOpen({ kind, state }: LockedException, how: Resolution['how']): void {
+  if (state === 'resolved') throw new Fault('conflict', 'Exception is resolved already')
+  if (state === 'resolving') throw new Fault('conflict', 'Exception is being resolved: its refund is under way')
+  const ways = kind === 'foreign_refund' ? ['charge_account', 'write_off'] : ['credit', 'refund', 'write_off']
+  if (!ways.includes(how))
+    throw new Fault('bad_request', `Resolve an exception of kind ${kind} by ${ways.join(' or ')}`)
+}
+
+/** The account that gains or bears, if one does. */
+async function bearerOf(tx: Tx, exception: LockedException, resolution: Resolution): Promise<string | null> {
+  if (resolution.how === 'charge_account') {
+    if (exception.creditedAccountId !== null) return exception.creditedAccountId
+    throw new Fault('conflict', 'No account was credited with this payment: resolve it by write_off')
+  }
+  if (resolution.how !== 'credit') return null
+  const { accountId } = resolution
+  const found = isUuid(accountId) ? await tx.run('select from accounts where id = $1', [accountId]) : 0
+  if (found === 0) throw new Fault('not_found', 'Account not found')
+  return accountId
+}
+
+type Move = Pick<Transfer, 'kind' | 'debit' | 'credit' | 'amountCents'>
+
+/** Pure. */
+function moveOf(exception: LockedException, how: Resolution['how'], accountId: string | null): Move {
+  const { amountCents } = exception
+  const balance = { kind: 'balance', accountId: accountId! } as const
+  if (how === 'credit') return { kind: 'exception_credited', debit: { kind: 'suspense' }, credit: balance, amountCents }
+  if (how === 'charge_account')
+    return { kind: 'refund_charged', debit: balance, credit: { kind: 'missing' }, amountCents }
+  return exception.kind === 'foreign_refund'
+    ? { kind: 'refund_written_off', debit: { kind: 'written_off' }, credit: { kind: 'missing' }, amountCents }
+    : { kind: 'exception_written_off', debit: { kind: 'suspense' }, credit: { kind: 'written_off' }, amountCents }
+}
+
+function commonOf(exception: LockedException, accountId: string | null) {
+  // On the statement of one account stands no charge of another.
+  const isForeign = accountId !== null && accountId !== exception.chargeAccountId
+  return {
+    paymentId: exception.paymentId,
+    chargeId: isForeign ? null : exception.chargeId,
+    exceptionId: exception.id,
+    ...(exception.refundId !== null && { refundId: exception.refundId }),
+  }
+}
+
+async function requireFunds(tx: Tx, { amountCents }: LockedException, move: Move): Promise<void> {
+  const held = await holdBalances(tx, [move.debit, move.credit])
+  if (held(move.debit) >= amountCents) return
+  throw new Fault(
+    'conflict',
+    `Balance is too small: it holds ${held(move.debit)} cents, and ${amountCents} are to be charged`,
+  )
+}
+
+async function giveBack(tx: Tx, now: Date, exception: LockedException, decision: Decision): Promise<Refund> {
+  const { paymentId, amountCents } = exception
+  const earlier = await tx.run(`select from refunds where payment_id = $1 and status <> 'FAILED'`, [paymentId])
+  if (earlier > 0)
+    throw new Fault('conflict', 'This payment was refunded at the provider already: resolve it by write_off')
+  const refund = await reserveRefund(tx, now, decision.actor, {
+    source: 'suspense',
+    exceptionId: hexFromUuid(exception.id),
+    paymentId,
+    chargeId: null,
+    amountCents,
+    feeReturnedCents: 0,
+    reason: decision.reason,
+    idempotency: null,
+    leasedUntil: decision.leasedUntil,
+  })
+  return refund!
+}
+
+// ---- Reading ----
+
+type LockedException = {
+  id: string // a UUID, like all ids of this type
+  kind: ExceptionKind
+  state: ExceptionState
+  paymentId: string
+  refundId: string | null
+  amountCents: Cents
+  chargeId: string | null
+  chargeAccountId: string | null
+  /** Which has the payment's money, as a deposit or because an operator said so. */
+  creditedAccountId: string | null
+}
+
+async function lockException(tx: Tx, id: string): Promise<LockedException> {
+  const [row] = await tx.rows<LockedException>(
+    `select x.id, x.kind, ${EXCEPTION_STATE} as state, x.payment_id as "paymentId", x.refund_id as "refundId",
+       coalesce(f.amount_cents, p.amount_cents) as "amountCents", p.charge_id as "chargeId", c.account_id as "chargeAccountId",
+       case when p.credited then c.account_id
+         else (select o.account_id from exceptions o where o.payment_id = p.id and o.resolution = 'credit') end as "creditedAccountId"
+     from exceptions x
+     join payments p on p.id = x.payment_id
+     left join charges c on c.id = p.charge_id
+     left join refunds f on f.id = x.refund_id
+     where x.id = $1 for no key update of x`,
+    [uuidFromHex(id)],
+  )
+  if (!row) throw notFound()
+  return row
+}
+
+const SELECT_EXCEPTIONS = `
+  select x.id, x.kind, ${EXCEPTION_STATE} as state, p.provider, p.end_to_end_id, p.txid,
+    coalesce(f.amount_cents, p.amount_cents) as amount_cents, p.occurred_at, x.opened_at, x.resolution, x.account_id,
+    x.resolved_by_kind, x.resolved_by, x.reason, x.resolved_at, p.charge_id, c.payment_link_id, c.account_id as charge_account_id,
+    a.email, c.status as charge_status, c.value_cents, r.id as refund_id, r.status as refund_status, r.failure, r.provider_refund_id
+  from exceptions x
+  join payments p on p.id = x.payment_id
+  left join charges c on c.id = p.charge_id
+  left join accounts a on a.id = c.account_id
+  left join refunds f on f.id = x.refund_id
+  left join lateral (
+    select * from refunds r where r.id = x.refund_id or r.exception_id = x.id order by r.id desc limit 1
+  ) r on true`
+
+type ExceptionRow = {
+  id: string
+  kind: ExceptionKind
+  state: ExceptionState
+  provider: string
+  end_to_end_id: string
+  txid: string | null
+  amount_cents: number
+  occurred_at: Date
+  opened_at: Date
+  resolution: Resolution['how'] | null
+  account_id: string | null
+  resolved_by_kind: Actor['kind']
+  resolved_by: string
+  reason: string
+  resolved_at: Date | null
+  charge_id: string | null
+  payment_link_id: string
+  charge_account_id: string
+  email: string
+  charge_status: StoredStatus
+  value_cents: number
+  refund_id: string | null
+  refund_status: Refund['status']
+  failure: string | null
+  provider_refund_id: string
+}
+
+function exceptionFromRow(row: ExceptionRow): Exception {
+  return {
+    id: hexFromUuid(row.id),
+    kind: row.kind,
+    state: row.state,
+    provider: row.provider,
+    endToEndId: row.end_to_end_id,
+    txid: row.txid,
+    amountCents: row.amount_cents,
+    occurredAt: row.occurred_at,
+    openedAt: row.opened_at,
+    charge: row.charge_id === null ? null : chargeOf(row, row.charge_id),
+    resolution: row.resolution === null ? null : resolutionOf(row, row.resolution),
+    resolvedAt: row.resolved_at,
+    refund: row.refund_id === null ? null : refundOf(row, row.refund_id),
+  }
+}
+
+function chargeOf(row: ExceptionRow, id: string): Exception['charge'] {
+  return {
+    id: hexFromUuid(id),
+    paymentLinkId: row.payment_link_id,
+    accountId: row.charge_account_id,
+    email: row.email,
+    status: row.charge_status,
+    valueCents: row.value_cents,
+  }
+}
+
+function resolutionOf(row: ExceptionRow, how: Resolution['how']): Exception['resolution'] {
+  const by = { kind: row.resolved_by_kind, name: row.resolved_by }
+  return { how, accountId: row.account_id, by, reason: row.reason }
+}
+
+function refundOf(row: ExceptionRow, id: string): Exception['refund'] {
+  const { refund_status: status, failure, provider_refund_id: providerRefundId } = row
+  return { id: hexFromUuid(id), status, failure, providerRefundId }
+}
+
+/** With dashes or without. */
+function exceptionId(text: string): string {
+  const hex = hexFromUuid(text.toLowerCase())
+  if (!isHexId(hex)) throw notFound()
+  return uuidFromHex(hex)
+}
+
+function notFound(): Fault {
+  return new Fault('not_found', 'Exception not found')
+}

@@ -1,0 +1,238 @@
+import { createHash } from 'node:crypto'
+import { Fault } from '../base/fault.ts'
+import { isUuid, uuidFromHex } from '../base/ids.ts'
+import { isCents, type Cents } from '../base/money.ts'
+import { read, transact, type Tx } from '../db/tx.ts'
+import { checkReason, noteChange, type Actor } from './audit-log.ts'
+import { CHARGE_COLUMNS, chargeFromRow, isVisible, type Charge, type ChargeRow } from './charges.ts'
+import { providerNamed, type Context } from './context.ts'
+import { cursorUuid } from './cursor.ts'
+import { beginRefund, refundLease } from './refund-pursuit.ts'
+import {
+  REFUND_COLUMNS,
+  REFUND_TABLES,
+  refundFromRow,
+  reserveRefund,
+  type Refund,
+  type RefundRow,
+  type RefundStatus,
+} from './refund-life.ts'
+
+export type RefundRequest = {
+  /** Null: an operator, who may refund any account's. */
+  accountId: string | null
+  paymentLinkId: string
+  /** Null: all that is left. */
+  amountCents: Cents | null
+  reason: string | null
+  idempotencyKey: string | null
+}
+
+/**
+ * Gives a COMPLETED deposit back to its payer, whole or in part. The money is put aside and the refund stored before the provider is asked, so that at any crash in
+ * between the worker goes on with the same id. The answer is how it stands then: often still PROCESSING, since banks take their time.
+ */
+export async function requestRefund(
+  ctx: Context,
+  actor: Actor,
+  request: RefundRequest,
+): Promise<{ refund: Refund; replayed: boolean }> {
+  if (actor.kind === 'account' && !ctx.settings.refunds.byAccounts) {
+    throw new Fault('not_enabled', 'Refunds by API key are not enabled here: ask the operator of this service for one')
+  }
+  if (request.amountCents !== null && !isCents(request.amountCents)) {
+    throw new Fault('bad_request', 'value must be a positive integer (cents)')
+  }
+  const reason = request.reason === null ? null : checkReason(request.reason)
+  const charge = await requireCharge(ctx, request.accountId, request.paymentLinkId)
+  // A promise that nobody could keep is not made.
+  providerNamed(ctx, charge.provider)
+  const leasedUntil = refundLease(ctx.now())
+  const asked = { ...request, reason, leasedUntil, returnsFee: ctx.settings.refunds.returnFee }
+  const reserved = await transact(ctx.pool, (tx) => reserve(tx, ctx.now(), actor, charge.id, asked))
+  if (reserved.replayed) return reserved
+  return { refund: await beginRefund(ctx, reserved.refund, leasedUntil), replayed: false }
+}
+
+export type RefundFilter = {
+  /** Whose deposits; undefined: everybody's, and those of exceptions. */
+  accountId?: string
+  paymentLinkId?: string
+  status?: RefundStatus
+  from?: Date
+  to?: Date
+  cursor?: string
+  limit: number
+}
+
+/** Newest first. */
+export async function listRefunds(
+  ctx: Context,
+  filter: RefundFilter,
+): Promise<{ refunds: Refund[]; nextCursor: string | null }> {
+  if (filter.paymentLinkId !== undefined) await requireCharge(ctx, filter.accountId ?? null, filter.paymentLinkId)
+  const rows = await read<RefundRow>(
+    ctx.pool,
+    `select ${REFUND_COLUMNS} from ${REFUND_TABLES}
+     where r.id < $1
+       and ($2::uuid is null or c.account_id = $2)
+       and ($3::uuid is null or c.payment_link_id = $3)
+       and ($4::text is null or r.status = $4)
+       and ($5::timestamptz is null or r.created_at >= $5)
+       and ($6::timestamptz is null or r.created_at < $6)
+     order by r.id desc limit $7`,
+    [
+      cursorUuid(filter.cursor),
+      filter.accountId ?? null,
+      filter.paymentLinkId ?? null,
+      filter.status ?? null,
+      filter.from ?? null,
+      filter.to ?? null,
+      filter.limit + 1,
+    ],
+  )
+  const refunds = rows.slice(0, filter.limit).map(refundFromRow)
+  return { refunds, nextCursor: rows.length > filter.limit ? refunds.at(-1)!.id : null }
+}
+
+/** Pure. How much of the fee goes back when `refundedCents` of `valueCents` have gone back in all: the same share, half a cent up. */
+export function feeShare(feeCents: Cents, refundedCents: Cents, valueCents: Cents): Cents {
+  const [fee, refunded, value] = [BigInt(feeCents), BigInt(refundedCents), BigInt(valueCents)]
+  return Number((2n * fee * refunded + value) / (2n * value))
+}
+
+type Asked = RefundRequest & { returnsFee: boolean; leasedUntil: Date }
+
+/** All of it under the charge's lock, so that what is left is what is left. */
+async function reserve(
+  tx: Tx,
+  now: Date,
+  actor: Actor,
+  chargeId: string,
+  asked: Asked,
+): Promise<{ refund: Refund; replayed: boolean }> {
+  const charge = await lockCharge(tx, chargeId)
+  const idempotency =
+    asked.idempotencyKey === null ? null : { key: asked.idempotencyKey, requestHash: hashRequest(asked) }
+  const earlier = idempotency && (await findByKey(tx, charge.accountId, actor, idempotency))
+  if (earlier) return { refund: earlier, replayed: true }
+
+  const payment = await requirePayment(tx, charge)
+  const { amountCents, feeReturnedCents } = sharesOf(charge, payment, asked)
+  const refund = await reserveRefund(tx, now, actor, {
+    source: 'balance',
+    accountId: charge.accountId,
+    paymentId: payment.id,
+    chargeId: uuidFromHex(charge.id),
+    amountCents,
+    feeReturnedCents,
+    reason: asked.reason,
+    idempotency,
+    leasedUntil: asked.leasedUntil,
+  })
+  // A request for another charge took the key while this one was looking.
+  if (!refund) throw mismatch()
+  await noteChange(tx, now, actor, {
+    action: 'refund.requested',
+    subject: `refund ${refund.id}`,
+    accountId: charge.accountId,
+    reason: asked.reason,
+    details: { paymentLinkId: charge.paymentLinkId, amountCents, feeReturnedCents },
+  })
+  return { refund, replayed: false }
+}
+
+type RefundablePayment = {
+  id: string
+  amount_cents: number
+  /** By refunds that are done or under way. */
+  refunded_cents: number
+  /** Of these, by us: what a bank gave back by itself returns no fee. */
+  refunded_by_us_cents: number
+  fee_returned_cents: number
+}
+
+/** Pure. What this refund sends back and what it returns of the fee; or why it cannot be. */
+function sharesOf(charge: Charge, payment: RefundablePayment, { amountCents, returnsFee }: Asked) {
+  const leftCents = payment.amount_cents - payment.refunded_cents
+  if (leftCents <= 0) throw new Fault('conflict', 'Charge is refunded already: 0 cents are left')
+  const wantedCents = amountCents ?? leftCents
+  if (wantedCents > leftCents) {
+    throw new Fault('conflict', `value is more than is left to refund: ${leftCents} cents of ${payment.amount_cents}`)
+  }
+  if (!returnsFee) return { amountCents: wantedCents, feeReturnedCents: 0 }
+  // Of the sum, less what went back before: so the shares of many small refunds add up to the fee, to the cent.
+  const share = feeShare(charge.feeCents, payment.refunded_by_us_cents + wantedCents, payment.amount_cents)
+  const feeReturnedCents = Math.min(wantedCents, Math.max(0, share - payment.fee_returned_cents))
+  return { amountCents: wantedCents, feeReturnedCents }
+}
+
+async function lockCharge(tx: Tx, chargeId: string): Promise<Charge> {
+  const [row] = await tx.rows<ChargeRow>(
+    `select ${CHARGE_COLUMNS} from charges c join accounts a on a.id = c.account_id where c.id = $1 for no key update of c`,
+    [uuidFromHex(chargeId)],
+  )
+  return visible(row)
+}
+
+async function requirePayment(tx: Tx, charge: Charge): Promise<RefundablePayment> {
+  if (charge.status !== 'COMPLETED') throw new Fault('conflict', `Charge is ${charge.status} and cannot be refunded`)
+  const [row] = await tx.rows<RefundablePayment>(
+    `select p.id, p.amount_cents, coalesce(r.refunded, 0)::bigint as refunded_cents, coalesce(r.by_us, 0)::bigint as refunded_by_us_cents,
+       coalesce(r.fees, 0)::bigint as fee_returned_cents
+     from payments p
+     left join lateral (
+       select sum(amount_cents) as refunded, sum(amount_cents) filter (where source = 'balance') as by_us,
+         sum(fee_returned_cents) as fees
+       from refunds
+       where payment_id = p.id and status <> 'FAILED'
+     ) r on true
+     where p.charge_id = $1 and p.credited`,
+    [uuidFromHex(charge.id)],
+  )
+  if (!row) throw new Error(`charge ${charge.id} is COMPLETED without a payment`)
+  return row
+}
+
+async function findByKey(
+  tx: Tx,
+  accountId: string,
+  actor: Actor,
+  { key, requestHash }: { key: string; requestHash: Buffer },
+): Promise<Refund | undefined> {
+  const [row] = await tx.rows<RefundRow & { request_hash: Buffer }>(
+    `select r.request_hash, ${REFUND_COLUMNS} from ${REFUND_TABLES}
+     where r.account_id = $1 and r.requested_by_kind = $2 and r.idempotency_key = $3`,
+    [accountId, actor.kind, key],
+  )
+  if (row && !row.request_hash.equals(requestHash)) throw mismatch()
+  return row && refundFromRow(row)
+}
+
+function hashRequest({ paymentLinkId, amountCents, reason }: RefundRequest): Buffer {
+  return createHash('sha256')
+    .update(JSON.stringify([paymentLinkId.toLowerCase(), amountCents, reason]))
+    .digest()
+}
+
+function mismatch(): Fault {
+  return new Fault('idempotency_mismatch', 'Idempotency-Key was already used with a different request')
+}
+
+async function requireCharge(ctx: Context, accountId: string | null, paymentLinkId: string): Promise<Charge> {
+  const [row] = isUuid(paymentLinkId)
+    ? await read<ChargeRow>(
+        ctx.pool,
+        `select ${CHARGE_COLUMNS} from charges c join accounts a on a.id = c.account_id
+         where c.payment_link_id = $1 and ($2::uuid is null or c.account_id = $2)`,
+        [paymentLinkId, accountId],
+      )
+    : []
+  return visible(row)
+}
+
+function visible(row: ChargeRow | undefined): Charge {
+  const charge = row && chargeFromRow(row)
+  if (!charge || !isVisible(charge)) throw new Fault('not_found', 'Charge not found')
+  return charge
+}

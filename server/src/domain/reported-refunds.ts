@@ -1,0 +1,109 @@
+import type { Pool } from '../db/pool.ts'
+import { transact, type Tx } from '../db/tx.ts'
+import { noteChange, SYSTEM } from './audit-log.ts'
+import { markDecided, openForeignRefund } from './exception-life.ts'
+import { holdBalances, type LedgerKey } from './ledger.ts'
+import type { ReceivedPayment } from './provider.ts'
+import { recordSeenRefund, type Refund, type SeenRefund } from './refund-life.ts'
+
+/** A payment as the provider tells of it, as far as it matters here. */
+export type Reporting = Pick<ReceivedPayment, 'provider' | 'endToEndId' | 'refunds'>
+
+type Report = Omit<SeenRefund, 'exceptionId'> & {
+  status: 'done' | 'failed'
+  /** Of ours that is PROCESSING still. */
+  refundId: string | null
+  isWhole: boolean
+}
+
+/**
+ * Providers list with a payment what was given back of it. One of ours that ended there is asked about now instead of when it is due. One that we did not ask
+ * for (made at the bank's own window, or taken back by a bank for fraud) is booked once it is done. So is one of ours that had failed and was made after all:
+ * its money is back where it came from, and cannot be taken again without asking. Whoever learns of such payments hands them in, as often as they like.
+ *
+ * A transaction of its own and not settle()'s: it locks charges, which come before the balances that settle() holds in the end.
+ */
+export async function noteReportedRefunds(pool: Pool, now: Date, payments: Reporting[]): Promise<void> {
+  const reporting = payments.filter((payment) => payment.refunds?.some((refund) => refund.status !== 'processing'))
+  if (reporting.length > 0) await transact(pool, (tx) => noteReports(tx, now, reporting))
+}
+
+async function noteReports(tx: Tx, now: Date, payments: Reporting[]): Promise<void> {
+  const reports = await unknownOrUnderWay(tx, payments)
+  const foreign = reports.filter((report) => report.refundId === null && report.status === 'done')
+  // In the order in which refunds lock, see refund-life.ts.
+  const charges = foreign.flatMap((report) => report.chargeId ?? [])
+  await tx.run('select from charges where id = any($1) order by id for no key update', [charges])
+  const open = await lockOpenExceptions(tx, foreign)
+  const underWay = reports.flatMap((report) => report.refundId ?? [])
+  await hastenRefunds(tx, now, underWay)
+  if (foreign.length === 0) return
+  const cash = foreign.map(({ provider }): LedgerKey => ({ kind: 'cash', provider }))
+  await holdBalances(tx, [...cash, { kind: 'missing' }, { kind: 'suspense' }])
+  // Rare, so one after another.
+  for (const report of foreign) {
+    const exceptionId = report.isWhole ? (open.get(report.paymentId) ?? null) : null
+    const refund = await recordSeenRefund(tx, now, { ...report, exceptionId })
+    if (refund) await noteSeen(tx, now, refund)
+  }
+}
+
+/** Money that was nobody's and went back to its payer leaves nothing to decide. Anything else does. */
+async function noteSeen(tx: Tx, now: Date, refund: Refund): Promise<void> {
+  if (refund.exceptionId === null) return openForeignRefund(tx, now, refund)
+  const decided = { exceptionId: refund.exceptionId, how: 'refund', accountId: null, actor: SYSTEM } as const
+  const reason = `the provider gave it back by itself (refund ${refund.providerRefundId})`
+  await markDecided(tx, { ...decided, reason, resolvedAt: now })
+  await noteChange(tx, now, SYSTEM, {
+    action: 'exception.resolved',
+    subject: `exception ${refund.exceptionId}`,
+    accountId: null,
+    reason,
+    details: { how: 'refund', amountCents: refund.amountCents, refundId: refund.id },
+  })
+}
+
+/** By payment. */
+async function lockOpenExceptions(tx: Tx, reports: Report[]): Promise<Map<string, string>> {
+  const rows = await tx.rows<{ id: string; payment_id: string }>(
+    `select id, payment_id from exceptions
+     where payment_id = any($1) and kind <> 'foreign_refund' and resolution is null order by id for no key update`,
+    [reports.map((report) => report.paymentId)],
+  )
+  return new Map(rows.map((row) => [row.payment_id, row.id]))
+}
+
+/** The worker that follows it looks again. */
+async function hastenRefunds(tx: Tx, now: Date, refundIds: string[]): Promise<void> {
+  await tx.run(
+    `update refunds set due_at = least(due_at, $2) where id in (
+       select id from refunds where id = any($1) and status = 'PROCESSING' order by id for no key update
+     )`,
+    [refundIds, now],
+  )
+}
+
+/** Those that are still PROCESSING with us, with their id; and those that we do not have, or have as FAILED. */
+async function unknownOrUnderWay(tx: Tx, payments: Reporting[]): Promise<Report[]> {
+  const reported = payments.flatMap(({ provider, endToEndId, refunds = [] }) =>
+    refunds.map((refund) => ({ provider, endToEndId, ...refund })),
+  )
+  return tx.rows(
+    `select p.id as "paymentId", case when p.credited then p.charge_id end as "chargeId", p.provider,
+       n.refund_id as "providerRefundId", n.amount_cents as "amountCents", n.status, r.id as "refundId",
+       n.amount_cents = p.amount_cents as "isWhole"
+     from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[])
+       as n (provider, end_to_end_id, refund_id, amount_cents, status)
+     join payments p on p.provider = n.provider and p.end_to_end_id = n.end_to_end_id
+     left join refunds r on r.payment_id = p.id and r.provider_refund_id = n.refund_id and r.status <> 'FAILED'
+     where n.status <> 'processing' and (r.id is null or r.status = 'PROCESSING')
+     order by p.id, n.refund_id`,
+    [
+      reported.map((one) => one.provider),
+      reported.map((one) => one.endToEndId),
+      reported.map((one) => one.refundId),
+      reported.map((one) => one.amountCents),
+      reported.map((one) => one.status),
+    ],
+  )
+}

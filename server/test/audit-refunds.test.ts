@@ -1,0 +1,200 @@
+import { expect, test } from 'vitest'
+import { transact } from '../src/db/tx.ts'
+import { audit } from '../src/domain/audit.ts'
+import { listExceptions, resolveException } from '../src/domain/exceptions.ts'
+import type { ReceivedPayment } from '../src/domain/provider.ts'
+import { endRefund } from '../src/domain/refund-life.ts'
+import {
+  changeProvider,
+  completedCharge,
+  followToEnd,
+  OPERATOR,
+  refund,
+  refundAtBank,
+  strayPayment,
+  untilMade,
+} from './refund-steps.ts'
+import { world, type World } from './world.ts'
+
+// Books in which something was given back in every way: a deposit of R$ 50,00 with a refund that is done, one that failed, one that is under
+// way and one that was made at the bank; and money without a charge that was credited, written off, refunded, and left open.
+async function books() {
+  const w = await world({ settings: { refunds: { byAccounts: false, returnFee: true } } })
+  const { charge, payment, account } = await completedCharge(w, { valueCents: 50_00 })
+  const failed = await refund(w, charge, { amountCents: 4_00 })
+  await transact(w.pool, (tx) => endRefund(tx, w.clock.now(), failed.id, { status: 'failed', failure: 'no' }))
+  await untilMade(w, { endToEndId: failed.endToEndId, refundId: failed.id })
+  const atBank = await refundAtBank(w, payment.endToEndId, 3_00)
+  const found = await w.ctx.providers[0]!.findPayment(payment.endToEndId)
+  if (found !== 'absent') await w.ctx.settlements.add([found])
+  const ways = [{ how: 'credit', accountId: account.accountId }, { how: 'write_off' }, { how: 'refund' }] as const
+  for (const [index, way] of ways.entries()) {
+    await strayPayment(w, 100 + index)
+    const { exceptions } = await listExceptions(w.ctx, { state: 'open', kind: 'unknown_charge', limit: 1 })
+    await resolveException(w.ctx, OPERATOR, exceptions[0]!.id, way, 'because')
+  }
+  await strayPayment(w, 2_00)
+  const done = await refund(w, charge, { amountCents: 10_00 })
+  await followToEnd(w, done)
+  const underWay = await refund(w, charge, { amountCents: 20_00 })
+  return { w, charge, payment, account, other: await w.account(), done, underWay, atBank }
+}
+
+type Books = Awaited<ReturnType<typeof books>>
+
+test('books in which money went back in every way agree, and the report adds it up', async () => {
+  const { w } = await books()
+  expect(await audit(w.ctx)).toMatchObject({
+    differences: [],
+    creditedCents: 49_50,
+    // Of the fee went back what belongs to the refunds that are ours, done or under way.
+    feesCents: 50 - 10 - 20,
+    suspenseCents: 2_00,
+    refundedCents: 10_00 + 3_00 + 4_00 + 1_02,
+    refundingCents: 20_00,
+    missingCents: 7_00,
+    writtenOffCents: 1_01,
+  })
+})
+
+// ---- Corrupted on purpose, past the triggers that refuse it. Each lie is found, by the check that is there for it. ----
+
+const decided = `resolved_by_kind = 'console', resolved_by = 'x', reason = 'x'`
+const undecided = `resolution = null, account_id = null, resolved_by_kind = null, resolved_by = null, reason = null, resolved_at = null`
+
+test.each<[lie: string, sql: (books: Books) => string, found: (books: Books) => object]>([
+  [
+    'a refund that another account bears',
+    ({ done, other }) => `update refunds set account_id = '${other.accountId}' where id = '${done.id}'`,
+    ({ done }) => ({
+      check: 'refund',
+      subject: `refund ${done.id}`,
+      text: containing('is DONE, so its transfers should be'),
+    }),
+  ],
+  [
+    'a refund of another amount',
+    ({ underWay }) => `update refunds set amount_cents = amount_cents - 1 where id = '${underWay.id}'`,
+    ({ underWay }) => ({ check: 'refund', subject: `refund ${underWay.id}`, text: containing('refunding 1999') }),
+  ],
+  [
+    'a share of the fee that was never returned',
+    ({ underWay }) => `update refunds set fee_returned_cents = 0 where id = '${underWay.id}'`,
+    ({ underWay }) => ({ check: 'refund', subject: `refund ${underWay.id}`, text: containing('fee_returned') }),
+  ],
+  [
+    'a charge that says it was refunded more',
+    () => 'update charges set refunded_cents = refunded_cents + 1',
+    ({ charge }) => ({
+      check: 'refunded',
+      subject: `charge ${charge.id}`,
+      text: 'says that 1701 cents of 5000 were refunded, but its refunds come to 1700',
+    }),
+  ],
+  [
+    'a refund of which nobody was told',
+    ({ done }) => `delete from events where subject_id = '${done.id}'`,
+    ({ done }) => ({ check: 'refund_event', subject: `refund ${done.id}`, text: 'is DONE, and has 0 events' }),
+  ],
+  [
+    'an event of a refund that is only under way',
+    ({
+      underWay,
+      done,
+    }) => `insert into events select gen_random_uuid(), account_id, kind, '${underWay.id}', body, created_at from events
+      where subject_id = '${done.id}'`,
+    ({ underWay }) => ({
+      check: 'refund_event',
+      subject: `refund ${underWay.id}`,
+      text: 'is PROCESSING, and has 1 events',
+    }),
+  ],
+  [
+    'an exception that went to another account than it says',
+    ({ other }) => `update exceptions set account_id = '${other.accountId}' where resolution = 'credit'`,
+    () => ({ check: 'exception', text: containing('is resolved by credit, so it should have [exception_credited') }),
+  ],
+  [
+    'an open exception that is called written off',
+    () => `update exceptions set resolution = 'write_off', ${decided}, resolved_at = opened_at
+      where resolution is null and kind = 'unknown_charge'`,
+    () => ({ check: 'exception', text: containing('but has [] and not there') }),
+  ],
+  [
+    'an exception whose money is gone and that is called open',
+    () => `update exceptions set ${undecided} where resolution = 'write_off'`,
+    () => ({ check: 'exception', text: containing('is open by nothing, so it should have []') }),
+  ],
+  [
+    'an exception that was refunded and is called open',
+    () => `update exceptions set ${undecided} where resolution = 'refund'`,
+    () => ({ check: 'exception', text: containing('and a refund that is not there, but has [] and DONE') }),
+  ],
+  [
+    'a refund made without us that nobody is asked about',
+    ({ atBank }) =>
+      `delete from exceptions using refunds r where r.id = refund_id and r.provider_refund_id = '${atBank}'`,
+    () => ({ check: 'foreign_refund', text: 'was made without us, and is no exception' }),
+  ],
+])('the audit names %s, and nothing else', async (_, sql, found) => {
+  const made = await books()
+  await corrupt(made.w, sql(made))
+  expect(await made.w.differences()).toEqual([expect.objectContaining(found(made))])
+})
+
+test('a refund under way that is called done is found by every check that it touches', async () => {
+  const { w, underWay } = await books()
+  await corrupt(
+    w,
+    `update refunds set status = 'DONE', ended_at = created_at, due_at = null where id = '${underWay.id}'`,
+  )
+  const checks = (await w.differences()).map(({ check }) => check)
+  expect(new Set(checks)).toEqual(new Set(['refund', 'refunded', 'refund_event']))
+})
+
+// ---- Against the bank's own list ----
+
+test('a refund that is done at the bank and stands in no book is named, on both sides', async () => {
+  const { w, done, payment } = await books()
+  await corrupt(w, `update refunds set provider_refund_id = 'other' where id = '${done.id}'`)
+  const differ = { check: 'provider', subject: `payment ${payment.endToEndId}` }
+  expect(await w.differences()).toEqual([
+    { ...differ, text: `sandbox gave back 1000 cents (refund ${done.id}), but our books do not say so` },
+    { ...differ, text: 'our books say that 1000 cents were given back (refund other), but sandbox does not' },
+  ])
+})
+
+test('a refund that is done at the bank and that we still ask about is no difference', async () => {
+  const { w, underWay } = await books()
+  await untilMade(w, { endToEndId: underWay.endToEndId, refundId: underWay.id })
+  expect(await w.differences()).toEqual([])
+})
+
+test('a provider that does not tell of refunds is compared without them', async () => {
+  const { w, done } = await books()
+  await corrupt(w, `update refunds set provider_refund_id = 'other' where id = '${done.id}'`)
+  const [provider] = w.ctx.providers
+  changeProvider(w, {
+    async *listReceived(window) {
+      for await (const page of provider!.listReceived(window)) yield page.map(withoutRefunds)
+    },
+  })
+  expect(await w.differences()).toEqual([])
+})
+
+function withoutRefunds(payment: ReceivedPayment): ReceivedPayment {
+  const { refunds: _, ...rest } = payment
+  return rest
+}
+
+function containing(text: string): string {
+  return expect.stringContaining(text) as string
+}
+
+/** As somebody with a database console would who thinks that the triggers are in the way. */
+async function corrupt(w: World, sql: string): Promise<void> {
+  const guarded = ['transfers', 'payments', 'events', 'refunds', 'exceptions']
+  for (const table of guarded) await w.pool.query(`alter table ${table} disable trigger user`)
+  await w.pool.query(sql)
+  for (const table of guarded) await w.pool.query(`alter table ${table} enable trigger user`)
+}

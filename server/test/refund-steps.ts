@@ -1,0 +1,91 @@
+import { transact } from '../src/db/tx.ts'
+import type { Actor } from '../src/domain/audit-log.ts'
+import type { Charge } from '../src/domain/charges.ts'
+import type { Provider, ReceivedPayment } from '../src/domain/provider.ts'
+import type { Refund } from '../src/domain/refund-life.ts'
+import { requestRefund, type RefundRequest } from '../src/domain/refunds.ts'
+import { settle } from '../src/domain/settle.ts'
+import { followDue } from '../src/workers/refund.ts'
+import { until, type TestAccount, type World } from './world.ts'
+
+// What the tests of refunds and exceptions do again and again.
+
+export const OPERATOR: Actor = { kind: 'console', name: 'ana' }
+
+/** A deposit that was paid and credited. */
+export async function completedCharge(
+  w: World,
+  options: { valueCents?: number; account?: TestAccount } = {},
+): Promise<{ charge: Charge; payment: ReceivedPayment; account: TestAccount }> {
+  const paid = await w.paidCharge(options)
+  await settleAll(w, [paid.payment])
+  return paid
+}
+
+export function settleAll(w: World, payments: ReceivedPayment[]) {
+  return transact(w.pool, (tx) => settle(tx, w.clock.now(), payments))
+}
+
+/** A Pix that belongs to no charge, at the bank and in the books. */
+export async function strayPayment(w: World, amountCents = 7_00): Promise<ReceivedPayment> {
+  const txid = 'f'.repeat(32)
+  const { pix } = await w.sandbox.pay({ txid, amountCents })
+  const payment = {
+    provider: 'sandbox',
+    endToEndId: pix[0]!.endToEndId,
+    txid,
+    amountCents,
+    occurredAt: new Date(pix[0]!.horario),
+  }
+  await settleAll(w, [payment])
+  return payment
+}
+
+/** As an operator, unless the request says otherwise. */
+export async function refund(w: World, charge: Charge, request: Partial<RefundRequest> = {}): Promise<Refund> {
+  const whole = { accountId: null, paymentLinkId: charge.paymentLinkId, amountCents: null, reason: null }
+  return (await requestRefund(w.ctx, OPERATOR, { ...whole, idempotencyKey: null, ...request })).refund
+}
+
+/** Lets the bank finish it, and the worker hear of it. */
+export async function followToEnd(w: World, { endToEndId, id }: Refund): Promise<void> {
+  await untilMade(w, { endToEndId, refundId: id })
+  w.clock.advance(10 * 60_000)
+  await followDue(w.ctx)
+}
+
+/** The bank takes a fifth of a second of its own. */
+export function untilMade(w: World, question: { endToEndId: string; refundId: string }) {
+  return until('the bank made the refund', async () => {
+    const answer = await w.ctx.providers[0]!.checkRefund(question)
+    return answer !== 'absent' && answer.status === 'done'
+  })
+}
+
+/** From now on the provider answers as this says. */
+export function changeProvider(w: World, changes: Partial<Provider>): void {
+  w.ctx.providers[0] = { ...w.ctx.providers[0]!, ...changes }
+}
+
+/** A refund that the bank made of its own accord, or at its own window. */
+export async function refundAtBank(w: World, endToEndId: string, amountCents: number): Promise<string> {
+  const refundId = `bank${Math.random().toString(36).slice(2)}`
+  await w.ctx.providers[0]!.refund({ endToEndId, refundId, amountCents })
+  await untilMade(w, { endToEndId, refundId })
+  return refundId
+}
+
+/** How many sessions wait for a lock. */
+export function untilWaiting(w: World, count: number): Promise<boolean> {
+  const waiting = `datname = current_database() and wait_event_type = 'Lock'`
+  return until(`${count} wait`, async () => (await w.count('pg_stat_activity', waiting)) === count)
+}
+
+/** What each single ledger account holds, in cents; cash as the provider sees it. */
+export async function holdings(w: World): Promise<Record<string, number>> {
+  const { rows } = await w.pool.query<{ kind: string; cents: number }>(
+    `select l.kind, (case l.kind when 'cash' then -1 else 1 end * sum(b.credits_cents - b.debits_cents))::bigint as cents
+     from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id group by 1`,
+  )
+  return Object.fromEntries(rows.filter((row) => row.cents !== 0).map((row) => [row.kind, row.cents]))
+}

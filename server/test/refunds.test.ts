@@ -1,0 +1,508 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { loadConfig } from '../src/config.ts'
+import { transact } from '../src/db/tx.ts'
+import { readStatement } from '../src/domain/balance.ts'
+import { ProviderError } from '../src/domain/provider.ts'
+import { endRefund } from '../src/domain/refund-life.ts'
+import { claimRefunds } from '../src/domain/refund-pursuit.ts'
+import { feeShare, listRefunds, requestRefund } from '../src/domain/refunds.ts'
+import { followDue } from '../src/workers/refund.ts'
+import {
+  changeProvider,
+  completedCharge,
+  followToEnd,
+  holdings,
+  OPERATOR,
+  refund,
+  untilMade,
+  untilWaiting,
+} from './refund-steps.ts'
+import { world, type World } from './world.ts'
+
+const LEASE_MS = 60_000
+
+// ---- From the promise to the end ----
+
+test('a refund leaves the balance when it is promised, and the bank when it is done', async () => {
+  const w = await world()
+  const { charge, account } = await completedCharge(w, { valueCents: 50_00 })
+  const made = await refund(w, charge, { amountCents: 20_00 })
+  expect(made).toMatchObject({ status: 'PROCESSING', amountCents: 20_00, feeReturnedCents: 0, source: 'balance' })
+  expect(await holdings(w)).toEqual({ cash: 50_00, balance: 29_50, refunding: 20_00, fees: 50 })
+  expect(await w.differences()).toEqual([])
+
+  await followToEnd(w, made)
+  expect(await holdings(w)).toEqual({ cash: 30_00, balance: 29_50, fees: 50 })
+  expect(await stateOf(w, charge.id)).toEqual({ status: 'COMPLETED', refunded_cents: 20_00 })
+  const { lines } = await readStatement(w.ctx, account.accountId, { limit: 10 })
+  expect(lines).toMatchObject([
+    { kind: 'refund_reserved', amountCents: -20_00, balanceCents: 29_50, refundId: made.id, chargeId: charge.id },
+    { kind: 'deposit', amountCents: 49_50, balanceCents: 49_50, refundId: null },
+  ])
+  expect(await w.differences()).toEqual([])
+})
+
+test('a refund that is done is told to the account holder, once, with what was refunded in all', async () => {
+  const w = await world()
+  const { charge } = await completedCharge(w, { valueCents: 50_00 })
+  for (const amountCents of [10_00, 5_00]) {
+    const made = await refund(w, charge, { amountCents })
+    expect(await w.count('events', `kind = 'DEPOSIT_REFUNDED' and subject_id = '${made.id}'`)).toBe(0)
+    await followToEnd(w, made)
+    await followDue(w.ctx)
+  }
+  const { rows } = await w.pool.query(`select body from events where kind = 'DEPOSIT_REFUNDED' order by id`)
+  const [first, second] = rows.map(({ body }) => JSON.parse(body))
+  const refunds = (await listRefunds(w.ctx, { limit: 10 })).refunds
+  expect(first).toEqual({
+    id: expect.stringMatching(/^evt_/),
+    event: 'DEPOSIT_REFUNDED',
+    createdAt: expect.any(String),
+    data: {
+      transactionId: charge.id,
+      paymentLinkId: charge.paymentLinkId,
+      externalId: null,
+      refundId: refunds[1]!.id,
+      refundedValue: 10_00,
+      totalRefundedValue: 10_00,
+      value: 50_00,
+      returnedFee: 0,
+      status: 'COMPLETED',
+      endToEndId: refunds[1]!.endToEndId,
+      refundedAt: refunds[1]!.endedAt!.toISOString(),
+    },
+  })
+  expect(second.data).toMatchObject({ refundedValue: 5_00, totalRefundedValue: 15_00, refundId: refunds[0]!.id })
+  expect(rows).toHaveLength(2)
+})
+
+test('partial refunds go on until nothing is left, and then no further', async () => {
+  const w = await world()
+  const { charge, account } = await completedCharge(w, { valueCents: 50_00 })
+  await completedCharge(w, { account, valueCents: 10_00 }) // pays for the fee
+  await refund(w, charge, { amountCents: 30_00 })
+  const tooMuch = refund(w, charge, { amountCents: 20_01 })
+  await expect(tooMuch).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('2000 cents of 5000'),
+  })
+  expect(await refund(w, charge)).toMatchObject({ amountCents: 20_00 })
+  await expect(refund(w, charge)).rejects.toThrow('Charge is refunded already: 0 cents are left')
+  expect(await w.balanceCents(account.accountId)).toBe(9_40)
+})
+
+test('a refund that the balance cannot bear is refused, with the numbers, and leaves no trace', async () => {
+  const w = await world()
+  const { charge, account } = await completedCharge(w, { valueCents: 50_00 })
+  await expect(refund(w, charge)).rejects.toThrow(
+    'Balance is too small: it holds 4950 cents, and this refund takes 5000',
+  )
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+  expect(await w.count('refunds')).toBe(0)
+  expect(await w.count('audit_log', `action like 'refund.%'`)).toBe(0)
+})
+
+test.each(['PENDING', 'EXPIRED'])('a charge that is %s cannot be refunded', async (status) => {
+  const w = await world()
+  const charge = await w.deposit(await w.account())
+  await w.pool.query('update charges set status = $1', [status])
+  await expect(refund(w, charge)).rejects.toThrow(`Charge is ${status} and cannot be refunded`)
+})
+
+test('a charge of another account, an unknown one and a malformed id are all not found', async () => {
+  const w = await world()
+  const { charge } = await completedCharge(w)
+  const other = await w.account()
+  for (const request of [
+    { accountId: other.accountId },
+    { paymentLinkId: crypto.randomUUID() },
+    { paymentLinkId: 'x' },
+  ])
+    await expect(refund(w, charge, request)).rejects.toMatchObject({ code: 'not_found', message: 'Charge not found' })
+})
+
+test('every request for a refund stands in the audit log, with who and why', async () => {
+  const w = await world()
+  const { charge, account } = await completedCharge(w)
+  const made = await refund(w, charge, { amountCents: 100, reason: 'the shop asked' })
+  const { rows } = await w.pool.query(`select * from audit_log where action like 'refund.%'`)
+  expect(rows).toMatchObject([
+    {
+      actor_kind: 'console',
+      actor: 'ana',
+      action: 'refund.requested',
+      subject: `refund ${made.id}`,
+      account_id: account.accountId,
+      reason: 'the shop asked',
+      details: { amountCents: 100, paymentLinkId: charge.paymentLinkId },
+    },
+  ])
+})
+
+// ---- Races, forced: whoever blocks the way lets go only when both wait ----
+
+test('of two refunds that race for the last cents of a charge, one wins', async () => {
+  const w = await world()
+  const { charge, account } = await completedCharge(w, { valueCents: 50_00 })
+  await completedCharge(w, { account, valueCents: 50_00 })
+  const outcomes = await racing(w, `select from charges where id = '${charge.id}' for update`, [
+    () => refund(w, charge, { amountCents: 30_00 }),
+    () => refund(w, charge, { amountCents: 30_00 }),
+  ])
+  expect(outcomes.toSorted()).toEqual(['PROCESSING', 'value is more than is left to refund: 2000 cents of 5000'])
+  expect(await w.differences()).toEqual([])
+})
+
+test('of two refunds of different charges that race for the last cents of a balance, one wins', async () => {
+  const w = await world()
+  const { charge: one, account } = await completedCharge(w, { valueCents: 50_00 })
+  const { charge: other } = await completedCharge(w, { account, valueCents: 50_00 })
+  await refund(w, one, { amountCents: 20_00 })
+  const lock = `select from ledger_balances where ledger_account_id =
+    (select id from ledger_accounts where account_id = '${account.accountId}') for update`
+  const outcomes = await racing(w, lock, [
+    () => refund(w, other, { amountCents: 50_00 }),
+    () => refund(w, one, { amountCents: 30_00 }),
+  ])
+  expect(outcomes.filter((outcome) => outcome === 'PROCESSING')).toHaveLength(1)
+  expect(outcomes.find((outcome) => outcome !== 'PROCESSING')).toMatch(/^Balance is too small: it holds \d+ cents/)
+  expect(await w.differences()).toEqual([])
+})
+
+test('the same request twice at once, with one idempotency key, is one refund', async () => {
+  const w = await world()
+  const { charge } = await completedCharge(w)
+  const request = { ...wholeOf(charge), amountCents: 10_00, idempotencyKey: 'once' }
+  const answers = await racing(w, `select from charges where id = '${charge.id}' for update`, [
+    async () => requestRefund(w.ctx, OPERATOR, request),
+    async () => requestRefund((await w.anotherProcess()).ctx, OPERATOR, request),
+  ])
+  expect(answers).toEqual(['PROCESSING', 'PROCESSING'])
+  expect(await w.count('refunds')).toBe(1)
+  const again = await requestRefund(w.ctx, OPERATOR, request)
+  expect(again).toMatchObject({ replayed: true, refund: { amountCents: 10_00 } })
+})
+
+// The second waits for the first one's lock, as when a notification and the worker hear of the end together.
+test('a refund whose end is told twice at once ends once', async () => {
+  const w = await world()
+  const { charge } = await completedCharge(w)
+  const made = await refund(w, charge, { amountCents: 10_00 })
+  let second: ReturnType<typeof endRefund> | undefined
+  const first = await transact(w.pool, async (tx) => {
+    const ended = await endRefund(tx, w.clock.now(), made.id, { status: 'done' })
+    second = transact(w.pool, (other) => endRefund(other, w.clock.now(), made.id, { status: 'done' }))
+    await w.lockWait()
+    return ended
+  })
+  expect([first.move, (await second)?.move]).toEqual(['moved', 'known'])
+  expect(await holdings(w)).toEqual({ cash: 40_00, balance: 39_50, fees: 50 })
+  expect(await w.count('events', `kind = 'DEPOSIT_REFUNDED'`)).toBe(1)
+})
+
+test('one key for two different refunds is refused, also when both come at once', async () => {
+  const w = await world()
+  const { charge: one, account } = await completedCharge(w)
+  const { charge: other } = await completedCharge(w, { account })
+  const request = (charge: typeof one) => ({ ...wholeOf(charge), amountCents: 5_00, idempotencyKey: 'key' })
+  const lock = `select from charges where id in ('${one.id}', '${other.id}') for update`
+  const outcomes = await racing(w, lock, [
+    () => requestRefund(w.ctx, OPERATOR, request(one)),
+    () => requestRefund(w.ctx, OPERATOR, request(other)),
+  ])
+  expect(outcomes.toSorted()).toEqual(['Idempotency-Key was already used with a different request', 'PROCESSING'])
+  expect(await w.count('refunds')).toBe(1)
+})
+
+// ---- A provider that answers late, twice, otherwise, or never ----
+
+test('a refund whose answer was lost is found at the bank, and made once', async () => {
+  const w = await world()
+  const { charge } = await completedCharge(w)
+  const { refund: send } = w.ctx.providers[0]!
+  changeProvider(w, {
+    refund: async (request) => {
+      await send(request)
+      throw new ProviderError('unknown', 'the answer was lost')
+    },
+  })
+  const made = await refund(w, charge, { amountCents: 10_00 })
+  expect(made.status).toBe('PROCESSING')
+  expect(await holdings(w)).toEqual({ cash: 50_00, balance: 39_50, refunding: 10_00, fees: 50 })
+  await followToEnd(w, made)
+  expect((await w.sandbox.stats()).calls['PUT /pix/:e2eid/devolucao/:id']).toBe(1)
+  expect(await holdings(w)).toEqual({ cash: 40_00, balance: 39_50, fees: 50 })
+  expect(await w.differences()).toEqual([])
+})
+
+test('a refund that never reached the bank is sent again under its id, once the bank says that it has none', async () => {
+  const w = await world()
+  const { charge } = await completedCharge(w)
+  await w.sandbox.faults({ errorRate: 1, seed: 1 })
+  const made = await refund(w, charge, { amountCents: 10_00 })
+  expect(made.status).toBe('PROCESSING')
+  w.clock.advance(5_000)
+  await followDue(w.ctx)
+  expect(await w.count('refunds', `status = 'PROCESSING'`)).toBe(1) // and the balance stays promised
+  expect(await holdings(w)).toMatchObject({ refunding: 10_00 })
+  await w.sandbox.faults({})
+  w.clock.advance(10_000)
+  await followDue(w.ctx)
+  await followToEnd(w, made)
+  expect(await holdings(w)).toEqual({ cash: 40_00, balance: 39_50, fees: 50 })
+  expect(await w.differences()).toEqual([])
+})
+
+test('a refund that the provider refuses gives the money back at once', async () => {
+  const w = await world()
+  const { charge, account } = await completedCharge(w)
+  w.clock.advance(91 * 24 * 3_600_000) // the bank takes none after 90 days
+  const made = await refund(w, charge, { amountCents: 10_00 })
+  expect(made).toMatchObject({ status: 'FAILED', failure: expect.stringContaining('sandbox: refund') })
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+  expect(await stateOf(w, charge.id)).toEqual({ status: 'COMPLETED', refunded_cents: 0 })
+  expect(await w.count('events', `kind = 'DEPOSIT_REFUNDED'`)).toBe(0)
+  expect(await w.differences()).toEqual([])
+})
+
+test('a refund that fails at the bank in the end gives the money back, and can be asked for again', async () => {
+  const w = await world()
+  const { charge } = await completedCharge(w)
+  const sandbox = { ...w.ctx.providers[0]! }
+  const answer = (status: 'processing' | 'failed') => async (request: { refundId: string }) => ({
+    refundId: request.refundId,
+    amountCents: 10_00,
+    status,
+    reason: status === 'failed' ? 'the payer’s account is closed' : null,
+  })
+  changeProvider(w, { refund: answer('processing'), checkRefund: answer('failed') })
+  const made = await refund(w, charge, { amountCents: 10_00 })
+  w.clock.advance(5_000)
+  await followDue(w.ctx)
+  expect((await listRefunds(w.ctx, { limit: 1 })).refunds).toMatchObject([
+    { id: made.id, status: 'FAILED', failure: 'the payer’s account is closed' },
+  ])
+  expect(await holdings(w)).toEqual({ cash: 50_00, balance: 49_50, fees: 50 })
+  changeProvider(w, sandbox)
+  expect(await refund(w, charge, { amountCents: 49_00 })).toMatchObject({ status: 'PROCESSING' })
+  expect(await w.differences()).toEqual([])
+})
+
+// Between the two the bank changed its mind. The money was given back to the account meanwhile, and may be spent.
+test('a refund that failed and was made after all is booked, and is the operator’s to decide', async () => {
+  const w = await world()
+  const { charge, payment } = await completedCharge(w)
+  const made = await refund(w, charge, { amountCents: 10_00 })
+  await transact(w.pool, (tx) => endRefund(tx, w.clock.now(), made.id, { status: 'failed', failure: 'no' }))
+  await untilMade(w, { endToEndId: payment.endToEndId, refundId: made.id })
+  expect(await w.differences()).toMatchObject([{ check: 'provider', text: expect.stringContaining(made.id) }])
+  for (let times = 0; times < 2; times++) await w.ctx.settlements.add([(await listed(w))[0]!])
+  expect(await holdings(w)).toEqual({ cash: 40_00, balance: 49_50, fees: 50, missing: -10_00 })
+  expect(await w.count('exceptions', `kind = 'foreign_refund' and resolution is null`)).toBe(1)
+  expect(await w.differences()).toEqual([])
+})
+
+test('a bank that speaks of another amount is not believed, and asked again', async () => {
+  const w = await world()
+  const { charge } = await completedCharge(w)
+  const { checkRefund } = w.ctx.providers[0]!
+  const made = await refund(w, charge, { amountCents: 10_00 })
+  const other = { refundId: made.id, amountCents: 1, status: 'done' as const, reason: null }
+  changeProvider(w, { checkRefund: () => Promise.resolve(other) })
+  w.clock.advance(5_000)
+  await followDue(w.ctx)
+  expect(await w.count('refunds', `status = 'PROCESSING'`)).toBe(1)
+  expect(w.logged).toMatchObject([{ level: 'error', fields: { refundId: made.id } }])
+  changeProvider(w, { checkRefund })
+  await followToEnd(w, made)
+  expect(await w.count('refunds', `status = 'DONE'`)).toBe(1)
+})
+
+test('a process that dies between the promise and the bank leaves the refund to another, after its lease', async () => {
+  const w = await world()
+  const { charge } = await completedCharge(w)
+  const { ctx, die } = await w.anotherProcess()
+  let reached = () => {}
+  const atTheBank = new Promise<void>((resolve) => (reached = resolve))
+  ctx.providers[0] = {
+    ...ctx.providers[0]!,
+    refund: () => {
+      reached()
+      return new Promise(() => {})
+    },
+  }
+  void requestRefund(ctx, OPERATOR, { ...wholeOf(charge), amountCents: 10_00, idempotencyKey: null })
+  await atTheBank
+  await die()
+  expect(await holdings(w)).toMatchObject({ balance: 39_50, refunding: 10_00 })
+  w.clock.advance(LEASE_MS - 1)
+  expect(await followDue(w.ctx)).toBe('idle')
+  w.clock.advance(1)
+  await followDue(w.ctx)
+  const [made] = (await listRefunds(w.ctx, { limit: 1 })).refunds
+  await followToEnd(w, made!)
+  expect(await holdings(w)).toEqual({ cash: 40_00, balance: 39_50, fees: 50 })
+})
+
+test('workers of many processes never claim the same refund', async () => {
+  const w = await world()
+  const { charge } = await completedCharge(w)
+  for (let index = 0; index < 6; index++) await refund(w, charge, { amountCents: 1_00 })
+  w.clock.advance(LEASE_MS)
+  const other = await w.anotherProcess()
+  const claims = await Promise.all([claimRefunds(w.ctx, 4), claimRefunds(other.ctx, 4), claimRefunds(w.ctx, 4)])
+  const ids = claims.flat().map((claimed) => claimed.refund.id)
+  expect(ids).toHaveLength(6)
+  expect(new Set(ids).size).toBe(6)
+  expect(await claimRefunds(w.ctx, 4)).toEqual([])
+  w.clock.advance(LEASE_MS)
+  expect(await claimRefunds(w.ctx, 100)).toHaveLength(6)
+})
+
+test('a bank’s word about a payment brings its refund’s next question forward', async () => {
+  const w = await world()
+  const { charge } = await completedCharge(w)
+  const made = await refund(w, charge, { amountCents: 10_00 })
+  await untilMade(w, { endToEndId: made.endToEndId, refundId: made.id })
+  expect(await followDue(w.ctx)).toBe('idle')
+  await w.ctx.settlements.add(await listed(w))
+  await followDue(w.ctx)
+  expect(await stateOf(w, charge.id)).toMatchObject({ refunded_cents: 10_00 })
+  expect(await w.count('exceptions')).toBe(0)
+})
+
+test('refunds by accounts and the return of fees are off unless the operator says otherwise', () => {
+  const load = (env: Record<string, string>) => loadConfig({ GUICHE_HOME: '/nowhere', ...env }).settings.refunds
+  expect(load({})).toEqual({ byAccounts: false, returnFee: false })
+  expect(load({ REFUNDS_BY_ACCOUNTS: 'true', REFUND_RETURNS_FEE: 'true' })).toEqual({
+    byAccounts: true,
+    returnFee: true,
+  })
+  expect(() => load({ REFUND_RETURNS_FEE: 'yes' })).toThrow('REFUND_RETURNS_FEE')
+})
+
+// ---- The fee ----
+
+test('where the fee is given back, an account’s only deposit can be refunded whole', async () => {
+  const w = await world({ settings: { refunds: { byAccounts: false, returnFee: true } } })
+  const { charge, account } = await completedCharge(w, { valueCents: 50_00 })
+  const made = await refund(w, charge)
+  expect(made).toMatchObject({ amountCents: 50_00, feeReturnedCents: 50 })
+  expect(await holdings(w)).toEqual({ cash: 50_00, refunding: 50_00 })
+  await followToEnd(w, made)
+  expect(await holdings(w)).toEqual({})
+  const { lines } = await readStatement(w.ctx, account.accountId, { limit: 10 })
+  expect(lines.map(({ kind, amountCents }) => [kind, amountCents])).toEqual([
+    ['refund_reserved', -50_00],
+    ['fee_returned', 50],
+    ['deposit', 49_50],
+  ])
+  expect(await w.differences()).toEqual([])
+})
+
+test('a refund that fails takes the fee’s share along', async () => {
+  const w = await world({ settings: { refunds: { byAccounts: false, returnFee: true } } })
+  const { charge } = await completedCharge(w, { valueCents: 50_00 })
+  changeProvider(w, { refund: () => Promise.reject(new ProviderError('refused', 'no')) })
+  expect(await refund(w, charge, { amountCents: 30_00 })).toMatchObject({ status: 'FAILED', feeReturnedCents: 30 })
+  expect(await holdings(w)).toEqual({ cash: 50_00, balance: 49_50, fees: 50 })
+  expect(await w.differences()).toEqual([])
+})
+
+test('the shares of many small refunds add up to the fee, to the cent', async () => {
+  const w = await world({ settings: { refunds: { byAccounts: false, returnFee: true } } })
+  const { charge } = await completedCharge(w, { valueCents: 3_33 }) // fee 3
+  const shares: number[] = []
+  for (const amountCents of [1_11, 1, 1_10, 1_11])
+    shares.push((await refund(w, charge, { amountCents })).feeReturnedCents)
+  expect(shares).toEqual([1, 0, 1, 1])
+  expect(await holdings(w)).toEqual({ cash: 3_33, refunding: 3_33 })
+})
+
+test('the fee’s share is that of the amount, half a cent up, and exact for the largest amounts', () => {
+  expect(feeShare(50, 25_00, 50_00)).toBe(25)
+  expect(feeShare(1, 50, 100)).toBe(1) // half a cent
+  expect(feeShare(1, 49, 100)).toBe(0)
+  expect(feeShare(999_999_999_997, 999_999_999_998, 999_999_999_999)).toBe(999_999_999_996)
+  const amounts = fc.integer({ min: 2, max: 999_999_999_999 })
+  fc.assert(
+    fc.property(amounts, fc.nat(), fc.nat(), (value, a, b) => {
+      const [fee, refunded] = [a % value, b % (value + 1)]
+      const share = feeShare(fee, refunded, value)
+      expect(share).toBeGreaterThanOrEqual(0)
+      expect(share).toBeLessThanOrEqual(fee)
+      expect(feeShare(fee, value, value)).toBe(fee)
+    }),
+  )
+})
+
+// ---- What the schema refuses, whatever the code does ----
+
+test.each([
+  ['a refund that ended', `update refunds set due_at = now(), status = 'PROCESSING', ended_at = null`],
+  ['the amount of a refund', 'update refunds set amount_cents = 1'],
+  ['a refund', 'delete from refunds'],
+  ['all refunds', 'truncate refunds cascade'],
+])('%s cannot be changed or taken away', async (_, sql) => {
+  const w = await world()
+  const { charge } = await completedCharge(w)
+  await followToEnd(w, await refund(w, charge, { amountCents: 10_00 }))
+  await expect(w.pool.query(sql)).rejects.toThrow('append only')
+})
+
+test('a refund that was paid cannot be released too, and none of its steps be booked twice', async () => {
+  const w = await world()
+  const { charge } = await completedCharge(w)
+  await followToEnd(w, await refund(w, charge, { amountCents: 10_00 }))
+  const copy = (kind: string, from: string) =>
+    w.pool.query(
+      `insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, refund_id,
+         occurred_at, recorded_at)
+       select $1, debit_id, credit_id, amount_cents, 0, 0, payment_id, refund_id, occurred_at, recorded_at
+       from transfers where kind = $2`,
+      [kind, from],
+    )
+  await expect(copy('refund_released', 'refund_paid')).rejects.toThrow('transfers_one_end')
+  await expect(copy('refund_reserved', 'refund_reserved')).rejects.toThrow('transfers_once_per_refund')
+  await expect(copy('deposit', 'deposit')).rejects.toThrow('transfers_once_per_payment')
+  await expect(copy('refund_paid', 'deposit')).rejects.toThrow('transfers_kind_check')
+})
+
+function wholeOf(charge: { paymentLinkId: string }) {
+  return { accountId: null, paymentLinkId: charge.paymentLinkId, amountCents: null, reason: null, idempotencyKey: null }
+}
+
+async function stateOf(w: World, chargeId: string) {
+  const { rows } = await w.pool.query('select status, refunded_cents from charges where id = $1', [chargeId])
+  return rows[0]
+}
+
+/** The bank's own list. */
+async function listed(w: World) {
+  const window = {
+    from: new Date(w.clock.now().getTime() - 3_600_000),
+    to: new Date(w.clock.now().getTime() + 3_600_000),
+  }
+  const payments = []
+  for await (const page of w.ctx.providers[0]!.listReceived(window)) payments.push(...page)
+  return payments
+}
+
+/** Starts all behind this lock, lets go when all wait, and says what came of each: a status, or why not. */
+async function racing(w: World, lock: string, works: (() => Promise<object>)[]): Promise<string[]> {
+  let outcomes: Promise<string[]> | undefined
+  await transact(w.pool, async (tx) => {
+    await tx.run(lock)
+    outcomes = Promise.all(
+      works.map((work) =>
+        work().then(
+          (made) => ('refund' in made ? made.refund : made) as { status: string },
+          (error: Error) => ({ status: error.message }),
+        ),
+      ),
+    ).then((made) => made.map(({ status }) => status))
+    await untilWaiting(w, works.length)
+  })
+  return outcomes!
+}
