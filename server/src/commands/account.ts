@@ -1,24 +1,40 @@
 import { text } from 'node:stream/consumers'
+import { InvalidArgumentError, type Command } from 'commander'
 import { Fault } from '../base/fault.ts'
-import type { Config } from '../config.ts'
+import { formatReais, MAX_CENTS } from '../base/money.ts'
+import { Refusal } from '../base/refusal.ts'
+import { loadConfig, type Config } from '../config.ts'
 import type { Pool } from '../db/pool.ts'
-import { createAccount, findAccount, type Account } from '../domain/accounts.ts'
-import { withDatabase, type Terminal } from './terminal.ts'
+import { readAccountTerms, setAccountTerms, type AccountTerms, type TermsPatch } from '../domain/account-terms.ts'
+import {
+  createAccount,
+  findAccount,
+  listAccounts,
+  readAccount,
+  resumeAccount,
+  suspendAccount,
+  type Account,
+  type ListedAccount,
+} from '../domain/accounts.ts'
+import type { Terms, TermsOverrides } from '../domain/fees.ts'
+import { wholeNumber } from './arguments.ts'
+import { consoleActor, json, moment, table, withDatabase, type Terminal } from './terminal.ts'
 
 export async function createAccountCommand(
   config: Config,
   terminal: Terminal,
   options: { email: string; name?: string; passwordStdin?: boolean },
 ): Promise<void> {
-  const given = options.passwordStdin ? (await text(process.stdin)).replace(/\r?\n$/, '') : null
+  const given = options.passwordStdin ? await readPassword() : null
   await withDatabase(config, terminal, async (pool) => {
-    const { password, ...account } = await createAccount(pool, new Date(), {
-      email: options.email,
-      name: options.name ?? options.email,
-      password: given,
-    })
-    terminal.print(JSON.stringify({ ...account, ...(given === null && { password }) }, null, 2))
+    const account = { email: options.email, name: options.name ?? options.email, password: given }
+    const { password, ...made } = await createAccount(pool, new Date(), account, consoleActor())
+    terminal.print(json({ ...made, ...(given === null && { password }) }))
   })
+}
+
+export async function readPassword(): Promise<string> {
+  return (await text(process.stdin)).replace(/\r?\n$/, '')
 }
 
 export async function requireAccount(pool: Pool, email: string): Promise<Account> {
@@ -28,4 +44,177 @@ export async function requireAccount(pool: Pool, email: string): Promise<Account
     'not_found',
     `no account has the e-mail ${email}; make it with: guiche account create --email ${email}`,
   )
+}
+
+/** Under `account`, beside `create`. */
+export function accountCommands(account: Command, terminal: Terminal): void {
+  account
+    .command('list')
+    .description('accounts and their balances, newest first')
+    .option('--search <text>', 'any part of the e-mail or the name')
+    .option('--limit <n>', 'how many', wholeNumber({ min: 1, max: 1_000 }), 50)
+    .option('--json', 'as JSON, for programs')
+    .action((options) => listAccountsCommand(terminal, options))
+  registerTerms(account, terminal)
+  for (const [verb, description] of [
+    ['suspend', 'its keys may only read; charges that are out stay payable, and what is paid is credited'],
+    ['resume', 'end a suspension'],
+  ] as const) {
+    account
+      .command(verb)
+      .description(description)
+      .requiredOption('--email <email>', 'which account')
+      .requiredOption('--reason <text>', 'why, for the audit log')
+      .action((options) => suspensionCommand(terminal, verb, options))
+  }
+}
+
+function registerTerms(account: Command, terminal: Terminal): void {
+  const cents = orDefault(wholeNumber({ min: 0, max: MAX_CENTS }))
+  account
+    .command('terms')
+    .description("set an account's own fee and limits, or show them with their history")
+    .requiredOption('--email <email>', 'which account')
+    .option('--fee-bps <n>', 'basis points of the value: 100 is 1 %', orDefault(wholeNumber({ min: 0, max: 10_000 })))
+    .option('--fee-fixed <cents>', 'on top of that', cents)
+    .option('--fee-min <cents>', 'the least fee', cents)
+    .option('--fee-max <cents>', 'the greatest fee', cents)
+    .option('--fee-bearer <who>', 'account or payer', orDefault(bearer))
+    .option('--value-min <cents>', 'the least deposit', cents)
+    .option('--value-max <cents>', 'the greatest deposit', cents)
+    .option('--reason <text>', 'why, for the audit log; needed for a change')
+    .option('--json', 'as JSON, for programs')
+    .addHelpText(
+      'after',
+      `
+"default" instead of a value takes the account's own away, and the deployment's counts again.
+
+Example:
+  $ npx guiche account terms --email ana@loja.example --fee-bps 80 --fee-max default --reason "contract of March"`,
+    )
+    .action((options) => termsCommand(terminal, options))
+}
+
+async function listAccountsCommand(
+  terminal: Terminal,
+  options: { search?: string; limit: number; json?: boolean },
+): Promise<void> {
+  await withDatabase(loadConfig(), terminal, async (pool) => {
+    const { accounts, nextCursor } = await listAccounts({ pool }, options)
+    if (options.json) return terminal.print(json(accounts))
+    if (accounts.length === 0) return terminal.say('No account matches.')
+    const rows = accounts.map((one) => [
+      one.accountId,
+      one.email,
+      one.name,
+      formatReais(one.balanceCents),
+      moment(one.createdAt),
+      stateOf(one),
+    ])
+    terminal.print(table(['ID', 'E-MAIL', 'NAME', 'BALANCE', 'MADE', 'STATE'], rows))
+    if (nextCursor) terminal.say(`There are more: narrow it down with --search, or raise --limit.`)
+  })
+}
+
+async function suspensionCommand(
+  terminal: Terminal,
+  verb: 'suspend' | 'resume',
+  options: { email: string; reason: string },
+): Promise<void> {
+  await withDatabase(loadConfig(), terminal, async (pool) => {
+    const { accountId, email } = await requireAccount(pool, options.email)
+    const ctx = { pool, now: () => new Date() }
+    const change = verb === 'suspend' ? suspendAccount : resumeAccount
+    await change(ctx, consoleActor(), accountId, options.reason)
+    terminal.print(`${email}: ${stateOf((await readAccount(ctx, accountId)).account)}`)
+  })
+}
+
+function stateOf({ suspendedAt, suspendedReason }: ListedAccount): string {
+  return suspendedAt ? `suspended since ${moment(suspendedAt)}: ${suspendedReason}` : 'active'
+}
+
+// ---- Terms ----
+
+type Given<Value> = Value | 'default'
+
+type TermsOptions = {
+  email: string
+  feeBps?: Given<number>
+  feeFixed?: Given<number>
+  feeMin?: Given<number>
+  feeMax?: Given<number>
+  feeBearer?: Given<'account' | 'payer'>
+  valueMin?: Given<number>
+  valueMax?: Given<number>
+  reason?: string
+  json?: boolean
+}
+
+// As the options are called, in the order in which they are shown.
+const OPTION_NAMES = {
+  feeBps: 'fee-bps',
+  feeFixedCents: 'fee-fixed',
+  feeMinCents: 'fee-min',
+  feeMaxCents: 'fee-max',
+  feeBearer: 'fee-bearer',
+  valueMinCents: 'value-min',
+  valueMaxCents: 'value-max',
+} as const satisfies Record<keyof Terms, string>
+const TERMS = Object.keys(OPTION_NAMES) as (keyof Terms)[]
+
+async function termsCommand(terminal: Terminal, options: TermsOptions): Promise<void> {
+  const config = loadConfig()
+  const patch = patchOf(options)
+  const isChange = Object.keys(patch).length > 0
+  if (isChange && options.reason === undefined)
+    throw new Refusal('a change of terms needs a --reason "…", which is kept with it')
+  await withDatabase(config, terminal, async (pool) => {
+    const { accountId } = await requireAccount(pool, options.email)
+    const ctx = { pool, now: () => new Date(), settings: config.settings }
+    const terms = isChange
+      ? await setAccountTerms(ctx, consoleActor(), accountId, patch, options.reason!)
+      : await readAccountTerms(ctx, accountId)
+    terminal.print(options.json ? json(terms) : describe(terms))
+  })
+}
+
+function patchOf(options: TermsOptions): TermsPatch {
+  const given: { [Key in keyof Terms]: Given<NonNullable<Terms[Key]>> | undefined } = {
+    feeBps: options.feeBps,
+    feeFixedCents: options.feeFixed,
+    feeMinCents: options.feeMin,
+    feeMaxCents: options.feeMax,
+    feeBearer: options.feeBearer,
+    valueMinCents: options.valueMin,
+    valueMaxCents: options.valueMax,
+  }
+  const named = Object.entries(given).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(named.map(([key, value]) => [key, value === 'default' ? null : value]))
+}
+
+function describe({ overrides, effective, history }: AccountTerms): string {
+  const now = TERMS.map((key) => [
+    OPTION_NAMES[key],
+    String(effective[key] ?? 'none'),
+    overrides[key] === null ? "the deployment's" : "the account's own",
+  ])
+  const past = history.map((one) => [moment(one.validFrom), ownTerms(one.overrides), one.setBy, one.reason])
+  const shown =
+    past.length > 0 ? table(['FROM', 'OWN TERMS', 'SET BY', 'REASON'], past) : 'It never had terms of its own.'
+  return `${table(['TERM', 'NOW', 'WHOSE'], now)}\n\n${shown}`
+}
+
+function ownTerms(overrides: TermsOverrides): string {
+  const own = TERMS.filter((key) => overrides[key] !== null).map((key) => `${OPTION_NAMES[key]} ${overrides[key]}`)
+  return own.join(', ') || 'none'
+}
+
+function orDefault<Value>(parse: (text: string) => Value): (text: string) => Given<Value> {
+  return (given) => (given === 'default' ? 'default' : parse(given))
+}
+
+function bearer(given: string): 'account' | 'payer' {
+  if (given === 'account' || given === 'payer') return given
+  throw new InvalidArgumentError('It must be account, payer or default.')
 }

@@ -4,7 +4,7 @@ import { transact } from '../db/tx.ts'
 import type { Scope } from '../domain/key-cache.ts'
 import { createKey, listKeys, revokeKey, type ListedKey } from '../domain/keys.ts'
 import { requireAccount } from './account.ts'
-import { json, moment, table, withDatabase, type Terminal } from './terminal.ts'
+import { consoleActor, json, moment, table, withDatabase, type Terminal } from './terminal.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -17,13 +17,19 @@ export async function createKeyCommand(
     const account = await requireAccount(pool, options.email)
     const now = new Date()
     const { text } = await transact(pool, (tx) =>
-      createKey(tx, now, config.settings.mode, {
-        accountId: account.accountId,
-        name: options.name,
-        // createKey refuses what is not a scope, with the list of those that are.
-        scopes: options.scopes.split(',').map((scope) => scope.trim()) as Scope[],
-        expiresAt: options.expiresInDays ? new Date(now.getTime() + options.expiresInDays * DAY_MS) : null,
-      }),
+      createKey(
+        tx,
+        now,
+        config.settings.mode,
+        {
+          accountId: account.accountId,
+          name: options.name,
+          // createKey refuses what is not a scope, with the list of those that are.
+          scopes: options.scopes.split(',').map((scope) => scope.trim()) as Scope[],
+          expiresAt: options.expiresInDays ? new Date(now.getTime() + options.expiresInDays * DAY_MS) : null,
+        },
+        consoleActor(),
+      ),
     )
     terminal.print(text)
   })
@@ -39,13 +45,13 @@ export async function listKeysCommand(
     if (options.json) return terminal.print(json(keys))
     if (keys.length === 0)
       return terminal.say('There are no keys yet. Make one with: guiche key create --email <email> --name <name>')
-    terminal.print(table(['ID', 'ACCOUNT', 'NAME', 'KEY', 'STATE', 'LAST USED', 'SCOPES'], keys.map(rowOf)))
+    terminal.print(table(['ID', 'OF', 'NAME', 'KEY', 'STATE', 'LAST USED', 'SCOPES'], keys.map(rowOf)))
   })
 }
 
 export async function revokeKeyCommand(config: Config, terminal: Terminal, idOrText: string): Promise<void> {
   await withDatabase(config, terminal, async (pool) => {
-    const revoked = await transact(pool, (tx) => revokeKey(tx, new Date(), idOrText))
+    const revoked = await transact(pool, (tx) => revokeKey(tx, new Date(), idOrText, consoleActor()))
     if (!revoked) throw new Fault('not_found', 'no such key; guiche key list shows their ids')
     terminal.print(`Revoked ${revoked.keyId} (${revoked.name}).`)
   })
@@ -53,7 +59,8 @@ export async function revokeKeyCommand(config: Config, terminal: Terminal, idOrT
 
 function rowOf(key: ListedKey): string[] {
   const lastUsed = key.lastUsedAt ? moment(key.lastUsedAt) : 'never'
-  return [key.keyId, key.email, key.name, `${key.prefix}…`, stateOf(key), lastUsed, key.scopes.join(' ')]
+  const of = key.holder === 'operator' ? `${key.email} (operator)` : key.email
+  return [key.keyId, of, key.name, `${key.prefix}…`, stateOf(key), lastUsed, key.scopes.join(' ')]
 }
 
 function stateOf(key: ListedKey): string {

@@ -1,6 +1,8 @@
+import { userInfo } from 'node:os'
 import type { Log } from '../base/log.ts'
 import type { Config } from '../config.ts'
 import type { Pool } from '../db/pool.ts'
+import type { Actor } from '../domain/audit-log.ts'
 import type { Context } from '../domain/context.ts'
 import { openContext, openDatabase, type Say } from '../open.ts'
 import { makeLog } from '../terminal-log.ts'
@@ -33,6 +35,16 @@ export function moment(date: Date): string {
 
 function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim().replaceAll(/\p{C}/gu, '\u{fffd}')
+}
+
+/** Whoever sits at the terminal, for the audit log. */
+export function consoleActor(): Actor {
+  try {
+    return { kind: 'console', name: userInfo().username }
+  } catch {
+    // In a container the user may have a number and no name.
+    return { kind: 'console', name: `user ${process.getuid?.() ?? 'unknown'}` }
+  }
 }
 
 /** A command is quiet about what works; errors still reach the terminal. */

@@ -16,12 +16,13 @@ import {
   nameFromUrl,
   rotateSecret,
   updateEndpoint,
+  USUAL_EVENT_KINDS,
   USUAL_OVERLAP_SECONDS,
 } from '../domain/webhooks.ts'
 import { presentTest, presentWebhook } from '../http/webhook-shapes.ts'
 import { requireAccount } from './account.ts'
 import { positive, wholeNumber } from './arguments.ts'
-import { cut, json, moment, table, withContext, type Terminal } from './terminal.ts'
+import { consoleActor, cut, json, moment, table, withContext, type Terminal } from './terminal.ts'
 import { webhooksListenCommand } from './webhooks-listen.ts'
 
 const HOUR_SECONDS = 3600
@@ -52,7 +53,7 @@ function registerAdding(webhooks: Command, terminal: Terminal): void {
     .requiredOption('--email <email>', 'whose events')
     .requiredOption('--url <url>', 'where to send them')
     .option('--name <name>', 'to tell it from others (default: the host of the URL)')
-    .option('--events <kinds>', `comma-separated, of ${EVENT_KINDS.join(', ')}`, EVENT_KINDS.join(','))
+    .option('--events <kinds>', `comma-separated, of ${EVENT_KINDS.join(', ')}`, USUAL_EVENT_KINDS.join(','))
     .option('--authorization <value>', 'sent as the Authorization header of each delivery')
     .option('--json', 'as JSON, for programs')
     .addHelpText(
@@ -131,13 +132,18 @@ function addWebhook(terminal: Terminal, options: AddOptions): Promise<void> {
   return withContext(loadConfig(), terminal, async (ctx) => {
     const { accountId } = await requireAccount(ctx.pool, options.email)
     await warnOfForeignKey(ctx, terminal)
-    const { endpoint, secret } = await createEndpoint(ctx, accountId, {
-      url: options.url,
-      name: options.name ?? nameFromUrl(options.url),
-      // createEndpoint refuses what is no kind, with the list of those that are.
-      eventKinds: options.events.split(',').map((kind) => kind.trim()) as EventKind[],
-      authorization: options.authorization ?? null,
-    })
+    const { endpoint, secret } = await createEndpoint(
+      ctx,
+      accountId,
+      {
+        url: options.url,
+        name: options.name ?? nameFromUrl(options.url),
+        // createEndpoint refuses what is no kind, with the list of those that are.
+        eventKinds: options.events.split(',').map((kind) => kind.trim()) as EventKind[],
+        authorization: options.authorization ?? null,
+      },
+      consoleActor(),
+    )
     // Before the test, which can take 15 seconds and be broken off: the secret cannot be shown again.
     if (!options.json) terminal.print(`Webhook  ${endpoint.endpointId}\nSecret   ${secret}`)
     const test = await testEndpoint(ctx, accountId, endpoint.endpointId)
@@ -173,7 +179,13 @@ function rotateWebhook(terminal: Terminal, id: string, options: { overlapHours: 
   return withContext(loadConfig(), terminal, async (ctx) => {
     await warnOfForeignKey(ctx, terminal)
     const overlapSeconds = options.overlapHours * HOUR_SECONDS
-    const { endpoint, secret } = await rotateSecret(ctx, await findEndpointOwner(ctx, id), id, overlapSeconds)
+    const { endpoint, secret } = await rotateSecret(
+      ctx,
+      await findEndpointOwner(ctx, id),
+      id,
+      overlapSeconds,
+      consoleActor(),
+    )
     terminal.print(secret)
     const until = endpoint.previousSecretUntil
     terminal.say(until ? `The old secret signs too until ${moment(until)} UTC.` : 'The old secret signs no more.')
@@ -184,7 +196,7 @@ function enableWebhook(terminal: Terminal, id: string): Promise<void> {
   return withContext(loadConfig(), terminal, async (ctx) => {
     const accountId = await findEndpointOwner(ctx, id)
     const { disabledAt } = await findEndpoint(ctx, accountId, id)
-    const { name } = await updateEndpoint(ctx, accountId, id, { enabled: true }, 'the operator')
+    const { name } = await updateEndpoint(ctx, accountId, id, { enabled: true }, consoleActor())
     terminal.print(`Enabled ${id} (${name}).`)
     if (!disabledAt) return
     terminal.say(`To send what failed:        guiche events resend --failed --webhook ${id}`)
@@ -194,7 +206,7 @@ function enableWebhook(terminal: Terminal, id: string): Promise<void> {
 
 function disableWebhook(terminal: Terminal, id: string): Promise<void> {
   return withContext(loadConfig(), terminal, async (ctx) => {
-    const { name } = await updateEndpoint(ctx, await findEndpointOwner(ctx, id), id, { enabled: false }, 'the operator')
+    const { name } = await updateEndpoint(ctx, await findEndpointOwner(ctx, id), id, { enabled: false }, consoleActor())
     terminal.print(`Disabled ${id} (${name}).`)
   })
 }
@@ -203,7 +215,7 @@ function removeWebhook(terminal: Terminal, id: string): Promise<void> {
   return withContext(loadConfig(), terminal, async (ctx) => {
     const accountId = await findEndpointOwner(ctx, id)
     const { name } = await findEndpoint(ctx, accountId, id)
-    await deleteEndpoint(ctx, accountId, id)
+    await deleteEndpoint(ctx, accountId, id, consoleActor())
     terminal.print(`Removed ${id} (${name}).`)
   })
 }

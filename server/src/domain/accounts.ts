@@ -1,8 +1,12 @@
 import { hash } from '@node-rs/argon2'
 import { Fault } from '../base/fault.ts'
-import { newUuid7, randomPassword } from '../base/ids.ts'
+import { hexFromUuid, isUuid, newUuid7, randomPassword } from '../base/ids.ts'
+import type { Cents } from '../base/money.ts'
 import type { Pool } from '../db/pool.ts'
 import { read, transact, type Tx } from '../db/tx.ts'
+import { checkReason, noteChange, SYSTEM, type Actor } from './audit-log.ts'
+import type { Context } from './context.ts'
+import { cursorUuid } from './cursor.ts'
 import { makeBalanceAccount } from './ledger.ts'
 
 // argon2id with what OWASP names as the least for it: 19 MiB, two passes.
@@ -18,18 +22,21 @@ export async function createAccount(
   pool: Pool,
   now: Date,
   account: NewAccount,
+  actor: Actor = SYSTEM,
 ): Promise<Account & { password: string }> {
-  const email = checkEmail(account.email)
-  const name = account.name.trim()
-  if (name.length < 1 || name.length > 100)
-    throw new Fault('bad_request', 'an account needs a name of 1 to 100 characters')
-  const password = account.password ?? randomPassword()
-  if (password.length < MIN_PASSWORD_LENGTH || password.length > MAX_PASSWORD_LENGTH) {
-    throw new Fault('bad_request', `a password has ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters`)
-  }
-  const passwordHash = await hash(password, ARGON2)
-  const accountId = await transact(pool, (tx) => insertAccount(tx, now, { email, name, passwordHash }))
-  return { accountId, email, name, password }
+  const { password, passwordHash, ...person } = await checkPerson('an account', account)
+  const accountId = await transact(pool, async (tx) => {
+    const id = await insertAccount(tx, now, { ...person, passwordHash })
+    await noteChange(tx, now, actor, {
+      action: 'account.created',
+      subject: `account ${id}`,
+      accountId: id,
+      reason: null,
+      details: person,
+    })
+    return id
+  })
+  return { accountId, ...person, password }
 }
 
 export async function findAccount(pool: Pool, email: string): Promise<Account | undefined> {
@@ -61,9 +68,146 @@ async function insertAccount(
   return accountId
 }
 
+/** Somebody who signs in, account holder or operator, as they are stored. */
+export async function checkPerson(
+  what: 'an account' | 'an operator',
+  person: { email: string; name: string; password: string | null },
+): Promise<{ email: string; name: string; password: string; passwordHash: string }> {
+  const email = checkEmail(person.email)
+  const name = person.name.trim()
+  if (name.length < 1 || name.length > 100)
+    throw new Fault('bad_request', `${what} needs a name of 1 to 100 characters`)
+  const password = person.password ?? randomPassword()
+  if (password.length < MIN_PASSWORD_LENGTH || password.length > MAX_PASSWORD_LENGTH) {
+    throw new Fault('bad_request', `a password has ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters`)
+  }
+  return { email, name, password, passwordHash: await hash(password, ARGON2) }
+}
+
 function checkEmail(text: string): string {
   const email = text.trim().toLowerCase()
   if (email.length > 254 || !/^[^\s@]+@[^\s@]+$/.test(email))
     throw new Fault('bad_request', `not an e-mail address: ${text.slice(0, 80)}`)
   return email
+}
+
+// ---- What the operator sees ----
+
+export type ListedAccount = Account & {
+  createdAt: Date
+  suspendedAt: Date | null
+  suspendedReason: string | null
+  balanceCents: Cents
+}
+
+const LISTED_COLUMNS = `a.id as "accountId", a.email, a.name, a.created_at as "createdAt", a.suspended_at as "suspendedAt",
+  a.suspended_reason as "suspendedReason", (
+    select b.credits_cents - b.debits_cents from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id
+    where l.kind = 'balance' and l.account_id = a.id) as "balanceCents"`
+
+/** Newest first; `search` is any part of the e-mail or the name, in any case. */
+export async function listAccounts(
+  ctx: Pick<Context, 'pool'>,
+  filter: { search?: string; cursor?: string; limit: number },
+): Promise<{ accounts: ListedAccount[]; nextCursor: string | null }> {
+  const rows = await read<ListedAccount>(
+    ctx.pool,
+    `select ${LISTED_COLUMNS} from accounts a
+     where a.id < $1 and ($2::text is null or position(lower($2) in a.email) > 0 or position(lower($2) in lower(a.name)) > 0)
+     order by a.id desc limit $3`,
+    [cursorUuid(filter.cursor), filter.search ?? null, filter.limit + 1],
+  )
+  const accounts = rows.slice(0, filter.limit)
+  return { accounts, nextCursor: rows.length > filter.limit ? hexFromUuid(accounts.at(-1)!.accountId) : null }
+}
+
+export type AccountCounts = {
+  pending: number
+  completed: number
+  expired: number
+  canceled: number
+  /** True when only the newest charges were counted. */
+  isCut: boolean
+  activeKeys: number
+  webhooks: number
+}
+
+// A busy account has millions of charges; the newest of them tell how it fares, in a fraction of a second.
+const MAX_COUNTED = 100_000
+
+export async function readAccount(
+  ctx: Pick<Context, 'pool' | 'now'>,
+  accountId: string,
+): Promise<{ account: ListedAccount; counts: AccountCounts }> {
+  const [account] = isUuid(accountId)
+    ? await read<ListedAccount>(ctx.pool, `select ${LISTED_COLUMNS} from accounts a where a.id = $1`, [accountId])
+    : []
+  if (!account) throw new Fault('not_found', 'Account not found')
+  const [counts] = await read<AccountCounts>(
+    ctx.pool,
+    `with newest as (select status from charges where account_id = $1 order by id desc limit $3)
+     select count(*) filter (where status = 'PENDING') as pending, count(*) filter (where status = 'COMPLETED') as completed,
+       count(*) filter (where status = 'EXPIRED') as expired, count(*) filter (where status = 'CANCELED') as canceled,
+       count(*) = $3 as "isCut",
+       (select count(*) from api_keys where account_id = $1 and revoked_at is null and (expires_at is null or expires_at > $2))
+         as "activeKeys",
+       (select count(*) from webhook_endpoints where account_id = $1 and deleted_at is null) as webhooks
+     from newest`,
+    [accountId, ctx.now(), MAX_COUNTED],
+  )
+  return { account, counts: counts! }
+}
+
+/**
+ * Its keys may read and do nothing more, everywhere within two seconds. Charges that payers have in hand stay payable, and what is paid is credited:
+ * money that arrived is a fact. Suspending a second time changes nothing: the first reason stands.
+ */
+export function suspendAccount(
+  ctx: Pick<Context, 'pool' | 'now'>,
+  actor: Actor,
+  accountId: string,
+  reason: string,
+): Promise<void> {
+  return setSuspension(ctx, actor, { accountId, reason: checkReason(reason), isSuspended: true })
+}
+
+export function resumeAccount(
+  ctx: Pick<Context, 'pool' | 'now'>,
+  actor: Actor,
+  accountId: string,
+  reason: string,
+): Promise<void> {
+  return setSuspension(ctx, actor, { accountId, reason: checkReason(reason), isSuspended: false })
+}
+
+async function setSuspension(
+  ctx: Pick<Context, 'pool' | 'now'>,
+  actor: Actor,
+  { accountId, reason, isSuspended }: { accountId: string; reason: string; isSuspended: boolean },
+): Promise<void> {
+  if (!isUuid(accountId)) throw new Fault('not_found', 'Account not found')
+  const now = ctx.now()
+  await transact(ctx.pool, async (tx) => {
+    const [row] = await tx.rows<{ suspendedAt: Date | null; suspendedReason: string | null }>(
+      `select suspended_at as "suspendedAt", suspended_reason as "suspendedReason" from accounts where id = $1 for no key update`,
+      [accountId],
+    )
+    if (!row) throw new Fault('not_found', 'Account not found')
+    if ((row.suspendedAt !== null) === isSuspended) return
+    const after = isSuspended
+      ? { suspendedAt: now, suspendedReason: reason }
+      : { suspendedAt: null, suspendedReason: null }
+    await tx.run('update accounts set suspended_at = $2, suspended_reason = $3 where id = $1', [
+      accountId,
+      after.suspendedAt,
+      after.suspendedReason,
+    ])
+    await noteChange(tx, now, actor, {
+      action: isSuspended ? 'account.suspended' : 'account.resumed',
+      subject: `account ${accountId}`,
+      accountId,
+      reason,
+      details: { before: row, after },
+    })
+  })
 }

@@ -1,4 +1,5 @@
 import type { Tx } from '../db/tx.ts'
+import { noteChange, SYSTEM } from './audit-log.ts'
 import type { EventKind } from './events.ts'
 
 /** Where an account holder wants to be told of events. */
@@ -44,4 +45,16 @@ export async function disableEndpoint(tx: Tx, now: Date, endpointId: string, rea
     [endpointId, now],
   )
   return row!
+}
+
+/** Disabled by guiche itself, which stands in the audit log like what people do. */
+export async function giveUpEndpoint(tx: Tx, now: Date, endpointId: string, reason: string): Promise<void> {
+  const [enabled] = await tx.rows<{ accountId: string }>(
+    'select account_id as "accountId" from webhook_endpoints where id = $1 and disabled_at is null for no key update',
+    [endpointId],
+  )
+  await disableEndpoint(tx, now, endpointId, reason)
+  if (!enabled) return
+  const change = { action: 'webhook.disabled', subject: `webhook ${endpointId}`, accountId: enabled.accountId, reason }
+  await noteChange(tx, now, SYSTEM, { ...change, details: {} })
 }

@@ -4,16 +4,30 @@ export type Scope = 'deposits:write' | 'deposits:read' | 'balance:read' | 'webho
 
 export const SCOPES: readonly Scope[] = ['deposits:write', 'deposits:read', 'balance:read', 'webhooks:write']
 
-/** Who is calling, as the key tells. */
+/** What an operator's key has, and no account's ever has. */
+export const OPERATOR_SCOPE = 'operator'
+
+/** An account holder who is calling, as the key tells. */
 export type Caller = {
+  kind: 'account'
   keyId: string
   accountId: string
   accountName: string
+  email: string
+  suspendedAt: Date | null
   scopes: Scope[]
   overrides: TermsOverrides
 }
 
-export type StoredKey = Caller & { expiresAt: Date | null; revokedAt: Date | null; lastUsedAt: Date | null }
+/** An operator who is calling. Operators have no account: nothing that asks for a Caller takes one of these. */
+export type OperatorCaller = { kind: 'operator'; keyId: string; operatorId: string; email: string }
+
+export type StoredKey = {
+  caller: Caller | OperatorCaller
+  expiresAt: Date | null
+  revokedAt: Date | null
+  lastUsedAt: Date | null
+}
 
 /** Holds reads and not their results, so that all who ask while one is under way share it. Undefined remembers a key that does not exist. */
 export type KeyCache = {

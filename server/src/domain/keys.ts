@@ -4,11 +4,14 @@ import { Fault } from '../base/fault.ts'
 import { base62, newUuid7 } from '../base/ids.ts'
 import type { Pool } from '../db/pool.ts'
 import { read, type Tx } from '../db/tx.ts'
+import { overridesColumn } from './account-terms.ts'
+import { noteChange, SYSTEM, type Actor } from './audit-log.ts'
 import type { Context } from './context.ts'
-import type { Caller, Scope, StoredKey } from './key-cache.ts'
-import { SCOPES } from './key-cache.ts'
+import type { TermsOverrides } from './fees.ts'
+import type { Caller, OperatorCaller, Scope, StoredKey } from './key-cache.ts'
+import { OPERATOR_SCOPE, SCOPES } from './key-cache.ts'
 
-export type { Caller, Scope } from './key-cache.ts'
+export type { Caller, OperatorCaller, Scope } from './key-cache.ts'
 
 // gk_test_ or gk_live_, 32 random bytes in base62 (43 characters), and 6 characters that check the rest: a secret scanner and a
 // form can tell a real key from a typo without a database.
@@ -33,8 +36,13 @@ function checkOf(body: string): string {
   return base62(crc)
 }
 
-/** Who is calling. Asks the database at most once a second for each key, so a revoked one fails everywhere within two. */
+/** Which account holder is calling. */
 export async function authenticate(ctx: Context, text: string): Promise<Caller> {
+  return requireAccount(await identify(ctx, text))
+}
+
+/** Who is calling. Asks the database at most once a second for each key, so a revoked one fails everywhere within two. */
+export async function identify(ctx: Context, text: string): Promise<Caller | OperatorCaller> {
   // A key of the sandbox is worth nothing where real money moves, even on a database that has seen both.
   if (!isWellFormedKey(text) || !text.startsWith(`gk_${ctx.settings.mode}_`)) throw invalidKey()
   const hash = hashOf(text)
@@ -47,11 +55,34 @@ export async function authenticate(ctx: Context, text: string): Promise<Caller> 
   }
   const key = await reading
   if (!key || key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= nowMs)) throw invalidKey()
-  return key
+  return key.caller
 }
+
+export function requireAccount(caller: Caller | OperatorCaller): Caller {
+  if (caller.kind === 'account') return caller
+  throw new Fault(
+    'scope_missing',
+    'This is an operator’s API key, which belongs to no account: use a key of the account',
+  )
+}
+
+export function requireOperator(caller: Caller | OperatorCaller): OperatorCaller {
+  if (caller.kind === 'operator') return caller
+  throw new Fault('scope_missing', `This API key lacks the scope ${OPERATOR_SCOPE}: only operators’ keys have it`)
+}
+
+// What was done before is not hidden from an account that may do nothing more.
+const WHILE_SUSPENDED: readonly Scope[] = ['deposits:read', 'balance:read']
 
 export function requireScope(caller: Caller, scope: Scope): void {
   if (!caller.scopes.includes(scope)) throw new Fault('scope_missing', `This API key lacks the scope ${scope}`)
+  if (caller.suspendedAt && !WHILE_SUSPENDED.includes(scope))
+    throw new Fault('account_suspended', 'This account is suspended')
+}
+
+/** As the audit log names who is calling. */
+export function actorOf(caller: Caller | OperatorCaller): Actor {
+  return { kind: caller.kind, name: caller.email, keyId: caller.keyId }
 }
 
 function invalidKey(): Fault {
@@ -70,17 +101,46 @@ async function readKey(ctx: Context, hash: Buffer): Promise<StoredKey | undefine
 }
 
 async function findKey(pool: Pool, hash: Buffer): Promise<StoredKey | undefined> {
-  const [row] = await read<StoredKey>(
+  const [row] = await read<KeyRow>(
     pool,
-    `select k.id as "keyId", k.account_id as "accountId", a.name as "accountName", k.scopes, k.expires_at as "expiresAt",
-       k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt",
-       jsonb_build_object('feeBps', a.fee_bps, 'feeFixedCents', a.fee_fixed_cents, 'feeMinCents', a.fee_min_cents,
-         'feeMaxCents', a.fee_max_cents, 'feeBearer', a.fee_bearer, 'valueMinCents', a.value_min_cents,
-         'valueMaxCents', a.value_max_cents) as overrides
-     from api_keys k join accounts a on a.id = k.account_id where k.hash = $1`,
+    `select k.id, k.scopes, k.expires_at, coalesce(k.revoked_at, o.disabled_at) as revoked_at, k.last_used_at,
+       k.account_id, k.operator_id, coalesce(a.email, o.email) as email, a.name as account_name, a.suspended_at,
+       ${overridesColumn('a')} as overrides
+     from api_keys k left join accounts a on a.id = k.account_id left join operators o on o.id = k.operator_id
+     where k.hash = $1`,
     [hash],
   )
-  return row
+  if (!row) return undefined
+  const { expires_at: expiresAt, revoked_at: revokedAt, last_used_at: lastUsedAt } = row
+  return { caller: callerFromRow(row), expiresAt, revokedAt, lastUsedAt }
+}
+
+type KeyRow = {
+  id: string
+  scopes: Scope[]
+  expires_at: Date | null
+  revoked_at: Date | null
+  last_used_at: Date | null
+  email: string
+  suspended_at: Date | null
+  overrides: TermsOverrides
+} & (
+  | { account_id: string; operator_id: null; account_name: string }
+  | { account_id: null; operator_id: string; account_name: null }
+)
+
+function callerFromRow(row: KeyRow): Caller | OperatorCaller {
+  const common = { keyId: row.id, email: row.email }
+  if (row.operator_id !== null) return { kind: 'operator', ...common, operatorId: row.operator_id }
+  return {
+    kind: 'account',
+    ...common,
+    accountId: row.account_id,
+    accountName: row.account_name,
+    suspendedAt: row.suspended_at,
+    scopes: row.scopes,
+    overrides: row.overrides,
+  }
 }
 
 /** Written at most once a minute and off the request's path; a lost write costs a minute of accuracy. */
@@ -91,13 +151,16 @@ function noteUse(ctx: Context, key: StoredKey): void {
   read(
     ctx.pool,
     'update api_keys set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)',
-    [key.keyId, now, staleBefore],
-  ).catch((error: unknown) => ctx.log.warn({ err: error, keyId: key.keyId }, 'could not note the use of an API key'))
+    [key.caller.keyId, now, staleBefore],
+  ).catch((error: unknown) =>
+    ctx.log.warn({ err: error, keyId: key.caller.keyId }, 'could not note the use of an API key'),
+  )
 }
 
 // ---- Making, listing, revoking ----
 
 export type NewKey = { accountId: string; name: string; scopes: Scope[]; expiresAt: Date | null }
+export type NewOperatorKey = { operatorId: string; name: string; expiresAt: Date | null }
 
 /** Returns the key, which is shown once and stored nowhere. */
 export async function createKey(
@@ -105,51 +168,100 @@ export async function createKey(
   now: Date,
   mode: 'test' | 'live',
   key: NewKey,
+  actor: Actor = SYSTEM,
 ): Promise<{ keyId: string; text: string }> {
   checkNewKey(now, key)
+  checkScopes(key.scopes)
+  return insertKey(tx, now, mode, { ...key, operatorId: null }, actor)
+}
+
+/** For the terminal alone: no route makes a key that opens the books of everybody. */
+export async function createOperatorKey(
+  tx: Tx,
+  now: Date,
+  mode: 'test' | 'live',
+  key: NewOperatorKey,
+  actor: Actor,
+): Promise<{ keyId: string; text: string }> {
+  checkNewKey(now, key)
+  return insertKey(tx, now, mode, { ...key, accountId: null, scopes: [OPERATOR_SCOPE] }, actor)
+}
+
+async function insertKey(
+  tx: Tx,
+  now: Date,
+  mode: 'test' | 'live',
+  key: {
+    accountId: string | null
+    operatorId: string | null
+    name: string
+    scopes: string[]
+    expiresAt: Date | null
+  },
+  actor: Actor,
+): Promise<{ keyId: string; text: string }> {
   const text = makeKeyText(mode)
   const keyId = newUuid7(now)
+  const { accountId, operatorId, name, scopes, expiresAt } = key
   await tx.run(
-    `insert into api_keys (id, account_id, name, prefix, hash, scopes, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [keyId, key.accountId, key.name, text.slice(0, PREFIX_LENGTH), hashOf(text), key.scopes, now, key.expiresAt],
+    `insert into api_keys (id, account_id, operator_id, name, prefix, hash, scopes, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [keyId, accountId, operatorId, name, text.slice(0, PREFIX_LENGTH), hashOf(text), scopes, now, expiresAt],
   )
+  await noteChange(tx, now, actor, {
+    action: 'key.created',
+    subject: `key ${keyId}`,
+    accountId,
+    reason: null,
+    details: { name, scopes, expiresAt, ...(operatorId && { operatorId }) },
+  })
   return { keyId, text }
 }
 
-function checkNewKey(now: Date, key: NewKey): void {
+function checkNewKey(now: Date, key: { name: string; expiresAt: Date | null }): void {
   if (key.name.length < 1 || key.name.length > 100)
     throw new Fault('bad_request', 'a key needs a name of 1 to 100 characters')
-  const unknown = key.scopes.filter((scope) => !SCOPES.includes(scope))
-  if (key.scopes.length === 0 || unknown.length > 0) {
+  if (key.expiresAt && key.expiresAt <= now) throw new Fault('bad_request', 'a key must expire in the future')
+}
+
+function checkScopes(scopes: string[]): void {
+  const unknown = scopes.filter((scope) => !SCOPES.some((one) => one === scope))
+  if (unknown.includes(OPERATOR_SCOPE))
+    throw new Fault(
+      'bad_request',
+      'no account’s key has the scope operator; make a key of an operator with: guiche operator key create',
+    )
+  if (scopes.length === 0 || unknown.length > 0) {
     throw new Fault(
       'bad_request',
       `${unknown.length > 0 ? `unknown scope ${unknown.join(', ')}` : 'a key needs a scope'}: the scopes are ${SCOPES.join(', ')}`,
     )
   }
-  if (key.expiresAt && key.expiresAt <= now) throw new Fault('bad_request', 'a key must expire in the future')
 }
 
 export type ListedKey = {
   keyId: string
+  holder: 'account' | 'operator'
   email: string
   name: string
   prefix: string
-  scopes: Scope[]
+  scopes: string[]
   createdAt: Date
   expiresAt: Date | null
   revokedAt: Date | null
   lastUsedAt: Date | null
 }
 
+/** Of account holders and operators; with an e-mail, of whoever has it. */
 export function listKeys(pool: Pool, email: string | null): Promise<ListedKey[]> {
   return read<ListedKey>(
     pool,
-    `select k.id as "keyId", a.email, k.name, k.prefix, k.scopes, k.created_at as "createdAt", k.expires_at as "expiresAt",
+    `select k.id as "keyId", case when k.operator_id is null then 'account' else 'operator' end as holder,
+       coalesce(a.email, o.email) as email, k.name, k.prefix, k.scopes, k.created_at as "createdAt", k.expires_at as "expiresAt",
        k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt"
-     from api_keys k join accounts a on a.id = k.account_id
-     where $1::text is null or a.email = lower($1)
-     order by a.email, k.created_at`,
+     from api_keys k left join accounts a on a.id = k.account_id left join operators o on o.id = k.operator_id
+     where $1::text is null or coalesce(a.email, o.email) = lower($1)
+     order by coalesce(a.email, o.email), holder, k.created_at`,
     [email],
   )
 }
@@ -159,12 +271,24 @@ export async function revokeKey(
   tx: Tx,
   now: Date,
   idOrText: string,
+  actor: Actor = SYSTEM,
 ): Promise<{ keyId: string; name: string } | undefined> {
   const byText = isWellFormedKey(idOrText)
-  const [row] = await tx.rows<{ keyId: string; name: string }>(
-    `update api_keys set revoked_at = coalesce(revoked_at, $2)
-     where ${byText ? 'hash = $1' : 'id::text = lower($1)'} returning id as "keyId", name`,
-    [byText ? hashOf(idOrText) : idOrText, now],
+  const [row] = await tx.rows<{ keyId: string; name: string; accountId: string | null; isRevoked: boolean }>(
+    `select id as "keyId", name, account_id as "accountId", revoked_at is not null as "isRevoked" from api_keys
+     where ${byText ? 'hash = $1' : 'id::text = lower($1)'} for no key update`,
+    [byText ? hashOf(idOrText) : idOrText],
   )
-  return row
+  if (!row) return undefined
+  const { keyId, name, accountId } = row
+  if (row.isRevoked) return { keyId, name }
+  await tx.run('update api_keys set revoked_at = $2 where id = $1', [keyId, now])
+  await noteChange(tx, now, actor, {
+    action: 'key.revoked',
+    subject: `key ${keyId}`,
+    accountId,
+    reason: null,
+    details: { name },
+  })
+  return { keyId, name }
 }

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import { Fault } from '../base/fault.ts'
 import { isUuid, newUuid7 } from '../base/ids.ts'
-import { read, transact } from '../db/tx.ts'
+import { read, transact, type Tx } from '../db/tx.ts'
+import { differenceOf, noteChange, type Actor } from './audit-log.ts'
 import type { Context } from './context.ts'
 import { disableEndpoint, enableEndpoint, ENDPOINT_COLUMNS, type Endpoint } from './endpoints.ts'
 import { EVENT_KINDS, type EventKind } from './events.ts'
@@ -8,6 +10,8 @@ import { makeSigningSecret } from './signature.ts'
 
 export type EndpointFields = { name: string; url: string; eventKinds: EventKind[]; authorization: string | null }
 
+/** What an endpoint gets unless its owner says. */
+export const USUAL_EVENT_KINDS: EventKind[] = ['DEPOSIT_ASSET_SUCCESS']
 // Each event is sent to all of an account's endpoints; a hundred is far past any use and bounds that.
 const MAX_ENDPOINTS = 100
 export const USUAL_OVERLAP_SECONDS = 86_400
@@ -24,6 +28,7 @@ export async function createEndpoint(
   ctx: Context,
   accountId: string,
   fields: EndpointFields,
+  actor = holder(accountId),
 ): Promise<{ endpoint: Endpoint; secret: string }> {
   checkFields(ctx, fields)
   const now = ctx.now()
@@ -52,6 +57,7 @@ export async function createEndpoint(
         now,
       ],
     )
+    await note(tx, now, actor, { action: 'webhook.created', endpointId: id, accountId, details: auditable(row!) })
     return row!
   })
   return { endpoint, secret }
@@ -104,42 +110,64 @@ export async function updateEndpoint(
   accountId: string,
   endpointId: string,
   patch: Partial<EndpointFields> & { enabled?: boolean },
-  by: 'the account holder' | 'the operator' = 'the account holder',
+  actor = holder(accountId),
 ): Promise<Endpoint> {
   await findEndpoint(ctx, accountId, endpointId)
   checkFields(ctx, patch)
+  const authorizationBox = sealed(ctx, patch.authorization ?? null, endpointId)
   return transact(ctx.pool, async (tx) => {
-    const [row] = await tx.rows<Endpoint>(
-      `update webhook_endpoints
-       set name = coalesce($3, name), url = coalesce($4, url), event_kinds = coalesce($5, event_kinds),
-         authorization_box = case when $6 then $7 else authorization_box end
-       where account_id = $1 and id = $2 and deleted_at is null returning ${ENDPOINT_COLUMNS}`,
-      [
-        accountId,
-        endpointId,
-        patch.name,
-        patch.url,
-        patch.eventKinds,
-        patch.authorization !== undefined,
-        sealed(ctx, patch.authorization ?? null, endpointId),
-      ],
-    )
-    if (!row) return notFound()
-    if (patch.enabled === undefined) return row
-    return patch.enabled
-      ? enableEndpoint(tx, endpointId)
-      : disableEndpoint(tx, ctx.now(), endpointId, `disabled by ${by}`)
+    const now = ctx.now()
+    const before = await lockEndpoint(tx, accountId, endpointId)
+    // The Authorization value was meant for the old host: whoever may only change the address must not get to read it.
+    const isElsewhere = patch.url !== undefined && new URL(patch.url).origin !== new URL(before.url).origin
+    const change = isElsewhere ? { authorization: null, ...patch } : patch
+    const after = await changeEndpoint(tx, now, { endpointId, patch: change, authorizationBox, by: inWords(actor) })
+    const difference = differenceOf(auditable(before), auditable(after))
+    // Of a value that replaces another, both sides are true, and neither may be written down.
+    const isReplaced = typeof patch.authorization === 'string' && before.hasAuthorization
+    if (difference || isReplaced) {
+      const details = { ...difference, ...(isReplaced && { authorization: 'replaced' }) }
+      await note(tx, now, actor, { action: 'webhook.changed', endpointId, accountId, details })
+    }
+    return after
   })
 }
 
-export async function deleteEndpoint(ctx: Context, accountId: string, endpointId: string): Promise<void> {
+async function changeEndpoint(
+  tx: Tx,
+  now: Date,
+  change: {
+    endpointId: string
+    patch: Partial<EndpointFields> & { enabled?: boolean }
+    authorizationBox: string | null
+    by: string
+  },
+): Promise<Endpoint> {
+  const { endpointId, patch, authorizationBox, by } = change
+  const [row] = await tx.rows<Endpoint>(
+    `update webhook_endpoints
+     set name = coalesce($2, name), url = coalesce($3, url), event_kinds = coalesce($4, event_kinds),
+       authorization_box = case when $5 then $6 else authorization_box end
+     where id = $1 returning ${ENDPOINT_COLUMNS}`,
+    [endpointId, patch.name, patch.url, patch.eventKinds, patch.authorization !== undefined, authorizationBox],
+  )
+  if (patch.enabled === undefined) return row!
+  return patch.enabled ? enableEndpoint(tx, endpointId) : disableEndpoint(tx, now, endpointId, `disabled by ${by}`)
+}
+
+export async function deleteEndpoint(
+  ctx: Context,
+  accountId: string,
+  endpointId: string,
+  actor = holder(accountId),
+): Promise<void> {
   await findEndpoint(ctx, accountId, endpointId)
   await transact(ctx.pool, async (tx) => {
-    await disableEndpoint(tx, ctx.now(), endpointId, 'deleted')
-    await tx.run('update webhook_endpoints set deleted_at = $2 where id = $1 and deleted_at is null', [
-      endpointId,
-      ctx.now(),
-    ])
+    const now = ctx.now()
+    const before = await lockEndpoint(tx, accountId, endpointId)
+    await disableEndpoint(tx, now, endpointId, 'deleted')
+    await tx.run('update webhook_endpoints set deleted_at = $2 where id = $1', [endpointId, now])
+    await note(tx, now, actor, { action: 'webhook.deleted', endpointId, accountId, details: auditable(before) })
   })
 }
 
@@ -154,19 +182,24 @@ export async function rotateSecret(
   accountId: string,
   endpointId: string,
   overlapSeconds: number,
+  actor = holder(accountId),
 ): Promise<{ endpoint: Endpoint; secret: string }> {
   await findEndpoint(ctx, accountId, endpointId)
   const secret = makeSigningSecret()
   const until = overlapSeconds > 0 ? new Date(ctx.now().getTime() + overlapSeconds * 1000) : null
-  const [endpoint] = await transact(ctx.pool, (tx) =>
-    tx.rows<Endpoint>(
+  const endpoint = await transact(ctx.pool, async (tx) => {
+    const [row] = await tx.rows<Endpoint>(
       `update webhook_endpoints set secret_box = $3, previous_secret_until = $4,
          previous_secret_box = case when $4::timestamptz is null then null else secret_box end
        where account_id = $1 and id = $2 and deleted_at is null returning ${ENDPOINT_COLUMNS}`,
       [accountId, endpointId, ctx.settings.secretBox.seal(secret, endpointId), until],
-    ),
-  )
-  return { endpoint: endpoint ?? notFound(), secret }
+    )
+    if (!row) return notFound()
+    const details = { previousSecretUntil: until }
+    await note(tx, ctx.now(), actor, { action: 'webhook.secret_rotated', endpointId, accountId, details })
+    return row
+  })
+  return { endpoint, secret }
 }
 
 /** False when the newest endpoint's secret was sealed with a key that this process does not have. */
@@ -203,6 +236,53 @@ function checkFields(ctx: Context, fields: Partial<EndpointFields>): void {
 
 function sealed(ctx: Context, text: string | null, owner: string): string | null {
   return text === null ? null : ctx.settings.secretBox.seal(text, owner)
+}
+
+async function lockEndpoint(tx: Tx, accountId: string, endpointId: string): Promise<Endpoint> {
+  const [row] = await tx.rows<Endpoint>(
+    `select ${ENDPOINT_COLUMNS} from webhook_endpoints where account_id = $1 and id = $2 and deleted_at is null
+     for no key update`,
+    [accountId, endpointId],
+  )
+  return row ?? notFound()
+}
+
+// ---- For the audit log ----
+
+/** Unless a caller says who, it is whoever the endpoint belongs to. */
+function holder(accountId: string): Actor {
+  return { kind: 'account', name: accountId }
+}
+
+function inWords(actor: Actor): string {
+  return actor.kind === 'account' ? 'the account holder' : 'the operator'
+}
+
+/**
+ * What may be kept for ever. Paths and queries of receivers' addresses hold tokens often enough, so of the address there is the origin, and a digest that tells
+ * whether two are the same.
+ */
+function auditable(endpoint: Endpoint): object {
+  const { name, url, eventKinds, hasAuthorization, disabledReason } = endpoint
+  return {
+    name,
+    origin: new URL(url).origin,
+    urlSha256: createHash('sha256').update(url).digest('hex').slice(0, 16),
+    eventKinds,
+    hasAuthorization,
+    isEnabled: endpoint.disabledAt === null,
+    disabledReason,
+  }
+}
+
+function note(
+  tx: Tx,
+  now: Date,
+  actor: Actor,
+  change: { action: string; endpointId: string; accountId: string; details: object },
+): Promise<void> {
+  const { action, endpointId, accountId, details } = change
+  return noteChange(tx, now, actor, { action, subject: `webhook ${endpointId}`, accountId, reason: null, details })
 }
 
 function notFound(): never {

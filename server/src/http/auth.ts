@@ -2,37 +2,53 @@ import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '../base/fault.ts'
 import type { Context } from '../domain/context.ts'
-import { authenticate, requireScope, type Caller, type Scope } from '../domain/keys.ts'
+import { OPERATOR_SCOPE, type Caller, type OperatorCaller, type Scope } from '../domain/key-cache.ts'
+import { identify, requireAccount, requireOperator, requireScope } from '../domain/keys.ts'
+import { isUnder } from './envelope.ts'
 import { boundedMap, makeGuessGuard, makeRateLimiter, type RateLimiter } from './rate-limit.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** What a key must be allowed to do to call this route. */
-    scope?: Scope
+    scope?: Scope | typeof OPERATOR_SCOPE
   }
   interface FastifyRequest {
-    /** Set before any handler of the API runs. */
+    /** Set before any handler of the account holders' API runs. */
     caller: Caller
+    /** Set before any handler of the operators' API runs. */
+    operator: OperatorCaller
   }
 }
 
-/** Every route of this scope needs a key, and says which scope; the key is looked at before the body is read. */
+/** Every route here needs a key, and says which scope; the key is looked at before the body is read. */
 export function requireKeys(app: FastifyInstance, ctx: Context): void {
   const limiter = makeRateLimiter(ctx.settings.rateLimit)
-  const identify = makeIdentify(ctx)
+  const identifyCaller = makeIdentify(ctx)
 
   app.decorateRequest('caller')
-  app.addHook('onRoute', (route) => {
+  app.decorateRequest('operator')
+  app.addHook('onRoute', ({ url, config }) => {
     // Forgetting it must fail at start and not open a route to every key.
-    if (!route.config?.scope) throw new Error(`route ${route.url} names no scope`)
+    if (!config?.scope) throw new Error(`route ${url} names no scope`)
+    // So must opening a route of the operators to an account, or the other way round.
+    if (isUnder(url, OPERATOR_PREFIX) !== (config.scope === OPERATOR_SCOPE))
+      throw new Error(`route ${url} has the scope ${config.scope}: ${OPERATOR_PREFIX} is for operators, and only that`)
   })
   app.addHook('onRequest', async (request, reply) => {
-    const caller = await identify(request)
-    limitRate(limiter, ctx.now(), caller, reply)
-    requireScope(caller, request.routeOptions.config.scope!)
-    request.caller = caller
+    const caller = await identifyCaller(request)
+    limitRate(limiter, ctx.now(), caller.keyId, reply)
+    const scope = request.routeOptions.config.scope!
+    if (scope === OPERATOR_SCOPE) {
+      request.operator = requireOperator(caller)
+    } else {
+      const holder = requireAccount(caller)
+      requireScope(holder, scope)
+      request.caller = holder
+    }
   })
 }
+
+const OPERATOR_PREFIX = '/api/operator'
 
 /** The key of a request: undefined when there is none, and empty when one was meant that cannot be read. */
 export function presentedKey(request: FastifyRequest): string | undefined {
@@ -49,7 +65,7 @@ export function presentedKey(request: FastifyRequest): string | undefined {
 // router the guesser and the customer have one address.
 const MAX_KNOWN_KEYS = 10_000
 
-function makeIdentify(ctx: Context): (request: FastifyRequest) => Promise<Caller> {
+function makeIdentify(ctx: Context): (request: FastifyRequest) => Promise<Caller | OperatorCaller> {
   const guard = makeGuessGuard()
   const known = boundedMap<true>(MAX_KNOWN_KEYS)
 
@@ -59,7 +75,7 @@ function makeIdentify(ctx: Context): (request: FastifyRequest) => Promise<Caller
     const waitSeconds = guard.waitSeconds(request.ip, ctx.now())
     if (waitSeconds > 0 && !known.peek(digest(key))) throw tooMany(waitSeconds)
     try {
-      const caller = await authenticate(ctx, key)
+      const caller = await identify(ctx, key)
       known.touch(digest(key), () => true)
       return caller
     } catch (error) {
@@ -69,8 +85,8 @@ function makeIdentify(ctx: Context): (request: FastifyRequest) => Promise<Caller
   }
 }
 
-function limitRate(limiter: RateLimiter, now: Date, caller: Caller, reply: FastifyReply): void {
-  const admission = limiter(caller.keyId, now)
+function limitRate(limiter: RateLimiter, now: Date, keyId: string, reply: FastifyReply): void {
+  const admission = limiter(keyId, now)
   if (!admission) return
   reply.headers(admission.headers)
   if (!admission.isAdmitted) throw tooMany(admission.retryAfterSeconds)

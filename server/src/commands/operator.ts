@@ -1,0 +1,120 @@
+import type { Command } from 'commander'
+import { Fault } from '../base/fault.ts'
+import { Refusal } from '../base/refusal.ts'
+import { loadConfig } from '../config.ts'
+import type { Pool } from '../db/pool.ts'
+import { transact } from '../db/tx.ts'
+import { createOperatorKey } from '../domain/keys.ts'
+import { createOperator, findOperator, listOperators, setOperatorEnabled, type Operator } from '../domain/operators.ts'
+import { readPassword } from './account.ts'
+import { positive } from './arguments.ts'
+import { consoleActor, json, moment, table, withDatabase, type Terminal } from './terminal.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+export function operatorCommands(program: Command, terminal: Terminal): void {
+  const operator = program.command('operator').description('those who run the service, apart from account holders')
+  operator
+    .command('create')
+    .description('make an operator; prints it as JSON, with its password if that was made here')
+    .requiredOption('--email <email>', 'e-mail, with which the operator signs in')
+    .option('--name <name>', 'whom the audit log means (default: the e-mail)')
+    .option('--password-stdin', 'read the password from standard input instead of making a random one')
+    .action((options) => createOperatorCommand(terminal, options))
+  operator
+    .command('list')
+    .description('all operators')
+    .option('--json', 'as JSON, for programs')
+    .action((options) => listOperatorsCommand(terminal, options))
+  for (const verb of ['disable', 'enable'] as const) {
+    operator
+      .command(verb)
+      .description(
+        verb === 'disable'
+          ? "stop an operator's keys from working, everywhere within 2 seconds"
+          : 'let them work again',
+      )
+      .requiredOption('--email <email>', 'which operator')
+      .action((options) => enableOperatorCommand(terminal, verb, options))
+  }
+  operator
+    .command('key')
+    .description("operators' API keys; `key list` shows them, and `key revoke` revokes them")
+    .command('create')
+    .description('make a key for /api/operator; prints the key alone, this once')
+    .requiredOption('--email <email>', 'which operator’s')
+    .requiredOption('--name <name>', 'what it is for')
+    .option('--expires-in-days <days>', 'after which it stops working (default: never)', positive)
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ KEY=$(npx guiche operator key create --email ops@example.com --name laptop --expires-in-days 90)',
+    )
+    .action((options) => createOperatorKeyCommand(terminal, options))
+}
+
+async function createOperatorCommand(
+  terminal: Terminal,
+  options: { email: string; name?: string; passwordStdin?: boolean },
+): Promise<void> {
+  const given = options.passwordStdin ? await readPassword() : null
+  await withDatabase(loadConfig(), terminal, async (pool) => {
+    const operator = { email: options.email, name: options.name ?? options.email, password: given }
+    const { password, ...made } = await createOperator(pool, new Date(), operator, consoleActor())
+    terminal.print(json({ ...made, ...(given === null && { password }) }))
+  })
+}
+
+async function listOperatorsCommand(terminal: Terminal, options: { json?: boolean }): Promise<void> {
+  await withDatabase(loadConfig(), terminal, async (pool) => {
+    const operators = await listOperators(pool)
+    if (options.json) return terminal.print(json(operators))
+    if (operators.length === 0)
+      return terminal.say('There are no operators yet. Make one with: guiche operator create --email <email>')
+    const rows = operators.map((one) => [
+      one.operatorId,
+      one.email,
+      one.name,
+      moment(one.createdAt),
+      one.disabledAt ? `disabled ${moment(one.disabledAt)}` : 'active',
+    ])
+    terminal.print(table(['ID', 'E-MAIL', 'NAME', 'MADE', 'STATE'], rows))
+  })
+}
+
+async function enableOperatorCommand(
+  terminal: Terminal,
+  verb: 'disable' | 'enable',
+  options: { email: string },
+): Promise<void> {
+  await withDatabase(loadConfig(), terminal, async (pool) => {
+    const { operatorId, email } = await requireOperatorNamed(pool, options.email)
+    await setOperatorEnabled(pool, new Date(), { operatorId, isEnabled: verb === 'enable' }, consoleActor())
+    terminal.print(`${email}: ${verb}d`)
+  })
+}
+
+async function createOperatorKeyCommand(
+  terminal: Terminal,
+  options: { email: string; name: string; expiresInDays?: number },
+): Promise<void> {
+  const config = loadConfig()
+  await withDatabase(config, terminal, async (pool) => {
+    const { operatorId, email, disabledAt } = await requireOperatorNamed(pool, options.email)
+    if (disabledAt) throw new Refusal(`${email} is disabled; enable with: guiche operator enable --email ${email}`)
+    const now = new Date()
+    const expiresAt = options.expiresInDays ? new Date(now.getTime() + options.expiresInDays * DAY_MS) : null
+    const { text } = await transact(pool, (tx) =>
+      createOperatorKey(tx, now, config.settings.mode, { operatorId, name: options.name, expiresAt }, consoleActor()),
+    )
+    terminal.print(text)
+  })
+}
+
+async function requireOperatorNamed(pool: Pool, email: string): Promise<Operator> {
+  const operator = await findOperator(pool, email)
+  if (operator) return operator
+  throw new Fault(
+    'not_found',
+    `no operator has the e-mail ${email}; make one with: guiche operator create --email ${email}`,
+  )
+}

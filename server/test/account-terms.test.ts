@@ -1,0 +1,286 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import pg from 'pg'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { MAX_CENTS } from '../src/base/money.ts'
+import { read, transact } from '../src/db/tx.ts'
+import { readAccountTerms, setAccountTerms, type TermsPatch } from '../src/domain/account-terms.ts'
+import { priceDeposit } from '../src/domain/fees.ts'
+import { authenticate } from '../src/domain/keys.ts'
+import { databaseNamed } from './cluster.ts'
+import { deposit, get, UNKNOWN_ID } from './requests.ts'
+import { ask, CONSOLE, makeOperator } from './operators-client.ts'
+import { world, type TestAccount, type World } from './world.ts'
+
+const NONE = {
+  feeBps: null,
+  feeFixedCents: null,
+  feeMinCents: null,
+  feeMaxCents: null,
+  feeBearer: null,
+  valueMinCents: null,
+  valueMaxCents: null,
+}
+
+const set = (w: World, { accountId }: { accountId: string }, patch: TermsPatch, reason = 'contract') =>
+  setAccountTerms(w.ctx, CONSOLE, accountId, patch, reason)
+
+async function feeOf(w: World, { key }: TestAccount, value: number): Promise<number | string> {
+  const answer = await w.app.inject(deposit(key, JSON.stringify({ value })))
+  return answer.statusCode === 201 ? answer.json().charge.fee : answer.json().error
+}
+
+test('new terms price deposits within two seconds, in every process, and only those of their account', async () => {
+  const w = await world()
+  const { ctx: other } = await w.anotherProcess()
+  const [ana, bia] = [await w.account(), await w.account()]
+  await authenticate(other, ana.key)
+  expect([await feeOf(w, ana, 50_00), await feeOf(w, bia, 50_00)]).toEqual([50, 50])
+  await set(w, ana, { feeBps: 300, feeFixedCents: 7, valueMaxCents: 60_00 })
+  w.clock.advance(1_999)
+  expect([await feeOf(w, ana, 50_00), await feeOf(w, bia, 50_00)]).toEqual([157, 50])
+  expect(await authenticate(other, ana.key)).toMatchObject({ overrides: { feeBps: 300, feeFixedCents: 7 } })
+  expect(await feeOf(w, ana, 60_01)).toBe('value must be at most 6000 (cents)')
+  expect(await feeOf(w, bia, 60_01)).toBe(60)
+})
+
+test('a charge keeps the terms of its creation: what is credited is what was agreed then', async () => {
+  const w = await world()
+  const { charge, account } = await w.paidCharge({ valueCents: 100_00 })
+  await set(w, account, { feeBps: 5_000, feeBearer: 'payer', valueMaxCents: 10_00 })
+  w.clock.advance(2_000)
+  const answer = await w.app.inject(get(account.key, `/api/deposit/${charge.paymentLinkId}`))
+  expect(answer.json().charge).toMatchObject({ status: 'COMPLETED', value: 100_00, fee: 1_00 })
+  expect(await w.balanceCents(account.accountId)).toBe(99_00)
+  expect(await w.differences()).toEqual([])
+})
+
+test('a request repeated after the terms changed is answered with the first charge', async () => {
+  const w = await world()
+  const account = await w.account()
+  const again = () => w.app.inject(deposit(account.key, '{"value":5000}', { 'idempotency-key': 'order-1' }))
+  const first = (await again()).json()
+  await set(w, account, { feeBps: 300 })
+  w.clock.advance(1_000)
+  const second = await again()
+  expect(second.headers['idempotency-replayed']).toBe('true')
+  expect(second.json()).toEqual(first)
+})
+
+test('the history tells what was agreed from when on, by whom and why, newest first', async () => {
+  const w = await world()
+  const account = await w.account()
+  const { key, email } = await makeOperator(w)
+  expect((await readAccountTerms(w.ctx, account.accountId)).history).toEqual([])
+  const start = w.clock.now()
+  await set(w, account, { feeBps: 80, feeMinCents: 10 }, 'contract of March')
+  w.clock.advance(86_400_000)
+  const body = { feeBps: null, valueMax: 500_00, reason: 'campaign' }
+  const answer = await ask(w, key, 'PATCH', `accounts/${account.accountId}/terms`, body)
+  expect(answer.status).toBe(200)
+
+  const { history, overrides, effective } = await readAccountTerms(w.ctx, account.accountId)
+  const second = { ...NONE, feeMinCents: 10, valueMaxCents: 500_00 }
+  expect(history).toEqual([
+    { validFrom: w.clock.now(), overrides: second, setBy: `operator ${email}`, reason: 'campaign' },
+    {
+      validFrom: start,
+      overrides: { ...NONE, feeBps: 80, feeMinCents: 10 },
+      setBy: 'console tester',
+      reason: 'contract of March',
+    },
+  ])
+  expect([overrides, effective.feeBps, effective.feeMinCents]).toEqual([second, 100, 10])
+  expect(answer.body.terms).toEqual((await ask(w, key, 'GET', `accounts/${account.accountId}`)).body.terms)
+  expect(answer.body.terms.history[1]).toMatchObject({ own: { feeBps: 80, feeMin: 10, valueMax: null } })
+})
+
+test('a clock that steps back does not turn the history round', async () => {
+  const w = await world()
+  const account = await w.account()
+  await set(w, account, { feeBps: 1 })
+  const first = w.clock.now()
+  w.clock.advance(-60_000)
+  await set(w, account, { feeBps: 2 })
+  const { history } = await readAccountTerms(w.ctx, account.accountId)
+  expect(history.map(({ validFrom, overrides }) => [validFrom, overrides.feeBps])).toEqual([
+    [first, 2],
+    [first, 1],
+  ])
+})
+
+test('the history is append only: no row of it is changed or removed', async () => {
+  const w = await world()
+  await set(w, await w.account(), { feeBps: 1 })
+  for (const sql of ['update account_terms set fee_bps = 2', 'delete from account_terms', 'truncate account_terms'])
+    await expect(w.pool.query(sql)).rejects.toThrow('account_terms is append only')
+})
+
+test('asking for what is so already changes nothing, and the history says nothing of it', async () => {
+  const w = await world()
+  const account = await w.account()
+  await set(w, account, { feeBps: 80, feeMaxCents: null })
+  await set(w, account, { feeBps: 80 })
+  await set(w, account, { feeBearer: null })
+  expect([await w.count('account_terms'), await w.count('audit_log', `action = 'account.terms_changed'`)]).toEqual([
+    1, 1,
+  ])
+})
+
+// The first holds the account's row until the second waits for it, so the second must see what the first left.
+test('of two changes at once, each keeps what the other set', async () => {
+  const w = await world()
+  const account = await w.account()
+  let second: Promise<unknown> | undefined
+  await transact(w.pool, async (tx) => {
+    await tx.run('update accounts set fee_bps = 80 where id = $1', [account.accountId])
+    second = set(w, account, { feeFixedCents: 5 })
+    await w.lockWait()
+  })
+  await second
+  expect((await readAccountTerms(w.ctx, account.accountId)).overrides).toEqual({
+    ...NONE,
+    feeBps: 80,
+    feeFixedCents: 5,
+  })
+})
+
+test('terms that contradict themselves or the deployment’s are refused in words, and nothing is written', async () => {
+  const terms = {
+    feeBps: 100,
+    feeFixedCents: 0,
+    feeMinCents: null,
+    feeMaxCents: 500,
+    feeBearer: 'account',
+    valueMinCents: 100,
+    valueMaxCents: 1_000_000,
+  } as const
+  const w = await world({ settings: { terms } })
+  const account = await w.account()
+  const allOfIt = 'with these terms no deposit would be possible: the fee would take all of it'
+  const refused: [TermsPatch, string][] = [
+    [{ feeBps: 10_001 }, 'the fee in basis points must be a whole number from 0 to 10000'],
+    [{ feeBps: -1 }, 'the fee in basis points must be a whole number from 0 to 10000'],
+    [{ feeBps: 1.5 }, 'the fee in basis points must be a whole number from 0 to 10000'],
+    [{ feeFixedCents: -1 }, 'the fixed fee must be a whole number from 0 to 999999999999'],
+    [{ valueMinCents: 0 }, 'the least value must be a whole number from 1 to 999999999999'],
+    [{ valueMaxCents: MAX_CENTS + 1 }, 'the greatest value must be a whole number from 1 to 999999999999'],
+    [{ feeBearer: JSON.parse('"nobody"') }, 'the fee is borne by account or by payer'],
+    [{ feeMinCents: 20, feeMaxCents: 10 }, 'the least fee (20) must not be above the greatest fee (10)'],
+    [{ feeMinCents: 501 }, 'the least fee (501) must not be above the greatest fee (500, the deployment’s)'],
+    [{ valueMaxCents: 99 }, 'the least value (100, the deployment’s) must not be above the greatest value (99)'],
+    [{ valueMinCents: 9, valueMaxCents: 8 }, 'the least value (9) must not be above the greatest value (8)'],
+    [{ feeBps: 10_000, feeMaxCents: MAX_CENTS }, allOfIt],
+    [{ feeMinCents: 500, valueMaxCents: 500 }, allOfIt],
+    [{ feeBearer: 'payer', valueMinCents: MAX_CENTS, valueMaxCents: MAX_CENTS }, allOfIt],
+  ]
+  for (const [patch, message] of refused)
+    await expect(set(w, account, patch)).rejects.toMatchObject({ code: 'bad_request', message })
+  for (const reason of ['', '  ', 'a\nb', 'r'.repeat(501)])
+    await expect(set(w, account, { feeBps: 1 }, reason)).rejects.toThrow('reason must be 1 to 500 characters')
+  expect([await w.count('account_terms'), await w.count('audit_log', `action = 'account.terms_changed'`)]).toEqual([
+    0, 0,
+  ])
+  // At the edge of each: allowed.
+  await set(w, account, { feeMinCents: 500, valueMinCents: 100, valueMaxCents: 501 })
+  await set(w, account, { feeBps: 0, feeMinCents: 500, feeMaxCents: 500 })
+})
+
+// The rule looks at two values and speaks for all between them; here is whether it may.
+test('if neither the least nor the greatest value can be deposited, none can', () => {
+  const amounts = fc.integer({ min: 0, max: 300 })
+  const anyTerms = fc.record({
+    feeBps: fc.oneof(fc.integer({ min: 0, max: 10_000 }), fc.constantFrom(9_900, 10_000)),
+    feeFixedCents: amounts,
+    feeMinCents: fc.option(amounts),
+    feeMaxCents: fc.option(amounts),
+    feeBearer: fc.constantFrom('account' as const, 'payer' as const),
+    valueMinCents: fc.integer({ min: 1, max: 200 }),
+    valueMaxCents: fc.integer({ min: 1, max: 200 }),
+  })
+  fc.assert(
+    fc.property(anyTerms, fc.boolean(), (drawn, isAtTheTop) => {
+      // The same bounds again below the largest amount there is, where the payer's fee meets it.
+      const base = isAtTheTop ? MAX_CENTS - 200 : 0
+      const terms = {
+        ...drawn,
+        valueMinCents: base + Math.min(drawn.valueMinCents, drawn.valueMaxCents),
+        valueMaxCents: base + Math.max(drawn.valueMinCents, drawn.valueMaxCents),
+      }
+      const possible = (value: number) => {
+        try {
+          return priceDeposit(terms, value).feeCents >= 0
+        } catch {
+          return false
+        }
+      }
+      const length = terms.valueMaxCents - terms.valueMinCents + 1
+      const any = Array.from({ length }, (_, index) => terms.valueMinCents + index).some(possible)
+      expect([terms.valueMinCents, terms.valueMaxCents].some(possible)).toBe(any)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('by the API a wrong field is named, and a change must say what and why', async () => {
+  const w = await world()
+  const { key } = await makeOperator(w)
+  const { accountId } = await w.account()
+  const told = async (body: object) => {
+    const answer = await ask(w, key, 'PATCH', `accounts/${accountId}/terms`, body)
+    return `${answer.status} ${answer.body.error}`
+  }
+  const reason = 'why not'
+  const nothing = 'Give at least one of feeBps, feeFixed, feeMin, feeMax, feeBearer, valueMin, valueMax'
+  expect(await told({ feeBps: '80', reason })).toBe('400 feeBps must be an integer from 0 to 10000, or null')
+  expect(await told({ valueMin: 0, reason })).toBe('400 valueMin must be an integer from 1 to 999999999999, or null')
+  expect(await told({ feeBearer: 'me', reason })).toBe('400 feeBearer must be account or payer, or null')
+  expect(await told({ reason })).toBe(`400 ${nothing}`)
+  expect(await told({ feeBps: 80 })).toBe('400 reason must be 1 to 500 characters, without control characters')
+  expect(await told({ feeMin: 2, feeMax: 1, reason })).toBe(
+    '400 the least fee (2) must not be above the greatest fee (1)',
+  )
+  expect(await w.count('account_terms')).toBe(0)
+})
+
+test('what the columns of an account say is what the newest row of its history says', async () => {
+  const w = await world()
+  const account = await w.account()
+  for (const patch of [
+    { feeBps: 1, feeBearer: 'payer' },
+    { feeBps: null, valueMinCents: 5 },
+    { feeMaxCents: 9 },
+  ] as const)
+    await set(w, account, patch)
+  const columns = 'fee_bps, fee_fixed_cents, fee_min_cents, fee_max_cents, fee_bearer, value_min_cents, value_max_cents'
+  const [now] = await read(w.pool, `select ${columns} from accounts`)
+  const [newest] = await read(w.pool, `select ${columns} from account_terms order by id desc limit 1`)
+  expect(newest).toEqual(now)
+})
+
+test('an account that had terms of its own before there was a history begins it with them', async () => {
+  const w = await world()
+  const name = `before_${randomBytes(6).toString('hex')}`
+  await w.pool.query(`create database ${name}`)
+  const folder = new URL('../migrations/', import.meta.url)
+  const [before, after] = [[] as string[], [] as string[]]
+  for (const file of readdirSync(folder).toSorted())
+    (file < '0006' ? before : after).push(readFileSync(new URL(file, folder), 'utf8'))
+  const client = new pg.Client({ connectionString: databaseNamed(inject('clusterUrl'), name) })
+  await client.connect()
+  onTestFinished(async () => {
+    await client.end()
+    await w.pool.query(`drop database ${name} with (force)`)
+  })
+  for (const sql of before) await client.query(sql)
+  await client.query(`insert into accounts (id, email, name, password_hash, created_at, fee_bps, value_max_cents) values
+    ('${UNKNOWN_ID}', 'a@example.com', 'A', 'x', '2026-01-01T00:00:00Z', 80, 500),
+    (gen_random_uuid(), 'b@example.com', 'B', 'x', '2026-01-01T00:00:00Z', null, null)`)
+  for (const sql of after) await client.query(sql)
+  const { rows } = await client.query('select * from account_terms')
+  expect(rows).toMatchObject([
+    { account_id: UNKNOWN_ID, fee_bps: 80, value_max_cents: 500, fee_bearer: null, set_by: 'guiche' },
+  ])
+  expect(rows[0].valid_from).toEqual(new Date('2026-01-01T00:00:00Z'))
+})
