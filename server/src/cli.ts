@@ -3,12 +3,17 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { Fault } from './base/fault.ts'
 import { auditCommand } from './commands/audit.ts'
-import { createAccountCommand } from './commands/account.ts'
+import { accountCommands, createAccountCommand } from './commands/account.ts'
+import { auditLogCommand } from './commands/audit-log.ts'
 import { positive } from './commands/arguments.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { eventCommands } from './commands/events.ts'
+import { exceptionCommands } from './commands/exceptions.ts'
 import { createKeyCommand, listKeysCommand, revokeKeyCommand } from './commands/key.ts'
+import { operatorCommands } from './commands/operator.ts'
 import { payCommand } from './commands/pay.ts'
+import { reconcileCommand } from './commands/reconcile.ts'
+import { refundCommands } from './commands/refund.ts'
 import { sandboxCommand } from './commands/sandbox.ts'
 import { webhookCommands } from './commands/webhooks.ts'
 import { loadConfig } from './config.ts'
@@ -53,6 +58,8 @@ account
   .option('--password-stdin', 'read the password from standard input instead of making a random one')
   .addHelpText('after', '\nExample:\n  $ npx guiche account create --email ana@loja.example --name "Loja da Ana"')
   .action((options) => createAccountCommand(loadConfig(), { print, say }, options))
+accountCommands(account, { print, say })
+operatorCommands(program, { print, say })
 
 const key = program.command('key').description('API keys')
 key
@@ -69,8 +76,8 @@ key
   .action((options) => createKeyCommand(loadConfig(), { print, say }, options))
 key
   .command('list')
-  .description('all keys, or those of one account')
-  .option('--email <email>', 'of this account only')
+  .description('all keys, or those of one account holder or operator')
+  .option('--email <email>', 'of this one only')
   .option('--json', 'as JSON, for programs')
   .action((options) => listKeysCommand(loadConfig(), { print, say }, options))
 key
@@ -81,6 +88,8 @@ key
 
 webhookCommands(program, { print, say })
 eventCommands(program, { print, say })
+refundCommands(program, { print, say })
+exceptionCommands(program, { print, say })
 
 program
   .command('pay')
@@ -105,6 +114,10 @@ program
   )
   .option('--json', 'as JSON, for programs')
   .action((options) => auditCommand(loadConfig(), { print, say }, options))
+
+auditLogCommand(program, { print, say })
+
+reconcileCommand(program, { print, say })
 
 program
   .command('doctor')

@@ -39,8 +39,11 @@ export type ProviderConfig =
       pixKey: string
       merchant: { name: string; city: string }
       tls: { certPem: string; keyPem: string } | { pfx: Buffer; password?: string } | undefined
+      /** An authority to trust besides the well-known ones. */
+      caPem: string | undefined
       callsPerSecond: number
     }
+  | { kind: 'woovi'; name: string; url: string; appId: string; callsPerSecond: number }
 
 type Env = Record<string, string | undefined>
 
@@ -75,19 +78,31 @@ export function loadConfig(env: Env = withDotEnv(process.env), overrides: { port
     settings: {
       mode,
       publicUrl,
+      sandboxBankUrl: mode === 'test' ? sandboxBankUrl(providers) : null,
       terms: loadTerms(env),
       chargeExpiresSeconds: integer(env, 'CHARGE_EXPIRES_SECONDS', 3600, {
         min: EXPIRES_MIN_SECONDS,
         max: EXPIRES_MAX_SECONDS,
       }),
+      reconcileSeconds: integer(env, 'RECONCILE_SECONDS', 60, { min: 0, max: 86_400 }),
       rateLimit: {
         perSecond: integer(env, 'RATE_LIMIT_PER_SECOND', 100, { min: 0, max: 1_000_000 }),
         burst: integer(env, 'RATE_LIMIT_BURST', 200, { min: 1, max: 1_000_000 }),
       },
       callbackSecret: callbackSecrets(secretKeys),
       secretBox: makeSecretBox(secretKeys),
+      refunds: {
+        byAccounts: oneOf(env, 'REFUNDS_BY_ACCOUNTS', ['true', 'false'], 'false') === 'true',
+        returnFee: oneOf(env, 'REFUND_RETURNS_FEE', ['true', 'false'], 'false') === 'true',
+      },
     },
   }
+}
+
+/** Of a sandbox that runs elsewhere. One that runs here has its address only when it listens: open.ts adds it. */
+function sandboxBankUrl(providers: ProviderConfig[]): string | null {
+  const elsewhere = providers.find((provider) => provider.kind === 'api-pix')
+  return elsewhere ? `${elsewhere.url}/bank` : null
 }
 
 /** Which addresses webhooks may go to. In sandbox mode a developer's receiver on the same machine is the usual case. */
@@ -156,8 +171,24 @@ function loadProviders(env: Env): ProviderConfig[] {
 function loadProvider(env: Env, name: string): ProviderConfig {
   const prefix = `PROVIDER_${name.toUpperCase().replaceAll('-', '_')}`
   if (name === 'sandbox' && !env[`${prefix}_URL`]) return { kind: 'sandbox', name }
-  oneOf(env, `${prefix}_KIND`, ['api-pix'], name === 'sandbox' ? 'api-pix' : undefined)
+  const obviousKind = name === 'sandbox' ? 'api-pix' : name === 'woovi' ? 'woovi' : undefined
+  const kind = oneOf(env, `${prefix}_KIND`, ['api-pix', 'woovi'], obviousKind)
+  return kind === 'woovi' ? loadWoovi(env, prefix, name) : loadApiPix(env, prefix, name)
+}
+
+function loadWoovi(env: Env, prefix: string, name: string): ProviderConfig {
+  return {
+    kind: 'woovi',
+    name,
+    url: url(env, `${prefix}_URL`, 'https://api.woovi.com'),
+    appId: text(env, `${prefix}_APP_ID`),
+    callsPerSecond: callsPerSecond(env, prefix, DEFAULT_CALLS_PER_SECOND),
+  }
+}
+
+function loadApiPix(env: Env, prefix: string, name: string): ProviderConfig {
   const baseUrl = url(env, `${prefix}_URL`)
+  const ca = env[`${prefix}_CA`]
   return {
     kind: 'api-pix',
     name,
@@ -171,11 +202,13 @@ function loadProvider(env: Env, name: string): ProviderConfig {
       city: text(env, `${prefix}_MERCHANT_CITY`, 'SAO PAULO'),
     },
     tls: loadTls(env, prefix),
-    callsPerSecond: integer(env, `${prefix}_CALLS_PER_SECOND`, name === 'sandbox' ? 0 : DEFAULT_CALLS_PER_SECOND, {
-      min: 0,
-      max: 100_000,
-    }),
+    caPem: ca ? file(`${prefix}_CA`, ca).toString() : undefined,
+    callsPerSecond: callsPerSecond(env, prefix, name === 'sandbox' ? 0 : DEFAULT_CALLS_PER_SECOND),
   }
+}
+
+function callsPerSecond(env: Env, prefix: string, fallback: number): number {
+  return integer(env, `${prefix}_CALLS_PER_SECOND`, fallback, { min: 0, max: 100_000 })
 }
 
 function loadTls(

@@ -9,6 +9,8 @@ import { makeLog } from './terminal-log.ts'
 import { startCheckWorker } from './workers/check.ts'
 import { startDeliverWorker } from './workers/deliver.ts'
 import { startPurgeWorker } from './workers/purge.ts'
+import { startReconcileWorker } from './workers/reconcile.ts'
+import { startRefundWorker } from './workers/refund.ts'
 import { startRegistration } from './workers/register.ts'
 
 // SIGTERM is promised to end the process within 5 s; what is not done by then is picked up by the next start.
@@ -59,8 +61,10 @@ async function open(config: Config, log: Logger, say: Say, stoppers: (() => Prom
   const workers = [
     startCheckWorker(ctx),
     startDeliverWorker(ctx),
+    startRefundWorker(ctx),
     startPurgeWorker(ctx),
     startRegistration(ctx, callbackBase(config)),
+    ...(ctx.settings.reconcileSeconds > 0 ? [startReconcileWorker(ctx)] : []),
   ]
   stoppers.push(async () => {
     await Promise.all(workers.map((worker) => worker.stop()))

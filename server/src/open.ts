@@ -5,10 +5,11 @@ import { openEmbedded, prepareHome } from './db/embedded.ts'
 import { migrate } from './db/migrate.ts'
 import { makePool, type Pool } from './db/pool.ts'
 import { joinPresence } from './db/presence.ts'
-import { makeContext, type Context } from './domain/context.ts'
+import { makeContext, type Context, type Settings } from './domain/context.ts'
 import { makeCourier } from './egress/courier.ts'
 import type { Provider } from './domain/provider.ts'
 import { makeApiPix } from './providers/api-pix.ts'
+import { makeWoovi } from './providers/woovi.ts'
 import { openSandbox } from './sandbox/server.ts'
 
 // The parts that the server and the commands share, opened in order and closed in reverse.
@@ -49,7 +50,7 @@ async function openProviders(
   const sandbox = config.providers.some((provider) => provider.kind === 'sandbox')
     ? await openSandboxOf(config, log)
     : undefined
-  const providers = config.providers.map((provider) => makeApiPix(apiPixOptions(provider, sandbox?.url, log)))
+  const providers = config.providers.map((provider) => makeProvider(provider, sandbox?.url, log))
   return {
     part: { providers, sandboxUrl: sandbox?.url },
     async close() {
@@ -68,26 +69,32 @@ async function openSandboxOf(config: Config, log: Log) {
   })
 }
 
-function apiPixOptions(
-  provider: ProviderConfig,
-  sandboxUrl: string | undefined,
-  log: Log,
-): Parameters<typeof makeApiPix>[0] {
+function makeProvider(provider: ProviderConfig, sandboxUrl: string | undefined, log: Log): Provider {
   const common = { now: () => new Date(), log }
-  if (provider.kind === 'api-pix') {
-    const { kind: _, tls, ...options } = provider
-    return { ...common, ...options, ...(tls && { tls }) }
+  switch (provider.kind) {
+    case 'woovi':
+      return makeWoovi({ ...common, ...provider })
+    case 'api-pix': {
+      const { kind: _, tls, caPem, ...options } = provider
+      return makeApiPix({ ...common, ...options, ...(tls && { tls }), ...(caPem && { caPem }) })
+    }
+    case 'sandbox':
+      return makeApiPix({
+        ...common,
+        name: provider.name,
+        url: sandboxUrl!,
+        tokenUrl: `${sandboxUrl}/oauth/token`,
+        clientId: 'sandbox',
+        clientSecret: 'sandbox',
+        pixKey: 'sandbox@guiche.example',
+        callsPerSecond: 0,
+      })
   }
-  return {
-    ...common,
-    name: provider.name,
-    url: sandboxUrl!,
-    tokenUrl: `${sandboxUrl}/oauth/token`,
-    clientId: 'sandbox',
-    clientSecret: 'sandbox',
-    pixKey: 'sandbox@guiche.example',
-    callsPerSecond: 0,
-  }
+}
+
+/** Never in live mode, also if a sandbox is among its providers. */
+function withSandboxBank(settings: Settings, sandboxUrl: string | undefined): Settings {
+  return settings.mode === 'test' && sandboxUrl ? { ...settings, sandboxBankUrl: `${sandboxUrl}/bank` } : settings
 }
 
 /** Everything that the domain needs. */
@@ -114,7 +121,7 @@ export async function openContext(
       pool: database.part.pool,
       now: () => new Date(),
       log,
-      settings: config.settings,
+      settings: withSandboxBank(config.settings, part.sandboxUrl),
       providers: part.providers,
       courier,
       instance: presence.instance,

@@ -61,8 +61,35 @@ test('a bank is a provider, and makes the service live', () => {
       pixKey: 'loja@example.com',
       merchant: { name: 'guiche', city: 'SAO PAULO' },
       tls: undefined,
+      caPem: undefined,
       callsPerSecond: 10,
     },
+  ])
+})
+
+test('Woovi is a provider, which needs its AppID and nothing else', () => {
+  const { providers, settings } = loadConfig({
+    PUBLIC_URL: BANK.PUBLIC_URL,
+    PROVIDERS: 'woovi',
+    PROVIDER_WOOVI_APP_ID: 'app',
+  })
+  expect(settings.mode).toBe('live')
+  expect(providers).toEqual([
+    { kind: 'woovi', name: 'woovi', url: 'https://api.woovi.com', appId: 'app', callsPerSecond: 10 },
+  ])
+})
+
+test('another name, address and rate of Woovi are as they are set', () => {
+  const { providers } = loadConfig({
+    PUBLIC_URL: BANK.PUBLIC_URL,
+    PROVIDERS: 'pix',
+    PROVIDER_PIX_KIND: 'woovi',
+    PROVIDER_PIX_URL: 'https://api.woovi-sandbox.com/',
+    PROVIDER_PIX_APP_ID: 'app',
+    PROVIDER_PIX_CALLS_PER_SECOND: '50',
+  })
+  expect(providers).toEqual([
+    { kind: 'woovi', name: 'pix', url: 'https://api.woovi-sandbox.com', appId: 'app', callsPerSecond: 50 },
   ])
 })
 
@@ -94,6 +121,8 @@ test('certificates are read from their files', () => {
   expect(pem.providers[0]).toMatchObject({ tls: { certPem: 'the certificate', keyPem: 'the key' } })
   const pfx = loadConfig({ ...BANK, PROVIDER_BIG_BANK_PFX: cert, PROVIDER_BIG_BANK_PFX_PASSWORD: 'word' })
   expect(pfx.providers[0]).toMatchObject({ tls: { pfx: Buffer.from('the certificate'), password: 'word' } })
+  const ca = loadConfig({ ...BANK, PROVIDER_BIG_BANK_CA: cert })
+  expect(ca.providers[0]).toMatchObject({ caPem: 'the certificate', tls: undefined })
 })
 
 const DATABASE_SHAPE = 'DATABASE_URL must look like postgresql://user:password@host:5432/database'
@@ -136,8 +165,9 @@ test.each<[env: Record<string, string>, text: string]>([
   [{ WEBHOOK_ALLOW_HTTP: '1' }, 'WEBHOOK_ALLOW_HTTP must be one of true, false, not "1"'],
   [{ WEBHOOK_PROXY_URL: 'proxy:3128' }, 'WEBHOOK_PROXY_URL must be an http or https URL, not "proxy:3128"'],
   [{ PROVIDERS: 'sandbox,sandbox' }, 'PROVIDERS must not name a provider twice'],
-  [{ PROVIDERS: 'bank' }, 'PROVIDER_BANK_KIND must be api-pix'],
-  [{ PROVIDERS: 'bank', PROVIDER_BANK_KIND: 'card' }, 'PROVIDER_BANK_KIND must be api-pix, not "card"'],
+  [{ PROVIDERS: 'bank' }, 'PROVIDER_BANK_KIND must be one of api-pix, woovi'],
+  [{ PROVIDERS: 'woovi' }, 'PROVIDER_WOOVI_APP_ID must be set'],
+  [{ PROVIDERS: 'bank', PROVIDER_BANK_KIND: 'card' }, 'PROVIDER_BANK_KIND must be one of api-pix, woovi, not "card"'],
   [{ PROVIDERS: 'bank', PROVIDER_BANK_KIND: 'api-pix' }, 'PROVIDER_BANK_URL must be set'],
   [{ ...BANK, PROVIDER_BIG_BANK_CLIENT_SECRET: '' }, 'PROVIDER_BIG_BANK_CLIENT_SECRET must be set'],
   [{ ...BANK, PROVIDER_BIG_BANK_CERT: 'c' }, 'PROVIDER_BIG_BANK_CERT_KEY must be set, since PROVIDER_BIG_BANK_CERT is'],

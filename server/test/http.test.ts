@@ -40,6 +40,7 @@ const RECORD_FIELDS = [
   'expiresAt',
   'paidAt',
   'creditedValue',
+  'refundedValue',
   'endToEndId',
   'paidLate',
   'externalId',

@@ -21,12 +21,23 @@ const RECORD_FIELDS = [
   'expiresAt',
   'paidAt',
   'creditedValue',
+  'refundedValue',
   'endToEndId',
   'paidLate',
   'externalId',
   'description',
 ]
-const LINE_FIELDS = ['id', 'kind', 'amount', 'balance', 'chargeId', 'paymentLinkId', 'occurredAt', 'recordedAt']
+const LINE_FIELDS = [
+  'id',
+  'kind',
+  'amount',
+  'balance',
+  'chargeId',
+  'paymentLinkId',
+  'refundId',
+  'occurredAt',
+  'recordedAt',
+]
 test('deposits come newest first, in pages, as full records', async () => {
   const w = await world()
   const account = await w.account()

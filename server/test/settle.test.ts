@@ -173,7 +173,7 @@ test.each([
   [
     'a second transfer of one payment',
     `insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, occurred_at, recorded_at) select kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, occurred_at, recorded_at from transfers`,
-    /transfers_payment_id_kind_key/,
+    /transfers_once_per_payment/,
   ],
   [
     'a second event of one charge',

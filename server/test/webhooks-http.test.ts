@@ -106,7 +106,7 @@ describe('a webhook', () => {
     expect([same.statusCode, same.body]).toEqual([200, { success: true, webhook, test: null }])
     const renamed = await patch({ name: 'ção 🎟', events: [KIND] })
     expect(renamed.body).toEqual({ success: true, webhook: { ...webhook, name: 'ção 🎟' }, test: null })
-    const moved = await patch({ url: other.url })
+    const moved = await patch({ url: other.url, authorization: 'Bearer abc' })
     expect(moved.body).toMatchObject({ webhook: { url: other.url, hasAuthorization: true }, test: { status: 200 } })
     const bare = await patch({ authorization: null })
     expect(bare.body.webhook).toEqual({ ...webhook, name: 'ção 🎟', url: other.url, hasAuthorization: false })

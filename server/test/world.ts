@@ -74,6 +74,7 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
   const settings: Settings = {
     mode: 'test',
     publicUrl: 'https://guiche.example',
+    sandboxBankUrl: `${sandbox.url}/bank`,
     terms: {
       feeBps: 100,
       feeFixedCents: 0,
@@ -84,13 +85,14 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
       valueMaxCents: 999_999_999_999,
     },
     chargeExpiresSeconds: 3600,
+    reconcileSeconds: 60,
     rateLimit: { perSecond: 0, burst: 1 },
     callbackSecret: (provider) => `secret-of-${provider}`,
     secretBox: makeSecretBox(() => ['a secret key for tests']),
+    refunds: { byAccounts: false, returnFee: false },
     ...options.settings,
   }
-  const makeOne = () =>
-    openContext({ databaseUrl, clock, banks, settings, log: recordingLog(logged) })
+  const makeOne = () => openContext({ databaseUrl, clock, banks, settings, log: recordingLog(logged) })
   const { ctx } = await makeOne()
   const app = await buildApp(ctx)
   onTestFinished(() => app.close())
@@ -209,8 +211,21 @@ async function cloneDatabase(): Promise<string> {
   const clusterUrl = inject('clusterUrl')
   const name = `test_${randomBytes(6).toString('hex')}`
   await onCluster(clusterUrl, `create database ${name} template guiche_template`)
-  onTestFinished(() => onCluster(clusterUrl, `drop database ${name} with (force)`))
+  onTestFinished(() => dropDatabase(clusterUrl, name))
   return databaseNamed(clusterUrl, name)
+}
+
+// An autovacuum worker that is in the database may be ended by a superuser only, and is gone in a moment.
+async function dropDatabase(clusterUrl: string, name: string): Promise<void> {
+  await until(`the database ${name} can be dropped`, () =>
+    onCluster(clusterUrl, `drop database if exists ${name} with (force)`).then(
+      () => true,
+      (error: Error & { code?: string }) => {
+        if (error.code !== '42501') throw error
+        return false
+      },
+    ),
+  )
 }
 
 async function onCluster(url: string, sql: string): Promise<void> {

@@ -9,7 +9,8 @@ import { ProviderError, type Provider, type ProviderChargeRequest } from './prov
 
 /** What a provider must know to make the charge of an opening. */
 export type Proposal = Pick<Opening, 'chargeId' | 'provider' | 'valueCents' | 'description' | 'expiresAt'> & {
-  createdAt: Date
+  /** An earlier attempt may have had it made already. */
+  isResumed: boolean
 }
 
 // Somebody waits for the QR code. A provider that used up this much leaves no time to try another.
@@ -27,11 +28,13 @@ export function preferredProvider(ctx: Context): Provider {
 export async function acceptOpening(ctx: Context, proposal: Proposal): Promise<void> {
   const begunAtMs = ctx.now().getTime()
   let provider = providerNamed(ctx, proposal.provider)
+  let isInDoubt = proposal.isResumed
   for (;;) {
     try {
-      const made = await provider.create(requestOf(proposal))
+      const made = await provider.create(requestOf(proposal, ctx.now()))
       return await ctx.acceptances.add({ chargeId: proposal.chargeId, emv: made.emv })
-    } catch (error) {
+    } catch (caught) {
+      const error = isInDoubt ? doubted(caught) : caught
       const next = ctx.providers[ctx.providers.indexOf(provider) + 1]
       const isInTime = ctx.now().getTime() - begunAtMs < FAILOVER_WITHIN_MS
       const mayMove =
@@ -52,12 +55,20 @@ export async function acceptOpening(ctx: Context, proposal: Proposal): Promise<v
       }
       await transact(ctx.pool, (tx) => moveOpening(tx, ctx.now(), move))
       provider = next
+      isInDoubt = false
     }
   }
 }
 
-function requestOf({ chargeId, valueCents, description, expiresAt, createdAt }: Proposal): ProviderChargeRequest {
-  const expiresInSeconds = Math.max(1, Math.round((expiresAt.getTime() - createdAt.getTime()) / 1000))
+// That this attempt did not get through, or was refused, says nothing about an earlier one whose answer was lost.
+function doubted(error: unknown): unknown {
+  return error instanceof ProviderError ? new ProviderError('unknown', error.message, { cause: error }) : error
+}
+
+// What is left of its time, so that a charge made on a second attempt ends there when it ends here.
+function requestOf(proposal: Proposal, now: Date): ProviderChargeRequest {
+  const { chargeId, valueCents, description, expiresAt } = proposal
+  const expiresInSeconds = Math.max(1, Math.round((expiresAt.getTime() - now.getTime()) / 1000))
   return { txid: chargeId, valueCents, expiresInSeconds, description }
 }
 

@@ -3,14 +3,16 @@ import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
 import { makeSharedCall, type SharedCall } from '../base/shared-call.ts'
 import type { Pool } from '../db/pool.ts'
-import { transact, type Tx } from '../db/tx.ts'
-import { recordAttempts, type Attempt } from './attempts.ts'
+import { transact } from '../db/tx.ts'
+import { isDelivered, recordDelivered, recordTroubled, type Attempt } from './attempts.ts'
 import { markPending, type StoredCharge } from './charges.ts'
+import { makeChargeWatch, type ChargeWatch } from './charge-watch.ts'
 import type { Courier } from './courier.ts'
 import type { Terms } from './fees.ts'
 import { makeKeyCache, type KeyCache } from './key-cache.ts'
 import { insertOpenings, type Opening, type OpeningResult } from './openings.ts'
 import type { Provider, ReceivedPayment } from './provider.ts'
+import { noteReportedRefunds } from './reported-refunds.ts'
 import type { SecretBox } from './secret-box.ts'
 import { settle } from './settle.ts'
 
@@ -34,6 +36,8 @@ export type Context = {
   attempts: Batcher<Attempt, void>
   /** Questions to providers about a charge, shared by all who ask at once. */
   checkCalls: SharedCall<StoredCharge>
+  /** Tells open payment pages that their charge has ended. */
+  chargeWatch: ChargeWatch
   /** Set by the worker that does checks: look again now, something is due. */
   wakeChecks: () => void
   /** Set by the worker that delivers webhooks. */
@@ -43,13 +47,19 @@ export type Context = {
 export type Settings = {
   mode: 'test' | 'live'
   publicUrl: string
+  /** The payer's side of the sandbox, for the button that pays a charge; null where money is real. */
+  sandboxBankUrl: string | null
   terms: Terms
   chargeExpiresSeconds: number
+  /** How often each provider's list of received Pix is read; 0 is never. */
+  reconcileSeconds: number
   /** Per API key; a rate of 0 is no limit. */
   rateLimit: { perSecond: number; burst: number }
   /** Secret part of the path at which each provider notifies us, see http/callbacks.ts. */
   callbackSecret: (provider: string) => string
   secretBox: SecretBox
+  /** byAccounts: account holders may refund by API. returnFee: a refund gives back its share of the fee. */
+  refunds: { byAccounts: boolean; returnFee: boolean }
 }
 
 // A batch is one transaction: large enough that a busy moment shares one fsync, small enough to hold its locks for milliseconds.
@@ -67,43 +77,46 @@ export function makeContext(parts: {
   instance: number
 }): Context {
   const full = () => new Fault('unavailable', 'The service is overloaded, please try again', { retryAfterSeconds: 1 })
-  // Many callers share one transaction; what it made due is looked at as soon as it is committed.
-  const batched = <Item, Result>(
-    work: (tx: Tx, items: Item[]) => Promise<Result[]>,
-    then?: () => void,
-  ): Batcher<Item, Result> =>
-    makeBatcher({
-      work: async (items) => {
-        const results = await transact(parts.pool, (tx) => work(tx, items))
+  // Many callers share one trip to the database; what it made due is looked at as soon as it is committed.
+  const batched = <Item, Result = void>(work: (items: Item[]) => Promise<Result[] | void>, then?: () => void) =>
+    makeBatcher<Item, Result>({
+      async work(items) {
+        const results = await work(items)
         then?.()
-        return results
+        return results ?? items.map(() => undefined as Result)
       },
       maxBatch: MAX_BATCH,
       maxWaiting: MAX_WAITING,
       full,
       isNobodysFault: (error) => error instanceof Fault && error.code === 'unavailable',
     })
+  const { pool, now } = parts
+  const delivered = batched<Attempt>((attempts) => recordDelivered(pool, now(), attempts))
+  const troubled = batched<Attempt>((attempts) =>
+    transact(pool, (tx) => recordTroubled(tx, now(), attempts, Math.random)),
+  )
   const ctx: Context = {
     ...parts,
     keys: makeKeyCache(),
-    openings: batched((tx, openings) => insertOpenings(tx, parts.now(), openings)),
+    openings: batched((openings) => transact(pool, (tx) => insertOpenings(tx, now(), openings))),
     openingNow: new Set(),
-    acceptances: batched(async (tx, accepted) => {
-      await markPending(tx, accepted)
-      return accepted.map(() => undefined)
-    }),
+    acceptances: batched((accepted) => transact(pool, (tx) => markPending(tx, accepted))),
     settlements: batched(
-      async (tx, payments) => {
-        await settle(tx, parts.now(), payments.flat())
-        return payments.map(() => undefined)
+      async (payments) => {
+        const { completed } = await transact(pool, (tx) => settle(tx, now(), payments.flat()))
+        ctx.chargeWatch.announce(completed, 'COMPLETED')
+        await noteReportedRefunds(pool, now(), payments.flat())
       },
       () => ctx.wakeDeliveries(),
     ),
-    attempts: batched(async (tx, attempts) => {
-      await recordAttempts(tx, parts.now(), attempts, Math.random)
-      return attempts.map(() => undefined)
-    }),
+    attempts: {
+      add: (attempt) => (isDelivered(attempt) ? delivered : troubled).add(attempt),
+      async drained() {
+        await Promise.all([delivered.drained(), troubled.drained()])
+      },
+    },
     checkCalls: makeSharedCall(),
+    chargeWatch: makeChargeWatch(pool, parts.log),
     wakeChecks: () => {},
     wakeDeliveries: () => {},
   }

@@ -30,6 +30,8 @@ export type DepositRequest = {
   expiresInSeconds: number | null
 }
 
+// A code that can be paid for less than this is of no use to a payer.
+const RESUME_MIN_MS = 60_000
 // A query answers within this even when the provider does not.
 const QUERY_PATIENCE_MS = 3_000
 
@@ -55,7 +57,7 @@ export async function openDeposit(
       case 'external_id_taken':
         throw new Fault('conflict', 'externalId is already used by another deposit')
       case 'opened':
-        return { charge: await accept(ctx, { ...opening, createdAt: ctx.now() }), replayed: false }
+        return { charge: await accept(ctx, { ...opening, isResumed: false }), replayed: false }
       case 'key_used':
         return resumeOpening(ctx, opening, result)
     }
@@ -105,9 +107,12 @@ async function resumeOpening(
   }
   const { charge } = result
   if (isVisible(charge)) return { charge, replayed: true }
+  // One whose time is nearly over is left to the worker, which withdraws it and frees the key.
+  const isWorthIt = charge.expiresAt.getTime() - ctx.now().getTime() >= RESUME_MIN_MS
   const resumed =
     charge.status === 'OPENING' &&
-    (await takeOverOpening(ctx, charge, () => accept(ctx, { ...charge, chargeId: charge.id })))
+    isWorthIt &&
+    (await takeOverOpening(ctx, charge, () => accept(ctx, { ...charge, chargeId: charge.id, isResumed: true })))
   if (!resumed) {
     throw new Fault('in_flight', 'A request with this Idempotency-Key is still in progress', { retryAfterSeconds: 1 })
   }

@@ -15,8 +15,13 @@ import { healthRoutes } from './health.ts'
 import { homeRoutes } from './home.ts'
 import { describeRoutes, docsRoutes } from './openapi.ts'
 import { boundLoad, MAX_IN_FLIGHT, type Load } from './load.ts'
+import { operatorMoneyRoutes } from './operator-money.ts'
+import { operatorRoutes } from './operator.ts'
+import { paymentEventRoutes } from './payment-events.ts'
 import { paymentPageRoutes } from './payment-page.ts'
+import { sandboxPaymentRoutes } from './payment-sandbox.ts'
 import { qrRoutes } from './qr.ts'
+import { refundRoutes } from './refunds.ts'
 import { webhookRoutes } from './webhooks.ts'
 
 export type App = FastifyInstance & {
@@ -28,6 +33,8 @@ export type AppOptions = {
   /** True when exactly one proxy stands before us and tells the caller's address. */
   trustProxy?: boolean
   maxInFlight?: number
+  /** Open payment pages that are told what happens. */
+  maxStreams?: number
 }
 
 // The public internet holds slow and hostile callers; Node's own limits are far too wide for it.
@@ -39,7 +46,8 @@ const TIMEOUT_CHECK_MS = 2_000
 // Longer than the 60 s after which common proxies drop an idle connection: whoever closes first must be the one that sends.
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 const MAX_HEADER_BYTES = 16 * 1024
-const MAX_CONNECTIONS = 10_000
+// Half of them for open payment pages, which may never take the place of the API.
+const MAX_CONNECTIONS = 20_000
 const API_BODY_LIMIT_BYTES = 16 * 1024
 
 export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<App> {
@@ -58,7 +66,7 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
   await describeRoutes(app)
   await app.register(async (scope) => apiRoutes(scope, ctx))
   await app.register(async (scope) => callbackRoutes(scope, ctx))
-  await app.register(async (scope) => payerRoutes(withZod(scope), ctx))
+  await app.register(async (scope) => payerRoutes(withZod(scope), ctx, options))
   healthRoutes(app, ctx, load)
   homeRoutes(app, ctx)
   await docsRoutes(app)
@@ -67,17 +75,22 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
 }
 
 function apiRoutes(scope: FastifyInstance, ctx: Context): void {
-  readJsonOnly(scope, { anyType: false, limitBytes: API_BODY_LIMIT_BYTES })
+  readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
   requireKeys(scope, ctx)
   const api = withZod(scope)
   depositRoutes(api, ctx)
+  refundRoutes(api, ctx)
   balanceRoutes(api, ctx)
   webhookRoutes(api, ctx)
   eventRoutes(api, ctx)
+  operatorRoutes(api, ctx)
+  operatorMoneyRoutes(api, ctx)
 }
 
-function payerRoutes(scope: Api, ctx: Context): void {
+function payerRoutes(scope: Api, ctx: Context, { maxStreams }: AppOptions): void {
   paymentPageRoutes(scope, ctx)
+  paymentEventRoutes(scope, ctx, maxStreams)
+  sandboxPaymentRoutes(scope, ctx)
   qrRoutes(scope, ctx)
 }
 
@@ -156,7 +169,7 @@ function logAnswers(app: FastifyInstance, ctx: Context): void {
       route,
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
-      keyId: request.caller?.keyId,
+      keyId: (request.caller ?? request.operator)?.keyId,
     }
     if (isUnder(route, '/api') || isUnder(route, '/callbacks')) ctx.log.info(fields, 'answered')
     else ctx.log.debug(fields, 'answered')

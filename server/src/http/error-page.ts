@@ -1,18 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { html } from './html.ts'
-import { languageOf, type Language } from './language.ts'
+import { readerOf, type Language } from './language.ts'
 import { sendPage } from './look.ts'
 
 /** For people who follow a link: the same refusal that a program gets as JSON, in words that help. */
 export function errorPage(reply: FastifyReply, request: FastifyRequest, refusal: { status: number }): FastifyReply {
-  const language = languageOf(request.headers['accept-language'])
+  const { language } = readerOf(request)
   const { title, advice } = wordsFor(refusal.status, language)
   return sendPage(reply, {
     language,
     title,
     main: html`<main>
       <article class="card">
-        <h1 class="plain">${title}</h1>
+        <h1>${title}</h1>
         <p class="note">${advice}</p>
       </article>
     </main>`,
@@ -25,6 +25,7 @@ const WORDS: Record<'missing' | 'busy' | 'broken' | 'refused', Record<Language, 
   missing: {
     'pt-BR': { title: 'Página não encontrada', advice: 'Confira o endereço: pode faltar um pedaço dele.' },
     en: { title: 'Page not found', advice: 'Please check the address: a part of it may be missing.' },
+    es: { title: 'Página no encontrada', advice: 'Revise la dirección: puede faltar una parte.' },
   },
   busy: {
     'pt-BR': {
@@ -34,6 +35,10 @@ const WORDS: Record<'missing' | 'busy' | 'broken' | 'refused', Record<Language, 
     en: {
       title: 'Back in a moment',
       advice: 'The service is busy. Please try again in a few seconds; no payment is lost.',
+    },
+    es: {
+      title: 'Volvemos enseguida',
+      advice: 'El servicio está ocupado. Intente de nuevo en unos segundos; ningún pago se pierde.',
     },
   },
   broken: {
@@ -45,10 +50,15 @@ const WORDS: Record<'missing' | 'busy' | 'broken' | 'refused', Record<Language, 
       title: 'Something went wrong',
       advice: 'The fault is ours. Please try again in a moment; no payment is lost.',
     },
+    es: {
+      title: 'Algo salió mal',
+      advice: 'La falla es nuestra. Intente de nuevo en un momento; ningún pago se pierde.',
+    },
   },
   refused: {
     'pt-BR': { title: 'Pedido não aceito', advice: 'Confira o endereço e tente de novo.' },
     en: { title: 'Request not accepted', advice: 'Please check the address and try again.' },
+    es: { title: 'Solicitud no aceptada', advice: 'Revise la dirección e intente de nuevo.' },
   },
 }
 

@@ -10,10 +10,10 @@ export function homeRoutes(app: FastifyInstance, ctx: Context): void {
     return sendPage(reply, {
       language: 'en',
       title: 'guiche',
-      main: html`${isSandbox && html`<p class="sandbox">Sandbox: no real money</p>`}
+      main: html`${isSandbox && html`<header class="sandbox">Sandbox: no real money</header>`}
         <main class="wide">
           <article class="card">
-            <h1 class="plain">guiche is running</h1>
+            <h1>guiche is running</h1>
             <p class="note">
               A deposit service for Pix. Your program asks for a deposit, the payer pays it by QR code or by copy and
               paste, and the amount less its fee is credited to your balance.
@@ -22,11 +22,7 @@ export function homeRoutes(app: FastifyInstance, ctx: Context): void {
             <p class="note">On the machine where guiche runs:</p>
             <pre>npx guiche key create --email you@example.com --name shop</pre>
             <h2>Ask for a deposit of R$ 50.00</h2>
-            <pre>
-curl ${ctx.settings.publicUrl}/api/deposit \\
-  -H 'Authorization: Bearer &lt;your key&gt;' \\
-  -H 'Content-Type: application/json' \\
-  -d '{ "value": 5000 }'</pre>
+            <pre>${depositCommand(ctx.settings.publicUrl)}</pre>
             <h2>Read on</h2>
             <ul>
               <li><a href="/docs">Documentation of the API</a>, where requests can be tried</li>
@@ -44,4 +40,13 @@ curl ${ctx.settings.publicUrl}/api/deposit \\
   app.get('/icon.svg', { schema: { hide: true } }, async (_request, reply) =>
     reply.type('image/svg+xml; charset=utf-8').header('cache-control', 'public, max-age=86400').send(ICON),
   )
+}
+
+function depositCommand(publicUrl: string): string {
+  return [
+    `curl ${publicUrl}/api/deposit \\`,
+    `  -H 'Authorization: Bearer <your key>' \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '{ "value": 5000 }'`,
+  ].join('\n')
 }

@@ -10,7 +10,22 @@ type Value = string | number | Html | null | undefined | false | readonly Value[
  * double quotes; never put a value into a script, a style or an unquoted attribute.
  */
 export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
-  return { [markup]: strings.map((text, index) => text + render(values[index])).join('') }
+  return {
+    [markup]: outdented(strings)
+      .map((text, index) => text + render(values[index]))
+      .join(''),
+  }
+}
+
+const templates = new WeakMap<TemplateStringsArray, string[]>()
+
+/** Without the indentation of our source, a tenth of a page. A template is the same object each time, so it is done once. */
+function outdented(strings: TemplateStringsArray): string[] {
+  const known = templates.get(strings)
+  if (known) return known
+  const texts = strings.map((text) => text.replaceAll(/\n\s+/g, '\n'))
+  templates.set(strings, texts)
+  return texts
 }
 
 /**

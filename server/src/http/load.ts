@@ -2,6 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import { Fault } from '../base/fault.ts'
 import { pathOf } from './envelope.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Its answer stays open, and is not counted as a request in flight. */
+    isStream?: boolean
+  }
+}
+
 /** How busy this process is, and whether it is on its way out. */
 export type Load = { inFlight: number; isDraining: boolean }
 
@@ -20,6 +27,8 @@ export function boundLoad(app: FastifyInstance, load: Load, maxInFlight: number)
           retryAfterSeconds: DRAIN_RETRY_SECONDS,
         }),
       )
+    // It waits for hours and works for nobody; payment-events.ts has a bound of its own.
+    if (request.routeOptions.config.isStream) return done()
     if (load.inFlight >= maxInFlight)
       return done(new Fault('unavailable', 'The service is overloaded, please try again'))
     load.inFlight += 1

@@ -11,6 +11,8 @@ export type Page = {
   main: Html
   /** A constant of ours. */
   script?: string
+  /** It has a form that posts to us. */
+  isForm?: boolean
   head?: Html
 }
 
@@ -21,6 +23,7 @@ export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
       'content-security-policy': contentSecurityPolicy({
         'style-src': sourceHash(PAGE_STYLE),
         'img-src': "'self'",
+        ...(page.isForm ? { 'form-action': "'self'" } : {}),
         ...(page.script === undefined ? {} : { 'script-src': sourceHash(page.script), 'connect-src': "'self'" }),
       }),
       'content-language': page.language,

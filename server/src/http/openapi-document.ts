@@ -77,6 +77,8 @@ const ERRORS: Record<string, string> = {
   'createDeposit 422': 'Idempotency-Key was already used with a different request',
   'createDeposit 502': 'The payment provider refused the charge',
   'listDeposits 400': 'limit must be an integer from 1 to 100',
+  'refundDeposit 409': 'value is more than is left to refund: 2500 cents of 5000',
+  'refundDeposit 422': 'Idempotency-Key was already used with a different request',
   'cancelDeposit 409': 'Charge is COMPLETED and cannot be canceled',
   413: 'Request body is too large: at most 16 KiB',
   415: 'Send the body as JSON, with Content-Type: application/json',
@@ -104,7 +106,7 @@ const HEADERS: Record<string, Header> = {
   },
   'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer' } },
   'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' } },
-  Location: { description: 'Where to ask for the charge.', schema: { type: 'string' } },
+  Location: { description: 'Where to ask for it.', schema: { type: 'string' } },
   'Idempotency-Replayed': {
     description: '`true` if this is the first answer again.',
     schema: { type: 'string', enum: ['true'] },
@@ -119,6 +121,8 @@ const HEADERS: Record<string, Header> = {
 const OF_OPERATION: Record<string, string[]> = {
   'createDeposit 201': ['Location', 'Idempotency-Replayed'],
   'createDeposit 409': ['Retry-After'],
+  'refundDeposit 201': ['Location', 'Idempotency-Replayed'],
+  'refundAnyDeposit 201': ['Idempotency-Replayed'],
   'getDeposit 200': ['Guiche-Provider-Check'],
 }
 

@@ -14,9 +14,11 @@ export async function describeRoutes(app: FastifyInstance): Promise<void> {
       // No servers: then the document is right wherever it is served from.
       tags: [
         { name: 'Deposits', description: 'Ask for deposits and follow them.' },
+        { name: 'Refunds', description: 'Give deposits back to their payers.' },
         { name: 'Balance', description: 'What the deposits came to.' },
         { name: 'Webhooks', description: 'Where to be told of events.' },
         { name: 'Events', description: 'What was told, and having it told again.' },
+        { name: 'Operator', description: 'For those who run the service, with keys of their own.' },
         { name: 'Payers', description: 'Public: what payers get to see.' },
       ],
       components: { securitySchemes: SECURITY_SCHEMES },
@@ -106,7 +108,7 @@ const INTRODUCTION = `Deposits by Pix: ask for one, let the payer pay it, and se
 
 **Answers** are always \`{ "success": true, … }\` or \`{ "success": false, "error": "…" }\`. Decide by the status; the text is for people.
 
-**Repeating** a request is safe for all but creating a deposit, and for that one too with an \`Idempotency-Key\`.
+**Repeating** a request is safe for all but creating a deposit or a refund, and for these too with an \`Idempotency-Key\`.
 
 **Limits**: the headers \`RateLimit\` and \`RateLimit-Policy\` tell how much is left; on 429 and 503, \`Retry-After\` tells when to come again.
 

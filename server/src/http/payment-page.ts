@@ -1,28 +1,38 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
-import { formatReais } from '../base/money.ts'
-import type { Charge, ChargeStatus } from '../domain/charges.ts'
+import type { Charge } from '../domain/charges.ts'
 import type { Context } from '../domain/context.ts'
 import { findPublicCharge } from '../domain/deposits.ts'
 import type { Api } from './api.ts'
 import { html, type Html } from './html.ts'
-import { languageOf, type Language } from './language.ts'
+import { chosenLanguage, LANGUAGES, readerOf, type Language, type Reader } from './language.ts'
 import { sendPage } from './look.ts'
-import { WORDS, type Words } from './payment-words.ts'
+import { momentText, moneyText } from './payment-format.ts'
+import { isSandboxCharge } from './payment-sandbox.ts'
+import { PAYMENT_SCRIPT } from './payment-script.ts'
+import { pageStateOf, type PageState } from './payment-state.ts'
+import { LANGUAGE_NAMES, WORDS, type Words } from './payment-words.ts'
 import { qrMatrix, qrSvg } from './qr-image.ts'
 import { paymentLinkParams } from './shapes.ts'
-
-/** CLOSING: its time is over, and the provider has not had its last word yet. Nobody should begin to pay it. */
-type State = ChargeStatus | 'CLOSING'
 
 /** The page behind `paymentLinkUrl`, for whoever pays. Shows what is stored: the provider is asked by those who are paid. */
 export function paymentPageRoutes(app: Api, ctx: Context): void {
   app.get('/payment-link/:paymentLinkId', { schema: pageSchema }, async (request, reply) => {
-    const language = languageOf(request.headers['accept-language'])
+    const reader = readerOf(request)
     reply.header('x-robots-tag', 'noindex, nofollow')
     const charge = await findPublicCharge(ctx, request.params.paymentLinkId)
-    if (!charge) return sendMissing(reply.code(404), language)
-    return sendCharge(reply, charge, { language, now: ctx.now(), isSandbox: ctx.settings.mode === 'test' })
+    if (!charge) return sendMissing(reply.code(404), reader.language)
+    const state = pageStateOf(charge, ctx.now())
+    return sendCharge(reply, {
+      charge,
+      state,
+      now: ctx.now(),
+      isSandbox: ctx.settings.mode === 'test',
+      isPayableHere: state === 'PENDING' && isSandboxCharge(ctx, charge),
+      reader,
+      chosen: chosenLanguage(request.query),
+      words: WORDS[reader.language],
+    })
   })
 }
 
@@ -34,6 +44,14 @@ const pageSchema = {
   description:
     'The page behind `paymentLinkUrl`: amount, QR code, copy-and-paste code, and the news that the payment has arrived. Needs no key.',
   params: paymentLinkParams,
+  querystring: z.object({
+    lang: z
+      .string()
+      .optional()
+      // A wish that nobody understands is no reason to refuse a payer.
+      .catch(undefined)
+      .meta({ description: 'One of pt-BR, en, es. Without it the browser’s wish decides.', examples: ['pt-BR'] }),
+  }),
   response: { 200: pageAnswer('The page'), 404: pageAnswer('A page that says that nothing matches') },
 }
 
@@ -41,94 +59,135 @@ function pageAnswer(description: string) {
   return { description, content: { 'text/html': { schema: z.string() } } }
 }
 
-type View = { language: Language; now: Date; isSandbox: boolean }
+type View = {
+  charge: Charge
+  state: PageState
+  now: Date
+  isSandbox: boolean
+  isPayableHere: boolean
+  reader: Reader
+  chosen: Language | undefined
+  words: Words
+}
 
-function sendCharge(reply: FastifyReply, charge: Charge, view: View): FastifyReply {
-  const words = WORDS[view.language]
-  const state = stateOf(charge, view.now)
-  const isOpen = state === 'PENDING' || state === 'CLOSING'
+// Without scripts the page can only reload as a whole. Long enough to select the code by hand in between.
+const RELOAD_SECONDS = 10
+
+function sendCharge(reply: FastifyReply, view: View): FastifyReply {
+  const { charge, state, words, reader } = view
+  const isOpen = charge.status === 'PENDING'
   return sendPage(reply, {
-    language: view.language,
-    title: `${words.states[state].title} · ${formatReais(charge.valueCents)}`,
-    // A page that reloads itself loses what the reader is doing, so with scripts it only asks, and without it must.
-    ...(isOpen
-      ? { script: SCRIPT, head: html`<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}" /></noscript>` }
-      : {}),
-    main: html`${view.isSandbox && html`<p class="sandbox">${words.sandbox}</p>`}
-      <main>
+    language: reader.language,
+    title: `${words.states[state].title} · ${moneyText(reader.locale, charge.valueCents)}`,
+    isForm: view.isPayableHere,
+    ...(isOpen && {
+      script: PAYMENT_SCRIPT,
+      head: html`<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}" /></noscript>`,
+    }),
+    main: html`${view.isSandbox && html`<header class="sandbox">${words.sandbox}</header>`}
+      <p id="news" class="unseen" role="status"></p>
+      <main${state === 'PENDING' && html` class="pay"`}>
         <article
-          class="card${state === 'EXPIRED' || state === 'CANCELED' || state === 'CLOSING' ? ' past' : ''}"
+          class="card ${state}"
           data-state="${state}"
+          ${isOpen && html`data-events="${charge.paymentLinkId}/events" data-left-ms="${charge.expiresAt.getTime() - view.now.getTime()}"`}
         >
-          ${stateBanner(charge, state, view.language)} ${summary(charge, words)}
-          ${state === 'PENDING' && payment(charge, words)} ${facts(charge, state, view)}
+          ${stateBanner(view)}
+          <div class="sum">${summary(view)}</div>
+          ${state === 'PENDING' && payment(view)} ${view.isPayableHere && sandboxPayment(view)}
         </article>
-        <footer>${words.footer}</footer>
+        ${footer(words, reader.language)}
       </main>`,
   })
 }
 
-function stateOf(charge: Charge, now: Date): State {
-  return charge.status === 'PENDING' && now >= charge.expiresAt ? 'CLOSING' : charge.status
+function stateBanner({ charge, state, now, words, reader }: View): Html {
+  const isPending = state === 'PENDING'
+  return html`<div class="state">
+    ${ICONS[state]}
+    <div>
+      <h1>${words.states[state].title}</h1>
+      ${isPending && html`<p>${words.payUntil} ${timeText(charge.expiresAt, words, reader, now)}</p>`}
+    </div>
+    ${isPending && html`<p class="left js" id="left" role="timer" aria-label="${words.timeLeft}"></p>`}
+  </div>`
 }
 
-function stateBanner(charge: Charge, state: State, language: Language): Html {
-  const words = WORDS[language]
-  return html`<p class="state ${state}${state !== 'PENDING' && ' closed'}" role="status">
-    ${ICONS[state]}<span
-      >${words.states[state].title}
-      ${state === 'PENDING' && html`<small>${words.payUntil} ${timeText(charge.expiresAt, language)}</small>`}</span
-    >
-  </p>`
-}
-
-function summary(charge: Charge, words: Words): Html {
-  const amount = formatReais(charge.valueCents)
-  return html`<h1>
-      ${words.payTo} <b><bdi>${charge.accountName}</bdi></b>
-    </h1>
-    <p class="amount${amount.length > LONG_AMOUNT ? ' long' : ''}">${amount}</p>
-    ${charge.description && html`<p class="about"><bdi>${charge.description}</bdi></p>`}`
-}
-
-function payment(charge: Charge, words: Words): Html {
-  return html`<div class="qr">${qrSvg(qrMatrix(charge.emv), words.qrLabel)}</div>
-    <label for="code">${words.codeLabel}</label>
-    <input id="code" value="${charge.emv}" readonly spellcheck="false" autocomplete="off" />
-    <button id="copy" type="button" data-done="${words.copied}" hidden>${words.copy}</button>
-    <p class="note">${words.howTo}</p>`
-}
-
-function facts(charge: Charge, state: State, { language }: View): Html {
-  const words = WORDS[language]
-  const advice = words.states[state].advice
-  const rows: [string, Html][] = [
-    ...(charge.paidAt ? [[words.paidAt, timeText(charge.paidAt, language)] as [string, Html]] : []),
-    ...(state === 'EXPIRED' ? [[words.expiredAt, timeText(charge.expiresAt, language)] as [string, Html]] : []),
+function summary({ charge, state, words, reader }: View): Html {
+  const amount = moneyText(reader.locale, charge.valueCents)
+  const { advice } = words.states[state]
+  const facts: [string, Html | string][] = [
+    ...(charge.paidAt ? [[words.paidAt, timeText(charge.paidAt, words, reader)] as [string, Html]] : []),
+    ...(state === 'EXPIRED' ? [[words.expiredAt, timeText(charge.expiresAt, words, reader)] as [string, Html]] : []),
+    ...(charge.refundedCents > 0
+      ? [[words.refunded, moneyText(reader.locale, charge.refundedCents)] as [string, string]]
+      : []),
   ]
-  return html`${advice && html`<p class="note">${advice}</p>`}
-  ${
-    rows.length > 0 &&
-    html`<dl class="facts">
-      ${rows.map(
-        ([name, value]) =>
-          html`<div>
-            <dt>${name}</dt>
-            <dd>${value}</dd>
-          </div>`,
-      )}
-    </dl>`
-  }`
+  return html`<p class="payee">
+      ${words.payTo} <b><bdi>${charge.accountName}</bdi></b>
+    </p>
+    <p class="amount${amount.length > LONG_AMOUNT && ' long'}">${amount}</p>
+    ${charge.description && html`<p class="about"><bdi>${charge.description}</bdi></p>`}
+    ${advice && html`<p class="note">${advice}</p>`}
+    ${
+      facts.length > 0 &&
+      html`<dl class="facts">
+        ${facts.map(
+          ([name, value]) =>
+            html`<div>
+              <dt>${name}</dt>
+              <dd>${value}</dd>
+            </div>`,
+        )}
+      </dl>`
+    }`
 }
 
-/** In the time of Brasília, where Pix and most of its payers live; the page says so. */
-function timeText(time: Date, language: Language): Html {
-  const text = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'pt-BR', {
-    timeZone: 'America/Sao_Paulo',
-    dateStyle: language === 'en' ? 'medium' : 'short',
-    timeStyle: 'short',
-  }).format(time)
-  return html`<time datetime="${time.toISOString()}">${text} (${WORDS[language].zone})</time>`
+function payment({ charge, words }: View): Html {
+  return html`<div class="code">
+      <div class="qr">${qrSvg(qrMatrix(charge.emv), words.qrLabel)}</div>
+      <label for="code">${words.codeLabel}</label>
+      <input id="code" value="${charge.emv}" readonly spellcheck="false" autocomplete="off" />
+      <p class="paper">${charge.emv}</p>
+      <button id="copy" class="js" type="button" data-done="${words.copied}" data-failed="${words.notCopied}">
+        ${words.copy}
+      </button>
+    </div>
+    <div class="steps">
+      <h2>${words.howTo}</h2>
+      <ol>
+        ${words.steps.map((step) => html`<li>${step}</li>`)}
+      </ol>
+    </div>`
+}
+
+function sandboxPayment({ charge, words, chosen }: View): Html {
+  return html`<form
+    class="bank"
+    method="post"
+    action="${charge.paymentLinkId}/sandbox-payment${chosen && `?lang=${chosen}`}"
+  >
+    <p>${words.sandboxPay.about}</p>
+    <button>${words.sandboxPay.button}</button>
+  </form>`
+}
+
+function footer(words: Words, current: Language): Html {
+  return html`<footer>
+    <p>${words.footer}</p>
+    <nav aria-label="${words.languages}">
+      ${LANGUAGES.map((language) => {
+        const name = LANGUAGE_NAMES[language]
+        return language === current
+          ? html`<b aria-current="true">${name}</b> `
+          : html`<a href="?lang=${language}" lang="${language}" hreflang="${language}">${name}</a> `
+      })}
+    </nav>
+  </footer>`
+}
+
+function timeText(time: Date, words: Words, { locale }: Reader, now?: Date): Html {
+  return html`<time datetime="${time.toISOString()}">${momentText(locale, time, now)}</time> (${words.zone})`
 }
 
 function sendMissing(reply: FastifyReply, language: Language): FastifyReply {
@@ -137,62 +196,41 @@ function sendMissing(reply: FastifyReply, language: Language): FastifyReply {
     language,
     title: words.missing.title,
     main: html`<main>
-      <article class="card">
-        <p class="state MISSING closed" role="status">${ICONS.EXPIRED}<span>${words.missing.title}</span></p>
+      <article class="card MISSING">
+        <div class="state">
+          ${ICONS.EXPIRED}
+          <h1>${words.missing.title}</h1>
+        </div>
         <p class="note">${words.missing.advice}</p>
       </article>
+      ${footer(words, language)}
     </main>`,
   })
 }
 
 // From here on the amount needs a smaller size to fit a phone: "R$ 9.999.999.999,99".
 const LONG_AMOUNT = 13
-const RELOAD_SECONDS = 5
 
 const icon = (shape: Html) =>
   html`<svg
     viewBox="0 0 24 24"
     fill="none"
     stroke="currentColor"
-    stroke-width="2.2"
+    stroke-width="2"
     stroke-linecap="round"
     stroke-linejoin="round"
     aria-hidden="true"
   >
-    <circle cx="12" cy="12" r="9.5" />
+    <circle cx="12" cy="12" r="10" />
     ${shape}
   </svg>`
 
-const ICONS: Record<State, Html> = {
-  PENDING: icon(html`<path d="M12 6.5V12l3.5 2" />`),
-  CLOSING: icon(html`<path d="M12 6.5V12l3.5 2" />`),
+const CLOCK = icon(html`<path d="M12 6.5V12l3.5 2" />`)
+const ICONS: Record<PageState, Html> = {
+  PENDING: CLOCK,
+  CLOSING: CLOCK,
   COMPLETED: icon(html`<path d="m7.5 12.5 3 3 6-6.5" />`),
+  REFUNDED: icon(html`<path d="M16 12H8m3-3-3 3 3 3" />`),
   EXPIRED: icon(html`<path d="M12 7v6M12 16.5v.1" />`),
   CANCELED: icon(html`<path d="m8.5 8.5 7 7m0-7-7 7" />`),
 }
-
-// Looks every four seconds whether the state is another one, while somebody is looking at the page. Clipboards are closed to pages
-// without https, hence the old way as the second one.
-const SCRIPT = `
-const card = document.querySelector('[data-state]')
-const code = document.getElementById('code')
-const copy = document.getElementById('copy')
-if (copy) {
-  copy.hidden = false
-  const label = copy.textContent
-  copy.addEventListener('click', async () => {
-    try { await navigator.clipboard.writeText(code.value) } catch { code.select(); document.execCommand('copy') }
-    copy.textContent = copy.dataset.done
-    setTimeout(() => { copy.textContent = label }, 2500)
-  })
-  code.addEventListener('focus', () => code.select())
-}
-setInterval(async () => {
-  if (document.hidden) return
-  try {
-    const answer = await fetch(location.href)
-    const now = answer.ok && /data-state="([A-Z]+)"/.exec(await answer.text())
-    if (now && now[1] !== card.dataset.state) location.reload()
-  } catch {}
-}, 4000)
-`

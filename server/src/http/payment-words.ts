@@ -1,22 +1,31 @@
-import type { ChargeStatus } from '../domain/charges.ts'
 import type { Language } from './language.ts'
+import type { PageState } from './payment-state.ts'
 
 export type Words = {
-  states: Record<ChargeStatus | 'CLOSING', { title: string; advice: string | null }>
+  states: Record<PageState, { title: string; advice: string | null }>
   payTo: string
   codeLabel: string
   copy: string
   copied: string
+  notCopied: string
   howTo: string
+  steps: [string, string, string]
   qrLabel: string
   payUntil: string
+  timeLeft: string
   paidAt: string
   expiredAt: string
+  refunded: string
   zone: string
   sandbox: string
+  sandboxPay: { about: string; button: string }
   footer: string
+  languages: string
   missing: { title: string; advice: string }
 }
+
+/** Each language by its own name, for those who do not read the one on the page. */
+export const LANGUAGE_NAMES: Record<Language, string> = { 'pt-BR': 'Português', en: 'English', es: 'Español' }
 
 export const WORDS: Record<Language, Words> = {
   'pt-BR': {
@@ -27,6 +36,7 @@ export const WORDS: Record<Language, Words> = {
         advice: 'Não pague mais este código. Se você já pagou, a confirmação aparece aqui em instantes.',
       },
       COMPLETED: { title: 'Pagamento confirmado', advice: 'Tudo certo. Você já pode fechar esta página.' },
+      REFUNDED: { title: 'Pagamento devolvido', advice: 'O valor foi devolvido à conta que fez o pagamento.' },
       EXPIRED: {
         title: 'Cobrança expirada',
         advice: 'Não pague mais este código. Peça uma nova cobrança a quem enviou este link.',
@@ -38,17 +48,29 @@ export const WORDS: Record<Language, Words> = {
     },
     payTo: 'Pagamento para',
     codeLabel: 'Pix copia e cola',
-    copy: 'Copiar código',
-    copied: 'Copiado',
-    howTo:
-      'No aplicativo do banco, leia o QR code ou use Pix copia e cola. Esta página avisa quando o pagamento chegar.',
+    copy: 'Copiar código Pix',
+    copied: 'Código copiado',
+    notCopied: 'Não foi possível copiar. Selecione o código acima.',
+    howTo: 'Como pagar',
+    steps: [
+      'Abra o aplicativo do seu banco e escolha Pix.',
+      'Leia o QR code ou cole o código.',
+      'Confira o valor e confirme. Esta página avisa quando o pagamento chegar.',
+    ],
     qrLabel: 'QR code do Pix',
     payUntil: 'Pague até',
+    timeLeft: 'Tempo restante',
     paidAt: 'Pago em',
     expiredAt: 'Expirou em',
+    refunded: 'Devolvido',
     zone: 'Brasília',
     sandbox: 'Ambiente de testes: sem dinheiro real',
+    sandboxPay: {
+      about: 'Só no ambiente de testes: o banco de testes paga esta cobrança.',
+      button: 'Pagar como o banco faria',
+    },
     footer: 'Pagamento por Pix',
+    languages: 'Idioma',
     missing: {
       title: 'Cobrança não encontrada',
       advice: 'Confira o link: pode faltar um pedaço dele. Se continuar assim, peça um novo a quem o enviou.',
@@ -62,6 +84,7 @@ export const WORDS: Record<Language, Words> = {
         advice: 'Do not pay this code any more. If you have paid already, this page will say so in a moment.',
       },
       COMPLETED: { title: 'Payment confirmed', advice: 'All done. You can close this page.' },
+      REFUNDED: { title: 'Payment returned', advice: 'The amount was returned to the account that it came from.' },
       EXPIRED: {
         title: 'Charge expired',
         advice: 'Do not pay this code any more. Ask whoever sent you this link for a new one.',
@@ -73,21 +96,81 @@ export const WORDS: Record<Language, Words> = {
     },
     payTo: 'Payment to',
     codeLabel: 'Pix copy and paste',
-    copy: 'Copy code',
-    copied: 'Copied',
-    howTo:
-      'In your banking app, scan the QR code or use Pix copy and paste. This page will tell when the payment has arrived.',
+    copy: 'Copy Pix code',
+    copied: 'Code copied',
+    notCopied: 'It could not be copied. Please select the code above.',
+    howTo: 'How to pay',
+    steps: [
+      'Open your banking app and choose Pix.',
+      'Scan the QR code or paste the code.',
+      'Check the amount and confirm. This page will tell you when the payment has arrived.',
+    ],
     qrLabel: 'Pix QR code',
     payUntil: 'Pay until',
+    timeLeft: 'Time left',
     paidAt: 'Paid',
     expiredAt: 'Expired',
+    refunded: 'Returned',
     zone: 'Brasília',
     sandbox: 'Sandbox: no real money',
+    sandboxPay: {
+      about: 'In the sandbox only: the test bank pays this charge.',
+      button: 'Pay as the bank would',
+    },
     footer: 'Payment by Pix',
+    languages: 'Language',
     missing: {
       title: 'Charge not found',
       advice:
         'Please check the link: a part of it may be missing. If that does not help, ask whoever sent it for a new one.',
+    },
+  },
+  es: {
+    states: {
+      PENDING: { title: 'Esperando el pago', advice: null },
+      CLOSING: {
+        title: 'Plazo terminado',
+        advice: 'Ya no pague este código. Si ya pagó, la confirmación aparecerá aquí en un momento.',
+      },
+      COMPLETED: { title: 'Pago confirmado', advice: 'Todo listo. Ya puede cerrar esta página.' },
+      REFUNDED: { title: 'Pago devuelto', advice: 'El importe fue devuelto a la cuenta que hizo el pago.' },
+      EXPIRED: {
+        title: 'Cobro vencido',
+        advice: 'Ya no pague este código. Pida un cobro nuevo a quien le envió este enlace.',
+      },
+      CANCELED: {
+        title: 'Cobro cancelado',
+        advice: 'Ya no pague este código. Fue cancelado por quien lo envió.',
+      },
+    },
+    payTo: 'Pago a',
+    codeLabel: 'Código Pix para copiar y pegar',
+    copy: 'Copiar código Pix',
+    copied: 'Código copiado',
+    notCopied: 'No se pudo copiar. Seleccione el código de arriba.',
+    howTo: 'Cómo pagar',
+    steps: [
+      'Abra la aplicación de su banco y elija Pix.',
+      'Escanee el código QR o pegue el código.',
+      'Revise el importe y confirme. Esta página avisa cuando llegue el pago.',
+    ],
+    qrLabel: 'Código QR de Pix',
+    payUntil: 'Pague hasta',
+    timeLeft: 'Tiempo restante',
+    paidAt: 'Pagado',
+    expiredAt: 'Venció',
+    refunded: 'Devuelto',
+    zone: 'Brasilia',
+    sandbox: 'Entorno de pruebas: sin dinero real',
+    sandboxPay: {
+      about: 'Solo en el entorno de pruebas: el banco de pruebas paga este cobro.',
+      button: 'Pagar como lo haría el banco',
+    },
+    footer: 'Pago por Pix',
+    languages: 'Idioma',
+    missing: {
+      title: 'Cobro no encontrado',
+      advice: 'Revise el enlace: puede faltar una parte. Si no ayuda, pida uno nuevo a quien lo envió.',
     },
   },
 }

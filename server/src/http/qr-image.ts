@@ -6,16 +6,17 @@ import { html, type Html } from './html.ts'
 export type QrMatrix = boolean[][]
 
 export function qrMatrix(text: string): QrMatrix {
-  // Medium correction: enough for a scratched screen, and small enough that a code stays readable on a phone.
-  return encodeQR(text, 'raw', { ecc: 'medium', border: 4 })
+  // Medium correction is enough for a scratched screen. A very long code gets less of it: on a phone, larger modules are worth more.
+  return encodeQR(text, 'raw', { ecc: text.length > LONG_CODE ? 'low' : 'medium', border: 4 })
 }
 
-/** One path of horizontal runs: a tenth of the size of a rectangle for each module. */
+// Longer than any code that the central bank's rules make; API Pix would still let a provider send 512 characters.
+const LONG_CODE = 300
+
+/** One line of dashes for each row of modules: an eighth of the size of a rectangle for each module. */
 export function qrSvg(matrix: QrMatrix, label: string): Html {
   const size = matrix.length
-  const path = matrix
-    .flatMap((row, y) => darkRuns(row).map(({ from, length }) => `M${from} ${y}h${length}v1h-${length}z`))
-    .join('')
+  const path = matrix.map((row, y) => dashes(row, y)).join('')
   return html`<svg
     xmlns="http://www.w3.org/2000/svg"
     viewBox="0 0 ${size} ${size}"
@@ -24,7 +25,7 @@ export function qrSvg(matrix: QrMatrix, label: string): Html {
     aria-label="${label}"
   >
     <path fill="#fff" d="M0 0h${size}v${size}h-${size}z" />
-    <path fill="#000" d="${path}" />
+    <path stroke="#000" d="${path}" />
   </svg>`
 }
 
@@ -45,6 +46,17 @@ export function qrPng(matrix: QrMatrix, sizePx: number): Buffer {
     pngChunk('IDAT', deflateSync(pixels)),
     pngChunk('IEND', Buffer.alloc(0)),
   ])
+}
+
+function dashes(row: boolean[], y: number): string {
+  let at = 0
+  return darkRuns(row)
+    .map(({ from, length }, index) => {
+      const move = index === 0 ? `M${from} ${y}.5` : `m${from - at} 0`
+      at = from + length
+      return `${move}h${length}`
+    })
+    .join('')
 }
 
 function darkRuns(row: boolean[]): { from: number; length: number }[] {

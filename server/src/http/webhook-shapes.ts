@@ -36,7 +36,9 @@ export const newWebhookBody = z.object(
       examples: ['https://shop.example.com/guiche'],
     }),
     name: name.exactOptional().meta({ description: 'To tell it from others; the host of the URL unless given.' }),
-    events: events.exactOptional().meta({ description: 'Which kinds to send; `DEPOSIT_ASSET_SUCCESS` unless given.' }),
+    events: events
+      .exactOptional()
+      .meta({ description: 'Which kinds to send; `DEPOSIT_ASSET_SUCCESS` alone unless given.' }),
     authorization: authorization
       .nullish()
       .meta({ description: 'Sent as the `Authorization` header of each delivery.' }),

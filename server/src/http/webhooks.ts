@@ -1,5 +1,6 @@
 import type { Context } from '../domain/context.ts'
 import { testEndpoint } from '../domain/event-log.ts'
+import { actorOf } from '../domain/keys.ts'
 import {
   createEndpoint,
   deleteEndpoint,
@@ -8,6 +9,7 @@ import {
   nameFromUrl,
   rotateSecret,
   updateEndpoint,
+  USUAL_EVENT_KINDS,
   USUAL_OVERLAP_SECONDS,
 } from '../domain/webhooks.ts'
 import type { Api } from './api.ts'
@@ -34,12 +36,17 @@ export function webhookRoutes(app: Api, ctx: Context): void {
 
   app.post('/api/webhooks', { schema: createSchema, config }, async (request, reply) => {
     const { url, name, events, authorization } = request.body
-    const { endpoint, secret } = await createEndpoint(ctx, request.caller.accountId, {
-      url,
-      name: name ?? nameFromUrl(url),
-      eventKinds: events ?? ['DEPOSIT_ASSET_SUCCESS'],
-      authorization: authorization ?? null,
-    })
+    const { endpoint, secret } = await createEndpoint(
+      ctx,
+      request.caller.accountId,
+      {
+        url,
+        name: name ?? nameFromUrl(url),
+        eventKinds: events ?? USUAL_EVENT_KINDS,
+        authorization: authorization ?? null,
+      },
+      actorOf(request.caller),
+    )
     const test = await testEndpoint(ctx, request.caller.accountId, endpoint.endpointId)
     reply.code(201).header('location', `/api/webhooks/${endpoint.endpointId}`)
     return { success: true as const, webhook: presentWebhook(endpoint), secret, test: presentTest(test) }
@@ -54,14 +61,14 @@ export function webhookRoutes(app: Api, ctx: Context): void {
     const { events, ...fields } = request.body
     const { accountId } = request.caller
     const patch = { ...fields, ...(events && { eventKinds: events }) }
-    const endpoint = await updateEndpoint(ctx, accountId, request.params.webhookId, patch)
+    const endpoint = await updateEndpoint(ctx, accountId, request.params.webhookId, patch, actorOf(request.caller))
     // A new address is tried at once, as on creating; other changes have nothing to try.
     const test = fields.url === undefined ? null : presentTest(await testEndpoint(ctx, accountId, endpoint.endpointId))
     return { success: true as const, webhook: presentWebhook(endpoint), test }
   })
 
   app.delete('/api/webhooks/:webhookId', { schema: deleteSchema, config }, async (request) => {
-    await deleteEndpoint(ctx, request.caller.accountId, request.params.webhookId)
+    await deleteEndpoint(ctx, request.caller.accountId, request.params.webhookId, actorOf(request.caller))
     return { success: true as const }
   })
 
@@ -77,6 +84,7 @@ export function webhookRoutes(app: Api, ctx: Context): void {
       request.caller.accountId,
       request.params.webhookId,
       overlapSeconds,
+      actorOf(request.caller),
     )
     return { success: true as const, webhook: presentWebhook(endpoint), secret }
   })
@@ -126,7 +134,7 @@ const patchSchema = {
   operationId: 'updateWebhook',
   summary: 'Change a webhook',
   description:
-    'Only the fields given change. A new `url` is tested at once, as on creating. With `enabled: false` it gets no events, and what was still to be sent counts as failed; with `enabled: true` its record of failures starts anew, and what it missed can be resent. Needs the scope `webhooks:write`.',
+    'Only the fields given change. A new `url` is tested at once, as on creating; on another host it goes without the `authorization` of the old one, unless that is given again. With `enabled: false` it gets no events, and what was still to be sent counts as failed; with `enabled: true` its record of failures starts anew, and what it missed can be resent. Needs the scope `webhooks:write`.',
   params: webhookParams,
   body: webhookPatchBody,
   response: {

@@ -1,0 +1,111 @@
+/**
+ * What the page can do with scripts: copy with one tap, count down, and turn by itself. Everything else works without them.
+ *
+ * The news comes as server-sent events. A stream that is refused, or swallowed by a proxy, is silent, and then the page looks for
+ * itself. A hidden page holds no stream: a phone that shows a banking app has frozen it anyway, and a browser has only six connections
+ * for all pages of a host. Back in view, it looks at once.
+ *
+ * The countdown goes by what the server said was left and not by the clock of a phone, which may be wrong.
+ *
+ * A new state is fetched as a page and put in place of the old one, so there is one way to show a state, and no flash.
+ */
+const SCRIPT = `
+const LOOK_MS = 5000, SILENCE_MS = 20000, RECONNECT_MS = 30000
+const $ = (selector, root = document) => root.querySelector(selector)
+let card, endsAt, stream, heardAt = Date.now(), looking = false
+document.documentElement.classList.add('scripted')
+take($('main'))
+listen()
+const ticking = setInterval(tick, 1000)
+const watching = setInterval(() => { if (Date.now() - heardAt > SILENCE_MS) look() }, LOOK_MS)
+tick()
+
+function take(main) {
+  card = $('[data-state]', main)
+  endsAt = Date.now() + Number(card.dataset.leftMs)
+}
+
+function tick() {
+  const seconds = Math.ceil((endsAt - Date.now()) / 1000), shown = $('#left')
+  if (!shown) return
+  if (seconds <= 0) look()
+  const two = (n) => String(n).padStart(2, '0'), s = Math.max(0, seconds), h = Math.floor(s / 3600)
+  shown.textContent = (h ? h + ':' : '') + two(Math.floor(s / 60) % 60) + ':' + two(s % 60)
+}
+
+function listen() {
+  if (!window.EventSource || !card.dataset.events || document.hidden) return
+  hush()
+  const source = stream = new EventSource(card.dataset.events)
+  source.onmessage = (event) => {
+    heardAt = Date.now()
+    if (JSON.parse(event.data).status !== 'PENDING') look()
+  }
+  source.onerror = () => {
+    if (source.readyState !== 2 || source !== stream) return
+    heardAt = 0
+    setTimeout(() => { if (source === stream) listen() }, RECONNECT_MS)
+  }
+}
+
+function hush() {
+  if (stream) stream.close()
+  stream = undefined
+}
+
+async function look() {
+  if (looking || document.hidden || !card.dataset.events) return
+  looking = true
+  try {
+    const answer = await fetch(location.href)
+    const next = new DOMParser().parseFromString(await answer.text(), 'text/html'), main = $('main', next)
+    if (!answer.ok || !main || !$('[data-state]', main)) return
+    const { state, leftMs } = $('[data-state]', main).dataset
+    if (state !== card.dataset.state) show(main, next.title)
+    else endsAt = Date.now() + Number(leftMs)
+  } catch {} finally { looking = false }
+}
+
+function show(main, title) {
+  $('main').replaceWith(main)
+  take(main)
+  document.title = $('#news').textContent = title
+  scrollTo(0, 0)
+  if (card.dataset.events) return
+  hush()
+  clearInterval(ticking)
+  clearInterval(watching)
+}
+
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) return hush()
+  look()
+  listen()
+})
+
+document.addEventListener('focusin', (event) => { if (event.target.id === 'code') event.target.select() })
+
+document.addEventListener('click', async (event) => {
+  const button = event.target.closest('#copy'), code = $('#code')
+  if (!button) return
+  const copied = await write(code)
+  const words = copied ? button.dataset.done : button.dataset.failed
+  const label = button.dataset.label = button.dataset.label || button.textContent
+  button.textContent = $('#news').textContent = words
+  button.classList.toggle('done', copied)
+  clearTimeout(button.timer)
+  button.timer = setTimeout(() => { button.textContent = label; button.classList.remove('done') }, 3000)
+})
+
+// Clipboards are closed to pages without https, and then the old way works.
+async function write(code) {
+  try { await navigator.clipboard.writeText(code.value); return true } catch {}
+  const focused = document.activeElement
+  code.select()
+  const copied = document.execCommand('copy')
+  if (copied && focused) focused.focus()
+  return copied
+}
+`
+
+export const PAYMENT_SCRIPT = SCRIPT.replaceAll(/\n\s*(\/\/.*)?/g, '\n')

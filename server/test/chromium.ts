@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs'
+import axe, { type AxeResults } from 'axe-core'
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import { afterAll, beforeEach, expect, onTestFinished, vi } from 'vitest'
+
+// A real browser, for what only a browser can show. Without one its tests are skipped and say so; CI must have one.
+
+const PATH = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
+const isSkipped = !existsSync(PATH) && !process.env['CI']
+
+/** To be called by a file whose tests visit pages. */
+export function useChromium(): void {
+  // Starting a browser and its pages on a busy machine takes its time.
+  vi.setConfig({ testTimeout: 60_000 })
+  beforeEach((context) => {
+    // Developers without a browser still run everything else.
+    if (isSkipped) context.skip(`there is no Chromium at ${PATH}: install it, or set CHROMIUM_PATH`)
+  })
+  afterAll(async () => (await launched)?.close())
+}
+
+let launched: Promise<Browser> | undefined
+
+/** One browser for the file, started when first needed. */
+function theBrowser(): Promise<Browser> {
+  launched ??= chromium.launch({
+    executablePath: PATH,
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-background-networking'],
+  })
+  return launched
+}
+
+export type Visit = {
+  page: Page
+  /** Paths that the page asked for. */ requests: string[]
+  /** What went wrong in it. */ errors: string[]
+}
+
+/** A visitor of their own: no cookies, no cache, and everything that the page asks for or complains of is noted. */
+export async function visit(options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await (await theBrowser()).newContext(options)
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  const requests: string[] = []
+  const errors: string[] = []
+  page.on('request', (request) => requests.push(new URL(request.url()).pathname))
+  page.on('pageerror', (error) => errors.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text())
+  })
+  return { page, requests, errors }
+}
+
+export async function expectAccessible(page: Page, what: string): Promise<void> {
+  await page.evaluate(axe.source)
+  const { violations } = (await page.evaluate('axe.run()')) as AxeResults
+  const found = violations.map((one) => `${one.id}: ${one.help} (${one.nodes.map((node) => node.html).join(' | ')})`)
+  expect([what, found]).toEqual([what, []])
+}
+
+/** How many pixels the page is wider than the window: anything but 0 makes a reader scroll sideways. */
+export function overflowPx(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+}
