@@ -1,8 +1,11 @@
 /** What a webhook carries. `event` tells which; in a `switch` over it, `data` has the type that belongs to the kind. */
-export type GuicheEvent = DepositEvent | TestEvent | OtherEvent
+export type GuicheEvent = DepositEvent | RefundEvent | TestEvent | OtherEvent
 
 /** A charge was paid, and the account credited. */
 export type DepositEvent = Envelope<'DEPOSIT_ASSET_SUCCESS', DepositData>
+
+/** Money of a completed charge went back to its payer, whole or in part. */
+export type RefundEvent = Envelope<'DEPOSIT_REFUNDED', RefundData>
 
 /** Sent when an endpoint is saved, to see whether it answers. It means nothing for the books. */
 export type TestEvent = Envelope<'WEBHOOK_TEST', { message: string }>
@@ -29,6 +32,28 @@ export type DepositData = {
   endToEndId: string
   /** ISO 8601. */
   paidAt: string
+}
+
+/** All amounts are whole cents. */
+export type RefundData = {
+  /** The charge's `id`. */
+  transactionId: string
+  paymentLinkId: string
+  externalId: string | null
+  refundId: string
+  /** What this refund sent back. */
+  refundedValue: number
+  /** What has gone back of the charge in all. */
+  totalRefundedValue: number
+  /** The charge's amount. */
+  value: number
+  /** What of the fee came back to the balance. */
+  returnedFee: number
+  /** The charge stays what it is. */
+  status: 'COMPLETED'
+  endToEndId: string
+  /** ISO 8601. */
+  refundedAt: string
 }
 
 type Envelope<Kind extends string, Data> = {

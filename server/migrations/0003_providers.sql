@@ -7,7 +7,7 @@ alter table checks add constraint checks_kind_check check (kind in ('charge', 'p
 create table audit_log (
   id bigint generated always as identity primary key,
   at timestamptz not null,
-  -- 'operator', 'account', 'console' or 'system', and which one: an operator's id, an API key's id, the user of the terminal.
+  -- Who, and which one: an operator's or account holder's e-mail (or account id), the user of the terminal, guiche itself.
   actor_kind text not null check (actor_kind in ('operator', 'account', 'console', 'system')),
   actor text not null,
   action text not null, -- such as 'exception.resolved'

@@ -4,7 +4,8 @@ import type { Config } from './config.ts'
 import type { Context } from './domain/context.ts'
 import { makeDemoAccount, type DemoAccount } from './domain/demo.ts'
 import { buildApp } from './http/app.ts'
-import { openContext, type Say } from './open.ts'
+import type { Say } from './open-database.ts'
+import { openContext } from './open.ts'
 import { makeLog } from './terminal-log.ts'
 import { startCheckWorker } from './workers/check.ts'
 import { startDeliverWorker } from './workers/deliver.ts'
@@ -15,6 +16,8 @@ import { startRegistration } from './workers/register.ts'
 
 // SIGTERM is promised to end the process within 5 s; what is not done by then is picked up by the next start.
 const STOP_WITHIN_MS = 4_500
+// A first start on a slow disk; an ordinary one takes about a second.
+const OPEN_WITHIN_MS = 60_000
 
 /** config → context → http and workers. Resolves when the service listens. */
 export async function start(config: Config, say: Say): Promise<void> {
@@ -25,14 +28,18 @@ export async function start(config: Config, say: Say): Promise<void> {
   }
   let opening: Promise<void> | undefined
   // From the first moment, so that a Ctrl-C during a slow first start leaves nothing running.
-  const graceful = closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, async ({ err, signal }) => {
-    if (err) log.fatal({ err }, 'the service ends because of an error')
-    else say(`\n${signal ?? 'stop'}: finishing what is under way…`)
-    // What is half open cannot be closed: a signal during the start waits for its end, within the same bound.
-    await opening?.catch(() => {})
-    await stopAll()
-    if (!err) say('Stopped.')
-  })
+  const graceful = closeWithGrace(
+    { delay: OPEN_WITHIN_MS + STOP_WITHIN_MS, logger: false },
+    async ({ err, signal }) => {
+      if (err) log.fatal({ err }, 'the service ends because of an error')
+      else say(`\n${signal ?? 'stop'}: finishing what is under way…`)
+      // What is half open cannot be closed: a signal during the start waits for its end.
+      await opening?.catch(() => {})
+      setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref()
+      await stopAll()
+      if (!err) say('Stopped.')
+    },
+  )
   opening = open(config, log, say, stoppers)
   try {
     await opening

@@ -1,46 +1,17 @@
 import { join } from 'node:path'
 import type { Log } from './base/log.ts'
 import type { Config, ProviderConfig } from './config.ts'
-import { openEmbedded, prepareHome } from './db/embedded.ts'
-import { migrate } from './db/migrate.ts'
-import { makePool, type Pool } from './db/pool.ts'
+import { prepareHome } from './db/embedded.ts'
 import { joinPresence } from './db/presence.ts'
 import { makeContext, type Context, type Settings } from './domain/context.ts'
 import { makeCourier } from './egress/courier.ts'
 import type { Provider } from './domain/provider.ts'
 import { makeApiPix } from './providers/api-pix.ts'
 import { makeWoovi } from './providers/woovi.ts'
+import { openDatabase, type Opened, type Say } from './open-database.ts'
 import { openSandbox } from './sandbox/server.ts'
 
 // The parts that the server and the commands share, opened in order and closed in reverse.
-
-export type Say = (line: string) => void
-export type Opened<Part> = { part: Part; close(): Promise<void> }
-
-/** The configured database, or the embedded one, migrated. */
-export async function openDatabase(
-  config: Config,
-  log: Log,
-  say: Say,
-): Promise<Opened<{ pool: Pool; databaseUrl: string }>> {
-  const embedded = config.databaseUrl ? undefined : await openEmbedded({ home: config.home, say })
-  try {
-    const databaseUrl = config.databaseUrl ?? embedded!.databaseUrl
-    const applied = await migrate(databaseUrl)
-    if (applied.length > 0) log.info({ migrations: applied }, 'the database was migrated')
-    const pool = makePool(databaseUrl, log)
-    return {
-      part: { pool, databaseUrl },
-      async close() {
-        await pool.end()
-        await embedded?.stop()
-      },
-    }
-  } catch (error) {
-    await embedded?.stop()
-    throw error
-  }
-}
 
 /** The configured providers; a sandbox among them is run here, or found where another process on this home runs it. */
 async function openProviders(

@@ -64,7 +64,7 @@ test('whatever banks and operators do, every cent is in one place at every momen
       expect((await holdings(w))['cash'] ?? 0).toBe(await bank.heldCents())
       expect((await audit({ ...w.ctx, providers: [] })).differences).toEqual([])
     }),
-    { numRuns: 12 },
+    { numRuns: 8 },
   )
 })
 

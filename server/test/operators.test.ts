@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { read, transact } from '../src/db/tx.ts'
 import { authenticate, createKey, identify, revokeKey } from '../src/domain/keys.ts'
 import { createOperator, setOperatorEnabled } from '../src/domain/operators.ts'
+import { buildApp } from '../src/http/app.ts'
 import { requireKeys } from '../src/http/auth.ts'
 import { appWith, bearer, get, UNKNOWN_ID } from './requests.ts'
 import { apiRoutesOf, ask, CONSOLE, filledIn, makeOperator, makeOperatorKey } from './operators-client.ts'
@@ -23,7 +24,7 @@ test('every route of the operators refuses no key, every account’s key, and a 
   await setOperatorEnabled(w.pool, w.clock.now(), { operatorId: leaver, isEnabled: false }, CONSOLE)
   w.clock.advance(1_000)
 
-  const routes = apiRoutesOf(w.app).filter(({ url }) => url.startsWith('/api/operator'))
+  const routes = apiRoutesOf(await buildApp(w.ctx)).filter(({ url }) => url.startsWith('/api/operator'))
   expect(routes.length).toBeGreaterThanOrEqual(14)
   for (const { method, url } of routes) {
     const tell = async (headers: Record<string, string>) => {
@@ -41,7 +42,7 @@ test('every route of the operators refuses no key, every account’s key, and a 
 test('every route of account holders refuses an operator’s key, and says whose it is', async () => {
   const w = await world()
   const { key } = await makeOperator(w)
-  const routes = apiRoutesOf(w.app).filter(({ url }) => !url.startsWith('/api/operator'))
+  const routes = apiRoutesOf(await buildApp(w.ctx)).filter(({ url }) => !url.startsWith('/api/operator'))
   expect(routes.map(({ method, url }) => `${method} ${url}`)).toEqual(
     expect.arrayContaining(['POST /api/deposit', 'GET /api/deposit/:paymentLinkId', 'GET /api/balance']),
   )
@@ -63,7 +64,9 @@ test('the list of routes that these tests walk is that of the OpenAPI document',
   const documented = Object.entries(paths as Record<string, object>)
     .filter(([path]) => path.startsWith('/api'))
     .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`))
-  const walked = apiRoutesOf(w.app).map(({ method, url }) => `${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`)
+  const walked = apiRoutesOf(await buildApp(w.ctx)).map(
+    ({ method, url }) => `${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`,
+  )
   expect(walked.toSorted()).toEqual(documented.toSorted())
 })
 

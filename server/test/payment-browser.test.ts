@@ -174,6 +174,8 @@ test('a page out of sight lets go of its stream, and looks as soon as it is seen
   await letGo
   await settled(w, account, charge)
   await expectHeading(page, 'Aguardando pagamento')
+  // It looks, and does not wait for a stream.
+  await page.route('**/events', (route) => route.abort())
   await show(false)
   await expectHeading(page, 'Pagamento confirmado')
   expect(await page.locator('#left').count()).toBe(0)

@@ -89,3 +89,24 @@ export async function holdings(w: World): Promise<Record<string, number>> {
   )
   return Object.fromEntries(rows.filter((row) => row.cents !== 0).map((row) => [row.kind, row.cents]))
 }
+
+/** A request for all of it. */
+export function wholeOf(charge: { paymentLinkId: string }) {
+  return { accountId: null, paymentLinkId: charge.paymentLinkId, amountCents: null, reason: null, idempotencyKey: null }
+}
+
+export async function stateOf(w: World, chargeId: string) {
+  const { rows } = await w.pool.query('select status, refunded_cents from charges where id = $1', [chargeId])
+  return rows[0]
+}
+
+/** The bank's own list. */
+export async function listed(w: World) {
+  const window = {
+    from: new Date(w.clock.now().getTime() - 3_600_000),
+    to: new Date(w.clock.now().getTime() + 3_600_000),
+  }
+  const payments = []
+  for await (const page of w.ctx.providers[0]!.listReceived(window)) payments.push(...page)
+  return payments
+}

@@ -5,7 +5,6 @@ import { transact } from '../src/db/tx.ts'
 import { readStatement } from '../src/domain/balance.ts'
 import { ProviderError } from '../src/domain/provider.ts'
 import { endRefund } from '../src/domain/refund-life.ts'
-import { claimRefunds } from '../src/domain/refund-pursuit.ts'
 import { feeShare, listRefunds, requestRefund } from '../src/domain/refunds.ts'
 import { followDue } from '../src/workers/refund.ts'
 import {
@@ -15,12 +14,11 @@ import {
   holdings,
   OPERATOR,
   refund,
-  untilMade,
+  stateOf,
   untilWaiting,
+  wholeOf,
 } from './refund-steps.ts'
 import { world, type World } from './world.ts'
-
-const LEASE_MS = 60_000
 
 // ---- From the promise to the end ----
 
@@ -215,163 +213,6 @@ test('one key for two different refunds is refused, also when both come at once'
   expect(await w.count('refunds')).toBe(1)
 })
 
-// ---- A provider that answers late, twice, otherwise, or never ----
-
-test('a refund whose answer was lost is found at the bank, and made once', async () => {
-  const w = await world()
-  const { charge } = await completedCharge(w)
-  const { refund: send } = w.ctx.providers[0]!
-  changeProvider(w, {
-    refund: async (request) => {
-      await send(request)
-      throw new ProviderError('unknown', 'the answer was lost')
-    },
-  })
-  const made = await refund(w, charge, { amountCents: 10_00 })
-  expect(made.status).toBe('PROCESSING')
-  expect(await holdings(w)).toEqual({ cash: 50_00, balance: 39_50, refunding: 10_00, fees: 50 })
-  await followToEnd(w, made)
-  expect((await w.sandbox.stats()).calls['PUT /pix/:e2eid/devolucao/:id']).toBe(1)
-  expect(await holdings(w)).toEqual({ cash: 40_00, balance: 39_50, fees: 50 })
-  expect(await w.differences()).toEqual([])
-})
-
-test('a refund that never reached the bank is sent again under its id, once the bank says that it has none', async () => {
-  const w = await world()
-  const { charge } = await completedCharge(w)
-  await w.sandbox.faults({ errorRate: 1, seed: 1 })
-  const made = await refund(w, charge, { amountCents: 10_00 })
-  expect(made.status).toBe('PROCESSING')
-  w.clock.advance(5_000)
-  await followDue(w.ctx)
-  expect(await w.count('refunds', `status = 'PROCESSING'`)).toBe(1) // and the balance stays promised
-  expect(await holdings(w)).toMatchObject({ refunding: 10_00 })
-  await w.sandbox.faults({})
-  w.clock.advance(10_000)
-  await followDue(w.ctx)
-  await followToEnd(w, made)
-  expect(await holdings(w)).toEqual({ cash: 40_00, balance: 39_50, fees: 50 })
-  expect(await w.differences()).toEqual([])
-})
-
-test('a refund that the provider refuses gives the money back at once', async () => {
-  const w = await world()
-  const { charge, account } = await completedCharge(w)
-  w.clock.advance(91 * 24 * 3_600_000) // the bank takes none after 90 days
-  const made = await refund(w, charge, { amountCents: 10_00 })
-  expect(made).toMatchObject({ status: 'FAILED', failure: expect.stringContaining('sandbox: refund') })
-  expect(await w.balanceCents(account.accountId)).toBe(49_50)
-  expect(await stateOf(w, charge.id)).toEqual({ status: 'COMPLETED', refunded_cents: 0 })
-  expect(await w.count('events', `kind = 'DEPOSIT_REFUNDED'`)).toBe(0)
-  expect(await w.differences()).toEqual([])
-})
-
-test('a refund that fails at the bank in the end gives the money back, and can be asked for again', async () => {
-  const w = await world()
-  const { charge } = await completedCharge(w)
-  const sandbox = { ...w.ctx.providers[0]! }
-  const answer = (status: 'processing' | 'failed') => async (request: { refundId: string }) => ({
-    refundId: request.refundId,
-    amountCents: 10_00,
-    status,
-    reason: status === 'failed' ? 'the payer’s account is closed' : null,
-  })
-  changeProvider(w, { refund: answer('processing'), checkRefund: answer('failed') })
-  const made = await refund(w, charge, { amountCents: 10_00 })
-  w.clock.advance(5_000)
-  await followDue(w.ctx)
-  expect((await listRefunds(w.ctx, { limit: 1 })).refunds).toMatchObject([
-    { id: made.id, status: 'FAILED', failure: 'the payer’s account is closed' },
-  ])
-  expect(await holdings(w)).toEqual({ cash: 50_00, balance: 49_50, fees: 50 })
-  changeProvider(w, sandbox)
-  expect(await refund(w, charge, { amountCents: 49_00 })).toMatchObject({ status: 'PROCESSING' })
-  expect(await w.differences()).toEqual([])
-})
-
-// Between the two the bank changed its mind. The money was given back to the account meanwhile, and may be spent.
-test('a refund that failed and was made after all is booked, and is the operator’s to decide', async () => {
-  const w = await world()
-  const { charge, payment } = await completedCharge(w)
-  const made = await refund(w, charge, { amountCents: 10_00 })
-  await transact(w.pool, (tx) => endRefund(tx, w.clock.now(), made.id, { status: 'failed', failure: 'no' }))
-  await untilMade(w, { endToEndId: payment.endToEndId, refundId: made.id })
-  expect(await w.differences()).toMatchObject([{ check: 'provider', text: expect.stringContaining(made.id) }])
-  for (let times = 0; times < 2; times++) await w.ctx.settlements.add([(await listed(w))[0]!])
-  expect(await holdings(w)).toEqual({ cash: 40_00, balance: 49_50, fees: 50, missing: -10_00 })
-  expect(await w.count('exceptions', `kind = 'foreign_refund' and resolution is null`)).toBe(1)
-  expect(await w.differences()).toEqual([])
-})
-
-test('a bank that speaks of another amount is not believed, and asked again', async () => {
-  const w = await world()
-  const { charge } = await completedCharge(w)
-  const { checkRefund } = w.ctx.providers[0]!
-  const made = await refund(w, charge, { amountCents: 10_00 })
-  const other = { refundId: made.id, amountCents: 1, status: 'done' as const, reason: null }
-  changeProvider(w, { checkRefund: () => Promise.resolve(other) })
-  w.clock.advance(5_000)
-  await followDue(w.ctx)
-  expect(await w.count('refunds', `status = 'PROCESSING'`)).toBe(1)
-  expect(w.logged).toMatchObject([{ level: 'error', fields: { refundId: made.id } }])
-  changeProvider(w, { checkRefund })
-  await followToEnd(w, made)
-  expect(await w.count('refunds', `status = 'DONE'`)).toBe(1)
-})
-
-test('a process that dies between the promise and the bank leaves the refund to another, after its lease', async () => {
-  const w = await world()
-  const { charge } = await completedCharge(w)
-  const { ctx, die } = await w.anotherProcess()
-  let reached = () => {}
-  const atTheBank = new Promise<void>((resolve) => (reached = resolve))
-  ctx.providers[0] = {
-    ...ctx.providers[0]!,
-    refund: () => {
-      reached()
-      return new Promise(() => {})
-    },
-  }
-  void requestRefund(ctx, OPERATOR, { ...wholeOf(charge), amountCents: 10_00, idempotencyKey: null })
-  await atTheBank
-  await die()
-  expect(await holdings(w)).toMatchObject({ balance: 39_50, refunding: 10_00 })
-  w.clock.advance(LEASE_MS - 1)
-  expect(await followDue(w.ctx)).toBe('idle')
-  w.clock.advance(1)
-  await followDue(w.ctx)
-  const [made] = (await listRefunds(w.ctx, { limit: 1 })).refunds
-  await followToEnd(w, made!)
-  expect(await holdings(w)).toEqual({ cash: 40_00, balance: 39_50, fees: 50 })
-})
-
-test('workers of many processes never claim the same refund', async () => {
-  const w = await world()
-  const { charge } = await completedCharge(w)
-  for (let index = 0; index < 6; index++) await refund(w, charge, { amountCents: 1_00 })
-  w.clock.advance(LEASE_MS)
-  const other = await w.anotherProcess()
-  const claims = await Promise.all([claimRefunds(w.ctx, 4), claimRefunds(other.ctx, 4), claimRefunds(w.ctx, 4)])
-  const ids = claims.flat().map((claimed) => claimed.refund.id)
-  expect(ids).toHaveLength(6)
-  expect(new Set(ids).size).toBe(6)
-  expect(await claimRefunds(w.ctx, 4)).toEqual([])
-  w.clock.advance(LEASE_MS)
-  expect(await claimRefunds(w.ctx, 100)).toHaveLength(6)
-})
-
-test('a bank’s word about a payment brings its refund’s next question forward', async () => {
-  const w = await world()
-  const { charge } = await completedCharge(w)
-  const made = await refund(w, charge, { amountCents: 10_00 })
-  await untilMade(w, { endToEndId: made.endToEndId, refundId: made.id })
-  expect(await followDue(w.ctx)).toBe('idle')
-  await w.ctx.settlements.add(await listed(w))
-  await followDue(w.ctx)
-  expect(await stateOf(w, charge.id)).toMatchObject({ refunded_cents: 10_00 })
-  expect(await w.count('exceptions')).toBe(0)
-})
-
 test('refunds by accounts and the return of fees are off unless the operator says otherwise', () => {
   const load = (env: Record<string, string>) => loadConfig({ GUICHE_HOME: '/nowhere', ...env }).settings.refunds
   expect(load({})).toEqual({ byAccounts: false, returnFee: false })
@@ -468,26 +309,6 @@ test('a refund that was paid cannot be released too, and none of its steps be bo
   await expect(copy('deposit', 'deposit')).rejects.toThrow('transfers_once_per_payment')
   await expect(copy('refund_paid', 'deposit')).rejects.toThrow('transfers_kind_check')
 })
-
-function wholeOf(charge: { paymentLinkId: string }) {
-  return { accountId: null, paymentLinkId: charge.paymentLinkId, amountCents: null, reason: null, idempotencyKey: null }
-}
-
-async function stateOf(w: World, chargeId: string) {
-  const { rows } = await w.pool.query('select status, refunded_cents from charges where id = $1', [chargeId])
-  return rows[0]
-}
-
-/** The bank's own list. */
-async function listed(w: World) {
-  const window = {
-    from: new Date(w.clock.now().getTime() - 3_600_000),
-    to: new Date(w.clock.now().getTime() + 3_600_000),
-  }
-  const payments = []
-  for await (const page of w.ctx.providers[0]!.listReceived(window)) payments.push(...page)
-  return payments
-}
 
 /** Starts all behind this lock, lets go when all wait, and says what came of each: a status, or why not. */
 async function racing(w: World, lock: string, works: (() => Promise<object>)[]): Promise<string[]> {

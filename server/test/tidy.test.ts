@@ -22,7 +22,8 @@ const FLOORS = [
   ['db'],
   ['domain'],
   ['http', 'workers', 'providers', 'egress', 'sandbox', 'config.ts'],
-  ['open.ts', 'terminal-log.ts'],
+  ['open-database.ts', 'terminal-log.ts'],
+  ['open.ts'],
   ['commands', 'main.ts'],
   ['cli.ts'],
 ]

@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { FastifyListenOptions, InjectOptions } from 'fastify'
 import pg from 'pg'
 import { inject, onTestFinished } from 'vitest'
 import type { Log } from '../src/base/log.ts'
 import { joinPresence } from '../src/db/presence.ts'
 import { makePool, type Pool } from '../src/db/pool.ts'
 import { read, transact } from '../src/db/tx.ts'
-import { createAccount } from '../src/domain/accounts.ts'
+import { insertAccount } from '../src/domain/accounts.ts'
 import { audit, type Difference } from '../src/domain/audit.ts'
 import { readBalance } from '../src/domain/balance.ts'
 import type { Charge } from '../src/domain/charges.ts'
@@ -94,16 +95,16 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
   }
   const makeOne = () => openContext({ databaseUrl, clock, banks, settings, log: recordingLog(logged) })
   const { ctx } = await makeOne()
-  const app = await buildApp(ctx)
+  const app = lazily(() => buildApp(ctx))
   onTestFinished(() => app.close())
 
   const account: World['account'] = async ({ scopes = [...SCOPES] } = {}) => {
     const name = randomBytes(4).toString('hex')
-    const { accountId, email } = await createAccount(ctx.pool, clock.now(), {
-      email: `${name}@example.com`,
-      name: `Loja ${name}`,
-      password: null,
-    })
+    const email = `${name}@example.com`
+    // Without a password that anybody could type: hashing one takes longer than most tests, and accounts.test.ts has it covered.
+    const accountId = await transact(ctx.pool, (tx) =>
+      insertAccount(tx, clock.now(), { email, name: `Loja ${name}`, passwordHash: 'none' }),
+    )
     const { text } = await transact(ctx.pool, (tx) =>
       createKey(tx, clock.now(), 'test', { accountId, name: 'test', scopes, expiresAt: null }),
     )
@@ -205,6 +206,23 @@ async function openContext(parts: {
     }),
     die,
   }
+}
+
+/** Built when it is first asked: most tests never do, and building it takes longer than they do. */
+function lazily(build: () => Promise<App>): App {
+  let built: App | undefined
+  let building: Promise<App> | undefined
+  const get = () => (building ??= build().then((app) => (built = app)))
+  const app = {
+    inject: async (options: InjectOptions) => (await get()).inject(options),
+    listen: async (options: FastifyListenOptions) => (await get()).listen(options),
+    close: async () => (await building)?.close(),
+    drain: () => built!.drain(),
+    get server() {
+      return built!.server
+    },
+  }
+  return app as unknown as App
 }
 
 async function cloneDatabase(): Promise<string> {

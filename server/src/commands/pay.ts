@@ -1,4 +1,3 @@
-import { request } from 'undici'
 import { Fault } from '../base/fault.ts'
 import { formatReais } from '../base/money.ts'
 import type { Config } from '../config.ts'
@@ -30,6 +29,7 @@ export async function payCommand(
 }
 
 async function pay(bank: string, body: object): Promise<{ amountCents: number; endToEndId: string }[]> {
+  const { request } = await import('undici')
   const answer = await request(`${bank}/bank/pay`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -3,7 +3,6 @@ import closeWithGrace from 'close-with-grace'
 import { Fault } from '../base/fault.ts'
 import type { Config } from '../config.ts'
 import { prepareHome } from '../db/embedded.ts'
-import { findSandbox, openSandbox } from '../sandbox/server.ts'
 import type { Terminal } from './terminal.ts'
 
 const STOP_WITHIN_MS = 3_000
@@ -13,6 +12,7 @@ export async function sandboxCommand(
   terminal: Terminal,
   options: { port?: number; host: string },
 ): Promise<void> {
+  const { findSandbox, openSandbox } = await import('../sandbox/server.ts')
   await prepareHome(config.home)
   const home = join(config.home, 'sandbox')
   const running = await findSandbox(home)

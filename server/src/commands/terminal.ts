@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import type { Pool } from '../db/pool.ts'
 import type { Actor } from '../domain/audit-log.ts'
 import type { Context } from '../domain/context.ts'
-import { openContext, openDatabase, type Say } from '../open.ts'
+import { openDatabase, type Say } from '../open-database.ts'
 import { makeLog } from '../terminal-log.ts'
 
 /** print: the answer. say: what is going on meanwhile. */
@@ -70,6 +70,8 @@ export async function withContext<Result>(
   terminal: Terminal,
   work: (ctx: Context, sandboxUrl: string | undefined) => Promise<Result>,
 ): Promise<Result> {
+  // Clients of HTTP take a quarter of a second to load, which commands on the database alone should not wait for.
+  const { openContext } = await import('../open.ts')
   const { part, sandboxUrl, close } = await openContext(config, commandLog(), terminal.say)
   try {
     return await work(part, sandboxUrl)

@@ -53,7 +53,8 @@ export async function countAccounts(pool: Pool): Promise<number> {
   return row!.count
 }
 
-async function insertAccount(
+/** The account and its ledger account, in one. */
+export async function insertAccount(
   tx: Tx,
   now: Date,
   account: { email: string; name: string; passwordHash: string },

@@ -99,10 +99,11 @@ export async function endRefund(
   if (before.status !== 'PROCESSING') {
     return { refund: before, move: before.status === status ? 'known' : 'contradicted' }
   }
-  await tx.run(
+  const moved = await tx.run(
     `update refunds set status = $2, failure = $3, ended_at = $4, due_at = null where id = $1 and status = 'PROCESSING'`,
     [uuidFromHex(refundId), status, end.status === 'failed' ? end.failure : null, now],
   )
+  if (moved !== 1) throw new Error(`refund ${refundId} ended twice`)
   const refund = await readRefund(tx, uuidFromHex(refundId))
   if (status === 'DONE') await finish(tx, now, refund)
   else await release(tx, now, refund)
