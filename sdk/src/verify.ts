@@ -1,7 +1,16 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { GuicheEvent } from './events.ts'
 
-export type { DepositData, DepositEvent, GuicheEvent, OtherEvent, OtherKind, TestEvent } from './events.ts'
+export type {
+  DepositData,
+  DepositEvent,
+  GuicheEvent,
+  OtherEvent,
+  OtherKind,
+  RefundData,
+  RefundEvent,
+  TestEvent,
+} from './events.ts'
 
 /** Wide enough for clocks that differ, narrow enough that a recorded delivery is soon worthless. The specification's number. */
 const TOLERANCE_SECONDS = 300

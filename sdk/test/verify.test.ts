@@ -5,6 +5,7 @@ import {
   verify,
   WebhookVerificationError,
   type DepositData,
+  type RefundData,
   type GuicheEvent,
   type VerificationReason,
   type WebhookHeaders,
@@ -57,6 +58,9 @@ describe('what guiche signed', () => {
         case 'DEPOSIT_ASSET_SUCCESS':
           expectTypeOf(event.data).toEqualTypeOf<DepositData>()
           return `${event.data.creditedValue} cents`
+        case 'DEPOSIT_REFUNDED':
+          expectTypeOf(event.data).toEqualTypeOf<RefundData>()
+          return `${event.data.refundedValue} cents back`
         case 'WEBHOOK_TEST':
           expectTypeOf(event.data).toEqualTypeOf<{ message: string }>()
           return event.data.message
@@ -71,7 +75,8 @@ describe('what guiche signed', () => {
     }
     expect(pass(DEPOSIT)).toBe('4950 cents')
     expect(pass({ ...DEPOSIT, event: 'WEBHOOK_TEST', data: { message: 'hello' } })).toBe('hello')
-    expect(pass({ ...DEPOSIT, event: 'DEPOSIT_REFUNDED', data: { anything: [1] } })).toBe('unknown: DEPOSIT_REFUNDED')
+    expect(pass({ ...DEPOSIT, event: 'DEPOSIT_REFUNDED', data: { refundedValue: 100 } })).toBe('100 cents back')
+    expect(pass({ ...DEPOSIT, event: 'NEW_KIND', data: { anything: [1] } })).toBe('unknown: NEW_KIND')
   })
 })
 
