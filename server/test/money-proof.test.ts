@@ -70,10 +70,13 @@ test('an opening whose time is over is not handed out: it is withdrawn, and the 
   const w = await world()
   const { caller } = await w.account()
   const real = w.ctx.providers[0]!
-  replaceFirst(w, { create: made(real, 'unknown') })
+  const lost = () => Promise.reject(new ProviderError('unknown', 'no answer'))
+  replaceFirst(w, { create: made(real, 'unknown'), cancel: lost })
   await openDeposit(w.ctx, caller, request, 'order-1').catch(() => {})
-  replaceFirst(w, real)
   w.clock.advance(3_600_000)
+  // The worker tries in vain, and would wait before it tries again.
+  await checkDue(w.ctx)
+  replaceFirst(w, real)
   await expect(openDeposit(w.ctx, caller, request, 'order-1')).rejects.toMatchObject({ code: 'in_flight' })
 
   await checkDue(w.ctx)

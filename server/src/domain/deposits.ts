@@ -4,7 +4,7 @@ import { hexFromUuid, isUuid, newUuid7, uuidFromHex } from '../base/ids.ts'
 import type { Cents } from '../base/money.ts'
 import { read, transact } from '../db/tx.ts'
 import { acceptOpening, preferredProvider, type Proposal } from './acceptance.ts'
-import { checkCharge } from './checks.ts'
+import { checkCharge, takeHints } from './checks.ts'
 import {
   CHARGE_COLUMNS,
   chargeFromRow,
@@ -107,8 +107,9 @@ async function resumeOpening(
   }
   const { charge } = result
   if (isVisible(charge)) return { charge, replayed: true }
-  // One whose time is nearly over is left to the worker, which withdraws it and frees the key.
   const isWorthIt = charge.expiresAt.getTime() - ctx.now().getTime() >= RESUME_MIN_MS
+  // One whose time is nearly over is left to the worker, which withdraws it and frees the key. That is due now, however long it would wait to ask again.
+  if (!isWorthIt) await takeHints(ctx, charge.provider, [{ txid: charge.id, endToEndId: null }])
   const resumed =
     charge.status === 'OPENING' &&
     isWorthIt &&

@@ -1,0 +1,227 @@
+// Breaks the build on purpose, one small edit at a time, and runs the proof of money on it. A proof that does not notice proves nothing.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { ensureBuilt, root } from '../scripts/bootstrap.mjs'
+
+/** Each is a mistake that somebody could make. It shows under `plans` (of prove/money/plans.mjs), and one of the claims in `by` must notice. */
+const BREAKS = [
+  {
+    name: 'believes-notifications',
+    says: 'what a notification says is credited, and the bank is not asked',
+    file: 'http/callbacks.js',
+    find: 'await takeHints(ctx, provider, hints);',
+    replace: `await ctx.settlements.add(JSON.parse(body).pix.map((pix) => ({ provider, endToEndId: pix.endToEndId, txid: pix.txid,
+      amountCents: Math.round(Number(pix.valor) * 100), occurredAt: new Date(pix.horario) })));`,
+    plans: 'calm',
+    by: ['invented', 'lost'],
+  },
+  {
+    name: 'books-twice',
+    says: 'a payment that is reported again is taken for another one',
+    file: 'domain/settle.js',
+    find: 'decisions.map((one) => one.payment.endToEndId),',
+    replace: 'decisions.map((one) => one.payment.endToEndId + one.paymentId),',
+    plans: 'calm',
+    by: ['lost', 'invented'],
+  },
+  {
+    name: 'stumbles-over-the-known',
+    says: 'a payment that is reported again makes the whole batch fail',
+    file: 'domain/settle.js',
+    edits: [
+      ['on conflict (provider, end_to_end_id) do nothing', ''],
+      ['received.filter((payment) => !recorded.has(paymentKey(payment)))', 'received'],
+    ],
+    plans: 'calm',
+    by: ['answers', 'lost'],
+  },
+  {
+    name: 'takes-any-amount',
+    says: 'a payment completes its charge whatever its amount',
+    file: 'domain/settle.js',
+    find: 'charge.valueCents !== payment.amountCents',
+    replace: 'false',
+    plans: 'calm',
+    by: ['credited', 'sum'],
+  },
+  {
+    name: 'unknown-is-failed',
+    says: 'a charge whose fate nobody knows is taken for one that was not made',
+    file: 'domain/acceptance.js',
+    find: "if (error.outcome === 'unknown') {",
+    replace: 'if (false) {',
+    plans: 'lost',
+    by: ['one-code', 'unpayable'],
+  },
+  {
+    name: 'forgets-the-first-attempt',
+    says: 'a second attempt that does not get through is taken as the fate of the first',
+    file: 'domain/acceptance.js',
+    find: 'isInDoubt ? doubted(caught) : caught',
+    replace: 'caught',
+    plans: 'waves',
+    by: ['one-code', 'unpayable'],
+    lives: 24,
+  },
+  {
+    name: 'forgets-keys',
+    says: 'idempotency keys are kept for no time at all',
+    file: 'domain/openings.js',
+    find: 'const IDEMPOTENCY_MS = 24 * 3_600_000;',
+    replace: 'const IDEMPOTENCY_MS = 0;',
+    plans: 'calm',
+    by: ['one-code'],
+  },
+  {
+    name: 'cancels-unasked',
+    says: 'a deposit is called CANCELED before the bank has withdrawn it',
+    file: 'domain/deposits.js',
+    find: 'await providerNamed(ctx, charge.provider).cancel(charge.id)',
+    replace: "'withdrawn'",
+    plans: 'calm',
+    by: ['unpayable'],
+  },
+  {
+    name: 'answers-too-early',
+    says: 'a query answers before what it learned is in the books',
+    file: 'domain/checks.js',
+    find: /(\.check\(id\);\s+if \(answer !== 'absent' && answer\.payments\.length > 0\)\s+)await/,
+    replace: '$1void',
+    plans: 'drop',
+    by: ['fresh'],
+  },
+  {
+    name: 'expires-unasked',
+    says: 'a deposit expires by the clock, and the bank is not asked once more',
+    file: 'domain/checks.js',
+    find: 'const answer = await providerNamed(ctx, provider).check(id);',
+    replace: `const before = await readCharge(ctx, id);
+    const answer = ctx.now() > before.expiresAt ? 'absent' : await providerNamed(ctx, provider).check(id);`,
+    plans: 'drop',
+    lives: 36,
+    by: ['in-time', 'fresh'],
+  },
+  {
+    name: 'pays-out-the-fee',
+    says: 'the account is credited the whole value, and the fee is booked besides',
+    file: 'domain/settle.js',
+    find: 'amountCents: valueCents - feeCents,',
+    replace: 'amountCents: valueCents,',
+    plans: 'calm',
+    by: ['sum', 'balances'],
+  },
+  {
+    name: 'tells-nobody',
+    says: 'a deposit is completed without its event',
+    file: 'domain/settle.js',
+    find: 'await insertEvents(tx, now, credited.map((decision) => depositEvent(now, decision)));',
+    replace: '',
+    plans: 'calm',
+    by: ['told', 'audit'],
+  },
+]
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    seed: { type: 'string', default: '7' },
+    dist: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (options.help) {
+  console.log(help())
+  process.exit(0)
+}
+if (!options.dist) await ensureBuilt()
+const chosen = options.only ? BREAKS.filter(({ name }) => options.only.split(',').includes(name)) : BREAKS
+let isBad = false
+const whole = await tryOn({ plans: [...new Set(chosen.map(({ plans }) => plans))].join(',') })
+report('whole', 'nothing is broken, and nothing must be noticed', whole, whole.code === 0 ? 'held' : 'NOT HELD')
+for (const one of chosen) {
+  const result = await tryOn(one)
+  const isNoticed = result.code === 1 && one.by.some((claim) => result.claims.includes(claim))
+  report(one.name, one.says, result, isNoticed ? 'noticed' : 'NOT NOTICED')
+}
+console.log(
+  isBad
+    ? '\nNot as it should be: see above.'
+    : `\nAll ${chosen.length} breaks were noticed, and the whole build passed.`,
+)
+process.exitCode = isBad ? 1 : 0
+
+function report(name, says, { seconds, claims, output }, verdict) {
+  console.log(`${name}: ${says}\n    ${verdict}${claims.length > 0 ? ` by ${claims.join(', ')}` : ''} (${seconds} s)`)
+  if (verdict.startsWith('NOT')) {
+    isBad = true
+    console.log(output.replaceAll(/^/gm, '    | '))
+  }
+}
+
+/** The proof on a copy of the build, broken as told. Exit 1 says that a claim did not hold; 2, that the proof itself failed, counts for nothing. */
+async function tryOn({ file, find, replace, edits, plans, lives = 14 }) {
+  const began = performance.now()
+  const place = copyBuild()
+  try {
+    for (const [from, to] of edits ?? (find ? [[find, replace]] : [])) edit(join(place, 'server/dist', file), from, to)
+    const args = [
+      '--seed',
+      options.seed,
+      '--plans',
+      plans,
+      '--lives',
+      String(lives),
+      '--kills',
+      '1',
+      '--database-kills',
+      '0',
+    ]
+    const proof = fileURLToPath(new URL('money.mjs', import.meta.url))
+    const child = spawn(process.execPath, [proof, ...args, '--dist', join(place, 'server/dist')])
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+    const [code] = await once(child, 'close')
+    const claims = [...output.matchAll(/^NOT HELD ([\w-]+)/gm)].map(([, claim]) => claim)
+    return { code, claims, output, seconds: Math.round((performance.now() - began) / 1000) }
+  } finally {
+    rmSync(place, { recursive: true, force: true })
+  }
+}
+
+/** The build is copied; what it needs beside it is linked. */
+function copyBuild() {
+  const dist = resolve(options.dist ?? join(root, 'server/dist'))
+  const server = dirname(dist)
+  const place = mkdtempSync(join(tmpdir(), 'guiche-broken-'))
+  mkdirSync(join(place, 'server'))
+  for (const name of readdirSync(server))
+    if (name !== 'dist') symlinkSync(join(server, name), join(place, 'server', name))
+  for (const name of readdirSync(dirname(server))) {
+    if (name !== 'server' && name !== '.git') symlinkSync(join(dirname(server), name), join(place, name))
+  }
+  cpSync(dist, join(place, 'server/dist'), { recursive: true })
+  return place
+}
+
+/** A break that does not apply any more breaks nothing, and must not pass for one that was noticed. */
+function edit(path, from, to) {
+  const text = readFileSync(path, 'utf8')
+  const places =
+    typeof from === 'string' ? text.split(from).length - 1 : [...text.matchAll(new RegExp(from, 'g'))].length
+  if (places !== 1) throw new Error(`${path} holds ${places} times, not once: ${from}`)
+  writeFileSync(path, text.replace(from, to))
+}
+
+function help() {
+  return `node prove/broken.mjs [--only a,b] [--seed N] [--dist DIR]
+
+Breaks a copy of the build on purpose, and shows that prove/money.mjs fails on it. Exit 0: every break was noticed.
+
+${BREAKS.map(({ name, says }) => `  ${name.padEnd(26)}${says}`).join('\n')}`
+}

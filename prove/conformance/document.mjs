@@ -1,0 +1,277 @@
+// Reads the central bank's description of API Pix, and judges messages by it.
+
+import { readFileSync } from 'node:fs'
+import { Ajv } from 'ajv'
+import addFormats from 'ajv-formats'
+import { parse } from 'yaml'
+
+/**
+ * Where the description says what it cannot mean, or leaves out what its own text lists. Each row is a departure from the letter, with its
+ * reason; everything else is taken literally.
+ */
+const SLIPS = [
+  {
+    name: 'patterns between slashes',
+    reason:
+      'the pattern of cpf is written /^\\d{11}$/; JSON Schema takes the slashes for characters, and no value would match',
+    mend: (spec) => eachPattern(spec, (pattern) => /^\/(.*)\/$/.exec(pattern)?.[1] ?? pattern),
+  },
+  {
+    name: 'patterns without ends',
+    reason:
+      'JSON Schema finds a pattern anywhere in a text, so "1.000" would be an amount; read as the whole text, which is stricter',
+    mend: (spec) => eachPattern(spec, (pattern) => (pattern.startsWith('^') ? pattern : `^(?:${pattern})$`)),
+  },
+  {
+    name: 'txid of a Pix',
+    reason:
+      'allOf joins 26 to 35 characters with 1 to 35; the second is there for static codes, and allOf can only narrow',
+    mend(spec) {
+      const { txid } = spec.components.schemas.Pix.properties
+      if (!txid.allOf) return 0
+      spec.components.schemas.Pix.properties.txid = { type: 'string', ...txid.allOf.at(-1) }
+      return 1
+    },
+  },
+  {
+    name: 'required and described nowhere',
+    reason: 'cobs in a list of Pix, surely copied from the list of charges, and txid in the loc of a charge',
+    property: ({ schema, key }) => schema.required?.includes(key),
+  },
+  {
+    name: 'status 401',
+    reason: 'described for no operation, although all need a token; taken as a Problema',
+    status: ({ status }) => status === 401,
+    problem: 'NaoAutorizado',
+  },
+  {
+    name: 'status 500 and 504',
+    reason:
+      'the text lists ErroInternoDoServidor and IndisponibilidadePorTempoEsgotado for all, the operations list neither',
+    status: ({ status }) => status === 500 || status === 504,
+  },
+  {
+    name: 'status 400 of GET /pix',
+    reason: 'the text lists PixConsultaInvalida for it, the operation does not',
+    status: ({ status, operation }) => status === 400 && operation === 'GET /pix',
+  },
+]
+
+const PROBLEM_TYPE = 'https://pix.bcb.gov.br/api/v2/error/'
+
+export function readDocument(path) {
+  const spec = parse(readFileSync(path, 'utf8'))
+  if (!spec?.paths?.['/cob/{txid}']) throw new Error(`${path} does not describe API Pix: it has no /cob/{txid}`)
+  const slips = SLIPS.map((slip) => ({ ...slip, uses: slip.mend?.(spec) ?? 0 }))
+  const ajv = new Ajv({ strict: false, allErrors: true })
+  addFormats.default(ajv)
+  // The root document under a name, so that $ref in it lead to itself.
+  ajv.addSchema(spec, 'pix')
+  const problemNames = new Set([...spec.info.description.matchAll(/^ *#+ `(\w+)`/gm)].map(([, name]) => name))
+  const document = { spec, ajv, slips, problemNames, operations: listOperations(spec), validators: new Map() }
+  return {
+    title: `${spec.info.title} ${spec.info.version}`,
+    slips,
+    checkRequest: (request) => checkRequest(document, request),
+    checkAnswer: (operation, answer) => checkAnswer(document, operation, answer),
+    checkNotification: (body) => checkNotification(document, body),
+    /** What a token must permit for the operation. */
+    scopesOf: (name) => scopesOf(document, name),
+    isScope: (scope) => scope in spec.components.securitySchemes.OAuth2.flows.clientCredentials.scopes,
+  }
+}
+
+/** Path, query, content type and body. Answers with the operation's name, and undefined for one that is not described. */
+function checkRequest(document, request) {
+  const [path, query = ''] = request.url.split('?')
+  const match = matchOperation(document.operations, request.method, path)
+  if (!match) return { operation: undefined, violations: [`${request.method} ${path} is not described`] }
+  const { operation, values } = match
+  const violations = [
+    ...checkParameters(document, operation, { values, query: new URLSearchParams(query) }),
+    ...checkRequestBody(document, operation, request),
+  ]
+  return { operation: operation.name, violations }
+}
+
+function checkParameters(document, operation, given) {
+  const violations = []
+  const known = new Set()
+  for (const raw of operation.parameters) {
+    const parameter = resolve(document.spec, raw)
+    const all = parameter.in === 'path' ? [given.values[parameter.name]] : given.query.getAll(parameter.name)
+    if (parameter.in === 'query') known.add(parameter.name)
+    if (parameter.in !== 'path' && parameter.in !== 'query') continue
+    const place = `${parameter.in} parameter ${parameter.name}`
+    if (all.length === 0 && parameter.required) violations.push(`${place} is missing`)
+    if (all.length > 1) violations.push(`${place} is given ${all.length} times`)
+    for (const text of all)
+      violations.push(...checkValue(document, parameter.schema, fromText(document, parameter.schema, text), place))
+  }
+  for (const name of given.query.keys())
+    if (!known.has(name)) violations.push(`query parameter ${name} is not described`)
+  return violations
+}
+
+function checkRequestBody(document, operation, { headers, body }) {
+  const described = operation.requestBody && resolve(document.spec, operation.requestBody)
+  if (!described) return body === '' ? [] : ['has a body, and none is described']
+  if (body === '') return described.required ? ['has no body'] : []
+  return checkContent(document, described.content, { type: headers['content-type'], text: body })
+}
+
+function checkAnswer(document, operationName, { status, headers, body }) {
+  const operation = document.operations.find(({ name }) => name === operationName)
+  const described = operation.responses[status]
+  const slip = described ? undefined : document.slips.find((row) => row.status?.({ status, operation: operationName }))
+  if (!described && !slip) return [`status ${status} is not described`]
+  if (slip) slip.uses += 1
+  // What a slip leaves out is a Problema, as every refusal is.
+  const { content } = resolve(document.spec, described ?? document.spec.components.responses.NaoEncontrado)
+  if (!content) return body === '' ? [] : [`status ${status} has a body, and none is described`]
+  const violations = checkContent(document, content, { type: headers['content-type'], text: body })
+  return status >= 400 ? [...violations, ...checkProblem(document, status, body, slip)] : violations
+}
+
+/** Beyond its schema, a Problema repeats the status and is of a type that the text lists. */
+function checkProblem(document, status, text, slip) {
+  const problem = parseJson(text)
+  if (typeof problem !== 'object' || problem === null) return []
+  const name = String(problem.type).startsWith(PROBLEM_TYPE) ? problem.type.slice(PROBLEM_TYPE.length) : undefined
+  const isListed = name !== undefined && (document.problemNames.has(name) || name === slip?.problem)
+  return [
+    ...(problem.status === status ? [] : [`body says status ${problem.status}, the answer ${status}`]),
+    ...(isListed ? [] : [`type ${JSON.stringify(problem.type)} is none that the description lists`]),
+  ]
+}
+
+function checkNotification(document, { headers, body }) {
+  const [callback] = Object.values(document.spec.paths['/webhook/{chave}'].put.callbacks.listaPix)
+  const { content } = resolve(document.spec, callback.post.requestBody)
+  const violations = checkContent(document, content, { type: headers['content-type'], text: body })
+  // The schema lets even {} pass; a notification that tells of nothing is none.
+  const told = parseJson(body)?.pix
+  return Array.isArray(told) && told.length > 0 ? violations : [...violations, 'body tells of no Pix']
+}
+
+function checkContent(document, content, { type, text }) {
+  const media = String(type ?? '')
+    .split(';')[0]
+    .trim()
+  const described = content[media]
+  if (!described) return [`content type ${media || '(none)'} is not ${Object.keys(content).join(' or ')}`]
+  const value = parseJson(text)
+  if (value === undefined) return ['body is not JSON']
+  return [
+    ...checkValue(document, described.schema, value, 'body'),
+    ...undescribed(document, described.schema, value, 'body'),
+  ]
+}
+
+function checkValue(document, schema, value, place) {
+  if (!document.validators.has(schema)) document.validators.set(schema, document.ajv.compile(rooted(schema)))
+  const validate = document.validators.get(schema)
+  if (validate(value)) return []
+  return validate.errors.map(({ instancePath, message, params }) => {
+    const detail = params.pattern ?? params.allowedValues?.join(', ')
+    return `${place}${instancePath.replaceAll('/', '.')} ${message}${detail && !message.includes(detail) ? ` (${detail})` : ''}`
+  })
+}
+
+/** Fields that the schema does not name. It allows them, but a misspelt name is worth nothing to the other side. */
+function undescribed(document, schema, value, place) {
+  const schemas = flatten(document.spec, schema)
+  if (Array.isArray(value)) {
+    const items = schemas.flatMap((each) => each.items ?? [])
+    return value.flatMap((item, index) => undescribed(document, { allOf: items }, item, `${place}.${index}`))
+  }
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, below]) => {
+    const described = schemas.flatMap((each) => each.properties?.[key] ?? [])
+    if (described.length > 0) return undescribed(document, { allOf: described }, below, `${place}.${key}`)
+    const slip = document.slips.find((row) => schemas.some((each) => row.property?.({ schema: each, key })))
+    if (!slip) return [`${place}.${key} is not described`]
+    slip.uses += 1
+    return []
+  })
+}
+
+// ---- The description itself ----
+
+function listOperations(spec) {
+  return Object.entries(spec.paths).flatMap(([path, item]) =>
+    ['get', 'put', 'post', 'patch', 'delete'].flatMap((method) => {
+      const described = item[method]
+      if (!described) return []
+      const parameters = [...(item.parameters ?? []), ...(described.parameters ?? [])]
+      return [{ ...described, parameters, name: `${method.toUpperCase()} ${path}`, segments: path.split('/') }]
+    }),
+  )
+}
+
+/** Of several that fit, the one with the fewest parameters: /pix is also a /{pixUrlAccessToken}. */
+function matchOperation(operations, method, path) {
+  const segments = path.split('/')
+  const fitting = operations.flatMap((operation) => {
+    if (!operation.name.startsWith(`${method} `) || operation.segments.length !== segments.length) return []
+    const values = {}
+    for (const [index, wanted] of operation.segments.entries()) {
+      const name = /^\{(.+)\}$/.exec(wanted)?.[1]
+      if (name) values[name] = decodeURIComponent(segments[index])
+      else if (wanted !== segments[index]) return []
+    }
+    return [{ operation, values }]
+  })
+  return fitting.toSorted((a, b) => Object.keys(a.values).length - Object.keys(b.values).length)[0]
+}
+
+function scopesOf({ operations }, name) {
+  return operations.find((operation) => operation.name === name)?.security?.flatMap((one) => one.OAuth2 ?? []) ?? []
+}
+
+function resolve(spec, node) {
+  if (!node.$ref) return node
+  const found = node.$ref
+    .replace('#/', '')
+    .split('/')
+    .reduce((at, key) => at[key.replaceAll('~1', '/').replaceAll('~0', '~')], spec)
+  return resolve(spec, found)
+}
+
+/** The schema and all that it is made of. */
+function flatten(spec, schema) {
+  const whole = resolve(spec, schema)
+  const parts = [...(whole.allOf ?? []), ...(whole.oneOf ?? []), ...(whole.anyOf ?? [])]
+  return [whole, ...parts.flatMap((part) => flatten(spec, part))]
+}
+
+/** References of a part of the document, as seen from outside of it. */
+function rooted(schema) {
+  return JSON.parse(JSON.stringify(schema), (key, value) => (key === '$ref' ? `pix${value}` : value))
+}
+
+function fromText(document, schema, text) {
+  const types = flatten(document.spec, schema).map(({ type }) => type)
+  if (types.includes('integer') && /^-?\d+$/.test(text)) return Number(text)
+  if (types.includes('boolean') && /^(true|false)$/.test(text)) return text === 'true'
+  return text
+}
+
+function eachPattern(node, change) {
+  let changed = 0
+  for (const [key, value] of Object.entries(node ?? {})) {
+    if (key === 'pattern' && typeof value === 'string') {
+      node[key] = change(value)
+      if (node[key] !== value) changed += 1
+    } else if (typeof value === 'object') changed += eachPattern(value, change)
+  }
+  return changed
+}
+
+function parseJson(text) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,63 @@
+// The sandbox in the proof's own process, which no kill reaches: what it says it received is the truth that the books are held against.
+
+import { join } from 'node:path'
+
+const PIX_KEY = 'sandbox@guiche.example'
+const YEAR_MS = 365 * 86_400_000
+
+export async function openBank({ openSandbox, home, clock }) {
+  const sandbox = await openSandbox({ home: join(home, 'bank'), port: 0, now: clock.now })
+
+  const call = async (method, path, body, headers = {}) => {
+    const answer = await fetch(`${sandbox.url}${path}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    return { status: answer.status, json: await answer.json() }
+  }
+  const ask = async (method, path, body, headers) => {
+    const { status, json } = await call(method, path, body, headers)
+    if (status >= 300) throw new Error(`the bank answered ${status} to ${method} ${path}: ${JSON.stringify(json)}`)
+    return json
+  }
+  /** As a customer of the bank, by API Pix. Only while it is healthy: faults meet these calls too. */
+  const askAsCustomer = async (path) => {
+    const form = { grant_type: 'client_credentials', client_id: 'prove', client_secret: 'prove' }
+    const { access_token: token } = await ask('POST', '/oauth/token', form)
+    return ask('GET', path, undefined, { authorization: `Bearer ${token}` })
+  }
+
+  return {
+    url: sandbox.url,
+    /** The Pix made, or undefined when the bank refused it. */
+    async pay(order) {
+      const { status, json } = await call('POST', '/bank/pay', order)
+      return status < 300 ? json.pix : undefined
+    },
+    faults: (plan) => ask('PUT', '/bank/faults', plan),
+    stats: () => ask('GET', '/bank/stats'),
+    notificationUrl: async () => `${(await askAsCustomer(`/webhook/${PIX_KEY}`)).webhookUrl}/pix`,
+    async payments() {
+      const all = []
+      for (let more = true; more;) {
+        const page = await ask('GET', `/bank/payments${all.length > 0 ? `?after=${all.at(-1).endToEndId}` : ''}`)
+        all.push(...page.pix)
+        more = page.more
+      }
+      return all
+    },
+    async charges() {
+      const day = (ms) => new Date(clock.now().getTime() + ms).toISOString()
+      const query = `inicio=${day(-YEAR_MS)}&fim=${day(YEAR_MS)}&paginacao.itensPorPagina=1000`
+      const all = []
+      for (let page = 0, pages = 1; page < pages; page++) {
+        const { parametros, cobs } = await askAsCustomer(`/cob?${query}&paginacao.paginaAtual=${page}`)
+        all.push(...cobs)
+        pages = parametros.paginacao.quantidadeDePaginas
+      }
+      return all
+    },
+    stop: () => sandbox.stop(),
+  }
+}

@@ -1,0 +1,56 @@
+// The books as they lie in the database, read without the service's own code.
+
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+export async function openBooks({ dist, home }) {
+  const { openEmbedded } = await import(pathToFileURL(join(dist, 'db/embedded.js')).href)
+  const pg = createRequire(join(dist, 'cli.js'))('pg')
+  // Kept open to the end, and with it the database.
+  const embedded = await openEmbedded({ home, say: () => undefined })
+  const client = new pg.Client({ connectionString: embedded.databaseUrl })
+  client.on('error', () => undefined)
+  await client.connect()
+  // Amounts as exact integers: sums of them may be larger than a number can hold.
+  const rows = async (sql) => (await client.query({ text: sql, types: { getTypeParser } })).rows
+  const getTypeParser = (oid) => (oid === BIGINT || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid))
+
+  return {
+    unsettled: async () =>
+      Number((await rows(`select count(*) as n from charges where status in ('OPENING', 'PENDING')`))[0].n),
+    undelivered: async () => Number((await rows('select count(*) as n from deliveries'))[0].n),
+    recorded: async () => new Set((await rows('select end_to_end_id from payments')).map((row) => row.end_to_end_id)),
+    async read() {
+      return {
+        charges: await rows(
+          `select replace(c.id::text, '-', '') as txid, c.status, c.value_cents, c.fee_cents, c.end_to_end_id, c.paid_late, a.email
+           from charges c join accounts a on a.id = c.account_id`,
+        ),
+        payments: await rows(
+          `select p.end_to_end_id, p.txid, p.amount_cents, p.credited, replace(p.charge_id::text, '-', '') as charge_txid,
+             (select count(*) from exceptions x where x.payment_id = p.id and x.resolved_at is null) as exceptions,
+             (select x.kind from exceptions x where x.payment_id = p.id) as exception,
+             (select coalesce(sum(t.amount_cents), 0) from transfers t where t.payment_id = p.id) as booked_cents,
+             (select string_agg(l.kind, ' ' order by l.kind) from transfers t join ledger_accounts l on l.id = t.credit_id
+              where t.payment_id = p.id) as booked_to
+           from payments p`,
+        ),
+        balances: await rows(
+          `select l.kind, a.email, b.credits_cents - b.debits_cents as balance_cents
+           from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id left join accounts a on a.id = l.account_id`,
+        ),
+        events: await rows(
+          `select replace(subject_id::text, '-', '') as txid from events where kind = 'DEPOSIT_ASSET_SUCCESS'`,
+        ),
+      }
+    },
+    async close() {
+      await client.end()
+      await embedded.stop()
+    },
+  }
+}
+
+const BIGINT = 20
+const NUMERIC = 1700

@@ -1,0 +1,34 @@
+// The faults of the bank, one after another, then together, then in waves. The seed of each plan comes from the proof's own.
+
+/** A list is gone through over and over while the phase lasts, and lives are spread over it: an incident comes, changes and passes. */
+export const PLANS = {
+  calm: {},
+  drop: { dropNotifications: 0.7 },
+  duplicate: { duplicateNotifications: 4 },
+  delay: { delayNotificationsMs: 1_500 },
+  reorder: { reorderNotifications: true },
+  latency: { latencyMs: 400 },
+  errors: { errorRate: 0.4 },
+  garbage: { garbageRate: 0.4 },
+  hang: { hangRate: 0.2 },
+  lost: { loseAnswerRate: 0.4 },
+  mixed: {
+    dropNotifications: 0.3,
+    duplicateNotifications: 2,
+    delayNotificationsMs: 300,
+    reorderNotifications: true,
+    latencyMs: 50,
+    errorRate: 0.12,
+    garbageRate: 0.12,
+    hangRate: 0.06,
+    loseAnswerRate: 0.12,
+  },
+  waves: [
+    { forMs: 3_000, loseAnswerRate: 0.8, dropNotifications: 1 },
+    { forMs: 6_000, errorRate: 1 },
+    { forMs: 2_000 },
+    { forMs: 1_500, duplicateNotifications: 3 },
+    { forMs: 3_000, hangRate: 0.7, delayNotificationsMs: 2_000 },
+    { forMs: 1_500, garbageRate: 0.8 },
+  ],
+}

@@ -1,0 +1,119 @@
+// The whole service in a process of its own, on a home that is thrown away: started, killed and started again, at the same port, so that the
+// bank's notifications find it.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createWriteStream, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+// A first start copies PostgreSQL and makes a cluster; on a busy machine that takes its time.
+const READY_WITHIN_MS = 90_000
+const STOP_WITHIN_MS = 15_000
+const LATER = new URL('later.mjs', import.meta.url).href
+
+/** `clock.laterMs` is read at each start. `ended(text)` is told when the service ends and nobody asked it to. */
+export async function makeService({ dist, home, env, clock, ended }) {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const settings = {
+    ...machineEnv(),
+    GUICHE_HOME: home,
+    PORT: String(port),
+    PUBLIC_URL: url,
+    LOG_LEVEL: 'warn',
+    ...env,
+  }
+  const log = createWriteStream(join(home, 'service.log'), { flags: 'a' })
+  let child
+  let output = ''
+
+  const run = (args, stdio) =>
+    spawn(process.execPath, ['--import', LATER, join(dist, 'cli.js'), ...args], {
+      env: { ...settings, PROVE_LATER_MS: String(clock.laterMs) },
+      stdio,
+    })
+
+  async function start() {
+    const started = run(['start'], ['ignore', 'pipe', 'pipe'])
+    child = started
+    for (const stream of [started.stdout, started.stderr]) {
+      stream.on('data', (chunk) => {
+        output += output.length < 100_000 ? chunk : ''
+        log.write(chunk)
+      })
+    }
+    started.once('exit', (code, signal) => {
+      if (child === started) ended(`it ended by itself with ${code ?? signal}`)
+    })
+    const end = Date.now() + READY_WITHIN_MS
+    while (!(await isReady(url))) {
+      if (started.exitCode !== null) throw new Error(`the service did not start:\n${output.slice(-2000)}`)
+      if (Date.now() > end)
+        throw new Error(`the service was not ready within ${READY_WITHIN_MS} ms:\n${output.slice(-2000)}`)
+      await sleep(50)
+    }
+  }
+
+  async function end(signal) {
+    const ending = child
+    child = undefined
+    if (!ending || ending.exitCode !== null || ending.signalCode !== null) return undefined
+    const exited = once(ending, 'exit')
+    ending.kill(signal)
+    const timer = setTimeout(() => ending.kill('SIGKILL'), STOP_WITHIN_MS)
+    const [code, by] = await exited
+    clearTimeout(timer)
+    return code ?? by
+  }
+
+  return {
+    url,
+    start,
+    output: () => output,
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+    /** PostgreSQL's first process; its sessions end with it. */
+    killDatabase: () => process.kill(databasePid(home), 'SIGKILL'),
+    /** A command, run to its end. */
+    async command(...args) {
+      const running = run(args, ['ignore', 'pipe', 'pipe'])
+      const result = { stdout: '', stderr: '' }
+      for (const name of ['stdout', 'stderr']) running[name].on('data', (chunk) => (result[name] += chunk))
+      const [code] = await once(running, 'close')
+      return { code, ...result }
+    },
+    async close() {
+      await end('SIGKILL')
+      log.end()
+    },
+  }
+}
+
+function databasePid(home) {
+  return Number(readFileSync(join(home, 'data/postmaster.pid'), 'utf8').split('\n')[0])
+}
+
+async function isReady(url) {
+  try {
+    return (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })).ok
+  } catch {
+    return false
+  }
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address()
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** What the machine needs, and none of the developer's own settings. */
+function machineEnv() {
+  const { PATH = '', HOME = '', TMPDIR } = process.env
+  return { PATH, HOME, ...(TMPDIR && { TMPDIR }) }
+}

@@ -1,0 +1,340 @@
+// Sets the stage, runs the phases on it, and brings everything to rest.
+
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { makeApi } from './api.mjs'
+import { openBank } from './bank.mjs'
+import { openBooks } from './books.mjs'
+import { live, open, payLate } from './lives.mjs'
+import { makeRandom } from './random.mjs'
+import { startReceiver } from './receiver.mjs'
+import { makeService } from './service.mjs'
+import { findSecondCodes } from './verdict.mjs'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const FEE_BPS = 137
+const FEE_FIXED_CENTS = 2
+const EXPIRES_SECONDS = 300
+// Beyond a charge's five minutes and its minute of grace, and all phases together below the day for which idempotency keys are kept.
+const JUMP_MINUTES = [10, 80]
+const LAST_JUMP_MINUTES = 180
+const QUIET_WITHIN_MS = 90_000
+// Longer than any phase lasts.
+const WHOLE_PHASE_MS = 15 * MINUTE_MS
+
+export async function setStage({ dist, seed, say }) {
+  const home = mkdtempSync(join(tmpdir(), 'guiche-prove-'))
+  // The database's own user must be able to pass when this runs as root.
+  chmodSync(home, 0o755)
+  const clock = { laterMs: 0, now: () => new Date(Date.now() + clock.laterMs) }
+  const random = makeRandom(seed)
+  const notes = new Map()
+  const note = (claim, text) => void notes.set(claim, [...(notes.get(claim) ?? []), text])
+  const { openSandbox } = await import(pathToFileURL(join(dist, 'sandbox/server.js')).href)
+  const bank = await openBank({ openSandbox, home, clock })
+  const receiver = await startReceiver(random.stream('receiver'))
+  const service = await makeService({
+    dist,
+    home,
+    clock,
+    ended: (text) => note('process', text),
+    env: {
+      PROVIDER_SANDBOX_URL: bank.url,
+      FEE_BPS: String(FEE_BPS),
+      FEE_FIXED_CENTS: String(FEE_FIXED_CENTS),
+      CHARGE_EXPIRES_SECONDS: String(EXPIRES_SECONDS),
+      RATE_LIMIT_PER_SECOND: '0',
+    },
+  })
+  const statuses = new Map()
+  const w = {
+    dist,
+    home,
+    seed,
+    say,
+    clock,
+    random,
+    notes,
+    note,
+    bank,
+    receiver,
+    service,
+    statuses,
+    priceOf,
+    api: makeApi({ url: service.url, note, counts: statuses }),
+    accounts: [],
+    lives: new Map(),
+    ways: new Map(),
+    paysLater: [],
+    counts: {
+      asked: 0,
+      replayed: 0,
+      fresh: 0,
+      stored: 0,
+      lies: 0,
+      kills: 0,
+      databaseKills: 0,
+      neverAnswered: 0,
+      latePayments: 0,
+    },
+    notificationUrl: '',
+    beganAtMs: Date.now(),
+  }
+  return w
+}
+
+/** Half up by integers, as the operator's terms say; the account bears it. */
+function priceOf(valueCents) {
+  const feeCents = Number((BigInt(valueCents) * BigInt(FEE_BPS) + 5_000n) / 10_000n) + FEE_FIXED_CENTS
+  return { feeCents, creditedCents: valueCents - feeCents }
+}
+
+export async function openHouse(w) {
+  await w.service.start()
+  const demo = {
+    email: /^E-mail: (.+)$/m.exec(w.service.output())?.[1],
+    key: /^API key: (.+)$/m.exec(w.service.output())?.[1],
+  }
+  if (!demo.key) throw new Error('the first start printed no API key')
+  w.accounts.push(demo)
+  for (const email of ['ana@loja.example', 'bia@loja.example']) {
+    await orFail(w.service.command('account', 'create', '--email', email))
+    w.accounts.push({
+      email,
+      key: (await orFail(w.service.command('key', 'create', '--email', email, '--name', 'prove'))).trim(),
+    })
+  }
+  for (const account of w.accounts) {
+    const { status, json } = await w.api(account, 'POST', '/api/webhooks', { body: { url: w.receiver.url } })
+    if (status !== 201)
+      throw new Error(`the webhook of ${account.email} was answered with ${status}: ${JSON.stringify(json)}`)
+  }
+  w.notificationUrl = await until('the bank knows where to notify', () =>
+    w.bank.notificationUrl().catch(() => undefined),
+  )
+}
+
+async function orFail(running) {
+  const { code, stdout, stderr } = await running
+  if (code !== 0) throw new Error(`a command failed with ${code}: ${stderr}`)
+  return stdout
+}
+
+/** One plan of faults: lives are lived side by side, and the service is killed among them, the last time for a while. */
+export async function runPhase(w, { name, plan, lives, atOnce, kills, databaseKills }) {
+  const random = w.random.stream(`phase ${name}`)
+  const weather = startWeather(w, random, plan)
+  const beganAt = performance.now()
+  let begun = 0
+  const worker = async () => {
+    while (begun < lives) {
+      const number = ++begun
+      await sleep(Math.max(0, beganAt + (weather.cycleMs * number) / lives - performance.now()))
+      await live(w, `${name}-${number}`)
+    }
+  }
+  const reaper = async () => {
+    for (const [index, at] of drawMoments(random, { kills, lives }).entries()) {
+      await until('the next kill is due', async () => begun >= at, QUIET_WITHIN_MS)
+      await sleep(random.int(0, 600))
+      if (index < databaseKills) await crashDatabase(w)
+      await crashService(w, index === kills - 1 ? random.int(...JUMP_MINUTES) : 0)
+    }
+  }
+  await Promise.all([reaper(), ...Array.from({ length: atOnce }, worker)])
+  const late = w.paysLater.splice(0)
+  w.counts.latePayments += late.length
+  for (const life of late) await payLate(w, life)
+  await weather.clear()
+  for (const text of findSecondCodes(await w.bank.charges())) w.note('one-code', `after ${name}: ${text}`)
+}
+
+/** Steady faults, or waves of them: then lives are spread over all waves. */
+function startWeather(w, random, plan) {
+  const waves = Array.isArray(plan) ? plan : [{ ...plan, forMs: WHOLE_PHASE_MS }]
+  const passing = new AbortController()
+  const blow = async () => {
+    for (let at = 0; !passing.signal.aborted; at++) {
+      const { forMs, ...faults } = waves[at % waves.length]
+      await w.bank.faults({ ...faults, seed: random.int(0, 2 ** 31) })
+      await sleep(forMs, undefined, { signal: passing.signal }).catch(() => undefined) // the phase is over
+    }
+    await w.bank.faults({})
+  }
+  const blowing = blow()
+  return {
+    cycleMs: Array.isArray(plan) ? waves.reduce((sum, { forMs }) => sum + forMs, 0) : 0,
+    clear: () => {
+      passing.abort()
+      return blowing
+    },
+  }
+}
+
+/** After how many lives have begun. */
+function drawMoments(random, { kills, lives }) {
+  return Array.from({ length: kills }, () => random.int(1, lives)).toSorted((a, b) => a - b)
+}
+
+async function crashService(w, minutes) {
+  w.counts.kills += 1
+  await w.service.kill()
+  w.clock.laterMs += minutes * MINUTE_MS
+  await w.service.start()
+}
+
+async function crashDatabase(w) {
+  w.counts.databaseKills += 1
+  w.service.killDatabase()
+  await sleep(300)
+}
+
+/** The bank is well, hours pass, and what was left undone is done. Answers with the facts to be judged. */
+export async function comeToRest(w) {
+  w.receiver.moody = false
+  await w.bank.faults({})
+  await answerTheForgotten(w)
+  // Calls that the ill bank never answers may still hold it up, and then it is cut off: as good as killed, and as safe.
+  await w.service.stop()
+  w.clock.laterMs += LAST_JUMP_MINUTES * MINUTE_MS
+  await w.service.start()
+  const books = await openBooks(w)
+  w.books = books
+  await orNote(w, 'rest', 'charges are still open', async () => (await books.unsettled()) === 0)
+  await payTheClosed(w)
+  await orNote(
+    w,
+    'rest',
+    'the bank still has notifications to send',
+    async () => (await w.bank.stats()).notifications.waiting === 0,
+  )
+  const missingBeforeSweep = (await missingWhenQuiet(w)).length
+  await sweep(w)
+  await orNote(w, 'rest', 'deliveries are still waiting', async () => (await books.undelivered()) === 0)
+  const balances = await readBalances(w)
+  const code = await w.service.stop()
+  if (code !== 0) w.note('process', `told to stop when all was quiet, it ended with ${code}`)
+  return collect(w, { missingBeforeSweep, balances })
+}
+
+/** Half of the callers who were never answered try again; the others are gone for good. */
+async function answerTheForgotten(w) {
+  const forgotten = [...w.lives.values()].filter((life) => !life.charge)
+  w.counts.neverAnswered = forgotten.length
+  for (const life of forgotten.filter((_, index) => index % 2 === 0)) {
+    if (!(await open(w, life, 20_000))) w.note('rest', `${life.key} was not answered although the bank is well`)
+  }
+}
+
+/** Money for what is over: EXPIRED and CANCELED. */
+async function payTheClosed(w) {
+  const random = w.random.stream('closed')
+  const unpaid = [...w.lives.values()].filter((life) => life.charge && !life.isPaid)
+  for (const life of unpaid) if (random.chance(0.3)) await payLate(w, life)
+}
+
+async function missing(w) {
+  const recorded = await w.books.recorded()
+  return (await w.bank.payments()).filter((pix) => !recorded.has(pix.endToEndId))
+}
+
+/** When nothing has been recorded for a while, what will not come by itself is known. */
+async function missingWhenQuiet(w) {
+  let left = await missing(w)
+  for (let quiet = 0; left.length > 0 && quiet < 6; quiet++) {
+    await sleep(500)
+    const now = await missing(w)
+    if (now.length < left.length) quiet = 0
+    left = now
+  }
+  return left
+}
+
+/** What no notification told is found by the bank's list. */
+async function sweep(w) {
+  const from = new Date(w.beganAtMs - HOUR_MS).toISOString()
+  const { code, stdout, stderr } = await w.service.command(
+    'reconcile',
+    '--from',
+    from,
+    '--to',
+    w.clock.now().toISOString(),
+  )
+  if (code !== 0) w.note('lost', `guiche reconcile ended with ${code}: ${stdout}${stderr}`)
+  await missingWhenQuiet(w)
+}
+
+async function readBalances(w) {
+  const entries = await Promise.all(
+    w.accounts.map(async (account) => {
+      const { json } = await w.api(account, 'GET', '/api/balance')
+      let lines = 0n
+      for (let cursor = ''; cursor !== null;) {
+        const page = await w.api(account, 'GET', `/api/statement?limit=100${cursor && `&cursor=${cursor}`}`)
+        lines += page.json.lines.reduce((sum, line) => sum + BigInt(line.amount), 0n)
+        cursor = page.json.nextCursor
+      }
+      return [account.email, { balance: json.balance, lines }]
+    }),
+  )
+  return new Map(entries)
+}
+
+async function collect(w, { missingBeforeSweep, balances }) {
+  const audited = await w.service.command('audit', '--json')
+  const stats = await w.bank.stats()
+  const { dropped, abandoned } = stats.notifications
+  return {
+    notes: w.notes,
+    lives: w.lives,
+    accounts: w.accounts,
+    priceOf,
+    balances,
+    missingBeforeSweep,
+    unannounced: dropped + abandoned,
+    events: w.receiver.events,
+    audit:
+      audited.code === 0
+        ? []
+        : [`it ended with ${audited.code}: ${audited.stdout.trim()} ${audited.stderr.trim()}`.slice(0, 3_000)],
+    bank: { payments: await w.bank.payments(), charges: await w.bank.charges(), stats },
+    books: await w.books.read(),
+  }
+}
+
+/** Takes everything down. The home stays when somebody will want to look at it. */
+export async function strike(w, { keepHome }) {
+  await w.service.close()
+  await w.books?.close().catch(() => undefined)
+  killLeftDatabase(w.home)
+  w.receiver.stop()
+  await w.bank.stop()
+  if (!keepHome) rmSync(w.home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
+}
+
+/** After a proof that broke off, nobody else stops it. */
+function killLeftDatabase(home) {
+  try {
+    process.kill(Number(readFileSync(join(home, 'data/postmaster.pid'), 'utf8').split('\n')[0]), 'SIGQUIT')
+  } catch {
+    // Stopped by itself, as it should.
+  }
+}
+
+async function orNote(w, claim, text, isTrue) {
+  await until(text, isTrue, QUIET_WITHIN_MS).catch(() => w.note(claim, `${text} after ${QUIET_WITHIN_MS} ms`))
+}
+
+async function until(what, ask, boundMs = 30_000) {
+  const end = Date.now() + boundMs
+  for (;;) {
+    const result = await ask()
+    if (result) return result
+    if (Date.now() > end) throw new Error(`waited ${boundMs} ms in vain: ${what}`)
+    await sleep(100)
+  }
+}

@@ -1,0 +1,220 @@
+// What must hold when all is quiet again. The bank's own list of payments and charges is the truth; what the books should say is worked out here
+// from it and from what was asked for, without the service's code.
+
+export const CLAIMS = {
+  audit: 'guiche audit finds no difference',
+  lost: 'every payment at the bank stands in the books once, with its amount and txid',
+  invented: 'every payment in the books stands at the bank',
+  credited: 'each payment was credited once or is an open exception, as its amount and charge demand',
+  sum: 'balances, fees and suspense add up to what the bank received',
+  balances: 'each account has exactly what its paid deposits are worth, also by the API',
+  'one-code': 'no idempotency key ever had two codes that could be paid',
+  unpayable: 'what is CANCELED or FAILED in the books cannot be paid at the bank',
+  'in-time': 'a deposit that was paid in time is not called late',
+  told: 'every completed deposit was announced to its receiver, with its amounts, and no other was',
+  answers: 'no answer was a 500, none forgot a deposit, and every price was right',
+  fresh: 'a query after the payment that calls itself fresh says COMPLETED, and no status ever went back',
+  hints: 'without the sweep only payments are missing of which no notification arrived',
+  rest: 'everything came to rest: nothing stayed open, and nothing undelivered',
+  process: 'the service never ended by itself, and with 0 when it was told to and all was quiet',
+}
+
+/** By claim: what speaks against it. */
+export function judge(facts) {
+  const truth = workOutTruth(facts)
+  const breaches = {
+    audit: facts.audit,
+    lost: findLost(facts),
+    invented: findInvented(facts),
+    credited: findMiscredited(facts, truth),
+    sum: checkSum(facts),
+    balances: checkBalances(facts, truth),
+    'one-code': findSecondCodes(facts.bank.charges),
+    unpayable: findStillPayable(facts),
+    'in-time': findMislabelled(facts, truth),
+    told: checkAnnouncements(facts),
+    hints: checkHints(facts),
+  }
+  return Object.fromEntries(
+    Object.keys(CLAIMS).map((claim) => [claim, [...(facts.notes.get(claim) ?? []), ...(breaches[claim] ?? [])]]),
+  )
+}
+
+/** No two charges of one key at the bank that were not withdrawn. The key travels to the bank as the text for the payer. */
+export function findSecondCodes(charges) {
+  const payable = charges.filter((cob) => !cob.status.startsWith('REMOVIDA'))
+  return [...groupBy(payable, (cob) => cob.solicitacaoPagador)].flatMap(([key, cobs]) =>
+    cobs.length > 1
+      ? [`${key} has ${cobs.length} codes: ${cobs.map((cob) => `${cob.txid} ${cob.status}`).join(', ')}`]
+      : [],
+  )
+}
+
+/**
+ * For each charge at the bank: whose it is, what it is worth, which payments it got. It is completed if one of them has exactly its value, whatever else
+ * happened to it.
+ */
+function workOutTruth({ bank, lives, priceOf }) {
+  const paid = groupBy(bank.payments, (pix) => pix.txid)
+  const entries = bank.charges.map((cob) => {
+    const life = lives.get(cob.solicitacaoPagador)
+    const payments = paid.get(cob.txid) ?? []
+    const exact = payments.filter((pix) => pix.amountCents === life.valueCents)
+    return [cob.txid, { cob, life, payments, exact, ...priceOf(life.valueCents) }]
+  })
+  return new Map(entries)
+}
+
+function findLost({ bank, books }) {
+  const recorded = groupBy(books.payments, (row) => row.end_to_end_id)
+  return bank.payments.flatMap((pix) => {
+    const rows = recorded.get(pix.endToEndId) ?? []
+    if (rows.length !== 1) return [`${tell(pix)} stands in the books ${rows.length} times`]
+    const [row] = rows
+    if (row.amount_cents === BigInt(pix.amountCents) && row.txid === pix.txid) return []
+    return [`${tell(pix)} stands in the books with ${row.amount_cents} cents for ${row.txid}`]
+  })
+}
+
+function findInvented({ bank, books }) {
+  const real = new Set(bank.payments.map((pix) => pix.endToEndId))
+  return books.payments.flatMap((row) =>
+    real.has(row.end_to_end_id) ? [] : [`${row.end_to_end_id} of ${row.amount_cents} cents was never made`],
+  )
+}
+
+function findMiscredited({ books }, truth) {
+  const breaches = books.payments.flatMap((row) => {
+    const wanted = row.credited ? ['balance', 'balance fees'] : ['suspense']
+    const isBooked = wanted.includes(row.booked_to) && row.booked_cents === row.amount_cents
+    const isHandled = row.credited ? row.exceptions === 0n : row.exceptions === 1n
+    if (isBooked && isHandled) return []
+    return [
+      `${row.end_to_end_id}: credited ${row.credited}, ${row.exceptions} open exceptions, ${row.booked_cents} of ${row.amount_cents} cents booked to ${row.booked_to}`,
+    ]
+  })
+  const credited = groupBy(
+    books.payments.filter((row) => row.credited),
+    (row) => row.charge_txid,
+  )
+  for (const charge of books.charges) {
+    const exact = truth.get(charge.txid)?.exact ?? []
+    const rows = credited.get(charge.txid) ?? []
+    const isRight =
+      exact.length > 0
+        ? rows.length === 1 && charge.status === 'COMPLETED'
+        : rows.length === 0 && charge.status !== 'COMPLETED'
+    if (!isRight)
+      breaches.push(
+        `${charge.txid} is ${charge.status} with ${rows.length} credited payments; the bank has ${exact.length} of its value`,
+      )
+  }
+  return [...breaches, ...findMisnamedExceptions(books, truth)]
+}
+
+function findMisnamedExceptions(books, truth) {
+  return books.payments.flatMap((row) => {
+    if (row.credited) return []
+    const charge = truth.get(row.txid)
+    // Too much or too little for a charge that was paid before is a second payment too.
+    const isExact = charge && row.amount_cents === BigInt(charge.life.valueCents)
+    const kinds = !charge ? ['unknown_charge'] : isExact ? ['second_payment'] : ['wrong_amount', 'second_payment']
+    return kinds.includes(row.exception)
+      ? []
+      : [`${row.end_to_end_id} is an exception of the kind ${row.exception}, not ${kinds.join(' or ')}`]
+  })
+}
+
+function checkSum({ bank, books }) {
+  const received = bank.payments.reduce((sum, pix) => sum + BigInt(pix.amountCents), 0n)
+  const held = books.balances.filter(({ kind }) => kind !== 'cash').reduce((sum, row) => sum + row.balance_cents, 0n)
+  const cash = books.balances.filter(({ kind }) => kind === 'cash').reduce((sum, row) => sum - row.balance_cents, 0n)
+  return received === held && received === cash
+    ? []
+    : [`the bank received ${received} cents, the books hold ${held}, their cash is ${cash}`]
+}
+
+function checkBalances({ books, balances, accounts }, truth) {
+  return accounts.flatMap(({ email }) => {
+    const paid = [...truth.values()].filter((charge) => charge.life.account.email === email && charge.exact.length > 0)
+    const due = paid.reduce((sum, charge) => sum + BigInt(charge.creditedCents), 0n)
+    const kept = books.balances.find((row) => row.kind === 'balance' && row.email === email)?.balance_cents
+    const { balance, lines } = balances.get(email)
+    const isRight = kept === due && BigInt(balance) === due && lines === due
+    return isRight
+      ? []
+      : [
+          `${email} is owed ${due}, the ledger keeps ${kept}, the API says ${balance}, its statement adds up to ${lines}`,
+        ]
+  })
+}
+
+function findStillPayable({ bank, books, lives }) {
+  const atBank = new Map(bank.charges.map((cob) => [cob.txid, cob.status]))
+  const withdrawn = books.charges.filter(({ status }) => status === 'CANCELED' || status === 'FAILED')
+  const told = [...lives.values()]
+    .filter((life) => life.canceled)
+    .map((life) => ({ txid: life.charge.id, status: 'CANCELED to its caller' }))
+  return [...withdrawn, ...told].flatMap(({ txid, status }) =>
+    atBank.get(txid) === 'ATIVA' ? [`${txid} is ${status}, and ATIVA at the bank`] : [],
+  )
+}
+
+/** Only where nobody tried to cancel, which makes it a matter of who came first. */
+function findMislabelled({ books }, truth) {
+  return books.charges.flatMap((charge) => {
+    const { life, exact, cob } = truth.get(charge.txid) ?? {}
+    const pix = exact?.find(({ endToEndId }) => endToEndId === charge.end_to_end_id)
+    if (!pix || life.cancels > 0) return []
+    const overAtMs = Date.parse(cob.calendario.criacao) + cob.calendario.expiracao * 1000
+    const paidAtMs = Date.parse(pix.horario)
+    if (charge.paid_late && paidAtMs < overAtMs)
+      return [`${charge.txid} was paid ${overAtMs - paidAtMs} ms before its end and is called late`]
+    return []
+  })
+}
+
+function checkAnnouncements({ books, events }) {
+  const charges = new Map(books.charges.map((charge) => [charge.txid, charge]))
+  const told = new Map()
+  const breaches = []
+  for (const [id, bodies] of events) {
+    if (bodies.size !== 1) breaches.push(`event ${id} came with ${bodies.size} bodies`)
+    const { event, data } = JSON.parse([...bodies][0])
+    if (event !== 'DEPOSIT_ASSET_SUCCESS') continue
+    if (told.has(data.transactionId)) breaches.push(`${data.transactionId} was announced by two events`)
+    told.set(data.transactionId, data)
+    const charge = charges.get(data.transactionId)
+    const isRight =
+      charge?.status === 'COMPLETED' &&
+      BigInt(data.creditedValue) === charge.value_cents - charge.fee_cents &&
+      data.endToEndId === charge.end_to_end_id
+    if (!isRight)
+      breaches.push(`${data.transactionId} is ${charge?.status} and was announced as ${JSON.stringify(data)}`)
+  }
+  const completed = books.charges.filter(({ status }) => status === 'COMPLETED')
+  const silent = completed
+    .filter(({ txid }) => !told.has(txid))
+    .map(({ txid }) => `${txid} is COMPLETED and was never announced`)
+  return [...breaches, ...silent]
+}
+
+function checkHints({ missingBeforeSweep, unannounced }) {
+  return missingBeforeSweep > unannounced
+    ? [`${missingBeforeSweep} payments were missing, and only ${unannounced} notifications were lost`]
+    : []
+}
+
+function tell(pix) {
+  return `${pix.endToEndId} of ${pix.amountCents} cents for ${pix.txid}`
+}
+
+export function groupBy(list, keyOf) {
+  const groups = new Map()
+  for (const item of list) {
+    const key = keyOf(item)
+    if (groups.has(key)) groups.get(key).push(item)
+    else groups.set(key, [item])
+  }
+  return groups
+}

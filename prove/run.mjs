@@ -1,0 +1,33 @@
+// `npm run prove`: every proof, and every proof on what was broken on purpose.
+//   npm run prove -- --openapi <openapi.yaml>    with the conformance check, which needs the central bank's description
+//   npm run prove -- --seed N                    repeats a run of the proof of money
+
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { ensureBuilt, ensureInstalled, ensureNode, root, run } from '../scripts/bootstrap.mjs'
+
+const { values: options } = parseArgs({ options: { seed: { type: 'string' }, openapi: { type: 'string' } } })
+
+ensureNode()
+await ensureInstalled()
+await ensureBuilt()
+const began = performance.now()
+const proofs = {
+  money: ['prove/money.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
+  'money, broken on purpose': ['prove/broken.mjs'],
+  ...(options.openapi && {
+    'API Pix, and broken on purpose': ['scripts/conformance.mjs', options.openapi, '--sabotage', 'all'],
+  }),
+}
+const failed = []
+for (const [name, [script, ...args]] of Object.entries(proofs)) {
+  console.log(`\n== ${name} ==\n`)
+  const { code } = await run([process.execPath, join(root, script), ...args], { cwd: process.cwd(), inherit: true })
+  if (code !== 0) failed.push(name)
+}
+if (!options.openapi) console.log('\nAPI Pix was not checked: name its description with --openapi <openapi.yaml>.')
+const minutes = ((performance.now() - began) / 60_000).toFixed(1)
+console.log(
+  `\nnpm run prove: ${failed.length === 0 ? 'all proved' : `FAILED: ${failed.join('; ')}`} in ${minutes} minutes`,
+)
+process.exitCode = failed.length === 0 ? 0 : 1

@@ -1,0 +1,256 @@
+// `npm run conformance -- <openapi.yaml>`: does the API Pix adapter say, and the sandbox answer, what the central bank's description says?
+
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { ensureBuilt, fail, root } from './bootstrap.mjs'
+
+const MINUTE_MS = 60_000
+// What the adapter sends, by the description's own names. One that was never sent, or never answered with success, was not checked.
+const OPERATIONS = [
+  'POST /oauth/token',
+  'PUT /cob/{txid}',
+  'GET /cob/{txid}',
+  'PATCH /cob/{txid}',
+  'GET /pix',
+  'GET /pix/{e2eid}',
+  'PUT /pix/{e2eid}/devolucao/{id}',
+  'GET /pix/{e2eid}/devolucao/{id}',
+  'PUT /webhook/{chave}',
+  'notification',
+]
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { sabotage: { type: 'string' }, dist: { type: 'string' }, help: { type: 'boolean' } },
+})
+const { SABOTAGES } = await import('../prove/conformance/sabotage.mjs')
+if (options.help || positionals.length !== 1 || !isSabotage(options.sabotage)) {
+  console.log(help())
+  process.exit(options.help ? 0 : 2)
+}
+if (!existsSync(positionals[0]))
+  fail(`${positionals[0]} does not exist: give the path of the central bank's openapi.yaml.`)
+if (!options.dist) await ensureBuilt()
+const dist = resolve(options.dist ?? join(root, 'server/dist'))
+// After the build, and with what `npm ci` installs for developers only.
+const { readDocument } = await import('../prove/conformance/document.mjs')
+const { startProxy, startReceiver } = await import('../prove/conformance/proxy.mjs')
+const { makeAllCalls } = await import('../prove/conformance/calls.mjs')
+const { makeApiPix } = await load('providers/api-pix.js')
+const { openSandbox } = await load('sandbox/server.js')
+process.exitCode = options.sabotage === 'all' ? await sabotageAll() : await checkOnce(options.sabotage)
+
+/** 0: nothing to complain of. */
+async function checkOnce(name) {
+  const result = await converse(name && SABOTAGES[name])
+  console.log(describe(result))
+  return result.complaints.length === 0 ? 0 : 1
+}
+
+/** 0: the healthy conversation has nothing to complain of, and every broken one has. */
+async function sabotageAll() {
+  const healthy = await converse()
+  console.log(describe(healthy))
+  console.log('\nBroken on purpose:')
+  let missed = healthy.complaints.length > 0 ? 1 : 0
+  for (const [name, sabotage] of Object.entries(SABOTAGES)) {
+    const { complaints } = await converse(sabotage)
+    if (complaints.length === 0) missed += 1
+    const verdict = complaints.length === 0 ? 'NOT NOTICED' : `noticed (${complaints.length}): ${complaints[0]}`
+    console.log(`  ${name.padEnd(20)} ${sabotage.says}\n${' '.repeat(23)}${verdict}`)
+  }
+  console.log(missed === 0 ? '\nEvery one was noticed.' : '\nNot as it should be: see above.')
+  return missed === 0 ? 0 : 1
+}
+
+async function converse(sabotage) {
+  const document = readDocument(positionals[0])
+  const bank = await openBank()
+  const receiver = await startReceiver({ sabotage })
+  const proxy = await startProxy({ target: () => bank.url, sabotage })
+  try {
+    const calls = await makeAllCalls({ makeApiPix, bank, proxyUrl: proxy.url, receiver, skips: sabotage?.skips })
+    return judge({ document, exchanges: proxy.exchanges, notifications: receiver.notifications, ...calls })
+  } finally {
+    await proxy.stop()
+    await receiver.stop()
+    await bank.stop()
+  }
+}
+
+/** Every message by the document, the tokens by what they permit, and the whole by whether anything was left out. */
+function judge({ document, exchanges, notifications, surprises, used }) {
+  const rows = new Map(OPERATIONS.map((name) => [name, { requests: 0, answers: new Map(), violations: [] }]))
+  const rowOf = (name) =>
+    rows.get(name) ?? rows.set(name, { requests: 0, answers: new Map(), violations: [] }).get(name)
+  const tokens = new Map()
+  for (const { request, answer } of exchanges) {
+    const isToken = request.url === '/oauth/token'
+    const checked = isToken ? checkTokenRequest(document, request) : document.checkRequest(request)
+    const row = rowOf(checked.operation ?? 'not described')
+    row.requests += 1
+    row.violations.push(...checked.violations.map((text) => `request: ${text}`))
+    if (!isToken) row.violations.push(...checkToken({ document, tokens, request, operation: checked.operation }))
+    if (!answer) continue
+    row.answers.set(answer.status, (row.answers.get(answer.status) ?? 0) + 1)
+    const wrong = isToken
+      ? checkTokenAnswer({ tokens, request, answer })
+      : checked.operation
+        ? document.checkAnswer(checked.operation, answer)
+        : []
+    row.violations.push(...wrong.map((text) => `answer ${answer.status}: ${text}`))
+  }
+  for (const notification of notifications) {
+    const row = rowOf('notification')
+    row.requests += 1
+    row.violations.push(...document.checkNotification(notification))
+    if (!notification.url.endsWith('/pix'))
+      row.violations.push(`is posted to ${notification.url}, which does not end in /pix`)
+  }
+  const complaints = [
+    ...[...rows].flatMap(([name, row]) => grouped(row.violations).map((text) => `${name}: ${text}`)),
+    ...surprises.map((text) => `the adapter: ${text}`),
+    ...[...rows].flatMap(([name, row]) =>
+      isExercised(name, row) ? [] : [`${name} was never ${row.requests > 0 ? 'granted' : 'sent'}`],
+    ),
+    ...[...used].flatMap(([name, times]) => (times > 0 ? [] : [`the adapter's ${name}() was never called`])),
+  ]
+  return { title: document.title, rows, slips: document.slips, used, complaints }
+}
+
+function isExercised(name, row) {
+  return name === 'notification' ? row.requests > 0 : [...row.answers.keys()].some((status) => status < 300)
+}
+
+// ---- Tokens: the description names the flow and the scopes, RFC 6749 the messages ----
+
+function checkTokenRequest(document, { method, headers, body }) {
+  const form = new URLSearchParams(body)
+  const scopes = (form.get('scope') ?? '').split(' ')
+  const violations = [
+    ...(method === 'POST' ? [] : [`${method} instead of POST`]),
+    ...(headers['content-type'] === 'application/x-www-form-urlencoded' ? [] : ['is not a form']),
+    ...(form.get('grant_type') === 'client_credentials' ? [] : ['grant_type is not client_credentials']),
+    ...(/^Basic [\w+/]+=*$/.test(headers.authorization ?? '') ? [] : ['has no Basic credentials']),
+    ...scopes.flatMap((scope) => (document.isScope(scope) ? [] : [`scope ${JSON.stringify(scope)} is not described`])),
+  ]
+  return { operation: 'POST /oauth/token', violations }
+}
+
+function checkTokenAnswer({ tokens, request, answer }) {
+  const body = JSON.parse(answer.body)
+  if (answer.status >= 400) return typeof body.error === 'string' ? [] : ['has no error']
+  tokens.set(body.access_token, new URLSearchParams(request.body).get('scope')?.split(' ') ?? [])
+  const isWhole =
+    typeof body.access_token === 'string' && body.token_type === 'Bearer' && Number.isInteger(body.expires_in)
+  return isWhole ? [] : ['lacks access_token, token_type or expires_in']
+}
+
+function checkToken({ document, tokens, request, operation }) {
+  const token = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1]
+  if (!tokens.has(token)) return ['request: carries no token that was handed out']
+  const missing = document.scopesOf(operation).filter((scope) => !tokens.get(token).includes(scope))
+  return missing.map((scope) => `request: its token was asked for without ${scope}`)
+}
+
+// ---- The bank ----
+
+async function openBank() {
+  const home = mkdtempSync(join(tmpdir(), 'guiche-conformance-'))
+  let aheadMs = 0
+  const now = () => new Date(Date.now() + aheadMs)
+  const sandbox = await openSandbox({ home, port: 0, now })
+  const call = async (method, path, body) => {
+    const answer = await fetch(`${sandbox.url}${path}`, { method, ...(body && { body: JSON.stringify(body) }) })
+    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${await answer.text()}`)
+    return answer.json()
+  }
+  return {
+    url: sandbox.url,
+    now,
+    pay: async (order) => (await call('POST', '/bank/pay', order)).pix,
+    faults: (plan) => call('PUT', '/bank/faults', plan),
+    stats: () => call('GET', '/bank/stats'),
+    // They last for an hour by the bank's clock.
+    forgetTokens: async () => void (aheadMs += 61 * MINUTE_MS),
+    async stop() {
+      await sandbox.stop()
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+// ---- What is printed ----
+
+function describe({ title, rows, slips, used, complaints }) {
+  const counts = [...rows].map(([name, row]) => {
+    const answers = [...row.answers].toSorted(([a], [b]) => a - b).map(([status, times]) => `${status}×${times}`)
+    return [name, String(row.requests), answers.join(' ') || '-', String(row.violations.length)]
+  })
+  const requests = [...rows.values()].reduce((sum, row) => sum + row.requests, 0)
+  const answers = [...rows.values()].flatMap((row) => [...row.answers.values()]).reduce((sum, times) => sum + times, 0)
+  return [
+    `Checked against ${title}`,
+    '',
+    table(['OPERATION', 'REQUESTS', 'ANSWERS', 'VIOLATIONS'], counts),
+    '',
+    `Calls of the adapter: ${[...used].map(([name, times]) => `${name} ${times}`).join(', ')}`,
+    '',
+    'Departures from the letter of the description:',
+    ...slips.map(({ name, reason, uses }) => `  ${name} (${uses}×): ${reason}`),
+    '',
+    ...(complaints.length === 0
+      ? [`${requests} requests and ${answers} answers are as described.`]
+      : [
+          complaints.length === 1 ? '1 complaint:' : `${complaints.length} complaints:`,
+          ...complaints.map((text) => `  ${text}`),
+        ]),
+  ].join('\n')
+}
+
+function table(head, rows) {
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column].length)))
+  return [head, ...rows]
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+function grouped(texts) {
+  const times = new Map()
+  for (const text of texts) times.set(text, (times.get(text) ?? 0) + 1)
+  return [...times].map(([text, count]) => (count === 1 ? text : `${text} (${count} times)`))
+}
+
+function isSabotage(name) {
+  return name === undefined || name === 'all' || name in SABOTAGES
+}
+
+function load(path) {
+  return import(pathToFileURL(join(dist, path)).href)
+}
+
+function help() {
+  const listed = Object.entries(SABOTAGES).map(([name, { says }]) => `  ${name.padEnd(22)}${says}`)
+  return [
+    'npm run conformance -- <openapi.yaml> [--sabotage <name>|all] [--dist <directory>]',
+    '',
+    'Takes the API Pix adapter through all of its calls against the sandbox, over a proxy that writes down what passes, and checks every',
+    "request, answer and notification against the central bank's description (https://github.com/bacen/pix-api, openapi.yaml).",
+    'Exits 1 when something is not as described, or when a call of the adapter was never made.',
+    '',
+    '--sabotage breaks the conversation in the proxy, and then the exit must be 1. With "all", each is tried, and the exit is 0 when every',
+    'one was noticed:',
+    '',
+    ...listed,
+    '',
+    '--dist checks another build than server/dist.',
+  ].join('\n')
+}
