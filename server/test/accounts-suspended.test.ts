@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { resumeAccount, suspendAccount } from '../src/domain/accounts.ts'
+import { buildApp } from '../src/http/app.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { bearer, deposit, get } from './requests.ts'
 import { apiRoutesOf, ask, CONSOLE, filledIn, makeOperator } from './operators-client.ts'
@@ -15,7 +16,9 @@ test('within two seconds a suspended account’s keys may read deposits and bala
   await suspendAccount(w.ctx, CONSOLE, accountId, 'under review')
   w.clock.advance(1_000)
   const read: string[] = []
-  for (const { method, url } of apiRoutesOf(w.app).filter((route) => !route.url.startsWith('/api/operator'))) {
+  for (const { method, url } of apiRoutesOf(await buildApp(w.ctx)).filter(
+    (route) => !route.url.startsWith('/api/operator'),
+  )) {
     const send = (by: string) => w.app.inject({ method, url: filledIn(url), headers: bearer(by) })
     // Which routes are for reading, the app says itself, to a key that has other scopes.
     const lacking = String((await send(scopeless)).json().error).split('lacks the scope ')[1] ?? 'none'

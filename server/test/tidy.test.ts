@@ -124,6 +124,7 @@ const RULES: Rule[] = [
     check: (files) =>
       files
         .filter(({ path }) => /^(server\/(src|test|bin)|scripts|bench|prove)\//.test(path))
+        .filter(({ path }) => !path.endsWith('/README.md'))
         .flatMap(({ path }) => {
           const words = path.split('/').flatMap((part) => part.split(/[.-]/))
           if (words.some((word) => /^(util|helper|manager|common|misc)s?$/.test(word)))

@@ -12,7 +12,7 @@
 const SCRIPT = `
 const LOOK_MS = 5000, SILENCE_MS = 20000, RECONNECT_MS = 30000
 const $ = (selector, root = document) => root.querySelector(selector)
-let card, endsAt, stream, heardAt = Date.now(), looking = false
+let card, endsAt, stream, heardAt = Date.now(), looking = false, again = false
 document.documentElement.classList.add('scripted')
 take($('main'))
 listen()
@@ -54,8 +54,11 @@ function hush() {
 }
 
 async function look() {
-  if (looking || document.hidden || !card.dataset.events) return
+  if (document.hidden || !card.dataset.events) return
+  // What a look brings that began before the news may be older than the news.
+  if (looking) return again = true
   looking = true
+  again = false
   try {
     const answer = await fetch(location.href)
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html'), main = $('main', next)
@@ -64,6 +67,7 @@ async function look() {
     if (state !== card.dataset.state) show(main, next.title)
     else endsAt = Date.now() + Number(leftMs)
   } catch {} finally { looking = false }
+  if (again) look()
 }
 
 function show(main, title) {
