@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import { audit } from '../src/domain/audit.ts'
+import { audit, prepareAudit } from '../src/domain/audit.ts'
+import { BOOK_CHECKS } from '../src/domain/audit-checks.ts'
 import type { Provider, ReceivedPayment } from '../src/domain/provider.ts'
 import { settle } from '../src/domain/settle.ts'
+import { makeCharges } from './reconcile-bank.ts'
 import { world, type World } from './world.ts'
 
 // Books with one of everything: a deposit of R$ 50,00 that was paid twice, so that the second payment stands in suspense, and an
@@ -257,4 +259,44 @@ async function corrupt(w: World, sql: string): Promise<void> {
   for (const table of guarded) await w.pool.query(`alter table ${table} disable trigger user`)
   await w.pool.query(sql)
   for (const table of guarded) await w.pool.query(`alter table ${table} enable trigger user`)
+}
+
+// What PostgreSQL counted before, when every charge was PENDING, is what a busy service has when it is audited.
+test('the work of an audit grows with the books, also when PostgreSQL last counted before they filled', async () => {
+  const w = await world()
+  const account = await w.account()
+  const charges = await makeCharges(w, account, 1_000)
+  await w.pool.query('analyze')
+  const occurredAt = w.clock.now()
+  await settleAll(
+    w,
+    charges.map((txid, index) => ({
+      provider: 'sandbox',
+      endToEndId: `E${index}`,
+      txid,
+      amountCents: 50_00,
+      occurredAt,
+    })),
+  )
+  for (const [check, sql] of Object.entries(BOOK_CHECKS)) {
+    const plan = await transact(w.pool, async (tx) => {
+      await prepareAudit(tx)
+      const [row] = await tx.rows<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`explain (analyze, format json) ${sql}`)
+      return row!['QUERY PLAN'][0].Plan
+    })
+    expect(rowsRead(plan), check).toBeLessThan(50 * charges.length)
+  }
+})
+
+type PlanNode = {
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  'Rows Removed by Join Filter'?: number
+  Plans?: PlanNode[]
+}
+
+function rowsRead(node: PlanNode): number {
+  const seen = node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0)
+  return seen * node['Actual Loops'] + (node.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), 0)
 }

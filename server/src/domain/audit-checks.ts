@@ -65,10 +65,13 @@ export const BOOK_CHECKS = {
   // And nothing else has any of these.
   uncompleted: `
     select 'charge ' || replace(c.id::text, '-', '') as subject, format('is %s, but a payment was credited to it', c.status) as text
-    from charges c where c.status <> 'COMPLETED' and (
-      exists (select from payments p where p.charge_id = c.id and p.credited)
-      or exists (select from transfers t where t.charge_id = c.id and t.kind in ('deposit', 'fee'))
-      or exists (select from events e where e.subject_id = c.id and e.kind = 'DEPOSIT_ASSET_SUCCESS'))`,
+    from charges c
+    join (
+      select charge_id as id from payments where credited
+      union select charge_id from transfers where kind in ('deposit', 'fee')
+      union select subject_id from events where kind = 'DEPOSIT_ASSET_SUCCESS'
+    ) credited using (id)
+    where c.status <> 'COMPLETED'`,
   // A payment that completed nothing came to suspense with its exception; one that did came to neither.
   suspense: `
     select 'payment ' || p.end_to_end_id as subject,
