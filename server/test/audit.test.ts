@@ -278,14 +278,16 @@ test('the work of an audit grows with the books, also when PostgreSQL last count
       occurredAt,
     })),
   )
+  const read = new Map<string, number>()
   for (const [check, sql] of Object.entries(BOOK_CHECKS)) {
     const plan = await transact(w.pool, async (tx) => {
       await prepareAudit(tx)
       const [row] = await tx.rows<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`explain (analyze, format json) ${sql}`)
       return row!['QUERY PLAN'][0].Plan
     })
-    expect(rowsRead(plan), check).toBeLessThan(50 * charges.length)
+    read.set(check, rowsRead(plan))
   }
+  expect([...read].filter(([, rows]) => rows > 50 * charges.length)).toEqual([])
 })
 
 type PlanNode = {
