@@ -94,27 +94,33 @@ export async function accountWithEndpoint(ctx, url) {
     endToEndId: 'E'.repeat(32),
     paidAt: new Date().toISOString(),
   }
-  return (count, dueAt = new Date()) => {
+  return (count, beforeCommit = () => {}) => {
     const now = new Date()
     const event = () => ({ kind: 'DEPOSIT_ASSET_SUCCESS', accountId, subjectId: newUuid7(now), createdAt: now, data })
-    return transact(ctx.pool, (tx) => insertEvents(tx, dueAt, Array.from({ length: count }, event)))
+    return transact(ctx.pool, async (tx) => {
+      const ids = await insertEvents(tx, now, Array.from({ length: count }, event))
+      beforeCommit()
+      return ids
+    })
   }
 }
 
-export async function startSink(kind = 'answer') {
-  const child = fork(new URL('sink.mjs', import.meta.url), [kind])
-  const [{ port }] = await once(child, 'message')
+export async function startSink() {
+  const [sink] = await startSinks(1, 'answer')
+  return sink
+}
+
+/** Receivers, all in one other process. */
+export async function startSinks(count, kind) {
+  const child = fork(new URL('sink.mjs', import.meta.url), [kind, String(count)])
+  const [{ ports }] = await once(child, 'message')
   const ask = async (message) => {
     child.send(message)
     const [answer] = await once(child, 'message')
     return answer
   }
-  return {
-    url: `http://127.0.0.1:${port}/hook`,
-    origin: `http://127.0.0.1:${port}`,
-    ask,
-    stop: () => child.disconnect(),
-  }
+  const stop = () => child.connected && child.disconnect()
+  return ports.map((port) => ({ url: `http://127.0.0.1:${port}/hook`, origin: `http://127.0.0.1:${port}`, ask, stop }))
 }
 
 export function median(numbers) {

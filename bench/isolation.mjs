@@ -1,7 +1,7 @@
 // How long a healthy receiver waits for its events, from commit to arrival, alone and beside 99 that hang with full queues.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startDeliverWorker } from '../server/dist/workers/deliver.js'
-import { accountWithEndpoint, openHouse, percentile, startSink } from './house.mjs'
+import { accountWithEndpoint, openHouse, percentile, startSink, startSinks } from './house.mjs'
 
 const DEAD = 99
 const EVENTS = Number(process.env.EVENTS ?? 1_000)
@@ -14,7 +14,7 @@ const worker = startDeliverWorker(house.ctx)
 await waits(EVENTS / 4) // warms up
 const alone = await waits(EVENTS)
 
-const dead = await Promise.all(Array.from({ length: DEAD }, () => startSink('hang')))
+const dead = await startSinks(DEAD, 'hang')
 for (const sink of dead) await (await accountWithEndpoint(house.ctx, sink.url))(50)
 house.ctx.wakeDeliveries()
 await sleep(1_000)

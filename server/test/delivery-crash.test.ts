@@ -52,7 +52,7 @@ test('kill -9 during the delivery of 1,000 events: each arrives, and no more arr
   expect(leftInQueue).toBeGreaterThan(0)
   const sentTwiceAtMost = sentByTheFirst + leftInQueue - EVENTS
   // The leases of the dead run out now instead of in half a minute.
-  await w.pool.query('update deliveries set due_at = $1', [now])
+  await w.pool.query('update deliveries set leased_until = null')
 
   const second = await startServer(env)
   await until('the queue is empty', async () => (await w.count('deliveries')) === 0, 20_000)
@@ -62,5 +62,6 @@ test('kill -9 during the delivery of 1,000 events: each arrives, and no more arr
   for (const { id } of receiver.received) times.set(id, (times.get(id) ?? 0) + 1)
   expect(times.size).toBe(EVENTS)
   expect(receiver.received.length - EVENTS).toBeLessThanOrEqual(sentTwiceAtMost)
-  expect(sentTwiceAtMost).toBeLessThanOrEqual(128)
+  // Places at one receiver, and those that may have ended without being written down.
+  expect(sentTwiceAtMost).toBeLessThanOrEqual(64 + 512)
 })

@@ -60,34 +60,60 @@ test('an endpoint whose deliveries hang does not hold up another account’s on 
 
 test('a receiver that answers earns places, one that fails loses half of them, and one that goes on failing gets one try at a time', () => {
   const receivers = makeReceivers()
-  // Three for each place: one under way, one being written down, one that waits.
+  // One for each place, and as many times more as places were earned.
   const places = (nowMs: number) => receivers.allowances(nowMs).named.get('a')
   const exchange = (ok: boolean, nowMs: number) => {
     receivers.claimed('a')
     receivers.started('a')
     receivers.ended('a', ok, nowMs)
-    receivers.released('a')
+    receivers.recorded('a')
   }
   for (let index = 0; index < 200; index++) exchange(true, 0)
-  expect(places(0)).toBe(3 * 64)
+  expect(places(0)).toBe(8 * 64)
   exchange(false, 0)
-  expect(places(0)).toBe(3 * 32)
+  expect(places(0)).toBe(4 * 32)
   for (let index = 0; index < 4; index++) exchange(false, 0)
   expect(places(4_999)).toBe(0)
-  expect(places(5_000)).toBe(3)
+  expect(places(5_000)).toBe(1)
   exchange(false, 5_000)
   expect(places(14_999)).toBe(0)
-  expect(places(15_000)).toBe(3)
+  expect(places(15_000)).toBe(1)
   exchange(true, 15_000)
-  expect(places(15_000)).toBeGreaterThan(3)
+  expect(places(15_000)).toBeGreaterThan(1)
+})
+
+test('a receiver gets no more while the database is far behind with writing down what it got', () => {
+  const receivers = makeReceivers()
+  for (let index = 0; index < 512; index++) {
+    receivers.claimed('a')
+    receivers.started('a')
+    receivers.ended('a', true, 0)
+  }
+  expect(receivers.mayStart('a', 0)).toBe(false)
+  receivers.recorded('a')
+  expect(receivers.mayStart('a', 0)).toBe(true)
 })
 
 test('all receivers together never have more than their bound claimed', () => {
   const receivers = makeReceivers()
   for (let index = 0; index < 4_096; index++) receivers.claimed(`endpoint ${index}`)
   expect(receivers.allowances(0).total).toBe(0)
-  receivers.released('endpoint 1')
+  receivers.abandoned('endpoint 1')
   expect(receivers.allowances(0).total).toBe(1)
+})
+
+test('when most of what may be claimed hangs, each receiver gets a few of the rest, also one that had earned many', () => {
+  const receivers = makeReceivers()
+  const exchange = (endpointId: string) => {
+    receivers.claimed(endpointId)
+    receivers.started(endpointId)
+    receivers.ended(endpointId, true, 0)
+    receivers.recorded(endpointId)
+  }
+  for (let index = 0; index < 56; index++) exchange('busy')
+  for (let index = 0; index < 3_072; index++) receivers.claimed(`endpoint ${index % 6}`)
+  const { usual, named } = receivers.allowances(0)
+  expect([usual, named.get('busy'), named.get('endpoint 1')]).toEqual([8, 8, 0])
 })
 
 async function accountWithEvents(w: World, urls: string[], count: number): Promise<TestAccount> {

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import { judge, RETRY_AFTER_MS, type Attempt } from '../src/domain/attempts.ts'
@@ -225,6 +226,26 @@ test('an event can be resent, and all since a time, also to an endpoint that was
   expect(await resendMany(w.ctx, account.accountId, { since }, endpoint.endpointId)).toBe(1)
   await deliver(w)
   expect(second.received.map((one) => one.id)).toEqual([events[0]!.id])
+})
+
+test('what is resent while it is under way is sent once more, and its success does not take the new one out of the queue', async () => {
+  const w = await world()
+  const account = await w.account()
+  const held: ServerResponse[] = []
+  const receiver = await startReceiver((_, response) => void (held.length === 0 ? held.push(response) : response.end()))
+  await addEndpoint(w, account, receiver.url)
+  await completedCharge(w, account)
+  const sender = makeSender(w.ctx, makeReceivers(), () => {})
+  await sender.claim()
+  await receiver.got(1)
+  const { events } = await listEvents(w.ctx, account.accountId, { limit: 1 })
+  expect(await resendEvent(w.ctx, account.accountId, events[0]!.id, null)).toBe(1)
+  held[0]!.end()
+  await sender.stop(10_000)
+  expect(await w.count('attempts')).toBe(1)
+  await deliver(w)
+  expect(receiver.received.map((one) => one.id)).toEqual([events[0]!.id, events[0]!.id])
+  expect(await w.count('deliveries')).toBe(0)
 })
 
 test('events, endpoints and resends of another account are not found', async () => {

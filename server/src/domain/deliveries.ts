@@ -1,5 +1,5 @@
 import { read } from '../db/tx.ts'
-import type { Delivery } from './attempts.ts'
+import type { Delivery, Receiver } from './attempts.ts'
 import type { Context } from './context.ts'
 import type { CourierAnswer } from './courier.ts'
 import { eventName } from './events.ts'
@@ -37,21 +37,22 @@ export async function claimDeliveries(ctx: Context, allowances: Allowances): Pro
          from waiting w left join unnest($4::uuid[], $5::int[]) as n (endpoint_id, allowed) using (endpoint_id)
          where w.endpoint_id is not null
        ), picked as (
-         select due.event_id, due.endpoint_id
+         select due.ctid, due.event_id
          from (select * from allowed where places > 0 order by random()) a
          cross join lateral (
-           select event_id, endpoint_id from deliveries
-           where endpoint_id = a.endpoint_id and due_at <= $1 order by due_at limit a.places for update skip locked
+           select ctid, event_id from deliveries
+           where endpoint_id = a.endpoint_id and due_at <= $1 and (leased_until is null or leased_until <= $1)
+           order by due_at limit a.places for update skip locked
          ) due
          limit $6
+       ), hurried as materialized (
+         -- A lease that a crash forgets has run out sooner, and that is all: nobody needs to wait for the disk.
+         select set_config('synchronous_commit', 'off', true) as off
        )
-       update deliveries d set due_at = $2
-       from picked p
-       join events v on v.id = p.event_id
-       join webhook_endpoints e on e.id = p.endpoint_id
-       where d.event_id = p.event_id and d.endpoint_id = p.endpoint_id
-       returning d.event_id, d.endpoint_id, d.attempts + 1 as attempt, v.body, e.url, e.secret_box, e.authorization_box, e.disabled_at,
-         case when e.previous_secret_until > $1 then e.previous_secret_box end as previous_secret_box`,
+       update deliveries d set leased_until = $2
+       from hurried, picked p join events v on v.id = p.event_id
+       where d.ctid = p.ctid and hurried.off is not null
+       returning d.event_id, d.endpoint_id, d.attempts + 1 as attempt, v.body`,
     [
       now,
       leasedUntil,
@@ -61,15 +62,38 @@ export async function claimDeliveries(ctx: Context, allowances: Allowances): Pro
       allowances.total,
     ],
   )
-  const open = boxOpener(ctx)
-  return rows.map((row) => deliveryFromRow(open, row, leasedUntil))
+  const receivers = await readReceivers(ctx, now, [...new Set(rows.map((row) => row.endpoint_id))])
+  return rows.map((row) => deliveryFromRow(row, receivers.get(row.endpoint_id)!, leasedUntil))
 }
 
-type ClaimedRow = {
-  event_id: string
-  endpoint_id: string
-  attempt: number
-  body: string
+type ClaimedRow = { event_id: string; endpoint_id: string; attempt: number; body: string }
+
+function deliveryFromRow(row: ClaimedRow, receiver: Receiver, leasedUntil: Date): Delivery {
+  return {
+    eventId: row.event_id,
+    endpointId: row.endpoint_id,
+    leasedUntil,
+    attempt: row.attempt,
+    body: row.body,
+    receiver,
+  }
+}
+
+/** Of many deliveries to few endpoints, so each is read, and its secrets opened, once for all of them. */
+async function readReceivers(ctx: Context, now: Date, endpointIds: string[]): Promise<Map<string, Receiver>> {
+  if (endpointIds.length === 0) return new Map()
+  const rows = await read<ReceiverRow>(
+    ctx.pool,
+    `select id, url, secret_box, authorization_box, disabled_at,
+       case when previous_secret_until > $2 then previous_secret_box end as previous_secret_box
+     from webhook_endpoints where id = any($1)`,
+    [endpointIds, now],
+  )
+  return new Map(rows.map((row) => [row.id, receiverFromRow(ctx, row)]))
+}
+
+type ReceiverRow = {
+  id: string
   url: string
   secret_box: string
   previous_secret_box: string | null
@@ -77,87 +101,66 @@ type ClaimedRow = {
   disabled_at: Date | null
 }
 
-function deliveryFromRow(open: BoxOpener, row: ClaimedRow, leasedUntil: Date): Delivery {
+/** Without secrets when they cannot be opened: that endpoint's deliveries fail, and must not take those claimed with them along. */
+function receiverFromRow(ctx: Context, row: ReceiverRow): Receiver {
+  const opened = (box: string | null): string[] => {
+    if (box === null) return []
+    try {
+      return [ctx.settings.secretBox.open(box, row.id)]
+    } catch (error) {
+      ctx.log.error({ err: error, endpointId: row.id }, 'a secret of a webhook endpoint cannot be opened')
+      return []
+    }
+  }
+  const [authorization = null] = opened(row.authorization_box)
+  const isWhole = (authorization !== null) === (row.authorization_box !== null)
   return {
-    eventId: row.event_id,
-    endpointId: row.endpoint_id,
-    leasedUntil,
-    attempt: row.attempt,
-    body: row.body,
     url: row.url,
-    ...openBoxes(open, row),
+    // While a secret is being replaced one of the two is enough: receivers take either.
+    secrets: isWhole ? [row.secret_box, row.previous_secret_box].flatMap(opened) : [],
+    authorization,
     isDisabled: row.disabled_at !== null,
   }
 }
 
-/** Without secrets when they cannot be opened: that endpoint's deliveries fail, and must not take those claimed with them along. */
-function openBoxes(open: BoxOpener, row: ClaimedRow): Pick<Delivery, 'secrets' | 'authorization'> {
-  const opened = (box: string | null) => (box === null ? [] : open(box, row.endpoint_id))
-  const [authorization = null] = opened(row.authorization_box)
-  const isWhole = (authorization !== null) === (row.authorization_box !== null)
-  // While a secret is being replaced one of the two is enough: receivers take either.
-  return { secrets: isWhole ? [row.secret_box, row.previous_secret_box].flatMap(opened) : [], authorization }
-}
-
-/** An empty list for what cannot be opened. */
-type BoxOpener = (box: string, endpointId: string) => string[]
-
-/** A claim holds many deliveries of few endpoints, so each box is opened once for all of them. */
-function boxOpener(ctx: Context): BoxOpener {
-  const opened = new Map<string, string[]>()
-  const open = (box: string, endpointId: string): string[] => {
-    try {
-      return [ctx.settings.secretBox.open(box, endpointId)]
-    } catch (error) {
-      ctx.log.error({ err: error, endpointId }, 'a secret of a webhook endpoint cannot be opened')
-      return []
-    }
-  }
-  return (box, endpointId) => {
-    const key = `${endpointId} ${box}`
-    const known = opened.get(key) ?? open(box, endpointId)
-    opened.set(key, known)
-    return known
-  }
-}
-
 /** One attempt. Whatever happens comes back as a value. */
-export async function sendDelivery(ctx: Context, delivery: Delivery, at: Date): Promise<CourierAnswer> {
+export function sendDelivery(ctx: Context, delivery: Delivery, at: Date): Promise<CourierAnswer> {
+  const { eventId, body, receiver } = delivery
+  const { url, secrets, authorization } = receiver
   // The account holder reads this; what the operator has to mend stands in the log.
-  if (delivery.secrets.length === 0) return { kind: 'failed', latencyMs: 0, reason: UNOPENED }
+  if (secrets.length === 0) return Promise.resolve({ kind: 'failed', latencyMs: 0, reason: UNOPENED })
   // A lane for each endpoint: an account that lets its own address hang must not hold up others on the same host.
   const lane = delivery.endpointId
-  return ctx.courier.send({ url: delivery.url, ...messageOf(delivery, at), deadlineMs: DEADLINE_MS, lane })
+  const message = messageOf({ eventId, body, secrets, authorization }, at)
+  return ctx.courier.send({ url, ...message, deadlineMs: DEADLINE_MS, lane })
 }
 
 /** One that is not in the queue: what a test sends. */
 export async function readDelivery(ctx: Context, eventId: string, endpointId: string): Promise<Delivery> {
-  const [row] = await read<ClaimedRow>(
-    ctx.pool,
-    `select v.id as event_id, e.id as endpoint_id, 1 as attempt, v.body, e.url, e.secret_box, e.authorization_box, e.disabled_at,
-       case when e.previous_secret_until > $3 then e.previous_secret_box end as previous_secret_box
-     from events v, webhook_endpoints e where v.id = $1 and e.id = $2`,
-    [eventId, endpointId, ctx.now()],
-  )
-  return deliveryFromRow(boxOpener(ctx), row!, ctx.now())
+  const now = ctx.now()
+  const receivers = await readReceivers(ctx, now, [endpointId])
+  const [row] = await read<{ body: string }>(ctx.pool, 'select body from events where id = $1', [eventId])
+  const claimed = { event_id: eventId, endpoint_id: endpointId, attempt: 1, body: row!.body }
+  return deliveryFromRow(claimed, receivers.get(endpointId)!, now)
 }
 
 /** The id stays the same over all attempts, so that receivers can tell a repetition; the timestamp is each attempt's own. */
 export function messageOf(
-  delivery: Pick<Delivery, 'eventId' | 'body' | 'secrets' | 'authorization'>,
+  message: { eventId: string; body: string } & Pick<Receiver, 'secrets' | 'authorization'>,
   now: Date,
 ): { headers: Record<string, string>; body: string } {
-  const id = eventName(delivery.eventId)
+  const { body, secrets, authorization } = message
+  const id = eventName(message.eventId)
   const timestamp = String(Math.floor(now.getTime() / 1000))
   return {
-    body: delivery.body,
+    body,
     headers: {
       'content-type': 'application/json',
       'user-agent': 'guiche',
       'webhook-id': id,
       'webhook-timestamp': timestamp,
-      'webhook-signature': signMessage(delivery.secrets, { id, timestamp, body: delivery.body }),
-      ...(delivery.authorization !== null && { authorization: delivery.authorization }),
+      'webhook-signature': signMessage(secrets, { id, timestamp, body }),
+      ...(authorization !== null && { authorization }),
     },
   }
 }

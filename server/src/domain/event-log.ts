@@ -165,7 +165,7 @@ async function queueAgain(
            delete from delivery_outcomes o using picked p where o.event_id = p.event_id and o.endpoint_id = p.endpoint_id
          ), queued as (
            insert into deliveries (event_id, endpoint_id, due_at) select event_id, endpoint_id, $3 from picked
-           on conflict (event_id, endpoint_id) do update set due_at = excluded.due_at, attempts = 0
+           on conflict (event_id, endpoint_id) do update set due_at = excluded.due_at, leased_until = null, attempts = 0
          )
          select event_id, endpoint_id from picked order by event_id, endpoint_id`,
         [accountId, endpointId, now, subject, last.event_id, last.endpoint_id],

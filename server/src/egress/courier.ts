@@ -77,10 +77,10 @@ export function makeCourier(options: CourierOptions): Courier {
   }
 
   return {
-    async send({ url, headers, body, deadlineMs = DEADLINE_MS, lane = '' }) {
-      if (closed) return failed('the service is stopping')
+    send({ url, headers, body, deadlineMs = DEADLINE_MS, lane = '' }) {
+      if (closed) return Promise.resolve(failed('the service is stopping'))
       const target = read(url)
-      if ('reason' in target) return failed(target.reason)
+      if ('reason' in target) return Promise.resolve(failed(target.reason))
       return new Promise((done) => {
         const exchange = makeExchange({ deadlineMs, now, done })
         const taken = receiverOf(lane, target.origin).carry({ path: target.path, headers, body, exchange })

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDelivered, type Attempt, type Delivery } from '../domain/attempts.ts'
+import { isDelivered, type Delivery } from '../domain/attempts.ts'
 import type { Context } from '../domain/context.ts'
 import { claimDeliveries, DEADLINE_MS, sendDelivery } from '../domain/deliveries.ts'
 import { startLoop, type Loop } from './loop.ts'
@@ -56,7 +56,7 @@ export function makeSender(ctx: Context, receivers: Receivers, wantsMore: () => 
       if (!isStale && !receivers.mayStart(endpointId, now.getTime())) break
       const delivery = lane.shift()!
       // Left to its lease: whoever claims it then sends it, perhaps we.
-      if (isStale) receivers.released(endpointId)
+      if (isStale) receivers.abandoned(endpointId)
       else start(delivery)
     }
     if (lane.length === 0) lanes.delete(endpointId)
@@ -69,11 +69,14 @@ export function makeSender(ctx: Context, receivers: Receivers, wantsMore: () => 
   }
 
   async function sendOne(delivery: Delivery): Promise<void> {
-    const attempt = await attemptOnce(ctx, delivery)
+    const at = ctx.now()
+    const answer = delivery.receiver.isDisabled ? undefined : await sendDelivery(ctx, delivery, at)
+    const attempt = { delivery, at, answer }
     const ok = isDelivered(attempt)
     receivers.ended(delivery.endpointId, ok, ctx.now().getTime())
     // The receiver is free for the next one while this one is being written down.
     startNext(delivery.endpointId)
+    if (receivers.wantsMore(delivery.endpointId)) wantsMore()
     try {
       // What we broke off ourselves is no failure of the receiver's; its lease runs out and it is sent again.
       if (ok || !isBrokenOff) await ctx.attempts.add(attempt)
@@ -81,8 +84,8 @@ export function makeSender(ctx: Context, receivers: Receivers, wantsMore: () => 
       // As above: at least once, as promised.
       ctx.log.error({ err: error, eventId: delivery.eventId }, 'an attempt to deliver could not be written down')
     }
-    receivers.released(delivery.endpointId)
-    if (receivers.wantsMore(delivery.endpointId)) wantsMore()
+    receivers.recorded(delivery.endpointId)
+    startNext(delivery.endpointId)
   }
 
   return {
@@ -106,10 +109,4 @@ export function makeSender(ctx: Context, receivers: Receivers, wantsMore: () => 
       await Promise.all(underWay)
     },
   }
-}
-
-async function attemptOnce(ctx: Context, delivery: Delivery): Promise<Attempt> {
-  const at = ctx.now()
-  if (delivery.isDisabled) return { delivery, at, answer: undefined }
-  return { delivery, at, answer: await sendDelivery(ctx, delivery, at) }
 }

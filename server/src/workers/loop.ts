@@ -45,6 +45,7 @@ export function startLoop(options: {
 
   const running = run()
   const wake = () => {
+    if (isAwake) return
     isAwake = true
     wakeUp.abort()
   }

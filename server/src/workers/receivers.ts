@@ -6,28 +6,40 @@ import type { Allowances } from '../domain/deliveries.ts'
  * Pure but for its memory; time is handed in.
  */
 export type Receivers = {
-  /** How many more of each may be claimed: those under way, those being written down, and as many again to follow without a pause. */
+  /** How many more of each may be claimed, so that those which can be under way are followed by others without a pause. */
   allowances(nowMs: number): Allowances
   claimed(endpointId: string): void
-  /** A claimed one is off our hands: written down, or left to its lease. */
-  released(endpointId: string): void
+  /** A claimed one is not sent, but left to its lease. */
+  abandoned(endpointId: string): void
   mayStart(endpointId: string, nowMs: number): boolean
   started(endpointId: string): void
-  /** Its place is free; it counts as claimed until it is released. */
   ended(endpointId: string, ok: boolean, nowMs: number): void
+  /** What became of one that ended is in the database. */
+  recorded(endpointId: string): void
   /** True when so few are left that claiming more is worth a question to the database. */
   wantsMore(endpointId: string): boolean
 }
 
-type Receiver = { claimed: number; underWay: number; window: number; failures: number; closedUntilMs: number }
+/** `claimed` are those that wait for a place or are under way; `unrecorded` have ended, and the database does not know. */
+type Receiver = {
+  claimed: number
+  underWay: number
+  unrecorded: number
+  window: number
+  failures: number
+  closedUntilMs: number
+}
 
+// What a crash would make us send again. A database that is behind holds up the sending.
+const MAX_UNRECORDED = 512
 // Enough for a steady trickle, few enough that a hundred dead receivers leave most places free.
 const FIRST_WINDOW = 8
 // As many as the courier opens connections to one receiver; more would only wait there.
 const MAX_WINDOW = 64
-const CLAIMED_PER_PLACE = 3
-// All receivers together: sockets and memory.
+// All receivers together, with those that are being written down: sockets and memory.
 const MAX_CLAIMED = 4_096
+// From here on each gets a few at most, so that receivers that hung all at once leave room for the others.
+const CROWDED = (MAX_CLAIMED * 3) / 4
 const FAILURES_UNTIL_CLOSED = 5
 const CLOSED_FIRST_MS = 5_000
 const CLOSED_MAX_MS = 5 * 60_000
@@ -42,36 +54,33 @@ export function makeReceivers(): Receivers {
     const known = receivers.get(endpointId)
     if (known) return known
     if (receivers.size >= MAX_REMEMBERED) forgetOne()
-    const receiver = { claimed: 0, underWay: 0, window: FIRST_WINDOW, failures: 0, closedUntilMs: 0 }
+    const receiver = { claimed: 0, underWay: 0, unrecorded: 0, window: FIRST_WINDOW, failures: 0, closedUntilMs: 0 }
     receivers.set(endpointId, receiver)
     return receiver
   }
 
   function forgetOne() {
-    for (const [id, receiver] of receivers) if (receiver.claimed === 0) return void receivers.delete(id)
+    for (const [id, receiver] of receivers)
+      if (receiver.claimed + receiver.unrecorded === 0) return void receivers.delete(id)
   }
 
   return {
     allowances(nowMs) {
-      const named = new Map(
-        [...receivers].map(([id, receiver]) => [
-          id,
-          Math.max(0, CLAIMED_PER_PLACE * placesOf(receiver, nowMs) - receiver.claimed),
-        ]),
-      )
+      const mostEach = total < CROWDED ? MAX_CLAIMED : FIRST_WINDOW
+      const named = new Map([...receivers].map(([id, receiver]) => [id, allowanceOf(receiver, mostEach, nowMs)]))
       return { usual: FIRST_WINDOW, named, total: MAX_CLAIMED - total }
     },
     claimed(endpointId) {
       of(endpointId).claimed++
       total++
     },
-    released(endpointId) {
+    abandoned(endpointId) {
       of(endpointId).claimed--
       total--
     },
     mayStart(endpointId, nowMs) {
       const receiver = of(endpointId)
-      return receiver.underWay < placesOf(receiver, nowMs)
+      return receiver.underWay < placesOf(receiver, nowMs) && receiver.unrecorded < MAX_UNRECORDED
     },
     started(endpointId) {
       of(endpointId).underWay++
@@ -79,13 +88,18 @@ export function makeReceivers(): Receivers {
     ended(endpointId, ok, nowMs) {
       const receiver = of(endpointId)
       receiver.underWay--
+      receiver.claimed--
+      receiver.unrecorded++
       if (ok)
         Object.assign(receiver, { window: Math.min(MAX_WINDOW, receiver.window + 1), failures: 0, closedUntilMs: 0 })
       else fail(receiver, nowMs)
     },
+    recorded(endpointId) {
+      of(endpointId).unrecorded--
+      total--
+    },
     wantsMore(endpointId) {
-      const receiver = of(endpointId)
-      return receiver.claimed <= (CLAIMED_PER_PLACE - 1) * receiver.window
+      return isLow(of(endpointId))
     },
   }
 }
@@ -95,6 +109,21 @@ function fail(receiver: Receiver, nowMs: number): void {
   receiver.window = Math.max(1, Math.floor(receiver.window / 2))
   const rounds = receiver.failures - FAILURES_UNTIL_CLOSED
   if (rounds >= 0) receiver.closedUntilMs = nowMs + Math.min(CLOSED_MAX_MS, CLOSED_FIRST_MS * 2 ** Math.min(rounds, 10))
+}
+
+/** As many as there are places, and for one that has earned more places, as many times over: it empties them while the database is asked for more. */
+function wantedOf(places: number): number {
+  return Math.ceil(places * Math.max(1, places / FIRST_WINDOW))
+}
+
+// Half-way down, so that each question to the database brings many, and one that hangs with enough in hand costs no question anything.
+function isLow(receiver: Receiver): boolean {
+  return receiver.claimed <= wantedOf(receiver.window) / 2
+}
+
+function allowanceOf(receiver: Receiver, most: number, nowMs: number): number {
+  if (!isLow(receiver)) return 0
+  return Math.max(0, Math.min(most, wantedOf(placesOf(receiver, nowMs))) - receiver.claimed)
 }
 
 function placesOf(receiver: Receiver, nowMs: number): number {
