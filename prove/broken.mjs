@@ -19,6 +19,7 @@ const BREAKS = [
     replace: `await ctx.settlements.add(JSON.parse(body).pix.map((pix) => ({ provider, endToEndId: pix.endToEndId, txid: pix.txid,
       amountCents: Math.round(Number(pix.valor) * 100), occurredAt: new Date(pix.horario) })));`,
     plans: 'calm',
+    lives: 24,
     by: ['invented', 'lost'],
   },
   {
@@ -39,7 +40,8 @@ const BREAKS = [
       ['received.filter((payment) => !recorded.has(paymentKey(payment)))', 'received'],
     ],
     plans: 'calm',
-    by: ['answers', 'lost'],
+    lives: 24,
+    by: ['answers', 'lost', 'rest'],
   },
   {
     name: 'takes-any-amount',
@@ -56,7 +58,8 @@ const BREAKS = [
     file: 'domain/acceptance.js',
     find: "if (error.outcome === 'unknown') {",
     replace: 'if (false) {',
-    plans: 'lost',
+    plans: 'waves',
+    lives: 24,
     by: ['one-code', 'unpayable'],
   },
   {
@@ -104,7 +107,7 @@ const BREAKS = [
     replace: `const before = await readCharge(ctx, id);
     const answer = ctx.now() > before.expiresAt ? 'absent' : await providerNamed(ctx, provider).check(id);`,
     plans: 'drop',
-    lives: 36,
+    lives: 60,
     by: ['in-time', 'fresh'],
   },
   {

@@ -185,23 +185,25 @@ async function cancelThenPay(w, life) {
   await pay(w, life, { txid: life.charge.id, amountCents: life.valueCents, force: true })
 }
 
-/** A notification that says what is not so: anybody who learns the address can send one. */
+/** A notification that says what is not so: of a Pix that nobody made, or of another amount. Anybody who learns the address can send one. */
 async function lieAboutIt(w, life) {
   const { random } = life
-  const made = random.chance(0.5)
-    ? await w.bank.pay({ txid: life.charge.id, amountCents: life.valueCents + 1 })
-    : undefined
-  const pix = {
-    endToEndId: made?.[0].endToEndId ?? `E88888888202601010000${random.hex(11)}`,
+  const lie = (endToEndId) => ({
+    endToEndId,
     txid: life.charge.id,
     chave: 'sandbox@guiche.example',
     valor: `${Math.floor(life.valueCents / 100)}.${String(life.valueCents % 100).padStart(2, '0')}`,
     horario: w.clock.now().toISOString(),
+  })
+  const pix = [lie(`E88888888202601010000${random.hex(11)}`)]
+  if (random.chance(0.5)) {
+    const made = await w.bank.pay({ txid: life.charge.id, amountCents: life.valueCents + 1 })
+    pix.push(lie(made[0].endToEndId))
   }
   w.counts.lies += 1
-  const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ pix: [pix] }) }
-  const lie = () =>
+  const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ pix }) }
+  const tell = () =>
     fetch(w.notificationUrl, { ...post, signal: AbortSignal.timeout(5_000) }).catch(() => ({ status: 0 }))
-  await insist(lie, (status) => status !== 200)
+  await insist(tell, (status) => status !== 200)
   if (random.chance(0.3)) await payExactly(w, life)
 }

@@ -18,7 +18,7 @@ describe('create', () => {
     })
   })
 
-  test.each([400, 403, 404, 405, 409, 413, 415, 422])(
+  test.each([400, 403, 404, 405, 413, 415, 422])(
     'HTTP %i for a txid that is not there is a refusal, with its reason',
     async (status) => {
       const { psp, provider } = await connectScripted(({ method }) =>
@@ -38,6 +38,20 @@ describe('create', () => {
     )
     expect(await provider.create(REQUEST)).toMatchObject({ txid: TXID, status: 'active' })
   })
+
+  test.each([
+    [409, { title: 'Conflito.' }],
+    [400, { nome: 'txid_duplicado', mensagem: 'já utilizado' }],
+    [422, { title: 'x', detail: 'Já existe uma cobrança com este txid' }],
+  ])(
+    'HTTP %i for a txid that is taken, by what is not shown to us, is unknown and not refused',
+    async (status, json) => {
+      for (const look of [notFound, { status: 403, json: { title: 'Acesso negado.' } }]) {
+        const { provider } = await connectScripted(({ method }) => (method === 'PUT' ? { status, json } : look))
+        await expect(provider.create(REQUEST)).rejects.toMatchObject({ outcome: 'unknown' })
+      }
+    },
+  )
 
   test('a refusal that may mean “taken” is unknown when the charge cannot be asked for', async () => {
     const { provider } = await connectScripted(({ method }) =>

@@ -36,6 +36,41 @@ test('a provider whose breaker is open is not asked at all', async () => {
   expect((await w.sandbox.stats()).calls['PUT /cob/:txid']).toBe(before)
 })
 
+test('a next provider that is known to be down is passed over, and with none left the deposit stays where it is', async () => {
+  const w = await world({ second: true })
+  const account = await w.account()
+  const asked: string[] = []
+  replaceFirst(w, {
+    create: () => Promise.reject(new ProviderError('unknown', 'no answer')),
+    cancel: async () => (asked.push('withdraw at the first'), 'withdrawn'),
+  })
+  const [first, second] = w.ctx.providers
+  const down = { ...second!, name: 'down', health: () => ({ ...second!.health(), breaker: 'open' as const }) }
+  const refuse = () => (asked.push('make at the one that is down'), second!.create(request as never))
+  w.ctx.providers = [first!, { ...down, create: refuse }]
+  await expect(w.deposit(account)).rejects.toMatchObject({ code: 'provider_unavailable' })
+  expect(asked).toEqual([])
+  expect(await w.count('charges', `provider = 'sandbox' and status = 'OPENING'`)).toBe(1)
+  w.ctx.providers = [first!, { ...down, create: refuse }, second!]
+  expect((await w.deposit(account)).provider).toBe('second')
+  expect(asked).toEqual(['withdraw at the first'])
+})
+
+test('with every breaker open a deposit is refused at once, and nobody is asked', async () => {
+  const w = await world({ second: true })
+  const account = await w.account()
+  const banks = [w.sandbox, w.second]
+  for (const bank of banks) await bank.faults({ errorRate: 1, seed: 1 })
+  const isOpen = () => w.ctx.providers.every((provider) => provider.health().breaker === 'open')
+  const fail = (provider: Provider) => provider.check('f'.repeat(32)).catch(() => {})
+  while (!isOpen()) await Promise.all(w.ctx.providers.map(fail))
+  const calls = () => Promise.all(banks.map(async (bank) => (await bank.stats()).calls['PUT /cob/:txid']))
+  const before = await calls()
+  await expect(w.deposit(account)).rejects.toMatchObject({ code: 'provider_unavailable' })
+  expect(await calls()).toEqual(before)
+  expect(await w.count('charges', `status = 'FAILED'`)).toBe(1)
+})
+
 // The first provider makes the charge and its answer is lost, and looking it up fails too: nobody knows. It is withdrawn before
 // the deposit goes to the second.
 test('a charge whose fate is unknown is withdrawn at the first provider before the second makes one', async () => {

@@ -188,7 +188,7 @@ function makeBank(w: World) {
         endToEndId: refund.endToEndId,
         refunds: [refund],
       }))
-      return noteReportedRefunds(w.pool, w.clock.now(), reporting)
+      return noteReportedRefunds(w.ctx, reporting)
     },
     async giveBack({ endToEndId, amountCents: paidCents }: Paid, amountCents: number) {
       if (gaveBack(endToEndId) + amountCents > paidCents) return

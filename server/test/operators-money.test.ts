@@ -114,6 +114,13 @@ test('a window is reconciled: what no notification told of is booked, and both s
   w.clock.advance(60_000)
   const window = { from: '2026-03-02T00:00:00-03:00', to: '2026-03-02T09:01:00-03:00' }
   const { status, body } = await ask(w, key, 'POST', 'reconcile', window)
+  expect((await ask(w, key, 'GET', 'audit-log?action=reconcile.started')).body.entries).toMatchObject([
+    {
+      actor: 'ops@example.com',
+      subject: 'provider sandbox',
+      details: { from: '2026-03-02T03:00:00.000Z', to: '2026-03-02T12:01:00.000Z' },
+    },
+  ])
   expect(status).toBe(200)
   expect(body).toMatchObject({
     differenceCount: 0,

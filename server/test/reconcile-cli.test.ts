@@ -26,6 +26,7 @@ test('reconcile settles what is missing, shows both sides, closes the day, and l
   expect(stderr).toMatch(/^100 % {2}sandbox: 1 page, 1 payment, \d+ s\n$/)
   expect(code).toBe(0)
   expect(await w.balanceCents(account.accountId)).toBe(1_222_21)
+  expect(await w.count('audit_log', `action = 'reconcile.started' and actor_kind = 'console'`)).toBe(1)
 
   const list = await runCli(['reconcile', '--list'], env)
   expect(list.stdout).toMatch(

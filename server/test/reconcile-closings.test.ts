@@ -6,6 +6,7 @@ import type { Provider } from '../src/domain/provider.ts'
 import { reconcileWindow } from '../src/domain/reconcile.ts'
 import { makeStatement } from '../src/domain/statements.ts'
 import { sweepAll } from './reconcile-bank.ts'
+import { OPERATOR } from './refund-steps.ts'
 import { world, type World } from './world.ts'
 
 const MINUTE_MS = 60_000
@@ -89,7 +90,7 @@ test('after an outage every day is closed, also those around one that was closed
     await w.paidCharge({ account, valueCents })
     w.clock.advance(DAY_MS)
   }
-  await reconcileWindow(w.ctx, { from: dayStart('2026-03-04'), to: dayStart('2026-03-05') })
+  await reconcileWindow(w.ctx, OPERATOR, { from: dayStart('2026-03-04'), to: dayStart('2026-03-05') })
   await sweepAll(w)
   const closed = (await closings(w)).map(({ day, revision, ledgerTotalCents }) => [day, revision, ledgerTotalCents])
   expect(closed).toEqual([
@@ -159,7 +160,7 @@ test('a whole day that is over is closed by hand; a part of one and one that goe
   const w = await world()
   await w.paidCharge()
   const from = dayStart('2026-03-01')
-  const { statements } = await reconcileWindow(w.ctx, {
+  const { statements } = await reconcileWindow(w.ctx, OPERATOR, {
     from: new Date(from.getTime() + 1_000),
     to: dayStart('2026-03-03'),
   })
@@ -168,7 +169,7 @@ test('a whole day that is over is closed by hand; a part of one and one that goe
     ['2026-03-02', null],
   ])
   await advanceTo(w, '2026-03-03T03:00:00Z')
-  await reconcileWindow(w.ctx, { from, to: dayStart('2026-03-03') })
+  await reconcileWindow(w.ctx, OPERATOR, { from, to: dayStart('2026-03-03') })
   expect(await closings(w)).toMatchObject([
     { day: '2026-03-02', revision: 1, providerCount: 1 },
     { day: '2026-03-01', revision: 1, providerCount: 0 },
@@ -180,9 +181,9 @@ test('a day that is closed again gets a new revision, and the old one stays', as
   const day = { from: dayStart('2026-03-02'), to: dayStart('2026-03-03') }
   await w.paidCharge()
   w.clock.advance(DAY_MS)
-  await reconcileWindow(w.ctx, day)
+  await reconcileWindow(w.ctx, OPERATOR, day)
   await w.sandbox.pay({ txid: 'nobody', amountCents: 1, at: '2026-03-02T20:00:00Z' })
-  await reconcileWindow(w.ctx, day)
+  await reconcileWindow(w.ctx, OPERATOR, day)
   expect(await closings(w)).toMatchObject([{ revision: 2, providerCount: 2 }])
   expect(await read(w.pool, 'select revision, provider_count from closings order by revision')).toEqual([
     { revision: 1, provider_count: 1 },
@@ -214,7 +215,7 @@ test('closings are listed by provider and day, the newest first', async () => {
   w.clock.advance(10 * DAY_MS)
   const other = { ...w.ctx.providers[0]!, name: 'other' }
   const ctx = { ...w.ctx, providers: [...w.ctx.providers, other] }
-  await reconcileWindow(ctx, { from: dayStart('2026-03-02'), to: dayStart('2026-03-05') })
+  await reconcileWindow(ctx, OPERATOR, { from: dayStart('2026-03-02'), to: dayStart('2026-03-05') })
   const list = async (filter: object) =>
     (await listClosings(w.ctx, { limit: 100, ...filter })).map(({ day, provider }) => `${day.slice(-2)} ${provider}`)
   expect(await list({})).toEqual(['04 other', '04 sandbox', '03 other', '03 sandbox', '02 other', '02 sandbox'])

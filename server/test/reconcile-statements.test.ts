@@ -5,6 +5,7 @@ import { reconcileWindow, type DayStatement } from '../src/domain/reconcile.ts'
 import { settle } from '../src/domain/settle.ts'
 import { quicken, slowDown } from '../src/domain/statements.ts'
 import { makeCharges, payAll, smallPages } from './reconcile-bank.ts'
+import { OPERATOR } from './refund-steps.ts'
 import { until, world, type World } from './world.ts'
 
 const MINUTE_MS = 60_000
@@ -13,7 +14,7 @@ const DAY_MS = 24 * HOUR_MS
 
 /** The hour around the test's noon, as seen some days later. */
 async function compare(w: World, providers = w.ctx.providers): Promise<DayStatement> {
-  const { statements } = await reconcileWindow({ ...w.ctx, providers }, HOUR)
+  const { statements } = await reconcileWindow({ ...w.ctx, providers }, OPERATOR, HOUR)
   expect(statements).toHaveLength(1)
   return statements[0]!
 }
@@ -55,14 +56,16 @@ test('a window holds its first moment and not its last', async () => {
 test('a quiet day costs a few questions, and each page of a busy one its own', async () => {
   const w = await world()
   const day = { from: new Date('2026-03-02T03:00:00Z'), to: new Date('2026-03-03T03:00:00Z') }
-  await reconcileWindow(w.ctx, day)
+  await reconcileWindow(w.ctx, OPERATOR, day)
   expect((await w.sandbox.stats()).calls['GET /pix']).toBeLessThan(10)
   const quiet = (await w.sandbox.stats()).calls['GET /pix']!
 
   await payAll(w, await makeCharges(w, await w.account(), 40))
   const seen: { pages: number; payments: number }[] = []
   const busy = { ...w.ctx, providers: [smallPages(w, 10)] }
-  const { statements } = await reconcileWindow(busy, day, ({ pages, payments }) => seen.push({ pages, payments }))
+  const { statements } = await reconcileWindow(busy, OPERATOR, day, ({ pages, payments }) =>
+    seen.push({ pages, payments }),
+  )
   expect(statements).toMatchObject([{ providerCount: 40, ledgerCount: 40, differenceCount: 0 }])
   expect((await w.sandbox.stats()).calls['GET /pix']! - quiet).toBe(quiet + 3)
   expect(seen.at(-1)).toEqual({ pages: 4, payments: 40 })
@@ -149,7 +152,7 @@ test('a payment that stands on another day in our books than at the bank is name
   const { payment } = await w.paidCharge()
   await settleAll(w, [{ ...payment, occurredAt: new Date('2026-03-03T12:00:00Z') }])
   const text = 'sandbox says 2026-03-02T12:00:00.000Z, our books 2026-03-03T12:00:00.000Z'
-  const { statements } = await reconcileWindow(w.ctx, { ...DAY, to: new Date('2026-03-04T03:00:00Z') })
+  const { statements } = await reconcileWindow(w.ctx, OPERATOR, { ...DAY, to: new Date('2026-03-04T03:00:00Z') })
   expect(statements).toMatchObject([
     { providerCount: 1, ledgerCount: 0, differences: [{ kind: 'other_time', text }] },
     { providerCount: 0, ledgerCount: 1, differences: [{ kind: 'other_time', text }] },
@@ -166,7 +169,7 @@ test('a payment that the bank gives another time of the same day is no differenc
     const occurredAt = new Date(payment.occurredAt.getTime() + hours * HOUR_MS)
     await settleAll(w, [{ ...payment, provider, occurredAt }])
     const named = { ...telling(w, (page) => page.map((one) => ({ ...one, provider }))), name: provider }
-    const { statements } = await reconcileWindow({ ...w.ctx, providers: [named] }, DAY)
+    const { statements } = await reconcileWindow({ ...w.ctx, providers: [named] }, OPERATOR, DAY)
     expect(statements).toMatchObject([{ providerCount: 1, ledgerCount: 1, differenceCount: 0 }])
   }
 })
@@ -230,12 +233,12 @@ test('several providers are compared each for itself, or one alone', async () =>
   const w = await world()
   await w.paidCharge()
   const providers = [w.ctx.providers[0]!, { ...telling(w, () => []), name: 'other' }]
-  const both = await reconcileWindow({ ...w.ctx, providers }, HOUR)
+  const both = await reconcileWindow({ ...w.ctx, providers }, OPERATOR, HOUR)
   expect(both.statements).toMatchObject([
     { provider: 'sandbox', providerCount: 1, ledgerCount: 1 },
     { provider: 'other', providerCount: 0, ledgerCount: 0 },
   ])
-  const one = await reconcileWindow({ ...w.ctx, providers }, { ...HOUR, provider: 'other' })
+  const one = await reconcileWindow({ ...w.ctx, providers }, OPERATOR, { ...HOUR, provider: 'other' })
   expect(one.statements).toMatchObject([{ provider: 'other' }])
 })
 
@@ -245,7 +248,7 @@ test.each([
   ['more than a year', { from: new Date(0), to: new Date(367 * DAY_MS) }, 'at most 366 days'],
 ])('%s is refused', async (_, request, text) => {
   const w = await world()
-  await expect(reconcileWindow(w.ctx, request)).rejects.toThrow(text)
+  await expect(reconcileWindow(w.ctx, OPERATOR, request)).rejects.toThrow(text)
 })
 
 const DAY = { from: new Date('2026-03-02T03:00:00Z'), to: new Date('2026-03-03T03:00:00Z') }

@@ -27,6 +27,7 @@ export type WooviServer = {
   payByKey(value: number, changes?: { time?: Date; sent?: boolean }): Promise<string>
   /** An entry of another kind among the transactions. */
   addEntry(changes: Record<string, unknown>): void
+  changeEntry(endToEndId: string, changes: Record<string, unknown>): void
   endRefund(correlationID: string, status: 'REFUNDED' | 'NOT_ACCOMPLISHED'): void
   sign(body: string): string
   /** A new key signs from now on; the old ones stay listed, or not. */
@@ -234,6 +235,11 @@ export async function openWooviServer(
     },
     payByKey: (value, changes = {}) => receive(undefined, { value, ...changes }),
     addEntry: (changes) => void entries.push({ time: now().toISOString(), value: 1, ...changes }),
+    changeEntry: (endToEndId, changes) =>
+      void Object.assign(
+        entries.find((entry) => entry['endToEndId'] === endToEndId)!,
+        changes,
+      ),
     endRefund: (correlationID, status) => void (refunds.get(correlationID)!.status = status),
     sign,
     rotateKey: ({ keepOld }) => {

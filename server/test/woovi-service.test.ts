@@ -1,8 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { audit } from '../src/domain/audit.ts'
+import { listClosings } from '../src/domain/closings.ts'
 import { makeContext, type Context } from '../src/domain/context.ts'
 import { makeWoovi } from '../src/providers/woovi.ts'
 import { checkDue } from '../src/workers/check.ts'
+import { reconcileDue } from '../src/workers/reconcile.ts'
 import { appWith, bearer, deposit, get, portOf, post } from './requests.ts'
 import { APP_ID, openWooviServer } from './woovi-server.ts'
 import { world } from './world.ts'
@@ -22,11 +24,22 @@ async function serveWithWoovi() {
     callsPerSecond: 0,
     now: w.clock.now,
     log: w.ctx.log,
+    meters: w.ctx.meters,
     timings: { writeTimeoutMs: 400, backoffBaseMs: 1 },
   })
   onTestFinished(() => provider.close())
-  const { pool, now, log, settings, courier, instance } = w.ctx
-  const ctx: Context = makeContext({ pool, now, log, settings, providers: [provider], courier, instance })
+  const { pool, now, log, meters, settings, courier, instance } = w.ctx
+  const ctx: Context = makeContext({
+    pool,
+    now,
+    log,
+    meters,
+    settings,
+    providers: [provider],
+    courier,
+    mailer: w.ctx.mailer,
+    instance,
+  })
   const app = await appWith(ctx)
   await app.listen({ host: '127.0.0.1', port: 0 })
   await provider.registerNotifications(`http://127.0.0.1:${portOf(app)}/callbacks/woovi/secret-of-woovi`)
@@ -140,6 +153,58 @@ test('a Pix without a charge, and one of a wrong amount, wait for the operator',
   expect(await s.count('exceptions', `kind = 'wrong_amount'`)).toBe(1)
   expect(await s.balanceCents(s.account.accountId)).toBe(0)
   expect(await s.isClean()).toEqual([])
+})
+
+test('a transaction of a kind that nobody knows is told once and named when its day is closed, and holds up no other', async () => {
+  const s = await serveWithWoovi()
+  const sweep = async () => {
+    while ((await reconcileDue(s.ctx, s.provider)) === 'more');
+  }
+  await sweep()
+  s.woovi.addEntry({ type: 'GIFT', endToEndId: 'E54811417202603021200gift0000001' })
+  s.clock.advance(HOUR_MS)
+  await sweep()
+  const late = await s.woovi.payByKey(7_00)
+  s.clock.advance(60_000)
+  await sweep()
+  expect(await s.count('payments', `end_to_end_id = '${late}'`)).toBe(1)
+  expect(s.logged.filter(({ level }) => level === 'error')).toMatchObject([
+    { text: expect.stringContaining('cannot be read'), fields: { endToEndId: 'E54811417202603021200gift0000001' } },
+  ])
+  expect(await s.ctx.meters.unread.get()).toMatchObject({ values: [{ value: 1, labels: { provider: 'woovi' } }] })
+  // Nobody is asked about it again and again.
+  expect(await s.count('checks', `subject like '%gift%'`)).toBe(0)
+
+  s.clock.advance(24 * HOUR_MS)
+  await sweep()
+  const [closing] = await listClosings(s.ctx, { limit: 1 })
+  expect(closing).toMatchObject({
+    day: '2026-03-02',
+    differenceCount: 1,
+    differences: [{ kind: 'unread', text: expect.stringContaining('GIFT') }],
+  })
+  expect(await s.isClean()).toMatchObject([{ subject: 'payment E54811417202603021200gift0000001' }])
+})
+
+test('a Pix received that cannot be read is asked about until it can, and holds up no other', async () => {
+  const s = await serveWithWoovi()
+  const sweep = async () => {
+    while ((await reconcileDue(s.ctx, s.provider)) === 'more');
+  }
+  await sweep()
+  const endToEndId = 'E54811417202603021200halfread001'
+  const entry = { type: 'PAYMENT', status: 'CONFIRMED', endToEndId, value: 'much' as string | number }
+  s.woovi.addEntry(entry)
+  s.clock.advance(HOUR_MS)
+  await sweep()
+  expect(await s.count('sweeps', `swept_until = '${s.clock.now().toISOString()}'`)).toBe(1)
+  expect(await s.count('checks', `subject = '${endToEndId}'`)).toBe(1)
+  await s.checkAll()
+  expect(await s.count('checks', `subject = '${endToEndId}'`)).toBe(1)
+  s.woovi.changeEntry(endToEndId, { value: 7_00 })
+  s.clock.advance(HOUR_MS)
+  await s.checkAll()
+  expect(await s.count('payments', `end_to_end_id = '${endToEndId}' and amount_cents = 700`)).toBe(1)
 })
 
 test('a lost answer leaves one charge and one deposit', async () => {

@@ -9,7 +9,7 @@ import { reconcileWindow, type ReconcileReport } from '../domain/reconcile.ts'
 import type { StatementDifference } from '../domain/statements.ts'
 import { time, wholeNumber } from './arguments.ts'
 import { makeProgress } from './progress.ts'
-import { json, moment, table, withContext, type Terminal } from './terminal.ts'
+import { consoleActor, json, moment, table, withContext, type Terminal } from './terminal.ts'
 
 const USUAL_LIMIT = 30
 const MAX_LIMIT = 1000
@@ -68,7 +68,7 @@ async function compareWithProgress(
   const names = request.provider ? [request.provider] : ctx.providers.map((provider) => provider.name)
   const lengthMs = request.to.getTime() - request.from.getTime()
   try {
-    return await reconcileWindow(ctx, request, ({ provider, until, pages, payments }) => {
+    return await reconcileWindow(ctx, consoleActor(), request, ({ provider, until, pages, payments }) => {
       const within = (until.getTime() - request.from.getTime()) / lengthMs
       const text = `${provider}: ${count(pages, 'page')}, ${count(payments, 'payment')}`
       bar.show((names.indexOf(provider) + within) / names.length, text)

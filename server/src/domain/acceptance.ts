@@ -16,9 +16,13 @@ export type Proposal = Pick<Opening, 'chargeId' | 'provider' | 'valueCents' | 'd
 // Somebody waits for the QR code. A provider that used up this much leaves no time to try another.
 const FAILOVER_WITHIN_MS = 12_000
 
-/** Whom to ask first: the most preferred one that is not known to be down. */
+/** Whom to ask first: the most preferred one that is not known to be down. If all are, the first, which then refuses at once. */
 export function preferredProvider(ctx: Context): Provider {
-  return ctx.providers.find((provider) => provider.health().breaker !== 'open') ?? ctx.providers[0]!
+  return ctx.providers.find(isUp) ?? ctx.providers[0]!
+}
+
+function isUp(provider: Provider): boolean {
+  return provider.health().breaker !== 'open'
 }
 
 /**
@@ -35,7 +39,7 @@ export async function acceptOpening(ctx: Context, proposal: Proposal): Promise<v
       return await ctx.acceptances.add({ chargeId: proposal.chargeId, emv: made.emv })
     } catch (caught) {
       const error = isInDoubt ? doubted(caught) : caught
-      const next = ctx.providers[ctx.providers.indexOf(provider) + 1]
+      const next = ctx.providers.slice(ctx.providers.indexOf(provider) + 1).find(isUp)
       const isInTime = ctx.now().getTime() - begunAtMs < FAILOVER_WITHIN_MS
       const mayMove =
         error instanceof ProviderError &&
@@ -118,7 +122,7 @@ async function openingFault(ctx: Context, chargeId: string, error: unknown): Pro
     await releaseOpening(ctx, chargeId)
     return unavailable('The payment provider did not confirm the charge, please try again', error)
   }
-  await transact(ctx.pool, (tx) => markFailed(tx, ctx.now(), chargeId))
+  await markFailed(ctx, chargeId)
   return error.outcome === 'refused'
     ? new Fault('provider_refused', 'The payment provider refused the charge', { cause: error })
     : unavailable('The payment provider cannot be reached, please try again', error)

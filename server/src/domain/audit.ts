@@ -3,7 +3,7 @@ import type { Cents } from '../base/money.ts'
 import { transact, type Tx } from '../db/tx.ts'
 import { BOOK_CHECKS } from './audit-checks.ts'
 import type { Context } from './context.ts'
-import type { Provider, ReceivedPayment } from './provider.ts'
+import type { Provider, ReceivedPayment, UnreadEntry } from './provider.ts'
 
 export type Difference = { check: string; subject: string; text: string }
 
@@ -95,7 +95,11 @@ async function auditProvider(ctx: Context, provider: Provider): Promise<Differen
   const ours = await paymentsOf(ctx, provider.name, window)
   const seen = new Set<string>()
   const differences: Difference[] = []
-  for await (const page of provider.listReceived(window)) {
+  const onUnread = ({ endToEndId, text }: UnreadEntry) => {
+    const subject = endToEndId === null ? provider.name : `payment ${endToEndId}`
+    differences.push({ check: 'provider', subject, text: `may be money, and cannot be read (${text})` })
+  }
+  for await (const page of provider.listReceived(window, onUnread)) {
     for (const payment of page) seen.add(payment.endToEndId)
     differences.push(...(await comparePage(ctx, provider, page)))
     differences.push(...(await compareRefunds(ctx, provider, page, startedAt)))

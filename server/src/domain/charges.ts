@@ -1,6 +1,8 @@
 import type { Cents } from '../base/money.ts'
 import { hexFromUuid, uuidFromHex } from '../base/ids.ts'
-import type { Tx } from '../db/tx.ts'
+import type { Meters } from '../base/meters.ts'
+import type { Pool } from '../db/pool.ts'
+import { transact, type Tx } from '../db/tx.ts'
 
 export type ChargeStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
 
@@ -62,8 +64,8 @@ export async function markPending(tx: Tx, accepted: { chargeId: string; emv: str
 }
 
 /** The provider made no charge, or withdrew one that nobody was ever shown. */
-export function markFailed(tx: Tx, now: Date, chargeId: string): Promise<boolean> {
-  return close(tx, now, chargeId, 'OPENING', 'FAILED')
+export function markFailed(ctx: Closing, chargeId: string): Promise<boolean> {
+  return close(ctx, chargeId, 'OPENING', 'FAILED')
 }
 
 export type Completion = { chargeId: string; endToEndId: string; paidAt: Date; paidLate: boolean }
@@ -99,28 +101,35 @@ export async function markCompleted(tx: Tx, now: Date, completions: Completion[]
 }
 
 /** Past its expiry and grace, and the provider, asked once more, said unpaid. */
-export function markExpired(tx: Tx, now: Date, chargeId: string): Promise<boolean> {
-  return close(tx, now, chargeId, 'PENDING', 'EXPIRED')
+export function markExpired(ctx: Closing, chargeId: string): Promise<boolean> {
+  return close(ctx, chargeId, 'PENDING', 'EXPIRED')
 }
 
 /** The provider withdrew it. */
-export function markCanceled(tx: Tx, now: Date, chargeId: string): Promise<boolean> {
-  return close(tx, now, chargeId, 'PENDING', 'CANCELED')
+export function markCanceled(ctx: Closing, chargeId: string): Promise<boolean> {
+  return close(ctx, chargeId, 'PENDING', 'CANCELED')
 }
 
-async function close(tx: Tx, now: Date, chargeId: string, from: StoredStatus, to: StoredStatus): Promise<boolean> {
+/** Of the context, which is made of what stands here. */
+type Closing = { pool: Pool; now: () => Date; meters: Meters }
+
+async function close(ctx: Closing, chargeId: string, from: StoredStatus, to: StoredStatus): Promise<boolean> {
   const id = uuidFromHex(chargeId)
-  const moved = await tx.run(
-    'update charges set status = $3, closed_at = $4, opening_instance = null where id = $1 and status = $2',
-    [id, from, to, now],
-  )
-  if (moved === 0) return false
-  await tx.run(
-    `delete from external_ids e using charges c
-     where c.id = $1 and e.account_id = c.account_id and e.external_id = c.external_id and e.charge_id = c.id`,
-    [id],
-  )
-  return true
+  const isMoved = await transact(ctx.pool, async (tx) => {
+    const moved = await tx.run(
+      'update charges set status = $3, closed_at = $4, opening_instance = null where id = $1 and status = $2',
+      [id, from, to, ctx.now()],
+    )
+    if (moved === 0) return false
+    await tx.run(
+      `delete from external_ids e using charges c
+       where c.id = $1 and e.account_id = c.account_id and e.external_id = c.external_id and e.charge_id = c.id`,
+      [id],
+    )
+    return true
+  })
+  if (isMoved) ctx.meters.deposits.inc({ state: to.toLowerCase() })
+  return isMoved
 }
 
 // ---- Reading ----

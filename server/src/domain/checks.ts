@@ -35,13 +35,12 @@ async function askAndApply(
   // A provider that does not know the charge is no reason to end it before its time: a misrouted gateway says the same of every charge.
   if (answer === 'absent')
     ctx.log.warn({ chargeId: id, provider }, 'the provider does not know a charge that it accepted')
-  const now = ctx.now()
   const isWithdrawn = answer !== 'absent' && answer.status === 'withdrawn'
-  const isLate = now.getTime() >= charge.expiresAt.getTime() + EXPIRY_GRACE_MS
+  const isLate = ctx.now().getTime() >= charge.expiresAt.getTime() + EXPIRY_GRACE_MS
   // A provider may say "paid" and not yet by which Pix. If it does say, and the charge is PENDING still, none of them fitted.
   const isUnpaid = answer === 'absent' || answer.status !== 'paid' || answer.payments.length > 0
   if (!isWithdrawn && !(isLate && isUnpaid)) return charge
-  await transact(ctx.pool, (tx) => (isWithdrawn ? markCanceled(tx, now, id) : markExpired(tx, now, id)))
+  await (isWithdrawn ? markCanceled(ctx, id) : markExpired(ctx, id))
   return readCharge(ctx, id)
 }
 
@@ -180,7 +179,7 @@ async function clearOpening(ctx: Context, charge: StoredCharge, check: Check): P
     if (payments.length > 0) await ctx.settlements.add(payments)
     // Paid, they say, and do not say by what: ask again.
     else if (typeof answer === 'object' && answer.status === 'paid') return false
-    else await transact(ctx.pool, (tx) => markFailed(tx, ctx.now(), charge.id))
+    else await markFailed(ctx, charge.id)
     return true
   })
   return isCleared ? null : retryAt(ctx.now(), check.attempts)

@@ -1,30 +1,34 @@
 import { makeBatcher, type Batcher } from '../base/batcher.ts'
 import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
+import type { Meters } from '../base/meters.ts'
 import { makeSharedCall, type SharedCall } from '../base/shared-call.ts'
 import type { Pool } from '../db/pool.ts'
 import { transact } from '../db/tx.ts'
-import { isDelivered, recordDelivered, recordTroubled, type Attempt } from './attempts.ts'
+import { isDelivered, judge, recordDelivered, recordTroubled, type Attempt } from './attempts.ts'
 import { markPending, type StoredCharge } from './charges.ts'
 import { makeChargeWatch, type ChargeWatch } from './charge-watch.ts'
 import type { Courier } from './courier.ts'
 import type { Terms } from './fees.ts'
 import { makeKeyCache, type KeyCache } from './key-cache.ts'
+import type { Mailer } from './mailer.ts'
 import { insertOpenings, type Opening, type OpeningResult } from './openings.ts'
 import type { Provider, ReceivedPayment } from './provider.ts'
 import { noteReportedRefunds } from './reported-refunds.ts'
 import type { SecretBox } from './secret-box.ts'
-import { settle } from './settle.ts'
+import { settle, type Settled } from './settle.ts'
 
 /** Who may do what is in the first argument: a function that takes the Context may call providers and open transactions. */
 export type Context = {
   pool: Pool
   now: () => Date
   log: Log
+  meters: Meters
   settings: Settings
   /** In order of preference. */
   providers: Provider[]
   courier: Courier
+  mailer: Mailer
   /** This process's number among those that share the database, see db/presence.ts. */
   instance: number
   keys: KeyCache
@@ -58,12 +62,22 @@ export type Settings = {
   /** Secret part of the path at which each provider notifies us, see http/callbacks.ts. */
   callbackSecret: (provider: string) => string
   secretBox: SecretBox
+  signIn: SignInSettings
   /** byAccounts: account holders may refund by API. returnFee: a refund gives back its share of the fee. */
   refunds: { byAccounts: boolean; returnFee: boolean }
 }
 
+export type SignInSettings = {
+  /** Who may make an account of their own: anybody, those with an invitation, or nobody. */
+  signup: 'open' | 'invite' | 'closed'
+  /** What cookies are signed and second factors encrypted with; the first for new ones. */
+  secrets: () => string[]
+}
+
 // A batch is one transaction: large enough that a busy moment shares one fsync, small enough to hold its locks for milliseconds.
 const MAX_BATCH = 200
+// What is written down of deliveries takes no lock that anybody waits for.
+const MAX_ATTEMPTS_BATCH = 500
 // At this many waiting the database is seconds behind, and a refusal is kinder than a longer queue.
 const MAX_WAITING = 5_000
 
@@ -71,27 +85,34 @@ export function makeContext(parts: {
   pool: Pool
   now: () => Date
   log: Log
+  meters: Meters
   settings: Settings
   providers: Provider[]
   courier: Courier
+  mailer: Mailer
   instance: number
 }): Context {
   const full = () => new Fault('unavailable', 'The service is overloaded, please try again', { retryAfterSeconds: 1 })
   // Many callers share one trip to the database; what it made due is looked at as soon as it is committed.
-  const batched = <Item, Result = void>(work: (items: Item[]) => Promise<Result[] | void>, then?: () => void) =>
+  const batched = <Item, Result = void>(
+    work: (items: Item[]) => Promise<Result[] | void>,
+    { afterwards, maxBatch = MAX_BATCH }: { afterwards?: () => void; maxBatch?: number } = {},
+  ) =>
     makeBatcher<Item, Result>({
       async work(items) {
         const results = await work(items)
-        then?.()
+        afterwards?.()
         return results ?? items.map(() => undefined as Result)
       },
-      maxBatch: MAX_BATCH,
+      maxBatch,
       maxWaiting: MAX_WAITING,
       full,
       isNobodysFault: (error) => error instanceof Fault && error.code === 'unavailable',
     })
-  const { pool, now } = parts
-  const delivered = batched<Attempt>((attempts) => recordDelivered(pool, now(), attempts))
+  const { pool, now, meters } = parts
+  const delivered = batched<Attempt>((attempts) => recordDelivered(pool, now(), attempts), {
+    maxBatch: MAX_ATTEMPTS_BATCH,
+  })
   const troubled = batched<Attempt>((attempts) =>
     transact(pool, (tx) => recordTroubled(tx, now(), attempts, Math.random)),
   )
@@ -100,17 +121,25 @@ export function makeContext(parts: {
     keys: makeKeyCache(),
     openings: batched((openings) => transact(pool, (tx) => insertOpenings(tx, now(), openings))),
     openingNow: new Set(),
-    acceptances: batched((accepted) => transact(pool, (tx) => markPending(tx, accepted))),
+    acceptances: batched(async (accepted) => {
+      await transact(pool, (tx) => markPending(tx, accepted))
+      meters.deposits.inc({ state: 'opened' }, accepted.length)
+    }),
     settlements: batched(
       async (payments) => {
-        const { completed } = await transact(pool, (tx) => settle(tx, now(), payments.flat()))
-        ctx.chargeWatch.announce(completed, 'COMPLETED')
-        await noteReportedRefunds(pool, now(), payments.flat())
+        const settled = await transact(pool, (tx) => settle(tx, now(), payments.flat()))
+        countSettled(meters, settled)
+        ctx.chargeWatch.announce(settled.completed, 'COMPLETED')
+        await noteReportedRefunds(ctx, payments.flat())
       },
-      () => ctx.wakeDeliveries(),
+      { afterwards: () => ctx.wakeDeliveries() },
     ),
     attempts: {
-      add: (attempt) => (isDelivered(attempt) ? delivered : troubled).add(attempt),
+      add(attempt) {
+        const labels = { outcome: judge(attempt, 0).kind }
+        meters.webhookSeconds.observe(labels, (attempt.answer?.latencyMs ?? 0) / 1000)
+        return (isDelivered(attempt) ? delivered : troubled).add(attempt)
+      },
       async drained() {
         await Promise.all([delivered.drained(), troubled.drained()])
       },
@@ -121,6 +150,13 @@ export function makeContext(parts: {
     wakeDeliveries: () => {},
   }
   return ctx
+}
+
+function countSettled(meters: Meters, { completed, excepted }: Settled): void {
+  meters.deposits.inc({ state: 'completed' }, completed.length)
+  meters.payments.inc({ outcome: 'credited' }, completed.length)
+  meters.payments.inc({ outcome: 'suspense' }, excepted.length)
+  for (const { kind } of excepted) meters.exceptionsOpened.inc({ kind })
 }
 
 export function providerNamed(ctx: Context, name: string): Provider {

@@ -5,7 +5,7 @@ import { noteChange, SYSTEM, type Actor } from './audit-log.ts'
 export type ExceptionState = 'open' | 'resolving' | 'resolved'
 
 /**
- * What the operator decides. credit: to this account, the whole amount, without a fee. refund: back to the payer. charge_account: the account that was
+ * What the operator decides. credit: to this account, what is left of it, without a fee. refund: back to the payer. charge_account: the account that was
  * credited with the payment bears a refund that was made without us. write_off: the house keeps the money, or bears the loss.
  */
 export type Resolution =

@@ -120,41 +120,62 @@ export async function resolveException(
 
 type Decision = { resolution: Resolution; actor: Actor; reason: string; leasedUntil: Date }
 
-/** Under the exception's lock, so that of two who decide at once the second one learns of the first. Resolves to the refund that is to be asked for. */
+/**
+ * Under the exception's lock, so that of two who decide at once the second one learns of the first. Resolves to the refund that is to be asked for.
+ *
+ * Whoever gets money out of suspense bears what the provider gave back of it without us: the refunds of a payment are decided with it, in one posting, so that
+ * no account ever has more of it than is left.
+ */
 async function decide(tx: Tx, now: Date, id: string, decision: Decision): Promise<Refund | undefined> {
-  const { resolution, actor, reason } = decision
-  const exception = await lockException(tx, id)
-  requireOpen(exception, resolution.how)
-  const accountId = await bearerOf(tx, exception, resolution)
-  const isRefund = resolution.how === 'refund'
-  await markDecided(tx, {
-    exceptionId: id,
-    how: resolution.how,
-    accountId,
-    actor,
-    reason,
-    resolvedAt: isRefund ? null : now,
-  })
-  await noteChange(tx, now, actor, {
-    action: 'exception.resolved',
-    subject: `exception ${id}`,
-    accountId,
-    reason,
-    details: { kind: exception.kind, how: resolution.how, amountCents: exception.amountCents },
-  })
-  if (isRefund) return giveBack(tx, now, exception, decision)
-  const move = moveOf(exception, resolution.how, accountId)
+  const { how } = decision.resolution
+  const { exception, refunds } = await lockException(tx, id)
+  requireOpen(exception, how)
+  if (how === 'credit') requireRest(exception, refunds)
+  const accountId = await bearerOf(tx, exception, decision.resolution)
+  await noteDecided(tx, now, exception, { ...decision, how, accountId })
+  if (how === 'refund') return giveBack(tx, now, exception, decision)
+  const move = moveOf(exception, how, accountId)
   if (move.debit.kind === 'balance') await requireFunds(tx, exception, move)
-  await postTransfers(tx, now, [{ ...move, ...commonOf(exception, accountId), occurredAt: now }])
+  const transfers: Transfer[] = [{ ...move, ...commonOf(exception, accountId), occurredAt: now }]
+  for (const refund of refunds) {
+    const borne = how === 'credit' ? 'charge_account' : 'write_off'
+    await noteDecided(tx, now, refund, { ...decision, how: borne, accountId })
+    transfers.push({ ...moveOf(refund, borne, accountId), ...commonOf(refund, accountId), occurredAt: now })
+  }
+  await postTransfers(tx, now, transfers)
   return undefined
 }
 
-function requireOpen({ kind, state }: LockedException, how: Resolution['how']): void {
+type Outcome = { how: Resolution['how']; accountId: string | null; actor: Actor; reason: string }
+
+async function noteDecided(tx: Tx, now: Date, exception: LockedException, outcome: Outcome): Promise<void> {
+  const { how, accountId, actor, reason } = outcome
+  const { kind, amountCents } = exception
+  const exceptionId = hexFromUuid(exception.id)
+  await markDecided(tx, { exceptionId, how, accountId, actor, reason, resolvedAt: how === 'refund' ? null : now })
+  await noteChange(tx, now, actor, {
+    action: 'exception.resolved',
+    subject: `exception ${exceptionId}`,
+    accountId,
+    reason,
+    details: { kind, how, amountCents },
+  })
+}
+
+function requireRest({ amountCents }: LockedException, refunds: LockedException[]): void {
+  const gone = refunds.reduce((sum, refund) => sum + refund.amountCents, 0)
+  if (gone >= amountCents)
+    throw new Fault('conflict', 'The provider gave all of this payment back: resolve it by write_off')
+}
+
+function requireOpen({ kind, state, isHeld }: LockedException, how: Resolution['how']): void {
   if (state === 'resolved') throw new Fault('conflict', 'Exception is resolved already')
   if (state === 'resolving') throw new Fault('conflict', 'Exception is being resolved: its refund is under way')
   const ways = kind === 'foreign_refund' ? ['charge_account', 'write_off'] : ['credit', 'refund', 'write_off']
   if (!ways.includes(how))
     throw new Fault('bad_request', `Resolve an exception of kind ${kind} by ${ways.join(' or ')}`)
+  if (kind === 'foreign_refund' && isHeld)
+    throw new Fault('conflict', 'The rest of this payment is in suspense: resolve that exception, and this one with it')
 }
 
 /** The account that gains or bears, if one does. */
@@ -208,7 +229,7 @@ async function giveBack(tx: Tx, now: Date, exception: LockedException, decision:
   const { paymentId, amountCents } = exception
   const earlier = await tx.run(`select from refunds where payment_id = $1 and status <> 'FAILED'`, [paymentId])
   if (earlier > 0)
-    throw new Fault('conflict', 'This payment was refunded at the provider already: resolve it by write_off')
+    throw new Fault('conflict', 'This payment was refunded at the provider already: resolve it by credit or write_off')
   const refund = await reserveRefund(tx, now, decision.actor, {
     source: 'suspense',
     exceptionId: hexFromUuid(exception.id),
@@ -236,10 +257,18 @@ type LockedException = {
   chargeAccountId: string | null
   /** Which has the payment's money, as a deposit or because an operator said so. */
   creditedAccountId: string | null
+  /** Its payment is an exception of its own, and not decided yet. */
+  isHeld: boolean
 }
 
-async function lockException(tx: Tx, id: string): Promise<LockedException> {
-  const [row] = await tx.rows<LockedException>(
+/**
+ * With the refunds made without us that are decided with it. All exceptions of a payment are locked, in the order of ids: who decides on one has seen the others.
+ */
+async function lockException(tx: Tx, id: string): Promise<{ exception: LockedException; refunds: LockedException[] }> {
+  const ofPayment = '= (select payment_id from exceptions where id = $1)'
+  await tx.run(`select from exceptions where payment_id ${ofPayment} order by id for no key update`, [uuidFromHex(id)])
+  // Apart from the locking: a refund that was booked while we waited for the lock is seen.
+  const rows = await tx.rows<Omit<LockedException, 'isHeld'>>(
     `select x.id, x.kind, ${EXCEPTION_STATE} as state, x.payment_id as "paymentId", x.refund_id as "refundId",
        coalesce(f.amount_cents, p.amount_cents) as "amountCents", p.charge_id as "chargeId", c.account_id as "chargeAccountId",
        case when p.credited then c.account_id
@@ -248,11 +277,15 @@ async function lockException(tx: Tx, id: string): Promise<LockedException> {
      join payments p on p.id = x.payment_id
      left join charges c on c.id = p.charge_id
      left join refunds f on f.id = x.refund_id
-     where x.id = $1 for no key update of x`,
+     where x.payment_id ${ofPayment} order by x.id`,
     [uuidFromHex(id)],
   )
-  if (!row) throw notFound()
-  return row
+  const isHeld = rows.some((row) => row.kind !== 'foreign_refund' && row.state !== 'resolved')
+  const locked = rows.map((row) => ({ ...row, isHeld }))
+  const exception = locked.find((row) => row.id === uuidFromHex(id))
+  if (!exception) throw notFound()
+  const isRefund = (row: LockedException) => row.kind === 'foreign_refund' && row.state === 'open'
+  return { exception, refunds: exception.kind === 'foreign_refund' ? [] : locked.filter(isRefund) }
 }
 
 const SELECT_EXCEPTIONS = `

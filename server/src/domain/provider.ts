@@ -16,8 +16,14 @@ export type Provider = {
   /** 'not_active' says that it cannot be withdrawn any more (paid, or withdrawn before): check() tells which. */
   cancel(txid: string): Promise<'withdrawn' | 'not_active' | 'absent'>
   findPayment(endToEndId: string): Promise<ReceivedPayment | 'absent'>
-  /** All Pix received in [from, to), a page at a time. */
-  listReceived(window: { from: Date; to: Date }): AsyncIterable<ReceivedPayment[]>
+  /**
+   * All Pix received in [from, to), a page at a time. Entries that cannot be read are told, so that they do not hold up the others; where nobody listens,
+   * the list ends in an error instead of passing for a whole one.
+   */
+  listReceived(
+    window: { from: Date; to: Date },
+    onUnread?: (entry: UnreadEntry) => void,
+  ): AsyncIterable<ReceivedPayment[]>
   /** Safe to repeat with the same refundId (at most 35 letters and digits). */
   refund(request: { endToEndId: string; refundId: string; amountCents: Cents }): Promise<ProviderRefund>
   /** The provider's own word on a refund, asked now. */
@@ -58,6 +64,14 @@ export type ReceivedPayment = {
   occurredAt: Date
   /** What was given back of it, by whomever; absent where the provider does not tell. */
   refunds?: ProviderRefund[]
+}
+
+/** An entry of a provider's list that may be a Pix received and cannot be read. */
+export type UnreadEntry = {
+  endToEndId: string | null
+  /** It says that it is a Pix received; else, what it is is unknown too. */
+  isMoney: boolean
+  text: string
 }
 
 export type ProviderRefund = {

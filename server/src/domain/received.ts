@@ -2,7 +2,7 @@ import { Fault } from '../base/fault.ts'
 import type { Cents } from '../base/money.ts'
 import { read } from '../db/tx.ts'
 import type { Context } from './context.ts'
-import type { Provider, ReceivedPayment } from './provider.ts'
+import type { Provider, ReceivedPayment, UnreadEntry } from './provider.ts'
 import { noteReportedRefunds } from './reported-refunds.ts'
 
 export type Window = { from: Date; to: Date }
@@ -35,9 +35,9 @@ export async function* takeReceived(
   ctx: Context,
   provider: Provider,
   window: Window,
-  signal?: AbortSignal,
+  { onUnread, signal }: { onUnread: (entry: UnreadEntry) => void; signal?: AbortSignal | undefined },
 ): AsyncGenerator<Taken> {
-  for await (const page of untilAborted(provider.listReceived(window), signal)) {
+  for await (const page of untilAborted(provider.listReceived(window, onUnread), signal)) {
     yield await takePage(ctx, provider.name, page)
   }
 }
@@ -101,7 +101,7 @@ async function takeRefunds(ctx: Context, provider: string, page: ReceivedPayment
   const refunds = page.flatMap(refundsOf)
   if (refunds.length === 0) return []
   try {
-    await noteReportedRefunds(ctx.pool, ctx.now(), page)
+    await noteReportedRefunds(ctx, page)
   } catch (err) {
     if (isUnavailable(err)) throw err
     ctx.log.error({ err, provider }, 'refunds that the provider told of could not be booked')

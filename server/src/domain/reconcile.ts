@@ -1,10 +1,11 @@
 import { Fault } from '../base/fault.ts'
-import { transact } from '../db/tx.ts'
+import { transact, type Tx } from '../db/tx.ts'
+import { noteChange, type Actor } from './audit-log.ts'
 import { takeHints } from './checks.ts'
 import { insertClosing } from './closings.ts'
 import type { Context } from './context.ts'
 import { dayAfter, dayOf, dayStart } from './days.ts'
-import type { Provider, ReceivedPayment } from './provider.ts'
+import type { Hint, Provider, UnreadEntry } from './provider.ts'
 import { takeReceived, type Window } from './received.ts'
 import { makePace, makeStatement, quicken, type Pace, type Statement, type StatementProgress } from './statements.ts'
 import { moveClosing, moveSweep, renewClaim, type Sweep } from './sweeps.ts'
@@ -36,12 +37,19 @@ export async function sweepOn(
   // Only a clock that was set back can make it empty.
   if (to <= from) return { state: 'caught_up', settled: 0 }
   const seen = { pages: 0, settled: 0 }
-  const unbooked: ReceivedPayment[] = []
-  for await (const { page, booked, settled } of takeReceived(ctx, provider, { from, to }, signal)) {
+  const unbooked: Hint[] = []
+  const leave = (hints: Hint[]) => {
+    unbooked.push(...hints)
+    if (unbooked.length > MAX_UNBOOKED) throw new Error(`more than ${MAX_UNBOOKED} payments could not be booked`)
+  }
+  // What says that it is money is asked about until it can be read. What is of an unknown kind is named when its day is closed.
+  const onUnread = ({ isMoney, endToEndId }: UnreadEntry) => {
+    if (isMoney && endToEndId !== null) leave([{ txid: null, endToEndId }])
+  }
+  for await (const { page, booked, settled } of takeReceived(ctx, provider, { from, to }, { onUnread, signal })) {
     seen.pages++
     seen.settled += settled.length
-    unbooked.push(...page.filter((payment) => !booked.has(payment.endToEndId)))
-    if (unbooked.length > MAX_UNBOOKED) throw new Error(`more than ${MAX_UNBOOKED} payments could not be booked`)
+    leave(page.filter((payment) => !booked.has(payment.endToEndId)))
     await renewClaim(ctx, sweep)
   }
   // One mad payment must not hold up all that come after it, so it is left to the queue of questions, which asks until it is booked.
@@ -93,6 +101,7 @@ const MAX_DAYS = 366
 /** Settles what is missing in [from, to), compares both sides day by day, and closes the days that are whole and over. */
 export async function reconcileWindow(
   ctx: Context,
+  actor: Actor,
   request: ReconcileRequest,
   progress: (progress: StatementProgress) => void = () => {},
   signal?: AbortSignal,
@@ -101,6 +110,8 @@ export async function reconcileWindow(
   // In whole seconds, because some providers tell times so: a Pix must not stand in two windows that meet within one.
   const window = { from: wholeSecond(request.from), to: wholeSecond(request.to) }
   const days = cutIntoDays(window)
+  // Before the first question: what is booked and closed on the way stays so if it does not come to its end.
+  await transact(ctx.pool, (tx) => noteRun(tx, ctx.now(), actor, { ...window, providers }))
   const statements: DayStatement[] = []
   for (const provider of providers) {
     const pace = makePace()
@@ -120,6 +131,12 @@ export async function reconcileWindow(
   }
   const differenceCount = statements.reduce((sum, statement) => sum + statement.differenceCount, 0)
   return { ...window, statements, differenceCount }
+}
+
+function noteRun(tx: Tx, now: Date, actor: Actor, { from, to, providers }: Window & { providers: Provider[] }) {
+  const subject = `provider ${providers.map((provider) => provider.name).join(', ')}`
+  const change = { action: 'reconcile.started', subject, accountId: null, reason: null }
+  return noteChange(tx, now, actor, { ...change, details: { from: from.toISOString(), to: to.toISOString() } })
 }
 
 function findProviders(ctx: Context, name: string | undefined): Provider[] {

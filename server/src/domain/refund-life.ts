@@ -253,7 +253,11 @@ type RefundedCharge = {
   refunded_cents: number
 }
 
-function refundEvent(now: Date, refund: Refund, charge: RefundedCharge): NewEvent {
+export function refundEvent(
+  now: Date,
+  refund: Pick<Refund, 'id' | 'chargeId' | 'amountCents' | 'feeReturnedCents' | 'endToEndId'>,
+  charge: RefundedCharge,
+): NewEvent {
   return {
     kind: 'DEPOSIT_REFUNDED',
     accountId: charge.account_id,

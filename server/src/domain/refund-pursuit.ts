@@ -87,7 +87,7 @@ async function bookEnd(ctx: Context, refund: Refund, end: RefundEnd): Promise<Re
   if (move === 'contradicted') {
     ctx.log.error({ refundId: refund.id, provider: refund.provider, end }, 'a refund that had ended ended otherwise')
     // Failed, and made after all: the money is gone, and its return is booked as one that nobody asked for.
-    if (end.status === 'done') await noteReportedRefunds(ctx.pool, ctx.now(), [asReported(after)])
+    if (end.status === 'done') await noteReportedRefunds(ctx, [asReported(after)])
   }
   return after
 }

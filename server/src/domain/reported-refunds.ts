@@ -1,3 +1,4 @@
+import type { Meters } from '../base/meters.ts'
 import type { Pool } from '../db/pool.ts'
 import { transact, type Tx } from '../db/tx.ts'
 import { noteChange, SYSTEM } from './audit-log.ts'
@@ -23,12 +24,18 @@ type Report = Omit<SeenRefund, 'exceptionId'> & {
  *
  * A transaction of its own and not settle()'s: it locks charges, which come before the balances that settle() holds in the end.
  */
-export async function noteReportedRefunds(pool: Pool, now: Date, payments: Reporting[]): Promise<void> {
+export async function noteReportedRefunds(
+  { pool, now, meters }: { pool: Pool; now: () => Date; meters: Meters },
+  payments: Reporting[],
+): Promise<void> {
   const reporting = payments.filter((payment) => payment.refunds?.some((refund) => refund.status !== 'processing'))
-  if (reporting.length > 0) await transact(pool, (tx) => noteReports(tx, now, reporting))
+  if (reporting.length === 0) return
+  const opened = await transact(pool, (tx) => noteReports(tx, now(), reporting))
+  meters.exceptionsOpened.inc({ kind: 'foreign_refund' }, opened)
 }
 
-async function noteReports(tx: Tx, now: Date, payments: Reporting[]): Promise<void> {
+/** How many exceptions it opened. */
+async function noteReports(tx: Tx, now: Date, payments: Reporting[]): Promise<number> {
   const reports = await unknownOrUnderWay(tx, payments)
   const foreign = reports.filter((report) => report.refundId === null && report.status === 'done')
   // In the order in which refunds lock, see refund-life.ts.
@@ -37,15 +44,18 @@ async function noteReports(tx: Tx, now: Date, payments: Reporting[]): Promise<vo
   const open = await lockOpenExceptions(tx, foreign)
   const underWay = reports.flatMap((report) => report.refundId ?? [])
   await hastenRefunds(tx, now, underWay)
-  if (foreign.length === 0) return
+  if (foreign.length === 0) return 0
   const cash = foreign.map(({ provider }): LedgerKey => ({ kind: 'cash', provider }))
   await holdBalances(tx, [...cash, { kind: 'missing' }, { kind: 'suspense' }])
   // Rare, so one after another.
+  let opened = 0
   for (const report of foreign) {
     const exceptionId = report.isWhole ? (open.get(report.paymentId) ?? null) : null
     const refund = await recordSeenRefund(tx, now, { ...report, exceptionId })
     if (refund) await noteSeen(tx, now, refund)
+    if (refund && exceptionId === null) opened++
   }
+  return opened
 }
 
 /** Money that was nobody's and went back to its payer leaves nothing to decide. Anything else does. */

@@ -113,7 +113,19 @@ function transfersOf({ paymentId, payment, charge, exception }: Decision): Trans
   return feeCents > 0 ? [credit, fee] : [credit]
 }
 
-function depositEvent(now: Date, { charge, payment }: Decision): NewEvent {
+/** As it was before its payment. */
+type CompletedCharge = Pick<
+  StoredCharge,
+  'id' | 'paymentLinkId' | 'externalId' | 'valueCents' | 'originalValueCents' | 'feeCents' | 'accountId' | 'status'
+>
+
+export function depositEvent(
+  now: Date,
+  {
+    charge,
+    payment,
+  }: { charge: CompletedCharge | undefined; payment: Pick<ReceivedPayment, 'endToEndId' | 'occurredAt'> },
+): NewEvent {
   const { id, paymentLinkId, externalId, valueCents, originalValueCents, feeCents, accountId, status } = charge!
   return {
     kind: 'DEPOSIT_ASSET_SUCCESS',

@@ -1,7 +1,7 @@
 import type { Cents } from '../base/money.ts'
 import { transact } from '../db/tx.ts'
 import type { Context } from './context.ts'
-import type { Provider, ReceivedPayment } from './provider.ts'
+import type { Provider, ReceivedPayment, UnreadEntry } from './provider.ts'
 import { takeReceived, type Booked, type Taken, type Window } from './received.ts'
 
 /** What a provider says it received in a stretch of time, beside what our books say of it. */
@@ -21,7 +21,7 @@ export type Statement = Window & {
 }
 
 export type StatementDifference = {
-  kind: 'not_in_books' | 'not_at_provider' | 'other_amount' | 'other_txid' | 'other_time' | 'foreign_refund'
+  kind: 'not_in_books' | 'not_at_provider' | 'other_amount' | 'other_txid' | 'other_time' | 'foreign_refund' | 'unread'
   endToEndId: string
   text: string
 }
@@ -61,13 +61,14 @@ export async function makeStatement(
   { pace = makePace(), onPage, signal }: Options = {},
 ): Promise<Statement> {
   const statement: Statement = { provider: provider.name, ...window, ...NOTHING, differences: [] }
+  const onUnread = unreadNoter(statement)
   const progress = { provider: provider.name, until: window.from, pages: 0, payments: 0 }
   while (progress.until < window.to) {
     const from = progress.until
     const slice = { from, to: new Date(Math.min(window.to.getTime(), from.getTime() + pace.spanMs)) }
     const pagesBefore = progress.pages
     const listed = new Set<string>()
-    for await (const taken of takeReceived(ctx, provider, slice, signal)) {
+    for await (const taken of takeReceived(ctx, provider, slice, { onUnread, signal })) {
       addPage(statement, taken)
       for (const payment of taken.page) listed.add(payment.endToEndId)
       progress.pages++
@@ -116,6 +117,18 @@ function addPage(statement: Statement, { page, booked, settled, foreignRefunds }
   for (const { endToEndId, refundId, amountCents } of foreignRefunds) {
     const text = `${statement.provider} gave back ${amountCents} cents of it (refund ${refundId}), which we did not ask for`
     note(statement, { kind: 'foreign_refund', endToEndId, text })
+  }
+}
+
+/** Each once, although one without a time stands in every slice. */
+function unreadNoter(statement: Statement): (entry: UnreadEntry) => void {
+  const noted = new Set<string>()
+  return ({ endToEndId, text }) => {
+    const key = `${endToEndId} ${text}`
+    if (noted.has(key)) return
+    noted.add(key)
+    const told = `may be money of ${statement.provider}, and cannot be read (${text})`
+    note(statement, { kind: 'unread', endToEndId: endToEndId ?? 'without an endToEndId', text: told })
   }
 }
 

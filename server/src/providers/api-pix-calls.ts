@@ -1,4 +1,5 @@
 import type { Log } from '../base/log.ts'
+import type { Meters } from '../base/meters.ts'
 import { readProblem } from './api-pix-messages.ts'
 import { makeExchange, type ExchangeBounds, type ExchangeRequest } from './exchange.ts'
 import { makeGuard, type Guard, type GuardBounds, type Reply } from './guard.ts'
@@ -42,6 +43,7 @@ export type CallOptions = {
   now: () => Date
   random: () => number
   log: Log
+  meters?: Meters | undefined
   bounds: CallBounds
 }
 

@@ -1,4 +1,5 @@
 import type { Log } from '../base/log.ts'
+import type { Meters } from '../base/meters.ts'
 import { decimalFromCents } from '../base/money.ts'
 import {
   ProviderError,
@@ -101,6 +102,7 @@ export type ApiPixOptions = {
   merchant?: Merchant
   now: () => Date
   log: Log
+  meters?: Meters | undefined
   random?: () => number
   timings?: Partial<ApiPixTimings>
 }

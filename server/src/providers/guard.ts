@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { Log } from '../base/log.ts'
+import type { Meters } from '../base/meters.ts'
 import type { ProviderHealth } from '../domain/provider.ts'
 import { makeBreaker, type Verdict } from './breaker.ts'
 import { makeBudget } from './budget.ts'
@@ -18,9 +19,16 @@ export type Refused = { kind: 'refused'; status: number; spoken: boolean; text: 
 
 /**
  * No answer that can be used. `sent`: it may have been done all the same. `fault`: the provider's own, and counted by its breaker.
- * `again`: worth another try.
+ * `again`: worth another try. `isWithheld`: by the guard, which did not let it out.
  */
-export type Failed = { kind: 'failed'; sent: boolean; fault: boolean; again: boolean; text: string }
+export type Failed = {
+  kind: 'failed'
+  sent: boolean
+  fault: boolean
+  again: boolean
+  isWithheld?: true
+  text: string
+}
 
 export type GuardBounds = {
   breakerFaults: number
@@ -44,8 +52,9 @@ export function makeGuard(options: {
   bounds: GuardBounds
   now: () => Date
   log: Log
+  meters?: Meters | undefined
 }): Guard {
-  const { name, bounds, now, log } = options
+  const { name, bounds, now, log, meters } = options
   const closing = new AbortController()
   // As many listen as calls pause at once, which is bounded elsewhere; Node would warn of a leak from the eleventh on.
   setMaxListeners(0, closing.signal)
@@ -73,21 +82,32 @@ export function makeGuard(options: {
     }
   }
 
+  async function runGuarded<Body>(operation: string, deadline: Deadline, call: () => Promise<Reply<Body>>) {
+    const pass = breaker.enter()
+    if (!pass) return withheld(`the provider is down, asked again later (${lastError ?? 'breaker open'})`)
+    let verdict: Verdict = 'none'
+    try {
+      const seconds = stopwatch()
+      const hasTurn = await budget.take(deadline.remainingMs())
+      meters?.budgetWaitSeconds.inc({ provider: name }, seconds())
+      if (!hasTurn) return withheld('budget: too many calls per second')
+      if (closing.signal.aborted) return withheld('closed')
+      const reply = await call()
+      verdict = reply.kind !== 'failed' ? 'healthy' : reply.fault ? 'faulty' : 'none'
+      note(operation, reply)
+      return reply
+    } finally {
+      pass(verdict)
+    }
+  }
+
   return {
     async run(operation, deadline, call) {
-      const pass = breaker.enter()
-      if (!pass) return withheld(`the provider is down, asked again later (${lastError ?? 'breaker open'})`)
-      let verdict: Verdict = 'none'
-      try {
-        if (!(await budget.take(deadline.remainingMs()))) return withheld('budget: too many calls per second')
-        if (closing.signal.aborted) return withheld('closed')
-        const reply = await call()
-        verdict = reply.kind !== 'failed' ? 'healthy' : reply.fault ? 'faulty' : 'none'
-        note(operation, reply)
-        return reply
-      } finally {
-        pass(verdict)
-      }
+      const seconds = stopwatch()
+      const reply = await runGuarded(operation, deadline, call)
+      const outcome = reply.kind === 'failed' && reply.isWithheld ? 'withheld' : reply.kind
+      meters?.providerSeconds.observe({ provider: name, operation, outcome }, seconds())
+      return reply
     },
     wait: (ms, deadline) => pause(ms, deadline, closing.signal),
     health: () => ({ breaker: breaker.state(), lastError, lastSuccessAt }),
@@ -98,10 +118,16 @@ export function makeGuard(options: {
   }
 }
 
+// On the monotonic clock, as deadlines are.
+function stopwatch(): () => number {
+  const begunAtMs = performance.now()
+  return () => (performance.now() - begunAtMs) / 1000
+}
+
 function isOurAccess(status: number): boolean {
   return status === 401 || status === 403
 }
 
 function withheld(text: string): Failed {
-  return { kind: 'failed', sent: false, fault: false, again: false, text }
+  return { kind: 'failed', sent: false, fault: false, again: false, isWithheld: true, text }
 }

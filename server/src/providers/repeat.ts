@@ -31,6 +31,8 @@ export type WriteSteps<Body> = {
 
 // With these a provider may mean that the id is taken, and what holds it may be what an earlier call of ours made.
 const MAY_MEAN_TAKEN = new Set([400, 409, 422])
+// And in these words it surely does, in Portuguese or English.
+const TAKEN = /duplic|já (existe|utilizad|cadastrad)|already (exist|used)/i
 
 export function makeRepeat(options: {
   name: string
@@ -98,6 +100,10 @@ async function write<Body>(
   throw inDoubt ? new ProviderError('unknown', error.message) : error
 }
 
+function saysTaken({ status, text }: Refused): boolean {
+  return status === 409 || TAKEN.test(text)
+}
+
 async function settleRefusal<Body>(
   repeat: Repeat,
   refused: { operation: string; put: Refused; look: () => Promise<Reply<Body>>; inDoubt: boolean },
@@ -108,7 +114,8 @@ async function settleRefusal<Body>(
   if (MAY_MEAN_TAKEN.has(refused.put.status)) {
     const found = await refused.look()
     if (found.kind === 'ok') return found.body
-    known = saysAbsent(found) || (known && found.kind === 'refused')
+    // Something has the id, they say. That it is not shown to us a moment later does not make it nothing.
+    known = !saysTaken(refused.put) && (saysAbsent(found) || (known && found.kind === 'refused'))
   }
   if (known) throw refusal
   throw new ProviderError('unknown', `${refusal.message}; whether it is there already could not be learnt`)

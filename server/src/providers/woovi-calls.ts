@@ -1,4 +1,5 @@
 import type { Log } from '../base/log.ts'
+import type { Meters } from '../base/meters.ts'
 import { ProviderError } from '../domain/provider.ts'
 import { makeExchange, type ExchangeRequest } from './exchange.ts'
 import { makeGuard, type Guard, type Reply } from './guard.ts'
@@ -8,7 +9,15 @@ import { readProblem } from './woovi-messages.ts'
 import type { WooviTimings } from './woovi-timings.ts'
 
 /** What the operations of the adapter share. */
-export type WooviAdapter = { name: string; calls: WooviCalls; timings: WooviTimings }
+export type WooviAdapter = {
+  name: string
+  calls: WooviCalls
+  timings: WooviTimings
+  log: Log
+  meters?: Meters | undefined
+  /** Entries of lists that the log has told of, see woovi-transactions.ts. */
+  toldUnread: Set<string>
+}
 
 /** One call to Woovi, with our AppID, under the guard. */
 export type WooviCalls = {
@@ -33,6 +42,7 @@ export function makeWooviCalls(options: {
   now: () => Date
   random: () => number
   log: Log
+  meters?: Meters | undefined
   bounds: WooviTimings
 }): WooviCalls {
   const { bounds, appId, now } = options

@@ -8,6 +8,7 @@ import type {
   ProviderChargeRequest,
   ProviderRefund,
   ReceivedPayment,
+  UnreadEntry,
 } from '../domain/provider.ts'
 import { GarbageError, instant, parseMessage } from './garbage.ts'
 import { END_TO_END_ID, parseNotification, shaped } from './notification.ts'
@@ -45,6 +46,8 @@ const QUIRKS = {
 /** What Woovi calls the shortest life of a charge. */
 const MIN_EXPIRES_SECONDS = 300
 const MAX_COMMENT_LENGTH = 140
+// Enough to recognise a word that nobody knew.
+const MAX_KIND_LENGTH = 60
 // Two are listed while they are exchanged; more would only cost time for each notification.
 const MAX_KEYS = 8
 
@@ -55,8 +58,8 @@ export type Charge = ProviderCharge & { stage: 'ACTIVE' | 'COMPLETED' | 'EXPIRED
 
 export type ReceivedPage = {
   payments: LinkedPayment[]
-  /** Why some of the entries could not be told to be a Pix received, or not one. */
-  unread: string[]
+  /** What could not be told to be a Pix received, or not one; its time where it has one. */
+  unread: (UnreadEntry & { occurredAt: Date | null })[]
   /** Of all kinds, to know where the next page begins. */
   entries: number
   /** Undefined where it is not told. */
@@ -173,7 +176,7 @@ export function readTransactionPage(json: unknown, expected: { skip: number; pro
       if (isReceived(entry)) page.payments.push(readPayment(entry, expected.provider))
     } catch (error) {
       if (!(error instanceof GarbageError)) throw error
-      page.unread.push(error.message)
+      page.unread.push(unreadEntry(entry, error.message))
     }
   }
   return page
@@ -225,13 +228,29 @@ function parse<Body>(schema: z.ZodType<Body>, json: unknown): Body {
   return parseMessage(schema, json, 'Woovi')
 }
 
+function unreadEntry(entry: unknown, text: string): ReceivedPage['unread'][number] {
+  const { endToEndId, endToEndID, time } = objectOf(entry)
+  return {
+    endToEndId: shaped(endToEndId, END_TO_END_ID) ?? shaped(endToEndID, END_TO_END_ID),
+    isMoney: kindWords(entry).some((word) => QUIRKS.receivedKinds.has(word)),
+    occurredAt: instant.safeParse(time).data ?? null,
+    text,
+  }
+}
+
+function kindWords(entry: unknown): string[] {
+  return QUIRKS.kindFields.map((field) => objectOf(entry)[field]).filter((word) => typeof word === 'string')
+}
+
 // What is surely something else is passed over. A kind that nobody knows may be money, and is told.
 function isReceived(entry: unknown): boolean {
-  const words = QUIRKS.kindFields.map((field) => objectOf(entry)[field])
-  const isOneOf = (kinds: Set<string>) => words.some((word) => typeof word === 'string' && kinds.has(word))
+  const words = kindWords(entry)
+  const isOneOf = (kinds: Set<string>) => words.some((word) => kinds.has(word))
   if (isOneOf(QUIRKS.otherKinds) || isOneOf(QUIRKS.unsettled)) return false
   if (isOneOf(QUIRKS.receivedKinds)) return true
-  throw new GarbageError('a transaction of a kind that Woovi does not have')
+  throw new GarbageError(
+    `a transaction of a kind that Woovi does not have: ${words.join(' ').slice(0, MAX_KIND_LENGTH)}`,
+  )
 }
 
 function readPayment(entry: unknown, provider: string): LinkedPayment {

@@ -1,4 +1,4 @@
-import { ProviderError, type ReceivedPayment } from '../domain/provider.ts'
+import { ProviderError, type ReceivedPayment, type UnreadEntry } from '../domain/provider.ts'
 import { startDeadline, type Deadline } from './deadline.ts'
 import { END_TO_END_ID } from './notification.ts'
 import { saysAbsent } from './repeat.ts'
@@ -34,7 +34,7 @@ export async function findPaymentsOf(
 ): Promise<ReceivedPayment[]> {
   const { txid, deadline } = charge
   const page = await askPage(adapter, { operation: 'check', query: { charge: txid }, skip: 0, deadline })
-  refuseUnread(adapter, 'check', page.unread)
+  if (page.unread.length > 0) throw unreadError(adapter, 'check', page.unread)
   // The filter is Woovi's. A Pix of another charge that slipped through it must not pay this one.
   const isOurs = (payment: LinkedPayment) =>
     payment.txid === txid ||
@@ -45,6 +45,7 @@ export async function findPaymentsOf(
 export async function* listReceived(
   adapter: WooviAdapter,
   window: { from: Date; to: Date },
+  onUnread?: (entry: UnreadEntry) => void,
 ): AsyncGenerator<ReceivedPayment[]> {
   const { timings } = adapter
   const query = {
@@ -53,7 +54,7 @@ export async function* listReceived(
   }
   // Pix that arrive while we turn the pages push others to a later page, where they are met again.
   const seen = new Set<string>()
-  const unread: string[] = []
+  const unread = new Map<string, UnreadEntry>()
   let skip = 0
   for (let pages = 0; ; pages++) {
     if (pages >= timings.maxPages) throw listError(adapter, `more than ${pages} pages, ask for less time`)
@@ -61,15 +62,37 @@ export async function* listReceived(
     const page = await askPage(adapter, { operation: 'listReceived', query, skip, deadline })
     const fresh = page.payments.filter(({ endToEndId }) => !seen.has(endToEndId))
     for (const { endToEndId } of fresh) seen.add(endToEndId)
-    const inside = fresh.filter(({ occurredAt }) => occurredAt >= window.from && occurredAt < window.to)
+    const isInside = (at: Date) => at >= window.from && at < window.to
+    const inside = fresh.filter(({ occurredAt }) => isInside(occurredAt))
     if (inside.length > 0) yield inside.map(unlinked)
-    unread.push(...page.unread)
+    for (const { occurredAt, ...entry } of page.unread) {
+      // One that does not say when it was may be of this time.
+      if (occurredAt === null || isInside(occurredAt)) unread.set(`${entry.endToEndId} ${entry.text}`, entry)
+    }
     skip += page.entries
     // Where it is not told whether there is another page, they are asked for until one is empty.
     if (!(page.hasNext ?? page.entries > 0)) break
   }
   // Last, because the others must not wait for these.
-  refuseUnread(adapter, 'listReceived', unread)
+  const entries = [...unread.values()]
+  if (entries.length > 0 && !onUnread) throw unreadError(adapter, 'listReceived', entries)
+  for (const entry of entries) {
+    tellUnread(adapter, entry)
+    onUnread?.(entry)
+  }
+}
+
+// Past this many the log has said enough, and repeats itself.
+const MAX_TOLD = 1_000
+
+/** Once for each, although every sweep and every closing meets it again. */
+function tellUnread({ name, log, meters, toldUnread }: WooviAdapter, { endToEndId, text }: UnreadEntry): void {
+  const key = `${endToEndId} ${text}`
+  if (toldUnread.has(key)) return
+  if (toldUnread.size === MAX_TOLD) toldUnread.clear()
+  toldUnread.add(key)
+  meters?.unread.inc({ provider: name })
+  log.error({ provider: name, endToEndId, text }, 'a transaction that may be money cannot be read: ask the provider')
 }
 
 type PageQuestion = { operation: string; query: Record<string, string>; skip: number; deadline: Deadline }
@@ -92,10 +115,9 @@ async function askPage(adapter: WooviAdapter, question: PageQuestion): Promise<R
 }
 
 // They may be money, so a list without them does not pass for a whole one.
-function refuseUnread(adapter: WooviAdapter, operation: string, unread: string[]): void {
-  if (unread.length === 0) return
-  const text = `${unread.length} transactions cannot be read (${unread[0]})`
-  throw new ProviderError('unknown', `${adapter.name}: ${operation}: ${text}`)
+function unreadError(adapter: WooviAdapter, operation: string, unread: UnreadEntry[]): ProviderError {
+  const text = `${unread.length} transactions cannot be read (${unread[0]!.text})`
+  return new ProviderError('unknown', `${adapter.name}: ${operation}: ${text}`)
 }
 
 function listError(adapter: WooviAdapter, text: string): ProviderError {

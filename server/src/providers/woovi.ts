@@ -1,4 +1,5 @@
 import type { Log } from '../base/log.ts'
+import type { Meters } from '../base/meters.ts'
 import {
   ProviderError,
   type Provider,
@@ -25,6 +26,7 @@ export type WooviOptions = {
   callsPerSecond: number
   now: () => Date
   log: Log
+  meters?: Meters | undefined
   random?: () => number
   timings?: Partial<WooviTimings>
 }
@@ -33,19 +35,20 @@ export type WooviOptions = {
 export function makeWoovi(options: WooviOptions): Provider {
   const timings = { ...WOOVI_TIMINGS, ...options.timings }
   const calls = makeWooviCalls({ ...options, random: options.random ?? Math.random, bounds: timings })
-  const adapter: WooviAdapter = { name: options.name, calls, timings }
+  const { name, log, meters } = options
+  const adapter: WooviAdapter = { name, calls, timings, log, meters, toldUnread: new Set() }
   const signatures = makeSignatures({
     fetchKeys: () => fetchPublicKeys(adapter),
     bounds: timings,
     now: options.now,
   })
   return {
-    name: options.name,
+    name,
     create: (request) => create(adapter, request),
     check: (txid, { deadlineMs = timings.checkDeadlineMs } = {}) => check(adapter, txid, startDeadline(deadlineMs)),
     cancel: (txid) => cancel(adapter, txid),
     findPayment: (endToEndId) => findPayment(adapter, endToEndId),
-    listReceived: (window) => listReceived(adapter, window),
+    listReceived: (window, onUnread) => listReceived(adapter, window, onUnread),
     refund: (request) => refund(adapter, request),
     checkRefund: (request) => checkRefund(adapter, request),
     registerNotifications: (url) => registerNotifications(adapter, url),
