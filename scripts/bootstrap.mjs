@@ -36,6 +36,13 @@ const builds = [
     tool: 'node_modules/typescript/bin/tsc',
     args: (/** @type {string} */ out) => ['-p', join(root, 'server/tsconfig.build.json'), '--outDir', out],
   },
+  {
+    name: 'dashboard',
+    out: 'web/dist',
+    sources: ['web/src', 'web/index.html', 'web/vite.config.ts', 'web/package.json', 'sdk/examples'],
+    tool: 'node_modules/vite/bin/vite.js',
+    args: (/** @type {string} */ out) => ['build', join(root, 'web'), '--outDir', out, '--logLevel', 'warn'],
+  },
 ]
 
 export function ensureNode() {

@@ -1,0 +1,138 @@
+// Every call to the server goes through here. A success is the answer's own fields, everything else is an ApiError.
+
+const OURS = '/dashboard/api'
+/** Longer than any answer should take; some acts of operators ask for more. */
+const TIMEOUT_MS = 30_000
+
+export type Query = Record<string, string | number | boolean | null | undefined>
+type Options = { idempotencyKey?: string; timeoutMs?: number; signal?: AbortSignal }
+
+export class ApiError extends Error {
+  override name = 'ApiError'
+  /** 0: there was no answer. */
+  readonly status: number
+  readonly code: string
+  readonly retryAfterSeconds: number | undefined
+  readonly requestId: string | undefined
+
+  constructor(
+    status: number,
+    code: string,
+    text: string,
+    more: { retryAfterSeconds?: number | undefined; requestId?: string | undefined } = {},
+  ) {
+    super(text)
+    this.status = status
+    this.code = code
+    this.retryAfterSeconds = more.retryAfterSeconds
+    this.requestId = more.requestId
+  }
+}
+
+export function get<T>(path: string, query: Query = {}, options: Options = {}): Promise<T> {
+  return call(OURS + path + queryText(query), 'GET', undefined, options)
+}
+
+export function post<T>(path: string, body: object = {}, options: Options = {}): Promise<T> {
+  return call(OURS + path, 'POST', body, options)
+}
+
+export function patch<T>(path: string, body: object): Promise<T> {
+  return call(OURS + path, 'PATCH', body)
+}
+
+/** Without a body: the server takes none. */
+export function del<T>(path: string): Promise<T> {
+  return call(OURS + path, 'DELETE')
+}
+
+/** Signing in and what belongs to it: another library's answers, without an envelope. */
+export const auth = {
+  get: <T>(path: string, query: Query = {}): Promise<T> => call(`${OURS}/auth/${path}${queryText(query)}`, 'GET'),
+  post: <T>(path: string, body: object = {}): Promise<T> => call(`${OURS}/auth/${path}`, 'POST', body),
+}
+
+/** A link to a file of ours, such as `deposits.csv`. */
+export function fileUrl(path: string, query: Query = {}): string {
+  return OURS + path + queryText(query)
+}
+
+/**
+ * For one filled-in form: keep it while the same thing is sent again, take another when the form changes or has succeeded.
+ * Then a time-out and a second press of the button cannot make two. (randomUUID exists on secure pages only.)
+ */
+export function freshKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+type Doors = {
+  /** Asks for the password and proves it to the server; false if the reader would rather not. */
+  reauthenticate: () => Promise<boolean>
+  /** The session is over. */
+  signedOut: () => void
+}
+const doors: Doors = { reauthenticate: async () => false, signedOut: () => {} }
+
+export function setDoors(given: Partial<Doors>): void {
+  Object.assign(doors, given)
+}
+
+/** The reader closed the password dialog: nothing happened, and nothing needs to be said. */
+export function isCanceled(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'reauthentication_canceled'
+}
+
+async function call<T>(url: string, method: string, body?: object, options: Options = {}): Promise<T> {
+  try {
+    return await exchange<T>(url, method, body, options)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    if (error.status === 401 && error.code === 'not_signed_in') doors.signedOut()
+    if (error.status !== 403 || error.code !== 'reauthentication_required') throw error
+    if (!(await doors.reauthenticate())) throw new ApiError(403, 'reauthentication_canceled', error.message)
+    return exchange<T>(url, method, body, options)
+  }
+}
+
+async function exchange<T>(url: string, method: string, body: object | undefined, options: Options): Promise<T> {
+  const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS)
+  const headers: Record<string, string> = { accept: 'application/json' }
+  if (body) headers['content-type'] = 'application/json'
+  if (options.idempotencyKey) headers['idempotency-key'] = options.idempotencyKey
+  let response: Response
+  try {
+    response = await fetch(url, {
+      method,
+      headers,
+      credentials: 'same-origin',
+      signal: options.signal ? AbortSignal.any([timeout, options.signal]) : timeout,
+      ...(body && { body: JSON.stringify(body) }),
+    })
+  } catch (error) {
+    // Whoever asked has turned away: that is theirs to know, and no failure.
+    if (options.signal?.aborted) throw error
+    throw new ApiError(0, timeout.aborted ? 'timeout' : 'unreachable', 'The server did not answer')
+  }
+  return readAnswer<T>(response)
+}
+
+async function readAnswer<T>(response: Response): Promise<T> {
+  const answer = (await response.json().catch(() => undefined)) as Record<string, unknown> | null | undefined
+  if (response.ok && answer !== undefined && answer?.['success'] !== false) return answer as T
+  const text = [answer?.['error'], answer?.['message']].find((value) => typeof value === 'string')
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
+  throw new ApiError(
+    response.status,
+    typeof answer?.['code'] === 'string' ? answer['code'] : 'unknown',
+    typeof text === 'string' && text !== '' ? text : `The server answered ${response.status}`,
+    {
+      retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : undefined,
+      requestId: response.headers.get('x-request-id') ?? undefined,
+    },
+  )
+}
+
+function queryText(query: Query): string {
+  const entries = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '')
+  return entries.length === 0 ? '' : `?${new URLSearchParams(entries.map(([name, value]) => [name, String(value)]))}`
+}

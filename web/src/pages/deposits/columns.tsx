@@ -1,0 +1,82 @@
+import { words } from '../../base/language.ts'
+import { Badge, Status } from '../../ui/badge.tsx'
+import { DateTime } from '../../ui/date-time.tsx'
+import { Money } from '../../ui/money.tsx'
+import type { Column } from '../../ui/table.tsx'
+import type { Deposit } from './shapes.ts'
+
+const useWords = words({
+  'pt-BR': {
+    value: 'Valor',
+    status: 'Situação',
+    about: 'Descrição',
+    created: 'Criado em',
+    paid: 'Pago em',
+    credited: 'Creditado',
+    refunded: 'Devolvido',
+    partly: 'Devolvido em parte',
+    none: '—',
+  },
+  en: {
+    value: 'Amount',
+    status: 'Status',
+    about: 'Description',
+    created: 'Created',
+    paid: 'Paid',
+    credited: 'Credited',
+    refunded: 'Refunded',
+    partly: 'Partly refunded',
+    none: '—',
+  },
+})
+
+/** Deposits look the same wherever they are listed. */
+export function useDepositColumns(): Column<Deposit>[] {
+  const t = useWords()
+  return [
+    { key: 'value', header: t.value, width: 'w-36', cell: (deposit) => <Money cents={deposit.value} /> },
+    { key: 'status', header: t.status, cell: (deposit) => <DepositStatus deposit={deposit} /> },
+    { key: 'about', header: t.about, width: 'w-[30%]', cell: (deposit) => <About deposit={deposit} /> },
+    { key: 'created', header: t.created, cell: ({ createdAt }) => <DateTime at={createdAt} /> },
+    {
+      key: 'paid',
+      header: t.paid,
+      isWideOnly: true,
+      cell: ({ paidAt }) => (paidAt === null ? <None text={t.none} /> : <DateTime at={paidAt} />),
+    },
+    {
+      key: 'credited',
+      header: t.credited,
+      align: 'right',
+      isWideOnly: true,
+      cell: ({ creditedValue }) => (creditedValue === null ? <None text={t.none} /> : <Money cents={creditedValue} />),
+    },
+  ]
+}
+
+/** How a deposit stands, and whether it went back to the payer. */
+export function DepositStatus({ deposit: { status, refundedValue, value } }: { deposit: Deposit }) {
+  const t = useWords()
+  return (
+    <span className="inline-flex flex-wrap justify-end gap-1.5 md:justify-start">
+      <Status status={status} />
+      {refundedValue > 0 && <Badge>{refundedValue >= value ? t.refunded : t.partly}</Badge>}
+    </span>
+  )
+}
+
+function About({ deposit: { description, externalId, id } }: { deposit: Deposit }) {
+  const [first, second] = [description, externalId].filter((text) => text)
+  return (
+    <span className="block max-md:max-w-56 md:max-w-72">
+      <span className="block truncate">
+        {first ?? <code className="font-mono text-sm text-soft">{id.slice(0, 12)}…</code>}
+      </span>
+      {second && <span className="block truncate text-sm text-soft">{second}</span>}
+    </span>
+  )
+}
+
+function None({ text }: { text: string }) {
+  return <span className="text-soft">{text}</span>
+}

@@ -1,0 +1,150 @@
+import { words } from '../../base/language.ts'
+import { Badge, Status } from '../../ui/badge.tsx'
+import { Card, Facts } from '../../ui/card.tsx'
+import { Copyable } from '../../ui/copy-button.tsx'
+import { DateTime } from '../../ui/date-time.tsx'
+import { Money } from '../../ui/money.tsx'
+import { Table } from '../../ui/table.tsx'
+import type { Deposit, Refund } from './shapes.ts'
+
+const useWords = words({
+  'pt-BR': {
+    amounts: 'Valores',
+    value: 'Valor',
+    asked: 'Valor pedido',
+    paidByPayer: 'O pagador paga',
+    fee: 'Tarifa',
+    credited: 'Creditado no saldo',
+    toCredit: 'A creditar, se for pago',
+    refunded: 'Devolvido',
+    details: 'Detalhes',
+    description: 'Descrição',
+    externalId: 'Sua referência',
+    created: 'Criado',
+    expires: 'Expira',
+    expired: 'Validade',
+    paid: 'Pago',
+    late: 'pago com atraso',
+    copy: (what: string) => `Copiar ${what}`,
+    link: 'Link',
+    refunds: 'Devoluções',
+    status: 'Situação',
+    reason: 'Motivo',
+    requested: 'Pedida em',
+    madeBy: 'Feita por',
+    makers: { account: 'Você', operator: 'Operador', provider: 'Instituição de pagamento' },
+  },
+  en: {
+    amounts: 'Amounts',
+    value: 'Amount',
+    asked: 'Amount asked for',
+    paidByPayer: 'The payer pays',
+    fee: 'Fee',
+    credited: 'Credited to the balance',
+    toCredit: 'To be credited, if paid',
+    refunded: 'Refunded',
+    details: 'Details',
+    description: 'Description',
+    externalId: 'Your reference',
+    created: 'Created',
+    expires: 'Expires',
+    expired: 'Valid until',
+    paid: 'Paid',
+    late: 'paid late',
+    copy: (what: string) => `Copy ${what}`,
+    link: 'Link',
+    refunds: 'Refunds',
+    status: 'Status',
+    reason: 'Reason',
+    requested: 'Requested',
+    madeBy: 'Made by',
+    makers: { account: 'You', operator: 'Operator', provider: 'Payment provider' },
+  },
+})
+
+export function Amounts({ deposit }: { deposit: Deposit }) {
+  const t = useWords()
+  const { status, value, originalValue, fee, creditedValue, refundedValue } = deposit
+  // Two amounts only where the payer bears the fee.
+  const asked =
+    value === originalValue
+      ? [{ name: t.value, value: <Money cents={value} /> }]
+      : [
+          { name: t.asked, value: <Money cents={originalValue} /> },
+          { name: t.paidByPayer, value: <Money cents={value} /> },
+        ]
+  return (
+    <Card title={t.amounts}>
+      <Facts
+        facts={[
+          ...asked,
+          { name: t.fee, value: <Money cents={-fee} /> },
+          {
+            name: t.credited,
+            value: creditedValue === null ? null : <Money cents={creditedValue} className="font-semibold" />,
+          },
+          { name: t.toCredit, value: status === 'PENDING' ? <Money cents={value - fee} /> : null },
+          { name: t.refunded, value: refundedValue > 0 ? <Money cents={-refundedValue} /> : null },
+        ]}
+      />
+    </Card>
+  )
+}
+
+export function Details({ deposit }: { deposit: Deposit }) {
+  const t = useWords()
+  const { description, status, paidAt, externalId, endToEndId, paymentLinkUrl } = deposit
+  const copyable = (name: string, text: string | null) => ({
+    name,
+    value: text === null ? null : <Copyable text={text} label={t.copy(name)} />,
+  })
+  return (
+    <Card title={t.details}>
+      <Facts
+        facts={[
+          { name: t.description, value: description || null },
+          { name: t.created, value: <DateTime at={deposit.createdAt} /> },
+          {
+            name: status === 'PENDING' ? t.expires : t.expired,
+            value: <DateTime at={deposit.expiresAt} relative={status === 'PENDING'} />,
+          },
+          { name: t.paid, value: paidAt && <PaidAt at={paidAt} isLate={deposit.paidLate} /> },
+          copyable('ID', deposit.id),
+          copyable('EndToEndId', endToEndId),
+          copyable(t.externalId, externalId),
+          copyable(t.link, paymentLinkUrl),
+        ]}
+      />
+    </Card>
+  )
+}
+
+function PaidAt({ at, isLate }: { at: string; isLate: boolean }) {
+  const t = useWords()
+  return (
+    <>
+      <DateTime at={at} /> {isLate && <Badge tone="wait">{t.late}</Badge>}
+    </>
+  )
+}
+
+export function Refunds({ refunds }: { refunds: readonly Refund[] }) {
+  const t = useWords()
+  return (
+    <Card title={t.refunds} isFlush>
+      <Table<Refund>
+        caption={t.refunds}
+        columns={[
+          { key: 'value', header: t.value, cell: (refund) => <Money cents={refund.value} className="font-medium" /> },
+          { key: 'status', header: t.status, cell: (refund) => <Status status={refund.status} /> },
+          { key: 'requested', header: t.requested, cell: (refund) => <DateTime at={refund.createdAt} /> },
+          { key: 'madeBy', header: t.madeBy, cell: (refund) => t.makers[refund.madeBy] },
+          { key: 'reason', header: t.reason, cell: (refund) => refund.reason ?? '—' },
+        ]}
+        rows={refunds}
+        rowKey={(refund) => refund.id}
+        empty={null}
+      />
+    </Card>
+  )
+}

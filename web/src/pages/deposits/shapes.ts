@@ -1,0 +1,73 @@
+// Deposits as the server answers them; amounts are cents.
+
+export type DepositStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
+export const DEPOSIT_STATUSES: readonly DepositStatus[] = ['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELED']
+
+export type NewDeposit = {
+  id: string
+  emv: string
+  paymentLinkId: string
+  paymentLinkUrl: string
+  value: number
+  originalValue: number
+  fee: number
+  status: DepositStatus
+}
+
+export type Deposit = NewDeposit & {
+  createdAt: string
+  expiresAt: string
+  paidAt: string | null
+  creditedValue: number | null
+  refundedValue: number
+  endToEndId: string | null
+  paidLate: boolean
+  externalId: string | null
+  description: string | null
+}
+
+export type Refund = {
+  id: string
+  value: number
+  returnedFee: number
+  status: 'PROCESSING' | 'DONE' | 'FAILED'
+  reason: string | null
+  madeBy: 'account' | 'operator' | 'provider'
+  createdAt: string
+  endedAt: string | null
+}
+
+export type Moment = { at: string } & (
+  | { kind: 'created'; provider: string; value: number; fee: number }
+  | { kind: 'paid'; endToEndId: string; value: number }
+  | { kind: 'confirmed'; provider: string }
+  | { kind: 'credited'; value: number; fee: number; balanceAfter: number }
+  | { kind: 'expired' | 'canceled' }
+  | {
+      kind: 'refund_requested' | 'refund_done' | 'refund_failed'
+      refundId: string
+      value: number
+      reason: string | null
+    }
+  | { kind: 'event'; eventId: string; event: string }
+  | {
+      kind: 'webhook_attempt'
+      eventId: string
+      endpointId: string
+      endpointName: string
+      number: number
+      status: number | null
+      error: string | null
+      latencyMs: number
+    }
+  | { kind: 'next_check'; attempts: number }
+)
+
+export type DepositLife = { deposit: Deposit; refunds: Refund[]; timeline: Moment[] }
+
+/** What may still be given back: a refund that is under way has its share already. The server has the last word. */
+export function refundableCents({ deposit, refunds }: Pick<DepositLife, 'deposit' | 'refunds'>): number {
+  if (deposit.status !== 'COMPLETED') return 0
+  const given = refunds.filter((refund) => refund.status !== 'FAILED').reduce((sum, refund) => sum + refund.value, 0)
+  return Math.max(0, deposit.value - Math.max(given, deposit.refundedValue))
+}

@@ -1,0 +1,134 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
+import { useState, type FormEvent } from 'react'
+import { auth } from '../base/api.ts'
+import { useErrorText } from '../base/error-text.ts'
+import { words } from '../base/language.ts'
+import { useService } from '../base/session.ts'
+import { Button, ButtonLink } from '../ui/button.tsx'
+import { Doorway } from '../ui/doorway.tsx'
+import { Input } from '../ui/field.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { Skeleton } from '../ui/skeleton.tsx'
+
+const useWords = words({
+  'pt-BR': {
+    title: 'Confirme o seu e-mail',
+    sent: (email: string) => `Mandamos um link para ${email}. Ele vale por 24 horas.`,
+    made: (email: string) => `A conta foi criada. Falta abrir o link de confirmação de ${email}.`,
+    ask: 'Informe o seu e-mail e mandamos o link de confirmação de novo.',
+    log: 'Este serviço não envia e-mails: o link está no log do servidor, onde quem o opera pode vê-lo.',
+    email: 'E-mail',
+    again: 'Enviar de novo',
+    sentAgain: 'Se há uma conta a confirmar com este e-mail, o link foi enviado.',
+    checking: 'Confirmando…',
+    confirmed: 'E-mail confirmado',
+    confirmedText: 'Tudo certo. Agora você já pode entrar.',
+    failed: 'Este link não vale mais',
+    signIn: 'Entrar',
+    back: 'Voltar para a entrada',
+  },
+  en: {
+    title: 'Confirm your e-mail',
+    sent: (email: string) => `We sent a link to ${email}. It works for 24 hours.`,
+    made: (email: string) => `The account is made. The confirmation link for ${email} must still be opened.`,
+    ask: 'Enter your e-mail and we send the confirmation link again.',
+    log: 'This service sends no mail: the link stands in the server’s log, where whoever runs it can see it.',
+    email: 'E-mail',
+    again: 'Send it again',
+    sentAgain: 'If there is an account to confirm with this e-mail, the link was sent.',
+    checking: 'Confirming…',
+    confirmed: 'E-mail confirmed',
+    confirmedText: 'All done. You can sign in now.',
+    failed: 'This link is not valid any more',
+    signIn: 'Sign in',
+    back: 'Back to sign-in',
+  },
+})
+
+export function VerifyEmailPage() {
+  const { token } = useSearch({ strict: false })
+  return token ? <Confirm token={token} /> : <Ask />
+}
+
+function Confirm({ token }: { token: string }) {
+  const t = useWords()
+  const errorText = useErrorText()
+  // Confirming twice does no harm, and a link is opened, not pressed: so it is done as soon as the page is here.
+  const confirm = useQuery({
+    queryKey: ['verify-email', token],
+    queryFn: () => auth.get<unknown>('verify-email', { token }),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  if (confirm.isPending)
+    return (
+      <Doorway title={t.checking}>
+        <Skeleton className="h-11 w-full" />
+      </Doorway>
+    )
+  if (confirm.error)
+    return (
+      <Doorway title={t.failed} text={errorText(confirm.error)}>
+        <AskForm />
+      </Doorway>
+    )
+  return (
+    <Doorway title={t.confirmed} text={t.confirmedText}>
+      <div className="grid">
+        <ButtonLink to="/sign-in" kind="primary">
+          {t.signIn}
+        </ButtonLink>
+      </div>
+    </Doorway>
+  )
+}
+
+function Ask() {
+  const t = useWords()
+  const { sendsMail } = useService()
+  const { email, sent } = useSearch({ strict: false })
+  return (
+    <Doorway
+      title={t.title}
+      text={sent && email ? (sendsMail ? t.sent(email) : t.made(email)) : t.ask}
+      below={
+        <Link to="/sign-in" className="link">
+          {t.back}
+        </Link>
+      }
+    >
+      <AskForm />
+    </Doorway>
+  )
+}
+
+function AskForm() {
+  const t = useWords()
+  const errorText = useErrorText()
+  const { sendsMail } = useService()
+  const search = useSearch({ strict: false })
+  const [email, setEmail] = useState(search.email ?? '')
+  const send = useMutation({ mutationFn: () => auth.post('send-verification-email', { email: email.trim() }) })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    send.mutate()
+  }
+  return (
+    <form onSubmit={submit} className="space-y-5">
+      {!sendsMail && <Notice tone="mark">{t.log}</Notice>}
+      <Input
+        label={t.email}
+        type="email"
+        autoComplete="username"
+        required
+        value={email}
+        onChange={(event) => setEmail(event.target.value)}
+      />
+      {send.isSuccess && <Notice tone="good">{t.sentAgain}</Notice>}
+      {send.error && <Notice tone="bad">{errorText(send.error)}</Notice>}
+      <Button type="submit" isBusy={send.isPending} className="w-full">
+        {t.again}
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,87 @@
+import { Link } from '@tanstack/react-router'
+import type { ButtonHTMLAttributes, ReactNode } from 'react'
+
+export type ButtonKind = 'primary' | 'secondary' | 'quiet' | 'danger'
+type Look = { kind?: ButtonKind; size?: 'small' | 'normal' }
+
+const SHAPE =
+  'inline-flex items-center justify-center gap-2 rounded-lg border font-semibold whitespace-nowrap transition-colors select-none disabled:opacity-55'
+const SIZES = { small: 'min-h-9 px-3 text-sm', normal: 'min-h-11 px-4' }
+const KINDS = {
+  primary:
+    'border-accent bg-accent text-on-accent not-disabled:hover:border-accent-strong not-disabled:hover:bg-accent-strong',
+  secondary: 'border-line bg-card text-ink shadow-card not-disabled:hover:bg-hover',
+  quiet: 'border-transparent text-ink not-disabled:hover:bg-hover',
+  danger: 'border-bad bg-bad text-on-bad not-disabled:hover:border-bad-strong not-disabled:hover:bg-bad-strong',
+}
+
+/** While `isBusy` it cannot be pressed again, keeps its width, and says to screen readers that it works. */
+export function Button({
+  kind = 'secondary',
+  size = 'normal',
+  isBusy = false,
+  className = '',
+  children,
+  ...rest
+}: ButtonHTMLAttributes<HTMLButtonElement> & Look & { isBusy?: boolean }) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      disabled={rest.disabled || isBusy}
+      aria-busy={isBusy || undefined}
+      className={`relative ${buttonLook({ kind, size })} ${className}`}
+    >
+      <span className={`inline-flex items-center gap-2 ${isBusy ? 'opacity-0' : ''}`}>{children}</span>
+      {isBusy && <Spinner className="absolute size-5" />}
+    </button>
+  )
+}
+
+/** A link within the dashboard that looks like a button. */
+export function ButtonLink({
+  to,
+  kind = 'secondary',
+  size = 'normal',
+  children,
+}: Look & { to: string; children: ReactNode }) {
+  return (
+    <Link to={to} className={buttonLook({ kind, size })}>
+      {children}
+    </Link>
+  )
+}
+
+/** The look alone, for a plain `<a>` such as a file to download. */
+export function buttonLook({ kind = 'secondary', size = 'normal' }: Look): string {
+  return `${SHAPE} ${SIZES[size]} ${KINDS[kind]}`
+}
+
+/** A button that is only an icon; `label` says what it does. */
+export function IconButton({
+  label,
+  className = '',
+  children,
+  ...rest
+}: ButtonHTMLAttributes<HTMLButtonElement> & { label: string }) {
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      title={label}
+      {...rest}
+      className={`inline-flex size-9 items-center justify-center rounded-lg text-soft transition-colors hover:bg-hover hover:text-ink ${className}`}
+    >
+      {children}
+    </button>
+  )
+}
+
+export function Spinner({ className = 'size-5' }: { className?: string }) {
+  return (
+    <svg viewBox="0 0 24 24" aria-hidden="true" className={`animate-spin ${className}`}>
+      <circle cx="12" cy="12" r="9" fill="none" stroke="currentColor" strokeWidth="3" opacity="0.25" />
+      <path d="M12 3a9 9 0 0 1 9 9" fill="none" stroke="currentColor" strokeWidth="3" strokeLinecap="round" />
+    </svg>
+  )
+}

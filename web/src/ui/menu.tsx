@@ -1,0 +1,40 @@
+import { DropdownMenu as Radix } from 'radix-ui'
+import type { ReactNode } from 'react'
+
+export type MenuItem = {
+  label: ReactNode
+  onSelect: () => void
+  icon?: ReactNode
+  isDanger?: boolean
+  isDisabled?: boolean
+}
+
+/** The trigger is a button of ours: `<Menu trigger={<IconButton label="…"><MoreIcon /></IconButton>} items={[…]} />`. */
+export function Menu({ trigger, items }: { trigger: ReactNode; items: readonly MenuItem[] }) {
+  return (
+    <Radix.Root modal={false}>
+      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
+      {/* Within the page's content: whatever stands outside of it is in no landmark. */}
+      <Radix.Portal container={document.getElementById('content')}>
+        <Radix.Content
+          align="end"
+          sideOffset={6}
+          collisionPadding={12}
+          className="z-50 min-w-44 animate-appear rounded-xl border border-line bg-raised p-1.5 shadow-float"
+        >
+          {items.map((item, index) => (
+            <Radix.Item
+              key={index}
+              disabled={item.isDisabled === true}
+              onSelect={item.onSelect}
+              className={`flex min-h-10 cursor-pointer items-center gap-2.5 rounded-lg px-3 text-sm font-medium outline-none data-disabled:opacity-50 data-highlighted:bg-hover ${item.isDanger ? 'text-bad' : ''}`}
+            >
+              {item.icon}
+              {item.label}
+            </Radix.Item>
+          ))}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  )
+}

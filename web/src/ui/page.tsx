@@ -1,0 +1,66 @@
+import { Link } from '@tanstack/react-router'
+import { useEffect, type ReactNode } from 'react'
+import { ArrowLeftIcon } from './icons.tsx'
+
+/** Frame of a page: its title goes to the browser's tab too. */
+export function Page({
+  title,
+  text,
+  actions,
+  back,
+  isNarrow = false,
+  children,
+}: {
+  title: string
+  text?: ReactNode
+  actions?: ReactNode
+  /** Where the page belongs, such as the list above a single deposit. */
+  back?: { to: string; label: string }
+  isNarrow?: boolean
+  children: ReactNode
+}) {
+  useTitle(title)
+  return (
+    <div className="mx-auto w-full max-w-6xl">
+      <div className={`space-y-6 ${isNarrow ? 'max-w-3xl' : ''}`}>
+        <header className="space-y-1">
+          {back && (
+            <Link
+              to={back.to}
+              className="-ml-1 inline-flex min-h-8 items-center gap-1.5 rounded px-1 text-sm font-medium text-soft hover:text-ink"
+            >
+              <ArrowLeftIcon className="size-4" />
+              {back.label}
+            </Link>
+          )}
+          <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3">
+            <div className="min-w-0">
+              <h1
+                tabIndex={-1}
+                className="text-2xl leading-tight font-semibold tracking-tight wrap-anywhere outline-none"
+              >
+                {title}
+              </h1>
+              {text && <p className="mt-1 max-w-2xl text-soft">{text}</p>}
+            </div>
+            {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
+          </div>
+        </header>
+        {children}
+      </div>
+    </div>
+  )
+}
+
+/** Each page's own, for the browser's tab. A page that follows another is read out from its heading, as one that is loaded would be. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · guiche`
+  }, [title])
+  useEffect(() => {
+    if (hasFollowed) document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true })
+    hasFollowed = true
+  }, [])
+}
+
+let hasFollowed = false

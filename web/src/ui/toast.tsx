@@ -1,0 +1,83 @@
+import { useEffect, useSyncExternalStore } from 'react'
+import { isCanceled } from '../base/api.ts'
+import { useErrorText } from '../base/error-text.ts'
+import { words } from '../base/language.ts'
+import { CheckIcon, CloseIcon, WarningIcon } from './icons.tsx'
+
+const useWords = words({ 'pt-BR': { close: 'Fechar', region: 'Avisos' }, en: { close: 'Close', region: 'Notices' } })
+
+/** Long enough to be read; a failure stays longer. */
+const SHOWN_MS = { good: 5_000, bad: 10_000 }
+/** More would cover the page. */
+const MAX_SHOWN = 3
+
+type Shown = { id: number; tone: 'good' | 'bad'; text?: string; error?: unknown }
+
+let shown: Shown[] = []
+let lastId = 0
+const listeners = new Set<() => void>()
+
+/** `toast.good(t.saved)`, `toast.bad(error)`: what has happened, where the place it happened at is out of sight. */
+export const toast = {
+  good: (text: string) => add({ tone: 'good', text }),
+  bad: (error: unknown) => (isCanceled(error) ? undefined : add({ tone: 'bad', error })),
+}
+
+export function Toasts() {
+  const toasts = useSyncExternalStore(subscribe, () => shown)
+  const t = useWords()
+  return (
+    <section
+      aria-label={t.region}
+      aria-live="polite"
+      data-toasts
+      className="pointer-events-none fixed inset-x-4 bottom-20 z-[60] flex flex-col items-center gap-2 sm:inset-x-auto sm:right-6 sm:bottom-6 sm:items-end"
+    >
+      {toasts.map((one) => (
+        <Toast key={one.id} toast={one} />
+      ))}
+    </section>
+  )
+}
+
+function Toast({ toast: { id, tone, text, error } }: { toast: Shown }) {
+  const t = useWords()
+  const errorText = useErrorText()
+  useEffect(() => {
+    const timer = setTimeout(() => remove(id), SHOWN_MS[tone])
+    return () => clearTimeout(timer)
+  }, [id, tone])
+  const Icon = tone === 'good' ? CheckIcon : WarningIcon
+  return (
+    <div className="pointer-events-auto flex w-full max-w-sm animate-rise items-start gap-3 rounded-xl border border-line bg-raised py-3 pr-2 pl-4 shadow-float">
+      <Icon className={`mt-0.5 size-5 ${tone === 'good' ? 'text-good' : 'text-bad'}`} />
+      <p className="grow wrap-anywhere">{text ?? errorText(error)}</p>
+      <button
+        type="button"
+        aria-label={t.close}
+        onClick={() => remove(id)}
+        className="-my-1 flex size-8 shrink-0 items-center justify-center rounded-lg text-soft hover:bg-hover hover:text-ink"
+      >
+        <CloseIcon className="size-4" />
+      </button>
+    </div>
+  )
+}
+
+function add(toast: Omit<Shown, 'id'>): void {
+  change([...shown, { ...toast, id: ++lastId }].slice(-MAX_SHOWN))
+}
+
+function remove(id: number): void {
+  change(shown.filter((toast) => toast.id !== id))
+}
+
+function change(toasts: Shown[]): void {
+  shown = toasts
+  for (const listener of listeners) listener()
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
