@@ -9,12 +9,14 @@ import { positive } from './commands/arguments.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { eventCommands } from './commands/events.ts'
 import { exceptionCommands } from './commands/exceptions.ts'
+import { inviteCommand } from './commands/invite.ts'
 import { createKeyCommand, listKeysCommand, revokeKeyCommand } from './commands/key.ts'
 import { operatorCommands } from './commands/operator.ts'
 import { payCommand } from './commands/pay.ts'
 import { reconcileCommand } from './commands/reconcile.ts'
 import { refundCommands } from './commands/refund.ts'
 import { sandboxCommand } from './commands/sandbox.ts'
+import { seedCommand } from './commands/seed.ts'
 import { webhookCommands } from './commands/webhooks.ts'
 import { loadConfig } from './config.ts'
 import { ProviderError } from './domain/provider.ts'
@@ -60,6 +62,7 @@ account
   .action((options) => createAccountCommand(loadConfig(), { print, say }, options))
 accountCommands(account, { print, say })
 operatorCommands(program, { print, say })
+inviteCommand(program, { print, say })
 
 const key = program.command('key').description('API keys')
 key
@@ -106,6 +109,8 @@ program
   .option('--host <host>', 'on which address', '127.0.0.1')
   .addHelpText('after', '\nPoint a guiche at it with PROVIDER_SANDBOX_URL=http://127.0.0.1:<port>')
   .action((options) => sandboxCommand(loadConfig(), { print, say }, options))
+
+seedCommand(program, { print, say })
 
 program
   .command('audit')

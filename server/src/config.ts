@@ -1,5 +1,5 @@
 import { Refusal } from './base/refusal.ts'
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
@@ -24,6 +24,8 @@ export type Config = {
   /** Of the sandbox that runs inside this process, when a provider is one. */
   sandboxPort: number
   webhooks: { allowNetworks: string[]; allowHttp: boolean; proxyUrl: string | undefined }
+  /** Undefined: links that would be mailed are printed in the log. */
+  mail: { smtpUrl: string; from: string } | undefined
   settings: Settings
 }
 
@@ -75,6 +77,7 @@ export function loadConfig(env: Env = withDotEnv(process.env), overrides: { port
     providers,
     sandboxPort: integer(env, 'SANDBOX_PORT', 0, { min: 0, max: 65_535 }),
     webhooks: loadWebhooks(env, mode),
+    mail: loadMail(env, publicUrl),
     settings: {
       mode,
       publicUrl,
@@ -91,6 +94,11 @@ export function loadConfig(env: Env = withDotEnv(process.env), overrides: { port
       },
       callbackSecret: callbackSecrets(secretKeys),
       secretBox: makeSecretBox(secretKeys),
+      signIn: {
+        // Where real money moves, a stranger gets an account when somebody who runs the service wants it.
+        signup: oneOf(env, 'SIGNUP', ['open', 'invite', 'closed'], mode === 'test' ? 'open' : 'invite'),
+        secrets: () => secretKeys().map(signInSecret),
+      },
       refunds: {
         byAccounts: oneOf(env, 'REFUNDS_BY_ACCOUNTS', ['true', 'false'], 'false') === 'true',
         returnFee: oneOf(env, 'REFUND_RETURNS_FEE', ['true', 'false'], 'false') === 'true',
@@ -126,6 +134,20 @@ function loadWebhooks(env: Env, mode: 'test' | 'live'): Config['webhooks'] {
     allowHttp: oneOf(env, 'WEBHOOK_ALLOW_HTTP', ['true', 'false'], 'false') === 'true',
     proxyUrl: env.WEBHOOK_PROXY_URL ? url(env, 'WEBHOOK_PROXY_URL') : undefined,
   }
+}
+
+function loadMail(env: Env, publicUrl: string): Config['mail'] {
+  const smtpUrl = env.SMTP_URL
+  if (!smtpUrl) {
+    if (env.MAIL_FROM) throw refusal('SMTP_URL', 'must be set, since MAIL_FROM is')
+    return undefined
+  }
+  if (!URL.canParse(smtpUrl) || !/^smtps?:\/\/[^/]/.test(smtpUrl))
+    throw refusal('SMTP_URL', 'must look like smtps://user:password@mail.example.com:465')
+  const from = text(env, 'MAIL_FROM', `guiche <no-reply@${new URL(publicUrl).hostname}>`)
+  if (!/^([^<>@]+ <)?[^\s<>@]+@[^\s<>@]+>?$/.test(from) || from.includes(' <') !== from.endsWith('>'))
+    throw refusal('MAIL_FROM', `must look like guiche <pix@example.com>, not ${JSON.stringify(from)}`)
+  return { smtpUrl, from }
 }
 
 /** `.env` beside the process fills what the environment leaves out. */
@@ -240,6 +262,10 @@ function loadSecretKeys(env: Env, home: string): () => string[] {
     )
   }
   return () => given ?? [madeSecret(home)]
+}
+
+function signInSecret(secretKey: string): string {
+  return Buffer.from(hkdfSync('sha256', secretKey, '', 'guiche sign-in', 32)).toString('hex')
 }
 
 /** The secret part of the URL at which a provider notifies us. */

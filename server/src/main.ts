@@ -1,5 +1,6 @@
 import closeWithGrace from 'close-with-grace'
 import type { Logger } from 'pino'
+import { measureProcess } from './base/meters.ts'
 import type { Config } from './config.ts'
 import type { Context } from './domain/context.ts'
 import { makeDemoAccount, type DemoAccount } from './domain/demo.ts'
@@ -63,6 +64,7 @@ async function open(config: Config, log: Logger, say: Say, stoppers: (() => Prom
     ])
   })
   const demo = config.settings.mode === 'test' ? await makeDemoAccount(ctx) : undefined
+  measureProcess(ctx.meters)
   const app = await buildApp(ctx, { trustProxy: config.trustProxy })
   await app.listen({ host: config.host, port: config.port })
   const workers = [

@@ -1,11 +1,14 @@
 import { join } from 'node:path'
 import type { Log } from './base/log.ts'
+import { makeMeters, type Meters } from './base/meters.ts'
 import type { Config, ProviderConfig } from './config.ts'
 import { prepareHome } from './db/embedded.ts'
 import { joinPresence } from './db/presence.ts'
 import { makeContext, type Context, type Settings } from './domain/context.ts'
 import { makeCourier } from './egress/courier.ts'
 import type { Provider } from './domain/provider.ts'
+import { makeLogMailer } from './mail/log.ts'
+import { makeSmtpMailer } from './mail/smtp.ts'
 import { makeApiPix } from './providers/api-pix.ts'
 import { makeWoovi } from './providers/woovi.ts'
 import { openDatabase, type Opened, type Say } from './open-database.ts'
@@ -17,11 +20,12 @@ import { openSandbox } from './sandbox/server.ts'
 async function openProviders(
   config: Config,
   log: Log,
+  meters: Meters,
 ): Promise<Opened<{ providers: Provider[]; sandboxUrl: string | undefined }>> {
   const sandbox = config.providers.some((provider) => provider.kind === 'sandbox')
     ? await openSandboxOf(config, log)
     : undefined
-  const providers = config.providers.map((provider) => makeProvider(provider, sandbox?.url, log))
+  const providers = config.providers.map((provider) => makeProvider(provider, sandbox?.url, { log, meters }))
   return {
     part: { providers, sandboxUrl: sandbox?.url },
     async close() {
@@ -40,8 +44,12 @@ async function openSandboxOf(config: Config, log: Log) {
   })
 }
 
-function makeProvider(provider: ProviderConfig, sandboxUrl: string | undefined, log: Log): Provider {
-  const common = { now: () => new Date(), log }
+function makeProvider(
+  provider: ProviderConfig,
+  sandboxUrl: string | undefined,
+  watch: { log: Log; meters: Meters },
+): Provider {
+  const common = { now: () => new Date(), ...watch }
   switch (provider.kind) {
     case 'woovi':
       return makeWoovi({ ...common, ...provider })
@@ -83,18 +91,23 @@ export async function openContext(
     closers.push(database.close)
     const presence = await joinPresence(database.part.databaseUrl)
     closers.push(presence.leave)
-    const { part, close: closeProviders } = await openProviders(config, log)
+    const meters = makeMeters()
+    const { part, close: closeProviders } = await openProviders(config, log, meters)
     closers.push(closeProviders)
     const { proxyUrl, ...webhooks } = config.webhooks
     const courier = makeCourier({ ...webhooks, ...(proxyUrl && { proxyUrl }) })
     closers.push(() => courier.close())
+    const mailer = config.mail ? makeSmtpMailer({ ...config.mail, log }) : makeLogMailer(log)
+    closers.push(() => mailer.close())
     const ctx = makeContext({
       pool: database.part.pool,
       now: () => new Date(),
       log,
+      meters,
       settings: withSandboxBank(config.settings, part.sandboxUrl),
       providers: part.providers,
       courier,
+      mailer,
       instance: presence.instance,
     })
     return { part: ctx, sandboxUrl: part.sandboxUrl, close }

@@ -1,7 +1,7 @@
 import { verify } from '@node-rs/argon2'
 import { expect, test } from 'vitest'
 import { read, transact } from '../src/db/tx.ts'
-import { createAccount, findAccount, type NewAccount } from '../src/domain/accounts.ts'
+import { createAccount, findAccount, insertAccount, type NewAccount } from '../src/domain/accounts.ts'
 import { world, type World } from './world.ts'
 
 const ANA = { email: 'ana@loja.example', name: 'Loja da Ana', password: 'correct horse battery' }
@@ -14,7 +14,7 @@ test('what is stored of a password is an argon2id hash', async () => {
   await create(w)
   const [row] = await read<{ hash: string; row: string }>(
     w.pool,
-    'select password_hash as hash, a::text as row from accounts a',
+    'select password as hash, u::text as row from credentials join users u on u.id = user_id',
   )
   expect(row!.hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   expect(await verify(row!.hash, ANA.password)).toBe(true)
@@ -26,14 +26,14 @@ test('two accounts with one password have different hashes', async () => {
   const w = await world()
   await create(w)
   await create(w, { email: 'bia@loja.example' })
-  const rows = await read<{ hash: string }>(w.pool, 'select distinct password_hash as hash from accounts')
+  const rows = await read<{ hash: string }>(w.pool, 'select distinct password as hash from credentials')
   expect(rows).toHaveLength(2)
 })
 
 test('without a password a random one is made, and told this once', async () => {
   const w = await world()
   const { password } = await create(w, { password: null })
-  const [row] = await read<{ hash: string }>(w.pool, 'select password_hash as hash from accounts')
+  const [row] = await read<{ hash: string }>(w.pool, 'select password as hash from credentials')
   expect(password).toHaveLength(20)
   expect(await verify(row!.hash, password)).toBe(true)
 })
@@ -61,8 +61,7 @@ test('of two accounts made with one e-mail at once, one is made', async () => {
   const w = await world()
   let second: Promise<unknown> | undefined
   await transact(w.pool, async (tx) => {
-    const insert = `insert into accounts (id, email, name, password_hash, created_at) values (gen_random_uuid(), $1, 'x', 'x', $2)`
-    await tx.run(insert, [ANA.email, w.clock.now()])
+    await insertAccount(tx, w.clock.now(), { email: ANA.email, name: 'x', passwordHash: 'x' })
     second = create(w).catch((error: unknown) => error)
     await w.lockWait()
   })
@@ -80,7 +79,7 @@ test('without a ledger account there is no account: both are made, or neither', 
   const w = await world()
   await w.pool.query(`alter table ledger_accounts add constraint full_up check (kind <> 'balance') not valid`)
   await expect(create(w)).rejects.toThrow('full_up')
-  expect(await w.count('accounts')).toBe(0)
+  expect([await w.count('accounts'), await w.count('users'), await w.count('credentials')]).toEqual([0, 0, 0])
 })
 
 test('what cannot be an account is refused, and told why', async () => {
@@ -90,6 +89,7 @@ test('what cannot be an account is refused, and told why', async () => {
     [{ email: 'ana' }, 'not an e-mail address: ana'],
     [{ email: '@loja.example' }, 'not an e-mail address: @loja.example'],
     [{ email: 'ana@' }, 'not an e-mail address: ana@'],
+    [{ email: 'ana@loja' }, 'not an e-mail address: ana@loja'],
     [{ email: 'ana@loja@example' }, 'not an e-mail address: ana@loja@example'],
     [{ email: 'ana maria@loja.example' }, 'not an e-mail address: ana maria@loja.example'],
     [{ email: `${'a'.repeat(250)}@b.ex` }, `not an e-mail address: ${'a'.repeat(80)}`],

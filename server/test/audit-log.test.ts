@@ -294,7 +294,7 @@ test('no secret is in the log: no key, password, signing secret, authorization, 
   // That what is no secret is found proves that the search finds things.
   expect(log.filter((row) => row.includes('https://shop.example'))).toHaveLength(2)
   expect(log.filter((row) => row.includes(operatorId))).not.toHaveLength(0)
-  const hashes = await read<{ hash: string }>(w.pool, 'select password_hash as hash from accounts')
+  const hashes = await read<{ hash: string }>(w.pool, 'select password as hash from credentials')
   const keys = [operatorKey, text].flatMap((key) => [
     key.slice(14),
     createHash('sha256').update(key).digest('hex'),
@@ -369,7 +369,7 @@ async function prepare(): Promise<Setup> {
   const { accountId, caller } = await w.account()
   const { operatorId } = await makeOperator(w)
   const { endpoint } = await createEndpoint(w.ctx, accountId, FIELDS)
-  return { w, accountId, keyId: caller.keyId, operatorId, endpointId: endpoint.endpointId }
+  return { w, accountId, keyId: caller.keyId!, operatorId, endpointId: endpoint.endpointId }
 }
 
 async function entries(w: World): Promise<number> {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { authenticate } from '../src/domain/keys.ts'
+import { signUp } from '../src/domain/sign-up.ts'
 import { runCli, temporaryHome } from './process.ts'
 import { world, type World } from './world.ts'
 
@@ -45,6 +46,18 @@ test('account create takes a password from standard input and never prints it', 
   )
   expect(made.code).toBe(0)
   expect(made.stdout).not.toContain('correct horse')
+})
+
+test('invite prints a link that makes an account, alone, and says whom it is for', async () => {
+  const w = await world()
+  const env = { ...envOf(w), PUBLIC_URL: 'https://guiche.example' }
+  const made = await runCli(['invite', '--email', 'Bia@Loja.example', '--days', '2'], env)
+  expect(made.stdout).toMatch(/^https:\/\/guiche\.example\/sign-up\?invitation=[\w-]{32}\n$/)
+  expect(made.stderr).toMatch(/For bia@loja\.example, once, until \S+ \S+ UTC\.\n$/)
+  const invitation = new URL(made.stdout.trim()).searchParams.get('invitation')
+  const person = { email: 'bia@loja.example', name: 'Bia', password: 'correct horse battery' }
+  expect(await signUp(w.ctx, { ...person, invitation })).toMatchObject({ isNew: true, isEmailVerified: true })
+  expect((await runCli(['invite', '--days', '91'], env)).stderr).toContain('It must be a whole number from 1 to 90.')
 })
 
 test('pay pays at the bank, and audit agrees once the payment is settled and names it before', async () => {

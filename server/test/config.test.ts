@@ -36,6 +36,37 @@ test('without any configuration, everything has the default that the README name
   })
 })
 
+test('anybody signs up where no money is real, and by invitation where it is, unless SIGNUP says', () => {
+  expect(loadConfig({}).settings.signIn.signup).toBe('open')
+  expect(loadConfig(BANK).settings.signIn.signup).toBe('invite')
+  expect(loadConfig({ ...BANK, SIGNUP: 'closed' }).settings.signIn.signup).toBe('closed')
+  expect(() => loadConfig({ SIGNUP: 'yes' })).toThrow('SIGNUP must be one of open, invite, closed, not "yes"')
+})
+
+test('mail goes out where SMTP_URL says, from MAIL_FROM or an address at the host of PUBLIC_URL', () => {
+  const SMTP_URL = 'smtps://user:pa%40ss@mail.example.com:465'
+  expect(loadConfig({}).mail).toBeUndefined()
+  expect(loadConfig({ ...BANK, SMTP_URL }).mail).toEqual({
+    smtpUrl: SMTP_URL,
+    from: 'guiche <no-reply@pay.example.com>',
+  })
+  for (const MAIL_FROM of ['pix@example.com', 'Loja da Ana <pix@example.com>'])
+    expect(loadConfig({ SMTP_URL, MAIL_FROM }).mail?.from).toBe(MAIL_FROM)
+  for (const wrong of ['mail.example.com', 'https://mail.example.com', 'smtp:', 'smtp:///x'])
+    expect(() => loadConfig({ SMTP_URL: wrong })).toThrow('SMTP_URL must look like smtps://')
+  for (const MAIL_FROM of ['pix', 'Loja <pix@example.com', 'pix@example.com>', 'a@b.example, c@d.example'])
+    expect(() => loadConfig({ SMTP_URL, MAIL_FROM })).toThrow('MAIL_FROM must look like')
+  expect(() => loadConfig({ MAIL_FROM: 'pix@example.com' })).toThrow('SMTP_URL must be set, since MAIL_FROM is')
+})
+
+test('cookies are signed with a key derived from SECRET_KEY, which is not the key itself', () => {
+  const [one, two] = ['1'.repeat(32), '2'.repeat(32)]
+  const { secrets } = loadConfig({ SECRET_KEY: `${one},${two}` }).settings.signIn
+  expect(secrets()).toHaveLength(2)
+  expect(new Set([...secrets(), one, two]).size).toBe(4)
+  expect(secrets()[1]).toBe(loadConfig({ SECRET_KEY: two }).settings.signIn.secrets()[0])
+})
+
 const BANK = {
   PUBLIC_URL: 'https://pay.example.com/',
   PROVIDERS: 'big-bank',

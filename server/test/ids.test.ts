@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { base62, hexFromUuid, isHexId, isUuid, newUuid7, randomPassword, uuidFromHex } from '../src/base/ids.ts'
+import {
+  base62,
+  hexFromUuid,
+  isHexId,
+  isUuid,
+  newUuid7,
+  randomPassword,
+  uuidFromHex,
+  uuidOfTime,
+} from '../src/base/ids.ts'
 
 const NOW = new Date('2026-03-02T12:00:00Z')
 
@@ -13,6 +22,18 @@ test('a new id is a UUID of version 7 that tells when it was made', () => {
       expect(parseInt(hexFromUuid(id).slice(0, 12), 16)).toBe(now.getTime())
     }),
   )
+})
+
+test('the id of a time parts the ids that were made before it from those made since', () => {
+  const moments = fc.date({ min: new Date(1), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true })
+  fc.assert(
+    fc.property(moments, (now) => {
+      expect(uuidOfTime(now) < newUuid7(now)).toBe(true)
+      expect(uuidOfTime(now) > newUuid7(new Date(now.getTime() - 1))).toBe(true)
+      expect(isUuid(uuidOfTime(now))).toBe(true)
+    }),
+  )
+  expect(uuidOfTime(new Date('1900-01-01'))).toBe('00000000-0000-0000-0000-000000000000')
 })
 
 test('an id that is made a millisecond later sorts behind', () => {

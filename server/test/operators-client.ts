@@ -42,8 +42,8 @@ export async function ask(
 
 export type Route = { method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'; url: string }
 
-/** Every route under /api that the app itself says it has, so that no list has to be kept beside it. */
-export function apiRoutesOf(app: App): Route[] {
+/** Every route under a prefix that the app itself says it has, so that no list has to be kept beside it. */
+export function apiRoutesOf(app: App, prefix = '/api'): Route[] {
   const way: string[] = []
   const lines = app.printRoutes({ commonPrefix: false }).split('\n')
   return lines.flatMap((line) => {
@@ -51,7 +51,7 @@ export function apiRoutesOf(app: App): Route[] {
     if (indent === undefined || part === undefined) return []
     way.splice(indent.length / 4, Infinity, part)
     const url = way.join('')
-    if (!url.startsWith('/api') || methods === undefined) return []
+    if (!url.startsWith(prefix) || methods === undefined) return []
     return methods
       .split(', ')
       .filter((method) => method !== 'HEAD')

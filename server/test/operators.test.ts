@@ -2,6 +2,7 @@ import Fastify from 'fastify'
 import { expect, test, vi } from 'vitest'
 import { read, transact } from '../src/db/tx.ts'
 import { authenticate, createKey, identify, revokeKey } from '../src/domain/keys.ts'
+import { createAccount } from '../src/domain/accounts.ts'
 import { createOperator, setOperatorEnabled } from '../src/domain/operators.ts'
 import { buildApp } from '../src/http/app.ts'
 import { requireKeys } from '../src/http/auth.ts'
@@ -161,15 +162,39 @@ test('a disabled operator’s keys work again when the operator is enabled, but 
 
 // ---- Making operators ----
 
-test('an operator is no account holder, also under the same e-mail, and its password is stored as a hash', async () => {
+test('an operator is no account holder, and its password is stored as a hash', async () => {
   const w = await world()
-  const { email } = await w.account()
-  const { password } = await createOperator(w.pool, w.clock.now(), { email, name: 'Olga', password: null }, CONSOLE)
-  const [row] = await read<{ row: string }>(w.pool, 'select o::text as row from operators o')
+  const olga = { email: 'olga@example.com', name: 'Olga', password: null }
+  const { password } = await createOperator(w.pool, w.clock.now(), olga, CONSOLE)
+  const [row] = await read<{ row: string }>(w.pool, 'select c::text as row from credentials c')
   expect(password).toHaveLength(20)
   expect(row!.row).toContain('$argon2id$')
   expect(row!.row).not.toContain(password)
-  expect([await w.count('accounts'), await w.count('ledger_accounts', `kind = 'balance'`)]).toEqual([1, 1])
+  expect([await w.count('accounts'), await w.count('ledger_accounts', `kind = 'balance'`)]).toEqual([0, 0])
+})
+
+test('an e-mail is an account holder’s or an operator’s: the second role is refused, and nothing is made', async () => {
+  const w = await world()
+  const { email } = await w.account()
+  const olga = await makeOperator(w)
+  const before = await w.count('users')
+  await expect(
+    createOperator(w.pool, w.clock.now(), { email, name: 'Olga', password: null }, CONSOLE),
+  ).rejects.toMatchObject({
+    code: 'conflict',
+    message: `the e-mail ${email} is an account holder’s, and an e-mail is one or the other: use another`,
+  })
+  await expect(
+    createAccount(w.pool, w.clock.now(), { email: olga.email, name: 'Olga', password: null }),
+  ).rejects.toMatchObject({
+    code: 'conflict',
+    message: `the e-mail ${olga.email} is an operator’s, and an e-mail is one or the other: use another`,
+  })
+  expect(await w.count('users')).toBe(before)
+  // Whatever the code does, the schema stands behind it.
+  const second = `insert into operators (id, user_id, email, name, created_at)
+    select gen_random_uuid(), user_id, email, name, created_at from accounts`
+  await expect(w.pool.query(second)).rejects.toThrow('operators_user')
 })
 
 test('a second operator with an e-mail, and what cannot be one, is refused and told why', async () => {

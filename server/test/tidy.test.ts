@@ -21,7 +21,7 @@ const FLOORS = [
   ['base'],
   ['db'],
   ['domain'],
-  ['http', 'workers', 'providers', 'egress', 'sandbox', 'config.ts'],
+  ['http', 'workers', 'providers', 'egress', 'mail', 'sandbox', 'config.ts'],
   ['open-database.ts', 'terminal-log.ts'],
   ['open.ts'],
   ['commands', 'main.ts'],

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { FastifyListenOptions, InjectOptions } from 'fastify'
+import type { FastifyListenOptions, InjectOptions, LightMyRequestResponse } from 'fastify'
 import pg from 'pg'
 import { inject, onTestFinished } from 'vitest'
 import type { Log } from '../src/base/log.ts'
+import { makeMeters } from '../src/base/meters.ts'
 import { joinPresence } from '../src/db/presence.ts'
 import { makePool, type Pool } from '../src/db/pool.ts'
 import { read, transact } from '../src/db/tx.ts'
@@ -17,15 +18,38 @@ import { makeContext, type Context, type Settings } from '../src/domain/context.
 import { openDeposit, type DepositRequest } from '../src/domain/deposits.ts'
 import { SCOPES, type Scope } from '../src/domain/key-cache.ts'
 import { authenticate, createKey, type Caller } from '../src/domain/keys.ts'
+import type { Letter } from '../src/domain/mailer.ts'
 import type { ReceivedPayment } from '../src/domain/provider.ts'
 import { makeSecretBox } from '../src/domain/secret-box.ts'
 import { makeCourier } from '../src/egress/courier.ts'
 import { buildApp, type App } from '../src/http/app.ts'
+import { sessionCookieName, signToken } from '../src/http/session-cookie.ts'
 import { makeApiPix } from '../src/providers/api-pix.ts'
 import { openSandbox } from '../src/sandbox/server.ts'
 import { databaseNamed } from './cluster.ts'
 
 export type TestAccount = { accountId: string; email: string; key: string; caller: Caller }
+
+/**
+ * Somebody who is signed in to the dashboard. `ask` sends the cookie and the right Origin, and gives the answer:
+ *
+ *     const session = await w.session(await w.account())
+ *     const answer = await session.ask('POST', '/dashboard/api/deposit', { value: 5000 })
+ *     expect(answer.statusCode).toBe(201)
+ *
+ * It is fresh until the clock is advanced by 15 minutes. For an operator: `w.session(await makeOperator(w))`, of operators-client.ts.
+ */
+export type TestSession = {
+  sessionId: string
+  token: string
+  /** `name=value`, as it stands in a Cookie header. */
+  cookie: string
+  ask(
+    method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE',
+    url: string,
+    payload?: object,
+  ): Promise<LightMyRequestResponse>
+}
 
 /** What a test stands on: a database of its own, a sandbox of its own, an app that is wired as in main.ts, and a clock that only the test moves. */
 export type World = {
@@ -39,7 +63,10 @@ export type World = {
   second: SandboxHandle
   /** Warnings and errors that the product logged. */
   logged: { level: string; text: string; fields: object }[]
+  /** What was mailed, oldest first. */
+  letters: Letter[]
   account(options?: { scopes?: Scope[] }): Promise<TestAccount>
+  session(who: { accountId: string } | { operatorId: string }): Promise<TestSession>
   deposit(account: TestAccount, request?: Partial<DepositRequest>): Promise<Charge>
   /** A charge that is paid at the bank, and not settled yet. */
   paidCharge(options?: {
@@ -90,10 +117,12 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
     rateLimit: { perSecond: 0, burst: 1 },
     callbackSecret: (provider) => `secret-of-${provider}`,
     secretBox: makeSecretBox(() => ['a secret key for tests']),
+    signIn: { signup: 'open', secrets: () => ['a secret for sign-in that only tests know'] },
     refunds: { byAccounts: false, returnFee: false },
     ...options.settings,
   }
-  const makeOne = () => openContext({ databaseUrl, clock, banks, settings, log: recordingLog(logged) })
+  const letters: Letter[] = []
+  const makeOne = () => openContext({ databaseUrl, clock, banks, settings, log: recordingLog(logged), letters })
   const { ctx } = await makeOne()
   const app = lazily(() => buildApp(ctx))
   onTestFinished(() => app.close())
@@ -123,7 +152,9 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
     sandbox,
     second: second ?? sandbox,
     logged,
+    letters,
     account,
+    session: (who) => openSession({ ctx, app, who }),
     deposit,
     async paidCharge({ valueCents = 50_00, account: holder } = {}) {
       const owner = holder ?? (await account())
@@ -168,8 +199,10 @@ async function openContext(parts: {
   banks: Record<string, string>
   settings: Settings
   log: Log
+  letters: Letter[]
 }): Promise<{ ctx: Context; die(): Promise<void> }> {
   const pool = makePool(parts.databaseUrl, parts.log)
+  const meters = makeMeters()
   const presence = await joinPresence(parts.databaseUrl)
   const courier = makeCourier({ allowNetworks: ['127.0.0.0/8'], allowHttp: false })
   const providers = Object.entries(parts.banks).map(([name, url]) =>
@@ -183,6 +216,7 @@ async function openContext(parts: {
       callsPerSecond: 0,
       now: parts.clock.now,
       log: parts.log,
+      meters,
     }),
   )
   let dead: Promise<void> | undefined
@@ -199,12 +233,44 @@ async function openContext(parts: {
       pool,
       now: parts.clock.now,
       log: parts.log,
+      meters,
       settings: parts.settings,
       providers,
       courier,
+      mailer: { sendsMail: true, send: (letter) => void parts.letters.push(letter), close: async () => {} },
       instance: presence.instance,
     }),
     die,
+  }
+}
+
+/** As signing in does, without the password, which takes longer than most tests. */
+async function openSession({
+  ctx,
+  app,
+  who,
+}: {
+  ctx: Context
+  app: App
+  who: { accountId: string } | { operatorId: string }
+}): Promise<TestSession> {
+  const [table, id] = 'accountId' in who ? ['accounts', who.accountId] : ['operators', who.operatorId]
+  const token = randomBytes(24).toString('base64url')
+  const [row] = await read<{ id: string }>(
+    ctx.pool,
+    `insert into sessions (id, user_id, token, created_at, updated_at, expires_at, authenticated_at)
+     select gen_random_uuid(), user_id, $2, $3, $3, $3::timestamptz + interval '365 days', $3 from ${table} where id = $1 returning id`,
+    [id, token, ctx.now()],
+  )
+  const { publicUrl, signIn } = ctx.settings
+  const value = encodeURIComponent(signToken(token, signIn.secrets()[0]!))
+  const cookie = `${sessionCookieName(publicUrl)}=${value}`
+  const headers = { cookie, origin: new URL(publicUrl).origin }
+  return {
+    sessionId: row!.id,
+    token,
+    cookie,
+    ask: (method, url, payload) => app.inject({ method, url, headers, ...(payload && { payload }) }),
   }
 }
 

@@ -20,6 +20,11 @@ export function newUuid7(now: Date): string {
   return uuidFromHex(bytes.toString('hex'))
 }
 
+/** Greater than what newUuid7 made before this time, and smaller than what it makes from then on. */
+export function uuidOfTime(at: Date): string {
+  return uuidFromHex(Math.max(0, at.getTime()).toString(16).padStart(12, '0').padEnd(32, '0'))
+}
+
 export function uuidFromHex(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }

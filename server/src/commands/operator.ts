@@ -31,7 +31,7 @@ export function operatorCommands(program: Command, terminal: Terminal): void {
       .command(verb)
       .description(
         verb === 'disable'
-          ? "stop an operator's keys from working, everywhere within 2 seconds"
+          ? "stop an operator's keys from working, everywhere within 2 seconds, and end what is done in the dashboard"
           : 'let them work again',
       )
       .requiredOption('--email <email>', 'which operator')

@@ -12,20 +12,31 @@ export async function payCommand(
   paymentLinkId: string,
   options: { amount?: number; times?: number },
 ): Promise<void> {
-  const sandbox = config.providers.find((provider) => provider.name === 'sandbox')
-  if (!sandbox) throw new Fault('bad_request', 'pay works in sandbox mode only: PROVIDERS names no sandbox')
+  requireSandbox(config, 'pay')
   await withContext(config, terminal, async (ctx, sandboxUrl) => {
     const charge = await findPublicCharge(ctx, paymentLinkId)
     if (!charge) throw new Fault('not_found', `Charge not found: ${paymentLinkId}`)
-    const bank = sandbox.kind === 'sandbox' ? sandboxUrl! : sandbox.url
     const body = {
       txid: charge.id,
       ...(options.amount && { amountCents: options.amount }),
       ...(options.times && { times: options.times }),
     }
-    for (const pix of await pay(bank, body))
+    for (const pix of await pay(sandboxBankUrl(config, sandboxUrl), body))
       terminal.print(`Paid ${formatReais(pix.amountCents)}, endToEndId ${pix.endToEndId}`)
   })
+}
+
+/** The provider that is a sandbox; `command` does not work without one. */
+export function requireSandbox(config: Config, command: string): Config['providers'][number] {
+  const sandbox = config.providers.find((provider) => provider.name === 'sandbox')
+  if (!sandbox) throw new Fault('bad_request', `${command} works in sandbox mode only: PROVIDERS names no sandbox`)
+  return sandbox
+}
+
+/** `sandboxUrl`: of the one that runs in this process or beside it. */
+export function sandboxBankUrl(config: Config, sandboxUrl: string | undefined): string {
+  const sandbox = requireSandbox(config, 'this')
+  return sandbox.kind === 'sandbox' ? sandboxUrl! : sandbox.url
 }
 
 async function pay(bank: string, body: object): Promise<{ amountCents: number; endToEndId: string }[]> {

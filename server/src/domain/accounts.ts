@@ -1,6 +1,5 @@
-import { hash } from '@node-rs/argon2'
 import { Fault } from '../base/fault.ts'
-import { hexFromUuid, isUuid, newUuid7, randomPassword } from '../base/ids.ts'
+import { hexFromUuid, isUuid, newUuid7 } from '../base/ids.ts'
 import type { Cents } from '../base/money.ts'
 import type { Pool } from '../db/pool.ts'
 import { read, transact, type Tx } from '../db/tx.ts'
@@ -8,13 +7,9 @@ import { checkReason, noteChange, SYSTEM, type Actor } from './audit-log.ts'
 import type { Context } from './context.ts'
 import { cursorUuid } from './cursor.ts'
 import { makeBalanceAccount } from './ledger.ts'
+import { checkPerson, emailTaken, insertUser, type Person } from './sign-in.ts'
 
-// argon2id with what OWASP names as the least for it: 19 MiB, two passes.
-const ARGON2 = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
-const MIN_PASSWORD_LENGTH = 12
-const MAX_PASSWORD_LENGTH = 200
-
-export type NewAccount = { email: string; name: string; password: string | null }
+export type NewAccount = Person
 export type Account = { accountId: string; email: string; name: string }
 
 /** An account holder, with a ledger account. Without a password, a random one is made, and returned this once. */
@@ -25,18 +20,26 @@ export async function createAccount(
   actor: Actor = SYSTEM,
 ): Promise<Account & { password: string }> {
   const { password, passwordHash, ...person } = await checkPerson('an account', account)
-  const accountId = await transact(pool, async (tx) => {
-    const id = await insertAccount(tx, now, { ...person, passwordHash })
-    await noteChange(tx, now, actor, {
-      action: 'account.created',
-      subject: `account ${id}`,
-      accountId: id,
-      reason: null,
-      details: person,
-    })
-    return id
-  })
+  const accountId = await transact(pool, (tx) => makeAccount(tx, now, { ...person, passwordHash }, actor))
   return { accountId, ...person, password }
+}
+
+/** As createAccount, with the password hashed, for a transaction that does more. */
+export async function makeAccount(
+  tx: Tx,
+  now: Date,
+  account: { email: string; name: string; passwordHash: string; isEmailVerified?: boolean },
+  actor: Actor,
+): Promise<string> {
+  const accountId = await insertAccount(tx, now, account)
+  await noteChange(tx, now, actor, {
+    action: 'account.created',
+    subject: `account ${accountId}`,
+    accountId,
+    reason: null,
+    details: { email: account.email, name: account.name },
+  })
+  return accountId
 }
 
 export async function findAccount(pool: Pool, email: string): Promise<Account | undefined> {
@@ -53,43 +56,24 @@ export async function countAccounts(pool: Pool): Promise<number> {
   return row!.count
 }
 
-/** The account and its ledger account, in one. */
+/** Who signs in, the account and its ledger account, in one. */
 export async function insertAccount(
   tx: Tx,
   now: Date,
-  account: { email: string; name: string; passwordHash: string },
+  account: { email: string; name: string; passwordHash: string; isEmailVerified?: boolean },
 ): Promise<string> {
+  const userId = await insertUser(tx, now, { kind: 'account', ...account })
+  if (!userId) throw await emailTaken(tx, account.email, 'account')
   const accountId = newUuid7(now)
-  const made = await tx.run(
-    `insert into accounts (id, email, name, password_hash, created_at) values ($1, $2, $3, $4, $5) on conflict (email) do nothing`,
-    [accountId, account.email, account.name, account.passwordHash, now],
-  )
-  if (made === 0) throw new Fault('conflict', `an account with the e-mail ${account.email} exists already`)
+  await tx.run('insert into accounts (id, user_id, email, name, created_at) values ($1, $2, $3, $4, $5)', [
+    accountId,
+    userId,
+    account.email,
+    account.name,
+    now,
+  ])
   await makeBalanceAccount(tx, accountId)
   return accountId
-}
-
-/** Somebody who signs in, account holder or operator, as they are stored. */
-export async function checkPerson(
-  what: 'an account' | 'an operator',
-  person: { email: string; name: string; password: string | null },
-): Promise<{ email: string; name: string; password: string; passwordHash: string }> {
-  const email = checkEmail(person.email)
-  const name = person.name.trim()
-  if (name.length < 1 || name.length > 100)
-    throw new Fault('bad_request', `${what} needs a name of 1 to 100 characters`)
-  const password = person.password ?? randomPassword()
-  if (password.length < MIN_PASSWORD_LENGTH || password.length > MAX_PASSWORD_LENGTH) {
-    throw new Fault('bad_request', `a password has ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters`)
-  }
-  return { email, name, password, passwordHash: await hash(password, ARGON2) }
-}
-
-function checkEmail(text: string): string {
-  const email = text.trim().toLowerCase()
-  if (email.length > 254 || !/^[^\s@]+@[^\s@]+$/.test(email))
-    throw new Fault('bad_request', `not an e-mail address: ${text.slice(0, 80)}`)
-  return email
 }
 
 // ---- What the operator sees ----

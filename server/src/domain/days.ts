@@ -38,6 +38,14 @@ export function dayAfter(day: string): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + 24 * HOUR_MS).toISOString().slice(0, 10)
 }
 
+/** This many days, oldest first, up to and with this one. */
+export function daysBefore(day: string, count: number): string[] {
+  const last = Date.parse(`${day}T00:00:00Z`)
+  return Array.from({ length: count }, (_, index) =>
+    new Date(last - (count - 1 - index) * 24 * HOUR_MS).toISOString().slice(0, 10),
+  )
+}
+
 /** Written as a day, and in the calendar: 2026-02-30 is not. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false

@@ -7,7 +7,7 @@ import { createKey } from './keys.ts'
 
 export type DemoAccount = { email: string; made: { password: string; key: string } | undefined }
 
-const DEMO_EMAIL = 'demo@guiche.example'
+export const DEMO_EMAIL = 'demo@guiche.example'
 
 /** In sandbox mode, the first start on an empty database makes one account with one key. Undefined: somebody has made accounts of their own. */
 export async function makeDemoAccount(ctx: Context): Promise<DemoAccount | undefined> {

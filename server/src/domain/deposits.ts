@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { Fault } from '../base/fault.ts'
-import { hexFromUuid, isUuid, newUuid7, uuidFromHex } from '../base/ids.ts'
+import { hexFromUuid, isHexId, isUuid, newUuid7, uuidFromHex, uuidOfTime } from '../base/ids.ts'
 import type { Cents } from '../base/money.ts'
 import { read, transact } from '../db/tx.ts'
 import { acceptOpening, preferredProvider, type Proposal } from './acceptance.ts'
@@ -178,7 +178,7 @@ export async function cancelDeposit(ctx: Context, accountId: string, paymentLink
   if (charge.status !== 'PENDING') throw cannotCancel(charge.status)
   try {
     const outcome = await providerNamed(ctx, charge.provider).cancel(charge.id)
-    if (outcome === 'withdrawn') await transact(ctx.pool, (tx) => markCanceled(tx, ctx.now(), charge.id))
+    if (outcome === 'withdrawn') await markCanceled(ctx, charge.id)
     else await checkCharge(ctx, charge)
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
@@ -199,27 +199,53 @@ function cannotCancel(status: ChargeStatus): Fault {
   return new Fault('conflict', `Charge is ${status} and cannot be canceled`)
 }
 
+export type DepositFilter = {
+  status?: ChargeStatus
+  from?: Date
+  to?: Date
+  externalId?: string
+  /** The id of a charge, of its payment link or of its payment, or an external id. */
+  search?: string
+  cursor?: string
+  limit: number
+}
+
+// An id is made a moment before its charge is stored, by the queue of openings at most.
+const ID_BEFORE_CREATION_MS = 60_000
+// One external id may have been tried again and again.
+const MAX_SEARCHED = 1_000
+
+/** Newest first. */
 export async function listDeposits(
   ctx: Context,
   accountId: string,
-  filter: { status?: ChargeStatus; from?: Date; to?: Date; externalId?: string; cursor?: string; limit: number },
+  filter: DepositFilter,
 ): Promise<{ charges: Charge[]; nextCursor: string | null }> {
+  const { status, from, to, search } = filter
+  const found = search === undefined ? null : await searchCharges(ctx, accountId, search.trim())
   const rows = await read<ChargeRow>(
     ctx.pool,
+    // Ids tell the time too, and bound what is looked at. So do checks for what is PENDING: each of these has one, and the oldest is
+    // hardly older than a day, in a list that may be.
     `select ${CHARGE_COLUMNS} from charges c join accounts a on a.id = c.account_id
      where c.account_id = $1 and c.id < $2 and c.status not in ('OPENING', 'FAILED')
        and ($3::text is null or c.status = $3)
-       and ($4::timestamptz is null or c.created_at >= $4)
-       and ($5::timestamptz is null or c.created_at < $5)
+       and ($4::timestamptz is null or c.created_at >= $4 and c.id >= $8)
+       and ($5::timestamptz is null or c.created_at < $5 and c.id < $9)
        and ($6::text is null or c.external_id = $6)
-     order by c.id desc limit $7`,
+       and ($7::uuid[] is null or c.id = any($7))
+       and ($3::text is distinct from 'PENDING' or c.id >= (select min(subject)::uuid from checks where kind = 'charge'))
+     order by c.id desc limit $10`,
     [
       accountId,
       cursorUuid(filter.cursor),
-      filter.status ?? null,
-      filter.from ?? null,
-      filter.to ?? null,
+      status ?? null,
+      from ?? null,
+      to ?? null,
       filter.externalId ?? null,
+      found,
+      from ? uuidOfTime(new Date(from.getTime() - ID_BEFORE_CREATION_MS)) : null,
+      to ? uuidOfTime(to) : null,
       filter.limit + 1,
     ],
   )
@@ -227,10 +253,30 @@ export async function listDeposits(
   return { charges, nextCursor: rows.length > filter.limit ? charges.at(-1)!.id : null }
 }
 
+/** Exactly, and each by an index. */
+async function searchCharges(ctx: Context, accountId: string, text: string): Promise<string[]> {
+  const id = text.toLowerCase()
+  const rows = await read<{ id: string }>(
+    ctx.pool,
+    `select id from charges where id = $2 and account_id = $1
+     union select id from charges where payment_link_id = $3 and account_id = $1
+     union (select id from charges where account_id = $1 and external_id = $4 order by id desc limit $5)
+     union select charge_id from payments
+       where provider in (select provider from ledger_accounts where kind = 'cash') and end_to_end_id = $4 and credited`,
+    [accountId, isHexId(id) ? uuidFromHex(id) : null, isUuid(id) ? id : null, text, MAX_SEARCHED],
+  )
+  return rows.map((row) => row.id)
+}
+
 /** For the payment page and the QR code: whoever has the link may look. */
 export async function findPublicCharge(ctx: Context, paymentLinkId: string): Promise<Charge | undefined> {
   const charge = await findChargeByLink(ctx, null, paymentLinkId)
   return charge && isVisible(charge) ? charge : undefined
+}
+
+/** As it is stored: the provider is not asked. */
+export async function readDeposit(ctx: Context, accountId: string, paymentLinkId: string): Promise<Charge> {
+  return visible(await findChargeByLink(ctx, accountId, paymentLinkId))
 }
 
 function visible(charge: StoredCharge | undefined): Charge {

@@ -7,10 +7,11 @@ export const SCOPES: readonly Scope[] = ['deposits:write', 'deposits:read', 'bal
 /** What an operator's key has, and no account's ever has. */
 export const OPERATOR_SCOPE = 'operator'
 
-/** An account holder who is calling, as the key tells. */
+/** An account holder who is calling, as the key tells, or the session. */
 export type Caller = {
   kind: 'account'
-  keyId: string
+  /** Null: in the dashboard. */
+  keyId: string | null
   accountId: string
   accountName: string
   email: string
@@ -20,7 +21,7 @@ export type Caller = {
 }
 
 /** An operator who is calling. Operators have no account: nothing that asks for a Caller takes one of these. */
-export type OperatorCaller = { kind: 'operator'; keyId: string; operatorId: string; email: string }
+export type OperatorCaller = { kind: 'operator'; keyId: string | null; operatorId: string; email: string }
 
 export type StoredKey = {
   caller: Caller | OperatorCaller

@@ -20,6 +20,10 @@ const CHECK_LENGTH = 6
 // Enough to tell keys apart in a list, too little to help a guess.
 const PREFIX_LENGTH = 14
 const LAST_USED_EVERY_MS = 60_000
+// One for each program that calls; far past any use.
+const MAX_WORKING_KEYS = 100
+// Old ones that were revoked are many only where somebody makes them in a loop.
+const MAX_LISTED = 500
 
 export function makeKeyText(mode: 'test' | 'live'): string {
   const body = `gk_${mode}_${base62(randomBytes(32))}`
@@ -82,7 +86,7 @@ export function requireScope(caller: Caller, scope: Scope): void {
 
 /** As the audit log names who is calling. */
 export function actorOf(caller: Caller | OperatorCaller): Actor {
-  return { kind: caller.kind, name: caller.email, keyId: caller.keyId }
+  return { kind: caller.kind, name: caller.email, ...(caller.keyId !== null && { keyId: caller.keyId }) }
 }
 
 function invalidKey(): Fault {
@@ -115,12 +119,12 @@ async function findKey(pool: Pool, hash: Buffer): Promise<StoredKey | undefined>
   return { caller: callerFromRow(row), expiresAt, revokedAt, lastUsedAt }
 }
 
-type KeyRow = {
-  id: string
+type KeyRow = HolderRow & { expires_at: Date | null; revoked_at: Date | null; last_used_at: Date | null }
+
+type HolderRow = {
+  /** Of the key; null for a session. */
+  id: string | null
   scopes: Scope[]
-  expires_at: Date | null
-  revoked_at: Date | null
-  last_used_at: Date | null
   email: string
   suspended_at: Date | null
   overrides: TermsOverrides
@@ -129,7 +133,8 @@ type KeyRow = {
   | { account_id: null; operator_id: string; account_name: null }
 )
 
-function callerFromRow(row: KeyRow): Caller | OperatorCaller {
+/** Whose key it is, or whose session. */
+export function callerFromRow(row: HolderRow): Caller | OperatorCaller {
   const common = { keyId: row.id, email: row.email }
   if (row.operator_id !== null) return { kind: 'operator', ...common, operatorId: row.operator_id }
   return {
@@ -172,6 +177,14 @@ export async function createKey(
 ): Promise<{ keyId: string; text: string }> {
   checkNewKey(now, key)
   checkScopes(key.scopes)
+  // The account's row serialises those who add at the same moment, so that the bound holds.
+  await tx.run('select from accounts where id = $1 for no key update', [key.accountId])
+  const [working] = await tx.rows<{ count: number }>(
+    'select count(*) from api_keys where account_id = $1 and revoked_at is null and (expires_at is null or expires_at > $2)',
+    [key.accountId, now],
+  )
+  if (working!.count >= MAX_WORKING_KEYS)
+    throw new Fault('conflict', `An account has at most ${MAX_WORKING_KEYS} keys that work: revoke one first`)
   return insertKey(tx, now, mode, { ...key, operatorId: null }, actor)
 }
 
@@ -252,32 +265,44 @@ export type ListedKey = {
   lastUsedAt: Date | null
 }
 
+const LISTED_KEYS = `select k.id as "keyId", case when k.operator_id is null then 'account' else 'operator' end as holder,
+    coalesce(a.email, o.email) as email, k.name, k.prefix, k.scopes, k.created_at as "createdAt", k.expires_at as "expiresAt",
+    k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt"
+  from api_keys k left join accounts a on a.id = k.account_id left join operators o on o.id = k.operator_id`
+
 /** Of account holders and operators; with an e-mail, of whoever has it. */
 export function listKeys(pool: Pool, email: string | null): Promise<ListedKey[]> {
   return read<ListedKey>(
     pool,
-    `select k.id as "keyId", case when k.operator_id is null then 'account' else 'operator' end as holder,
-       coalesce(a.email, o.email) as email, k.name, k.prefix, k.scopes, k.created_at as "createdAt", k.expires_at as "expiresAt",
-       k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt"
-     from api_keys k left join accounts a on a.id = k.account_id left join operators o on o.id = k.operator_id
-     where $1::text is null or coalesce(a.email, o.email) = lower($1)
+    `${LISTED_KEYS} where $1::text is null or coalesce(a.email, o.email) = lower($1)
      order by coalesce(a.email, o.email), holder, k.created_at`,
     [email],
   )
 }
 
-/** By id, or by the whole key where somebody found it in the open. Revoking twice is fine: the first time stands. */
+/** Newest first, those that work before the others; or one of them. */
+export function listAccountKeys(pool: Pool, accountId: string, keyId: string | null = null): Promise<ListedKey[]> {
+  return read<ListedKey>(
+    pool,
+    `${LISTED_KEYS} where k.account_id = $1 and ($2::uuid is null or k.id = $2)
+     order by k.revoked_at is not null, k.id desc limit ${MAX_LISTED}`,
+    [accountId, keyId],
+  )
+}
+
+/** By id, or by the whole key where somebody found it in the open; anybody's, or this account's. Revoking twice is fine: the first time stands. */
 export async function revokeKey(
   tx: Tx,
   now: Date,
   idOrText: string,
   actor: Actor = SYSTEM,
+  ofAccountId: string | null = null,
 ): Promise<{ keyId: string; name: string } | undefined> {
   const byText = isWellFormedKey(idOrText)
   const [row] = await tx.rows<{ keyId: string; name: string; accountId: string | null; isRevoked: boolean }>(
     `select id as "keyId", name, account_id as "accountId", revoked_at is not null as "isRevoked" from api_keys
-     where ${byText ? 'hash = $1' : 'id::text = lower($1)'} for no key update`,
-    [byText ? hashOf(idOrText) : idOrText],
+     where ${byText ? 'hash = $1' : 'id::text = lower($1)'} and ($2::uuid is null or account_id = $2) for no key update`,
+    [byText ? hashOf(idOrText) : idOrText, ofAccountId],
   )
   if (!row) return undefined
   const { keyId, name, accountId } = row

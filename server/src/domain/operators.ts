@@ -1,11 +1,10 @@
-import { Fault } from '../base/fault.ts'
 import { newUuid7 } from '../base/ids.ts'
 import type { Pool } from '../db/pool.ts'
 import { read, transact } from '../db/tx.ts'
-import { checkPerson } from './accounts.ts'
 import { noteChange, type Actor } from './audit-log.ts'
+import { checkPerson, emailTaken, insertUser, type Person } from './sign-in.ts'
 
-// Those who run the service. They are no account holders, also when somebody is both: nothing is shared but the e-mail.
+// Those who run the service. They are no account holders: somebody who is both signs in with two e-mails.
 
 export type Operator = { operatorId: string; email: string; name: string; createdAt: Date; disabledAt: Date | null }
 
@@ -15,17 +14,21 @@ const OPERATOR_COLUMNS = `id as "operatorId", email, name, created_at as "create
 export async function createOperator(
   pool: Pool,
   now: Date,
-  operator: { email: string; name: string; password: string | null },
+  operator: Person,
   actor: Actor,
 ): Promise<{ operatorId: string; email: string; name: string; password: string }> {
   const { password, passwordHash, ...person } = await checkPerson('an operator', operator)
   const operatorId = newUuid7(now)
   await transact(pool, async (tx) => {
-    const made = await tx.run(
-      `insert into operators (id, email, name, password_hash, created_at) values ($1, $2, $3, $4, $5) on conflict (email) do nothing`,
-      [operatorId, person.email, person.name, passwordHash, now],
-    )
-    if (made === 0) throw new Fault('conflict', `an operator with the e-mail ${person.email} exists already`)
+    const userId = await insertUser(tx, now, { kind: 'operator', ...person, passwordHash })
+    if (!userId) throw await emailTaken(tx, person.email, 'operator')
+    await tx.run('insert into operators (id, user_id, email, name, created_at) values ($1, $2, $3, $4, $5)', [
+      operatorId,
+      userId,
+      person.email,
+      person.name,
+      now,
+    ])
     await noteChange(tx, now, actor, {
       action: 'operator.created',
       subject: `operator ${operatorId}`,
@@ -48,7 +51,7 @@ export function listOperators(pool: Pool): Promise<Operator[]> {
   return read<Operator>(pool, `select ${OPERATOR_COLUMNS} from operators order by email`)
 }
 
-/** A disabled operator's keys fail everywhere within two seconds. What the operator did stays in the audit log, so none is ever deleted. */
+/** A disabled operator's keys fail everywhere within two seconds, and sessions at once. What the operator did stays in the audit log, so none is ever deleted. */
 export async function setOperatorEnabled(
   pool: Pool,
   now: Date,

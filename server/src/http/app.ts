@@ -7,14 +7,17 @@ import { requireKeys } from './auth.ts'
 import { balanceRoutes } from './balance.ts'
 import { readJsonOnly } from './body.ts'
 import { callbackRoutes } from './callbacks.ts'
+import { dashboardPageRoutes } from './dashboard-page.ts'
+import { dashboardRoutes } from './dashboard.ts'
 import { depositRoutes } from './deposits.ts'
 import { answerClientError, answerRefusals, isUnder, pathOf, rawAnswer, sendRefusal } from './envelope.ts'
 import { eventRoutes } from './events.ts'
 import { everywhereHeaders, requestId } from './headers.ts'
 import { healthRoutes } from './health.ts'
-import { homeRoutes } from './home.ts'
 import { describeRoutes, docsRoutes } from './openapi.ts'
+import { invitationRoutes } from './invitations.ts'
 import { boundLoad, MAX_IN_FLIGHT, type Load } from './load.ts'
+import { measureAnswers, metricsRoutes } from './metrics.ts'
 import { operatorMoneyRoutes } from './operator-money.ts'
 import { operatorRoutes } from './operator.ts'
 import { paymentEventRoutes } from './payment-events.ts'
@@ -22,6 +25,8 @@ import { paymentPageRoutes } from './payment-page.ts'
 import { sandboxPaymentRoutes } from './payment-sandbox.ts'
 import { qrRoutes } from './qr.ts'
 import { refundRoutes } from './refunds.ts'
+import { DASHBOARD_PREFIX, requireSession } from './session.ts'
+import { signInRoutes } from './sign-in.ts'
 import { webhookRoutes } from './webhooks.ts'
 
 export type App = FastifyInstance & {
@@ -62,22 +67,44 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
   answerRefusals(app, ctx)
   boundLoad(app, load, options.maxInFlight ?? MAX_IN_FLIGHT)
   logAnswers(app, ctx)
+  measureAnswers(app, ctx)
 
   await describeRoutes(app)
-  await app.register(async (scope) => apiRoutes(scope, ctx))
+  await app.register(async (scope) => apiRoutes(scope, ctx, load))
+  await app.register(async (scope) => dashboardApi(scope, ctx), { prefix: DASHBOARD_PREFIX })
+  await app.register(async (scope) => signInApi(scope, ctx))
   await app.register(async (scope) => callbackRoutes(scope, ctx))
   await app.register(async (scope) => payerRoutes(withZod(scope), ctx, options))
   healthRoutes(app, ctx, load)
-  homeRoutes(app, ctx)
+  await dashboardPageRoutes(app)
   await docsRoutes(app)
 
   return Object.assign(app, { drain: () => void (load.isDraining = true) })
 }
 
-function apiRoutes(scope: FastifyInstance, ctx: Context): void {
+function apiRoutes(scope: FastifyInstance, ctx: Context, load: Load): void {
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
   requireKeys(scope, ctx)
+  metricsRoutes(scope, ctx, load)
+  customerRoutes(withZod(scope), ctx)
+}
+
+/** The same routes again, for people: by session, and under another prefix, so that no cookie ever opens what a key opens. */
+function dashboardApi(scope: FastifyInstance, ctx: Context): void {
+  readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
+  requireSession(scope, ctx)
   const api = withZod(scope)
+  customerRoutes(api, ctx)
+  dashboardRoutes(api, ctx)
+  invitationRoutes(api, ctx)
+}
+
+function signInApi(scope: FastifyInstance, ctx: Context): void {
+  readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
+  signInRoutes(withZod(scope), ctx)
+}
+
+function customerRoutes(api: Api, ctx: Context): void {
   depositRoutes(api, ctx)
   refundRoutes(api, ctx)
   balanceRoutes(api, ctx)
@@ -152,7 +179,8 @@ function routable(target: string): string {
 
 function stamp(headers: Record<string, string>, request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(headers).header('x-request-id', request.id)
-  if (isUnder(pathOf(request), '/api')) reply.header('cache-control', 'no-store')
+  const path = pathOf(request)
+  if (isUnder(path, '/api') || isUnder(path, '/dashboard/api')) reply.header('cache-control', 'no-store')
 }
 
 function isHostless(request: FastifyRequest): boolean {
@@ -171,7 +199,8 @@ function logAnswers(app: FastifyInstance, ctx: Context): void {
       ms: Math.round(reply.elapsedTime),
       keyId: (request.caller ?? request.operator)?.keyId,
     }
-    if (isUnder(route, '/api') || isUnder(route, '/callbacks')) ctx.log.info(fields, 'answered')
+    if (['/api', '/dashboard/api', '/callbacks'].some((prefix) => isUnder(route, prefix)))
+      ctx.log.info(fields, 'answered')
     else ctx.log.debug(fields, 'answered')
   })
 }

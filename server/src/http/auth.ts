@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Fault } from '../base/fault.ts'
 import type { Context } from '../domain/context.ts'
 import { OPERATOR_SCOPE, type Caller, type OperatorCaller, type Scope } from '../domain/key-cache.ts'
@@ -27,16 +27,10 @@ export function requireKeys(app: FastifyInstance, ctx: Context): void {
 
   app.decorateRequest('caller')
   app.decorateRequest('operator')
-  app.addHook('onRoute', ({ url, config }) => {
-    // Forgetting it must fail at start and not open a route to every key.
-    if (!config?.scope) throw new Error(`route ${url} names no scope`)
-    // So must opening a route of the operators to an account, or the other way round.
-    if (isUnder(url, OPERATOR_PREFIX) !== (config.scope === OPERATOR_SCOPE))
-      throw new Error(`route ${url} has the scope ${config.scope}: ${OPERATOR_PREFIX} is for operators, and only that`)
-  })
+  app.addHook('onRoute', (route) => checkRouteScope(route, OPERATOR_PREFIX))
   app.addHook('onRequest', async (request, reply) => {
     const caller = await identifyCaller(request)
-    limitRate(limiter, ctx.now(), caller.keyId, reply)
+    limitRate(limiter, ctx.now(), caller.keyId!, reply)
     const scope = request.routeOptions.config.scope!
     if (scope === OPERATOR_SCOPE) {
       request.operator = requireOperator(caller)
@@ -49,6 +43,17 @@ export function requireKeys(app: FastifyInstance, ctx: Context): void {
 }
 
 const OPERATOR_PREFIX = '/api/operator'
+/** Where Prometheus looks unless told otherwise. */
+export const METRICS_PATH = '/metrics'
+
+export function checkRouteScope({ url, config }: RouteOptions, operatorPrefix: string): void {
+  // Forgetting it must fail at start and not open a route to every caller.
+  if (!config?.scope) throw new Error(`route ${url} names no scope`)
+  // So must opening a route of the operators to an account, or the other way round.
+  const isForOperators = isUnder(url, operatorPrefix) || url === METRICS_PATH
+  if (isForOperators !== (config.scope === OPERATOR_SCOPE))
+    throw new Error(`route ${url} has the scope ${config.scope}: ${operatorPrefix} is for operators, and only that`)
+}
 
 /** The key of a request: undefined when there is none, and empty when one was meant that cannot be read. */
 export function presentedKey(request: FastifyRequest): string | undefined {
@@ -85,14 +90,14 @@ function makeIdentify(ctx: Context): (request: FastifyRequest) => Promise<Caller
   }
 }
 
-function limitRate(limiter: RateLimiter, now: Date, keyId: string, reply: FastifyReply): void {
+export function limitRate(limiter: RateLimiter, now: Date, keyId: string, reply: FastifyReply): void {
   const admission = limiter(keyId, now)
   if (!admission) return
   reply.headers(admission.headers)
   if (!admission.isAdmitted) throw tooMany(admission.retryAfterSeconds)
 }
 
-function tooMany(retryAfterSeconds: number): Fault {
+export function tooMany(retryAfterSeconds: number): Fault {
   return new Fault('rate_limited', 'Too many requests', { retryAfterSeconds })
 }
 

@@ -9,13 +9,16 @@ import { SEND_JSON, UnsupportedType } from './body.ts'
 import { errorPage } from './error-page.ts'
 
 /** What a refused request is told: always `{ success: false, error }`, or a page where a browser asked for one. */
-export type Refusal = { status: number; error: string; headers?: Record<string, string> }
+export type Refusal = { status: number; error: string; code?: FaultCode; headers?: Record<string, string> }
 
 /** The only place where a refusal of the domain meets a status of HTTP. */
 const STATUS: Record<FaultCode, number> = {
   bad_request: 400,
   key_missing: 401,
   key_invalid: 401,
+  not_signed_in: 401,
+  reauthentication_required: 403,
+  foreign_origin: 403,
   scope_missing: 403,
   account_suspended: 403,
   not_enabled: 403,
@@ -54,7 +57,7 @@ export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusa
   if (refusal.status === 204) void reply.send()
   else if (wantsPage(request)) void errorPage(reply, request, refusal)
   // As text: an answer of the error handler must not depend on a serializer that could be what failed.
-  else void reply.type('application/json; charset=utf-8').send(envelopeText(refusal.error))
+  else void reply.type('application/json; charset=utf-8').send(envelopeText(refusal.error, extras(request, refusal)))
 }
 
 export function pathOf(request: FastifyRequest): string {
@@ -91,10 +94,10 @@ function refusalOf(error: unknown, request: FastifyRequest): Refusal {
 
 function faultRefusal(fault: Fault): Refusal {
   const headers: Record<string, string> = {}
-  if (STATUS[fault.code] === 401) headers['www-authenticate'] = 'Bearer'
+  if (fault.code === 'key_missing' || fault.code === 'key_invalid') headers['www-authenticate'] = 'Bearer'
   const retryAfter = fault.retryAfterSeconds ?? (RETRIABLE.has(fault.code) ? RETRY_AFTER_SECONDS : undefined)
   if (retryAfter !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfter)))
-  return { status: STATUS[fault.code], error: fault.message, headers }
+  return { status: STATUS[fault.code], error: fault.message, code: fault.code, headers }
 }
 
 function unknownRoute(app: FastifyInstance, request: FastifyRequest): Refusal {
@@ -126,12 +129,20 @@ function noteRefusal(ctx: Context, error: unknown, request: FastifyRequest, refu
 
 function wantsPage(request: FastifyRequest): boolean {
   const path = pathOf(request)
-  if (isUnder(path, '/api') || isUnder(path, '/callbacks')) return false
+  if (isUnder(path, '/api') || isUnder(path, '/callbacks') || isUnder(path, '/dashboard/api')) return false
   return request.headers.accept?.includes('text/html') ?? false
 }
 
-function envelopeText(error: string): string {
-  return JSON.stringify({ success: false, error })
+/** The dashboard is told more, to show it in its own words; where better-auth answers too, in the form that it uses. */
+function extras(request: FastifyRequest, { status, error, code }: Refusal): object {
+  const path = pathOf(request)
+  if (!isUnder(path, '/dashboard/api')) return {}
+  const told = code ?? (status === 404 ? 'not_found' : status >= 500 ? 'internal' : 'bad_request')
+  return isUnder(path, '/dashboard/api/auth') ? { code: told, message: error } : { code: told }
+}
+
+function envelopeText(error: string, more: object = {}): string {
+  return JSON.stringify({ success: false, error, ...more })
 }
 
 function codeOf(error: unknown): string | undefined {

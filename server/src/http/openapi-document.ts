@@ -38,8 +38,11 @@ export function finishDocument(generated: object): Document {
     }
   }
   const rest = { securitySchemes: components.securitySchemes, headers: HEADERS }
+  // By name: the order in which they were made is that of the imports, which differs from one way to run this to another.
   const schemas = Object.fromEntries(
-    Object.entries(components.schemas).filter(([name]) => isUsed(name, { paths, schemas: components.schemas })),
+    Object.entries(components.schemas)
+      .filter(([name]) => isUsed(name, { paths, schemas: components.schemas }))
+      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   )
   for (const name of EXACT) schemas[name]!['additionalProperties'] = false
   return { openapi, info, tags: tags!, security: security!, paths, components: { schemas, ...rest } }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Fault } from '../base/fault.ts'
+import type { Actor } from '../domain/audit-log.ts'
 import { listClosings } from '../domain/closings.ts'
 import type { Context } from '../domain/context.ts'
 import { findException, listExceptions, resolveException } from '../domain/exceptions.ts'
@@ -34,6 +35,7 @@ import { answer, bodyErrors, commonErrors, errorAnswer, nextCursor, paymentLinkP
 /** Exceptions, refunds, and the comparison with providers. */
 export function operatorMoneyRoutes(app: Api, ctx: Context): void {
   const config = { scope: OPERATOR_SCOPE } as const
+  const fresh = { ...config, fresh: true } as const
 
   app.get('/api/operator/exceptions', { schema: exceptionsSchema, config }, async (request) => {
     const { exceptions, nextCursor } = await listExceptions(ctx, request.query)
@@ -45,31 +47,39 @@ export function operatorMoneyRoutes(app: Api, ctx: Context): void {
     return { success: true as const, exception: presentException(exception) }
   })
 
-  app.post('/api/operator/exceptions/:exceptionId/resolve', { schema: resolveSchema, config }, async (request) => {
-    const { exceptionId } = request.params
-    const { reason } = request.body
-    const actor = actorOf(request.operator)
-    const exception = await resolveException(ctx, actor, exceptionId, resolutionFrom(request.body), reason)
-    return { success: true as const, exception: presentException(exception) }
-  })
+  app.post(
+    '/api/operator/exceptions/:exceptionId/resolve',
+    { schema: resolveSchema, config: fresh },
+    async (request) => {
+      const { exceptionId } = request.params
+      const { reason } = request.body
+      const actor = actorOf(request.operator)
+      const exception = await resolveException(ctx, actor, exceptionId, resolutionFrom(request.body), reason)
+      return { success: true as const, exception: presentException(exception) }
+    },
+  )
 
   app.get('/api/operator/refunds', { schema: refundsSchema, config }, async (request) => {
     const { refunds, nextCursor } = await listRefunds(ctx, request.query)
     return { success: true as const, refunds: refunds.map(presentRefund), nextCursor }
   })
 
-  app.post('/api/operator/deposits/:paymentLinkId/refund', { schema: refundSchema, config }, async (request, reply) => {
-    const { refund, replayed } = await requestRefund(ctx, actorOf(request.operator), {
-      accountId: null,
-      paymentLinkId: request.params.paymentLinkId,
-      amountCents: request.body.value ?? null,
-      reason: request.body.reason,
-      idempotencyKey: request.headers['idempotency-key'] ?? null,
-    })
-    reply.code(201)
-    if (replayed) reply.header('idempotency-replayed', 'true')
-    return { success: true as const, refund: presentRefund(refund) }
-  })
+  app.post(
+    '/api/operator/deposits/:paymentLinkId/refund',
+    { schema: refundSchema, config: fresh },
+    async (request, reply) => {
+      const { refund, replayed } = await requestRefund(ctx, actorOf(request.operator), {
+        accountId: null,
+        paymentLinkId: request.params.paymentLinkId,
+        amountCents: request.body.value ?? null,
+        reason: request.body.reason,
+        idempotencyKey: request.headers['idempotency-key'] ?? null,
+      })
+      reply.code(201)
+      if (replayed) reply.header('idempotency-replayed', 'true')
+      return { success: true as const, refund: presentRefund(refund) }
+    },
+  )
 
   app.get('/api/operator/closings', { schema: closingsSchema, config }, async (request) => {
     const closings = await listClosings(ctx, request.query)
@@ -80,7 +90,12 @@ export function operatorMoneyRoutes(app: Api, ctx: Context): void {
     checkWindow(request.body)
     const hungUp = new AbortController()
     reply.raw.once('close', () => hungUp.abort())
-    const { statements, differenceCount } = await reconcileInTime(ctx, request.body, hungUp.signal)
+    const { statements, differenceCount } = await reconcileInTime(
+      ctx,
+      actorOf(request.operator),
+      request.body,
+      hungUp.signal,
+    )
     return { success: true as const, statements: statements.map(presentStatement), differenceCount }
   })
 }
@@ -90,12 +105,13 @@ const RECONCILE_WITHIN_MS = 50_000
 
 async function reconcileInTime(
   ctx: Context,
+  actor: Actor,
   window: z.infer<typeof reconcileBody>,
   hungUp: AbortSignal,
 ): Promise<ReconcileReport> {
   const tooLong = AbortSignal.timeout(RECONCILE_WITHIN_MS)
   try {
-    return await reconcileWindow(ctx, window, () => {}, AbortSignal.any([tooLong, hungUp]))
+    return await reconcileWindow(ctx, actor, window, () => {}, AbortSignal.any([tooLong, hungUp]))
   } catch (error) {
     if (tooLong.aborted || hungUp.aborted)
       throw new Fault(

@@ -39,12 +39,16 @@ export function operatorRoutes(app: Api, ctx: Context): void {
     return { success: true as const, account: presentAccount(account), terms: presentTerms(terms), counts }
   })
 
-  app.patch('/api/operator/accounts/:accountId/terms', { schema: termsSchema, config }, async (request) => {
-    const { accountId } = request.params
-    const { reason } = request.body
-    const terms = await setAccountTerms(ctx, actorOf(request.operator), accountId, patchFrom(request.body), reason)
-    return { success: true as const, terms: presentTerms(terms) }
-  })
+  app.patch(
+    '/api/operator/accounts/:accountId/terms',
+    { schema: termsSchema, config: { ...config, fresh: true } },
+    async (request) => {
+      const { accountId } = request.params
+      const { reason } = request.body
+      const terms = await setAccountTerms(ctx, actorOf(request.operator), accountId, patchFrom(request.body), reason)
+      return { success: true as const, terms: presentTerms(terms) }
+    },
+  )
 
   app.post('/api/operator/accounts/:accountId/suspend', { schema: suspendSchema, config }, async (request) => {
     const { accountId } = request.params

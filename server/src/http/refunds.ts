@@ -96,7 +96,7 @@ const refundBody = z
   )
   .nullish()
 
-const refundShape = z
+export const refundShape = z
   .object({
     id: z.string().meta({ description: '32 hexadecimal digits. Events and the statement call it `refundId`.' }),
     value: z.int().meta({ description: 'What goes back to the payer, in cents.' }),

@@ -4,6 +4,7 @@ import { z } from 'zod'
 // /openapi.json is made from these same schemas.
 
 export const VALUE_ERROR = 'value must be a positive integer (cents)'
+const SEARCH_ERROR = 'search must be 1 to 100 characters, without control characters'
 const EXTERNAL_ID_ERROR = 'externalId must be 1 to 64 characters, without control characters'
 const DESCRIPTION_ERROR = 'description must be at most 140 characters, without control characters'
 const EXPIRES_IN_ERROR = 'expiresIn must be an integer from 300 to 86400 (seconds)'
@@ -128,6 +129,9 @@ export const depositsQuery = z.object({
     .exactOptional()
     .meta({ description: 'Only charges that are in this state.' }),
   externalId: externalId.exactOptional().meta({ description: 'Only charges with this reference of yours.' }),
+  search: text({ min: 1, max: 100 }, SEARCH_ERROR).exactOptional().meta({
+    description: 'Only charges whose `id`, `paymentLinkId`, `externalId` or `endToEndId` is exactly this.',
+  }),
   ...page,
 })
 

@@ -28,13 +28,15 @@ import {
 
 export function webhookRoutes(app: Api, ctx: Context): void {
   const config = { scope: 'webhooks:write' } as const
+  // Where events go and who can sign them is as good as a key.
+  const fresh = { ...config, fresh: true } as const
 
   app.get('/api/webhooks', { schema: listSchema, config }, async (request) => {
     const endpoints = await listEndpoints(ctx, request.caller.accountId)
     return { success: true as const, webhooks: endpoints.map(presentWebhook) }
   })
 
-  app.post('/api/webhooks', { schema: createSchema, config }, async (request, reply) => {
+  app.post('/api/webhooks', { schema: createSchema, config: fresh }, async (request, reply) => {
     const { url, name, events, authorization } = request.body
     const { endpoint, secret } = await createEndpoint(
       ctx,
@@ -57,7 +59,7 @@ export function webhookRoutes(app: Api, ctx: Context): void {
     return { success: true as const, webhook: presentWebhook(endpoint) }
   })
 
-  app.patch('/api/webhooks/:webhookId', { schema: patchSchema, config }, async (request) => {
+  app.patch('/api/webhooks/:webhookId', { schema: patchSchema, config: fresh }, async (request) => {
     const { events, ...fields } = request.body
     const { accountId } = request.caller
     const patch = { ...fields, ...(events && { eventKinds: events }) }
@@ -77,7 +79,7 @@ export function webhookRoutes(app: Api, ctx: Context): void {
     return { success: true as const, test: presentTest(test) }
   })
 
-  app.post('/api/webhooks/:webhookId/rotate-secret', { schema: rotateSchema, config }, async (request) => {
+  app.post('/api/webhooks/:webhookId/rotate-secret', { schema: rotateSchema, config: fresh }, async (request) => {
     const overlapSeconds = request.body?.overlapSeconds ?? USUAL_OVERLAP_SECONDS
     const { endpoint, secret } = await rotateSecret(
       ctx,

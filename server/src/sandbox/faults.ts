@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { isRecord } from './answer.ts'
+import { seededDraw } from '../base/seeded-draw.ts'
 
 // How the bank is told to misbehave. Rates are fractions from 0 to 1. The faults of answers meet every API Pix operation
 // but not `POST /oauth/token`: a plan then says exactly what happens to the operation, and a client without a token
@@ -120,15 +121,4 @@ function integer(value: unknown, max: number): number | undefined {
 function makePlan(faults: Faults): FaultPlan {
   const seed = faults.seed ?? randomInt(SEED_MAX)
   return { faults, draw: seededDraw(seed), drawNotice: seededDraw(~seed) }
-}
-
-// mulberry32: small, fast, and good enough to decide who gets an error.
-function seededDraw(seed: number): () => number {
-  let state = seed | 0
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
 }

@@ -1,6 +1,7 @@
 import type { Answer, Call } from './answer.ts'
 import { listPayments, pay, readFaults, readStats, setFaults } from './bank.ts'
 import { createCharge, listCharges, readCharge, reviseCharge } from './charges.ts'
+import { importHistory } from './history.ts'
 import { issueToken } from './oauth.ts'
 import { listPix, readPix } from './payments.ts'
 import type { Psp } from './psp.ts'
@@ -33,6 +34,7 @@ export const ROUTES: Route[] = [
   route('pix', 'GET /webhook/:chave', readWebhook),
   route('pix', 'DELETE /webhook/:chave', deleteWebhook),
   route('bank', 'POST /bank/pay', pay),
+  route('bank', 'POST /bank/history', importHistory),
   route('bank', 'GET /bank/payments', listPayments),
   route('bank', 'GET /bank/stats', readStats),
   route('bank', 'GET /bank/faults', readFaults),

@@ -1,0 +1,242 @@
+import { Fault } from '../base/fault.ts'
+import { hexFromUuid, isUuid } from '../base/ids.ts'
+import { read } from '../db/tx.ts'
+import type { Context } from './context.ts'
+import { cursorUuid } from './cursor.ts'
+import { messageOf } from './deliveries.ts'
+import { eventIdFrom, eventName } from './events.ts'
+
+// What became of each event at each endpoint. event-log.ts has the same by event.
+
+export const DELIVERY_STATUSES = ['delivered', 'failed', 'waiting'] as const
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
+
+export type LogEntry = {
+  eventId: string
+  event: string
+  /** Of the deposit that it is about. */
+  paymentLinkId: string | null
+  endpointId: string
+  endpointName: string
+  status: DeliveryStatus
+  attempts: number
+  lastStatus: number | null
+  lastError: string | null
+  lastAt: Date | null
+  nextAt: Date | null
+  createdAt: Date
+}
+
+export type LogFilter = {
+  status?: DeliveryStatus
+  endpointId?: string
+  event?: string
+  cursor?: string
+  limit: number
+}
+
+// A page looks at this many events at the most and may then be short, so that an account whose events had no endpoint to go to does not
+// cost a walk through all of them. What failed or waits has an index of its own.
+const MAX_EVENTS_SEEN = 5_000
+const MAX_ATTEMPTS_SHOWN = 200
+
+type Place = { eventId: string; endpointId: string }
+
+/** Newest first. A page may hold fewer than asked for and still not be the last. */
+export async function listDeliveries(
+  ctx: Context,
+  accountId: string,
+  filter: LogFilter,
+): Promise<{ deliveries: LogEntry[]; nextCursor: string | null }> {
+  const before = readCursor(filter.cursor)
+  const { status } = filter
+  const isIndexed = status === 'failed' || status === 'waiting'
+  const floor = isIndexed ? undefined : await eventsSeenDownTo(ctx, accountId, before)
+  const params = [accountId, before.eventId, before.endpointId, filter.endpointId ?? null, filter.event ?? null]
+  const found = await read<Place>(ctx.pool, isIndexed ? IN_ORDER_OF_ENDPOINTS[status] : IN_ORDER_OF_EVENTS, [
+    ...params,
+    filter.limit + 1,
+    ...(isIndexed ? [] : [floor ?? FIRST_UUID, status ?? null]),
+  ])
+  const places = found.slice(0, filter.limit)
+  const deliveries = await readEntries(ctx, places)
+  if (found.length > filter.limit) return { deliveries, nextCursor: cursorOf(places.at(-1)!) }
+  // The event at which the look ended comes first on the next page.
+  return { deliveries, nextCursor: floor ? cursorOf({ eventId: floor, endpointId: LAST_UUID }) : null }
+}
+
+export type SentRequest = { url: string; headers: Record<string, string>; body: string }
+
+export type LogAttempt = {
+  number: number
+  at: Date
+  status: number | null
+  error: string | null
+  latencyMs: number
+  excerpt: string
+}
+
+/** One of them, with what is sent and every attempt of the last 30 days, newest first. */
+export async function readLoggedDelivery(
+  ctx: Context,
+  accountId: string,
+  name: { eventId: string; endpointId: string },
+): Promise<{ delivery: LogEntry; request: SentRequest; attempts: LogAttempt[] }> {
+  const eventId = eventIdFrom(name.eventId)
+  const { endpointId } = name
+  const [sent] = isUuid(endpointId)
+    ? await read<{ url: string; body: string; has_authorization: boolean }>(
+        ctx.pool,
+        `select e.url, v.body, e.authorization_box is not null as has_authorization
+         from events v join webhook_endpoints e on e.account_id = v.account_id where v.id = $1 and e.id = $2 and v.account_id = $3`,
+        [eventId, endpointId, accountId],
+      )
+    : []
+  const [delivery] = sent ? await readEntries(ctx, [{ eventId, endpointId: endpointId.toLowerCase() }]) : []
+  if (!sent || !delivery) throw new Fault('not_found', 'Delivery not found')
+  const attempts = await read<LogAttempt>(
+    ctx.pool,
+    `select number, at, status, error, latency_ms as "latencyMs", excerpt from attempts
+     where event_id = $1 and endpoint_id = $2 order by at desc, number desc limit $3`,
+    [eventId, endpointId, MAX_ATTEMPTS_SHOWN],
+  )
+  const at = attempts[0]?.at ?? delivery.createdAt
+  const request = { url: sent.url, headers: maskedHeaders(sent, eventId, at), body: sent.body }
+  return { delivery, request, attempts }
+}
+
+const MASK = '••••••••'
+
+/** As they are sent, but for what would let a reader of the log pass for us. */
+function maskedHeaders(
+  sent: { body: string; has_authorization: boolean },
+  eventId: string,
+  at: Date,
+): Record<string, string> {
+  const { headers } = messageOf({ eventId, body: sent.body, secrets: [], authorization: null }, at)
+  return {
+    ...headers,
+    'webhook-signature': `v1,${MASK}`,
+    ...(sent.has_authorization && { authorization: MASK }),
+  }
+}
+
+/** The oldest event that a page looks at; undefined when it looks at all that there are. */
+async function eventsSeenDownTo(ctx: Context, accountId: string, before: Place): Promise<string | undefined> {
+  const [row] = await read<{ id: string }>(
+    ctx.pool,
+    'select id from events where account_id = $1 and id <= $2 order by id desc offset $3 limit 1',
+    [accountId, before.eventId, MAX_EVENTS_SEEN],
+  )
+  return row?.id
+}
+
+// A delivery that is in the queue waits, whatever became of it before.
+const IN_ORDER_OF_EVENTS = `
+  select v.id as "eventId", s.endpoint_id as "endpointId" from events v
+  cross join lateral (
+    select endpoint_id, 'waiting' as status from deliveries where event_id = v.id
+    union all
+    select endpoint_id, outcome from delivery_outcomes o where event_id = v.id
+      and not exists (select from deliveries d where d.event_id = v.id and d.endpoint_id = o.endpoint_id)
+  ) s
+  where v.account_id = $1 and v.id <= $2 and v.id > $7 and (v.id, s.endpoint_id) < ($2::uuid, $3::uuid)
+    and ($4::uuid is null or s.endpoint_id = $4) and ($5::text is null or v.kind = $5) and ($8::text is null or s.status = $8)
+  order by v.id desc, s.endpoint_id desc limit $6`
+
+const ofEndpoints = (table: string) => `
+  select d.event_id as "eventId", d.endpoint_id as "endpointId" from webhook_endpoints e
+  cross join lateral (
+    select event_id, endpoint_id from ${table}
+    where endpoint_id = e.id and event_id <= $2 and (event_id, endpoint_id) < ($2::uuid, $3::uuid)
+      and ($5::text is null or exists (select from events v where v.id = event_id and v.kind = $5))
+    order by event_id desc limit $6
+  ) d
+  where e.account_id = $1 and ($4::uuid is null or e.id = $4)
+  order by d.event_id desc, d.endpoint_id desc limit $6`
+
+const IN_ORDER_OF_ENDPOINTS = {
+  waiting: ofEndpoints('deliveries'),
+  failed: ofEndpoints(`(
+    select event_id, endpoint_id from delivery_outcomes o where outcome = 'failed'
+      and not exists (select from deliveries w where w.event_id = o.event_id and w.endpoint_id = o.endpoint_id)) failed`),
+}
+
+async function readEntries(ctx: Context, places: Place[]): Promise<LogEntry[]> {
+  const rows = await read<LogEntry>(
+    ctx.pool,
+    `select v.id as "eventId", v.kind as event, v.body::jsonb -> 'data' ->> 'paymentLinkId' as "paymentLinkId",
+       e.id as "endpointId", e.name as "endpointName", case when d.event_id is null then o.outcome else 'waiting' end as status,
+       coalesce(d.attempts, o.attempts) as attempts, t.status as "lastStatus", t.error as "lastError", t.at as "lastAt",
+       d.due_at as "nextAt", v.created_at as "createdAt"
+     from unnest($1::uuid[], $2::uuid[]) with ordinality as n (event_id, endpoint_id, place)
+     join events v on v.id = n.event_id
+     join webhook_endpoints e on e.id = n.endpoint_id
+     left join deliveries d on d.event_id = n.event_id and d.endpoint_id = n.endpoint_id
+     left join delivery_outcomes o on o.event_id = n.event_id and o.endpoint_id = n.endpoint_id
+     left join lateral (
+       select status, error, at from attempts a where a.event_id = n.event_id and a.endpoint_id = n.endpoint_id
+       order by at desc limit 1
+     ) t on true
+     where d.event_id is not null or o.event_id is not null
+     order by n.place`,
+    [places.map((one) => one.eventId), places.map((one) => one.endpointId)],
+  )
+  return rows.map((row) => ({ ...row, eventId: eventName(row.eventId) }))
+}
+
+const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
+const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+function cursorOf({ eventId, endpointId }: Place): string {
+  return hexFromUuid(eventId) + hexFromUuid(endpointId)
+}
+
+function readCursor(cursor: string | undefined): Place {
+  const [eventId, endpointId] = [cursor?.slice(0, 32), cursor?.slice(32)].map(cursorUuid)
+  return { eventId: eventId!, endpointId: endpointId! }
+}
+
+// ---- What the operator sees ----
+
+export type TroubledEndpoint = {
+  endpointId: string
+  accountId: string
+  accountEmail: string
+  name: string
+  url: string
+  failingSince: Date | null
+  disabledAt: Date | null
+  disabledReason: string | null
+  lastError: string | null
+  /** How much is in its queue, up to a bound. */
+  waiting: number
+}
+
+// Past this it is the same news.
+const MAX_WAITING_COUNTED = 10_000
+
+/** Endpoints of all accounts that fail or are disabled, the newest first. */
+export async function listTroubledEndpoints(
+  ctx: Context,
+  filter: { cursor?: string; limit: number },
+): Promise<{ endpoints: TroubledEndpoint[]; nextCursor: string | null }> {
+  const rows = await read<TroubledEndpoint>(
+    ctx.pool,
+    `select e.id as "endpointId", e.account_id as "accountId", a.email as "accountEmail", e.name, e.url,
+       e.failing_since as "failingSince", e.disabled_at as "disabledAt", e.disabled_reason as "disabledReason", (
+         select coalesce(t.error, 'answered ' || t.status) from (
+           (select event_id from deliveries where endpoint_id = e.id and attempts > 0 order by due_at desc limit 1)
+           union all
+           (select event_id from delivery_outcomes where endpoint_id = e.id and outcome = 'failed' order by event_id desc limit 1)
+         ) failed join attempts t on t.event_id = failed.event_id and t.endpoint_id = e.id
+         order by t.at desc limit 1) as "lastError",
+       (select count(*) from (select from deliveries d where d.endpoint_id = e.id limit $3) q) as waiting
+     from webhook_endpoints e join accounts a on a.id = e.account_id
+     where e.id < $1 and e.deleted_at is null and (e.failing_since is not null or e.disabled_at is not null)
+     order by e.id desc limit $2`,
+    [cursorUuid(filter.cursor), filter.limit + 1, MAX_WAITING_COUNTED],
+  )
+  const endpoints = rows.slice(0, filter.limit)
+  return { endpoints, nextCursor: rows.length > filter.limit ? hexFromUuid(endpoints.at(-1)!.endpointId) : null }
+}

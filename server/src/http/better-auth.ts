@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto'
+import { newUuid7 } from '../base/ids.ts'
+import { databaseFault, isOutOfReach } from '../db/pool.ts'
+import type { Context } from '../domain/context.ts'
+import { markEmailVerified, maySignIn, noteSecurity } from '../domain/sessions.ts'
+import { hashPassword, isPassword, PASSWORD_LENGTH } from '../domain/sign-in.ts'
+import { readerOf } from './language.ts'
+import { confirmationLetter, passwordLetter } from './letters.ts'
+import { cookieRules } from './session-cookie.ts'
+
+// better-auth checks passwords and codes, and keeps sessions. It is asked through http/sign-in.ts alone, which lets through what we use
+// of it; who is made, and with which rights, is ours (domain/sign-up.ts).
+
+export const AUTH_PATH = '/dashboard/api/auth'
+
+/** The caller's address, as our own server knows it; what other headers say is not looked at. */
+export const ADDRESS_HEADER = 'x-guiche-address'
+
+export type Auth = {
+  handle(request: Request): Promise<Response>
+  /** For the link in a letter. */
+  confirmationToken(email: string): Promise<string>
+}
+
+// No sliding: who signs in on Monday signs in again next Monday, however busy the week.
+const SESSION_SECONDS = 7 * 24 * 3600
+const CONFIRM_WITHIN_SECONDS = 24 * 3600
+const RESET_WITHIN_SECONDS = 3600
+
+/** Loading it takes a third of a second, which nobody should wait for who does not sign in. */
+export async function loadAuth(ctx: Context): Promise<Auth> {
+  const [{ betterAuth }, { twoFactor }, { createEmailVerificationToken }] = await Promise.all([
+    import('better-auth'),
+    import('better-auth/plugins/two-factor'),
+    import('better-auth/api'),
+  ])
+  const { publicUrl, signIn } = ctx.settings
+  const secrets = signIn.secrets()
+  const auth = betterAuth({
+    appName: 'guiche',
+    baseURL: new URL(publicUrl).origin,
+    basePath: AUTH_PATH,
+    database: ctx.pool,
+    secrets: secrets.map((value) => ({ version: versionOf(value), value })),
+    ...tableNames(ctx),
+    databaseHooks: { session: { create: { before: async ({ userId }) => maySignIn(ctx.pool, userId) } } },
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      requireEmailVerification: true,
+      minPasswordLength: PASSWORD_LENGTH.min,
+      maxPasswordLength: PASSWORD_LENGTH.max,
+      password: { hash: hashPassword, verify: ({ hash, password }) => isPassword(hash, password) },
+      resetPasswordTokenExpiresIn: RESET_WITHIN_SECONDS,
+      revokeSessionsOnPasswordReset: true,
+      sendResetPassword: async ({ user, token }, request) =>
+        ctx.mailer.send(passwordLetter(languageOf(request), publicUrl, { to: user.email, token })),
+      onPasswordReset: async ({ user }) => {
+        await markEmailVerified(ctx.pool, ctx.now(), user.id)
+        await noteSecurity(ctx, user.id, 'password.reset')
+      },
+    },
+    emailVerification: {
+      expiresIn: CONFIRM_WITHIN_SECONDS,
+      sendVerificationEmail: async ({ user, token }, request) =>
+        ctx.mailer.send(confirmationLetter(languageOf(request), publicUrl, { to: user.email, token })),
+    },
+    plugins: [twoFactor({ issuer: 'guiche', schema: SECOND_FACTOR_TABLE })],
+    // Our own are in http/sign-in.ts: they count by e-mail too, and tell when to come again.
+    rateLimit: { enabled: false },
+    telemetry: { enabled: false },
+    advanced: {
+      ...cookieOptions(publicUrl),
+      database: { generateId: () => newUuid7(ctx.now()) },
+      ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
+    },
+    logger: { log: (level, message) => (level === 'error' ? ctx.log.error : ctx.log.debug)({}, `sign-in: ${message}`) },
+    onAPIError: {
+      onError(error) {
+        // A refusal has become an answer already. What else happens is for our own error handler.
+        if (error instanceof Error && error.name === 'APIError') return
+        throw error
+      },
+    },
+  })
+  return {
+    handle: (request) =>
+      auth.handler(request).catch((error: unknown) => {
+        throw isOutOfReach(error) ? databaseFault(error) : error
+      }),
+    confirmationToken: (email) => createEmailVerificationToken(secrets[0]!, email, undefined, CONFIRM_WITHIN_SECONDS),
+  }
+}
+
+/** Our tables and columns, see migrations/0007_sign_in.sql. */
+function tableNames(ctx: Context) {
+  const times = { createdAt: 'created_at', updatedAt: 'updated_at' }
+  return {
+    user: {
+      modelName: 'users',
+      fields: { emailVerified: 'email_verified', ...times },
+      additionalFields: { kind: { type: 'string' as const, required: true, input: false, returned: false } },
+    },
+    session: {
+      modelName: 'sessions',
+      fields: {
+        userId: 'user_id',
+        expiresAt: 'expires_at',
+        ipAddress: 'ip_address',
+        userAgent: 'user_agent',
+        ...times,
+      },
+      additionalFields: {
+        authenticatedAt: {
+          type: 'date' as const,
+          fieldName: 'authenticated_at',
+          input: false,
+          returned: false,
+          defaultValue: () => ctx.now(),
+        },
+      },
+      expiresIn: SESSION_SECONDS,
+      disableSessionRefresh: true,
+      // What wants a recent password is ours to say; better-auth would not list the sessions to one that is a day old.
+      freshAge: 0,
+    },
+    account: {
+      modelName: 'credentials',
+      fields: {
+        userId: 'user_id',
+        accountId: 'account_id',
+        providerId: 'provider_id',
+        accessToken: 'access_token',
+        refreshToken: 'refresh_token',
+        idToken: 'id_token',
+        accessTokenExpiresAt: 'access_token_expires_at',
+        refreshTokenExpiresAt: 'refresh_token_expires_at',
+        ...times,
+      },
+    },
+    // Who reads the database cannot use the links that are in people's mail.
+    verification: {
+      modelName: 'verifications',
+      fields: { expiresAt: 'expires_at', ...times },
+      storeIdentifier: 'hashed' as const,
+    },
+  }
+}
+
+/** As tableNames, for the plugin's own. */
+const SECOND_FACTOR_TABLE = {
+  user: { fields: { twoFactorEnabled: 'two_factor_enabled' } },
+  twoFactor: {
+    modelName: 'second_factors',
+    fields: {
+      userId: 'user_id',
+      backupCodes: 'backup_codes',
+      failedVerificationCount: 'failed_verification_count',
+      lockedUntil: 'locked_until',
+    },
+  },
+}
+
+function cookieOptions(publicUrl: string) {
+  const { prefix, isSecure } = cookieRules(publicUrl)
+  return {
+    // Its own prefix would be __Secure-, which other hosts of the domain may set.
+    useSecureCookies: false,
+    defaultCookieAttributes: { secure: isSecure, httpOnly: true, sameSite: 'lax' as const, path: '/' },
+    cookies: {
+      session_token: { name: `${prefix}guiche_session` },
+      dont_remember: { name: `${prefix}guiche_until_closed` },
+      two_factor: { name: `${prefix}guiche_second_step` },
+    },
+  }
+}
+
+/** Stands beside each encrypted value, so it must be the key's own and not its place in the list. */
+function versionOf(secret: string): number {
+  return createHash('sha256').update(`version ${secret}`).digest().readUInt32BE() >>> 1
+}
+
+function languageOf(request: Request | undefined) {
+  const wished = request?.headers.get('accept-language') ?? undefined
+  return readerOf({ headers: { 'accept-language': wished }, query: undefined }).language
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { createAccount, readAccount } from '../domain/accounts.ts'
+import type { Context } from '../domain/context.ts'
+import { listTroubledEndpoints } from '../domain/delivery-log.ts'
+import { OPERATOR_SCOPE } from '../domain/key-cache.ts'
+import { actorOf } from '../domain/keys.ts'
+import { readOperatorOverview } from '../domain/overview.ts'
+import type { Api } from './api.ts'
+import {
+  daysShape,
+  newAccountBody,
+  periodShape,
+  presentDay,
+  presentPeriod,
+  presentTroubled,
+  troubledQuery,
+  troubledShape,
+} from './dashboard-shapes.ts'
+import { closingShape, presentClosing } from './operator-money-shapes.ts'
+import { accountShape, presentAccount, presentProvider, providerShape } from './operator-shapes.ts'
+import { answer, nextCursor } from './shapes.ts'
+
+/** What operators have in the dashboard alone. */
+export function dashboardOperatorRoutes(api: Api, ctx: Context): void {
+  const config = { scope: OPERATOR_SCOPE } as const
+
+  api.get('/api/operator/overview', { schema: overviewSchema, config }, async () => {
+    const { today, days, lastClosing, suspenseCents, missingCents, ...counts } = await readOperatorOverview(ctx)
+    return {
+      success: true as const,
+      ...counts,
+      suspenseCents,
+      missingCents,
+      today: presentPeriod(today),
+      days: days.map(presentDay),
+      providers: ctx.providers.map(presentProvider),
+      lastClosing: lastClosing && presentClosing(lastClosing),
+    }
+  })
+
+  // A password that is shown once opens an account, so whoever makes one must have given their own just now.
+  const fresh = { ...config, fresh: true }
+  api.post('/api/operator/accounts', { schema: newAccountSchema, config: fresh }, async (request, reply) => {
+    const wanted = { ...request.body, password: null }
+    const { accountId, password } = await createAccount(ctx.pool, ctx.now(), wanted, actorOf(request.operator))
+    reply.code(201)
+    return { success: true as const, account: presentAccount((await readAccount(ctx, accountId)).account), password }
+  })
+
+  api.get('/api/operator/webhook-failures', { schema: troubledSchema, config }, async (request) => {
+    const { endpoints, nextCursor } = await listTroubledEndpoints(ctx, request.query)
+    return { success: true as const, endpoints: endpoints.map(presentTroubled), nextCursor }
+  })
+}
+
+const overviewSchema = {
+  response: {
+    200: answer('', {
+      accounts: z.int(),
+      openExceptions: z.int(),
+      failingWebhooks: z.int(),
+      suspenseCents: z.int(),
+      missingCents: z.int(),
+      today: periodShape,
+      days: daysShape,
+      providers: providerShape.array(),
+      lastClosing: closingShape.nullable(),
+    }),
+  },
+}
+const newAccountSchema = {
+  body: newAccountBody,
+  response: { 201: answer('', { account: accountShape, password: z.string() }) },
+}
+const troubledSchema = {
+  querystring: troubledQuery,
+  response: { 200: answer('', { endpoints: troubledShape.array(), nextCursor }) },
+}

@@ -1,0 +1,223 @@
+import { z } from 'zod'
+import { Fault } from '../base/fault.ts'
+import { transact } from '../db/tx.ts'
+import { readStatement, type StatementLine } from '../domain/balance.ts'
+import { creditedCents, type Charge } from '../domain/charges.ts'
+import type { Context } from '../domain/context.ts'
+import { dayOf } from '../domain/days.ts'
+import { listDeliveries, readLoggedDelivery } from '../domain/delivery-log.ts'
+import { listDeposits } from '../domain/deposits.ts'
+import { actorOf, createKey, listAccountKeys, revokeKey } from '../domain/keys.ts'
+import { readOverview } from '../domain/overview.ts'
+import { readTimeline } from '../domain/timeline.ts'
+import type { Api } from './api.ts'
+import { CSV_PAGE, sendCsv, type Columns } from './dashboard-csv.ts'
+import { dashboardOperatorRoutes } from './dashboard-operator.ts'
+import {
+  attemptShape,
+  attentionShape,
+  daysShape,
+  deliveriesQuery,
+  deliveryParams,
+  deliveryShape,
+  keyParams,
+  keyShape,
+  momentShape,
+  newKeyBody,
+  periodShape,
+  presentAttention,
+  presentDay,
+  presentDelivery,
+  presentKey,
+  presentLogAttempt,
+  presentMoment,
+  presentPeriod,
+  requestShape,
+} from './dashboard-shapes.ts'
+import { presentRecord } from './present.ts'
+import { presentRefund, refundShape } from './refunds.ts'
+import { answer, depositsQuery, nextCursor, paymentLinkParams, recordShape, statementQuery } from './shapes.ts'
+
+/** What the dashboard alone has. Registered under the prefix /dashboard, behind the door for sessions: no key opens any of it. */
+export function dashboardRoutes(api: Api, ctx: Context): void {
+  keyRoutes(api, ctx)
+  depositViews(api, ctx)
+  deliveryViews(api, ctx)
+  dashboardOperatorRoutes(api, ctx)
+}
+
+function keyRoutes(api: Api, ctx: Context): void {
+  // What an account may do while it is suspended: see its keys and revoke them, and not make others.
+  const config = { scope: 'balance:read' } as const
+
+  api.get('/api/keys', { schema: keysSchema, config }, async (request) => {
+    const keys = await listAccountKeys(ctx.pool, request.caller.accountId)
+    return { success: true as const, keys: keys.map(presentKey) }
+  })
+
+  const making = { scope: 'webhooks:write', fresh: true } as const
+  api.post('/api/keys', { schema: newKeySchema, config: making }, async (request, reply) => {
+    const { accountId } = request.caller
+    const wanted = { ...request.body, accountId, expiresAt: request.body.expiresAt ?? null }
+    const { keyId, text } = await transact(ctx.pool, (tx) =>
+      createKey(tx, ctx.now(), ctx.settings.mode, wanted, actorOf(request.caller)),
+    )
+    reply.code(201)
+    return { success: true as const, key: await keyOf(accountId, keyId), text }
+  })
+
+  api.delete('/api/keys/:keyId', { schema: revokeSchema, config }, async (request) => {
+    const { accountId } = request.caller
+    const { keyId } = request.params
+    const revoked = await transact(ctx.pool, (tx) =>
+      revokeKey(tx, ctx.now(), keyId, actorOf(request.caller), accountId),
+    )
+    if (!revoked) throw new Fault('not_found', 'Key not found')
+    return { success: true as const, key: await keyOf(accountId, revoked.keyId) }
+  })
+
+  async function keyOf(accountId: string, keyId: string) {
+    const [key] = await listAccountKeys(ctx.pool, accountId, keyId)
+    return presentKey(key!)
+  }
+}
+
+function depositViews(api: Api, ctx: Context): void {
+  const { publicUrl } = ctx.settings
+  const config = { scope: 'deposits:read' } as const
+  const fileName = (what: string) => `${what}-${dayOf(ctx.now())}.csv`
+
+  api.get('/api/overview', { schema: overviewSchema, config: { scope: 'balance:read' } }, async (request) => {
+    const overview = await readOverview(ctx, request.caller.accountId)
+    return {
+      success: true as const,
+      balance: overview.balanceCents,
+      today: presentPeriod(overview.today),
+      yesterday: presentPeriod(overview.yesterday),
+      last30: presentPeriod(overview.last30),
+      previous30: presentPeriod(overview.previous30),
+      days: overview.days.map(presentDay),
+      latest: overview.latest.map((charge) => presentRecord(publicUrl, charge)),
+      attention: overview.attention.map(presentAttention),
+    }
+  })
+
+  api.get('/api/deposit/:paymentLinkId/timeline', { schema: timelineSchema, config }, async (request) => {
+    const { charge, refunds, moments } = await readTimeline(ctx, request.caller.accountId, request.params.paymentLinkId)
+    return {
+      success: true as const,
+      deposit: presentRecord(publicUrl, charge),
+      refunds: refunds.map(presentRefund),
+      timeline: moments.map(presentMoment),
+    }
+  })
+
+  api.get('/api/deposits.csv', { schema: depositsCsvSchema, config }, (request, reply) => {
+    const { limit: _, cursor: __, ...filter } = request.query
+    const { accountId } = request.caller
+    return sendCsv(reply, fileName('deposits'), DEPOSIT_COLUMNS, async (after) => {
+      const page = { ...filter, ...(after && { cursor: after }), limit: CSV_PAGE }
+      const { charges, nextCursor } = await listDeposits(ctx, accountId, page)
+      return { rows: charges, nextCursor }
+    })
+  })
+
+  api.get('/api/statement.csv', { schema: statementCsvSchema, config: { scope: 'balance:read' } }, (request, reply) => {
+    const { limit: _, cursor: __, ...filter } = request.query
+    const { accountId } = request.caller
+    return sendCsv(reply, fileName('statement'), LINE_COLUMNS, async (after) => {
+      const page = { ...filter, ...(after && { cursor: after }), limit: CSV_PAGE }
+      const { lines, nextCursor } = await readStatement(ctx, accountId, page)
+      return { rows: lines, nextCursor }
+    })
+  })
+}
+
+function deliveryViews(api: Api, ctx: Context): void {
+  const config = { scope: 'deposits:read' } as const
+
+  api.get('/api/deliveries', { schema: deliveriesSchema, config }, async (request) => {
+    const { deliveries, nextCursor } = await listDeliveries(ctx, request.caller.accountId, request.query)
+    return { success: true as const, deliveries: deliveries.map(presentDelivery), nextCursor }
+  })
+
+  api.get('/api/deliveries/:eventId/:endpointId', { schema: deliverySchema, config }, async (request) => {
+    const { accountId } = request.caller
+    const { delivery, request: sent, attempts } = await readLoggedDelivery(ctx, accountId, request.params)
+    return {
+      success: true as const,
+      delivery: presentDelivery(delivery),
+      request: sent,
+      attempts: attempts.map(presentLogAttempt),
+    }
+  })
+}
+
+const plain = (value: string | boolean | null) => ({ plain: value })
+const moment = (at: Date | null) => ({ plain: at?.toISOString() ?? null })
+
+const DEPOSIT_COLUMNS: Columns<Charge> = {
+  id: (charge) => plain(charge.id),
+  paymentLinkId: (charge) => plain(charge.paymentLinkId),
+  status: (charge) => plain(charge.status),
+  createdAt: (charge) => moment(charge.createdAt),
+  expiresAt: (charge) => moment(charge.expiresAt),
+  paidAt: (charge) => moment(charge.paidAt),
+  paidLate: (charge) => plain(charge.paidLate),
+  value: (charge) => ({ cents: charge.valueCents }),
+  originalValue: (charge) => ({ cents: charge.originalValueCents }),
+  fee: (charge) => ({ cents: charge.feeCents }),
+  creditedValue: (charge) => ({ cents: creditedCents(charge) }),
+  refundedValue: (charge) => ({ cents: charge.refundedCents }),
+  endToEndId: (charge) => ({ text: charge.endToEndId }),
+  externalId: (charge) => ({ text: charge.externalId }),
+  description: (charge) => ({ text: charge.description }),
+}
+
+const LINE_COLUMNS: Columns<StatementLine> = {
+  id: (line) => plain(line.id),
+  kind: (line) => plain(line.kind),
+  recordedAt: (line) => moment(line.recordedAt),
+  occurredAt: (line) => moment(line.occurredAt),
+  amount: (line) => ({ cents: line.amountCents }),
+  balance: (line) => ({ cents: line.balanceCents }),
+  chargeId: (line) => plain(line.chargeId),
+  paymentLinkId: (line) => plain(line.paymentLinkId),
+  refundId: (line) => plain(line.refundId),
+}
+
+const keysSchema = { response: { 200: answer('', { keys: keyShape.array() }) } }
+const newKeySchema = { body: newKeyBody, response: { 201: answer('', { key: keyShape, text: z.string() }) } }
+const revokeSchema = { params: keyParams, response: { 200: answer('', { key: keyShape }) } }
+const overviewSchema = {
+  response: {
+    200: answer('', {
+      balance: z.int(),
+      today: periodShape,
+      yesterday: periodShape,
+      last30: periodShape,
+      previous30: periodShape,
+      days: daysShape,
+      latest: recordShape.array(),
+      attention: attentionShape.array(),
+    }),
+  },
+}
+const timelineSchema = {
+  params: paymentLinkParams,
+  response: {
+    200: answer('', { deposit: recordShape, refunds: refundShape.array(), timeline: momentShape.array() }),
+  },
+}
+const depositsCsvSchema = { querystring: depositsQuery }
+const statementCsvSchema = { querystring: statementQuery }
+const deliveriesSchema = {
+  querystring: deliveriesQuery,
+  response: { 200: answer('', { deliveries: deliveryShape.array(), nextCursor }) },
+}
+const deliverySchema = {
+  params: deliveryParams,
+  response: {
+    200: answer('', { delivery: deliveryShape, request: requestShape, attempts: attemptShape.array() }),
+  },
+}

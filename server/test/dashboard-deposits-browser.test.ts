@@ -1,0 +1,223 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
+import { read } from '../src/db/tx.ts'
+import { listRefunds } from '../src/domain/refunds.ts'
+import { seedHistory } from '../src/domain/seed.ts'
+import { sessionCookieName } from '../src/http/session-cookie.ts'
+import { startCheckWorker } from '../src/workers/check.ts'
+import { startRegistration } from '../src/workers/register.ts'
+import { expectAccessible, useChromium, visit } from './chromium.ts'
+import { freePort } from './process.ts'
+import { followToEnd } from './refund-steps.ts'
+import { until, world, type TestAccount, type World } from './world.ts'
+
+// Deposits as account holders meet them: in a browser, while the payer, the bank and the settlement are real.
+
+useChromium()
+
+const WORDS = {
+  'pt-BR': {
+    firstSteps: 'Primeiros passos',
+    create: 'Novo depósito',
+    value: 'Valor',
+    typed: '1.234,56',
+    submit: 'Criar depósito',
+    open: 'Abrir página de pagamento',
+    see: 'Ver o depósito',
+    waiting: 'Situação: Aguardando',
+    paid: 'Situação: Pago',
+    payerWaits: 'Aguardando pagamento',
+    payerPaid: 'Pagamento confirmado',
+    credited: /R\$\s1\.222,21 creditados no saldo/,
+    statement: 'Extrato',
+    movement: /\+R\$\s1\.222,21/,
+    overview: 'Visão geral',
+    balance: /^R\$\s1\.222,21$/,
+    counts: '1 pagos de 1 criados · 100%',
+    refund: 'Devolver',
+    refundValue: 'Valor da devolução',
+    tooMuch: '1.234,57',
+    refused: /Informe um valor de até R\$\s1\.234,56/,
+    part: '234,56',
+    next: 'Continuar',
+    confirm: /^Devolver R\$\s234,56$/,
+    underWay: 'Em andamento',
+    done: 'Concluído',
+    refundLine: /^-R\$\s234,56$/,
+  },
+  en: {
+    firstSteps: 'First steps',
+    create: 'New deposit',
+    value: 'Amount',
+    typed: '1,234.56',
+    submit: 'Create deposit',
+    open: 'Open payment page',
+    see: 'See the deposit',
+    waiting: 'Status: Pending',
+    paid: 'Status: Paid',
+    payerWaits: 'Waiting for payment',
+    payerPaid: 'Payment confirmed',
+    credited: 'R$1,222.21 credited to the balance',
+    statement: 'Statement',
+    movement: '+R$1,222.21',
+    overview: 'Overview',
+    balance: /^R\$1,222\.21$/,
+    counts: '1 paid of 1 created · 100%',
+    refund: 'Refund',
+    refundValue: 'Amount to refund',
+    tooMuch: '1,234.57',
+    refused: 'Enter an amount of up to R$1,234.56',
+    part: '234.56',
+    next: 'Continue',
+    confirm: /^Refund R\$234\.56$/,
+    underWay: 'In progress',
+    done: 'Done',
+    refundLine: /^-R\$234\.56$/,
+  },
+}
+type Language = keyof typeof WORDS
+
+test.each(['pt-BR', 'en'] as const)(
+  'a deposit made in the dashboard is paid on its page and refunded, and every page turns by itself (%s)',
+  async (language) => {
+    const { w, account, page, errors } = await signedIn(language)
+    const t = WORDS[language]
+    await page.goto('/')
+    await page.getByRole('heading', { name: t.firstSteps }).waitFor()
+    await page.getByRole('button', { name: t.create }).first().click()
+    await page.getByLabel(t.value).fill(t.typed)
+    await page.getByRole('button', { name: t.submit }).click()
+    const opened = page.waitForEvent('popup')
+    await page.getByRole('link', { name: t.open }).click()
+    await expectAccessible(page, 'a new deposit')
+    const payer = await opened
+    await payer.getByRole('heading', { name: t.payerWaits }).waitFor()
+    await page.getByRole('link', { name: t.see }).click()
+    await said(page, t.waiting)
+
+    const { pix } = await w.sandbox.pay({ emv: await page.locator('code').first().textContent() })
+    expect(pix[0]!.amountCents).toBe(1_234_56)
+    await payer.getByRole('heading', { name: t.payerPaid }).waitFor()
+    await said(page, t.paid)
+    await page.getByText(t.credited).waitFor()
+    await page.getByText(pix[0]!.endToEndId).first().waitFor()
+    expect(await w.balanceCents(account.accountId)).toBe(1_222_21)
+    await page.getByRole('link', { name: t.statement }).click()
+    await page.getByText(t.movement).waitFor()
+    await page.getByRole('link', { name: t.overview }).click()
+    await page.getByText(t.balance).first().waitFor()
+    await page.getByText(t.counts).first().waitFor()
+
+    await page.getByRole('row').nth(1).getByRole('link').click()
+    await refundPart(w, page, t)
+    await page.getByRole('link', { name: t.statement }).click()
+    await page.getByText(t.refundLine).waitFor()
+    expect(await w.balanceCents(account.accountId)).toBe(987_65)
+    expect(errors).toEqual([])
+  },
+)
+
+/** Never more than is left, shown once the server has it, and done once the bank made it. */
+async function refundPart(w: World, page: Page, t: (typeof WORDS)[Language]): Promise<void> {
+  await page.getByRole('button', { name: t.refund, exact: true }).click()
+  const value = page.getByLabel(t.refundValue)
+  await value.fill(t.tooMuch)
+  await page.getByRole('button', { name: t.next }).click()
+  await page.getByText(t.refused).waitFor()
+  await value.fill(t.part)
+  await page.getByRole('button', { name: t.next }).click()
+
+  let letGo = () => {}
+  const asked = new Promise<void>((resolve) => {
+    void page.route('**/refund', async (route) => {
+      resolve()
+      await new Promise<void>((release) => (letGo = release))
+      await route.continue()
+    })
+  })
+  await page.getByRole('button', { name: t.confirm }).click()
+  await asked
+  expect(await page.getByRole('dialog').isVisible()).toBe(true)
+  expect(await page.getByText(t.underWay).count()).toBe(0)
+  letGo()
+
+  const state = page.getByRole('row').nth(1).getByRole('cell').nth(1)
+  await state.getByText(t.underWay).waitFor()
+  const { refunds } = await listRefunds(w.ctx, { limit: 10 })
+  expect(refunds).toMatchObject([{ amountCents: 234_56, requestedBy: { kind: 'account' } }])
+  await followToEnd(w, refunds[0]!)
+  await state.getByText(t.done).waitFor()
+}
+
+test('the list shows what its address asks for, page by page, and the file holds the same', async () => {
+  const { w, account, page, errors } = await signedIn('pt-BR')
+  await seedHistory(
+    w.ctx,
+    { account: { ...account, name: 'Loja' }, provider: 'sandbox', deposits: 80, days: 5, seed: 7 },
+    async () => {},
+    () => {},
+  )
+  const paidCount = await w.count('charges', `status = 'COMPLETED'`)
+  expect(paidCount).toBeGreaterThan(25)
+  await page.goto('/deposits?status=COMPLETED')
+  const rows = page.locator('tbody tr')
+  await until('a page of them', async () => (await rows.count()) === 25)
+  const first = await rows.first().textContent()
+  await page.getByRole('button', { name: 'Próxima' }).click()
+  await page.getByText('Página 2').waitFor()
+  expect(await rows.first().textContent()).not.toBe(first)
+
+  const download = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'Exportar CSV' }).click()
+  const lines = readFileSync(await (await download).path(), 'utf8')
+    .trimEnd()
+    .split('\r\n')
+  expect(lines).toHaveLength(paidCount + 1)
+
+  const [oldest] = await read<{ endToEndId: string; paymentLinkId: string }>(
+    w.pool,
+    `select end_to_end_id as "endToEndId", payment_link_id as "paymentLinkId" from charges where status = 'COMPLETED' order by id limit 1`,
+  )
+  const { endToEndId, paymentLinkId } = oldest!
+  await page.getByRole('searchbox').fill(` ${endToEndId} `)
+  await until('the one', async () => (await rows.count()) === 1)
+  expect(new URL(page.url()).search).toBe(`?status=COMPLETED&search=${endToEndId}`)
+  await page.reload()
+  await until('the one again', async () => (await rows.count()) === 1)
+  await rows.first().getByRole('link').click()
+  await page.waitForURL(`**/deposits/${paymentLinkId}`)
+  await page.getByText('EndToEndId').waitFor()
+  await page.goBack()
+  await page.getByRole('searchbox').fill('nada assim')
+  await page.getByText('Nada encontrado').waitFor()
+  expect(errors).toEqual([])
+})
+
+// ---- The service, with what makes payments arrive, and somebody who is signed in ----
+
+async function signedIn(language: Language): Promise<{ w: World; account: TestAccount; page: Page; errors: string[] }> {
+  const port = await freePort()
+  const baseURL = `http://127.0.0.1:${port}`
+  const w = await world({ settings: { publicUrl: baseURL, refunds: { byAccounts: true, returnFee: false } } })
+  const account = await w.account()
+  await w.app.listen({ port, host: '127.0.0.1' })
+  const workers = [startCheckWorker(w.ctx), startRegistration(w.ctx, () => baseURL)]
+  onTestFinished(async () => void (await Promise.all(workers.map((worker) => worker.stop()))))
+  await until('the bank knows where to notify', async () => (await w.sandbox.stats()).calls['PUT /webhook/:chave'])
+
+  const viewport = { width: 1280, height: 900 }
+  const { page, errors } = await visit({ baseURL, locale: language, viewport, reducedMotion: 'reduce' })
+  const name = sessionCookieName(baseURL)
+  const value = (await w.session(account)).cookie.slice(name.length + 1)
+  // The browser keeps Secure cookies of this machine over plain http too.
+  await page.context().addCookies([{ name, value, url: 'https://127.0.0.1', secure: true, httpOnly: true }])
+  // The days that the pages ask for are those of the world.
+  await page.clock.install({ time: w.clock.now() })
+  return { w, account, page, errors }
+}
+
+/** What a screen reader is told when the page turns. */
+async function said(page: Page, text: string): Promise<void> {
+  await until(text, async () => (await page.getByRole('status').first().textContent()) === text)
+}

@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest'
+import { createEndpoint } from '../src/domain/webhooks.ts'
+import { makeOperator } from './operators-client.ts'
+import { startReceiver } from './receiver.ts'
+import { completedCharge, strayPayment } from './refund-steps.ts'
+import { deliver } from './webhooks-client.ts'
+import { world } from './world.ts'
+
+const API = '/dashboard/api/operator'
+
+test("an operator's overview adds up all accounts and tells what is open", async () => {
+  const w = await world()
+  const session = await w.session(await makeOperator(w))
+  await completedCharge(w, { valueCents: 10_00 })
+  await completedCharge(w, { valueCents: 20_00 })
+  await strayPayment(w, 7_00)
+  const { days, ...overview } = (await session.ask('GET', `${API}/overview`)).json()
+  expect(overview).toEqual({
+    success: true,
+    accounts: 2,
+    openExceptions: 1,
+    failingWebhooks: 0,
+    suspenseCents: 7_00,
+    missingCents: 0,
+    today: { created: 2, paid: 2, paidValue: 30_00, creditedValue: 29_70, fees: 30 },
+    providers: [expect.objectContaining({ name: 'sandbox', breaker: 'closed' })],
+    lastClosing: null,
+  })
+  expect(days).toHaveLength(30)
+  expect(days.at(-1)).toEqual({ day: '2026-03-02', created: 2, paid: 2, paidValue: 30_00, creditedValue: 29_70 })
+})
+
+test('an account that an operator makes gets a password, which is shown this once', async () => {
+  const w = await world()
+  const session = await w.session(await makeOperator(w))
+  const made = await session.ask('POST', `${API}/accounts`, { email: 'Ana@Loja.example', name: 'Loja da Ana' })
+  expect(made.statusCode).toBe(201)
+  expect(made.json()).toMatchObject({
+    success: true,
+    account: { email: 'ana@loja.example', name: 'Loja da Ana', balance: 0, suspendedAt: null },
+    password: expect.stringMatching(/^\S{20}$/),
+  })
+  const { rows } = await w.pool.query(`select l::text as row from audit_log l where action = 'account.created'`)
+  expect(rows.map(({ row }) => row).join()).toContain('ops@example.com')
+  expect(rows.map(({ row }) => row).join()).not.toContain(made.json().password)
+
+  const twice = await session.ask('POST', `${API}/accounts`, { email: 'ana@loja.example', name: 'Again' })
+  expect(twice.statusCode).toBe(409)
+  for (const body of [{ email: 'nobody', name: 'x' }, { email: 'a@b.example', name: '' }, {}])
+    expect((await session.ask('POST', `${API}/accounts`, body)).statusCode).toBe(400)
+  w.clock.advance(16 * 60_000)
+  const stale = await session.ask('POST', `${API}/accounts`, { email: 'b@loja.example', name: 'Late' })
+  expect(stale.json()).toMatchObject({ code: 'reauthentication_required' })
+})
+
+test('endpoints that fail or are disabled are listed of all accounts, with why, and by host alone', async () => {
+  const w = await world()
+  const session = await w.session(await makeOperator(w))
+  const receiver = await startReceiver((_, response) => void response.writeHead(503).end())
+  const account = await w.account()
+  const add = async (name: string, url: string) =>
+    (
+      await createEndpoint(w.ctx, account.accountId, {
+        name,
+        url,
+        eventKinds: ['DEPOSIT_ASSET_SUCCESS'],
+        authorization: null,
+      })
+    ).endpoint.endpointId
+  await add('good', (await startReceiver()).url)
+  const failing = await add('failing', `${receiver.url}?token=secret`)
+  await completedCharge(w, { account })
+  await deliver(w)
+  const disabled = await add('disabled', receiver.url)
+  await w.pool.query(`update webhook_endpoints set disabled_at = $2, disabled_reason = 'gone' where id = $1`, [
+    disabled,
+    w.clock.now(),
+  ])
+  const answer = await session.ask('GET', `${API}/webhook-failures`)
+  expect(answer.json()).toMatchObject({
+    nextCursor: null,
+    endpoints: [
+      { endpointId: disabled, disabledReason: 'gone', lastError: null, waiting: 0 },
+      {
+        endpointId: failing,
+        accountId: account.accountId,
+        accountEmail: account.email,
+        name: 'failing',
+        url: new URL(receiver.url).host,
+        failingSince: '2026-03-02T12:00:00.000Z',
+        disabledAt: null,
+        lastError: 'answered 503',
+        waiting: 1,
+      },
+    ],
+  })
+  expect(answer.body).not.toContain('secret')
+  const first = (await session.ask('GET', `${API}/webhook-failures?limit=1`)).json()
+  const second = (await session.ask('GET', `${API}/webhook-failures?limit=1&cursor=${first.nextCursor}`)).json()
+  expect([first.endpoints[0].endpointId, second.endpoints[0].endpointId]).toEqual([disabled, failing])
+})
+
+test('an account holder may see none of it, and an operator none of an account', async () => {
+  const w = await world()
+  const holder = await w.session(await w.account())
+  const operator = await w.session(await makeOperator(w))
+  for (const path of ['overview', 'webhook-failures'])
+    expect((await holder.ask('GET', `${API}/${path}`)).statusCode).toBe(403)
+  const made = await holder.ask('POST', `${API}/accounts`, { email: 'x@example.com', name: 'x' })
+  expect(made.statusCode).toBe(403)
+  for (const path of ['keys', 'overview', 'deposits.csv', 'statement.csv', 'deliveries'])
+    expect((await operator.ask('GET', `/dashboard/api/${path}`)).statusCode).toBe(403)
+})

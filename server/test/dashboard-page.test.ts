@@ -1,0 +1,81 @@
+import Fastify from 'fastify'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { dashboardPageRoutes } from '../src/http/dashboard-page.ts'
+import { world } from './world.ts'
+
+const INDEX = `<!doctype html><meta property="csp-nonce" nonce="__CSP_NONCE__"><script nonce="__CSP_NONCE__">1</script>`
+const PAGES = (
+  '/ /sign-in /sign-up /forgot-password /reset-password /verify-email /two-factor /deposits /deposits/7c9f /developers ' +
+  '/developers/keys /statement /guide /settings /operator /operator/accounts/1'
+).split(' ')
+
+test('every page of the dashboard is the same document, under a policy that names this answer’s nonce alone', async () => {
+  const app = await built()
+  const nonces = new Set<string>()
+  for (const url of [...PAGES, '/sign-up?invitation=x']) {
+    const answer = await app.inject(url)
+    const nonce = /nonce="([^"]+)"/.exec(answer.body)?.[1] ?? ''
+    nonces.add(nonce)
+    expect([url, answer.statusCode, answer.headers['content-type']]).toEqual([url, 200, 'text/html; charset=utf-8'])
+    expect(answer.body).toBe(INDEX.replaceAll('__CSP_NONCE__', nonce))
+    expect(answer.headers['cache-control']).toBe('no-store')
+    expect(answer.headers['content-security-policy']).toBe(
+      `default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src 'self' 'nonce-${nonce}'; ` +
+        `style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; connect-src 'self'; font-src 'self'`,
+    )
+  }
+  expect(nonces.size).toBe(PAGES.length + 1)
+  expect([...nonces].every((nonce) => Buffer.from(nonce, 'base64').length === 18)).toBe(true)
+})
+
+test('files are kept by browsers for good, and nothing else of the folder is served', async () => {
+  const app = await built()
+  const file = await app.inject('/assets/app-1a2b.js')
+  expect([file.statusCode, file.body, file.headers['cache-control']]).toEqual([
+    200,
+    'export {}',
+    'public, max-age=31536000, immutable',
+  ])
+  expect(file.headers['content-type']).toMatch(/^(text|application)\/javascript/)
+  for (const url of ['/assets/nothing.js', '/assets/../index.html', '/assets/%2e%2e/index.html', '/index.html'])
+    expect([url, (await app.inject(url)).statusCode]).toEqual([url, 404])
+})
+
+test('other addresses keep their 404, and the icon its address', async () => {
+  const w = await world()
+  for (const url of ['/nothing', '/sign-in/x', '/dashboard', '/dashboard/x'])
+    expect([url, (await w.app.inject(url)).statusCode]).toEqual([url, 404])
+  const unknown = await w.app.inject({ url: '/dashboard/api/nothing', headers: { accept: 'text/html' } })
+  expect([unknown.statusCode, unknown.json()]).toEqual([404, { success: false, error: 'Not found', code: 'not_found' }])
+  expect((await w.app.inject('/icon.svg')).headers['content-type']).toBe('image/svg+xml; charset=utf-8')
+})
+
+test('a service whose dashboard was not built says so, and what to run', async () => {
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  await dashboardPageRoutes(app, `${temporaryFolder()}/`)
+  for (const url of PAGES) {
+    const answer = await app.inject(url)
+    expect([url, answer.statusCode, answer.body]).toEqual([url, 503, expect.stringContaining('npm run build')])
+  }
+})
+
+async function built() {
+  const folder = temporaryFolder()
+  mkdirSync(join(folder, 'assets'))
+  writeFileSync(join(folder, 'index.html'), INDEX)
+  writeFileSync(join(folder, 'assets', 'app-1a2b.js'), 'export {}')
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  await dashboardPageRoutes(app, `${folder}/`)
+  return app
+}
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'guiche-web-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}

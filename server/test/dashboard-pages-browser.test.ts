@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { read } from '../src/db/tx.ts'
+import { eventName } from '../src/domain/events.ts'
+import { listExceptions } from '../src/domain/exceptions.ts'
+import { seedHistory } from '../src/domain/seed.ts'
+import { sessionCookieName } from '../src/http/session-cookie.ts'
+import { expectAccessible, overflowPx, useChromium, visit } from './chromium.ts'
+import { makeOperator } from './operators-client.ts'
+import { sweepAll } from './reconcile-bank.ts'
+import { strayPayment } from './refund-steps.ts'
+import { portOf } from './requests.ts'
+import { until, world, type TestSession, type World } from './world.ts'
+
+// Every page that the dashboard's router knows, with data in it. The list is the router's own, so that a new page cannot be forgotten.
+
+useChromium()
+
+// For human eyes: `PICTURES=/tmp/pages npx vitest run test/dashboard-pages-browser.test.ts`.
+const PICTURES = process.env['PICTURES']
+// For a machine that has other things to do.
+const BOUND_MS = 30_000
+const ROUTER = new URL('../../web/src/router.tsx', import.meta.url)
+const WIDE = { width: 1440, height: 900 }
+const PHONE = { width: 390, height: 844 }
+
+type Who = 'nobody' | 'account' | 'operator'
+/** Addresses of a route: itself unless it has parameters or shows more than one thing. */
+type Addresses = Record<string, string[]>
+
+test('every page is accessible in light and dark, fits a phone, and has nothing to complain of', async () => {
+  const { w, url, sessions, addresses } = await filledWorld()
+  const routes = routesOf(readFileSync(ROUTER, 'utf8'))
+  expect(routes.length).toBeGreaterThan(20)
+  const missing = routes.filter(({ path }) => path.includes('$') && !addresses[path]).map(({ path }) => path)
+  expect(missing, 'tell this test an address of each route with parameters').toEqual([])
+
+  for (const who of ['nobody', 'account', 'operator'] as const) {
+    const { page, errors } = await visit({ locale: 'pt-BR', reducedMotion: 'reduce', viewport: WIDE })
+    await enter(page, w, sessions[who])
+    const refused: string[] = []
+    page.on('response', (answer) => {
+      if (answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`)
+    })
+    for (const path of routes.filter((route) => route.who === who).flatMap(({ path }) => addresses[path] ?? [path])) {
+      await look(page, url, path)
+      expect([path, errors, refused]).toEqual([path, [], []])
+    }
+  }
+}, 120_000)
+
+async function look(page: Page, url: string, path: string): Promise<void> {
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize(WIDE)
+  await page.goto(url + path)
+  // The page itself and not another one that it led to, with what it waits for.
+  const isThere = 'document.querySelector("h1") !== null && !document.querySelector(".animate-sheen, [aria-busy=true]")'
+  await until(`${path} is there`, () => page.evaluate<boolean>(isThere), BOUND_MS)
+  expect([path, await page.evaluate('location.pathname')]).toEqual([path, new URL(path, url).pathname])
+  await expectAccessible(page, `${path} light, wide`)
+  await takePicture(page, path, 'wide')
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page.setViewportSize(PHONE)
+  await until(`${path} is dark`, () => page.evaluate<boolean>('document.documentElement.dataset.theme === "dark"'))
+  await expectAccessible(page, `${path} dark, on a phone`)
+  expect([path, await overflowPx(page)]).toEqual([path, 0])
+  await takePicture(page, path, 'phone')
+}
+
+async function takePicture(page: Page, path: string, size: string): Promise<void> {
+  const name = `${path.slice(1).replaceAll('/', '-')}-${size}.png`
+  if (PICTURES) await page.screenshot({ path: join(PICTURES, name), fullPage: true })
+}
+
+/** As they stand in the source: who may see each is the branch that it hangs on. */
+function routesOf(source: string): { who: Who; path: string }[] {
+  const branches: Record<string, Who> = {
+    open: 'nobody',
+    outside: 'nobody',
+    inside: 'account',
+    account: 'account',
+    operator: 'operator',
+  }
+  return [...source.matchAll(/getParentRoute: \(\) => (\w+),\s+path: '([^']+)'/g)].map(([, branch, path]) => {
+    const who = branches[branch!]
+    if (!who) throw new Error(`tell this test who may see what hangs on the branch ${branch} of the router`)
+    return { who, path: path! }
+  })
+}
+
+async function enter(page: Page, w: World, session: TestSession | undefined): Promise<void> {
+  if (!session) return
+  const name = sessionCookieName(w.ctx.settings.publicUrl)
+  const value = session.cookie.slice(name.length + 1)
+  // The browser keeps Secure cookies of this machine over plain http too, and cookies know no port.
+  await page.context().addCookies([{ name, value, url: 'https://127.0.0.1', secure: true, httpOnly: true }])
+}
+
+async function filledWorld() {
+  const w = await world()
+  const account = await w.account()
+  const operator = await makeOperator(w)
+  await seedHistory(
+    w.ctx,
+    { account: { ...account, name: 'Loja' }, provider: 'sandbox', deposits: 150, days: 20, seed: 7 },
+    async () => {},
+    () => {},
+  )
+  // The bank was told of none of it, so the days are closed with differences.
+  await sweepAll(w)
+  await strayPayment(w)
+  const { exceptions } = await listExceptions(w.ctx, { state: 'open', limit: 1 })
+  const [delivery] = await read<{ event_id: string; endpoint_id: string }>(
+    w.pool,
+    'select event_id, endpoint_id from delivery_outcomes limit 1',
+  )
+  const [charge] = await read<{ id: string }>(
+    w.pool,
+    `select payment_link_id as id from charges where status = 'COMPLETED' order by refunded_cents desc limit 1`,
+  )
+  await w.app.listen({ port: 0, host: '127.0.0.1' })
+  const url = `http://127.0.0.1:${portOf(w.app)}`
+  const addresses: Addresses = {
+    '/deposits/$paymentLinkId': [`/deposits/${charge!.id}`],
+    '/developers/$': [
+      '/developers/webhooks',
+      '/developers/deliveries',
+      `/developers/deliveries/${eventName(delivery!.event_id)}/${delivery!.endpoint_id}`,
+    ],
+    '/operator/accounts/$accountId': [`/operator/accounts/${account.accountId}`],
+    '/operator/exceptions/$exceptionId': [`/operator/exceptions/${exceptions[0]!.id}`],
+    '/operator/reconciliation/$day': ['/operator/reconciliation/2026-03-01'],
+  }
+  const sessions = { nobody: undefined, account: await w.session(account), operator: await w.session(operator) }
+  return { w, url, sessions, addresses }
+}

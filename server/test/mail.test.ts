@@ -1,0 +1,101 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Log } from '../src/base/log.ts'
+import { makeLogMailer } from '../src/mail/log.ts'
+import { makeSmtpMailer } from '../src/mail/smtp.ts'
+import { until } from './world.ts'
+
+const LETTER = {
+  to: 'ana@loja.example',
+  subject: 'Confirme seu e-mail',
+  text: 'https://guiche.example/verify-email?token=t0k3n\n',
+  html: '<p>https://guiche.example/verify-email?token=t0k3n</p>',
+  link: 'https://guiche.example/verify-email?token=t0k3n',
+}
+
+test('a letter goes to the mail server, to one address, as text and as html', async () => {
+  const server = await startSmtp()
+  const { log } = recording()
+  const mailer = makeSmtpMailer({ smtpUrl: server.url, from: 'guiche <pix@example.com>', log })
+  mailer.send(LETTER)
+  await mailer.close()
+  expect(server.commands).toContain('MAIL FROM:<pix@example.com>')
+  expect(server.commands.filter((line) => line.startsWith('RCPT'))).toEqual(['RCPT TO:<ana@loja.example>'])
+  const message = server.commands.join('\n')
+  for (const part of [
+    'From: guiche <pix@example.com>',
+    'Subject: Confirme seu e-mail',
+    'Auto-Submitted: auto-generated',
+  ])
+    expect(message).toContain(part)
+  expect(message).toMatch(/Content-Type: text\/plain[^]*Content-Type: text\/html/)
+})
+
+test('a mail server that refuses or is away costs a warning without the link, and nobody waits for it', async () => {
+  const server = await startSmtp({ refuses: true })
+  for (const smtpUrl of [server.url, 'smtp://127.0.0.1:1']) {
+    const { log, lines } = recording()
+    const mailer = makeSmtpMailer({ smtpUrl, from: 'pix@example.com', log })
+    expect(mailer.send(LETTER)).toBeUndefined()
+    await until('it is logged', async () => lines.length > 0)
+    expect(lines.map((line) => line.slice(0, 2))).toEqual([['warn', 'a letter could not be sent']])
+    expect(JSON.stringify(lines)).not.toContain('t0k3n')
+    await mailer.close()
+  }
+})
+
+test('a mail server that never answers holds a bounded number of letters', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  onTestFinished(() => void silent.close())
+  const { log, lines } = recording()
+  const { port } = silent.address() as AddressInfo
+  const mailer = makeSmtpMailer({ smtpUrl: `smtp://127.0.0.1:${port}`, from: 'pix@example.com', log })
+  for (let time = 0; time < 105; time++) mailer.send(LETTER)
+  expect(lines.filter(([, text]) => text === 'the mail server does not keep up: a letter was not sent')).toHaveLength(5)
+  await mailer.close()
+})
+
+test('without a mail server the link is printed, for the operator to hand on', () => {
+  const { log, lines } = recording()
+  const mailer = makeLogMailer(log)
+  mailer.send(LETTER)
+  expect(mailer.sendsMail).toBe(false)
+  expect(lines).toEqual([
+    ['info', 'no SMTP_URL is set, so this was not mailed: Confirme seu e-mail', { to: LETTER.to, link: LETTER.link }],
+  ])
+})
+
+function recording() {
+  const lines: [string, string, object][] = []
+  const at = (level: string) => (fields: object, text: string) => void lines.push([level, text, fields])
+  const log: Log = { debug: () => {}, info: at('info'), warn: at('warn'), error: at('error') }
+  return { log, lines }
+}
+
+/** Just enough of a mail server to take a letter, or not. */
+async function startSmtp({ refuses = false } = {}): Promise<{ url: string; commands: string[] }> {
+  const commands: string[] = []
+  const server = createServer((socket) => {
+    socket.write('220 test\r\n')
+    let isData = false
+    let rest = ''
+    socket.on('error', () => {})
+    socket.on('data', (chunk) => {
+      const lines = (rest + chunk.toString()).split('\r\n')
+      rest = lines.pop()!
+      for (const line of lines) {
+        commands.push(line)
+        if (isData && line !== '.') continue
+        if (line === '.') isData = false
+        else isData = line === 'DATA'
+        const isRefused = refuses && line.startsWith('RCPT')
+        socket.write(isRefused ? '550 no such person\r\n' : isData ? '354 go on\r\n' : '250 fine\r\n')
+      }
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`, commands }
+}

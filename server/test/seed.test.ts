@@ -1,0 +1,173 @@
+import { expect, test } from 'vitest'
+import { read } from '../src/db/tx.ts'
+import { findAccount } from '../src/domain/accounts.ts'
+import { readDepositDays } from '../src/domain/deposit-days.ts'
+import { dayOf } from '../src/domain/days.ts'
+import { planHistory, type Happening, type SeedPlan } from '../src/domain/seed-plan.ts'
+import { seedHistory, type BankHistory } from '../src/domain/seed.ts'
+import { runCli, temporaryHome } from './process.ts'
+import { world, type TestAccount, type World } from './world.ts'
+
+async function tellBank(w: World, history: BankHistory | object): Promise<Response> {
+  return fetch(`${w.sandbox.url}/bank/history`, { method: 'POST', body: JSON.stringify(history) })
+}
+
+async function seed(w: World, { email }: TestAccount, deposits: number, onBatch: () => void = () => {}) {
+  const account = (await findAccount(w.pool, email))!
+  const request = { account, provider: 'sandbox', deposits, days: 30, seed: 7 }
+  const tell = async ({ pix, refunds }: BankHistory) => {
+    for (let start = 0; start < pix.length; start += 200) await tellBank(w, { pix: pix.slice(start, start + 200) })
+    expect((await tellBank(w, { refunds })).status).toBe(201)
+  }
+  return seedHistory(w.ctx, request, tell, onBatch)
+}
+
+test('a seeded history agrees with itself and with the bank, also if it was cut off after a batch', async () => {
+  const w = await world()
+  const account = await w.account()
+  await w.paidCharge({ account })
+  const cutOff = new Error('cut off')
+  const cut = seed(w, account, 2_500, () => {
+    throw cutOff
+  })
+  await expect(cut).rejects.toBe(cutOff)
+  expect(await w.differences()).toHaveLength(1)
+  expect(await w.count('charges')).toBeGreaterThan(900)
+
+  const before = { charges: await w.count('charges'), payments: await w.count('payments') }
+  const refundsBefore = await w.count('refunds')
+  const seeded = await seed(w, account, 2_500)
+  const known = await w.differences()
+  // The payment that was made before, and that nobody has settled.
+  expect(known).toMatchObject([{ check: 'provider', text: expect.stringContaining('is not in our books') }])
+  expect(known).toHaveLength(1)
+  expect(seeded.deposits).toBe(2_500)
+  expect(await w.count('charges')).toBe(before.charges + 2_500)
+  expect(await w.count('payments')).toBe(before.payments + seeded.payments)
+  expect(await w.count('refunds', `status = 'DONE'`)).toBe(refundsBefore + seeded.refunds)
+  expect(seeded.payments / 2_500).toBeCloseTo(0.7, 1)
+  expect(seeded.refunds).toBeGreaterThan(5)
+  for (const status of ['EXPIRED', 'CANCELED', 'PENDING'])
+    expect(await w.count('charges', `status = '${status}'`)).toBeGreaterThan(1)
+  expect(await w.count('charges', 'paid_late')).toBeGreaterThan(5)
+  expect(await w.count('exceptions')).toBe(0)
+})
+
+test('nothing of a seeded history is sent to anybody, and its log of deliveries has failures in it', async () => {
+  const w = await world()
+  const account = await w.account()
+  await seed(w, account, 1_500)
+  expect(await w.count('deliveries')).toBe(0)
+  expect((await w.sandbox.stats()).notifications).toMatchObject({ sent: 0, waiting: 0 })
+  expect(await w.count('webhook_endpoints', 'disabled_at is null')).toBe(0)
+  expect(await w.count('delivery_outcomes', `outcome = 'delivered'`)).toBeGreaterThan(900)
+  expect(await w.count('delivery_outcomes', `outcome = 'failed'`)).toBeGreaterThan(1)
+})
+
+test('a history that is seeded behind days that were counted is counted too', async () => {
+  const w = await world()
+  const account = await w.account()
+  const total = async () => {
+    const days = await readDepositDays(w.pool, w.clock.now(), account.accountId, '2020-01-01')
+    return days.reduce((sum, day) => sum + day.created, 0)
+  }
+  await w.deposit(account)
+  expect(await total()).toBe(1)
+  await seed(w, account, 300)
+  expect(await total()).toBe(301)
+  const [row] = await read<{ days: number }>(w.pool, 'select count(distinct day) as days from deposit_days')
+  expect(row!.days).toBeGreaterThan(25)
+})
+
+const PLAN: SeedPlan = {
+  deposits: 4_000,
+  days: 28,
+  seed: 1,
+  now: new Date('2026-03-02T12:00:00Z'),
+  terms: {
+    feeBps: 100,
+    feeFixedCents: 0,
+    feeMinCents: null,
+    feeMaxCents: null,
+    feeBearer: 'account',
+    valueMinCents: 1,
+    valueMaxCents: 999_999_999_999,
+  },
+}
+
+const shape = (happenings: Happening[]) =>
+  happenings.map((one) => ('deposit' in one ? [one.at, one.deposit.status, one.deposit.valueCents] : [one.at]))
+
+test('the same seed makes the same amounts, times and fates, and another one others', () => {
+  expect(shape(planHistory(PLAN))).toEqual(shape(planHistory(PLAN)))
+  expect(shape(planHistory(PLAN))).not.toEqual(shape(planHistory({ ...PLAN, seed: 2 })))
+})
+
+test('a history is in order, over by now, busier by day than by night and on Fridays than on Sundays', () => {
+  const happenings = planHistory(PLAN)
+  const times = happenings.map(({ at }) => at.getTime())
+  expect(times).toEqual(times.toSorted((a, b) => a - b))
+  expect(times.at(-1)).toBeLessThan(PLAN.now.getTime())
+  const created = happenings.flatMap((one) => ('deposit' in one ? [one.deposit.createdAt] : []))
+  expect(created).toHaveLength(4_000)
+  const weekday = (at: Date) => new Date(`${dayOf(at)}T00:00:00Z`).getUTCDay()
+  const on = (test: (at: Date) => boolean) => created.filter(test).length
+  expect(on((at) => weekday(at) === 5)).toBeGreaterThan(1.5 * on((at) => weekday(at) === 0))
+  expect(on((at) => at.getUTCHours() === 18)).toBeGreaterThan(4 * on((at) => at.getUTCHours() === 6))
+})
+
+test('amounts stay within the limits of the account', () => {
+  const terms = { ...PLAN.terms, valueMinCents: 60_00, valueMaxCents: 90_00 }
+  for (const one of planHistory({ ...PLAN, terms })) {
+    if (!('deposit' in one)) continue
+    expect(one.deposit.originalValueCents).toBeGreaterThanOrEqual(60_00)
+    expect(one.deposit.originalValueCents).toBeLessThanOrEqual(90_00)
+  }
+})
+
+test('the bank takes a history as often as it is told, and all of it or none', async () => {
+  const w = await world()
+  const at = '2026-01-31T12:00:00.000Z'
+  const endToEndId = `E88888888202601311200${'a'.repeat(11)}`
+  const pix = [{ endToEndId, txid: 'f'.repeat(32), amountCents: 50_00, at }]
+  const refunds = [{ endToEndId, id: 'a'.repeat(32), amountCents: 10_00, at }]
+  for (let time = 0; time < 2; time++) expect((await tellBank(w, { pix, refunds })).status).toBe(201)
+  const payment = await w.ctx.providers[0]!.findPayment(endToEndId)
+  expect(payment).toMatchObject({ endToEndId, amountCents: 50_00, refunds: [{ amountCents: 10_00, status: 'done' }] })
+  const other = `E88888888202601311200${'b'.repeat(11)}`
+  const bad = [
+    {
+      pix: [
+        { ...pix[0], endToEndId: other },
+        { ...pix[0], amountCents: -1 },
+      ],
+    },
+    { pix: [{ ...pix[0], endToEndId: other }], refunds: [{ ...refunds[0], endToEndId: 'E1' }] },
+    { refunds: [{ ...refunds[0], endToEndId: other }] },
+    { pix: Array(301).fill(pix[0]) },
+    { pix: 'all' },
+  ]
+  for (const body of bad) expect((await tellBank(w, body)).status).toBe(400)
+  expect((await w.sandbox.stats()) as object).toMatchObject({ payments: 1 })
+})
+
+test('guiche seed fills an account so that guiche audit agrees, and refuses where money is real', async () => {
+  const w = await world()
+  const account = await w.account()
+  const env = { DATABASE_URL: w.databaseUrl, PROVIDER_SANDBOX_URL: w.sandbox.url, GUICHE_HOME: temporaryHome() }
+  const seeded = await runCli(['seed', '--deposits', '400', '--email', account.email, '--days', '10'], env)
+  expect(seeded.stdout).toMatch(/^\S+ has 400 deposits more: \d+ paid, of which \d+ were refunded, and 1 pending\.\n$/)
+  const audited = await runCli(['audit'], env)
+  expect(audited.stdout).toContain('Everything agrees')
+  const live = {
+    ...env,
+    PROVIDERS: 'efi',
+    PUBLIC_URL: 'https://pay.example.com',
+    PROVIDER_EFI_KIND: 'woovi',
+    PROVIDER_EFI_APP_ID: 'x',
+    SECRET_KEY: 'a'.repeat(40),
+  }
+  const refused = await runCli(['seed', '--deposits', '10', '--email', account.email], live)
+  expect([refused.code, refused.stdout]).toEqual([1, ''])
+  expect(refused.stderr).toContain('seed works in sandbox mode only')
+})

@@ -1,0 +1,287 @@
+import { expect, test } from 'vitest'
+import { read, transact } from '../src/db/tx.ts'
+import { createInvitation, invitationLink, revokeInvitation } from '../src/domain/invitations.ts'
+import { signUp } from '../src/domain/sign-up.ts'
+import { CONSOLE, makeOperator } from './operators-client.ts'
+import { openBrowser, PASSWORD } from './sign-in-client.ts'
+import { until, world, type World } from './world.ts'
+
+const BIA = { name: 'Loja da Bia', email: 'bia@loja.example', password: PASSWORD }
+
+test('who signs up has a whole account at once, and signs in when the e-mail is confirmed', async () => {
+  const w = await world()
+  const browser = openBrowser(w)
+  const made = await browser.post('auth/sign-up/email', { ...BIA, email: 'Bia@Loja.example' })
+  expect([made.statusCode, made.json()]).toEqual([
+    200,
+    { token: null, user: { email: BIA.email, name: BIA.name, emailVerified: false } },
+  ])
+  expect(await rowsMade(w)).toEqual({ users: 1, credentials: 1, accounts: 1, balances: 1 })
+  expect(await read(w.pool, 'select actor_kind, actor, action from audit_log')).toEqual([
+    { actor_kind: 'account', actor: BIA.email, action: 'account.created' },
+  ])
+
+  const early = await browser.signIn(BIA.email)
+  expect([early.statusCode, early.json().code, await browser.me()]).toEqual([403, 'EMAIL_NOT_VERIFIED', null])
+  await confirm(w, 0)
+  expect((await browser.signIn(BIA.email)).statusCode).toBe(200)
+  expect((await browser.get('balance')).json()).toMatchObject({ success: true, balance: 0 })
+})
+
+test('without the right password, nobody learns that an e-mail is not confirmed yet', async () => {
+  const w = await world()
+  await openBrowser(w).post('auth/sign-up/email', BIA)
+  expect((await openBrowser(w).signIn(BIA.email, 'not the password')).statusCode).toBe(401)
+})
+
+test('an e-mail that has an account gets the same answer and another letter, and its account stays as it is', async () => {
+  const w = await world()
+  const browser = openBrowser(w)
+  const first = await browser.post('auth/sign-up/email', BIA)
+  await confirm(w, 0)
+  const again = { ...BIA, password: 'the password of a thief' }
+  const second = await browser.post('auth/sign-up/email', again)
+  expect([second.statusCode, second.body]).toEqual([first.statusCode, first.body])
+  expect(await rowsMade(w)).toEqual({ users: 1, credentials: 1, accounts: 1, balances: 1 })
+  expect(w.letters.at(-1)).toMatchObject({
+    to: BIA.email,
+    subject: 'Você já tem uma conta no guiche',
+    link: 'https://guiche.example/forgot-password',
+  })
+  expect((await browser.signIn(BIA.email, again.password)).statusCode).toBe(401)
+  expect((await browser.signIn(BIA.email)).statusCode).toBe(200)
+})
+
+// Somebody else may have taken the address first and never confirmed it. Whoever reads its mail gets in all the same, and with a
+// password that nobody else knows.
+test('a new password chosen by mail confirms the e-mail too', async () => {
+  const w = await world()
+  const browser = openBrowser(w)
+  await browser.post('auth/sign-up/email', BIA)
+  await browser.post('auth/request-password-reset', { email: BIA.email })
+  const token = new URL(w.letters.at(-1)!.link).searchParams.get('token')!
+  await browser.post('auth/reset-password', { newPassword: 'the right one’s password', token })
+  expect((await browser.signIn(BIA.email, 'the right one’s password')).statusCode).toBe(200)
+  expect((await browser.signIn(BIA.email)).statusCode).toBe(401)
+})
+
+test('a confirmation can be sent again, and asking for it tells nothing about the address', async () => {
+  const w = await world()
+  const browser = openBrowser(w)
+  await browser.post('auth/sign-up/email', BIA)
+  const known = await browser.post('auth/send-verification-email', { email: BIA.email })
+  const unknown = await browser.post('auth/send-verification-email', { email: 'nobody@loja.example' })
+  expect([known.statusCode, known.body]).toEqual([unknown.statusCode, unknown.body])
+  expect(w.letters.map(({ to }) => to)).toEqual([BIA.email, BIA.email])
+  await confirm(w, 1)
+  expect((await browser.signIn(BIA.email)).statusCode).toBe(200)
+})
+
+test('a link that was made up confirms nothing', async () => {
+  const w = await world()
+  await openBrowser(w).post('auth/sign-up/email', BIA)
+  const token = new URL(w.letters[0]!.link).searchParams.get('token')!
+  for (const wrong of ['', 'x', `${token.slice(0, -3)}abc`]) {
+    const answer = await openBrowser(w).get(`auth/verify-email?token=${wrong}`)
+    expect([wrong, answer.statusCode]).toEqual([wrong, 401])
+  }
+  expect(await w.count('users', 'email_verified')).toBe(0)
+})
+
+test('without a ledger account there is no account, no person and no password: all are made, or none', async () => {
+  const w = await world()
+  await w.pool.query(`alter table ledger_accounts add constraint full_up check (kind <> 'balance') not valid`)
+  expect((await openBrowser(w).post('auth/sign-up/email', BIA)).statusCode).toBe(500)
+  expect(await rowsMade(w)).toEqual({ users: 0, credentials: 0, accounts: 0, balances: 0 })
+  expect(w.letters).toEqual([])
+})
+
+test('what cannot be an account is refused, and told why', async () => {
+  const w = await world()
+  for (const [fields, message] of [
+    [{ email: 'bia' }, 'email must be an e-mail address'],
+    [{ name: ' ' }, 'an account needs a name of 1 to 100 characters'],
+    [{ password: 'elevenchars' }, 'a password has 12 to 200 characters'],
+    [{ password: 5 }, 'password must be a text'],
+  ] as const) {
+    const answer = await openBrowser(w).post('auth/sign-up/email', { ...BIA, ...fields })
+    expect([answer.statusCode, answer.json()]).toEqual([
+      400,
+      { success: false, error: message, code: 'bad_request', message },
+    ])
+  }
+  expect(await rowsMade(w)).toMatchObject({ users: 0 })
+})
+
+test('who signs up again and again is answered as before, and their mailbox is left in peace', async () => {
+  const w = await world()
+  const answers = []
+  for (let time = 0; time < 5; time++) answers.push((await openBrowser(w).post('auth/sign-up/email', BIA)).body)
+  expect([new Set(answers).size, w.letters.length]).toEqual([1, 3])
+})
+
+test('letters are in the reader’s language, as text and as html', async () => {
+  const w = await world()
+  const browser = openBrowser(w)
+  await browser.post('auth/sign-up/email', BIA, { 'accept-language': 'pt-BR' })
+  await browser.post('auth/request-password-reset', { email: BIA.email }, { 'accept-language': 'en-GB' })
+  expect(w.letters.map(({ subject }) => subject)).toEqual([
+    'Confirme seu e-mail no guiche',
+    'A new password for guiche',
+  ])
+  for (const { text, html, link } of w.letters) {
+    expect(text).toContain(`\n${link}\n`)
+    expect(html).toContain(`<a href="${link}">`)
+  }
+})
+
+// ---- Invitations ----
+
+test('where accounts need an invitation, one is made with it and none without', async () => {
+  const { w, browser, invite } = await invited()
+  const without = await browser.post('auth/sign-up/email', BIA)
+  expect([without.statusCode, without.json().code]).toEqual([403, 'not_enabled'])
+  const { token, invitation } = await invite(null)
+  expect(invitationLink('https://x.example', token)).toBe(`https://x.example/sign-up?invitation=${token}`)
+  const made = await browser.post('auth/sign-up/email', { ...BIA, invitation: token })
+  expect([made.statusCode, made.json().user.emailVerified]).toEqual([200, false])
+  expect(
+    await read(w.pool, 'select used_at, used_by from invitations where id = $1', [invitation.invitationId]),
+  ).toEqual(await read(w.pool, 'select $1::timestamptz as used_at, id as used_by from accounts', [w.clock.now()]))
+  const rows = await read<{ row: string }>(w.pool, 'select i::text as row from invitations i')
+  expect(rows.some(({ row }) => row.includes(token))).toBe(false)
+})
+
+test('an invitation to an address confirms that address, and is good for no other', async () => {
+  const { browser, invite, w } = await invited()
+  const { token } = await invite('Bia@loja.example')
+  const other = await browser.post('auth/sign-up/email', { ...BIA, email: 'eva@loja.example', invitation: token })
+  expect([other.statusCode, other.json().error]).toEqual([403, 'This invitation is for another e-mail address'])
+  const made = await browser.post('auth/sign-up/email', { ...BIA, invitation: token })
+  expect([made.json().user.emailVerified, w.letters]).toEqual([true, []])
+  expect((await browser.signIn(BIA.email)).statusCode).toBe(200)
+})
+
+// Neither can use it before the other has looked for it: the row is locked until both wait.
+test('of two who come with one invitation at once, one gets an account', async () => {
+  const { w, invite } = await invited()
+  const { token } = await invite(null)
+  let first: Promise<unknown> | undefined
+  let second: Promise<unknown> | undefined
+  await transact(w.pool, async (tx) => {
+    await tx.run('select id from invitations for update')
+    first = signUp(w.ctx, { ...BIA, invitation: token }).catch((error: unknown) => error)
+    second = signUp(w.ctx, { ...BIA, email: 'eva@loja.example', invitation: token }).catch((error: unknown) => error)
+    await until('both wait', async () => {
+      const sql = `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+      return (await read(w.pool, sql)).length === 2
+    })
+  })
+  const outcomes = await Promise.all([first, second])
+  expect(outcomes).toContainEqual(expect.objectContaining({ isNew: true }))
+  expect(outcomes).toContainEqual(expect.objectContaining({ code: 'not_enabled' }))
+  expect(await w.count('accounts')).toBe(1)
+})
+
+test('an invitation whose e-mail has an account already is not used up, and tells nothing', async () => {
+  const { w, browser, invite } = await invited()
+  const [one, other] = [await invite(null), await invite(null)]
+  await browser.post('auth/sign-up/email', { ...BIA, invitation: one.token })
+  const again = await browser.post('auth/sign-up/email', { ...BIA, invitation: other.token })
+  expect([again.statusCode, again.json().user.email]).toEqual([200, BIA.email])
+  expect(await w.count('invitations', 'used_at is null')).toBe(1)
+})
+
+test('an invitation that was used, revoked, has expired or was made up is refused', async () => {
+  const { w, browser, invite } = await invited()
+  const [used, revoked, expired] = [await invite(null), await invite(null), await invite(null, 1)]
+  await browser.post('auth/sign-up/email', { ...BIA, invitation: used.token })
+  await transact(w.pool, (tx) => revokeInvitation(tx, w.clock.now(), revoked.invitation.invitationId, CONSOLE))
+  w.clock.advance(24 * 3_600_000)
+  for (const token of [used.token, revoked.token, expired.token, 'made-up', '']) {
+    const answer = await browser.post('auth/sign-up/email', { ...BIA, email: 'eva@loja.example', invitation: token })
+    expect([answer.statusCode, answer.json().error]).toEqual([
+      403,
+      'This invitation was used already, or has expired: ask for another',
+    ])
+  }
+  expect(await w.count('accounts')).toBe(1)
+})
+
+test('where sign-up is closed, not even an invitation makes an account', async () => {
+  const { w, browser, invite } = await invited('closed')
+  const { token } = await invite(null)
+  const answer = await browser.post('auth/sign-up/email', { ...BIA, invitation: token })
+  expect([answer.statusCode, answer.json().error]).toEqual([403, 'Accounts here are made by the operator'])
+  expect(await w.count('accounts')).toBe(0)
+})
+
+test('an invitation is good for 1 to 90 days, and making and revoking one is in the audit log', async () => {
+  const { w, invite } = await invited()
+  for (const days of [0, 91, 1.5]) await expect(invite(null, days)).rejects.toThrow('good for 1 to 90 days')
+  await expect(invite('bia')).rejects.toThrow('not an e-mail address: bia')
+  const { invitation } = await invite('bia@loja.example')
+  const revoke = (id: string) => transact(w.pool, (tx) => revokeInvitation(tx, w.clock.now(), id, CONSOLE))
+  await revoke(invitation.invitationId)
+  await revoke(invitation.invitationId)
+  await expect(revoke('x')).rejects.toMatchObject({ code: 'not_found' })
+  const log = await read<{ action: string }>(w.pool, 'select action from audit_log order by id')
+  expect(log.map(({ action }) => action)).toEqual(['invitation.created', 'invitation.revoked'])
+})
+
+test('an operator makes, mails, lists and revokes invitations in the dashboard', async () => {
+  const { w, browser } = await invited()
+  const olga = await w.session(await makeOperator(w))
+  const url = '/dashboard/api/operator/invitations'
+  const made = await olga.ask('POST', url, { email: 'Bia@loja.example', expiresInDays: 2 })
+  expect([made.statusCode, made.json()]).toMatchObject([
+    201,
+    { invitation: { email: 'bia@loja.example', madeBy: 'ops@example.com', expiresAt: '2026-03-04T12:00:00.000Z' } },
+  ])
+  const { link, invitation } = made.json()
+  expect(w.letters).toMatchObject([{ to: 'bia@loja.example', subject: 'Convite para o guiche', link }])
+
+  const open = (await olga.ask('POST', url, { email: null, expiresInDays: 1 })).json()
+  expect(w.letters).toHaveLength(1)
+  const listed = (await olga.ask('GET', url)).json()
+  expect(listed.invitations).toEqual([open.invitation, invitation])
+  expect(JSON.stringify(listed)).not.toContain(new URL(link).searchParams.get('invitation'))
+
+  const revoked = await olga.ask('DELETE', `${url}/${invitation.id}`)
+  expect(revoked.json().invitation).toEqual({ ...invitation, revokedAt: w.clock.now().toISOString() })
+  const token = new URL(link).searchParams.get('invitation')
+  expect((await browser.post('auth/sign-up/email', { ...BIA, invitation: token })).statusCode).toBe(403)
+  for (const [payload, error] of [
+    [{ email: 'bia' }, 'email must be an e-mail address, or null'],
+    [{ expiresInDays: 91 }, 'expiresInDays must be an integer from 1 to 90'],
+  ] as const)
+    expect((await olga.ask('POST', url, payload)).json()).toMatchObject({ error, code: 'bad_request' })
+})
+
+async function invited(signup: 'invite' | 'closed' = 'invite') {
+  const w = await world({
+    settings: { signIn: { signup, secrets: () => ['a secret for sign-in that only tests know'] } },
+  })
+  const invite = (email: string | null, expiresInDays?: number) =>
+    transact(w.pool, (tx) =>
+      createInvitation(tx, w.clock.now(), { email, ...(expiresInDays !== undefined && { expiresInDays }) }, CONSOLE),
+    )
+  return { w, invite, browser: openBrowser(w) }
+}
+
+/** Follows the link in a letter, as the page does. */
+async function confirm(w: World, index: number): Promise<void> {
+  const { pathname, searchParams } = new URL(w.letters[index]!.link)
+  expect(pathname).toBe('/verify-email')
+  const answer = await openBrowser(w).get(`auth/verify-email?token=${searchParams.get('token')}`)
+  expect([answer.statusCode, answer.json()]).toEqual([200, { status: true, user: null }])
+}
+
+async function rowsMade(w: World) {
+  return {
+    users: await w.count('users'),
+    credentials: await w.count('credentials'),
+    accounts: await w.count('accounts'),
+    balances: await w.count('ledger_accounts', `kind = 'balance'`),
+  }
+}
