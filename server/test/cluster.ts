@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -18,6 +18,7 @@ export default async function setup(project: TestProject) {
   const home = mkdtempSync(join(tmpdir(), 'guiche-test-'))
   chmodSync(home, 0o755)
   const embedded = await openEmbedded({ home, say: () => {} })
+  hurry(join(home, 'data'))
   const client = new pg.Client({ connectionString: embedded.databaseUrl })
   await client.connect()
   await client.query('create database guiche_template')
@@ -28,6 +29,13 @@ export default async function setup(project: TestProject) {
     await embedded.stop()
     rmSync(home, { recursive: true, force: true })
   }
+}
+
+// No test cuts the power, and what a killed process leaves behind is the same without waiting for the disk: only databases are made in a
+// quarter of the time.
+function hurry(data: string): void {
+  appendFileSync(join(data, 'postgresql.conf'), '\nfsync = off\nfull_page_writes = off\n')
+  process.kill(Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]), 'SIGHUP')
 }
 
 export function databaseNamed(url: string, name: string): string {

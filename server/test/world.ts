@@ -294,7 +294,7 @@ function lazily(build: () => Promise<App>): App {
 async function cloneDatabase(): Promise<string> {
   const clusterUrl = inject('clusterUrl')
   const name = `test_${randomBytes(6).toString('hex')}`
-  await onCluster(clusterUrl, `create database ${name} template guiche_template`)
+  await onCluster(clusterUrl, `create database ${name} template guiche_template strategy file_copy`)
   onTestFinished(() => dropDatabase(clusterUrl, name))
   return databaseNamed(clusterUrl, name)
 }
