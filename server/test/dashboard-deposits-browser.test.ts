@@ -16,6 +16,9 @@ import { until, world, type TestAccount, type World } from './world.ts'
 
 useChromium()
 
+// How often the page of a deposit looks while something is about to happen.
+const POLL_MS = 3_000
+
 const WORDS = {
   'pt-BR': {
     firstSteps: 'Primeiros passos',
@@ -34,7 +37,7 @@ const WORDS = {
     movement: /\+R\$\s1\.222,21/,
     overview: 'Visão geral',
     balance: /^R\$\s1\.222,21$/,
-    counts: '1 pagos de 1 criados · 100%',
+    counts: 'Pagos: 1 de 1 criados · 100%',
     refund: 'Devolver',
     refundValue: 'Valor da devolução',
     tooMuch: '1.234,57',
@@ -63,7 +66,7 @@ const WORDS = {
     movement: '+R$1,222.21',
     overview: 'Overview',
     balance: /^R\$1,222\.21$/,
-    counts: '1 paid of 1 created · 100%',
+    counts: 'Paid: 1 of 1 created · 100%',
     refund: 'Refund',
     refundValue: 'Amount to refund',
     tooMuch: '1,234.57',
@@ -99,12 +102,14 @@ test.each(['pt-BR', 'en'] as const)(
     const { pix } = await w.sandbox.pay({ emv: await page.locator('code').first().textContent() })
     expect(pix[0]!.amountCents).toBe(1_234_56)
     await payer.getByRole('heading', { name: t.payerPaid }).waitFor()
+    await payer.close()
+    await page.clock.fastForward(POLL_MS)
     await said(page, t.paid)
     await page.getByText(t.credited).waitFor()
     await page.getByText(pix[0]!.endToEndId).first().waitFor()
     expect(await w.balanceCents(account.accountId)).toBe(1_222_21)
     await page.getByRole('link', { name: t.statement }).click()
-    await page.getByText(t.movement).waitFor()
+    await page.getByRole('cell', { name: t.movement }).waitFor()
     await page.getByRole('link', { name: t.overview }).click()
     await page.getByText(t.balance).first().waitFor()
     await page.getByText(t.counts).first().waitFor()
@@ -112,7 +117,7 @@ test.each(['pt-BR', 'en'] as const)(
     await page.getByRole('row').nth(1).getByRole('link').click()
     await refundPart(w, page, t)
     await page.getByRole('link', { name: t.statement }).click()
-    await page.getByText(t.refundLine).waitFor()
+    await page.getByRole('cell', { name: t.refundLine }).waitFor()
     expect(await w.balanceCents(account.accountId)).toBe(987_65)
     expect(errors).toEqual([])
   },
@@ -147,6 +152,7 @@ async function refundPart(w: World, page: Page, t: (typeof WORDS)[Language]): Pr
   const { refunds } = await listRefunds(w.ctx, { limit: 10 })
   expect(refunds).toMatchObject([{ amountCents: 234_56, requestedBy: { kind: 'account' } }])
   await followToEnd(w, refunds[0]!)
+  await page.clock.fastForward(POLL_MS)
   await state.getByText(t.done).waitFor()
 }
 

@@ -12,7 +12,7 @@ import { DepositIcon, DownloadIcon, PlusIcon, SearchIcon } from '../ui/icons.tsx
 import { Page } from '../ui/page.tsx'
 import { Pagination } from '../ui/pagination.tsx'
 import { Empty, Table } from '../ui/table.tsx'
-import { useDepositColumns } from './deposits/columns.tsx'
+import { depositCard, useDepositColumns } from './deposits/columns.tsx'
 import { NewDepositDialog } from './deposits/new-deposit.tsx'
 import { DEPOSIT_STATUSES, type Deposit } from './deposits/shapes.ts'
 
@@ -99,6 +99,7 @@ export function DepositsPage() {
           rows={list.rows}
           rowKey={(deposit) => deposit.id}
           rowLink={(deposit) => `/deposits/${deposit.paymentLinkId}`}
+          card={depositCard}
           error={list.error}
           onRetry={list.retry}
           isStale={list.isStale}

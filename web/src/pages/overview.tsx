@@ -9,7 +9,7 @@ import { PlusIcon } from '../ui/icons.tsx'
 import { Page } from '../ui/page.tsx'
 import { Skeleton } from '../ui/skeleton.tsx'
 import { Failure, Table } from '../ui/table.tsx'
-import { useDepositColumns } from './deposits/columns.tsx'
+import { depositCard, useDepositColumns } from './deposits/columns.tsx'
 import { NewDepositDialog } from './deposits/new-deposit.tsx'
 import { ActivityCharts } from './overview/activity-charts.tsx'
 import { AttentionList } from './overview/attention.tsx'
@@ -91,6 +91,7 @@ function Rest({ overview, onDeposit }: { overview: Overview; onDeposit: () => vo
               rows={latest}
               rowKey={(deposit) => deposit.id}
               rowLink={(deposit) => `/deposits/${deposit.paymentLinkId}`}
+              card={depositCard}
               empty={null}
             />
           </Card>

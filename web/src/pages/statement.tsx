@@ -15,7 +15,7 @@ import { Money } from '../ui/money.tsx'
 import { Page } from '../ui/page.tsx'
 import { Pagination } from '../ui/pagination.tsx'
 import { Skeleton } from '../ui/skeleton.tsx'
-import { Empty, Table, type Column } from '../ui/table.tsx'
+import { CardLines, Empty, Table, type Column } from '../ui/table.tsx'
 import { PERIODS, periodDays, type Period } from './statement/periods.ts'
 
 const useWords = words({
@@ -137,6 +137,14 @@ export function StatementPage() {
           columns={useLineColumns()}
           rows={list.rows}
           rowKey={(line) => line.id}
+          card={(line) => (
+            <CardLines
+              name={<Entry line={line} />}
+              mark={<Amount line={line} />}
+              text={<DateTime at={line.recordedAt} />}
+              end={<Money cents={line.balance} />}
+            />
+          )}
           error={list.error}
           onRetry={list.retry}
           isStale={list.isStale}
@@ -173,7 +181,7 @@ function Balance() {
 function PeriodChoice({ value, onChange }: { value: Period; onChange: (value: Period) => void }) {
   const t = useWords()
   return (
-    <div role="group" aria-label={t.period} className="-mx-1 flex max-w-full gap-1 overflow-x-auto px-1">
+    <div role="group" aria-label={t.period} className="-mx-3 flex flex-wrap gap-1">
       {PERIODS.map((period) => (
         <button
           key={period}
@@ -191,32 +199,29 @@ function PeriodChoice({ value, onChange }: { value: Period; onChange: (value: Pe
 
 function useLineColumns(): Column<Line>[] {
   const t = useWords()
-  const kinds: Record<string, string> = t.kinds
   return [
     { key: 'when', header: t.when, width: 'w-52', cell: (line) => <DateTime at={line.recordedAt} /> },
-    {
-      key: 'what',
-      header: t.what,
-      isActive: true,
-      cell: ({ kind, paymentLinkId }) =>
-        paymentLinkId === null ? (
-          (kinds[kind] ?? kind)
-        ) : (
-          <Link
-            to="/deposits/$paymentLinkId"
-            params={{ paymentLinkId }}
-            className="font-medium underline decoration-line decoration-2 underline-offset-4 hover:decoration-current"
-          >
-            {kinds[kind] ?? kind}
-          </Link>
-        ),
-    },
-    {
-      key: 'amount',
-      header: t.amount,
-      align: 'right',
-      cell: ({ amount }) => <Money cents={amount} sign className={`font-medium ${amount > 0 ? 'text-good' : ''}`} />,
-    },
+    { key: 'what', header: t.what, cell: (line) => <Entry line={line} /> },
+    { key: 'amount', header: t.amount, align: 'right', cell: (line) => <Amount line={line} /> },
     { key: 'after', header: t.after, align: 'right', cell: (line) => <Money cents={line.balance} /> },
   ]
+}
+
+function Entry({ line: { kind, paymentLinkId } }: { line: Line }) {
+  const kinds: Record<string, string> = useWords().kinds
+  const text = kinds[kind] ?? kind
+  if (paymentLinkId === null) return text
+  return (
+    <Link
+      to="/deposits/$paymentLinkId"
+      params={{ paymentLinkId }}
+      className="font-medium underline decoration-line decoration-2 underline-offset-4 hover:decoration-current"
+    >
+      {text}
+    </Link>
+  )
+}
+
+function Amount({ line: { amount } }: { line: Line }) {
+  return <Money cents={amount} sign className={`font-medium ${amount > 0 ? 'text-good' : ''}`} />
 }

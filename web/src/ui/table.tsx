@@ -44,6 +44,7 @@ export function Table<Row>({
   empty,
   isStale = false,
   skeletonRows = SKELETON_ROWS,
+  card,
 }: {
   /** For screen readers. */
   caption: string
@@ -58,6 +59,8 @@ export function Table<Row>({
   /** Rows of the question before: they pale until the new ones are here. */
   isStale?: boolean
   skeletonRows?: number
+  /** What a row is on a phone, where two lines say more than a column of labels; without it the columns, one below the other. */
+  card?: (row: Row) => ReactNode
 }) {
   const t = useWords()
   if (rows === undefined && error) return <Failure error={error} {...(onRetry && { onRetry })} />
@@ -89,15 +92,28 @@ export function Table<Row>({
         className={`divide-y divide-line transition-opacity max-md:block ${isStale ? 'opacity-50' : ''}`}
       >
         {rows === undefined
-          ? Array.from({ length: skeletonRows }, (_, index) => <SkeletonRow key={index} columns={columns} />)
+          ? Array.from({ length: skeletonRows }, (_, index) => (
+              <SkeletonRow key={index} columns={columns} hasCard={card !== undefined} />
+            ))
           : rows.map((row) => (
               <tr
                 key={rowKey(row)}
                 role="row"
                 className={`relative max-md:block max-md:px-5 max-md:py-3 ${rowLink ? 'hover:bg-hover' : ''}`}
               >
+                {card && (
+                  <CardCell>
+                    {rowLink ? (
+                      <Link to={rowLink(row)} className="block after:absolute after:inset-0">
+                        {card(row)}
+                      </Link>
+                    ) : (
+                      card(row)
+                    )}
+                  </CardCell>
+                )}
                 {columns.map((column, index) => (
-                  <Cell key={column.key} column={column}>
+                  <Cell key={column.key} column={column} isWideOnly={card !== undefined}>
                     {rowLink && index === 0 ? (
                       <Link to={rowLink(row)} className="font-medium after:absolute after:inset-0">
                         {column.cell(row)}
@@ -114,11 +130,27 @@ export function Table<Row>({
   )
 }
 
-function Cell<Row>({ column, children }: { column: Column<Row>; children: ReactNode }) {
+function CardCell({ children }: { children: ReactNode }) {
+  return (
+    <td role="cell" className="block md:hidden">
+      {children}
+    </td>
+  )
+}
+
+function Cell<Row>({
+  column,
+  isWideOnly = false,
+  children,
+}: {
+  column: Column<Row>
+  isWideOnly?: boolean
+  children: ReactNode
+}) {
   return (
     <td
       role="cell"
-      className={`px-3 py-3 align-middle first:pl-5 last:pr-5 max-md:px-0! max-md:py-1 ${column.isProse ? 'max-md:block' : 'max-md:flex max-md:items-center max-md:justify-between max-md:gap-4'} ${column.align === 'right' ? 'figures md:text-right' : ''} ${column.isWideOnly ? 'max-md:hidden!' : ''}`}
+      className={`px-3 py-3 align-middle first:pl-5 last:pr-5 max-md:px-0! max-md:py-1 ${column.isProse ? 'max-md:block' : 'max-md:flex max-md:items-center max-md:justify-between max-md:gap-4'} ${column.align === 'right' ? 'figures md:text-right' : ''} ${isWideOnly || column.isWideOnly ? 'max-md:hidden!' : ''}`}
     >
       {/* The header again, on cards; screen readers have it from the table. */}
       <span aria-hidden="true" className="shrink-0 text-sm text-soft md:hidden">
@@ -133,15 +165,41 @@ function Cell<Row>({ column, children }: { column: Column<Row>; children: ReactN
   )
 }
 
-function SkeletonRow<Row>({ columns }: { columns: readonly Column<Row>[] }) {
+function SkeletonRow<Row>({ columns, hasCard }: { columns: readonly Column<Row>[]; hasCard: boolean }) {
   return (
     <tr role="row" className="max-md:block max-md:px-5 max-md:py-3">
+      {hasCard && (
+        <CardCell>
+          <CardLines
+            name={<Skeleton className="h-4 w-24" />}
+            mark={<Skeleton className="h-4 w-20" />}
+            text={<Skeleton className="h-4 w-36" />}
+            end={<Skeleton className="h-4 w-28" />}
+          />
+        </CardCell>
+      )}
       {columns.map((column) => (
-        <Cell key={column.key} column={column}>
+        <Cell key={column.key} column={column} isWideOnly={hasCard}>
           <Skeleton className="h-4 w-24" />
         </Cell>
       ))}
     </tr>
+  )
+}
+
+/** A card of two lines: what it is and how it stands, and below, smaller, what else there is to know. */
+export function CardLines({ name, mark, text, end }: Record<'name' | 'mark' | 'text' | 'end', ReactNode>) {
+  return (
+    <span className="block space-y-1">
+      <span className="flex min-h-6 items-center justify-between gap-4 font-medium">
+        <span className="min-w-0 truncate">{name}</span>
+        <span className="shrink-0">{mark}</span>
+      </span>
+      <span className="flex min-h-5 items-center justify-between gap-4 text-sm text-soft">
+        <span className="min-w-0 truncate">{text}</span>
+        <span className="shrink-0">{end}</span>
+      </span>
+    </span>
   )
 }
 

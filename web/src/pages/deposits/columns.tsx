@@ -2,7 +2,7 @@ import { words } from '../../base/language.ts'
 import { Badge, Status } from '../../ui/badge.tsx'
 import { DateTime } from '../../ui/date-time.tsx'
 import { Money } from '../../ui/money.tsx'
-import type { Column } from '../../ui/table.tsx'
+import { CardLines, type Column } from '../../ui/table.tsx'
 import type { Deposit } from './shapes.ts'
 
 const useWords = words({
@@ -54,27 +54,43 @@ export function useDepositColumns(): Column<Deposit>[] {
   ]
 }
 
+/** The same on a phone. */
+export function depositCard(deposit: Deposit) {
+  return (
+    <CardLines
+      name={<Money cents={deposit.value} />}
+      mark={<DepositStatus deposit={deposit} />}
+      text={<Name deposit={deposit} />}
+      end={<DateTime at={deposit.createdAt} />}
+    />
+  )
+}
+
 /** How a deposit stands, and whether it went back to the payer. */
 export function DepositStatus({ deposit: { status, refundedValue, value } }: { deposit: Deposit }) {
   const t = useWords()
   return (
-    <span className="inline-flex flex-wrap justify-end gap-1.5 md:justify-start">
+    <span className="inline-flex flex-wrap gap-1.5">
       <Status status={status} />
       {refundedValue > 0 && <Badge>{refundedValue >= value ? t.refunded : t.partly}</Badge>}
     </span>
   )
 }
 
-function About({ deposit: { description, externalId, id } }: { deposit: Deposit }) {
-  const [first, second] = [description, externalId].filter((text) => text)
+function About({ deposit }: { deposit: Deposit }) {
+  const { description, externalId } = deposit
   return (
-    <span className="block max-md:max-w-56 md:max-w-72">
+    <span className="block max-w-72">
       <span className="block truncate">
-        {first ?? <code className="font-mono text-sm text-soft">{id.slice(0, 12)}…</code>}
+        <Name deposit={deposit} />
       </span>
-      {second && <span className="block truncate text-sm text-soft">{second}</span>}
+      {description && externalId && <span className="block truncate text-sm text-soft">{externalId}</span>}
     </span>
   )
+}
+
+function Name({ deposit: { description, externalId, id } }: { deposit: Deposit }) {
+  return description || externalId || <code className="font-mono text-sm text-soft">{id.slice(0, 12)}…</code>
 }
 
 function None({ text }: { text: string }) {

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { logTimeText, preciseText } from '../../base/dates.ts'
 import { useLanguage, words } from '../../base/language.ts'
@@ -6,6 +7,7 @@ import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import * as icons from '../../ui/icons.tsx'
 import type { Tone } from '../../ui/notice.tsx'
+import { useReason } from '../developers/reasons.ts'
 import type { Moment } from './shapes.ts'
 
 const useWords = words({
@@ -113,6 +115,7 @@ function Entry({ moment, line }: { moment: Moment; line: Line }) {
 function useLines(): (moment: Moment) => Line {
   const t = useWords()
   const language = useLanguage()
+  const reason = useReason()
   const money = (cents: number) => moneyText(cents, language)
   return (moment) => {
     switch (moment.kind) {
@@ -150,21 +153,28 @@ function useLines(): (moment: Moment) => Line {
       case 'event':
         return { icon: icons.LogIcon, tone: 'mark', text: t.event(moment.event) }
       case 'webhook_attempt':
-        return attemptLine(moment, t)
+        return attemptLine(moment, t, moment.error && reason(moment.error))
       case 'next_check':
         return { icon: icons.ClockIcon, tone: 'wait', text: t.next_check }
     }
   }
 }
 
-function attemptLine(moment: Extract<Moment, { kind: 'webhook_attempt' }>, t: ReturnType<typeof useWords>): Line {
-  const { endpointName, number, status, error, latencyMs } = moment
-  const isDelivered = error === null && status !== null && status >= 200 && status < 300
-  const outcome = [status === null ? null : `HTTP ${status}`, error].filter(Boolean).join(': ') || t.noAnswer
+function attemptLine(
+  { eventId, endpointId, endpointName, number, status, latencyMs }: Extract<Moment, { kind: 'webhook_attempt' }>,
+  t: ReturnType<typeof useWords>,
+  reason: string | null,
+): Line {
+  const isDelivered = reason === null && status !== null && status >= 200 && status < 300
+  const outcome = [status === null ? null : `HTTP ${status}`, reason].filter(Boolean).join(': ') || t.noAnswer
   return {
     icon: icons.WebhookIcon,
     tone: isDelivered ? 'good' : 'bad',
-    text: isDelivered ? t.delivered(endpointName) : t.undelivered(endpointName),
+    text: (
+      <Link to={`/developers/deliveries/${eventId}/${endpointId}`} className="hover:underline">
+        {isDelivered ? t.delivered(endpointName) : t.undelivered(endpointName)}
+      </Link>
+    ),
     more: t.attempt(number, latencyMs, outcome),
   }
 }

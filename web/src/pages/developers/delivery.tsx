@@ -8,7 +8,7 @@ import { Card, Facts } from '../../ui/card.tsx'
 import { CodeBlock } from '../../ui/code-block.tsx'
 import { Copyable } from '../../ui/copy-button.tsx'
 import { DateTime } from '../../ui/date-time.tsx'
-import { RefreshIcon } from '../../ui/icons.tsx'
+import { ChevronRightIcon, RefreshIcon } from '../../ui/icons.tsx'
 import { Page } from '../../ui/page.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
 import { Failure } from '../../ui/table.tsx'
@@ -199,35 +199,41 @@ function Attempts({ attempts }: { attempts: Attempt[] | undefined }) {
       {!attempts && <Skeleton className="block! h-24 w-full" />}
       {attempts?.length === 0 && <p className="text-soft">{t.noAttempt}</p>}
       <ol className="divide-y divide-line">
-        {attempts?.map((attempt) => (
-          <AttemptItem key={`${attempt.at} ${attempt.number}`} attempt={attempt} />
+        {attempts?.map((attempt, index) => (
+          <AttemptItem key={`${attempt.at} ${attempt.number}`} attempt={attempt} isOpen={index === 0} />
         ))}
       </ol>
     </Card>
   )
 }
 
-function AttemptItem({ attempt }: { attempt: Attempt }) {
+/** The newest is open: it says what to mend. */
+function AttemptItem({ attempt, isOpen }: { attempt: Attempt; isOpen: boolean }) {
   const t = useWords()
   const reasonText = useReason()
   const isGood = attempt.status !== null && attempt.status >= 200 && attempt.status < 300
   return (
-    <li className="space-y-2 py-4 first:pt-0 last:pb-0">
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <h3 className="font-semibold">{t.attempt(attempt.number)}</h3>
-        <Badge tone={isGood ? 'good' : 'bad'}>{attempt.status ?? t.noAnswer}</Badge>
-        <span className="figures text-sm text-soft">{attempt.latencyMs} ms</span>
-        <span className="text-sm text-soft sm:ml-auto">
-          <DateTime at={attempt.at} />
-        </span>
-      </div>
-      {attempt.error !== null && <p className="text-sm text-bad wrap-anywhere">{reasonText(attempt.error)}</p>}
-      {attempt.status !== null &&
-        (attempt.excerpt.trim() === '' ? (
-          <p className="text-sm text-soft">{t.noBody}</p>
-        ) : (
-          <CodeBlock label={t.answer(attempt.number)} code={attempt.excerpt} />
-        ))}
+    <li className="py-1 first:pt-0 last:pb-0">
+      <details open={isOpen} className="group">
+        <summary className="-mx-2 flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 rounded-lg px-2 py-1.5 hover:bg-hover">
+          <ChevronRightIcon className="size-4 text-soft transition-transform group-open:rotate-90" />
+          <h3 className="font-semibold">{t.attempt(attempt.number)}</h3>
+          <Badge tone={isGood ? 'good' : 'bad'}>{attempt.status ?? t.noAnswer}</Badge>
+          <span className="figures text-sm text-soft">{attempt.latencyMs} ms</span>
+          <span className="text-sm text-soft max-sm:ml-7 sm:ml-auto">
+            <DateTime at={attempt.at} />
+          </span>
+        </summary>
+        <div className="space-y-2 pt-1 pb-3">
+          {attempt.error !== null && <p className="text-sm text-bad wrap-anywhere">{reasonText(attempt.error)}</p>}
+          {attempt.status !== null &&
+            (attempt.excerpt.trim() === '' ? (
+              <p className="text-sm text-soft">{t.noBody}</p>
+            ) : (
+              <CodeBlock label={t.answer(attempt.number)} code={attempt.excerpt} />
+            ))}
+        </div>
+      </details>
     </li>
   )
 }

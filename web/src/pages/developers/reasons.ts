@@ -24,6 +24,7 @@ const IN_PORTUGUESE: readonly (readonly [RegExp, string])[] = [
   [/^the receiver answered 410 Gone$/, 'o destino respondeu 410 (Gone)'],
   [/^every delivery failed for 5 days$/, 'todas as entregas falharam durante 5 dias'],
   [/^disabled by the account holder$/, 'desativado por você'],
+  [/^made by guiche seed as an example: .*$/, 'feito como exemplo por guiche seed: ninguém escuta ali'],
   [/^disabled by the operator$/, 'desativado pela operação'],
 ]
 

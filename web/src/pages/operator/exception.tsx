@@ -86,16 +86,16 @@ const useWords = words({
     page: 'Payment page',
     ledger: 'What the ledger holds',
     holds: {
-      suspense: (amount: string) => `${amount} are in suspense: they arrived, and are nobody’s yet.`,
+      suspense: (amount: string) => `${amount} is in suspense: it arrived, and is nobody’s yet.`,
       missing: (amount: string) =>
-        `${amount} left the provider without our asking and stand as missing, until it is decided who bears them.`,
-      refunding: (amount: string) => `${amount} left suspense and are reserved for the refund.`,
+        `${amount} left the provider without our asking and stands as missing, until it is decided who bears it.`,
+      refunding: (amount: string) => `${amount} left suspense and is reserved for the refund.`,
       credit: (amount: string) => `${amount} went from suspense to the balance of the account.`,
       refund: (amount: string) => `${amount} went from suspense back to the payer.`,
-      write_off: (amount: string) => `${amount} went from suspense to written off: the house has kept them.`,
+      write_off: (amount: string) => `${amount} went from suspense to written off: the house has kept it.`,
       lost: (amount: string) => `${amount} went to written off: the house bore the loss.`,
       charge_account: (amount: string) =>
-        `${amount} were charged to the account that had been credited with the payment.`,
+        `${amount} was charged to the account that had been credited with the payment.`,
     },
     decision: 'Decision',
     how: 'What was decided',
@@ -145,7 +145,7 @@ export function ExceptionPage() {
       <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,26rem)]">
         <div className="space-y-6">
           <Payment exception={exception} />
-          <ChargeCard charge={exception.charge} value={exception.value} />
+          <ChargeCard exception={exception} />
         </div>
         <div className="space-y-6">
           <Ledger exception={exception} />
@@ -216,7 +216,7 @@ function Payment({ exception }: { exception: Exception }) {
   )
 }
 
-function ChargeCard({ charge, value }: { charge: Exception['charge']; value: number }) {
+function ChargeCard({ exception: { kind, charge, value } }: { exception: Exception }) {
   const t = useWords()
   if (!charge)
     return (
@@ -229,9 +229,9 @@ function ChargeCard({ charge, value }: { charge: Exception['charge']; value: num
       <Facts
         facts={[
           { name: t.chargeValue, value: <Money cents={charge.value} /> },
-          ...(charge.value === value
-            ? []
-            : [{ name: t.difference, value: <Money cents={value - charge.value} sign className="font-medium" /> }]),
+          ...(kind === 'wrong_amount'
+            ? [{ name: t.difference, value: <Money cents={value - charge.value} sign className="font-medium" /> }]
+            : []),
           { name: t.chargeStatus, value: <Status status={charge.status} /> },
           {
             name: t.account,

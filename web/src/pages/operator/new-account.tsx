@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useId, useState } from 'react'
-import { isCanceled, post } from '../../base/api.ts'
+import { ApiError, isCanceled, post } from '../../base/api.ts'
 import { useErrorText } from '../../base/error-text.ts'
 import { words } from '../../base/language.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
@@ -20,6 +20,7 @@ const useWords = words({
     nameHint: 'Quem recebe, como os pagadores o veem.',
     back: 'Voltar',
     create: 'Criar conta',
+    taken: 'Este e-mail já é de uma conta ou de um operador.',
     made: 'Conta criada',
     once: 'Copie a senha agora',
     onceText: 'Ela não será mostrada de novo. Entregue-a ao titular por um canal seguro.',
@@ -36,6 +37,7 @@ const useWords = words({
     nameHint: 'Who is paid, as payers see it.',
     back: 'Back',
     create: 'Create account',
+    taken: 'This e-mail is an account’s or an operator’s already.',
     made: 'The account is made',
     once: 'Copy the password now',
     onceText: 'It will not be shown again. Hand it to the holder by a safe way.',
@@ -140,7 +142,11 @@ function Form({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) =
           autoComplete="off"
           required
         />
-        {make.error && !isCanceled(make.error) && <Notice tone="bad">{errorText(make.error)}</Notice>}
+        {make.error && !isCanceled(make.error) && (
+          <Notice tone="bad">
+            {make.error instanceof ApiError && make.error.status === 409 ? t.taken : errorText(make.error)}
+          </Notice>
+        )}
       </form>
     </Dialog>
   )

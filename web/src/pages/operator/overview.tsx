@@ -21,7 +21,7 @@ const useWords = words({
     title: 'Visão geral',
     decide: 'Precisa de você',
     calm: 'Nada a decidir',
-    calmText: 'Sem exceções abertas, sem diferenças no último fechamento, instituições e webhooks em ordem.',
+    calmText: 'Sem exceções abertas, diferenças no último fechamento ou falhas de instituições e webhooks.',
     exceptions: (count: string) => (count === '1' ? '1 exceção a resolver' : `${count} exceções a resolver`),
     exceptionsText: 'Pagamentos que não quitaram uma cobrança, ou devoluções que ninguém pediu.',
     missing: (amount: string) => `${amount} saíram sem pedido nosso`,
@@ -61,7 +61,7 @@ const useWords = words({
     title: 'Overview',
     decide: 'Needs you',
     calm: 'Nothing to decide',
-    calmText: 'No open exceptions, no differences in the last closing, providers and webhooks in order.',
+    calmText: 'No open exceptions, differences in the last closing, or failing providers and webhooks.',
     exceptions: (count: string) => (count === '1' ? '1 exception to resolve' : `${count} exceptions to resolve`),
     exceptionsText: 'Payments that completed no charge, or refunds that nobody asked for.',
     missing: (amount: string) => `${amount} went without our asking`,
@@ -223,12 +223,12 @@ function Figures({ overview }: { overview: Overview | undefined }) {
         <Figure
           label={t.today}
           value={money(overview?.today.paidValue)}
-          note={overview && t.deposits(count(overview.today.paid), count(overview.today.created))}
+          note={overview ? t.deposits(count(overview.today.paid), count(overview.today.created)) : ''}
         />
         <Figure
           label={t.fees}
           value={money(overview?.today.fees)}
-          note={overview && `${t.accounts}: ${count(overview.accounts)}`}
+          note={overview ? `${t.accounts}: ${count(overview.accounts)}` : ''}
         />
         <Figure label={t.suspense} value={money(overview?.suspenseCents)} note={t.suspenseNote} />
         <Figure label={t.missingLabel} value={money(overview?.missingCents)} note={t.missingNote} />
@@ -259,7 +259,7 @@ function Volume({ days }: { days: Overview['days'] | undefined }) {
           <Skeleton className="h-full w-full rounded-lg" />
         </div>
       ) : total === 0 ? (
-        <p className="flex items-center justify-center text-soft" style={{ height: CHART_HEIGHT }}>
+        <p className="flex items-center justify-center text-center text-soft" style={{ height: CHART_HEIGHT }}>
           {t.noVolume}
         </p>
       ) : (

@@ -74,13 +74,13 @@ const useWords = words({
     },
     books: 'What will be booked',
     credit: (amount: string, account: string) =>
-      `${amount} leave suspense and go to the balance of ${account}, without a fee.`,
+      `${amount} leaves suspense and goes to the balance of ${account}, without a fee.`,
     refund: (amount: string, provider: string) =>
-      `${amount} leave suspense and are reserved; ${provider} is asked to give them back to the payer. If it refuses, they return to suspense and the exception is open again.`,
-    write_off: (amount: string) => `${amount} leave suspense and are written off: the house keeps them.`,
-    loss: (amount: string) => `${amount} leave “missing” and are written off: the house bears the loss.`,
+      `${amount} leaves suspense and is reserved; ${provider} is asked to give it back to the payer. If it refuses, the money returns to suspense and the exception is open again.`,
+    write_off: (amount: string) => `${amount} leaves suspense and is written off: the house keeps it.`,
+    loss: (amount: string) => `${amount} leaves “missing” and is written off: the house bears the loss.`,
     charge_account: (amount: string) =>
-      `${amount} leave the balance of the account that was credited with this payment, and cover what went. If the balance is too small, nothing is booked.`,
+      `${amount} leaves the balance of the account that was credited with this payment, and covers what went. If the balance is too small, nothing is booked.`,
     together: 'What the provider gave back of this payment by itself is settled along with it.',
     final: 'Once booked, it cannot be undone.',
     suspended: 'This account is suspended. It can be credited all the same.',

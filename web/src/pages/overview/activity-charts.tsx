@@ -13,7 +13,7 @@ const useWords = words({
     volumeSummary: (total: string, day: string, most: string) =>
       `Volume recebido por dia nos últimos 30 dias: ${total} no total; o maior dia foi ${day}, com ${most}.`,
     conversion: 'Conversão',
-    conversionText: (share: string) => `${share} dos criados foram pagos`,
+    conversionText: (share: string) => `${share} pagos`,
     created: 'Criados',
     paid: 'Pagos',
     before: (points: string) => `${points} que nos 30 dias anteriores`,
@@ -30,7 +30,7 @@ const useWords = words({
     volumeSummary: (total: string, day: string, most: string) =>
       `Volume received by day in the last 30 days: ${total} in total; the largest day was ${day} with ${most}.`,
     conversion: 'Conversion',
-    conversionText: (share: string) => `${share} of those created were paid`,
+    conversionText: (share: string) => `${share} paid`,
     created: 'Created',
     paid: 'Paid',
     before: (points: string) => `${points} than in the 30 days before`,
@@ -66,6 +66,7 @@ function VolumeChart({ days }: { days: readonly Day[] }) {
         format={money}
         formatAxis={(cents) => (cents === 0 ? '0' : shortMoneyText(Math.round(cents), language))}
       />
+      <Legend entries={[{ label: t.received, color: 'bg-accent' }]} />
     </Card>
   )
 }
@@ -76,7 +77,7 @@ function ConversionChart({ overview }: { overview: Overview }) {
   const count = (number: number) => countText(Math.round(number), language)
   const { days, last30 } = overview
   return (
-    <Card title={t.conversion} text={<ConversionText overview={overview} />} actions={<Legend />} className="min-w-0">
+    <Card title={t.conversion} text={<ConversionText overview={overview} />} className="min-w-0">
       <Chart
         summary={t.conversionSummary(count(last30.created), count(last30.paid))}
         days={days.map((day) => day.day)}
@@ -88,22 +89,26 @@ function ConversionChart({ overview }: { overview: Overview }) {
         format={count}
         formatAxis={(value) => (Number.isInteger(value) ? count(value) : '')}
       />
+      <Legend
+        entries={[
+          { label: t.created, color: 'bg-edge' },
+          { label: t.paid, color: 'bg-accent' },
+        ]}
+      />
     </Card>
   )
 }
 
-function Legend() {
-  const t = useWords()
+/** Under the chart; whoever does not see it has the summary. */
+function Legend({ entries }: { entries: readonly { label: string; color: string }[] }) {
   return (
-    <p aria-hidden="true" className="flex gap-4 text-sm text-soft">
-      <span className="flex items-center gap-1.5">
-        <span className="size-2.5 rounded-xs bg-edge" />
-        {t.created}
-      </span>
-      <span className="flex items-center gap-1.5">
-        <span className="size-2.5 rounded-xs bg-accent" />
-        {t.paid}
-      </span>
+    <p aria-hidden="true" className="mt-2 flex justify-center gap-5 text-sm text-soft">
+      {entries.map(({ label, color }) => (
+        <span key={label} className="flex items-center gap-1.5">
+          <span className={`size-2.5 rounded-xs ${color}`} />
+          {label}
+        </span>
+      ))}
     </p>
   )
 }

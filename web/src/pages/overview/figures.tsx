@@ -19,7 +19,7 @@ const useWords = words({
     fromNothing: (before: string) => `Nada recebido ${before}`,
     yesterday: 'em todo o dia de ontem',
     previous: 'nos 30 dias anteriores',
-    paidOf: (paid: string, created: string) => `${paid} pagos de ${created} criados`,
+    paidOf: (paid: string, created: string) => `Pagos: ${paid} de ${created} criados`,
   },
   en: {
     balance: 'Balance',
@@ -33,7 +33,7 @@ const useWords = words({
     fromNothing: (before: string) => `Nothing received ${before}`,
     yesterday: 'in all of yesterday',
     previous: 'in the 30 days before',
-    paidOf: (paid: string, created: string) => `${paid} paid of ${created} created`,
+    paidOf: (paid: string, created: string) => `Paid: ${paid} of ${created} created`,
   },
 })
 
