@@ -1,0 +1,182 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { read } from '../src/db/tx.ts'
+import { listExceptions, resolveException } from '../src/domain/exceptions.ts'
+import { sessionCookieName } from '../src/http/session-cookie.ts'
+import { followDue } from '../src/workers/refund.ts'
+import { useChromium, visit } from './chromium.ts'
+import { makeOperator } from './operators-client.ts'
+import { holdings, OPERATOR, settleAll, strayPayment, untilMade } from './refund-steps.ts'
+import { portOf } from './requests.ts'
+import { world, type TestAccount, type World } from './world.ts'
+
+// The operator's console in a browser: what it says about money is what the ledger says, before and after.
+
+useChromium()
+
+const EMAIL = 'ops@example.com'
+const PASSWORD = 'correct horse battery'
+const REASON = 'o cliente aceita o valor a menos'
+
+test('an exception that is credited in the console leaves ledger, list and audit log of one mind', async () => {
+  const { w, url, page, errors } = await operatorConsole()
+  const account = await w.account()
+  await underpaid(w, account)
+  await page.goto(`${url}/operator`)
+  await page.getByRole('link', { name: '1 exceção a resolver' }).click()
+  await page.getByRole('link', { name: 'Valor divergente' }).click()
+  await page.getByText('R$ 73,50 estão na conta transitória').waitFor()
+  expect(await holdings(w)).toEqual({ cash: 73_50, suspense: 73_50 })
+
+  await page.getByLabel('Creditar a uma conta').check()
+  // Found by the charge that the payer meant.
+  await page.getByRole('radio', { name: /^Loja/ }).check()
+  await page.getByRole('button', { name: 'Conferir e confirmar' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Creditar esta conta?' })
+  const booking = `R$\u{a0}73,50 saem da conta transitória e entram no saldo de ${await nameOf(w, account)} (${account.email}), sem tarifa.`
+  expect(await dialog.getByText('saem da conta').textContent()).toBe(booking)
+  const act = dialog.getByRole('button', { name: 'Creditar a uma conta' })
+  expect(await act.isDisabled()).toBe(true)
+  await dialog.getByLabel('Motivo').fill(REASON)
+  // Money wants the password again after a while, and then goes on by itself.
+  w.clock.advance(16 * 60_000)
+  await act.click()
+  await page.getByRole('dialog', { name: /senha/ }).getByLabel('Senha', { exact: true }).fill(PASSWORD)
+  expect(await holdings(w)).toEqual({ cash: 73_50, suspense: 73_50 })
+  await page.keyboard.press('Enter')
+
+  await page.getByRole('heading', { name: 'Decisão' }).waitFor()
+  expect(await page.getByText(REASON).isVisible()).toBe(true)
+  expect(await holdings(w)).toEqual({ cash: 73_50, balance: 73_50 })
+  expect(await w.balanceCents(account.accountId)).toBe(73_50)
+  expect(await w.differences()).toEqual([])
+  await page.getByRole('link', { name: 'Exceções' }).first().click()
+  // At once, and not when the list looks by itself.
+  await page.getByText('Nada a decidir').waitFor({ timeout: 5_000 })
+  await page.goto(`${url}/operator/audit-log?action=exception.resolved`)
+  await page.getByRole('row').filter({ hasText: 'Exceção decidida' }).filter({ hasText: EMAIL }).waitFor()
+  expect(await page.getByRole('cell', { name: REASON }).count()).toBe(1)
+  expect(errors.filter((error) => !error.includes('403'))).toEqual([])
+})
+
+test('a refund is shown as under way until the provider has made it', async () => {
+  const { w, url, page } = await operatorConsole()
+  const { endToEndId } = await strayPayment(w, 7_00)
+  const { id } = await onlyException(w)
+  await page.goto(`${url}/operator/exceptions/${id}`)
+  await decide(page, 'Devolver ao pagador')
+  await page.getByText('A instituição ainda não confirmou').waitFor()
+  expect(await page.getByText('voltaram ao pagador').count()).toBe(0)
+  expect(await holdings(w)).toEqual({ cash: 7_00, refunding: 7_00 })
+
+  const [refund] = await read<{ id: string }>(w.pool, 'select provider_refund_id as id from refunds')
+  await untilMade(w, { endToEndId, refundId: refund!.id })
+  w.clock.advance(10 * 60_000)
+  await followDue(w.ctx)
+  await page.getByText('R$ 7,00 saíram da conta transitória e voltaram ao pagador.').waitFor()
+  expect(await holdings(w)).toEqual({})
+})
+
+test('a decision that somebody else was faster with books nothing, and the page shows theirs', async () => {
+  const { w, url, page } = await operatorConsole()
+  await strayPayment(w, 7_00)
+  const { id } = await onlyException(w)
+  await page.goto(`${url}/operator/exceptions/${id}`)
+  await page.getByRole('heading', { name: 'Decidir' }).waitFor()
+  await resolveException(w.ctx, OPERATOR, id, { how: 'write_off' }, 'ninguém reclamou')
+  await decide(page, 'Devolver ao pagador')
+  await page.getByText('Nada foi lançado agora: esta exceção já foi resolvida.').waitFor()
+  await page.getByText('ninguém reclamou').waitFor()
+  expect(await w.count('refunds')).toBe(0)
+})
+
+test('a fee that is set with a reason stands in the account’s history and the audit log, and prices the next deposit', async () => {
+  const { w, url, page, errors } = await operatorConsole()
+  const account = await w.account()
+  await page.goto(`${url}/operator/accounts`)
+  await page.getByRole('link', { name: account.email }).click()
+  await page.getByText('Nunca alterado').waitFor()
+  await page.getByRole('button', { name: 'Alterar' }).click()
+  const dialog = page.getByRole('dialog')
+  expect(await dialog.getByLabel('Tarifa percentual').getAttribute('placeholder')).toBe('Padrão da instalação: 1%')
+  await dialog.getByLabel('Tarifa percentual').fill('0,8')
+  await dialog.getByText('Tarifa percentual: Padrão da instalação → 0,8%').waitFor()
+  const save = dialog.getByRole('button', { name: 'Salvar' })
+  expect(await save.isDisabled()).toBe(true)
+  await dialog.getByLabel('Motivo').fill('contrato de março')
+  await save.click()
+
+  await page.getByText('contrato de março').waitFor()
+  expect(await page.getByText('Tarifa percentual: 0,8%').isVisible()).toBe(true)
+  await page.getByRole('link', { name: 'Ver na auditoria' }).click()
+  await page.getByRole('button', { name: 'Detalhes: Tarifa e limites alterados' }).click()
+  const details = page.getByRole('dialog', { name: 'Tarifa e limites alterados' })
+  for (const text of [EMAIL, 'contrato de março', 'nada → 80']) await details.getByText(text).first().waitFor()
+  const session = await w.session(account)
+  const answer = await session.ask('POST', '/dashboard/api/deposit', { value: 100_00 })
+  expect(answer.json()).toMatchObject({ charge: { fee: 80 } })
+  expect(errors).toEqual([])
+})
+
+test('an account holder who opens the console is sent home, and the server tells them nothing', async () => {
+  const { w, url } = await service()
+  const { page, requests } = await visit({ locale: 'pt-BR' })
+  const name = sessionCookieName(w.ctx.settings.publicUrl)
+  const value = (await w.session(await w.account())).cookie.slice(name.length + 1)
+  await page.context().addCookies([{ name, value, url: 'https://127.0.0.1', secure: true, httpOnly: true }])
+  for (const path of ['/operator', '/operator/exceptions', '/operator/audit-log']) {
+    await page.goto(url + path)
+    await page.waitForURL(`${url}/`)
+  }
+  expect(requests.filter((path) => path.startsWith('/dashboard/api/operator'))).toEqual([])
+  const status = await page.evaluate<number>('fetch("/dashboard/api/operator/exceptions").then(({ status }) => status)')
+  expect(status).toBe(403)
+})
+
+// ---- The service and its operator ----
+
+async function service(): Promise<{ w: World; url: string }> {
+  const w = await world()
+  await w.app.listen({ port: 0, host: '127.0.0.1' })
+  return { w, url: `http://127.0.0.1:${portOf(w.app)}` }
+}
+
+/** Signed in through the page. */
+async function operatorConsole() {
+  const { w, url } = await service()
+  await makeOperator(w, EMAIL)
+  const { page, errors } = await visit({
+    locale: 'pt-BR',
+    viewport: { width: 1280, height: 900 },
+    reducedMotion: 'reduce',
+  })
+  await page.goto(`${url}/operator`)
+  await page.getByLabel('E-mail').fill(EMAIL)
+  await page.getByLabel('Senha', { exact: true }).fill(PASSWORD)
+  await page.getByRole('button', { name: 'Entrar', exact: true }).click()
+  await page.getByRole('heading', { name: 'Visão geral' }).waitFor()
+  return { w, url, page, errors }
+}
+
+async function decide(page: Page, way: string): Promise<void> {
+  await page.getByLabel(way).check()
+  await page.getByRole('button', { name: 'Conferir e confirmar' }).click()
+  await page.getByLabel('Motivo').fill('pedido do pagador')
+  await page.getByRole('dialog').getByRole('button', { name: way }).click()
+}
+
+async function underpaid(w: World, account: TestAccount): Promise<void> {
+  const charge = await w.deposit(account, { valueCents: 75_00 })
+  const { pix } = await w.sandbox.pay({ txid: charge.id, amountCents: 73_50 })
+  const { endToEndId, horario } = pix[0]!
+  const payment = { provider: 'sandbox', endToEndId, txid: charge.id, amountCents: 73_50 }
+  await settleAll(w, [{ ...payment, occurredAt: new Date(horario) }])
+}
+
+async function onlyException(w: World) {
+  return (await listExceptions(w.ctx, { limit: 1 })).exceptions[0]!
+}
+
+async function nameOf(w: World, { accountId }: TestAccount): Promise<string> {
+  return (await read<{ name: string }>(w.pool, 'select name from accounts where id = $1', [accountId]))[0]!.name
+}
