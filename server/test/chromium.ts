@@ -53,7 +53,7 @@ export async function visit(options: BrowserContextOptions = {}): Promise<Visit>
 
 export async function expectAccessible(page: Page, what: string): Promise<void> {
   await page.evaluate(axe.source)
-  const { violations } = (await page.evaluate('axe.run()')) as AxeResults
+  const { violations } = (await page.evaluate('axe.run({ resultTypes: ["violations"] })')) as AxeResults
   const found = violations.map((one) => `${one.id}: ${one.help} (${one.nodes.map((node) => node.html).join(' | ')})`)
   expect([what, found]).toEqual([what, []])
 }

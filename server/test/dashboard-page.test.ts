@@ -46,7 +46,7 @@ test('files are kept by browsers for good, and nothing else of the folder is ser
 
 test('other addresses keep their 404, and the icon its address', async () => {
   const w = await world()
-  for (const url of ['/nothing', '/sign-in/x', '/dashboard', '/dashboard/x'])
+  for (const url of ['/nothing', '/sign-in/x', '/dashboard', '/dashboard/x', '/assets/nothing.js'])
     expect([url, (await w.app.inject(url)).statusCode]).toEqual([url, 404])
   const unknown = await w.app.inject({ url: '/dashboard/api/nothing', headers: { accept: 'text/html' } })
   expect([unknown.statusCode, unknown.json()]).toEqual([404, { success: false, error: 'Not found', code: 'not_found' }])

@@ -177,7 +177,7 @@ test('a receiver that fails is seen to, disabled, mended and enabled, and then g
   await page.getByLabel('Desde').fill('2026-03-01T00:00')
   await page.getByText('2 entregas serão reenviadas.').waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'Reenviar' }).click()
-  await page.getByText('2 entregas na fila.').waitFor()
+  await page.getByText('2 entregas na fila.', { exact: true }).waitFor()
   const received = await receiver.got(6)
   expect(new Set(received.slice(1).map(({ id }) => id)).size).toBe(2)
   expect(errors).toEqual([])

@@ -4,7 +4,7 @@ import { transact } from '../src/db/tx.ts'
 import { insertEvents } from '../src/domain/events.ts'
 import { createEndpoint } from '../src/domain/webhooks.ts'
 import { startDeliverWorker } from '../src/workers/deliver.ts'
-import { makeReceivers } from '../src/workers/receivers.ts'
+import { makeReceivers, type Receivers } from '../src/workers/receivers.ts'
 import { startReceiver } from './receiver.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
 
@@ -63,7 +63,7 @@ test('a receiver that answers earns places, one that fails loses half of them, a
   // One for each place, and as many times more as places were earned.
   const places = (nowMs: number) => receivers.allowances(nowMs).named.get('a')
   const exchange = (ok: boolean, nowMs: number) => {
-    receivers.claimed('a')
+    claim(receivers, 'a')
     receivers.started('a')
     receivers.ended('a', ok, nowMs)
     receivers.recorded('a')
@@ -85,7 +85,7 @@ test('a receiver that answers earns places, one that fails loses half of them, a
 test('a receiver gets no more while the database is far behind with writing down what it got', () => {
   const receivers = makeReceivers()
   for (let index = 0; index < 512; index++) {
-    receivers.claimed('a')
+    claim(receivers, 'a')
     receivers.started('a')
     receivers.ended('a', true, 0)
   }
@@ -96,7 +96,7 @@ test('a receiver gets no more while the database is far behind with writing down
 
 test('all receivers together never have more than their bound claimed', () => {
   const receivers = makeReceivers()
-  for (let index = 0; index < 4_096; index++) receivers.claimed(`endpoint ${index}`)
+  for (let index = 0; index < 4_096; index++) claim(receivers, `endpoint ${index}`)
   expect(receivers.allowances(0).total).toBe(0)
   receivers.abandoned('endpoint 1')
   expect(receivers.allowances(0).total).toBe(1)
@@ -105,16 +105,32 @@ test('all receivers together never have more than their bound claimed', () => {
 test('when most of what may be claimed hangs, each receiver gets a few of the rest, also one that had earned many', () => {
   const receivers = makeReceivers()
   const exchange = (endpointId: string) => {
-    receivers.claimed(endpointId)
+    claim(receivers, endpointId)
     receivers.started(endpointId)
     receivers.ended(endpointId, true, 0)
     receivers.recorded(endpointId)
   }
   for (let index = 0; index < 56; index++) exchange('busy')
-  for (let index = 0; index < 3_072; index++) receivers.claimed(`endpoint ${index % 6}`)
+  for (let index = 0; index < 3_072; index++) claim(receivers, `endpoint ${index % 6}`)
   const { usual, named } = receivers.allowances(0)
   expect([usual, named.get('busy'), named.get('endpoint 1')]).toEqual([8, 8, 0])
 })
+
+test('a queue that gave all it had is not asked for more each time that something of it is delivered', () => {
+  const receivers = makeReceivers()
+  receivers.claimed(receivers.allowances(0), new Map([['a', 8]]))
+  for (let index = 0; index < 8; index++) {
+    receivers.started('a')
+    receivers.ended('a', true, 0)
+  }
+  expect(receivers.wantsMore('a')).toBe(true)
+  receivers.claimed(receivers.allowances(0), new Map([['a', 3]]))
+  expect(receivers.wantsMore('a')).toBe(false)
+})
+
+function claim(receivers: Receivers, endpointId: string): void {
+  receivers.claimed(receivers.allowances(0), new Map([[endpointId, 1]]))
+}
 
 async function accountWithEvents(w: World, urls: string[], count: number): Promise<TestAccount> {
   const account = await w.account()

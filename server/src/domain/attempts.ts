@@ -79,40 +79,45 @@ export async function recordTroubled(tx: Tx, now: Date, attempts: Attempt[], ran
 
 /** The same for deliveries that succeeded, in one statement and so one trip to the database: at thousands a second its trips are what counts. */
 export async function recordDelivered(pool: Pool, now: Date, delivered: Attempt[]): Promise<void> {
-  // One whose lease ran out and that was claimed again may stand in a batch twice.
-  const ended = [
-    ...new Map(delivered.map((one) => [`${one.delivery.eventId} ${one.delivery.endpointId}`, one])).values(),
-  ]
-  // Each row of the queue is looked up by its key: joined, PostgreSQL would rather read the whole queue for each batch. And only while the lease is ours: one
-  // that was resent meanwhile stays.
+  // One whose lease ran out and that was claimed again may be there twice, and a statement can write an outcome once.
+  const first = new Map(delivered.map((one) => [`${one.delivery.eventId} ${one.delivery.endpointId}`, one]))
+  const once = [...first.values()]
+  const again = once.length === delivered.length ? [] : delivered.filter((one) => !once.includes(one))
+  await recordEachOnce(pool, now, once)
+  if (again.length > 0) await recordDelivered(pool, now, again)
+}
+
+/**
+ * Each row of the queue is looked up by its key: joined, PostgreSQL would rather read the whole queue for each batch. And only while the lease is ours: one
+ * that was resent meanwhile stays.
+ */
+async function recordEachOnce(pool: Pool, now: Date, delivered: Attempt[]): Promise<void> {
   await read(
     pool,
-    `with logged as (
+    `with n as materialized (
+       select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::text[], $7::int[], $8::text[], $9::timestamptz[])
+         as n (event_id, endpoint_id, number, at, status, error, latency_ms, excerpt, leased_until)
+     ), logged as (
        insert into attempts (event_id, endpoint_id, number, at, status, error, latency_ms, excerpt)
-       select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::text[], $7::int[], $8::text[])
+       select event_id, endpoint_id, number, at, status, error, latency_ms, excerpt from n
      ), gone as (
        delete from deliveries where ctid = any(array(
-         select d.ctid from unnest($9::uuid[], $10::uuid[], $12::timestamptz[]) as n (event_id, endpoint_id, leased_until)
-         cross join lateral (
+         select d.ctid from n cross join lateral (
            select ctid from deliveries
            where event_id = n.event_id and endpoint_id = n.endpoint_id and leased_until = n.leased_until offset 0
          ) d
        ))
      ), healed as (
-       update webhook_endpoints set failing_since = null where id = any($13) and failing_since is not null
+       update webhook_endpoints set failing_since = null where id = any($10) and failing_since is not null
      )
      insert into delivery_outcomes (event_id, endpoint_id, outcome, attempts, ended_at)
-     select event_id, endpoint_id, 'delivered', number, $14
-     from unnest($9::uuid[], $10::uuid[], $11::int[]) as n (event_id, endpoint_id, number)
+     select event_id, endpoint_id, 'delivered', number, $11 from n
      on conflict (event_id, endpoint_id) do update
      set outcome = excluded.outcome, attempts = excluded.attempts, ended_at = excluded.ended_at`,
     [
       ...attemptColumns(delivered),
-      arrayText(ended.map((one) => one.delivery.eventId)),
-      arrayText(ended.map((one) => one.delivery.endpointId)),
-      arrayText(ended.map((one) => one.delivery.attempt)),
-      arrayText(ended.map((one) => one.delivery.leasedUntil.toISOString())),
-      [...new Set(ended.map((one) => one.delivery.endpointId))],
+      arrayText(delivered.map((one) => one.delivery.leasedUntil.toISOString())),
+      [...new Set(delivered.map((one) => one.delivery.endpointId))],
       now,
     ],
   )

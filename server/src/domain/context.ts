@@ -76,8 +76,8 @@ export type SignInSettings = {
 
 // A batch is one transaction: large enough that a busy moment shares one fsync, small enough to hold its locks for milliseconds.
 const MAX_BATCH = 200
-// What is written down of deliveries takes no lock that anybody waits for.
-const MAX_ATTEMPTS_BATCH = 500
+// What is written down of deliveries takes no lock that anybody waits for, and nobody waits for it.
+const ATTEMPTS = { maxBatch: 500, paceMs: 20 }
 // At this many waiting the database is seconds behind, and a refusal is kinder than a longer queue.
 const MAX_WAITING = 5_000
 
@@ -96,7 +96,11 @@ export function makeContext(parts: {
   // Many callers share one trip to the database; what it made due is looked at as soon as it is committed.
   const batched = <Item, Result = void>(
     work: (items: Item[]) => Promise<Result[] | void>,
-    { afterwards, maxBatch = MAX_BATCH }: { afterwards?: () => void; maxBatch?: number } = {},
+    {
+      afterwards,
+      maxBatch = MAX_BATCH,
+      paceMs = 0,
+    }: { afterwards?: () => void; maxBatch?: number; paceMs?: number } = {},
   ) =>
     makeBatcher<Item, Result>({
       async work(items) {
@@ -105,14 +109,13 @@ export function makeContext(parts: {
         return results ?? items.map(() => undefined as Result)
       },
       maxBatch,
+      paceMs,
       maxWaiting: MAX_WAITING,
       full,
       isNobodysFault: (error) => error instanceof Fault && error.code === 'unavailable',
     })
   const { pool, now, meters } = parts
-  const delivered = batched<Attempt>((attempts) => recordDelivered(pool, now(), attempts), {
-    maxBatch: MAX_ATTEMPTS_BATCH,
-  })
+  const delivered = batched<Attempt>((attempts) => recordDelivered(pool, now(), attempts), ATTEMPTS)
   const troubled = batched<Attempt>((attempts) =>
     transact(pool, (tx) => recordTroubled(tx, now(), attempts, Math.random)),
   )

@@ -103,7 +103,8 @@ function faultRefusal(fault: Fault): Refusal {
 function unknownRoute(app: FastifyInstance, request: FastifyRequest): Refusal {
   const url = pathOf(request)
   const methods = app.supportedMethods.filter((method) => app.findRoute({ method, url }) !== null)
-  if (methods.length === 0) return { status: 404, error: 'Not found' }
+  // A route of this very method turned it down: a file that is not there.
+  if (methods.length === 0 || methods.includes(request.method)) return { status: 404, error: 'Not found' }
   const headers = { allow: [...methods, 'OPTIONS'].toSorted().join(', ') }
   if (request.method === 'OPTIONS') return { status: 204, error: '', headers }
   return {

@@ -47,6 +47,7 @@ export function makeSender(ctx: Context, receivers: Receivers, wantsMore: () => 
   const lanes = new Map<string, Delivery[]>()
   const underWay = new Set<Promise<void>>()
   let isBrokenOff = false
+  let isClaiming = false
 
   function startNext(endpointId: string) {
     const lane = lanes.get(endpointId) ?? []
@@ -76,7 +77,7 @@ export function makeSender(ctx: Context, receivers: Receivers, wantsMore: () => 
     receivers.ended(delivery.endpointId, ok, ctx.now().getTime())
     // The receiver is free for the next one while this one is being written down.
     startNext(delivery.endpointId)
-    if (receivers.wantsMore(delivery.endpointId)) wantsMore()
+    if (!isClaiming && receivers.wantsMore(delivery.endpointId)) wantsMore()
     try {
       // What we broke off ourselves is no failure of the receiver's; its lease runs out and it is sent again.
       if (ok || !isBrokenOff) await ctx.attempts.add(attempt)
@@ -92,14 +93,18 @@ export function makeSender(ctx: Context, receivers: Receivers, wantsMore: () => 
     async claim() {
       // What waits behind a receiver that was left alone for a while, or has grown stale, moves on here.
       for (const endpointId of lanes.keys()) startNext(endpointId)
-      const claimed = await claimDeliveries(ctx, receivers.allowances(ctx.now().getTime()))
+      const allowances = receivers.allowances(ctx.now().getTime())
+      isClaiming = true
+      const claimed = await claimDeliveries(ctx, allowances).finally(() => (isClaiming = false))
+      const counts = new Map<string, number>()
       for (const delivery of claimed) {
-        receivers.claimed(delivery.endpointId)
+        counts.set(delivery.endpointId, (counts.get(delivery.endpointId) ?? 0) + 1)
         const lane = lanes.get(delivery.endpointId)
         if (lane) lane.push(delivery)
         else lanes.set(delivery.endpointId, [delivery])
       }
-      for (const endpointId of new Set(claimed.map((delivery) => delivery.endpointId))) startNext(endpointId)
+      receivers.claimed(allowances, counts)
+      for (const endpointId of counts.keys()) startNext(endpointId)
     },
     async stop(patienceMs) {
       lanes.clear()

@@ -8,7 +8,8 @@ import type { Allowances } from '../domain/deliveries.ts'
 export type Receivers = {
   /** How many more of each may be claimed, so that those which can be under way are followed by others without a pause. */
   allowances(nowMs: number): Allowances
-  claimed(endpointId: string): void
+  /** What was claimed by these allowances, by endpoint. */
+  claimed(allowances: Allowances, counts: Map<string, number>): void
   /** A claimed one is not sent, but left to its lease. */
   abandoned(endpointId: string): void
   mayStart(endpointId: string, nowMs: number): boolean
@@ -16,7 +17,7 @@ export type Receivers = {
   ended(endpointId: string, ok: boolean, nowMs: number): void
   /** What became of one that ended is in the database. */
   recorded(endpointId: string): void
-  /** True when so few are left that claiming more is worth a question to the database. */
+  /** True when so few are left that claiming more is worth a question to the database, and the last one did not bring all that there was. */
   wantsMore(endpointId: string): boolean
 }
 
@@ -25,6 +26,8 @@ type Receiver = {
   claimed: number
   underWay: number
   unrecorded: number
+  /** The queue had no more when we last asked. */
+  isEmptied: boolean
   window: number
   failures: number
   closedUntilMs: number
@@ -54,7 +57,15 @@ export function makeReceivers(): Receivers {
     const known = receivers.get(endpointId)
     if (known) return known
     if (receivers.size >= MAX_REMEMBERED) forgetOne()
-    const receiver = { claimed: 0, underWay: 0, unrecorded: 0, window: FIRST_WINDOW, failures: 0, closedUntilMs: 0 }
+    const receiver = {
+      claimed: 0,
+      underWay: 0,
+      unrecorded: 0,
+      isEmptied: false,
+      window: FIRST_WINDOW,
+      failures: 0,
+      closedUntilMs: 0,
+    }
     receivers.set(endpointId, receiver)
     return receiver
   }
@@ -70,9 +81,16 @@ export function makeReceivers(): Receivers {
       const named = new Map([...receivers].map(([id, receiver]) => [id, allowanceOf(receiver, mostEach, nowMs)]))
       return { usual: FIRST_WINDOW, named, total: MAX_CLAIMED - total }
     },
-    claimed(endpointId) {
-      of(endpointId).claimed++
-      total++
+    claimed(allowances, counts) {
+      const sum = [...counts.values()].reduce((all, count) => all + count, 0)
+      total += sum
+      for (const [endpointId, count] of counts) of(endpointId).claimed += count
+      // Cut short by what all may have together: nobody knows whose queue has more.
+      if (sum >= allowances.total) return
+      for (const [endpointId, receiver] of receivers) {
+        const allowed = allowances.named.get(endpointId) ?? allowances.usual
+        if (allowed > 0) receiver.isEmptied = (counts.get(endpointId) ?? 0) < allowed
+      }
     },
     abandoned(endpointId) {
       of(endpointId).claimed--
@@ -99,7 +117,8 @@ export function makeReceivers(): Receivers {
       total--
     },
     wantsMore(endpointId) {
-      return isLow(of(endpointId))
+      const receiver = of(endpointId)
+      return !receiver.isEmptied && isLow(receiver)
     },
   }
 }
