@@ -2,13 +2,14 @@ import { expect, test } from 'vitest'
 import { makeBatcher } from '../src/base/batcher.ts'
 
 // Doubles numbers. Batches stay under way until the test lets them go; an item of 13 fails the batch it is in.
-function setUp(options: { maxBatch?: number; maxWaiting?: number } = {}) {
+function setUp(options: { maxBatch?: number; maxWaiting?: number; paceMs?: number } = {}) {
   const batches: number[][] = []
   const held: (() => void)[] = []
   let isHolding = false
   const batcher = makeBatcher({
     maxBatch: options.maxBatch ?? 100,
     maxWaiting: options.maxWaiting ?? 100,
+    paceMs: options.paceMs ?? 0,
     full: () => new Error('full'),
     work: async (items: number[]) => {
       batches.push(items)
@@ -112,4 +113,24 @@ test('a failure that no item caused fails the whole batch at once', async () => 
   const results = await Promise.allSettled([1, 2, 3].map((item) => batcher.add(item)))
   expect(results.map((result) => result.status)).toEqual(['rejected', 'rejected', 'rejected'])
   expect(calls).toBe(1)
+})
+
+// A pace of a minute stands for "until something else happens": nothing here waits for it.
+test('with a pace the first begins at once, and what follows is gathered until half a batch waits', async () => {
+  const { batcher, add, batches } = setUp({ maxBatch: 8, paceMs: 60_000 })
+  expect(await batcher.add(1)).toBe(2)
+  const gathered = [add([2]), add([3, 4])]
+  await turn()
+  await turn()
+  expect(batches).toEqual([[1]])
+  gathered.push(add([5]))
+  await Promise.all(gathered)
+  expect(batches).toEqual([[1], [2, 3, 4, 5]])
+})
+
+test('with a pace what is gathered is done when its time has come, however little it is', async () => {
+  const { batcher, batches } = setUp({ maxBatch: 100, paceMs: 5 })
+  await batcher.add(1)
+  await batcher.add(2)
+  expect(batches).toEqual([[1], [2]])
 })
