@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs'
 import axe, { type AxeResults } from 'axe-core'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll, beforeEach, expect, onTestFinished, vi } from 'vitest'
+import { PASSWORD } from './sign-in-client.ts'
+import type { TestSession } from './world.ts'
 
 // A real browser, for what only a browser can show. Without one its tests are skipped and say so; CI must have one.
 
@@ -49,6 +51,20 @@ export async function visit(options: BrowserContextOptions = {}): Promise<Visit>
     if (message.type() === 'error') errors.push(message.text())
   })
   return { page, requests, errors }
+}
+
+/** Signs in by the form, in either language. */
+export async function signIn(page: Page, email: string, password = PASSWORD): Promise<void> {
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel(/^(Senha|Password)$/).fill(password)
+  await page.getByRole('button', { name: /^(Entrar|Sign in)$/ }).click()
+}
+
+/** Is signed in without the form, which takes longer. */
+export async function enter(page: Page, { cookie }: Pick<TestSession, 'cookie'>): Promise<void> {
+  const [name, value] = cookie.split('=') as [string, string]
+  // The browser keeps Secure cookies of this machine over plain http too, and cookies know no port.
+  await page.context().addCookies([{ name, value, url: 'https://127.0.0.1', secure: true, httpOnly: true }])
 }
 
 export async function expectAccessible(page: Page, what: string): Promise<void> {

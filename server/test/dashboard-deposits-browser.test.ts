@@ -4,10 +4,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { read } from '../src/db/tx.ts'
 import { listRefunds } from '../src/domain/refunds.ts'
 import { seedHistory } from '../src/domain/seed.ts'
-import { sessionCookieName } from '../src/http/session-cookie.ts'
 import { startCheckWorker } from '../src/workers/check.ts'
 import { startRegistration } from '../src/workers/register.ts'
-import { expectAccessible, useChromium, visit } from './chromium.ts'
+import { enter, expectAccessible, useChromium, visit } from './chromium.ts'
 import { freePort } from './process.ts'
 import { followToEnd } from './refund-steps.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
@@ -214,10 +213,7 @@ async function signedIn(language: Language): Promise<{ w: World; account: TestAc
 
   const viewport = { width: 1280, height: 900 }
   const { page, errors } = await visit({ baseURL, locale: language, viewport, reducedMotion: 'reduce' })
-  const name = sessionCookieName(baseURL)
-  const value = (await w.session(account)).cookie.slice(name.length + 1)
-  // The browser keeps Secure cookies of this machine over plain http too.
-  await page.context().addCookies([{ name, value, url: 'https://127.0.0.1', secure: true, httpOnly: true }])
+  await enter(page, await w.session(account))
   // The days that the pages ask for are those of the world.
   await page.clock.install({ time: w.clock.now() })
   return { w, account, page, errors }

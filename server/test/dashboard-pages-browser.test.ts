@@ -6,13 +6,12 @@ import { read } from '../src/db/tx.ts'
 import { eventName } from '../src/domain/events.ts'
 import { listExceptions } from '../src/domain/exceptions.ts'
 import { seedHistory } from '../src/domain/seed.ts'
-import { sessionCookieName } from '../src/http/session-cookie.ts'
-import { expectAccessible, overflowPx, useChromium, visit } from './chromium.ts'
+import { enter, expectAccessible, overflowPx, useChromium, visit } from './chromium.ts'
 import { makeOperator } from './operators-client.ts'
 import { sweepAll } from './reconcile-bank.ts'
 import { strayPayment } from './refund-steps.ts'
 import { portOf } from './requests.ts'
-import { until, world, type TestSession, type World } from './world.ts'
+import { until, world } from './world.ts'
 
 // Every page that the dashboard's router knows, with data in it. The list is the router's own, so that a new page cannot be forgotten.
 
@@ -32,7 +31,7 @@ type Who = 'nobody' | 'account' | 'operator'
 type Addresses = Record<string, string[]>
 
 test('every page is accessible in light and dark, fits a phone, and has nothing to complain of', async () => {
-  const { w, url, sessions, addresses } = await filledWorld()
+  const { url, sessions, addresses } = await filledWorld()
   const routes = routesOf(readFileSync(ROUTER, 'utf8'))
   expect(routes.length).toBeGreaterThan(20)
   const missing = routes.filter(({ path }) => path.includes('$') && !addresses[path]).map(({ path }) => path)
@@ -40,7 +39,8 @@ test('every page is accessible in light and dark, fits a phone, and has nothing 
 
   for (const who of ['nobody', 'account', 'operator'] as const) {
     const { page, errors } = await visit({ locale: 'pt-BR', reducedMotion: 'reduce', viewport: WIDE })
-    await enter(page, w, sessions[who])
+    const session = sessions[who]
+    if (session) await enter(page, session)
     const refused: string[] = []
     page.on('response', (answer) => {
       if (answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`)
@@ -93,14 +93,6 @@ function routesOf(source: string): { who: Who; path: string }[] {
   })
 }
 
-async function enter(page: Page, w: World, session: TestSession | undefined): Promise<void> {
-  if (!session) return
-  const name = sessionCookieName(w.ctx.settings.publicUrl)
-  const value = session.cookie.slice(name.length + 1)
-  // The browser keeps Secure cookies of this machine over plain http too, and cookies know no port.
-  await page.context().addCookies([{ name, value, url: 'https://127.0.0.1', secure: true, httpOnly: true }])
-}
-
 async function filledWorld() {
   const w = await world()
   const account = await w.account()
@@ -137,5 +129,5 @@ async function filledWorld() {
     '/operator/reconciliation/$day': ['/operator/reconciliation/2026-03-01'],
   }
   const sessions = { nobody: undefined, account: await w.session(account), operator: await w.session(operator) }
-  return { w, url, sessions, addresses }
+  return { url, sessions, addresses }
 }

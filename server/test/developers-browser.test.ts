@@ -4,7 +4,7 @@ import { createAccount } from '../src/domain/accounts.ts'
 import { queryDeposit } from '../src/domain/deposits.ts'
 import { isWellFormedKey } from '../src/domain/keys.ts'
 import { startDeliverWorker } from '../src/workers/deliver.ts'
-import { expectAccessible, useChromium, visit } from './chromium.ts'
+import { expectAccessible, signIn, useChromium, visit } from './chromium.ts'
 import { startReceiver } from './receiver.ts'
 import { bearer, portOf } from './requests.ts'
 import { PASSWORD } from './sign-in-client.ts'
@@ -18,9 +18,6 @@ useChromium()
 const WORDS = {
   'pt-BR': {
     section: 'API e webhooks',
-    email: 'E-mail',
-    password: 'Senha',
-    signIn: 'Entrar',
     create: 'Criar chave',
     name: 'Nome',
     copy: 'Copiar chave',
@@ -30,9 +27,6 @@ const WORDS = {
   },
   en: {
     section: 'API and webhooks',
-    email: 'E-mail',
-    password: 'Password',
-    signIn: 'Sign in',
     create: 'Create a key',
     name: 'Name',
     copy: 'Copy the key',
@@ -229,12 +223,9 @@ async function signedIn(language: Language) {
   page.on('response', (response) => {
     if (response.url().includes('/dashboard/api')) answers.push(response.text().catch(() => ''))
   })
-  const t = WORDS[language]
   await page.goto(`${url}/developers`)
-  await page.getByLabel(t.email).fill(person.email)
-  await page.getByLabel(t.password, { exact: true }).fill(PASSWORD)
-  await page.getByRole('button', { name: t.signIn, exact: true }).click()
-  await page.getByRole('heading', { name: t.section }).waitFor()
+  await signIn(page, person.email)
+  await page.getByRole('heading', { name: WORDS[language].section }).waitFor()
   return { w, url, page, errors, answers, accountId }
 }
 

@@ -2,12 +2,12 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { read } from '../src/db/tx.ts'
 import { listExceptions, resolveException } from '../src/domain/exceptions.ts'
-import { sessionCookieName } from '../src/http/session-cookie.ts'
 import { followDue } from '../src/workers/refund.ts'
-import { useChromium, visit } from './chromium.ts'
+import { enter, signIn, useChromium, visit } from './chromium.ts'
 import { makeOperator } from './operators-client.ts'
 import { holdings, OPERATOR, settleAll, strayPayment, untilMade } from './refund-steps.ts'
 import { portOf } from './requests.ts'
+import { PASSWORD } from './sign-in-client.ts'
 import { world, type TestAccount, type World } from './world.ts'
 
 // The operator's console in a browser: what it says about money is what the ledger says, before and after.
@@ -15,7 +15,6 @@ import { world, type TestAccount, type World } from './world.ts'
 useChromium()
 
 const EMAIL = 'ops@example.com'
-const PASSWORD = 'correct horse battery'
 const REASON = 'o cliente aceita o valor a menos'
 
 test('an exception that is credited in the console leaves ledger, list and audit log of one mind', async () => {
@@ -121,9 +120,7 @@ test('a fee that is set with a reason stands in the account’s history and the 
 test('an account holder who opens the console is sent home, and the server tells them nothing', async () => {
   const { w, url } = await service()
   const { page, requests } = await visit({ locale: 'pt-BR' })
-  const name = sessionCookieName(w.ctx.settings.publicUrl)
-  const value = (await w.session(await w.account())).cookie.slice(name.length + 1)
-  await page.context().addCookies([{ name, value, url: 'https://127.0.0.1', secure: true, httpOnly: true }])
+  await enter(page, await w.session(await w.account()))
   for (const path of ['/operator', '/operator/exceptions', '/operator/audit-log']) {
     await page.goto(url + path)
     await page.waitForURL(`${url}/`)
@@ -151,9 +148,7 @@ async function operatorConsole() {
     reducedMotion: 'reduce',
   })
   await page.goto(`${url}/operator`)
-  await page.getByLabel('E-mail').fill(EMAIL)
-  await page.getByLabel('Senha', { exact: true }).fill(PASSWORD)
-  await page.getByRole('button', { name: 'Entrar', exact: true }).click()
+  await signIn(page, EMAIL)
   await page.getByRole('heading', { name: 'Visão geral' }).waitFor()
   return { w, url, page, errors }
 }

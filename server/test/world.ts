@@ -259,7 +259,7 @@ async function openSession({
   const [row] = await read<{ id: string }>(
     ctx.pool,
     `insert into sessions (id, user_id, token, created_at, updated_at, expires_at, authenticated_at)
-     select gen_random_uuid(), user_id, $2, $3, $3, $3::timestamptz + interval '365 days', $3 from ${table} where id = $1 returning id`,
+     select gen_random_uuid(), user_id, $2, $3, $3, $3::timestamptz + interval '30 years', $3 from ${table} where id = $1 returning id`,
     [id, token, ctx.now()],
   )
   const { publicUrl, signIn } = ctx.settings

@@ -71,10 +71,11 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
     telemetry: { enabled: false },
     advanced: {
       ...cookieOptions(publicUrl),
-      database: { generateId: () => newUuid7(ctx.now()) },
+      // The schema is our migrations' business, and the database may be away while this is loaded.
+      database: { generateId: () => newUuid7(ctx.now()), validateSchema: false },
       ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
     },
-    logger: { log: (level, message) => (level === 'error' ? ctx.log.error : ctx.log.debug)({}, `sign-in: ${message}`) },
+    logger: { log: (level, message) => ctx.log[level === 'error' ? 'error' : 'debug']({}, `sign-in: ${message}`) },
     onAPIError: {
       onError(error) {
         // A refusal has become an answer already. What else happens is for our own error handler.

@@ -1,0 +1,212 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { createAccount } from '../src/domain/accounts.ts'
+import { expectAccessible, signIn, useChromium, visit, type Visit } from './chromium.ts'
+import { freePort } from './process.ts'
+import { PASSWORD, totpOf } from './sign-in-client.ts'
+import { until, world, type World } from './world.ts'
+
+// The way in and out as people walk it: in a browser, with the links of the letters that they get.
+
+useChromium()
+
+const ANA = 'ana@loja.example'
+const NEW_PASSWORD = 'another horse, another battery'
+
+test('an account is made, confirmed by the link in its letter and entered, with a cookie that no script can read', async () => {
+  const { w, open } = await service()
+  const { page, errors } = await open('pt-BR')
+  await page.goto('/')
+  await page.getByRole('link', { name: 'Criar conta' }).click()
+  await page.getByLabel('Nome').fill('Loja da Ana')
+  await page.getByLabel('E-mail').fill(ANA)
+  await page.getByLabel('Senha', { exact: true }).fill(PASSWORD)
+  await page.getByRole('button', { name: 'Criar conta' }).click()
+  await page.getByText(`Mandamos um link para ${ANA}.`).waitFor()
+  expect(w.letters).toMatchObject([{ to: ANA, subject: 'Confirme seu e-mail no guiche' }])
+  await page.getByRole('link', { name: 'Voltar para a entrada' }).click()
+  await signIn(page, ANA)
+  await refused(page, 'Confirme primeiro o seu e-mail.')
+
+  await page.goto(w.letters[0]!.link)
+  await page.getByRole('heading', { name: 'E-mail confirmado' }).waitFor()
+  await page.getByRole('link', { name: 'Entrar' }).click()
+  await signIn(page, ANA, 'not the password')
+  await refused(page, 'E-mail ou senha incorretos.')
+  expect(await page.context().cookies()).toEqual([])
+  await signIn(page, ANA)
+  await page.getByRole('heading', { name: 'Visão geral' }).waitFor()
+  await page.getByText('Loja da Ana').first().waitFor()
+
+  const flags = { path: '/', httpOnly: true, secure: true, sameSite: 'Lax' }
+  expect(await page.context().cookies()).toMatchObject([{ name: '__Host-guiche_session', ...flags }])
+  expect(await page.evaluate('document.cookie')).toBe('')
+  expect(beyondRefusals(errors)).toEqual([])
+})
+
+test('with two steps the password alone opens nothing: the app’s code does, or a recovery code, once', async () => {
+  const { w, open } = await service()
+  await makeAna(w)
+  const { page, errors } = await open('en')
+  await page.goto('/settings')
+  await signIn(page, ANA)
+  const { uri, codes } = await turnOnTwoSteps(page)
+
+  await signOutAndIn(page)
+  expect(await page.evaluate('fetch("/dashboard/api/balance").then(({ status }) => status)')).toBe(401)
+  // Its last digit sends it.
+  await page.getByLabel('Code').fill(wrongOf(uri))
+  await refused(page, 'Wrong code.')
+  await page.getByLabel('Code').fill(totpOf(uri))
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+
+  await signOutAndIn(page)
+  await giveRecoveryCode(page, codes[0]!)
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await signOutAndIn(page)
+  await giveRecoveryCode(page, codes[0]!)
+  await refused(page, 'Wrong recovery code, or one that was used before.')
+  await page.getByLabel('Recovery code').fill(codes[1]!)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  expect(beyondRefusals(errors)).toEqual([])
+})
+
+/** In the settings. It is on once a code has proved that the app has the secret, and what was shown is not shown again. */
+async function turnOnTwoSteps(page: Page): Promise<{ uri: string; codes: string[] }> {
+  await page.getByRole('button', { name: 'Turn on' }).click()
+  await page.getByLabel('Your password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  const scan = page.getByRole('dialog', { name: 'Scan the QR code' })
+  const secret = (await scan.locator('code').textContent()) ?? ''
+  const uri = `otpauth://totp/guiche?secret=${secret}`
+  await expectAccessible(page, 'the secret')
+  await scan.getByLabel('6-digit code').fill(wrongOf(uri))
+  await scan.getByRole('button', { name: 'Turn on' }).click()
+  await refused(page, 'Wrong code.')
+  await scan.getByLabel('6-digit code').fill(totpOf(uri))
+  await scan.getByRole('button', { name: 'Turn on' }).click()
+
+  const kept = page.getByRole('dialog', { name: 'Keep the recovery codes' })
+  await kept.getByRole('listitem').first().waitFor()
+  const codes = await kept.getByRole('listitem').allTextContents()
+  expect(new Set(codes).size).toBe(10)
+  await expectAccessible(page, 'recovery codes')
+  await kept.getByRole('button', { name: 'I have kept the codes' }).click()
+  await page.reload()
+  await page.getByRole('button', { name: 'Turn off' }).waitFor()
+  const content = await page.content()
+  expect([secret, ...codes].filter((text) => content.includes(text))).toEqual([])
+  return { uri, codes }
+}
+
+async function signOutAndIn(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await signIn(page, ANA)
+  await page.getByRole('heading', { name: 'Two-step verification' }).waitFor()
+  await page.waitForURL('**/two-factor')
+}
+
+async function giveRecoveryCode(page: Page, code: string): Promise<void> {
+  await page.getByRole('button', { name: 'Use a recovery code' }).click()
+  await page.getByLabel('Recovery code').fill(code)
+  await page.getByRole('button', { name: 'Continue' }).click()
+}
+
+test('a forgotten password is replaced by the link in a letter, which works once and ends every session', async () => {
+  const { w, open } = await service()
+  await makeAna(w)
+  const office = await openOffice(open)
+  const { page, errors } = await open('pt-BR')
+  await page.goto('/sign-in')
+  await page.getByRole('link', { name: 'Esqueci a senha' }).click()
+  await page.getByLabel('E-mail').fill(ANA)
+  await page.getByRole('button', { name: 'Enviar o link' }).click()
+  await page.getByText('o link foi enviado').waitFor()
+  const [letter] = await until('the letter', async () => w.letters.length > 0 && w.letters)
+  expect(letter).toMatchObject({ to: ANA, subject: 'Nova senha no guiche' })
+  await choosePassword(page, letter!.link)
+  await page.getByText('Senha trocada. Entre com a nova.').waitFor()
+
+  await signIn(page, ANA)
+  await refused(page, 'E-mail ou senha incorretos.')
+  await signIn(page, ANA, NEW_PASSWORD)
+  await page.getByRole('heading', { name: 'Visão geral' }).waitFor()
+  await isLedToSignIn(office.page)
+  await choosePassword(office.page, letter!.link)
+  await refused(office.page, 'Este link não vale mais. Peça outro.')
+  expect(beyondRefusals([...errors, ...office.errors])).toEqual([])
+})
+
+async function choosePassword(page: Page, link: string): Promise<void> {
+  await page.goto(link)
+  await page.getByLabel('Nova senha').fill(NEW_PASSWORD)
+  await page.getByRole('button', { name: 'Trocar a senha' }).click()
+}
+
+test('who signs out everywhere else stays, and the others are led to sign in at their next click, and then on', async () => {
+  const { w, open } = await service()
+  await makeAna(w)
+  const office = await openOffice(open)
+  const here = await open('pt-BR')
+  await here.page.goto('/settings')
+  await signIn(here.page, ANA)
+  await here.page.getByRole('button', { name: 'Encerrar todas as outras' }).click()
+  await here.page.getByRole('dialog').getByRole('button', { name: 'Encerrar todas as outras' }).click()
+  await here.page.getByText('As outras sessões foram encerradas.').waitFor()
+
+  await isLedToSignIn(office.page)
+  await signIn(office.page, ANA)
+  await office.page.waitForURL('**/statement')
+  await here.page.reload()
+  await here.page.getByText('Esta sessão').waitFor()
+  expect(beyondRefusals([...here.errors, ...office.errors])).toEqual([])
+})
+
+async function isLedToSignIn(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Extrato' }).click()
+  await page.waitForURL('**/sign-in?to=%2Fstatement')
+  await page.getByRole('heading', { name: 'Entrar' }).waitFor()
+}
+
+// ---- The service, and its visitors ----
+
+type Service = { w: World; open: (locale: 'pt-BR' | 'en') => Promise<Visit> }
+
+async function service(): Promise<Service> {
+  // Known beforehand, for the links in letters are to be opened as they are.
+  const port = await freePort()
+  const baseURL = `http://127.0.0.1:${port}`
+  const w = await world({ settings: { publicUrl: baseURL } })
+  await w.app.listen({ port, host: '127.0.0.1' })
+  const viewport = { width: 1280, height: 900 }
+  return { w, open: (locale) => visit({ baseURL, locale, viewport, reducedMotion: 'reduce' }) }
+}
+
+async function makeAna(w: World): Promise<void> {
+  await createAccount(w.pool, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+}
+
+/** Another browser, in which Ana looks at her deposits. */
+async function openOffice(open: Service['open']): Promise<Visit> {
+  const office = await open('pt-BR')
+  await office.page.goto('/deposits')
+  await signIn(office.page, ANA)
+  await office.page.getByRole('heading', { name: 'Depósitos' }).waitFor()
+  return office
+}
+
+async function refused(page: Page, text: string): Promise<void> {
+  await page.getByRole('alert').filter({ hasText: text }).waitFor()
+}
+
+/** The browser notes each answer that is a refusal; those are asked for here. */
+function beyondRefusals(errors: string[]): string[] {
+  return errors.filter((error) => !/status of 40[013]/.test(error))
+}
+
+/** A code that the app never shows near this time. */
+function wrongOf(uri: string): string {
+  const right = [-30_000, 0, 30_000, 60_000].map((ms) => totpOf(uri, Date.now() + ms))
+  return ['000000', '111111', '222222', '333333', '444444'].find((code) => !right.includes(code))!
+}
