@@ -122,6 +122,26 @@ test.each(['pt-BR', 'en'] as const)(
   },
 )
 
+test('the first load of the dashboard, charts and all, is under 180 kB as it comes over the line', async () => {
+  const { w, account, page } = await signedIn('en')
+  await w.paidCharge({ account })
+  await until('something is there for the charts', async () => (await w.balanceCents(account.accountId)) > 0)
+  const session = await page.context().newCDPSession(page)
+  await session.send('Network.enable')
+  const files = new Set<string>()
+  let bytes = 0
+  session.on('Network.requestWillBeSent', ({ requestId, request }) => {
+    if (!request.url.includes('/dashboard/api/')) files.add(requestId)
+  })
+  session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    if (files.has(requestId)) bytes += encodedDataLength
+  })
+  await page.goto('/')
+  await page.locator('canvas').first().waitFor()
+  expect(bytes).toBeGreaterThan(50_000)
+  expect(bytes).toBeLessThan(180_000)
+})
+
 /** Never more than is left, shown once the server has it, and done once the bank made it. */
 async function refundPart(w: World, page: Page, t: (typeof WORDS)[Language]): Promise<void> {
   await page.getByRole('button', { name: t.refund, exact: true }).click()

@@ -13,7 +13,7 @@ import { Page } from '../ui/page.tsx'
 import { Pagination } from '../ui/pagination.tsx'
 import { Empty, Table } from '../ui/table.tsx'
 import { depositCard, useDepositColumns } from './deposits/columns.tsx'
-import { NewDepositDialog } from './deposits/new-deposit.tsx'
+import { NewDepositDoor } from './deposits/new-deposit-door.tsx'
 import { DEPOSIT_STATUSES, type Deposit } from './deposits/shapes.ts'
 
 const useWords = words({
@@ -124,7 +124,7 @@ export function DepositsPage() {
         />
         <Pagination list={list} />
       </Card>
-      <NewDepositDialog isOpen={isMaking} onClose={() => setMaking(false)} />
+      <NewDepositDoor isOpen={isMaking} onClose={() => setMaking(false)} />
     </Page>
   )
 }

@@ -10,7 +10,7 @@ import { Page } from '../ui/page.tsx'
 import { Skeleton } from '../ui/skeleton.tsx'
 import { Failure, Table } from '../ui/table.tsx'
 import { depositCard, useDepositColumns } from './deposits/columns.tsx'
-import { NewDepositDialog } from './deposits/new-deposit.tsx'
+import { NewDepositDoor } from './deposits/new-deposit-door.tsx'
 import { ActivityCharts } from './overview/activity-charts.tsx'
 import { AttentionList } from './overview/attention.tsx'
 import { FirstSteps } from './overview/first-steps.tsx'
@@ -59,7 +59,7 @@ export function OverviewPage() {
           )}
         </>
       )}
-      <NewDepositDialog isOpen={isMaking} onClose={() => setMaking(false)} />
+      <NewDepositDoor isOpen={isMaking} onClose={() => setMaking(false)} />
     </Page>
   )
 }

@@ -11,7 +11,7 @@ const AXIS_WIDTH = 64
 const AXIS_HEIGHT = 28
 const DAY_WIDTH = 70
 
-export default function ChartCanvas({ summary, days, series, format, formatAxis = format, height = 220 }: ChartProps) {
+export function ChartCanvas({ summary, days, series, format, formatAxis = format, height = 220 }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const language = useLanguage()
   const isDark = useIsDark()

@@ -1,4 +1,4 @@
-import { lazy, Suspense } from 'react'
+import { late } from '../base/late.ts'
 import { Skeleton } from './skeleton.tsx'
 
 export type ChartProps = {
@@ -18,16 +18,16 @@ export type ChartProps = {
   height?: number
 }
 
-const Canvas = lazy(() => import('./chart-canvas.tsx'))
+// Asked for with the page that shows charts, and not first when their figures are there.
+const canvas = import('./chart-canvas.tsx').then((module) => module.ChartCanvas)
+const Canvas = late(() => canvas, <Skeleton className="h-full w-full rounded-lg" />)
 
-/** A chart over days. The library comes when a chart does, and its place is kept until then. */
+/** A chart over days. The library comes beside the page, and the chart's place is kept until then. */
 export function Chart(props: ChartProps) {
   const height = props.height ?? 220
   return (
     <div style={{ height }}>
-      <Suspense fallback={<Skeleton className="h-full w-full rounded-lg" />}>
-        <Canvas {...props} height={height} />
-      </Suspense>
+      <Canvas {...props} height={height} />
     </div>
   )
 }
