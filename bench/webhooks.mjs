@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { makeSigningSecret, signMessage } from '../server/dist/domain/signature.js'
 import { startDeliverWorker } from '../server/dist/workers/deliver.js'
-import { accountWithEndpoint, median, openHouse, startSink } from './house.mjs'
+import { accountWithEndpoint, collectGarbage, median, openHouse, startSink } from './house.mjs'
 
 const EVENTS = Number(process.env.EVENTS ?? 20_000)
 const ROUNDS = Number(process.env.ROUNDS ?? 5)
@@ -71,6 +71,7 @@ async function bareLoop() {
       await answer.body.dump()
     }
   }
+  collectGarbage()
   const began = performance.now()
   await Promise.all(Array.from({ length: AT_ONCE }, post))
   const rate = (EVENTS * 1000) / (performance.now() - began)
@@ -80,8 +81,9 @@ async function bareLoop() {
 
 async function deliveries() {
   await sink.ask('reset')
-  let began = 0
-  await writeEvents(EVENTS, () => (began = performance.now()))
+  await writeEvents(EVENTS)
+  collectGarbage()
+  const began = performance.now()
   house.ctx.wakeDeliveries()
   while ((await sink.ask('count')).count < EVENTS) await sleep(5)
   await house.ctx.attempts.drained()
