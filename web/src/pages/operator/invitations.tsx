@@ -1,7 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useId, useState } from 'react'
-import { del, get, isCanceled, post } from '../../base/api.ts'
-import { useErrorText } from '../../base/error-text.ts'
+import { useState } from 'react'
+import { del, get, post } from '../../base/api.ts'
 import { words } from '../../base/language.ts'
 import { useService } from '../../base/session.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -13,6 +12,7 @@ import { DateTime } from '../../ui/date-time.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Input, Select } from '../../ui/field.tsx'
 import { PlusIcon } from '../../ui/icons.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Empty, Table } from '../../ui/table.tsx'
 import { toast } from '../../ui/toast.tsx'
@@ -32,7 +32,6 @@ const useWords = words({
     anybody: 'Quem tiver o link',
     days: 'Validade',
     daysCount: (days: number) => (days === 1 ? '1 dia' : `${days} dias`),
-    back: 'Voltar',
     madeTitle: 'Convite criado',
     once: 'Copie o link agora',
     onceText: 'Ele não será mostrado de novo.',
@@ -67,7 +66,6 @@ const useWords = words({
     anybody: 'Whoever has the link',
     days: 'Good for',
     daysCount: (days: number) => (days === 1 ? '1 day' : `${days} days`),
-    back: 'Back',
     madeTitle: 'The invitation is made',
     once: 'Copy the link now',
     onceText: 'It will not be shown again.',
@@ -237,8 +235,6 @@ function MakeDialog({ onClose }: { onClose: () => void }) {
 
 function MakeForm({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) => void }) {
   const t = useWords()
-  const formId = useId()
-  const errorText = useErrorText()
   const queryClient = useQueryClient()
   const [email, setEmail] = useState('')
   const [days, setDays] = useState('7')
@@ -250,48 +246,30 @@ function MakeForm({ onClose, onMade }: { onClose: () => void; onMade: (made: Mad
     },
   })
   return (
-    <Dialog
-      isOpen
-      onClose={() => !make.isPending && onClose()}
+    <FormDialog
       title={t.make}
       text={t.text}
-      footer={
-        <>
-          <Button onClick={onClose} disabled={make.isPending}>
-            {t.back}
-          </Button>
-          <Button type="submit" form={formId} kind="primary" isBusy={make.isPending}>
-            {t.make}
-          </Button>
-        </>
-      }
+      action={t.make}
+      sending={make}
+      onSend={() => make.mutate()}
+      onClose={onClose}
     >
-      <form
-        id={formId}
-        className="space-y-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (!make.isPending) make.mutate()
-        }}
-      >
-        <Input
-          label={t.email}
-          hint={t.emailHint}
-          isOptional
-          type="email"
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-          maxLength={254}
-          autoComplete="off"
-        />
-        <Select
-          label={t.days}
-          value={days}
-          onChange={(event) => setDays(event.target.value)}
-          choices={DAYS.map((count) => ({ value: String(count), label: t.daysCount(count) }))}
-        />
-        {make.error && !isCanceled(make.error) && <Notice tone="bad">{errorText(make.error)}</Notice>}
-      </form>
-    </Dialog>
+      <Input
+        label={t.email}
+        hint={t.emailHint}
+        isOptional
+        type="email"
+        value={email}
+        onChange={(event) => setEmail(event.target.value)}
+        maxLength={254}
+        autoComplete="off"
+      />
+      <Select
+        label={t.days}
+        value={days}
+        onChange={(event) => setDays(event.target.value)}
+        choices={DAYS.map((count) => ({ value: String(count), label: t.daysCount(count) }))}
+      />
+    </FormDialog>
   )
 }

@@ -1,13 +1,13 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useId, useState } from 'react'
-import { ApiError, isCanceled, post } from '../../base/api.ts'
-import { useErrorText } from '../../base/error-text.ts'
+import { useState } from 'react'
+import { ApiError, post } from '../../base/api.ts'
 import { words } from '../../base/language.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Facts } from '../../ui/card.tsx'
 import { Copyable } from '../../ui/copy-button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Input } from '../../ui/field.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import type { Account } from './shapes.ts'
 
@@ -18,7 +18,6 @@ const useWords = words({
     email: 'E-mail do titular',
     name: 'Nome',
     nameHint: 'Quem recebe, como os pagadores o veem.',
-    back: 'Voltar',
     create: 'Criar conta',
     taken: 'Este e-mail já é de uma conta ou de um operador.',
     made: 'Conta criada',
@@ -35,7 +34,6 @@ const useWords = words({
     email: 'E-mail of the holder',
     name: 'Name',
     nameHint: 'Who is paid, as payers see it.',
-    back: 'Back',
     create: 'Create account',
     taken: 'This e-mail is an account’s or an operator’s already.',
     made: 'The account is made',
@@ -86,8 +84,6 @@ export function NewAccountDialog({ onClose }: { onClose: () => void }) {
 
 function Form({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) => void }) {
   const t = useWords()
-  const formId = useId()
-  const errorText = useErrorText()
   const queryClient = useQueryClient()
   const [email, setEmail] = useState('')
   const [name, setName] = useState('')
@@ -98,56 +94,35 @@ function Form({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) =
       return queryClient.invalidateQueries({ queryKey: ['list', '/operator/accounts'] })
     },
   })
-  const canSend = email.trim() !== '' && name.trim() !== ''
   return (
-    <Dialog
-      isOpen
-      onClose={() => !make.isPending && onClose()}
+    <FormDialog
       title={t.title}
       text={t.text}
-      footer={
-        <>
-          <Button onClick={onClose} disabled={make.isPending}>
-            {t.back}
-          </Button>
-          <Button type="submit" form={formId} kind="primary" isBusy={make.isPending} disabled={!canSend}>
-            {t.create}
-          </Button>
-        </>
-      }
+      action={t.create}
+      sending={make}
+      onSend={() => make.mutate()}
+      onClose={onClose}
+      canSend={email.trim() !== '' && name.trim() !== ''}
+      refusalText={(error) => (error instanceof ApiError && error.status === 409 ? t.taken : undefined)}
     >
-      <form
-        id={formId}
-        className="space-y-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (canSend && !make.isPending) make.mutate()
-        }}
-      >
-        <Input
-          label={t.email}
-          type="email"
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-          maxLength={254}
-          autoComplete="off"
-          required
-        />
-        <Input
-          label={t.name}
-          hint={t.nameHint}
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          maxLength={100}
-          autoComplete="off"
-          required
-        />
-        {make.error && !isCanceled(make.error) && (
-          <Notice tone="bad">
-            {make.error instanceof ApiError && make.error.status === 409 ? t.taken : errorText(make.error)}
-          </Notice>
-        )}
-      </form>
-    </Dialog>
+      <Input
+        label={t.email}
+        type="email"
+        value={email}
+        onChange={(event) => setEmail(event.target.value)}
+        maxLength={254}
+        autoComplete="off"
+        required
+      />
+      <Input
+        label={t.name}
+        hint={t.nameHint}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        maxLength={100}
+        autoComplete="off"
+        required
+      />
+    </FormDialog>
   )
 }

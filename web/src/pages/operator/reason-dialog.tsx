@@ -1,20 +1,15 @@
 import { useMutation } from '@tanstack/react-query'
-import { useId, useState, type ReactNode } from 'react'
-import { isCanceled } from '../../base/api.ts'
-import { useErrorText } from '../../base/error-text.ts'
+import { useState, type ReactNode } from 'react'
 import { words } from '../../base/language.ts'
-import { Button } from '../../ui/button.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
 import { Input } from '../../ui/field.tsx'
-import { Notice } from '../../ui/notice.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 
 const useWords = words({
   'pt-BR': {
     reason: 'Motivo',
     hint: 'Fica registrado na auditoria, com o seu nome e a hora.',
-    back: 'Voltar',
   },
-  en: { reason: 'Reason', hint: 'Kept in the audit log, with your name and the time.', back: 'Back' },
+  en: { reason: 'Reason', hint: 'Kept in the audit log, with your name and the time.' },
 })
 
 /** As the server bounds it. */
@@ -48,55 +43,30 @@ export function ReasonDialog({
   children?: ReactNode
 }) {
   const t = useWords()
-  const formId = useId()
-  const errorText = useErrorText()
   const [reason, setReason] = useState('')
   const act = useMutation({ mutationFn: onConfirm, onSuccess: onClose })
-  const canSend = isReady && reason.trim() !== ''
   return (
-    <Dialog
-      isOpen
-      onClose={() => !act.isPending && onClose()}
+    <FormDialog
       title={title}
-      isWide={isWide}
       {...(text !== undefined && { text })}
-      footer={
-        <>
-          <Button onClick={onClose} disabled={act.isPending}>
-            {t.back}
-          </Button>
-          <Button
-            type="submit"
-            form={formId}
-            kind={isDanger ? 'danger' : 'primary'}
-            isBusy={act.isPending}
-            disabled={!canSend}
-          >
-            {action}
-          </Button>
-        </>
-      }
+      action={action}
+      sending={act}
+      onSend={() => act.mutate(reason.trim())}
+      onClose={onClose}
+      canSend={isReady && reason.trim() !== ''}
+      isDanger={isDanger}
+      isWide={isWide}
     >
-      <form
-        id={formId}
-        className="space-y-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (canSend && !act.isPending) act.mutate(reason.trim())
-        }}
-      >
-        {children}
-        <Input
-          label={t.reason}
-          hint={t.hint}
-          value={reason}
-          onChange={(event) => setReason(event.target.value)}
-          maxLength={MAX_REASON}
-          required
-          autoComplete="off"
-        />
-        {act.error && !isCanceled(act.error) && <Notice tone="bad">{errorText(act.error)}</Notice>}
-      </form>
-    </Dialog>
+      {children}
+      <Input
+        label={t.reason}
+        hint={t.hint}
+        value={reason}
+        onChange={(event) => setReason(event.target.value)}
+        maxLength={MAX_REASON}
+        required
+        autoComplete="off"
+      />
+    </FormDialog>
   )
 }

@@ -1,13 +1,13 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useId, useState } from 'react'
-import { isCanceled, post } from '../../base/api.ts'
+import { useState } from 'react'
+import { post } from '../../base/api.ts'
 import { dayText } from '../../base/dates.ts'
-import { useErrorText } from '../../base/error-text.ts'
 import { useLanguage, words } from '../../base/language.ts'
 import { countText, moneyText } from '../../base/money.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Input, Select } from '../../ui/field.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Comparison } from './comparison.tsx'
 import type { Statement } from './shapes.ts'
@@ -19,7 +19,6 @@ const useWords = words({
     day: 'Dia',
     provider: 'Instituição',
     all: 'Todas',
-    back: 'Voltar',
     run: 'Conciliar',
     running: 'Lendo na instituição. Um dia cheio pode levar até um minuto.',
     close: 'Fechar',
@@ -37,7 +36,6 @@ const useWords = words({
     day: 'Day',
     provider: 'Provider',
     all: 'All',
-    back: 'Back',
     run: 'Reconcile',
     running: 'Reading at the provider. A busy day may take up to a minute.',
     close: 'Close',
@@ -68,8 +66,6 @@ export function ReconcileDialog({
 }) {
   const t = useWords()
   const language = useLanguage()
-  const formId = useId()
-  const errorText = useErrorText()
   const queryClient = useQueryClient()
   const [today] = useState(() => brazilianDay(Date.now()))
   const [day, setDay] = useState(() => given ?? brazilianDay(Date.now() - DAY_MS))
@@ -89,50 +85,32 @@ export function ReconcileDialog({
     },
   })
   if (run.data) return <Result day={day} statements={run.data.statements} onClose={onClose} />
-  const canSend = day !== '' && day <= today
   return (
-    <Dialog
-      isOpen
-      onClose={() => !run.isPending && onClose()}
+    <FormDialog
       title={given === undefined ? t.title : t.result(dayText(given, language))}
       text={t.text}
-      footer={
-        <>
-          <Button onClick={onClose} disabled={run.isPending}>
-            {t.back}
-          </Button>
-          <Button type="submit" form={formId} kind="primary" isBusy={run.isPending} disabled={!canSend}>
-            {t.run}
-          </Button>
-        </>
-      }
+      action={t.run}
+      sending={run}
+      onSend={() => run.mutate()}
+      onClose={onClose}
+      canSend={day !== '' && day <= today}
     >
-      <form
-        id={formId}
-        className="space-y-4"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (canSend && !run.isPending) run.mutate()
-        }}
-      >
-        <Input
-          label={t.day}
-          type="date"
-          max={today}
-          value={day}
-          onChange={(event) => setDay(event.target.value)}
-          required
-        />
-        <Select
-          label={t.provider}
-          value={provider}
-          onChange={(event) => setProvider(event.target.value)}
-          choices={[{ value: '', label: t.all }, ...providers.map((name) => ({ value: name, label: name }))]}
-        />
-        <div aria-live="polite">{run.isPending && <Notice>{t.running}</Notice>}</div>
-        {run.error && !isCanceled(run.error) && <Notice tone="bad">{errorText(run.error)}</Notice>}
-      </form>
-    </Dialog>
+      <Input
+        label={t.day}
+        type="date"
+        max={today}
+        value={day}
+        onChange={(event) => setDay(event.target.value)}
+        required
+      />
+      <Select
+        label={t.provider}
+        value={provider}
+        onChange={(event) => setProvider(event.target.value)}
+        choices={[{ value: '', label: t.all }, ...providers.map((name) => ({ value: name, label: name }))]}
+      />
+      <div aria-live="polite">{run.isPending && <Notice>{t.running}</Notice>}</div>
+    </FormDialog>
   )
 }
 
