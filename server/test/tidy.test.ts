@@ -212,7 +212,7 @@ const RULES: Rule[] = [
     guarantee: 'nothing points to the machine that it was written on',
     check: forbid(
       () => true,
-      /(?<![\w.~*-])\/(root|Users\/\w+|home\/\w+)\/|"resolved": "https?:|\bregistry\s*=\s*https?:|_authToken/g,
+      /(?<![\w.~*-])\/(work|root|Users\/\w+|home\/\w+)\/|"resolved": "https?:|\bregistry\s*=\s*https?:|_authToken/g,
       'make it relative, or take it from the configuration',
       { comments: true },
     ),
