@@ -41,7 +41,7 @@ const BREAKS = [
     ],
     plans: 'calm',
     lives: 24,
-    by: ['answers', 'lost', 'rest'],
+    by: ['answers', 'lost'],
   },
   {
     name: 'takes-any-amount',
