@@ -120,6 +120,8 @@ test('a forgotten password is replaced by the link in a letter, which works once
   const { page, errors } = await open('pt-BR')
   await page.goto('/sign-in')
   await page.getByRole('link', { name: 'Esqueci a senha' }).click()
+  // The page before has a field of the same name.
+  await page.getByRole('heading', { name: 'Esqueci a senha' }).waitFor()
   await page.getByLabel('E-mail').fill(ANA)
   await page.getByRole('button', { name: 'Enviar o link' }).click()
   await page.getByText('o link foi enviado').waitFor()
