@@ -60,26 +60,41 @@ test('an endpoint whose deliveries hang does not hold up another account’s on 
 
 test('a receiver that answers earns places, one that fails loses half of them, and one that goes on failing gets one try at a time', () => {
   const receivers = makeReceivers()
-  // One for each place, and as many times more as places were earned.
   const places = (nowMs: number) => receivers.allowances(nowMs).named.get('a')
-  const exchange = (ok: boolean, nowMs: number) => {
-    claim(receivers, 'a')
-    receivers.started('a')
-    receivers.ended('a', ok, nowMs)
-    receivers.recorded('a')
-  }
-  for (let index = 0; index < 200; index++) exchange(true, 0)
-  expect(places(0)).toBe(8 * 64)
-  exchange(false, 0)
-  expect(places(0)).toBe(4 * 32)
-  for (let index = 0; index < 4; index++) exchange(false, 0)
+  for (let index = 0; index < 200; index++) exchange(receivers, 'a', true, 0)
+  // Long after, when nothing is expected of it any more.
+  expect(places(1_000_000)).toBe(64)
+  // It has been quiet since, and is like any other.
+  expect(places(1_000_000)).toBe(undefined)
+  for (let index = 0; index < 200; index++) exchange(receivers, 'a', true, 0)
+  exchange(receivers, 'a', false, 0)
+  expect(places(0)).toBe(32)
+  for (let index = 0; index < 4; index++) exchange(receivers, 'a', false, 0)
   expect(places(4_999)).toBe(0)
   expect(places(5_000)).toBe(1)
-  exchange(false, 5_000)
+  exchange(receivers, 'a', false, 5_000)
   expect(places(14_999)).toBe(0)
   expect(places(15_000)).toBe(1)
-  exchange(true, 15_000)
+  exchange(receivers, 'a', true, 15_000)
   expect(places(15_000)).toBeGreaterThan(1)
+})
+
+test('what is claimed ahead is what the receiver will answer in a tenth of a second: hundreds if it is quick, none beyond its places if it is slow or fails', () => {
+  const receivers = makeReceivers()
+  for (let index = 0; index < 200; index++) exchange(receivers, 'a', true, 0)
+  const claimedAfter = (answers: number, ms: number) => {
+    let nowMs = 0
+    receivers.allowances(nowMs)
+    for (let index = 0; index < answers; index++) exchange(receivers, 'a', true, nowMs)
+    nowMs += ms
+    return receivers.allowances(nowMs).named.get('a')
+  }
+  expect(claimedAfter(500, 100)).toBe(500)
+  expect(claimedAfter(500, 1)).toBe(1_024)
+  expect(claimedAfter(500, 1_000)).toBe(64)
+  for (let index = 0; index < 500; index++) exchange(receivers, 'a', true, 0)
+  exchange(receivers, 'a', false, 0)
+  expect(receivers.allowances(10).named.get('a')).toBe(32)
 })
 
 test('a receiver gets no more while the database is far behind with writing down what it got', () => {
@@ -104,13 +119,7 @@ test('all receivers together never have more than their bound claimed', () => {
 
 test('when most of what may be claimed hangs, each receiver gets a few of the rest, also one that had earned many', () => {
   const receivers = makeReceivers()
-  const exchange = (endpointId: string) => {
-    claim(receivers, endpointId)
-    receivers.started(endpointId)
-    receivers.ended(endpointId, true, 0)
-    receivers.recorded(endpointId)
-  }
-  for (let index = 0; index < 56; index++) exchange('busy')
+  for (let index = 0; index < 56; index++) exchange(receivers, 'busy', true, 0)
   for (let index = 0; index < 3_072; index++) claim(receivers, `endpoint ${index % 6}`)
   const { usual, named } = receivers.allowances(0)
   expect([usual, named.get('busy'), named.get('endpoint 1')]).toEqual([8, 8, 0])
@@ -129,7 +138,14 @@ test('a queue that gave all it had is not asked for more each time that somethin
 })
 
 function claim(receivers: Receivers, endpointId: string): void {
-  receivers.claimed(receivers.allowances(0), new Map([[endpointId, 1]]))
+  receivers.claimed({ usual: 1, named: new Map(), total: 4_096 }, new Map([[endpointId, 1]]))
+}
+
+function exchange(receivers: Receivers, endpointId: string, ok: boolean, nowMs: number): void {
+  claim(receivers, endpointId)
+  receivers.started(endpointId)
+  receivers.ended(endpointId, ok, nowMs)
+  receivers.recorded(endpointId)
 }
 
 async function accountWithEvents(w: World, urls: string[], count: number): Promise<TestAccount> {

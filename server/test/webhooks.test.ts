@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
-import { judge, RETRY_AFTER_MS, type Attempt } from '../src/domain/attempts.ts'
+import { judge, recordDelivered, RETRY_AFTER_MS, type Attempt } from '../src/domain/attempts.ts'
 import { keepAttemptParts } from '../src/domain/attempt-parts.ts'
+import { claimDeliveries } from '../src/domain/deliveries.ts'
 import { findEvent, listEvents, resendEvent, resendMany, testEndpoint } from '../src/domain/event-log.ts'
 import { queryDeposit } from '../src/domain/deposits.ts'
 import { createEndpoint, deleteEndpoint, findEndpoint, rotateSecret, updateEndpoint } from '../src/domain/webhooks.ts'
@@ -245,6 +246,25 @@ test('what is resent while it is under way is sent once more, and its success do
   expect(await w.count('attempts')).toBe(1)
   await deliver(w)
   expect(receiver.received.map((one) => one.id)).toEqual([events[0]!.id, events[0]!.id])
+  expect(await w.count('deliveries')).toBe(0)
+})
+
+test('what was delivered twice because its lease ran out, and beside others, has both attempts in the log, one outcome, and leaves the queue', async () => {
+  const w = await world()
+  const account = await w.account()
+  const receiver = await startReceiver()
+  await addEndpoint(w, account, receiver.url)
+  await completedCharge(w, account)
+  await completedCharge(w, account)
+  const everything = { usual: 10, named: new Map(), total: 10 }
+  const first = await claimDeliveries(w.ctx, everything)
+  w.clock.advance(31_000)
+  const [again] = await claimDeliveries(w.ctx, { ...everything, total: 1 })
+  const answer = { kind: 'answered' as const, status: 200, latencyMs: 1, retryAfterMs: null, excerpt: '' }
+  const attempts = [...first, again!].map((delivery) => ({ delivery, at: w.clock.now(), answer }))
+  await recordDelivered(w.ctx.pool, w.clock.now(), attempts)
+  expect(await w.count('attempts', 'status = 200')).toBe(3)
+  expect(await w.count('delivery_outcomes', "outcome = 'delivered'")).toBe(2)
   expect(await w.count('deliveries')).toBe(0)
 })
 

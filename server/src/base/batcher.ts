@@ -1,3 +1,5 @@
+import { makeNap } from './nap.ts'
+
 /**
  * Gathers what callers hand in while an earlier batch is under way, and works on it as one: under load a hundred callers share one
  * transaction and one fsync, and a lone caller waits for nobody. Batches run one after another.
@@ -29,8 +31,8 @@ export function makeBatcher<Item, Result>(options: {
   const { maxBatch, paceMs = 0 } = options
   const queue: Waiting<Item, Result>[] = []
   let running: Promise<void> | undefined
+  const nap = makeNap()
   let beganAt = -Infinity
-  let hurry = () => {}
 
   async function run() {
     // One turn of the event loop, so that callers who arrive in the same tick share the first batch too.
@@ -44,16 +46,7 @@ export function makeBatcher<Item, Result>(options: {
 
   async function pace() {
     const waitMs = beganAt + paceMs - performance.now()
-    if (waitMs > 0 && queue.length < maxBatch / 2) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, waitMs)
-        hurry = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-    }
-    hurry = () => {}
+    if (waitMs > 0 && queue.length < maxBatch / 2) await nap.take(waitMs)
     beganAt = performance.now()
   }
 
@@ -75,7 +68,7 @@ export function makeBatcher<Item, Result>(options: {
       if (queue.length >= options.maxWaiting) return Promise.reject(options.full())
       return new Promise<Result>((resolve, reject) => {
         queue.push({ item, resolve, reject })
-        if (queue.length >= maxBatch / 2) hurry()
+        if (queue.length >= maxBatch / 2) nap.end()
         running ??= run()
       })
     },

@@ -67,5 +67,14 @@ function openTx(client: pg.PoolClient): Tx {
 }
 
 function isTransient(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === '40001' || error.code === '40P01')
+  return hasCode(error, '40001') || hasCode(error, '40P01')
+}
+
+/** A row with the same key is there already. */
+export function isTaken(error: unknown): boolean {
+  return hasCode(error, '23505')
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
 }

@@ -1,17 +1,23 @@
 import type { Pool } from '../db/pool.ts'
-import { read, type Tx } from '../db/tx.ts'
+import { isTaken, read, type Tx } from '../db/tx.ts'
 import type { CourierAnswer } from './courier.ts'
 import { giveUpEndpoint } from './endpoints.ts'
 
-/** One event on its way to one endpoint, claimed by this process until its lease ends. */
+/** One event on its way to one endpoint. */
 export type Delivery = {
   eventId: string
   endpointId: string
-  leasedUntil: Date
   /** This attempt's number, from 1. */
   attempt: number
   body: string
   receiver: Receiver
+}
+
+/** From the queue, and this process's until its lease ends. */
+export type Claimed = Delivery & {
+  leasedUntil: Date
+  /** Where its row lies: PostgreSQL's ctid. */
+  place: string
 }
 
 /** What an endpoint's row said when the delivery was claimed. */
@@ -24,7 +30,7 @@ export type Receiver = {
 }
 
 /** What became of one attempt; without an answer, the endpoint was disabled and nothing was sent. */
-export type Attempt = { delivery: Delivery; at: Date; answer: CourierAnswer | undefined }
+export type Attempt<Of extends Delivery = Claimed> = { delivery: Of; at: Date; answer: CourierAnswer | undefined }
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -79,32 +85,49 @@ export async function recordTroubled(tx: Tx, now: Date, attempts: Attempt[], ran
 
 /** The same for deliveries that succeeded, in one statement and so one trip to the database: at thousands a second its trips are what counts. */
 export async function recordDelivered(pool: Pool, now: Date, delivered: Attempt[]): Promise<void> {
-  // One whose lease ran out and that was claimed again may be there twice, and a statement can write an outcome once.
-  const first = new Map(delivered.map((one) => [`${one.delivery.eventId} ${one.delivery.endpointId}`, one]))
-  const once = [...first.values()]
-  const again = once.length === delivered.length ? [] : delivered.filter((one) => !once.includes(one))
-  await recordEachOnce(pool, now, once)
-  if (again.length > 0) await recordDelivered(pool, now, again)
+  try {
+    await recordTogether(pool, now, delivered, '')
+  } catch (error) {
+    if (!isTaken(error)) throw error
+    // One was delivered a second time, because its lease ran out or it was resent while under way: the later outcome holds.
+    for (const once of eachOnce(delivered)) await recordTogether(pool, now, once, OVERWRITE_OUTCOME)
+  }
+}
+
+const OVERWRITE_OUTCOME = `on conflict (event_id, endpoint_id) do update
+  set outcome = excluded.outcome, attempts = excluded.attempts, ended_at = excluded.ended_at`
+
+/** In lists in which no delivery stands twice, as a statement can write an outcome once. */
+function eachOnce(delivered: Attempt[]): Attempt[][] {
+  const lists: Attempt[][] = []
+  const seen = new Map<string, number>()
+  for (const one of delivered) {
+    const key = `${one.delivery.eventId} ${one.delivery.endpointId}`
+    const times = seen.get(key) ?? 0
+    seen.set(key, times + 1)
+    ;(lists[times] ??= []).push(one)
+  }
+  return lists
 }
 
 /**
- * Each row of the queue is looked up by its key: joined, PostgreSQL would rather read the whole queue for each batch. And only while the lease is ours: one
- * that was resent meanwhile stays.
+ * Each row of the queue is looked up where it lay: joined, PostgreSQL would rather read the whole queue for each batch. And only while the lease is ours: one
+ * that was resent meanwhile has moved, and stays.
  */
-async function recordEachOnce(pool: Pool, now: Date, delivered: Attempt[]): Promise<void> {
+async function recordTogether(pool: Pool, now: Date, delivered: Attempt[], onConflict: string): Promise<void> {
   await read(
     pool,
     `with n as materialized (
-       select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::text[], $7::int[], $8::text[], $9::timestamptz[])
-         as n (event_id, endpoint_id, number, at, status, error, latency_ms, excerpt, leased_until)
+       select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::int[], $7::text[], $8::tid[])
+         as n (event_id, endpoint_id, number, at, status, latency_ms, excerpt, place)
      ), logged as (
-       insert into attempts (event_id, endpoint_id, number, at, status, error, latency_ms, excerpt)
-       select event_id, endpoint_id, number, at, status, error, latency_ms, excerpt from n
+       insert into attempts (event_id, endpoint_id, number, at, status, latency_ms, excerpt)
+       select event_id, endpoint_id, number, at, status, latency_ms, excerpt from n
      ), gone as (
        delete from deliveries where ctid = any(array(
          select d.ctid from n cross join lateral (
            select ctid from deliveries
-           where event_id = n.event_id and endpoint_id = n.endpoint_id and leased_until = n.leased_until offset 0
+           where ctid = n.place and event_id = n.event_id and endpoint_id = n.endpoint_id and leased_until = any($9) offset 0
          ) d
        ))
      ), healed as (
@@ -112,11 +135,11 @@ async function recordEachOnce(pool: Pool, now: Date, delivered: Attempt[]): Prom
      )
      insert into delivery_outcomes (event_id, endpoint_id, outcome, attempts, ended_at)
      select event_id, endpoint_id, 'delivered', number, $11 from n
-     on conflict (event_id, endpoint_id) do update
-     set outcome = excluded.outcome, attempts = excluded.attempts, ended_at = excluded.ended_at`,
+     ${onConflict}`,
     [
       ...attemptColumns(delivered),
-      arrayText(delivered.map((one) => one.delivery.leasedUntil.toISOString())),
+      `{"${delivered.map((one) => one.delivery.place).join('","')}"}`,
+      [...new Set(delivered.map((one) => one.delivery.leasedUntil))],
       [...new Set(delivered.map((one) => one.delivery.endpointId))],
       now,
     ],
@@ -125,33 +148,51 @@ async function recordEachOnce(pool: Pool, now: Date, delivered: Attempt[]): Prom
 
 type Judged = Attempt & { verdict: Verdict }
 
-export async function insertAttempts(tx: Tx, attempts: Attempt[]): Promise<void> {
+export async function insertAttempts(tx: Tx, attempts: Attempt<Delivery>[]): Promise<void> {
   const made = attempts.filter((attempt) => attempt.answer)
   if (made.length === 0) return
   await tx.run(
-    `insert into attempts (event_id, endpoint_id, number, at, status, error, latency_ms, excerpt)
-     select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::text[], $7::int[], $8::text[])`,
-    attemptColumns(made),
+    `insert into attempts (event_id, endpoint_id, number, at, status, latency_ms, excerpt, error)
+     select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::int[], $7::text[], $8::text[])`,
+    [...attemptColumns(made), made.map(({ answer }) => (answer?.kind === 'failed' ? answer.reason : null))],
   )
 }
 
-function attemptColumns(made: Attempt[]): unknown[] {
+function attemptColumns(made: Attempt<Delivery>[]): unknown[] {
   const answers = made.map((one) => one.answer!)
   return [
     arrayText(made.map((one) => one.delivery.eventId)),
     arrayText(made.map((one) => one.delivery.endpointId)),
     arrayText(made.map((one) => one.delivery.attempt)),
-    arrayText(made.map((one) => one.at.toISOString())),
+    timesText(made.map((one) => one.at)),
     arrayText(answers.map((answer) => (answer.kind === 'answered' ? answer.status : 'null'))),
-    answers.map((answer) => (answer.kind === 'failed' ? answer.reason : null)),
     arrayText(answers.map((answer) => Math.round(answer.latencyMs))),
-    answers.map((answer) => (answer.kind === 'answered' ? answer.excerpt : '')),
+    excerptsText(answers.map((answer) => (answer.kind === 'answered' ? answer.excerpt : ''))),
   ]
 }
 
 // The driver quotes and escapes each element, which at thousands a second is a tenth of the work; numbers, ids and times need none of it.
 function arrayText(values: (string | number)[]): string {
   return `{${values.join(',')}}`
+}
+
+/** Many in a row are of the same millisecond, and writing one out is not cheap. */
+function timesText(times: Date[]): string {
+  let lastMs = NaN
+  let text = ''
+  return arrayText(
+    times.map((time) => {
+      const ms = time.getTime()
+      if (ms !== lastMs) text = time.toISOString()
+      lastMs = ms
+      return text
+    }),
+  )
+}
+
+/** Most receivers say nothing, and then there is nothing to escape. */
+function excerptsText(excerpts: string[]): string | string[] {
+  return excerpts.some(Boolean) ? excerpts : arrayText(excerpts.map(() => '""'))
 }
 
 async function endDeliveries(tx: Tx, now: Date, judged: Judged[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { read } from '../db/tx.ts'
-import type { Delivery, Receiver } from './attempts.ts'
+import type { Claimed, Delivery, Receiver } from './attempts.ts'
 import type { Context } from './context.ts'
 import type { CourierAnswer } from './courier.ts'
 import { eventName } from './events.ts'
@@ -22,7 +22,7 @@ export type Allowances = {
  * Claims what is due, a few of each endpoint, so that one with a long queue takes no place from another. The walk over endpoints
  * goes by the index from one endpoint to the next, and costs the same however long their queues are.
  */
-export async function claimDeliveries(ctx: Context, allowances: Allowances): Promise<Delivery[]> {
+export async function claimDeliveries(ctx: Context, allowances: Allowances): Promise<Claimed[]> {
   const now = ctx.now()
   const leasedUntil = new Date(now.getTime() + LEASE_MS)
   const rows = await read<ClaimedRow>(
@@ -52,7 +52,7 @@ export async function claimDeliveries(ctx: Context, allowances: Allowances): Pro
        update deliveries d set leased_until = $2
        from hurried, picked p join events v on v.id = p.event_id
        where d.ctid = p.ctid and hurried.off is not null
-       returning d.event_id, d.endpoint_id, d.attempts + 1 as attempt, v.body`,
+       returning d.event_id, d.endpoint_id, d.ctid as place, d.attempts + 1 as attempt, v.body`,
     [
       now,
       leasedUntil,
@@ -63,21 +63,18 @@ export async function claimDeliveries(ctx: Context, allowances: Allowances): Pro
     ],
   )
   const receivers = await readReceivers(ctx, now, [...new Set(rows.map((row) => row.endpoint_id))])
-  return rows.map((row) => deliveryFromRow(row, receivers.get(row.endpoint_id)!, leasedUntil))
-}
-
-type ClaimedRow = { event_id: string; endpoint_id: string; attempt: number; body: string }
-
-function deliveryFromRow(row: ClaimedRow, receiver: Receiver, leasedUntil: Date): Delivery {
-  return {
+  return rows.map((row) => ({
     eventId: row.event_id,
     endpointId: row.endpoint_id,
-    leasedUntil,
     attempt: row.attempt,
     body: row.body,
-    receiver,
-  }
+    receiver: receivers.get(row.endpoint_id)!,
+    leasedUntil,
+    place: row.place,
+  }))
 }
+
+type ClaimedRow = { event_id: string; endpoint_id: string; place: string; attempt: number; body: string }
 
 /** Of many deliveries to few endpoints, so each is read, and its secrets opened, once for all of them. */
 async function readReceivers(ctx: Context, now: Date, endpointIds: string[]): Promise<Map<string, Receiver>> {
@@ -131,36 +128,32 @@ export function sendDelivery(ctx: Context, delivery: Delivery, at: Date): Promis
   if (secrets.length === 0) return Promise.resolve({ kind: 'failed', latencyMs: 0, reason: UNOPENED })
   // A lane for each endpoint: an account that lets its own address hang must not hold up others on the same host.
   const lane = delivery.endpointId
-  const message = messageOf({ eventId, body, secrets, authorization }, at)
-  return ctx.courier.send({ url, ...message, deadlineMs: DEADLINE_MS, lane })
+  const headers = headersOf({ eventId, body, secrets, authorization }, at)
+  return ctx.courier.send({ url, headers, body, deadlineMs: DEADLINE_MS, lane })
 }
 
 /** One that is not in the queue: what a test sends. */
 export async function readDelivery(ctx: Context, eventId: string, endpointId: string): Promise<Delivery> {
-  const now = ctx.now()
-  const receivers = await readReceivers(ctx, now, [endpointId])
+  const receivers = await readReceivers(ctx, ctx.now(), [endpointId])
   const [row] = await read<{ body: string }>(ctx.pool, 'select body from events where id = $1', [eventId])
-  const claimed = { event_id: eventId, endpoint_id: endpointId, attempt: 1, body: row!.body }
-  return deliveryFromRow(claimed, receivers.get(endpointId)!, now)
+  return { eventId, endpointId, attempt: 1, body: row!.body, receiver: receivers.get(endpointId)! }
 }
 
 /** The id stays the same over all attempts, so that receivers can tell a repetition; the timestamp is each attempt's own. */
-export function messageOf(
+export function headersOf(
   message: { eventId: string; body: string } & Pick<Receiver, 'secrets' | 'authorization'>,
   now: Date,
-): { headers: Record<string, string>; body: string } {
+): Record<string, string> {
   const { body, secrets, authorization } = message
   const id = eventName(message.eventId)
   const timestamp = String(Math.floor(now.getTime() / 1000))
-  return {
-    body,
-    headers: {
-      'content-type': 'application/json',
-      'user-agent': 'guiche',
-      'webhook-id': id,
-      'webhook-timestamp': timestamp,
-      'webhook-signature': signMessage(secrets, { id, timestamp, body }),
-      ...(authorization !== null && { authorization }),
-    },
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    'user-agent': 'guiche',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signMessage(secrets, { id, timestamp, body }),
   }
+  if (authorization !== null) headers['authorization'] = authorization
+  return headers
 }

@@ -3,7 +3,7 @@ import { hexFromUuid, isUuid } from '../base/ids.ts'
 import { read } from '../db/tx.ts'
 import type { Context } from './context.ts'
 import { cursorUuid } from './cursor.ts'
-import { messageOf } from './deliveries.ts'
+import { headersOf } from './deliveries.ts'
 import { eventIdFrom, eventName } from './events.ts'
 
 // What became of each event at each endpoint. event-log.ts has the same by event.
@@ -113,7 +113,7 @@ function maskedHeaders(
   eventId: string,
   at: Date,
 ): Record<string, string> {
-  const { headers } = messageOf({ eventId, body: sent.body, secrets: [], authorization: null }, at)
+  const headers = headersOf({ eventId, body: sent.body, secrets: [], authorization: null }, at)
   return {
     ...headers,
     'webhook-signature': `v1,${MASK}`,

@@ -1,5 +1,5 @@
 import type { Tx } from '../db/tx.ts'
-import { insertAttempts, RETRY_AFTER_MS, type Attempt } from './attempts.ts'
+import { insertAttempts, RETRY_AFTER_MS, type Delivery } from './attempts.ts'
 import type { CourierAnswer } from './courier.ts'
 import type { NewEvent } from './events.ts'
 
@@ -35,7 +35,7 @@ export async function writeDeliveries(
   )
   const keptSince = now.getTime() - ATTEMPTS_KEPT_MS
   const attempts = deliveries.flatMap((delivery) =>
-    delivery.attempts.map((attempt, index): Attempt => ({ ...attempt, delivery: deliveryOf(delivery, index + 1) })),
+    delivery.attempts.map((attempt, index) => ({ ...attempt, delivery: deliveryOf(delivery, index + 1) })),
   )
   await insertAttempts(
     tx,
@@ -64,7 +64,7 @@ function isGood(answer: CourierAnswer): boolean {
   return answer.kind === 'answered' && answer.status === 200
 }
 
-function deliveryOf({ event, endpointId, attempts }: PastDelivery, attempt: number): Attempt['delivery'] {
+function deliveryOf({ event, endpointId }: PastDelivery, attempt: number): Delivery {
   const receiver = { url: '', secrets: [], authorization: null, isDisabled: false }
-  return { eventId: event.id, endpointId, leasedUntil: attempts[0]!.at, attempt, body: '', receiver }
+  return { eventId: event.id, endpointId, attempt, body: '', receiver }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDelivered, type Delivery } from '../domain/attempts.ts'
+import { isDelivered, type Claimed } from '../domain/attempts.ts'
 import type { Context } from '../domain/context.ts'
 import { claimDeliveries, DEADLINE_MS, sendDelivery } from '../domain/deliveries.ts'
 import { startLoop, type Loop } from './loop.ts'
@@ -44,40 +44,39 @@ export function startDeliverWorker(ctx: Context): Loop {
 /** `wantsMore` is called when a receiver's claimed deliveries run low. */
 export function makeSender(ctx: Context, receivers: Receivers, wantsMore: () => void): Sender {
   // Claimed, and waiting for a place at their receiver.
-  const lanes = new Map<string, Delivery[]>()
-  const underWay = new Set<Promise<void>>()
+  const lanes = new Map<string, Claimed[]>()
+  let underWay = 0
+  let whenEmptied = () => {}
   let isBrokenOff = false
   let isClaiming = false
 
-  function startNext(endpointId: string) {
-    const lane = lanes.get(endpointId) ?? []
-    const now = ctx.now()
+  function startNext(endpointId: string, now: Date) {
+    const lane = lanes.get(endpointId)
+    if (!lane) return
     while (lane.length > 0) {
       const isStale = lane[0]!.leasedUntil.getTime() - now.getTime() < LEAST_LEASE_MS
-      if (!isStale && !receivers.mayStart(endpointId, now.getTime())) break
+      if (!isStale && !receivers.mayStart(endpointId, now.getTime())) return
       const delivery = lane.shift()!
       // Left to its lease: whoever claims it then sends it, perhaps we.
       if (isStale) receivers.abandoned(endpointId)
-      else start(delivery)
+      else void sendOne(delivery, now)
     }
-    if (lane.length === 0) lanes.delete(endpointId)
+    lanes.delete(endpointId)
   }
 
-  function start(delivery: Delivery) {
-    receivers.started(delivery.endpointId)
-    const sending = sendOne(delivery).finally(() => underWay.delete(sending))
-    underWay.add(sending)
-  }
-
-  async function sendOne(delivery: Delivery): Promise<void> {
-    const at = ctx.now()
+  /** Rejects never. */
+  async function sendOne(delivery: Claimed, at: Date): Promise<void> {
+    const { endpointId } = delivery
+    underWay++
+    receivers.started(endpointId)
     const answer = delivery.receiver.isDisabled ? undefined : await sendDelivery(ctx, delivery, at)
     const attempt = { delivery, at, answer }
     const ok = isDelivered(attempt)
-    receivers.ended(delivery.endpointId, ok, ctx.now().getTime())
+    const now = ctx.now()
+    receivers.ended(endpointId, ok, now.getTime())
     // The receiver is free for the next one while this one is being written down.
-    startNext(delivery.endpointId)
-    if (!isClaiming && receivers.wantsMore(delivery.endpointId)) wantsMore()
+    startNext(endpointId, now)
+    if (!isClaiming && receivers.wantsMore(endpointId)) wantsMore()
     try {
       // What we broke off ourselves is no failure of the receiver's; its lease runs out and it is sent again.
       if (ok || !isBrokenOff) await ctx.attempts.add(attempt)
@@ -85,15 +84,17 @@ export function makeSender(ctx: Context, receivers: Receivers, wantsMore: () => 
       // As above: at least once, as promised.
       ctx.log.error({ err: error, eventId: delivery.eventId }, 'an attempt to deliver could not be written down')
     }
-    receivers.recorded(delivery.endpointId)
-    startNext(delivery.endpointId)
+    receivers.recorded(endpointId)
+    startNext(endpointId, ctx.now())
+    if (--underWay === 0) whenEmptied()
   }
 
   return {
     async claim() {
       // What waits behind a receiver that was left alone for a while, or has grown stale, moves on here.
-      for (const endpointId of lanes.keys()) startNext(endpointId)
-      const allowances = receivers.allowances(ctx.now().getTime())
+      const began = ctx.now()
+      for (const endpointId of lanes.keys()) startNext(endpointId, began)
+      const allowances = receivers.allowances(began.getTime())
       isClaiming = true
       const claimed = await claimDeliveries(ctx, allowances).finally(() => (isClaiming = false))
       const counts = new Map<string, number>()
@@ -104,14 +105,16 @@ export function makeSender(ctx: Context, receivers: Receivers, wantsMore: () => 
         else lanes.set(delivery.endpointId, [delivery])
       }
       receivers.claimed(allowances, counts)
-      for (const endpointId of counts.keys()) startNext(endpointId)
+      for (const endpointId of counts.keys()) startNext(endpointId, ctx.now())
     },
     async stop(patienceMs) {
       lanes.clear()
-      await Promise.race([Promise.all(underWay), sleep(patienceMs, undefined, { ref: false })])
-      isBrokenOff = underWay.size > 0
-      if (isBrokenOff) await ctx.courier.close()
-      await Promise.all(underWay)
+      const emptied = new Promise<void>((resolve) => (whenEmptied = resolve))
+      if (underWay > 0) await Promise.race([emptied, sleep(patienceMs, undefined, { ref: false })])
+      isBrokenOff = underWay > 0
+      if (!isBrokenOff) return
+      await ctx.courier.close()
+      await emptied
     },
   }
 }

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../base/log.ts'
+import { makeNap } from '../base/nap.ts'
 
 export type Loop = {
   /** Something is due: do not wait for the next look. */
@@ -18,19 +18,16 @@ export function startLoop(options: {
   log: Log
   round: () => Promise<'more' | 'idle'>
 }): Loop {
-  const stopping = new AbortController()
-  let wakeUp = new AbortController()
+  const nap = makeNap()
+  let isStopping = false
   let isAwake = false
 
   async function run() {
-    while (!stopping.signal.aborted) {
+    while (!isStopping) {
       const pauseMs = await oneRound()
-      if (pauseMs > 0 && !isAwake && !stopping.signal.aborted) {
-        await sleep(pauseMs, undefined, { signal: wakeUp.signal }).catch(() => {}) // woken
-      }
+      if (pauseMs > 0 && !isAwake) await nap.take(pauseMs)
       // A wake during the round counts too: what it announced may have been missed by that round's look.
       isAwake = false
-      wakeUp = new AbortController()
     }
   }
 
@@ -45,14 +42,13 @@ export function startLoop(options: {
 
   const running = run()
   const wake = () => {
-    if (isAwake) return
     isAwake = true
-    wakeUp.abort()
+    nap.end()
   }
   return {
     wake,
     async stop() {
-      stopping.abort()
+      isStopping = true
       wake()
       await running
     },

@@ -28,6 +28,10 @@ type Receiver = {
   unrecorded: number
   /** The queue had no more when we last asked. */
   isEmptied: boolean
+  /** What it will answer within AHEAD_MS, if it goes on as it has since we last asked for more. */
+  ahead: number
+  answered: number
+  sinceMs: number
   window: number
   failures: number
   closedUntilMs: number
@@ -39,6 +43,9 @@ const MAX_UNRECORDED = 512
 const FIRST_WINDOW = 8
 // As many as the courier opens connections to one receiver; more would only wait there.
 const MAX_WINDOW = 64
+// Claimed ahead of their turn, so that a question to the database brings hundreds to a receiver that is quick, and those of a slow one do not grow stale here.
+const AHEAD_MS = 100
+const MAX_AHEAD = 1_024
 // All receivers together, with those that are being written down: sockets and memory.
 const MAX_CLAIMED = 4_096
 // From here on each gets a few at most, so that receivers that hung all at once leave room for the others.
@@ -46,7 +53,7 @@ const CROWDED = (MAX_CLAIMED * 3) / 4
 const FAILURES_UNTIL_CLOSED = 5
 const CLOSED_FIRST_MS = 5_000
 const CLOSED_MAX_MS = 5 * 60_000
-// Only those that are busy or in trouble matter; beyond this many, the one that was quiet for longest starts afresh.
+// Only those that are busy or in trouble are remembered; beyond this many, the one that has been for longest starts afresh.
 const MAX_REMEMBERED = 10_000
 
 export function makeReceivers(): Receivers {
@@ -62,6 +69,9 @@ export function makeReceivers(): Receivers {
       underWay: 0,
       unrecorded: 0,
       isEmptied: false,
+      ahead: 0,
+      answered: 0,
+      sinceMs: 0,
       window: FIRST_WINDOW,
       failures: 0,
       closedUntilMs: 0,
@@ -78,6 +88,11 @@ export function makeReceivers(): Receivers {
   return {
     allowances(nowMs) {
       const mostEach = total < CROWDED ? MAX_CLAIMED : FIRST_WINDOW
+      for (const [id, receiver] of receivers) {
+        // Each costs the question to the database a line.
+        if (isQuiet(receiver)) receivers.delete(id)
+        else if (isLow(receiver)) lookAhead(receiver, nowMs)
+      }
       const named = new Map([...receivers].map(([id, receiver]) => [id, allowanceOf(receiver, mostEach, nowMs)]))
       return { usual: FIRST_WINDOW, named, total: MAX_CLAIMED - total }
     },
@@ -108,8 +123,7 @@ export function makeReceivers(): Receivers {
       receiver.underWay--
       receiver.claimed--
       receiver.unrecorded++
-      if (ok)
-        Object.assign(receiver, { window: Math.min(MAX_WINDOW, receiver.window + 1), failures: 0, closedUntilMs: 0 })
+      if (ok) succeed(receiver)
       else fail(receiver, nowMs)
     },
     recorded(endpointId) {
@@ -123,26 +137,43 @@ export function makeReceivers(): Receivers {
   }
 }
 
+function succeed(receiver: Receiver): void {
+  receiver.failures = 0
+  receiver.closedUntilMs = 0
+  receiver.window = Math.min(MAX_WINDOW, receiver.window + 1)
+  receiver.answered++
+}
+
 function fail(receiver: Receiver, nowMs: number): void {
   receiver.failures++
+  receiver.ahead = receiver.answered = 0
   receiver.window = Math.max(1, Math.floor(receiver.window / 2))
   const rounds = receiver.failures - FAILURES_UNTIL_CLOSED
   if (rounds >= 0) receiver.closedUntilMs = nowMs + Math.min(CLOSED_MAX_MS, CLOSED_FIRST_MS * 2 ** Math.min(rounds, 10))
 }
 
-/** As many as there are places, and for one that has earned more places, as many times over: it empties them while the database is asked for more. */
-function wantedOf(places: number): number {
-  return Math.ceil(places * Math.max(1, places / FIRST_WINDOW))
+/** Nothing of it is in hand, and nothing was answered since we last asked. */
+function isQuiet({ claimed, unrecorded, failures, answered }: Receiver): boolean {
+  return claimed + unrecorded + failures + answered === 0
+}
+
+function lookAhead(receiver: Receiver, nowMs: number): void {
+  const ahead = Math.ceil((receiver.answered * AHEAD_MS) / Math.max(1, nowMs - receiver.sinceMs))
+  Object.assign(receiver, { ahead: Math.min(MAX_AHEAD, ahead), answered: 0, sinceMs: nowMs })
+}
+
+function wantedOf(receiver: Receiver, places: number): number {
+  return places === 0 ? 0 : Math.max(places, receiver.ahead)
 }
 
 // Half-way down, so that each question to the database brings many, and one that hangs with enough in hand costs no question anything.
 function isLow(receiver: Receiver): boolean {
-  return receiver.claimed <= wantedOf(receiver.window) / 2
+  return receiver.claimed <= wantedOf(receiver, receiver.window) / 2
 }
 
 function allowanceOf(receiver: Receiver, most: number, nowMs: number): number {
   if (!isLow(receiver)) return 0
-  return Math.max(0, Math.min(most, wantedOf(placesOf(receiver, nowMs))) - receiver.claimed)
+  return Math.max(0, Math.min(most, wantedOf(receiver, placesOf(receiver, nowMs))) - receiver.claimed)
 }
 
 function placesOf(receiver: Receiver, nowMs: number): number {
