@@ -19,11 +19,11 @@ export function startLoop(options: {
   round: () => Promise<'more' | 'idle'>
 }): Loop {
   const nap = makeNap()
-  let isStopping = false
+  const stopping = new AbortController()
   let isAwake = false
 
   async function run() {
-    while (!isStopping) {
+    while (!stopping.signal.aborted) {
       const pauseMs = await oneRound()
       if (pauseMs > 0 && !isAwake) await nap.take(pauseMs)
       // A wake during the round counts too: what it announced may have been missed by that round's look.
@@ -48,7 +48,7 @@ export function startLoop(options: {
   return {
     wake,
     async stop() {
-      isStopping = true
+      stopping.abort()
       wake()
       await running
     },
