@@ -9,5 +9,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
+    // Loading the product takes a second, and no file of tests changes what another one loads.
+    isolate: false,
   },
 })

@@ -18,7 +18,10 @@ export function useChromium(): void {
     // Developers without a browser still run everything else.
     if (isSkipped) context.skip(`there is no Chromium at ${PATH}: install it, or set CHROMIUM_PATH`)
   })
-  afterAll(async () => (await launched)?.close())
+  afterAll(async () => {
+    await (await launched)?.close()
+    launched = undefined
+  })
 }
 
 let launched: Promise<Browser> | undefined
@@ -68,7 +71,7 @@ export async function enter(page: Page, { cookie }: Pick<TestSession, 'cookie'>)
 }
 
 export async function expectAccessible(page: Page, what: string): Promise<void> {
-  await page.evaluate(axe.source)
+  if (await page.evaluate('typeof axe === "undefined"')) await page.evaluate(axe.source)
   const { violations } = (await page.evaluate('axe.run({ resultTypes: ["violations"] })')) as AxeResults
   const found = violations.map((one) => `${one.id}: ${one.help} (${one.nodes.map((node) => node.html).join(' | ')})`)
   expect([what, found]).toEqual([what, []])
