@@ -4,7 +4,7 @@ import { startDeliverWorker } from '../server/dist/workers/deliver.js'
 import { accountWithEndpoint, openHouse, percentile, startSink, startSinks } from './house.mjs'
 
 const DEAD = 99
-const EVENTS = Number(process.env.EVENTS ?? 1_000)
+const EVENTS = Number(process.env.EVENTS ?? 3_000)
 const PAUSE_MS = 5
 
 const house = await openHouse()

@@ -77,6 +77,10 @@ test('a receiver that answers earns places, one that fails loses half of them, a
   expect(places(15_000)).toBe(1)
   exchange(receivers, 'a', true, 15_000)
   expect(places(15_000)).toBeGreaterThan(1)
+  for (let index = 0; index < 5; index++) exchange(receivers, 'a', false, 15_000)
+  expect(places(15_000 + 3_600_000)).toBe(1)
+  // An hour without a try, and it is like any other.
+  expect(places(15_001 + 3_600_000)).toBe(undefined)
 })
 
 test('what is claimed ahead is what the receiver will answer in a tenth of a second: hundreds if it is quick, none beyond its places if it is slow or fails', () => {

@@ -34,6 +34,7 @@ type Receiver = {
   sinceMs: number
   window: number
   failures: number
+  failedAtMs: number
   closedUntilMs: number
 }
 
@@ -53,6 +54,8 @@ const CROWDED = (MAX_CLAIMED * 3) / 4
 const FAILURES_UNTIL_CLOSED = 5
 const CLOSED_FIRST_MS = 5_000
 const CLOSED_MAX_MS = 5 * 60_000
+// Some are disabled and never tried again.
+const TROUBLE_REMEMBERED_MS = 3_600_000
 // Only those that are busy or in trouble are remembered; beyond this many, the one that has been for longest starts afresh.
 const MAX_REMEMBERED = 10_000
 
@@ -74,6 +77,7 @@ export function makeReceivers(): Receivers {
       sinceMs: 0,
       window: FIRST_WINDOW,
       failures: 0,
+      failedAtMs: 0,
       closedUntilMs: 0,
     }
     receivers.set(endpointId, receiver)
@@ -90,7 +94,7 @@ export function makeReceivers(): Receivers {
       const mostEach = total < CROWDED ? MAX_CLAIMED : FIRST_WINDOW
       for (const [id, receiver] of receivers) {
         // Each costs the question to the database a line.
-        if (isQuiet(receiver)) receivers.delete(id)
+        if (isQuiet(receiver, nowMs)) receivers.delete(id)
         else if (isLow(receiver)) lookAhead(receiver, nowMs)
       }
       const named = new Map([...receivers].map(([id, receiver]) => [id, allowanceOf(receiver, mostEach, nowMs)]))
@@ -146,15 +150,16 @@ function succeed(receiver: Receiver): void {
 
 function fail(receiver: Receiver, nowMs: number): void {
   receiver.failures++
+  receiver.failedAtMs = nowMs
   receiver.ahead = receiver.answered = 0
   receiver.window = Math.max(1, Math.floor(receiver.window / 2))
   const rounds = receiver.failures - FAILURES_UNTIL_CLOSED
   if (rounds >= 0) receiver.closedUntilMs = nowMs + Math.min(CLOSED_MAX_MS, CLOSED_FIRST_MS * 2 ** Math.min(rounds, 10))
 }
 
-/** Nothing of it is in hand, and nothing was answered since we last asked. */
-function isQuiet({ claimed, unrecorded, failures, answered }: Receiver): boolean {
-  return claimed + unrecorded + failures + answered === 0
+/** Nothing of it is in hand, nothing was answered since we last asked, and that it failed is long ago. */
+function isQuiet({ claimed, unrecorded, answered, failures, failedAtMs }: Receiver, nowMs: number): boolean {
+  return claimed + unrecorded + answered === 0 && (failures === 0 || nowMs - failedAtMs > TROUBLE_REMEMBERED_MS)
 }
 
 function lookAhead(receiver: Receiver, nowMs: number): void {
