@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { createAccount } from '../src/domain/accounts.ts'
@@ -134,7 +135,7 @@ test('a forgotten password is replaced by the link in a letter, which works once
   await refused(page, 'E-mail ou senha incorretos.')
   await signIn(page, ANA, NEW_PASSWORD)
   await page.getByRole('heading', { name: 'Visão geral' }).waitFor()
-  await isLedToSignIn(office.page)
+  await isLedToSignIn(office)
   await choosePassword(office.page, letter!.link)
   await refused(office.page, 'Este link não vale mais. Peça outro.')
   expect(beyondRefusals([...errors, ...office.errors])).toEqual([])
@@ -157,7 +158,7 @@ test('who signs out everywhere else stays, and the others are led to sign in at 
   await here.page.getByRole('dialog').getByRole('button', { name: 'Encerrar todas as outras' }).click()
   await here.page.getByText('As outras sessões foram encerradas.').waitFor()
 
-  await isLedToSignIn(office.page)
+  await isLedToSignIn(office)
   await signIn(office.page, ANA)
   await office.page.waitForURL('**/statement')
   await here.page.reload()
@@ -165,10 +166,26 @@ test('who signs out everywhere else stays, and the others are led to sign in at 
   expect(beyondRefusals([...here.errors, ...office.errors])).toEqual([])
 })
 
-async function isLedToSignIn(page: Page): Promise<void> {
+/** Once, though each of the page's questions is refused: its second refusal comes while it is already on its way. */
+async function isLedToSignIn({ page, requests }: Visit): Promise<void> {
+  const leaving = page.waitForRequest('**/sign-in?*')
+  const refusals = ['balance', 'statement'].map((path) => page.waitForResponse(`**/dashboard/api/${path}*`))
+  await page.route('**/dashboard/api/balance', async (route) => {
+    await leaving
+    await route.continue()
+  })
+  await page.route('**/sign-in?*', async (route) => {
+    for (const refusal of await Promise.all(refusals)) await refusal.finished()
+    // Time for the page to read it; too little of it would let a second leaving pass, and never fail a page that is right.
+    await sleep(300)
+    await route.continue()
+  })
+  const before = requests.length
   await page.getByRole('link', { name: 'Extrato' }).click()
   await page.waitForURL('**/sign-in?to=%2Fstatement')
   await page.getByRole('heading', { name: 'Entrar' }).waitFor()
+  await page.unrouteAll()
+  expect(requests.slice(before).filter((path) => path === '/sign-in')).toEqual(['/sign-in'])
 }
 
 // ---- The service, and its visitors ----

@@ -4,7 +4,7 @@ import { setNonce } from 'get-nonce'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { ApiError, setDoors } from './base/api.ts'
-import { sessionQuery } from './base/session.ts'
+import { leaveToSignIn, sessionQuery } from './base/session.ts'
 import { makeRouter } from './router.tsx'
 import './style.css'
 // On every page: it follows the system when that turns dark.
@@ -29,10 +29,7 @@ const queryClient = new QueryClient({
   },
 })
 const router = makeRouter(queryClient)
-// By a new page load, so that nothing of the old session stays in memory.
-setDoors({
-  signedOut: () => location.assign(`/sign-in?${new URLSearchParams({ to: router.state.location.href })}`),
-})
+setDoors({ signedOut: () => leaveToSignIn(router.state.location.href) })
 // Asked for at once, and not only when the code that needs it has arrived.
 void queryClient.prefetchQuery(sessionQuery)
 

@@ -38,10 +38,25 @@ export function useService(): Service {
   return useSuspenseQuery(sessionQuery).data.service
 }
 
-/** A new page load, so that nothing of the old session stays in memory. */
+let isLeaving = false
+
+/** The session is over. Once: each of a page's questions is refused then, and a second leaving would cut the first one off. */
+export function leaveToSignIn(to: string): void {
+  if (!isLeaving) leave(`/sign-in?${new URLSearchParams({ to })}`)
+}
+
 export async function signOut(): Promise<void> {
+  isLeaving = true
   await auth.post('sign-out').catch(() => undefined)
-  location.assign('/sign-in')
+  leave('/sign-in')
+}
+
+/** By a new page load, so that nothing of the old session stays in memory. */
+function leave(path: string): void {
+  isLeaving = true
+  // Back may show this page again as it was left.
+  addEventListener('pagehide', () => (isLeaving = false), { once: true })
+  location.assign(path)
 }
 
 export function homeOf(me: Me): '/' | '/operator' {
