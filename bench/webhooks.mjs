@@ -7,7 +7,7 @@ import { startDeliverWorker } from '../server/dist/workers/deliver.js'
 import { accountWithEndpoint, collectGarbage, median, openHouse, startSink } from './house.mjs'
 
 const EVENTS = Number(process.env.EVENTS ?? 20_000)
-const ROUNDS = Number(process.env.ROUNDS ?? 9)
+const ROUNDS = Number(process.env.ROUNDS ?? 13)
 const AT_ONCE = 128
 
 const house = await openHouse()
