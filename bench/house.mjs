@@ -50,7 +50,7 @@ export async function openHouse() {
   }
   const ctx = makeContext({
     pool,
-    now: () => new Date(),
+    clock: { now: () => new Date(), offsetMs: () => 0, agrees: () => true },
     log,
     meters: makeMeters(),
     settings,

@@ -1,7 +1,9 @@
 import closeWithGrace from 'close-with-grace'
 import type { Logger } from 'pino'
 import { measureProcess } from './base/meters.ts'
+import { Refusal } from './base/refusal.ts'
 import type { Config } from './config.ts'
+import { clockText } from './db/clock.ts'
 import type { Context } from './domain/context.ts'
 import { makeDemoAccount, type DemoAccount } from './domain/demo.ts'
 import { buildApp } from './http/app.ts'
@@ -53,8 +55,10 @@ export async function start(config: Config, say: Say): Promise<void> {
 }
 
 async function open(config: Config, log: Logger, say: Say, stoppers: (() => Promise<void>)[]): Promise<void> {
-  const { part: ctx, sandboxUrl, close } = await openContext(config, log, say)
+  const { part: ctx, sandboxUrl, clock, close } = await openContext(config, log, say)
   stoppers.push(close)
+  if (!clock.agrees()) throw new Refusal(clockText(clock.offsetMs()))
+  clock.watch(log)
   stoppers.push(async () => {
     await Promise.all([
       ctx.openings.drained(),

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Log } from './base/log.ts'
 import { makeMeters, type Meters } from './base/meters.ts'
 import type { Config, ProviderConfig } from './config.ts'
+import { makeDatabaseClock, type DatabaseClock } from './db/clock.ts'
 import { prepareHome } from './db/embedded.ts'
 import { joinPresence } from './db/presence.ts'
 import { makeContext, type Context, type Settings } from './domain/context.ts'
@@ -16,16 +17,17 @@ import { openSandbox } from './sandbox/server.ts'
 
 // The parts that the server and the commands share, opened in order and closed in reverse.
 
+type Watch = { now: () => Date; log: Log; meters: Meters }
+
 /** The configured providers; a sandbox among them is run here, or found where another process on this home runs it. */
 async function openProviders(
   config: Config,
-  log: Log,
-  meters: Meters,
+  watch: Watch,
 ): Promise<Opened<{ providers: Provider[]; sandboxUrl: string | undefined }>> {
   const sandbox = config.providers.some((provider) => provider.kind === 'sandbox')
-    ? await openSandboxOf(config, log)
+    ? await openSandboxOf(config, watch.log)
     : undefined
-  const providers = config.providers.map((provider) => makeProvider(provider, sandbox?.url, { log, meters }))
+  const providers = config.providers.map((provider) => makeProvider(provider, sandbox?.url, watch))
   return {
     part: { providers, sandboxUrl: sandbox?.url },
     async close() {
@@ -44,12 +46,7 @@ async function openSandboxOf(config: Config, log: Log) {
   })
 }
 
-function makeProvider(
-  provider: ProviderConfig,
-  sandboxUrl: string | undefined,
-  watch: { log: Log; meters: Meters },
-): Provider {
-  const common = { now: () => new Date(), ...watch }
+function makeProvider(provider: ProviderConfig, sandboxUrl: string | undefined, common: Watch): Provider {
   switch (provider.kind) {
     case 'woovi':
       return makeWoovi({ ...common, ...provider })
@@ -81,7 +78,7 @@ export async function openContext(
   config: Config,
   log: Log,
   say: Say,
-): Promise<Opened<Context> & { sandboxUrl: string | undefined }> {
+): Promise<Opened<Context> & { sandboxUrl: string | undefined; clock: DatabaseClock }> {
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
     for (const closer of closers.toReversed()) await closer()
@@ -91,17 +88,20 @@ export async function openContext(
     closers.push(database.close)
     const presence = await joinPresence(database.part.databaseUrl)
     closers.push(presence.leave)
+    const clock = makeDatabaseClock(database.part.pool)
+    closers.push(async () => clock.stop())
+    await clock.measure()
     const meters = makeMeters()
-    const { part, close: closeProviders } = await openProviders(config, log, meters)
+    const { part, close: closeProviders } = await openProviders(config, { now: clock.now, log, meters })
     closers.push(closeProviders)
     const { proxyUrl, ...webhooks } = config.webhooks
-    const courier = makeCourier({ ...webhooks, ...(proxyUrl && { proxyUrl }) })
+    const courier = makeCourier({ ...webhooks, now: clock.now, ...(proxyUrl && { proxyUrl }) })
     closers.push(() => courier.close())
     const mailer = config.mail ? makeSmtpMailer({ ...config.mail, log }) : makeLogMailer(log)
     closers.push(() => mailer.close())
     const ctx = makeContext({
       pool: database.part.pool,
-      now: () => new Date(),
+      clock,
       log,
       meters,
       settings: withSandboxBank(config.settings, part.sandboxUrl),
@@ -110,7 +110,7 @@ export async function openContext(
       mailer,
       instance: presence.instance,
     })
-    return { part: ctx, sandboxUrl: part.sandboxUrl, close }
+    return { part: ctx, sandboxUrl: part.sandboxUrl, clock, close }
   } catch (error) {
     await close()
     throw error

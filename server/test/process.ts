@@ -13,6 +13,7 @@ const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
 export type ServerProcess = {
   url: string
   output(): string
+  signal(signal: NodeJS.Signals): void
   /** Resolves to the exit code, or the signal, when the process is gone. */
   end(signal: NodeJS.Signals): Promise<number | string>
 }
@@ -43,7 +44,7 @@ export async function startServer(env: Record<string, string>): Promise<ServerPr
     },
     30_000,
   )
-  return { url, output: () => output, end }
+  return { url, output: () => output, signal: (signal) => void child.kill(signal), end }
 }
 
 /** Runs a command to its end. */

@@ -28,10 +28,10 @@ async function serveWithWoovi() {
     timings: { writeTimeoutMs: 400, backoffBaseMs: 1 },
   })
   onTestFinished(() => provider.close())
-  const { pool, now, log, meters, settings, courier, instance } = w.ctx
+  const { pool, clock, log, meters, settings, courier, instance } = w.ctx
   const ctx: Context = makeContext({
     pool,
-    now,
+    clock,
     log,
     meters,
     settings,

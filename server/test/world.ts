@@ -231,7 +231,7 @@ async function openContext(parts: {
   return {
     ctx: makeContext({
       pool,
-      now: parts.clock.now,
+      clock: { now: parts.clock.now, offsetMs: () => 0, agrees: () => true },
       log: parts.log,
       meters,
       settings: parts.settings,

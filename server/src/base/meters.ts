@@ -59,6 +59,10 @@ function makeCounted({ counter, timing }: Makers) {
 function makeLookedUp({ gauge }: Makers) {
   return {
     // Of this process.
+    clockOffset: gauge(
+      'guiche_clock_offset_seconds',
+      'How far this process’s clock is ahead of the database’s; below zero is behind. Past 2 seconds either way its workers stop.',
+    ),
     inFlight: gauge('guiche_http_requests_in_flight', 'Requests that are being answered.'),
     connections: gauge(
       'guiche_database_connections',
@@ -77,7 +81,11 @@ function makeLookedUp({ gauge }: Makers) {
     databaseUp: gauge('guiche_database_up', '0 if what follows could not be read, and is as it was before.'),
     exceptionsOpen: gauge('guiche_exceptions_open', 'Exceptions that are not resolved.', 'kind'),
     ledger: gauge('guiche_ledger_cents', 'What a ledger account holds; missing is below zero.', 'account'),
-    sweepAge: gauge('guiche_sweep_age_seconds', 'How long ago the provider’s list was read up to.', 'provider'),
+    sweepAge: gauge(
+      'guiche_sweep_age_seconds',
+      'How long ago the provider’s list was read up to; below zero is a cursor in the future.',
+      'provider',
+    ),
     closedUntil: gauge('guiche_closed_until_timestamp_seconds', 'The end of the last day that was closed.', 'provider'),
     closingDifferences: gauge('guiche_closing_differences', 'Differences of the last day that was closed.', 'provider'),
     queueDue: gauge('guiche_queue_due', 'What is due and not begun, counted up to 10000.', 'queue'),

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../config.ts'
+import { clockText } from '../db/clock.ts'
 import { describeDatabase } from '../db/ready.ts'
 import type { Context } from '../domain/context.ts'
+import { findCursorsAhead } from '../domain/sweeps.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
 type Finding = { ok: boolean; what: string; text: string }
-
-// Beyond this, expiry and signatures of webhooks go wrong.
-const MAX_CLOCK_SKEW_MS = 2_000
 
 export async function doctorCommand(config: Config, terminal: Terminal): Promise<void> {
   const findings: Finding[] = [
@@ -30,9 +29,8 @@ export async function doctorCommand(config: Config, terminal: Terminal): Promise
 }
 
 async function examineDatabase(config: Config, ctx: Context): Promise<Finding[]> {
-  const before = Date.now()
-  const { version, now, migrations } = await describeDatabase(ctx.pool)
-  const skewMs = Math.max(0, before - now.getTime(), now.getTime() - Date.now())
+  const { version, migrations } = await describeDatabase(ctx.pool)
+  const ahead = await findCursorsAhead(ctx)
   return [
     {
       ok: true,
@@ -40,13 +38,15 @@ async function examineDatabase(config: Config, ctx: Context): Promise<Finding[]>
       text: `PostgreSQL ${version}${config.databaseUrl ? '' : ' (embedded)'}, ${migrations} migrations`,
     },
     {
-      ok: skewMs <= MAX_CLOCK_SKEW_MS,
+      ok: ctx.clock.agrees(),
       what: 'clock',
-      text:
-        skewMs <= MAX_CLOCK_SKEW_MS
-          ? 'agrees with the database'
-          : `is ${skewMs} ms away from the database's: set both by NTP`,
+      text: ctx.clock.agrees() ? 'agrees with the database' : clockText(ctx.clock.offsetMs()),
     },
+    ...ahead.map(({ provider, sweptUntil, nextClosing }) => ({
+      ok: false,
+      what: `reconciliation ${provider}`,
+      text: `its cursor is in the future (read until ${sweptUntil.toISOString()}, next day to close ${nextClosing}): the running service rewinds it`,
+    })),
   ]
 }
 

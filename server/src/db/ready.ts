@@ -7,10 +7,10 @@ export async function databaseReady(pool: Pool): Promise<void> {
 }
 
 /** What an operator wants to know of the database. */
-export async function describeDatabase(pool: Pool): Promise<{ version: string; now: Date; migrations: number }> {
-  const [row] = await read<{ version: string; now: Date; migrations: number }>(
+export async function describeDatabase(pool: Pool): Promise<{ version: string; migrations: number }> {
+  const [row] = await read<{ version: string; migrations: number }>(
     pool,
-    `select current_setting('server_version') as version, clock_timestamp() as now, (select count(*) from migrations) as migrations`,
+    `select current_setting('server_version') as version, (select count(*) from migrations) as migrations`,
   )
   return row!
 }

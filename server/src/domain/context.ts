@@ -3,6 +3,7 @@ import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
 import type { Meters } from '../base/meters.ts'
 import { makeSharedCall, type SharedCall } from '../base/shared-call.ts'
+import type { Clock } from '../db/clock.ts'
 import type { Pool } from '../db/pool.ts'
 import { transact } from '../db/tx.ts'
 import { isDelivered, judge, recordDelivered, recordTroubled, type Attempt } from './attempts.ts'
@@ -21,6 +22,8 @@ import { settle, type Settled } from './settle.ts'
 /** Who may do what is in the first argument: a function that takes the Context may call providers and open transactions. */
 export type Context = {
   pool: Pool
+  clock: Clock
+  /** The database's time, see db/clock.ts. */
   now: () => Date
   log: Log
   meters: Meters
@@ -83,7 +86,7 @@ const MAX_WAITING = 5_000
 
 export function makeContext(parts: {
   pool: Pool
-  now: () => Date
+  clock: Clock
   log: Log
   meters: Meters
   settings: Settings
@@ -114,13 +117,15 @@ export function makeContext(parts: {
       full,
       isNobodysFault: (error) => error instanceof Fault && error.code === 'unavailable',
     })
-  const { pool, now, meters } = parts
+  const { pool, meters } = parts
+  const { now } = parts.clock
   const delivered = batched<Attempt>((attempts) => recordDelivered(pool, now(), attempts), ATTEMPTS)
   const troubled = batched<Attempt>((attempts) =>
     transact(pool, (tx) => recordTroubled(tx, now(), attempts, Math.random)),
   )
   const ctx: Context = {
     ...parts,
+    now,
     keys: makeKeyCache(),
     openings: batched((openings) => transact(pool, (tx) => insertOpenings(tx, now(), openings))),
     openingNow: new Set(),

@@ -4,7 +4,7 @@ import { databaseReady } from '../db/ready.ts'
 import type { Context } from '../domain/context.ts'
 import type { Load } from './load.ts'
 
-/** /livez: the process answers. /readyz: send requests here. They differ while draining and while the database is away. */
+/** /livez: the process answers. /readyz: send requests here. They differ while draining, while the database is away, and while the clock is wrong. */
 export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): void {
   // Anybody may ask, so asking a lot must cost the database little.
   const askDatabase = makeSharedCall<void>()
@@ -16,12 +16,16 @@ export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): vo
 
   app.get('/readyz', { schema: { hide: true } }, async (request, reply) => {
     reply.header('cache-control', 'no-store')
-    const reason = load.isDraining ? 'draining' : await databaseTrouble()
+    const reason = load.isDraining ? 'draining' : ((await databaseTrouble()) ?? clockTrouble())
     if (reason === undefined) return { status: 'ready' }
     ctx.log.warn({ requestId: request.id, reason }, 'not ready')
     reply.code(503).header('retry-after', '1')
     return { status: 'not ready', reason }
   })
+
+  function clockTrouble(): string | undefined {
+    return ctx.clock.agrees() ? undefined : 'clock'
+  }
 
   function databaseTrouble(): Promise<string | undefined> {
     return askDatabase('ready', () => databaseReady(ctx.pool)).then(

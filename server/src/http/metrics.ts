@@ -61,7 +61,8 @@ function beginAtZero({ meters, providers }: Context): void {
   for (const { name: provider } of providers) meters.unread.inc({ provider }, 0)
 }
 
-function setOwn({ meters, pool, providers }: Context, load: Load): void {
+function setOwn({ meters, pool, providers, clock }: Context, load: Load): void {
+  meters.clockOffset.set(clock.offsetMs() / 1000)
   meters.inFlight.set(load.inFlight)
   meters.connections.set({ state: 'in_use' }, pool.totalCount - pool.idleCount)
   meters.connections.set({ state: 'idle' }, pool.idleCount)
@@ -75,7 +76,8 @@ function setOwn({ meters, pool, providers }: Context, load: Load): void {
 }
 
 function setStanding(meters: Meters, now: Date, standing: Standing): void {
-  const age = (since: Date | null) => (since === null ? 0 : Math.max(0, secondsOf(now) - secondsOf(since)))
+  // Signed: a cursor in the future must not look like one that is perfectly fresh.
+  const age = (since: Date | null) => (since === null ? 0 : secondsOf(now) - secondsOf(since))
   for (const kind of EXCEPTION_KINDS) {
     const open = standing.exceptionsOpen.find((one) => one.kind === kind)
     meters.exceptionsOpen.set({ kind }, open?.count ?? 0)

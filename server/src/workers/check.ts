@@ -11,7 +11,7 @@ const IDLE_MS = 500
  * number of processes may run it.
  */
 export function startCheckWorker(ctx: Context): Loop {
-  const loop = startLoop({ name: 'check', idleMs: IDLE_MS, log: ctx.log, round: () => checkDue(ctx) })
+  const loop = startLoop(ctx, { name: 'check', idleMs: IDLE_MS, round: () => checkDue(ctx) })
   ctx.wakeChecks = loop.wake
   return loop
 }

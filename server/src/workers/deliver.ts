@@ -22,10 +22,9 @@ export type Sender = {
 /** Sends what is due. Any number of processes may run it; each delivery is claimed by one of them at a time. */
 export function startDeliverWorker(ctx: Context): Loop {
   const sender = makeSender(ctx, makeReceivers(), () => loop.wake())
-  const loop = startLoop({
+  const loop = startLoop(ctx, {
     name: 'deliver',
     idleMs: IDLE_MS,
-    log: ctx.log,
     async round() {
       await sender.claim()
       return 'idle'

@@ -1,5 +1,5 @@
-import type { Log } from '../base/log.ts'
 import { makeNap } from '../base/nap.ts'
+import type { Context } from '../domain/context.ts'
 
 export type Loop = {
   /** Something is due: do not wait for the next look. */
@@ -11,13 +11,14 @@ export type Loop = {
 // After a failed round; the database or the provider is away, and asking faster helps nobody.
 const PAUSE_AFTER_FAILURE_MS = 1_000
 
-/** Claims, does and records, over and over. A round that says 'more' is followed at once by the next. */
-export function startLoop(options: {
-  name: string
-  idleMs: number
-  log: Log
-  round: () => Promise<'more' | 'idle'>
-}): Loop {
+/**
+ * Claims, does and records, over and over. A round that says 'more' is followed at once by the next. While this machine's clock differs from the database's,
+ * no round begins: what is due is left to processes whose clocks are right.
+ */
+export function startLoop(
+  { clock, log }: Pick<Context, 'clock' | 'log'>,
+  options: { name: string; idleMs: number; round: () => Promise<'more' | 'idle'> },
+): Loop {
   const nap = makeNap()
   const stopping = new AbortController()
   let isAwake = false
@@ -32,10 +33,11 @@ export function startLoop(options: {
   }
 
   async function oneRound(): Promise<number> {
+    if (!clock.agrees()) return Math.max(options.idleMs, PAUSE_AFTER_FAILURE_MS)
     try {
       return (await options.round()) === 'more' ? 0 : options.idleMs
     } catch (error) {
-      options.log.error({ err: error, worker: options.name }, 'a worker round failed')
+      log.error({ err: error, worker: options.name }, 'a worker round failed')
       return PAUSE_AFTER_FAILURE_MS
     }
   }

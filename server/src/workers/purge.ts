@@ -8,10 +8,9 @@ const IDLE_MS = 10 * 60_000
 
 /** Lets go of what has had its time: idempotency keys after a day, attempts of webhooks after a month, sessions and links that have expired. */
 export function startPurgeWorker(ctx: Context): Loop {
-  return startLoop({
+  return startLoop(ctx, {
     name: 'purge',
     idleMs: IDLE_MS,
-    log: ctx.log,
     async round() {
       await keepAttemptParts(ctx.pool, ctx.now())
       await purgeSessions(ctx.pool, ctx.now())

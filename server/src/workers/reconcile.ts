@@ -16,10 +16,9 @@ export function startReconcileWorker(ctx: Context): Loop {
   const stopping = new AbortController()
   const loops = ctx.providers.map((provider) => {
     const sweeping = { pace: makePace(), signal: stopping.signal }
-    return startLoop({
+    return startLoop(ctx, {
       name: `reconcile ${provider.name}`,
       idleMs: LOOK_MS,
-      log: ctx.log,
       round: () => reconcileDue(ctx, provider, sweeping),
     })
   })

@@ -9,7 +9,7 @@ const IDLE_MS = 1_000
 
 /** Follows refunds that are under way to their end. Any number of processes may run it. */
 export function startRefundWorker(ctx: Context): Loop {
-  return startLoop({ name: 'refund', idleMs: IDLE_MS, log: ctx.log, round: () => followDue(ctx) })
+  return startLoop(ctx, { name: 'refund', idleMs: IDLE_MS, round: () => followDue(ctx) })
 }
 
 export async function followDue(ctx: Context): Promise<'more' | 'idle'> {

@@ -20,15 +20,14 @@ export function startRegistration(ctx: Context, baseUrl: (provider: string) => s
 function registerOne(ctx: Context, provider: Provider, baseUrl: string): Loop {
   const url = `${baseUrl}/callbacks/${provider.name}/${ctx.settings.callbackSecret(provider.name)}`
   let nextAtMs = 0
-  return startLoop({
+  return startLoop(ctx, {
     name: `register ${provider.name}`,
     idleMs: RETRY_MS,
-    log: ctx.log,
     async round() {
-      if (Date.now() < nextAtMs) return 'idle'
+      if (ctx.now().getTime() < nextAtMs) return 'idle'
       try {
         await provider.registerNotifications(url)
-        nextAtMs = Date.now() + AGAIN_MS
+        nextAtMs = ctx.now().getTime() + AGAIN_MS
       } catch (error) {
         ctx.log.warn({ err: error, provider: provider.name }, 'the provider did not take our address for notifications')
       }

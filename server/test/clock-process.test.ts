@@ -1,0 +1,34 @@
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { freePort, runCli, startServer, temporaryHome } from './process.ts'
+import { until } from './world.ts'
+
+// The built service on a machine whose clock is wrong.
+
+const SHIFTED = fileURLToPath(new URL('shifted-clock.mjs', import.meta.url))
+const shifted = (ms: number) => ({ NODE_OPTIONS: `--import ${SHIFTED}`, SHIFT_MS: String(ms) })
+
+test('a process whose clock is more than two seconds away from the database’s refuses to start', async () => {
+  const home = temporaryHome()
+  for (const [ms, side] of [
+    [5_000, '5 s ahead of'],
+    [-3_600_000, '3,600 s behind'],
+  ] as const) {
+    const env = { GUICHE_HOME: home, PORT: String(await freePort()), LOG_LEVEL: 'silent', ...shifted(ms) }
+    const refused = await runCli(['start'], env)
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toContain(`guiche: the clock of this machine is ${side} the database's`)
+  }
+})
+
+test('a running process whose clock is set wrong stops its workers and says so, and goes on when the clock is right', async () => {
+  const server = await startServer({ GUICHE_HOME: temporaryHome(), SHIFT_LATER: 'yes', ...shifted(3 * 24 * 3_600_000) })
+  server.signal('SIGWINCH')
+  await until('it is not ready', async () => (await fetch(`${server.url}/readyz`)).status === 503, 20_000)
+  expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: 'not ready', reason: 'clock' })
+  expect(server.output()).toContain('workers stopped: the clock of this machine is')
+  server.signal('SIGWINCH')
+  await until('it is ready again', async () => (await fetch(`${server.url}/readyz`)).ok, 20_000)
+  expect(server.output()).toContain('the clock agrees with the database again')
+  expect(await server.end('SIGTERM')).toBe(0)
+})
