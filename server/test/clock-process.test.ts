@@ -11,13 +11,15 @@ const shifted = (ms: number) => ({ NODE_OPTIONS: `--import ${SHIFTED}`, SHIFT_MS
 test('a process whose clock is more than two seconds away from the database’s refuses to start', async () => {
   const home = temporaryHome()
   for (const [ms, side] of [
-    [5_000, '5 s ahead of'],
-    [-3_600_000, '3,600 s behind'],
+    [3_600_000, 'ahead of'],
+    [-3_600_000, 'behind'],
   ] as const) {
     const env = { GUICHE_HOME: home, PORT: String(await freePort()), LOG_LEVEL: 'silent', ...shifted(ms) }
     const refused = await runCli(['start'], env)
     expect(refused.code).toBe(1)
-    expect(refused.stderr).toContain(`guiche: the clock of this machine is ${side} the database's`)
+    expect(refused.stderr).toMatch(
+      new RegExp(`^guiche: the clock of this machine is [\\d,.]+ s ${side} the database's`, 'm'),
+    )
   }
 })
 
