@@ -45,7 +45,7 @@ export async function openHouse() {
     terms,
     chargeExpiresSeconds: 3600,
     rateLimit: { perSecond: 0, burst: 1 },
-    callbackSecret: () => 'x',
+    callbackSecrets: () => ['x'],
     secretBox: makeSecretBox(() => ['bench']),
   }
   const ctx = makeContext({

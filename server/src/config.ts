@@ -19,6 +19,8 @@ export type Config = {
   /** Undefined: the embedded PostgreSQL in `home`. */
   databaseUrl: string | undefined
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
+  /** After a signal to stop, how long requests are still answered while /readyz says not ready. */
+  drainSeconds: number
   trustProxy: boolean
   providers: ProviderConfig[]
   /** Of the sandbox that runs inside this process, when a provider is one. */
@@ -73,6 +75,7 @@ export function loadConfig(env: Env = withDotEnv(process.env), overrides: { port
     publicUrl,
     databaseUrl: databaseUrl(env),
     logLevel: oneOf(env, 'LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
+    drainSeconds: integer(env, 'DRAIN_SECONDS', 0, { min: 0, max: 300 }),
     trustProxy: oneOf(env, 'TRUST_PROXY', ['true', 'false'], 'false') === 'true',
     providers,
     sandboxPort: integer(env, 'SANDBOX_PORT', 0, { min: 0, max: 65_535 }),
@@ -92,7 +95,7 @@ export function loadConfig(env: Env = withDotEnv(process.env), overrides: { port
         perSecond: integer(env, 'RATE_LIMIT_PER_SECOND', 100, { min: 0, max: 1_000_000 }),
         burst: integer(env, 'RATE_LIMIT_BURST', 200, { min: 1, max: 1_000_000 }),
       },
-      callbackSecret: callbackSecrets(secretKeys),
+      callbackSecrets: callbackSecrets(secretKeys),
       secretBox: makeSecretBox(secretKeys),
       signIn: {
         // Where real money moves, a stranger gets an account when somebody who runs the service wants it.
@@ -268,9 +271,9 @@ function signInSecret(secretKey: string): string {
   return Buffer.from(hkdfSync('sha256', secretKey, '', 'guiche sign-in', 32)).toString('hex')
 }
 
-/** The secret part of the URL at which a provider notifies us. */
-function callbackSecrets(secretKeys: () => string[]): (provider: string) => string {
-  return (provider) => createHmac('sha256', secretKeys()[0]!).update(`callback ${provider}`).digest('hex')
+/** The secret part of the URL at which a provider notifies us: one for each key, in their order. */
+function callbackSecrets(secretKeys: () => string[]): (provider: string) => string[] {
+  return (provider) => secretKeys().map((key) => createHmac('sha256', key).update(`callback ${provider}`).digest('hex'))
 }
 
 function madeSecret(home: string): string {

@@ -1,4 +1,6 @@
 import closeWithGrace from 'close-with-grace'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { measureProcess } from './base/meters.ts'
 import { Refusal } from './base/refusal.ts'
@@ -6,7 +8,8 @@ import type { Config } from './config.ts'
 import { clockText } from './db/clock.ts'
 import type { Context } from './domain/context.ts'
 import { makeDemoAccount, type DemoAccount } from './domain/demo.ts'
-import { buildApp } from './http/app.ts'
+import { checkSecretKeys, recordSecretKey } from './domain/secret-keys.ts'
+import { buildApp, type App } from './http/app.ts'
 import type { Say } from './open-database.ts'
 import { openContext } from './open.ts'
 import { makeLog } from './terminal-log.ts'
@@ -29,15 +32,16 @@ export async function start(config: Config, say: Say): Promise<void> {
   const stopAll = async () => {
     for (const stop of stoppers.splice(0).toReversed()) await stop()
   }
-  let opening: Promise<void> | undefined
+  let opening: Promise<App> | undefined
   // From the first moment, so that a Ctrl-C during a slow first start leaves nothing running.
   const graceful = closeWithGrace(
-    { delay: OPEN_WITHIN_MS + STOP_WITHIN_MS, logger: false },
+    { delay: OPEN_WITHIN_MS + config.drainSeconds * 1000 + STOP_WITHIN_MS, logger: false },
     async ({ err, signal }) => {
       if (err) log.fatal({ err }, 'the service ends because of an error')
       else say(`\n${signal ?? 'stop'}: finishing what is under way…`)
       // What is half open cannot be closed: a signal during the start waits for its end.
-      await opening?.catch(() => {})
+      const app = await opening?.catch(() => undefined)
+      if (app && !err) await leave(app, config.drainSeconds, say)
       setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref()
       await stopAll()
       if (!err) say('Stopped.')
@@ -54,11 +58,22 @@ export async function start(config: Config, say: Say): Promise<void> {
   }
 }
 
-async function open(config: Config, log: Logger, say: Say, stoppers: (() => Promise<void>)[]): Promise<void> {
+/** Balancers need a while to notice that we are leaving, and send requests until then. */
+async function leave(app: App, drainSeconds: number, say: Say): Promise<void> {
+  app.leave()
+  if (drainSeconds === 0) return
+  say(`Not ready any more. Requests are answered for ${drainSeconds} s (DRAIN_SECONDS); a second signal ends at once.`)
+  await sleep(drainSeconds * 1000)
+}
+
+async function open(config: Config, log: Logger, say: Say, stoppers: (() => Promise<void>)[]): Promise<App> {
   const { part: ctx, sandboxUrl, clock, close } = await openContext(config, log, say)
   stoppers.push(close)
   if (!clock.agrees()) throw new Refusal(clockText(clock.offsetMs()))
   clock.watch(log)
+  const otherKeys = await checkSecretKeys(ctx)
+  if (otherKeys) log.error({}, otherKeys)
+  else await recordSecretKey(ctx)
   stoppers.push(async () => {
     await Promise.all([
       ctx.openings.drained(),
@@ -69,6 +84,7 @@ async function open(config: Config, log: Logger, say: Say, stoppers: (() => Prom
   })
   const demo = config.settings.mode === 'test' ? await makeDemoAccount(ctx) : undefined
   measureProcess(ctx.meters)
+  ctx.meters.buildInfo.set({ version: version(), node: process.version }, 1)
   const app = await buildApp(ctx, { trustProxy: config.trustProxy })
   await app.listen({ host: config.host, port: config.port })
   const workers = [
@@ -88,6 +104,7 @@ async function open(config: Config, log: Logger, say: Say, stoppers: (() => Prom
     return app.close()
   })
   say(welcome(config, ctx, { sandboxUrl, demo }))
+  return app
 }
 
 /** Where providers reach us: the public URL, but the sandbox in this process, which no proxy stands before, the port itself. */
@@ -98,6 +115,10 @@ function callbackBase(config: Config): (provider: string) => string {
     config.providers.find((provider) => provider.name === name)?.kind === 'sandbox'
       ? `http://${host}:${config.port}`
       : config.publicUrl
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 }
 
 function welcome(

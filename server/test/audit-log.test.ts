@@ -61,7 +61,13 @@ const CHANGES: Changing[] = [
     table: 'api_keys',
     change: ({ w, operatorId }) =>
       transact(w.pool, (tx) =>
-        createOperatorKey(tx, w.clock.now(), 'test', { operatorId, name: 'k', expiresAt: null }, OLGA),
+        createOperatorKey(
+          tx,
+          w.clock.now(),
+          'test',
+          { operatorId, name: 'k', scope: 'operator', expiresAt: null },
+          OLGA,
+        ),
       ),
   },
   {

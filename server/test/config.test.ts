@@ -245,16 +245,31 @@ test('.env fills what the environment leaves out, and the environment wins', () 
 })
 
 test('each provider’s callback has a secret of its own, the same in every process that shares SECRET_KEY', () => {
-  const secretOf = (SECRET_KEY: string) => loadConfig({ SECRET_KEY }).settings.callbackSecret
+  const secretOf = (SECRET_KEY: string) => {
+    const { callbackSecrets } = loadConfig({ SECRET_KEY }).settings
+    return (provider: string) => callbackSecrets(provider)[0]!
+  }
   const [one, same, other] = [secretOf('a'.repeat(32)), secretOf('a'.repeat(32)), secretOf('b'.repeat(32))]
   expect(one('bank')).toMatch(/^[0-9a-f]{64}$/)
   expect(same('bank')).toBe(one('bank'))
   expect(new Set([one('bank'), one('sandbox'), other('bank')]).size).toBe(3)
 })
 
+test('while SECRET_KEY is rotated, every key’s callback is accepted, and the first one’s is registered', () => {
+  const [before, after] = ['a'.repeat(32), 'b'.repeat(32)]
+  const secretsOf = (SECRET_KEY: string) => loadConfig({ SECRET_KEY }).settings.callbackSecrets('bank')
+  expect(secretsOf(`${after},${before}`)).toEqual([...secretsOf(after), ...secretsOf(before)])
+})
+
+test('DRAIN_SECONDS is a whole number of seconds, and 0 unless set', () => {
+  expect(loadConfig({}).drainSeconds).toBe(0)
+  expect(loadConfig({ DRAIN_SECONDS: '20' }).drainSeconds).toBe(20)
+  expect(() => loadConfig({ DRAIN_SECONDS: 'soon' })).toThrow('DRAIN_SECONDS must be a whole number from 0 to 300')
+})
+
 test('without SECRET_KEY one is made in the home, once, for its owner’s eyes', () => {
   const home = join(temporaryFolder(), 'new')
-  const load = () => loadConfig({ GUICHE_HOME: home }).settings.callbackSecret('sandbox')
+  const load = () => loadConfig({ GUICHE_HOME: home }).settings.callbackSecrets('sandbox')[0]!
   const first = load()
   const file = join(home, 'secret-key')
   expect(load()).toBe(first)
@@ -265,8 +280,8 @@ test('without SECRET_KEY one is made in the home, once, for its owner’s eyes',
 test('a made key that is empty is refused, not used', () => {
   const home = temporaryFolder()
   writeFileSync(join(home, 'secret-key'), '\n')
-  const { callbackSecret } = loadConfig({ GUICHE_HOME: home }).settings
-  expect(() => callbackSecret('sandbox')).toThrow(/secret-key holds no key: set SECRET_KEY, or delete the file/)
+  const { callbackSecrets } = loadConfig({ GUICHE_HOME: home }).settings
+  expect(() => callbackSecrets('sandbox')).toThrow(/secret-key holds no key: set SECRET_KEY, or delete the file/)
 })
 
 function temporaryFolder(): string {

@@ -5,6 +5,7 @@ import { createOperatorKey } from '../src/domain/keys.ts'
 import { createOperator } from '../src/domain/operators.ts'
 import type { App } from '../src/http/app.ts'
 import { bearer } from './requests.ts'
+import type { OperatorScope } from '../src/domain/key-cache.ts'
 import type { World } from './world.ts'
 
 // An operator who uses the API, for the tests of http/operator.ts and of what it changes.
@@ -19,9 +20,14 @@ export async function makeOperator(w: World, email = 'ops@example.com'): Promise
   return { operatorId, email, ...(await makeOperatorKey(w, operatorId)) }
 }
 
-export async function makeOperatorKey(w: World, operatorId: string, expiresAt: Date | null = null) {
+export async function makeOperatorKey(
+  w: World,
+  operatorId: string,
+  expiresAt: Date | null = null,
+  scope: OperatorScope = 'operator',
+) {
   const { keyId, text } = await transact(w.pool, (tx) =>
-    createOperatorKey(tx, w.clock.now(), 'test', { operatorId, name: 'laptop', expiresAt }, CONSOLE),
+    createOperatorKey(tx, w.clock.now(), 'test', { operatorId, name: 'laptop', scope, expiresAt }, CONSOLE),
   )
   return { keyId, key: text }
 }

@@ -115,7 +115,7 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
     chargeExpiresSeconds: 3600,
     reconcileSeconds: 60,
     rateLimit: { perSecond: 0, burst: 1 },
-    callbackSecret: (provider) => `secret-of-${provider}`,
+    callbackSecrets: (provider) => [`secret-of-${provider}`],
     secretBox: makeSecretBox(() => ['a secret key for tests']),
     signIn: { signup: 'open', secrets: () => ['a secret for sign-in that only tests know'] },
     refunds: { byAccounts: false, returnFee: false },
@@ -283,6 +283,7 @@ function lazily(build: () => Promise<App>): App {
     inject: async (options: InjectOptions) => (await get()).inject(options),
     listen: async (options: FastifyListenOptions) => (await get()).listen(options),
     close: async () => (await building)?.close(),
+    leave: () => built!.leave(),
     drain: () => built!.drain(),
     get server() {
       return built!.server

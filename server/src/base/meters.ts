@@ -46,6 +46,12 @@ function makeCounted({ counter, timing }: Makers) {
       'Time that calls waited for their turn within a provider’s rate.',
       'provider',
     ),
+    notifications: counter(
+      'guiche_notifications_total',
+      'Notifications of providers: accepted, or refused for a wrong secret, a wrong signature or a body that cannot be read.',
+      'provider',
+      'result',
+    ),
     unread: counter(
       'guiche_provider_unread_total',
       'Entries of a provider’s list that could not be read and may be money.',
@@ -63,6 +69,7 @@ function makeLookedUp({ gauge }: Makers) {
       'guiche_clock_offset_seconds',
       'How far this process’s clock is ahead of the database’s; below zero is behind. Past 2 seconds either way its workers stop.',
     ),
+    buildInfo: gauge('guiche_build_info', 'Always 1: the version that runs.', 'version', 'node'),
     inFlight: gauge('guiche_http_requests_in_flight', 'Requests that are being answered.'),
     connections: gauge(
       'guiche_database_connections',
@@ -88,6 +95,16 @@ function makeLookedUp({ gauge }: Makers) {
     ),
     closedUntil: gauge('guiche_closed_until_timestamp_seconds', 'The end of the last day that was closed.', 'provider'),
     closingDifferences: gauge('guiche_closing_differences', 'Differences of the last day that was closed.', 'provider'),
+    lastNotification: gauge(
+      'guiche_notification_last_timestamp_seconds',
+      'When the provider last notified us; 0 if it never has.',
+      'provider',
+    ),
+    unnotifiedPayments: gauge(
+      'guiche_payments_since_last_notification',
+      'Payments that arrived since the provider last notified us, counted up to 1000. More than a few: notifications do not reach us.',
+      'provider',
+    ),
     queueDue: gauge('guiche_queue_due', 'What is due and not begun, counted up to 10000.', 'queue'),
     queueAge: gauge('guiche_queue_oldest_due_seconds', 'How long the oldest of it has been due.', 'queue'),
     endpoints: gauge('guiche_webhook_endpoints', 'Endpoints of all accounts.', 'state'),

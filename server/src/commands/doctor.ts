@@ -3,6 +3,8 @@ import type { Config } from '../config.ts'
 import { clockText } from '../db/clock.ts'
 import { describeDatabase } from '../db/ready.ts'
 import type { Context } from '../domain/context.ts'
+import { readNotificationHealth, silenceText } from '../domain/notifications.ts'
+import { checkSecretKeys } from '../domain/secret-keys.ts'
 import { findCursorsAhead } from '../domain/sweeps.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
@@ -20,6 +22,7 @@ export async function doctorCommand(config: Config, terminal: Terminal): Promise
     await withContext(config, terminal, async (ctx) => {
       findings.push(...(await examineDatabase(config, ctx)))
       for (const provider of ctx.providers) findings.push(await examineProvider(ctx, provider.name))
+      findings.push(...(await examineNotifications(config, ctx)))
     })
   } catch (error) {
     findings.push({ ok: false, what: 'database', text: (error as Error).message })
@@ -31,6 +34,7 @@ export async function doctorCommand(config: Config, terminal: Terminal): Promise
 async function examineDatabase(config: Config, ctx: Context): Promise<Finding[]> {
   const { version, migrations } = await describeDatabase(ctx.pool)
   const ahead = await findCursorsAhead(ctx)
+  const secretKeys = await checkSecretKeys(ctx)
   return [
     {
       ok: true,
@@ -42,6 +46,7 @@ async function examineDatabase(config: Config, ctx: Context): Promise<Finding[]>
       what: 'clock',
       text: ctx.clock.agrees() ? 'agrees with the database' : clockText(ctx.clock.offsetMs()),
     },
+    ...(secretKeys ? [{ ok: false, what: 'SECRET_KEY', text: secretKeys }] : []),
     ...ahead.map(({ provider, sweptUntil, nextClosing }) => ({
       ok: false,
       what: `reconciliation ${provider}`,
@@ -59,5 +64,43 @@ async function examineProvider(ctx: Context, name: string): Promise<Finding> {
     return { ok: true, what, text: 'reachable, and takes our credentials' }
   } catch (error) {
     return { ok: false, what, text: (error as Error).message }
+  }
+}
+
+// Long enough for a slow proxy; whoever runs this waits for it.
+const OPEN_WITHIN_MS = 5_000
+
+/** Opens the address that each provider notifies, as the provider would, and looks whether notifications arrive. */
+async function examineNotifications(config: Config, ctx: Context): Promise<Finding[]> {
+  const health = await readNotificationHealth(ctx)
+  const silent = health.filter(({ isSilent }) => isSilent)
+  const findings = silent.map((one) => ({ ok: false, what: `notifications ${one.provider}`, text: silenceText(one) }))
+  // A sandbox needs no way through proxies, and developers run this while the service is stopped.
+  if (config.settings.mode === 'test') return findings
+  for (const { name } of config.providers) findings.push(await openCallback(ctx, name))
+  return findings
+}
+
+async function openCallback(ctx: Context, provider: string): Promise<Finding> {
+  const what = `callback ${provider}`
+  const { publicUrl, callbackSecrets } = ctx.settings
+  try {
+    const url = `${publicUrl}/callbacks/${provider}/${callbackSecrets(provider)[0]}`
+    const answer = await fetch(url, { signal: AbortSignal.timeout(OPEN_WITHIN_MS), redirect: 'manual' })
+    await answer.body?.cancel()
+    if (answer.status === 200) return { ok: true, what, text: `answers at ${publicUrl}/callbacks` }
+    return {
+      ok: false,
+      what,
+      text: `${publicUrl}/callbacks answered ${answer.status}: it does not lead to this service`,
+    }
+  } catch (error) {
+    const { cause, message } = error as Error
+    const text = cause instanceof Error ? cause.message : message
+    return {
+      ok: false,
+      what,
+      text: `${publicUrl}/callbacks cannot be opened from here (${text}): is the service running?`,
+    }
   }
 }

@@ -1,9 +1,10 @@
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { Refusal } from '../base/refusal.ts'
 import { loadConfig } from '../config.ts'
 import type { Pool } from '../db/pool.ts'
 import { transact } from '../db/tx.ts'
+import { OPERATOR_SCOPE, OPERATOR_SCOPES, type OperatorScope } from '../domain/key-cache.ts'
 import { createOperatorKey } from '../domain/keys.ts'
 import { createOperator, findOperator, listOperators, setOperatorEnabled, type Operator } from '../domain/operators.ts'
 import { readPassword } from './account.ts'
@@ -41,13 +42,18 @@ export function operatorCommands(program: Command, terminal: Terminal): void {
     .command('key')
     .description("operators' API keys; `key list` shows them, and `key revoke` revokes them")
     .command('create')
-    .description('make a key for /api/operator; prints the key alone, this once')
+    .description('make a key for /api/operator or /metrics; prints the key alone, this once')
     .requiredOption('--email <email>', 'which operator’s')
     .requiredOption('--name <name>', 'what it is for')
+    .addOption(
+      new Option('--scope <scope>', 'what it may do: all that operators may, or read /metrics and nothing else')
+        .choices([...OPERATOR_SCOPES])
+        .default(OPERATOR_SCOPE),
+    )
     .option('--expires-in-days <days>', 'after which it stops working (default: never)', positive)
     .addHelpText(
       'after',
-      '\nExample:\n  $ KEY=$(npx guiche operator key create --email ops@example.com --name laptop --expires-in-days 90)',
+      '\nExample:\n  $ KEY=$(npx guiche operator key create --email ops@example.com --name laptop --expires-in-days 90)\n  $ npx guiche operator key create --email ops@example.com --name prometheus --scope metrics:read',
     )
     .action((options) => createOperatorKeyCommand(terminal, options))
 }
@@ -95,7 +101,7 @@ async function enableOperatorCommand(
 
 async function createOperatorKeyCommand(
   terminal: Terminal,
-  options: { email: string; name: string; expiresInDays?: number },
+  options: { email: string; name: string; scope: OperatorScope; expiresInDays?: number },
 ): Promise<void> {
   const config = loadConfig()
   await withDatabase(config, terminal, async (pool) => {
@@ -104,7 +110,13 @@ async function createOperatorKeyCommand(
     const now = new Date()
     const expiresAt = options.expiresInDays ? new Date(now.getTime() + options.expiresInDays * DAY_MS) : null
     const { text } = await transact(pool, (tx) =>
-      createOperatorKey(tx, now, config.settings.mode, { operatorId, name: options.name, expiresAt }, consoleActor()),
+      createOperatorKey(
+        tx,
+        now,
+        config.settings.mode,
+        { operatorId, name: options.name, scope: options.scope, expiresAt },
+        consoleActor(),
+      ),
     )
     terminal.print(text)
   })

@@ -62,8 +62,11 @@ export type Settings = {
   reconcileSeconds: number
   /** Per API key; a rate of 0 is no limit. */
   rateLimit: { perSecond: number; burst: number }
-  /** Secret part of the path at which each provider notifies us, see http/callbacks.ts. */
-  callbackSecret: (provider: string) => string
+  /**
+   * Secret parts of the path at which a provider notifies us, see http/callbacks.ts. The first is registered; all are accepted, so that no notification is
+   * lost while processes with the old and the new SECRET_KEY run side by side.
+   */
+  callbackSecrets: (provider: string) => string[]
   secretBox: SecretBox
   signIn: SignInSettings
   /** byAccounts: account holders may refund by API. returnFee: a refund gives back its share of the fee. */

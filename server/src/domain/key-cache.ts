@@ -6,6 +6,14 @@ export const SCOPES: readonly Scope[] = ['deposits:write', 'deposits:read', 'bal
 
 /** What an operator's key has, and no account's ever has. */
 export const OPERATOR_SCOPE = 'operator'
+/** What a monitoring system's key has: it reads /metrics and does nothing else. Operators' keys may read it too. */
+export const METRICS_SCOPE = 'metrics:read'
+export type OperatorScope = typeof OPERATOR_SCOPE | typeof METRICS_SCOPE
+export const OPERATOR_SCOPES: readonly OperatorScope[] = [OPERATOR_SCOPE, METRICS_SCOPE]
+
+export function isOperatorScope(scope: string): scope is OperatorScope {
+  return OPERATOR_SCOPES.some((one) => one === scope)
+}
 
 /** An account holder who is calling, as the key tells, or the session. */
 export type Caller = {
@@ -21,7 +29,13 @@ export type Caller = {
 }
 
 /** An operator who is calling. Operators have no account: nothing that asks for a Caller takes one of these. */
-export type OperatorCaller = { kind: 'operator'; keyId: string | null; operatorId: string; email: string }
+export type OperatorCaller = {
+  kind: 'operator'
+  keyId: string | null
+  operatorId: string
+  email: string
+  scope: OperatorScope
+}
 
 export type StoredKey = {
   caller: Caller | OperatorCaller

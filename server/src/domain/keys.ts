@@ -8,8 +8,8 @@ import { overridesColumn } from './account-terms.ts'
 import { noteChange, SYSTEM, type Actor } from './audit-log.ts'
 import type { Context } from './context.ts'
 import type { TermsOverrides } from './fees.ts'
-import type { Caller, OperatorCaller, Scope, StoredKey } from './key-cache.ts'
-import { OPERATOR_SCOPE, SCOPES } from './key-cache.ts'
+import type { Caller, OperatorCaller, OperatorScope, Scope, StoredKey } from './key-cache.ts'
+import { isOperatorScope, OPERATOR_SCOPE, SCOPES } from './key-cache.ts'
 
 export type { Caller, OperatorCaller, Scope } from './key-cache.ts'
 
@@ -70,9 +70,9 @@ export function requireAccount(caller: Caller | OperatorCaller): Caller {
   )
 }
 
-export function requireOperator(caller: Caller | OperatorCaller): OperatorCaller {
-  if (caller.kind === 'operator') return caller
-  throw new Fault('scope_missing', `This API key lacks the scope ${OPERATOR_SCOPE}: only operators’ keys have it`)
+export function requireOperator(caller: Caller | OperatorCaller, scope: OperatorScope): OperatorCaller {
+  if (caller.kind === 'operator' && (caller.scope === OPERATOR_SCOPE || caller.scope === scope)) return caller
+  throw new Fault('scope_missing', `This API key lacks the scope ${scope}: only operators’ keys have it`)
 }
 
 // What was done before is not hidden from an account that may do nothing more.
@@ -124,7 +124,7 @@ type KeyRow = HolderRow & { expires_at: Date | null; revoked_at: Date | null; la
 type HolderRow = {
   /** Of the key; null for a session. */
   id: string | null
-  scopes: Scope[]
+  scopes: string[]
   email: string
   suspended_at: Date | null
   overrides: TermsOverrides
@@ -136,14 +136,19 @@ type HolderRow = {
 /** Whose key it is, or whose session. */
 export function callerFromRow(row: HolderRow): Caller | OperatorCaller {
   const common = { keyId: row.id, email: row.email }
-  if (row.operator_id !== null) return { kind: 'operator', ...common, operatorId: row.operator_id }
+  if (row.operator_id !== null) {
+    // A session has no scopes: whoever signed in may do all that operators do.
+    const scope = row.scopes.find(isOperatorScope) ?? OPERATOR_SCOPE
+    return { kind: 'operator', ...common, operatorId: row.operator_id, scope }
+  }
   return {
     kind: 'account',
     ...common,
     accountId: row.account_id,
     accountName: row.account_name,
     suspendedAt: row.suspended_at,
-    scopes: row.scopes,
+    // As the constraint api_keys_operator_scope and checkScopes() have it.
+    scopes: row.scopes as Scope[],
     overrides: row.overrides,
   }
 }
@@ -165,7 +170,7 @@ function noteUse(ctx: Context, key: StoredKey): void {
 // ---- Making, listing, revoking ----
 
 export type NewKey = { accountId: string; name: string; scopes: Scope[]; expiresAt: Date | null }
-export type NewOperatorKey = { operatorId: string; name: string; expiresAt: Date | null }
+export type NewOperatorKey = { operatorId: string; name: string; scope: OperatorScope; expiresAt: Date | null }
 
 /** Returns the key, which is shown once and stored nowhere. */
 export async function createKey(
@@ -197,7 +202,7 @@ export async function createOperatorKey(
   actor: Actor,
 ): Promise<{ keyId: string; text: string }> {
   checkNewKey(now, key)
-  return insertKey(tx, now, mode, { ...key, accountId: null, scopes: [OPERATOR_SCOPE] }, actor)
+  return insertKey(tx, now, mode, { ...key, accountId: null, scopes: [key.scope] }, actor)
 }
 
 async function insertKey(
@@ -239,10 +244,11 @@ function checkNewKey(now: Date, key: { name: string; expiresAt: Date | null }): 
 
 function checkScopes(scopes: string[]): void {
   const unknown = scopes.filter((scope) => !SCOPES.some((one) => one === scope))
-  if (unknown.includes(OPERATOR_SCOPE))
+  const operators = unknown.find(isOperatorScope)
+  if (operators)
     throw new Fault(
       'bad_request',
-      'no account’s key has the scope operator; make a key of an operator with: guiche operator key create',
+      `no account’s key has the scope ${operators}; make a key of an operator with: guiche operator key create`,
     )
   if (scopes.length === 0 || unknown.length > 0) {
     throw new Fault(

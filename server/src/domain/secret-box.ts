@@ -5,6 +5,8 @@ export type SecretBox = {
   /** `owner` is the row's id: a sealed value that is copied to another row does not open there. */
   seal(text: string, owner: string): string
   open(sealed: string, owner: string): string
+  /** Of the keys, not secret; the first one's seals. */
+  keyIds(): string[]
 }
 
 const IV_BYTES = 12
@@ -16,6 +18,7 @@ export function makeSecretBox(readKeys: () => string[]): SecretBox {
   const loaded = () => (keys ??= readKeys().map(deriveKey))
 
   return {
+    keyIds: () => loaded().map(({ id }) => id),
     seal(text, owner) {
       const { id, key } = loaded()[0]!
       const iv = randomBytes(IV_BYTES)

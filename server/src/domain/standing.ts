@@ -2,6 +2,7 @@ import type { Cents } from '../base/money.ts'
 import { transact, type Tx } from '../db/tx.ts'
 import type { Context } from './context.ts'
 import type { ExceptionKind } from './exceptions.ts'
+import { notificationHealth, type NotificationHealth } from './notifications.ts'
 
 /** How things stand in the database, for who watches over the service: what waits, what is behind, and what nobody has decided. */
 export type Standing = {
@@ -9,6 +10,7 @@ export type Standing = {
   ledger: { kind: (typeof WATCHED)[number]; cents: Cents }[]
   /** Of the configured providers; null until the first day is closed. */
   sweeps: { provider: string; sweptUntil: Date; closedUntil: Date | null; differenceCount: number | null }[]
+  notifications: NotificationHealth[]
   queues: Record<'checks' | 'refunds' | 'deliveries', Queue>
   endpoints: { working: number; failing: number; disabled: number }
 }
@@ -26,19 +28,18 @@ const STATEMENT_TIMEOUT_MS = 2_000
 
 export function readStanding(ctx: Context): Promise<Standing> {
   const now = ctx.now()
+  const providers = ctx.providers.map((provider) => provider.name)
   return transact(ctx.pool, async (tx) => {
     await tx.run(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`)
     return {
+      notifications: await notificationHealth(tx, now, providers),
       exceptionsOpen: await tx.rows('select kind, count(*) from exceptions where resolved_at is null group by kind'),
       ledger: await tx.rows(
         `select l.kind, b.credits_cents - b.debits_cents as cents
          from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id where l.kind = any($1)`,
         [WATCHED],
       ),
-      sweeps: await readSweeps(
-        tx,
-        ctx.providers.map((provider) => provider.name),
-      ),
+      sweeps: await readSweeps(tx, providers),
       queues: {
         checks: await readQueue(tx, now, 'checks'),
         refunds: await readQueue(tx, now, 'refunds'),

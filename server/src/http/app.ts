@@ -30,7 +30,9 @@ import { signInRoutes } from './sign-in.ts'
 import { webhookRoutes } from './webhooks.ts'
 
 export type App = FastifyInstance & {
-  /** From now on new requests are sent elsewhere, and those in flight finish. Call it before close(). */
+  /** From now on /readyz says not ready, so that balancers stop sending; what they send all the same is answered. */
+  leave(): void
+  /** From now on new requests are refused, and those in flight finish. Call it before close(). */
   drain(): void
 }
 
@@ -56,7 +58,7 @@ const MAX_CONNECTIONS = 20_000
 const API_BODY_LIMIT_BYTES = 16 * 1024
 
 export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<App> {
-  const load: Load = { inFlight: 0, isDraining: false }
+  const load: Load = { inFlight: 0, isLeaving: false, isDraining: false }
   const app = makeServer(ctx, options)
 
   const headers = everywhereHeaders(ctx.settings.publicUrl)
@@ -79,7 +81,10 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
   await dashboardPageRoutes(app)
   await docsRoutes(app)
 
-  return Object.assign(app, { drain: () => void (load.isDraining = true) })
+  return Object.assign(app, {
+    leave: () => void (load.isLeaving = true),
+    drain: () => void (load.isDraining = true),
+  })
 }
 
 function apiRoutes(scope: FastifyInstance, ctx: Context, load: Load): void {

@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Fault } from '../base/fault.ts'
 import type { Context } from '../domain/context.ts'
-import { OPERATOR_SCOPE, type Caller, type OperatorCaller, type Scope } from '../domain/key-cache.ts'
+import {
+  isOperatorScope,
+  type Caller,
+  type OperatorCaller,
+  type OperatorScope,
+  type Scope,
+} from '../domain/key-cache.ts'
 import { identify, requireAccount, requireOperator, requireScope } from '../domain/keys.ts'
 import { isUnder } from './envelope.ts'
 import { boundedMap, makeGuessGuard, makeRateLimiter, type RateLimiter } from './rate-limit.ts'
@@ -10,7 +16,7 @@ import { boundedMap, makeGuessGuard, makeRateLimiter, type RateLimiter } from '.
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** What a key must be allowed to do to call this route. */
-    scope?: Scope | typeof OPERATOR_SCOPE
+    scope?: Scope | OperatorScope
   }
   interface FastifyRequest {
     /** Set before any handler of the account holders' API runs. */
@@ -32,8 +38,8 @@ export function requireKeys(app: FastifyInstance, ctx: Context): void {
     const caller = await identifyCaller(request)
     limitRate(limiter, ctx.now(), caller.keyId!, reply)
     const scope = request.routeOptions.config.scope!
-    if (scope === OPERATOR_SCOPE) {
-      request.operator = requireOperator(caller)
+    if (isOperatorScope(scope)) {
+      request.operator = requireOperator(caller, scope)
     } else {
       const holder = requireAccount(caller)
       requireScope(holder, scope)
@@ -51,7 +57,7 @@ export function checkRouteScope({ url, config }: RouteOptions, operatorPrefix: s
   if (!config?.scope) throw new Error(`route ${url} names no scope`)
   // So must opening a route of the operators to an account, or the other way round.
   const isForOperators = isUnder(url, operatorPrefix) || url === METRICS_PATH
-  if (isForOperators !== (config.scope === OPERATOR_SCOPE))
+  if (isForOperators !== isOperatorScope(config.scope))
     throw new Error(`route ${url} has the scope ${config.scope}: ${operatorPrefix} is for operators, and only that`)
 }
 

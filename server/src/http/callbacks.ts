@@ -3,6 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { Fault } from '../base/fault.ts'
 import { takeHints } from '../domain/checks.ts'
 import { providerNamed, type Context } from '../domain/context.ts'
+import { makeNotificationLog } from '../domain/notifications.ts'
+import type { Hint, NotificationRequest } from '../domain/provider.ts'
 import { readBytes } from './body.ts'
 
 // A thousand Pix of the largest shape that API Pix allows are well below this.
@@ -14,6 +16,7 @@ const BODY_LIMIT_BYTES = 1024 * 1024
  * could be corrected and sent again.
  */
 export function callbackRoutes(app: FastifyInstance, ctx: Context): void {
+  const notifications = makeNotificationLog(ctx)
   readBytes(app, { limitBytes: BODY_LIMIT_BYTES })
   app.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store')
@@ -26,12 +29,26 @@ export function callbackRoutes(app: FastifyInstance, ctx: Context): void {
     app.post(url, { schema: { hide: true }, bodyLimit: BODY_LIMIT_BYTES }, async (request) => {
       const { provider } = request.params as CallbackParams
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0)
-      const hints = await providerNamed(ctx, provider).readNotification({ headers: request.headers, body })
-      if (hints === 'refused') throw new Fault('signature_wrong', 'The signature is not of this provider')
+      const hints = await readHints(ctx, provider, { headers: request.headers, body })
       if (hints.length > 0) await takeHints(ctx, provider, hints)
+      ctx.meters.notifications.inc({ provider, result: 'accepted' })
+      notifications.received(provider)
       return { success: true }
     })
   }
+}
+
+async function readHints(ctx: Context, provider: string, request: NotificationRequest): Promise<Hint[]> {
+  const count = (result: 'wrong_signature' | 'unreadable') => ctx.meters.notifications.inc({ provider, result })
+  const hints = await providerNamed(ctx, provider)
+    .readNotification(request)
+    .catch((error: unknown) => {
+      count('unreadable')
+      throw error
+    })
+  if (hints !== 'refused') return hints
+  count('wrong_signature')
+  throw new Fault('signature_wrong', 'The signature is not of this provider')
 }
 
 type CallbackParams = { provider: string; secret: string }
@@ -39,7 +56,10 @@ type CallbackParams = { provider: string; secret: string }
 /** A wrong secret looks exactly like a route that does not exist. */
 function checkSecret(ctx: Context, { provider, secret }: CallbackParams): void {
   const isKnown = ctx.providers.some((candidate) => candidate.name === provider)
-  if (!isKnown || !isSame(secret, ctx.settings.callbackSecret(provider))) throw new Fault('not_found', 'Not found')
+  if (!isKnown || !ctx.settings.callbackSecrets(provider).some((known) => isSame(secret, known))) {
+    if (isKnown) ctx.meters.notifications.inc({ provider, result: 'wrong_secret' })
+    throw new Fault('not_found', 'Not found')
+  }
 }
 
 // Digests have one length whatever was sent, which the comparison needs, and say nothing about how much of it was right.

@@ -16,7 +16,7 @@ export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): vo
 
   app.get('/readyz', { schema: { hide: true } }, async (request, reply) => {
     reply.header('cache-control', 'no-store')
-    const reason = load.isDraining ? 'draining' : ((await databaseTrouble()) ?? clockTrouble())
+    const reason = load.isLeaving || load.isDraining ? 'draining' : ((await databaseTrouble()) ?? clockTrouble())
     if (reason === undefined) return { status: 'ready' }
     ctx.log.warn({ requestId: request.id, reason }, 'not ready')
     reply.code(503).header('retry-after', '1')

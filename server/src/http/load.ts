@@ -9,8 +9,8 @@ declare module 'fastify' {
   }
 }
 
-/** How busy this process is, and whether it is on its way out. */
-export type Load = { inFlight: number; isDraining: boolean }
+/** How busy this process is, and whether it is on its way out: leaving, it says so in /readyz and still answers; draining, it refuses. */
+export type Load = { inFlight: number; isLeaving: boolean; isDraining: boolean }
 
 // At a thousand requests a second this is four seconds of work; whoever would wait longer has given up already.
 export const MAX_IN_FLIGHT = 4_000

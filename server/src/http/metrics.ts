@@ -3,7 +3,7 @@ import type { Meters } from '../base/meters.ts'
 import { makeSharedCall } from '../base/shared-call.ts'
 import type { Context } from '../domain/context.ts'
 import { EXCEPTION_KINDS } from '../domain/exceptions.ts'
-import { OPERATOR_SCOPE } from '../domain/key-cache.ts'
+import { METRICS_SCOPE } from '../domain/key-cache.ts'
 import type { ProviderHealth } from '../domain/provider.ts'
 import { readStanding, type Standing } from '../domain/standing.ts'
 import { METRICS_PATH } from './auth.ts'
@@ -24,12 +24,12 @@ export function measureAnswers(app: FastifyInstance, { meters }: Context): void 
   })
 }
 
-/** For Prometheus, which comes with an operator's key. */
+/** For Prometheus, which comes with an operator's key that may read this and nothing else. */
 export function metricsRoutes(app: FastifyInstance, ctx: Context, load: Load): void {
   const share = makeSharedCall<void>()
   let readAt: Date | undefined
 
-  app.get(METRICS_PATH, { schema: { hide: true }, config: { scope: OPERATOR_SCOPE } }, async (_request, reply) => {
+  app.get(METRICS_PATH, { schema: { hide: true }, config: { scope: METRICS_SCOPE } }, async (_request, reply) => {
     const { meters } = ctx
     await share('standing', refresh)
     beginAtZero(ctx)
@@ -58,7 +58,11 @@ function beginAtZero({ meters, providers }: Context): void {
   for (const kind of EXCEPTION_KINDS) meters.exceptionsOpened.inc({ kind }, 0)
   for (const state of ['opened', 'completed', 'expired', 'canceled', 'failed']) meters.deposits.inc({ state }, 0)
   for (const outcome of ['credited', 'suspense']) meters.payments.inc({ outcome }, 0)
-  for (const { name: provider } of providers) meters.unread.inc({ provider }, 0)
+  for (const { name: provider } of providers) {
+    meters.unread.inc({ provider }, 0)
+    for (const result of ['accepted', 'wrong_secret', 'wrong_signature', 'unreadable'])
+      meters.notifications.inc({ provider, result }, 0)
+  }
 }
 
 function setOwn({ meters, pool, providers, clock }: Context, load: Load): void {
@@ -87,6 +91,10 @@ function setStanding(meters: Meters, now: Date, standing: Standing): void {
     meters.sweepAge.set({ provider }, age(sweptUntil))
     meters.closedUntil.set({ provider }, secondsOf(closedUntil))
     meters.closingDifferences.set({ provider }, differenceCount ?? 0)
+  }
+  for (const { provider, lastAt, paymentsSince } of standing.notifications) {
+    meters.lastNotification.set({ provider }, secondsOf(lastAt))
+    meters.unnotifiedPayments.set({ provider }, paymentsSince)
   }
   for (const [queue, { due, oldest }] of Object.entries(standing.queues)) {
     meters.queueDue.set({ queue }, due)

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Fault } from '../base/fault.ts'
 import type { Context } from '../domain/context.ts'
-import { OPERATOR_SCOPE } from '../domain/key-cache.ts'
+import { isOperatorScope } from '../domain/key-cache.ts'
 import { requireScope } from '../domain/keys.ts'
 import { findSession, isFresh, type Session } from '../domain/sessions.ts'
 import { checkRouteScope, limitRate } from './auth.ts'
@@ -39,16 +39,17 @@ export function requireSession(app: FastifyInstance, ctx: Context): void {
     const session = await requireSignedIn(ctx, request)
     limitRate(limiter, ctx.now(), session.sessionId, reply)
     request.session = session
-    const { scope, fresh } = request.routeOptions.config
+    const { fresh } = request.routeOptions.config
+    const scope = request.routeOptions.config.scope!
     const { caller } = session
-    if (scope === OPERATOR_SCOPE) {
+    if (isOperatorScope(scope)) {
       if (caller.kind !== 'operator')
         throw new Fault('scope_missing', 'This is for operators, and you are signed in as an account holder')
       request.operator = caller
     } else {
       if (caller.kind !== 'account')
         throw new Fault('scope_missing', 'This is for account holders, and you are signed in as an operator')
-      requireScope(caller, scope!)
+      requireScope(caller, scope)
       request.caller = caller
     }
     if (fresh) requireFresh(session, ctx.now())

@@ -1,4 +1,5 @@
 import type { Context } from '../domain/context.ts'
+import { readNotificationHealth, silenceText } from '../domain/notifications.ts'
 import type { Provider } from '../domain/provider.ts'
 import { closeNextDay, sweepOn } from '../domain/reconcile.ts'
 import { makePace, slowDown, type Pace } from '../domain/statements.ts'
@@ -32,7 +33,7 @@ export function startReconcileWorker(ctx: Context): Loop {
 }
 
 /** What a loop keeps in mind from round to round. */
-export type Sweeping = { pace: Pace; signal?: AbortSignal }
+export type Sweeping = { pace: Pace; signal?: AbortSignal; warnedAt?: Date }
 
 export async function reconcileDue(
   ctx: Context,
@@ -60,7 +61,10 @@ export async function reconcileDue(
 /** One stretch of the sweep, and when that has caught up, one day's closing. */
 async function advance(ctx: Context, provider: Provider, sweep: Sweep, sweeping: Sweeping): Promise<'now' | 'later'> {
   const { state, settled } = await sweepOn(ctx, provider, sweep, sweeping)
-  if (settled > 0) ctx.log.info({ provider: provider.name, settled }, 'settled payments that nobody had told us of')
+  if (settled > 0) {
+    ctx.log.info({ provider: provider.name, settled }, 'settled payments that nobody had told us of')
+    await warnOfSilence(ctx, provider.name, sweeping)
+  }
   if (state === 'behind') return 'now'
   const closed = await closeNextDay(ctx, provider, sweep, sweeping)
   if (!closed) return 'later'
@@ -70,4 +74,17 @@ async function advance(ctx: Context, provider: Provider, sweep: Sweep, sweeping:
     ctx.log.warn(fields, 'a day was closed with differences: guiche reconcile --list shows them')
   }
   return 'now'
+}
+
+// Whoever reads the log must see it, and not only it.
+const WARN_EVERY_MS = 3_600_000
+
+/** The sweep makes up for notifications that never arrive, so that only this tells of them. */
+async function warnOfSilence(ctx: Context, provider: string, sweeping: Sweeping): Promise<void> {
+  const now = ctx.now()
+  if (sweeping.warnedAt && now.getTime() - sweeping.warnedAt.getTime() < WARN_EVERY_MS) return
+  const health = (await readNotificationHealth(ctx)).find((one) => one.provider === provider)
+  if (!health?.isSilent) return
+  sweeping.warnedAt = now
+  ctx.log.warn({ ...health }, `notifications do not arrive: ${silenceText(health)}`)
 }

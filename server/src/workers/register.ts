@@ -18,7 +18,7 @@ export function startRegistration(ctx: Context, baseUrl: (provider: string) => s
 }
 
 function registerOne(ctx: Context, provider: Provider, baseUrl: string): Loop {
-  const url = `${baseUrl}/callbacks/${provider.name}/${ctx.settings.callbackSecret(provider.name)}`
+  const url = `${baseUrl}/callbacks/${provider.name}/${ctx.settings.callbackSecrets(provider.name)[0]}`
   let nextAtMs = 0
   return startLoop(ctx, {
     name: `register ${provider.name}`,
