@@ -1,6 +1,8 @@
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { read } from '../src/db/tx.ts'
+import { centsIn, searchCharges } from '../src/domain/charge-search.ts'
 import { listDeposits } from '../src/domain/deposits.ts'
 import { CSV_PAGE } from '../src/http/dashboard-csv.ts'
 import { completedCharge } from './refund-steps.ts'
@@ -15,36 +17,108 @@ async function insertDeposits(
   { accountId }: TestAccount,
   count: number,
   fields = `null, null`,
+  prefix = '019caea5',
 ): Promise<void> {
   await w.pool.query(
     `insert into charges (id, payment_link_id, account_id, provider, status, original_value_cents, value_cents, fee_cents, emv, created_at,
        expires_at, external_id, description)
-     select ('019caea5-7c00-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, gen_random_uuid(), $1, 'sandbox', 'EXPIRED', n, n, 0, 'x', $2, $2, ${fields}
+     select ('${prefix}-7c00-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, gen_random_uuid(), $1, 'sandbox', 'EXPIRED', n, n, 0, 'x', $2, $2, ${fields}
      from generate_series(1, $3::int) n`,
     [accountId, w.clock.now(), count],
   )
 }
 
+type PlanNode = { 'Actual Rows': number; 'Actual Loops': number; Plans?: PlanNode[] } & Record<string, number>
+
+/** The search's own statement, explained with what it read: rows of indexes and tables, also those that did not match in the end. */
+async function countingRows(w: World, search: () => Promise<string[]>): Promise<{ ids: string[]; rowsRead: number }> {
+  const asked = vi.spyOn(w.pool, 'query')
+  const ids = await search()
+  const [sql, params] = asked.mock.calls.at(-1)! as unknown as [string, unknown[]]
+  asked.mockRestore()
+  const [row] = await read<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+    w.pool,
+    `explain (analyze, format json) ${sql}`,
+    params,
+  )
+  return { ids, rowsRead: rowsIn(row!['QUERY PLAN'][0].Plan) }
+}
+
+function rowsIn(node: PlanNode): number {
+  const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)
+  const own = (node['Actual Rows'] + removed) * node['Actual Loops']
+  return (node.Plans ?? []).reduce((sum, child) => sum + rowsIn(child), own)
+}
+
 const rowsOf = (csv: string) => csv.replace('\u{feff}', '').trimEnd().split('\r\n').slice(1)
 
-test('search finds a deposit by its id, its link, its payment and its external id, and nothing else', async () => {
+test('search finds a deposit by part of its reference or description, by the beginning of its ids, by amount and by payment', async () => {
   const w = await world()
   const { charge, payment, account } = await completedCharge(w)
-  await w.deposit(account, { externalId: 'order-1042' })
+  await w.deposit(account, {
+    externalId: 'Order-1042',
+    description: 'Maria, two 50%_off tickets',
+    valueCents: 1_199_90,
+  })
   const found = async (search: string) => {
     const answer = await w.app.inject(get(account.key, `/api/deposits?search=${encodeURIComponent(search)}`))
     return answer.json().deposits.map((one: { id: string; externalId: string }) => one.externalId ?? one.id)
   }
-  for (const text of [charge.id, charge.id.toUpperCase(), ` ${charge.paymentLinkId} `, payment.endToEndId])
-    expect(await found(text)).toEqual([charge.id])
-  expect(await found('order-1042')).toEqual(['order-1042'])
-  for (const text of ['order-104', 'ORDER-1042', charge.id.slice(0, 31), payment.endToEndId.slice(1), '%'])
-    expect(await found(text)).toEqual([])
+  const byItself = [
+    charge.id,
+    charge.id.toUpperCase(),
+    ` ${charge.paymentLinkId} `,
+    payment.endToEndId,
+    '50,00',
+    'R$ 50',
+  ]
+  for (const text of byItself) expect([text, await found(text)]).toEqual([text, [charge.id]])
+  const inPart = ['Order-1042', 'order-10', 'ORDER', '1042', 'maria', 'TWO 50%', '%_off']
+  for (const text of [...inPart, '1199,90', '1.199,90', '1,199.90', 'R$ 1.199,90'])
+    expect([text, await found(text)]).toEqual([text, ['Order-1042']])
+  // As the table shows it: the first digits, which both were made with.
+  expect(await found(`${charge.id.slice(0, 12)}…`)).toEqual(['Order-1042', charge.id])
+  expect(await found(charge.paymentLinkId.slice(0, 24))).toEqual([charge.id])
+  for (const text of ['order-2042', charge.id.slice(1, 20), payment.endToEndId.slice(1), '%', '_', 'xor', '1.19'])
+    expect([text, await found(text)]).toEqual([text, []])
   expect((await w.app.inject(get(account.key, '/api/deposits?search='))).statusCode).toBe(400)
 
   const other = await w.account()
-  for (const text of [charge.id, charge.paymentLinkId, payment.endToEndId, 'order-1042'])
+  for (const text of [...byItself, ...inPart])
     expect((await listDeposits(w.ctx, other.accountId, { search: text, limit: 10 })).charges).toEqual([])
+})
+
+test.each([
+  ['199,90', 19_990],
+  ['R$ 1.234.567,89', 123_456_789],
+  ['1,234.56', 123_456],
+  ['r$50', 5_000],
+  ['1.000', 100_000],
+  ['0,01', 1],
+  ['1,9', null],
+  ['12,34,56', null],
+  ['9'.repeat(30), null],
+  ['abc', null],
+])('the amount in %j is %j cents', (text, cents) => {
+  expect(centsIn(text)).toBe(cents)
+})
+
+test('a search looks at what matches, and not at all deposits of the account', async () => {
+  const w = await world()
+  const account = await w.account()
+  await insertDeposits(w, account, 20_000, `'order-' || lpad(n::text, 6, '0'), 'Ingresso ' || n`)
+  await insertDeposits(w, await w.account(), 5_000, `'order-' || lpad(n::text, 6, '0'), null`, '019caea6')
+  await read(w.pool, 'analyze charges')
+  for (const [text, count] of [
+    ['R-004995', 1],
+    ['ingresso 1999', 11],
+    ['199,90', 1],
+    ['019caea5-7c00-7000-8000-00000000138', 16],
+  ] as const) {
+    const { ids, rowsRead } = await countingRows(w, () => searchCharges(w.ctx, account.accountId, text))
+    expect([text, ids.length]).toEqual([text, count])
+    expect(rowsRead).toBeLessThan(1_000)
+  }
 })
 
 test('a search goes with the other filters, and finds what has ended too', async () => {

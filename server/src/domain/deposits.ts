@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { Fault } from '../base/fault.ts'
-import { hexFromUuid, isHexId, isUuid, newUuid7, uuidFromHex, uuidOfTime } from '../base/ids.ts'
+import { hexFromUuid, isUuid, newUuid7, uuidFromHex, uuidOfTime } from '../base/ids.ts'
 import type { Cents } from '../base/money.ts'
 import { read, transact } from '../db/tx.ts'
 import { acceptOpening, preferredProvider, type Proposal } from './acceptance.ts'
@@ -15,6 +15,7 @@ import {
   type ChargeStatus,
   type StoredCharge,
 } from './charges.ts'
+import { searchCharges } from './charge-search.ts'
 import { providerNamed, type Context } from './context.ts'
 import { cursorUuid } from './cursor.ts'
 import { priceDeposit, termsFor } from './fees.ts'
@@ -204,7 +205,7 @@ export type DepositFilter = {
   from?: Date
   to?: Date
   externalId?: string
-  /** The id of a charge, of its payment link or of its payment, or an external id. */
+  /** See charge-search.ts. */
   search?: string
   cursor?: string
   limit: number
@@ -212,8 +213,6 @@ export type DepositFilter = {
 
 // An id is made a moment before its charge is stored, by the queue of openings at most.
 const ID_BEFORE_CREATION_MS = 60_000
-// One external id may have been tried again and again.
-const MAX_SEARCHED = 1_000
 
 /** Newest first. */
 export async function listDeposits(
@@ -251,21 +250,6 @@ export async function listDeposits(
   )
   const charges = rows.slice(0, filter.limit).map(chargeFromRow).filter(isVisible)
   return { charges, nextCursor: rows.length > filter.limit ? charges.at(-1)!.id : null }
-}
-
-/** Exactly, and each by an index. */
-async function searchCharges(ctx: Context, accountId: string, text: string): Promise<string[]> {
-  const id = text.toLowerCase()
-  const rows = await read<{ id: string }>(
-    ctx.pool,
-    `select id from charges where id = $2 and account_id = $1
-     union select id from charges where payment_link_id = $3 and account_id = $1
-     union (select id from charges where account_id = $1 and external_id = $4 order by id desc limit $5)
-     union select charge_id from payments
-       where provider in (select provider from ledger_accounts where kind = 'cash') and end_to_end_id = $4 and credited`,
-    [accountId, isHexId(id) ? uuidFromHex(id) : null, isUuid(id) ? id : null, text, MAX_SEARCHED],
-  )
-  return rows.map((row) => row.id)
 }
 
 /** For the payment page and the QR code: whoever has the link may look. */

@@ -130,7 +130,8 @@ export const depositsQuery = z.object({
     .meta({ description: 'Only charges that are in this state.' }),
   externalId: externalId.exactOptional().meta({ description: 'Only charges with this reference of yours.' }),
   search: text({ min: 1, max: 100 }, SEARCH_ERROR).exactOptional().meta({
-    description: 'Only charges whose `id`, `paymentLinkId`, `externalId` or `endToEndId` is exactly this.',
+    description:
+      'Only charges that have this in their `externalId` or `description` (3 characters or more, whatever their case), whose `id` or `paymentLinkId` begins with it, whose `value` it is as an amount (`199,90` or `199.90`), or whose `endToEndId` it is.',
   }),
   ...page,
 })
