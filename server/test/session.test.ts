@@ -243,6 +243,7 @@ test('who is signed in, and what the service is like, can be asked by anybody', 
     signup: 'open',
     sendsMail: true,
     accountsMayRefund: false,
+    timeZone: 'America/Sao_Paulo',
   }
   expect((await w.app.inject('/dashboard/api/me')).json()).toEqual({ success: true, me: null, service })
   expect((await session.ask('GET', '/dashboard/api/me')).json().me).toEqual({

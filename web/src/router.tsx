@@ -3,7 +3,6 @@ import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
-  lazyRouteComponent,
   Outlet,
   redirect,
   type ErrorComponentProps,
@@ -12,7 +11,10 @@ import { words } from './base/language.ts'
 import { homeOf, sessionQuery } from './base/session.ts'
 import { Shell } from './shell.tsx'
 import { ButtonLink } from './ui/button.tsx'
+import { Card } from './ui/card.tsx'
 import { Logo, SearchIcon } from './ui/icons.tsx'
+import { lazyPage } from './ui/lazy-page.tsx'
+import { Page } from './ui/page.tsx'
 import { PasswordDoor } from './ui/password-door.tsx'
 import { Empty, Failure } from './ui/table.tsx'
 import { Toasts } from './ui/toast.tsx'
@@ -28,7 +30,7 @@ const root = createRootRouteWithContext<RouterContext>()({
   validateSearch: (search: Record<string, unknown>): Search => search as Search,
   component: Root,
   pendingComponent: Waiting,
-  notFoundComponent: NotFound,
+  notFoundComponent: Nowhere,
   errorComponent: Broken,
 })
 
@@ -75,129 +77,131 @@ const tree = root.addChildren([
       createRoute({
         getParentRoute: () => outside,
         path: '/sign-in',
-        component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignInPage'),
+        component: lazyPage(() => import('./pages/sign-in.tsx'), 'SignInPage'),
       }),
       createRoute({
         getParentRoute: () => outside,
         path: '/sign-up',
-        component: lazyRouteComponent(() => import('./pages/sign-up.tsx'), 'SignUpPage'),
+        component: lazyPage(() => import('./pages/sign-up.tsx'), 'SignUpPage'),
       }),
       createRoute({
         getParentRoute: () => outside,
         path: '/two-factor',
-        component: lazyRouteComponent(() => import('./pages/two-factor.tsx'), 'TwoFactorPage'),
+        component: lazyPage(() => import('./pages/two-factor.tsx'), 'TwoFactorPage'),
       }),
     ]),
     createRoute({
       getParentRoute: () => open,
       path: '/forgot-password',
-      component: lazyRouteComponent(() => import('./pages/forgot-password.tsx'), 'ForgotPasswordPage'),
+      component: lazyPage(() => import('./pages/forgot-password.tsx'), 'ForgotPasswordPage'),
     }),
     createRoute({
       getParentRoute: () => open,
       path: '/reset-password',
-      component: lazyRouteComponent(() => import('./pages/reset-password.tsx'), 'ResetPasswordPage'),
+      component: lazyPage(() => import('./pages/reset-password.tsx'), 'ResetPasswordPage'),
     }),
     createRoute({
       getParentRoute: () => open,
       path: '/verify-email',
-      component: lazyRouteComponent(() => import('./pages/verify-email.tsx'), 'VerifyEmailPage'),
+      component: lazyPage(() => import('./pages/verify-email.tsx'), 'VerifyEmailPage'),
     }),
   ]),
   inside.addChildren([
     createRoute({
       getParentRoute: () => inside,
       path: '/guide',
-      component: lazyRouteComponent(() => import('./pages/guide.tsx'), 'GuidePage'),
+      component: lazyPage(() => import('./pages/guide.tsx'), 'GuidePage'),
     }),
+    // Within the frame, so that the way on is in sight.
+    createRoute({ getParentRoute: () => inside, path: '/$', component: NotFound }),
     createRoute({
       getParentRoute: () => inside,
       path: '/settings',
-      component: lazyRouteComponent(() => import('./pages/settings.tsx'), 'SettingsPage'),
+      component: lazyPage(() => import('./pages/settings.tsx'), 'SettingsPage'),
     }),
     account.addChildren([
       createRoute({
         getParentRoute: () => account,
         path: '/',
-        component: lazyRouteComponent(() => import('./pages/overview.tsx'), 'OverviewPage'),
+        component: lazyPage(() => import('./pages/overview.tsx'), 'OverviewPage'),
       }),
       createRoute({
         getParentRoute: () => account,
         path: '/deposits',
-        component: lazyRouteComponent(() => import('./pages/deposits.tsx'), 'DepositsPage'),
+        component: lazyPage(() => import('./pages/deposits.tsx'), 'DepositsPage'),
       }),
       createRoute({
         getParentRoute: () => account,
         path: '/deposits/$paymentLinkId',
-        component: lazyRouteComponent(() => import('./pages/deposit.tsx'), 'DepositPage'),
+        component: lazyPage(() => import('./pages/deposit.tsx'), 'DepositPage'),
       }),
       createRoute({
         getParentRoute: () => account,
         path: '/statement',
-        component: lazyRouteComponent(() => import('./pages/statement.tsx'), 'StatementPage'),
+        component: lazyPage(() => import('./pages/statement.tsx'), 'StatementPage'),
       }),
       createRoute({
         getParentRoute: () => account,
         path: '/developers',
-        component: lazyRouteComponent(() => import('./pages/developers.tsx'), 'DevelopersPage'),
+        component: lazyPage(() => import('./pages/developers.tsx'), 'DevelopersPage'),
       }),
       // One page with parts: which part is the rest of the path.
       createRoute({
         getParentRoute: () => account,
         path: '/developers/$',
-        component: lazyRouteComponent(() => import('./pages/developers.tsx'), 'DevelopersPage'),
+        component: lazyPage(() => import('./pages/developers.tsx'), 'DevelopersPage'),
       }),
     ]),
     operator.addChildren([
       createRoute({
         getParentRoute: () => operator,
         path: '/operator',
-        component: lazyRouteComponent(() => import('./pages/operator/overview.tsx'), 'OperatorOverviewPage'),
+        component: lazyPage(() => import('./pages/operator/overview.tsx'), 'OperatorOverviewPage'),
       }),
       createRoute({
         getParentRoute: () => operator,
         path: '/operator/accounts',
-        component: lazyRouteComponent(() => import('./pages/operator/accounts.tsx'), 'AccountsPage'),
+        component: lazyPage(() => import('./pages/operator/accounts.tsx'), 'AccountsPage'),
       }),
       createRoute({
         getParentRoute: () => operator,
         path: '/operator/accounts/$accountId',
-        component: lazyRouteComponent(() => import('./pages/operator/account.tsx'), 'AccountPage'),
+        component: lazyPage(() => import('./pages/operator/account.tsx'), 'AccountPage'),
       }),
       createRoute({
         getParentRoute: () => operator,
         path: '/operator/exceptions',
-        component: lazyRouteComponent(() => import('./pages/operator/exceptions.tsx'), 'ExceptionsPage'),
+        component: lazyPage(() => import('./pages/operator/exceptions.tsx'), 'ExceptionsPage'),
       }),
       createRoute({
         getParentRoute: () => operator,
         path: '/operator/exceptions/$exceptionId',
-        component: lazyRouteComponent(() => import('./pages/operator/exception.tsx'), 'ExceptionPage'),
+        component: lazyPage(() => import('./pages/operator/exception.tsx'), 'ExceptionPage'),
       }),
       createRoute({
         getParentRoute: () => operator,
         path: '/operator/reconciliation',
-        component: lazyRouteComponent(() => import('./pages/operator/reconciliation.tsx'), 'ReconciliationPage'),
+        component: lazyPage(() => import('./pages/operator/reconciliation.tsx'), 'ReconciliationPage'),
       }),
       createRoute({
         getParentRoute: () => operator,
         path: '/operator/reconciliation/$day',
-        component: lazyRouteComponent(() => import('./pages/operator/reconciliation-day.tsx'), 'ReconciliationDayPage'),
+        component: lazyPage(() => import('./pages/operator/reconciliation-day.tsx'), 'ReconciliationDayPage'),
       }),
       createRoute({
         getParentRoute: () => operator,
         path: '/operator/providers',
-        component: lazyRouteComponent(() => import('./pages/operator/providers.tsx'), 'ProvidersPage'),
+        component: lazyPage(() => import('./pages/operator/providers.tsx'), 'ProvidersPage'),
       }),
       createRoute({
         getParentRoute: () => operator,
         path: '/operator/webhooks',
-        component: lazyRouteComponent(() => import('./pages/operator/webhooks.tsx'), 'OperatorWebhooksPage'),
+        component: lazyPage(() => import('./pages/operator/webhooks.tsx'), 'OperatorWebhooksPage'),
       }),
       createRoute({
         getParentRoute: () => operator,
         path: '/operator/audit-log',
-        component: lazyRouteComponent(() => import('./pages/operator/audit-log.tsx'), 'AuditLogPage'),
+        component: lazyPage(() => import('./pages/operator/audit-log.tsx'), 'AuditLogPage'),
       }),
     ]),
   ]),
@@ -226,8 +230,16 @@ declare module '@tanstack/react-router' {
 }
 
 const useWords = words({
-  'pt-BR': { notFound: 'Esta página não existe', home: 'Ir para o início' },
-  en: { notFound: 'This page does not exist', home: 'Go to the start' },
+  'pt-BR': {
+    notFound: 'Página não encontrada',
+    checkAddress: 'Confira o endereço: pode faltar um pedaço dele.',
+    home: 'Ir para o início',
+  },
+  en: {
+    notFound: 'Page not found',
+    checkAddress: 'Check the address: a part of it may be missing.',
+    home: 'Go to the start',
+  },
 })
 
 function Root() {
@@ -243,13 +255,23 @@ function Root() {
 function NotFound() {
   const t = useWords()
   return (
-    <main>
-      <h1 className="sr-only">guiche</h1>
-      <Empty
-        title={t.notFound}
-        action={<ButtonLink to="/">{t.home}</ButtonLink>}
-        icon={<SearchIcon className="size-6" />}
-      />
+    <Page title={t.notFound}>
+      <Card>
+        <Empty
+          title={t.checkAddress}
+          action={<ButtonLink to="/">{t.home}</ButtonLink>}
+          icon={<SearchIcon className="size-6" />}
+        />
+      </Card>
+    </Page>
+  )
+}
+
+/** Where nobody is signed in, and there is no frame. */
+function Nowhere() {
+  return (
+    <main className="p-6">
+      <NotFound />
     </main>
   )
 }

@@ -24,6 +24,11 @@ export type StatementLine = {
   chargeId: string | null
   paymentLinkId: string | null
   refundId: string | null
+  /** Of the deposit that the line credits: what was paid, and the fee that was taken of it; null for other lines. */
+  grossCents: Cents | null
+  feeCents: Cents | null
+  externalId: string | null
+  description: string | null
   occurredAt: Date
   recordedAt: Date
 }
@@ -49,7 +54,7 @@ export async function readStatement(
         order by t.id desc limit $3)
      )
      select l.id, l.kind, l.sign * l.amount_cents as amount_cents, l.after as balance_cents, l.charge_id, c.payment_link_id,
-       l.refund_id, l.occurred_at, l.recorded_at
+       l.refund_id, l.occurred_at, l.recorded_at, c.fee_cents, c.external_id, c.description
      from lines l left join charges c on c.id = l.charge_id
      order by l.id desc limit $3`,
     [accountId, cursorNumber(page.cursor), page.limit + 1, page.from ?? null, page.to ?? null],
@@ -66,11 +71,18 @@ type StatementRow = {
   charge_id: string | null
   payment_link_id: string | null
   refund_id: string | null
+  fee_cents: number | null
+  external_id: string | null
+  description: string | null
   occurred_at: Date
   recorded_at: Date
 }
 
+// The lines that bring a deposit's money; all others of its charge move what came with these.
+const CREDITING = ['deposit', 'matched_deposit']
+
 function lineFromRow(row: StatementRow): StatementLine {
+  const feeCents = CREDITING.includes(row.kind) ? row.fee_cents : null
   return {
     id: String(row.id),
     kind: row.kind,
@@ -79,6 +91,10 @@ function lineFromRow(row: StatementRow): StatementLine {
     chargeId: row.charge_id && hexFromUuid(row.charge_id),
     paymentLinkId: row.payment_link_id,
     refundId: row.refund_id && hexFromUuid(row.refund_id),
+    grossCents: feeCents === null ? null : row.amount_cents + feeCents,
+    feeCents,
+    externalId: row.external_id,
+    description: row.description,
     occurredAt: row.occurred_at,
     recordedAt: row.recorded_at,
   }

@@ -1,12 +1,27 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { decimalFromCents, type Cents } from '../base/money.ts'
+import { DAY_ZONE } from '../domain/days.ts'
 
 // Lists as files for spreadsheets.
 
 /** Text cells are what people typed and are made harmless; the others are ours. */
-export type Cell = { text: string | null } | { cents: Cents | null } | { plain: string | number | boolean | null }
-export type Columns<Row> = Record<string, (row: Row) => Cell>
+export type Cell =
+  | { text: string | null }
+  | { cents: Cents | null }
+  | { time: Date | null }
+  | { plain: string | number | boolean | null }
+  /** A word of ours, and what people in Brazil call it. */
+  | { word: string; inBrazil: string }
+/** By name, with the title that people in Brazil read. */
+export type Columns<Row> = Record<string, { title: string; cell: (row: Row) => Cell }>
+
+/**
+ * csv: for programs, with names as in the API, decimal points and UTC. excel-br: for spreadsheets in Brazil, which split lines at semicolons, write decimals
+ * with a comma, and know no time zones.
+ */
+export const CSV_FORMATS = ['csv', 'excel-br'] as const
+export type CsvFormat = (typeof CSV_FORMATS)[number]
 type Page<Row> = { rows: Row[]; nextCursor: string | null }
 type ReadPage<Row> = (cursor: string | undefined) => Promise<Page<Row>>
 
@@ -22,7 +37,7 @@ const BYTE_ORDER_MARK = '\u{feff}'
  */
 export async function sendCsv<Row>(
   reply: FastifyReply,
-  fileName: string,
+  { fileName, format }: { fileName: string; format: CsvFormat },
   columns: Columns<Row>,
   readPage: ReadPage<Row>,
 ): Promise<FastifyReply> {
@@ -31,13 +46,21 @@ export async function sendCsv<Row>(
   return reply
     .type('text/csv; charset=utf-8')
     .header('content-disposition', `attachment; filename="${fileName}"`)
-    .send(Readable.from(csvOf(columns, first, readPage), { objectMode: false, highWaterMark: 1 }))
+    .send(Readable.from(csvOf({ columns, format }, first, readPage), { objectMode: false, highWaterMark: 1 }))
 }
 
-async function* csvOf<Row>(columns: Columns<Row>, first: Page<Row>, readPage: ReadPage<Row>): AsyncGenerator<string> {
+async function* csvOf<Row>(
+  { columns, format }: { columns: Columns<Row>; format: CsvFormat },
+  first: Page<Row>,
+  readPage: ReadPage<Row>,
+): AsyncGenerator<string> {
+  const isBrazilian = format === 'excel-br'
+  const separator = isBrazilian ? ';' : ','
+  const cellText = isBrazilian ? brazilianText : plainText
   const cells = Object.values(columns)
-  const line = (row: Row) => cells.map((cell) => cellText(cell(row))).join(',')
-  yield `${BYTE_ORDER_MARK}${Object.keys(columns).join(',')}\r\n`
+  const line = (row: Row) => cells.map(({ cell }) => cellText(cell(row))).join(separator)
+  const head = isBrazilian ? cells.map(({ title }) => quoted(title)) : Object.keys(columns)
+  yield `${BYTE_ORDER_MARK}${head.join(separator)}\r\n`
   let page: Page<Row> | undefined = first
   while (page) {
     yield page.rows.map((row) => `${line(row)}\r\n`).join('')
@@ -45,10 +68,31 @@ async function* csvOf<Row>(columns: Columns<Row>, first: Page<Row>, readPage: Re
   }
 }
 
-function cellText(cell: Cell): string {
+function plainText(cell: Cell): string {
   if ('text' in cell) return quoted(defused(cell.text ?? ''))
   if ('cents' in cell) return cell.cents === null ? '' : amount(cell.cents)
+  if ('time' in cell) return cell.time?.toISOString() ?? ''
+  if ('word' in cell) return cell.word
   return quoted(String(cell.plain ?? ''))
+}
+
+const brazilianTime = new Intl.DateTimeFormat('pt-BR', {
+  timeZone: DAY_ZONE,
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+})
+
+function brazilianText(cell: Cell): string {
+  if ('cents' in cell) return plainText(cell).replace('.', ',')
+  // 15/11/2026 14:03:59, which spreadsheets take for a time: with the comma that stands between in running text they do not.
+  if ('time' in cell) return cell.time ? brazilianTime.format(cell.time).replace(', ', ' ') : ''
+  if ('word' in cell) return quoted(cell.inBrazil)
+  if ('plain' in cell && typeof cell.plain === 'boolean') return cell.plain ? 'sim' : 'não'
+  return plainText(cell)
 }
 
 function amount(cents: Cents): string {

@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import type { Cents } from '../base/money.ts'
 import { Fault } from '../base/fault.ts'
 import { transact } from '../db/tx.ts'
 import { readStatement, type StatementLine } from '../domain/balance.ts'
-import { creditedCents, type Charge } from '../domain/charges.ts'
+import { creditedCents, type Charge, type ChargeStatus } from '../domain/charges.ts'
 import type { Context } from '../domain/context.ts'
 import { dayOf } from '../domain/days.ts'
 import { listDeliveries, readLoggedDelivery } from '../domain/delivery-log.ts'
@@ -11,7 +12,7 @@ import { actorOf, createKey, listAccountKeys, revokeKey } from '../domain/keys.t
 import { readOverview } from '../domain/overview.ts'
 import { readTimeline } from '../domain/timeline.ts'
 import type { Api } from './api.ts'
-import { CSV_PAGE, sendCsv, type Columns } from './dashboard-csv.ts'
+import { CSV_FORMATS, CSV_PAGE, sendCsv, type Columns } from './dashboard-csv.ts'
 import { dashboardOperatorRoutes } from './dashboard-operator.ts'
 import {
   attemptShape,
@@ -113,9 +114,9 @@ function depositViews(api: Api, ctx: Context): void {
   })
 
   api.get('/api/deposits.csv', { schema: depositsCsvSchema, config }, (request, reply) => {
-    const { limit: _, cursor: __, ...filter } = request.query
+    const { limit: _, cursor: __, format, ...filter } = request.query
     const { accountId } = request.caller
-    return sendCsv(reply, fileName('deposits'), DEPOSIT_COLUMNS, async (after) => {
+    return sendCsv(reply, { fileName: fileName('deposits'), format }, DEPOSIT_COLUMNS, async (after) => {
       const page = { ...filter, ...(after && { cursor: after }), limit: CSV_PAGE }
       const { charges, nextCursor } = await listDeposits(ctx, accountId, page)
       return { rows: charges, nextCursor }
@@ -123,9 +124,9 @@ function depositViews(api: Api, ctx: Context): void {
   })
 
   api.get('/api/statement.csv', { schema: statementCsvSchema, config: { scope: 'balance:read' } }, (request, reply) => {
-    const { limit: _, cursor: __, ...filter } = request.query
+    const { limit: _, cursor: __, format, ...filter } = request.query
     const { accountId } = request.caller
-    return sendCsv(reply, fileName('statement'), LINE_COLUMNS, async (after) => {
+    return sendCsv(reply, { fileName: fileName('statement'), format }, LINE_COLUMNS, async (after) => {
       const page = { ...filter, ...(after && { cursor: after }), limit: CSV_PAGE }
       const { lines, nextCursor } = await readStatement(ctx, accountId, page)
       return { rows: lines, nextCursor }
@@ -154,36 +155,62 @@ function deliveryViews(api: Api, ctx: Context): void {
 }
 
 const plain = (value: string | boolean | null) => ({ plain: value })
-const moment = (at: Date | null) => ({ plain: at?.toISOString() ?? null })
+const text = (value: string | null) => ({ text: value })
+const cents = (value: Cents | null) => ({ cents: value })
+const time = (value: Date | null) => ({ time: value })
+
+const word = (value: string, titles: Record<string, string>) => ({ word: value, inBrazil: titles[value] ?? value })
+
+const STATUS_TITLES: Record<ChargeStatus, string> = {
+  PENDING: 'Aguardando',
+  COMPLETED: 'Pago',
+  EXPIRED: 'Expirado',
+  CANCELED: 'Cancelado',
+}
+
+const LINE_TITLES = {
+  deposit: 'Depósito',
+  matched_deposit: 'Depósito',
+  refund_reserved: 'Devolução',
+  refund_released: 'Devolução não realizada',
+  fee_returned: 'Tarifa devolvida',
+  fee_kept: 'Tarifa cobrada de novo',
+  exception_credited: 'Crédito do operador',
+  refund_charged: 'Devolução feita pela instituição',
+}
 
 const DEPOSIT_COLUMNS: Columns<Charge> = {
-  id: (charge) => plain(charge.id),
-  paymentLinkId: (charge) => plain(charge.paymentLinkId),
-  status: (charge) => plain(charge.status),
-  createdAt: (charge) => moment(charge.createdAt),
-  expiresAt: (charge) => moment(charge.expiresAt),
-  paidAt: (charge) => moment(charge.paidAt),
-  paidLate: (charge) => plain(charge.paidLate),
-  value: (charge) => ({ cents: charge.valueCents }),
-  originalValue: (charge) => ({ cents: charge.originalValueCents }),
-  fee: (charge) => ({ cents: charge.feeCents }),
-  creditedValue: (charge) => ({ cents: creditedCents(charge) }),
-  refundedValue: (charge) => ({ cents: charge.refundedCents }),
-  endToEndId: (charge) => ({ text: charge.endToEndId }),
-  externalId: (charge) => ({ text: charge.externalId }),
-  description: (charge) => ({ text: charge.description }),
+  id: { title: 'ID', cell: (charge) => plain(charge.id) },
+  paymentLinkId: { title: 'Link de pagamento', cell: (charge) => plain(charge.paymentLinkId) },
+  status: { title: 'Situação', cell: (charge) => word(charge.status, STATUS_TITLES) },
+  createdAt: { title: 'Criado em', cell: (charge) => time(charge.createdAt) },
+  expiresAt: { title: 'Expira em', cell: (charge) => time(charge.expiresAt) },
+  paidAt: { title: 'Pago em', cell: (charge) => time(charge.paidAt) },
+  paidLate: { title: 'Pago com atraso', cell: (charge) => plain(charge.paidLate) },
+  value: { title: 'Valor', cell: (charge) => cents(charge.valueCents) },
+  originalValue: { title: 'Valor pedido', cell: (charge) => cents(charge.originalValueCents) },
+  fee: { title: 'Tarifa', cell: (charge) => cents(charge.feeCents) },
+  creditedValue: { title: 'Valor creditado', cell: (charge) => cents(creditedCents(charge)) },
+  refundedValue: { title: 'Valor devolvido', cell: (charge) => cents(charge.refundedCents) },
+  endToEndId: { title: 'EndToEndId', cell: (charge) => text(charge.endToEndId) },
+  externalId: { title: 'Referência', cell: (charge) => text(charge.externalId) },
+  description: { title: 'Descrição', cell: (charge) => text(charge.description) },
 }
 
 const LINE_COLUMNS: Columns<StatementLine> = {
-  id: (line) => plain(line.id),
-  kind: (line) => plain(line.kind),
-  recordedAt: (line) => moment(line.recordedAt),
-  occurredAt: (line) => moment(line.occurredAt),
-  amount: (line) => ({ cents: line.amountCents }),
-  balance: (line) => ({ cents: line.balanceCents }),
-  chargeId: (line) => plain(line.chargeId),
-  paymentLinkId: (line) => plain(line.paymentLinkId),
-  refundId: (line) => plain(line.refundId),
+  id: { title: 'Lançamento', cell: (line) => plain(line.id) },
+  kind: { title: 'Tipo', cell: (line) => word(line.kind, LINE_TITLES) },
+  recordedAt: { title: 'Lançado em', cell: (line) => time(line.recordedAt) },
+  occurredAt: { title: 'Ocorrido em', cell: (line) => time(line.occurredAt) },
+  gross: { title: 'Valor bruto', cell: (line) => cents(line.grossCents) },
+  fee: { title: 'Tarifa', cell: (line) => cents(line.feeCents) },
+  amount: { title: 'Valor líquido', cell: (line) => cents(line.amountCents) },
+  balance: { title: 'Saldo', cell: (line) => cents(line.balanceCents) },
+  externalId: { title: 'Referência', cell: (line) => text(line.externalId) },
+  description: { title: 'Descrição', cell: (line) => text(line.description) },
+  chargeId: { title: 'ID do depósito', cell: (line) => plain(line.chargeId) },
+  paymentLinkId: { title: 'Link de pagamento', cell: (line) => plain(line.paymentLinkId) },
+  refundId: { title: 'ID da devolução', cell: (line) => plain(line.refundId) },
 }
 
 const keysSchema = { response: { 200: answer('', { keys: keyShape.array() }) } }
@@ -209,8 +236,9 @@ const timelineSchema = {
     200: answer('', { deposit: recordShape, refunds: refundShape.array(), timeline: momentShape.array() }),
   },
 }
-const depositsCsvSchema = { querystring: depositsQuery }
-const statementCsvSchema = { querystring: statementQuery }
+const format = z.enum(CSV_FORMATS, { error: `format must be one of ${CSV_FORMATS.join(', ')}` }).default('csv')
+const depositsCsvSchema = { querystring: depositsQuery.extend({ format }) }
+const statementCsvSchema = { querystring: statementQuery.extend({ format }) }
 const deliveriesSchema = {
   querystring: deliveriesQuery,
   response: { 200: answer('', { deliveries: deliveryShape.array(), nextCursor }) },

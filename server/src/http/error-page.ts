@@ -7,6 +7,9 @@ import { sendPage } from './look.ts'
 export function errorPage(reply: FastifyReply, request: FastifyRequest, refusal: { status: number }): FastifyReply {
   const { language } = readerOf(request)
   const { title, advice } = wordsFor(refusal.status, language)
+  // Payers have no business in the dashboard.
+  const isPayers = request.url.startsWith('/payment-link/')
+  const home = refusal.status === 404 && !isPayers && html`<p><a href="/">${HOME[language]}</a></p>`
   return sendPage(reply, {
     language,
     title,
@@ -14,10 +17,13 @@ export function errorPage(reply: FastifyReply, request: FastifyRequest, refusal:
       <article class="card">
         <h1>${title}</h1>
         <p class="note">${advice}</p>
+        ${home}
       </article>
     </main>`,
   })
 }
+
+const HOME: Record<Language, string> = { 'pt-BR': 'Ir para o início', en: 'Go to the start', es: 'Ir al inicio' }
 
 type Words = { title: string; advice: string }
 

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { Fault } from '../base/fault.ts'
 import type { Context } from '../domain/context.ts'
+import { DAY_ZONE } from '../domain/days.ts'
 import { isFresh, noteSecurity, reauthenticate, type Session } from '../domain/sessions.ts'
 import { signUp } from '../domain/sign-up.ts'
 import type { Api } from './api.ts'
@@ -151,7 +152,14 @@ function presentMe(session: Session, now: Date) {
 function presentService({ settings, mailer }: Context) {
   const { mode, publicUrl, signIn, refunds } = settings
   const { sendsMail } = mailer
-  return { mode, publicUrl, signup: signIn.signup, sendsMail, accountsMayRefund: refunds.byAccounts }
+  return {
+    mode,
+    publicUrl,
+    signup: signIn.signup,
+    sendsMail,
+    accountsMayRefund: refunds.byAccounts,
+    timeZone: DAY_ZONE,
+  }
 }
 
 // ---- Guessing ----

@@ -5,8 +5,27 @@ const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
+// No zone is further than 14 hours from UTC.
+const MAX_OFFSET_HALF_HOURS = 28
 
-/** "14 Nov 2026, 15:04", in the reader's own time zone. */
+let timeZone = 'America/Sao_Paulo'
+
+/** The zone of the books, which the server tells: "today" is one day on every page and in every export, wherever the reader is. */
+export function setTimeZone(zone: string): void {
+  timeZone = zone
+  formats.clear()
+}
+
+/** "Brasília Standard Time (GMT-3)" */
+export function timeZoneText(language: Language, at: Date = new Date()): string {
+  const part = (timeZoneName: 'long' | 'shortOffset') =>
+    new Intl.DateTimeFormat(localeOf(language), { timeZone, timeZoneName })
+      .formatToParts(at)
+      .find(({ type }) => type === 'timeZoneName')?.value ?? timeZone
+  return `${part('long')} (${part('shortOffset')})`
+}
+
+/** "14 Nov 2026, 15:04" */
 export function dateTimeText(iso: string, language: Language): string {
   return format(language, { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' }, iso)
 }
@@ -46,24 +65,43 @@ export function relativeText(iso: string, language: Language, nowMs: number = Da
   return format(language, { day: 'numeric', month: 'short', year: 'numeric' }, iso)
 }
 
-/** What a date field holds, "2026-11-15", as the beginning of that day where the reader is. */
+/** The day of the books that a moment falls on, "2026-11-15". */
+export function dayOf(at: Date): string {
+  const parts = format('en', { year: 'numeric', month: '2-digit', day: '2-digit' }, at.toISOString()).split('/')
+  return parts.toReversed().join('-')
+}
+
+/** What a date field holds, "2026-11-15", as the beginning of that day. */
 export function startOfDayIso(day: string): string | undefined {
-  const date = new Date(`${day}T00:00:00`)
-  return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
+  const midnightMs = Date.parse(`${day}T00:00:00Z`)
+  if (Number.isNaN(midnightMs)) return undefined
+  // Searched for and not calculated: where a zone has summer time, a day may begin at one o'clock.
+  for (let halfHours = -MAX_OFFSET_HALF_HOURS; halfHours <= MAX_OFFSET_HALF_HOURS; halfHours++) {
+    const at = new Date(midnightMs + halfHours * (HOUR_MS / 2))
+    if (dayOf(at) >= day) return at.toISOString()
+  }
+  return undefined
 }
 
 /** The beginning of the day after: lists end before it. */
 export function endOfDayIso(day: string): string | undefined {
-  const date = new Date(`${day}T00:00:00`)
-  if (Number.isNaN(date.getTime())) return undefined
-  date.setDate(date.getDate() + 1)
-  return date.toISOString()
+  return startOfDayIso(addDays(day, 1))
+}
+
+/** Days of a calendar, which have no zone. An empty field stays empty. */
+export function addDays(day: string, days: number): string {
+  const at = Date.parse(`${day}T00:00:00Z`)
+  return Number.isNaN(at) ? '' : new Date(at + days * DAY_MS).toISOString().slice(0, 10)
+}
+
+function localeOf(language: Language): string {
+  return language === 'en' ? 'en-GB' : language
 }
 
 function format(language: Language, options: Intl.DateTimeFormatOptions, iso: string): string {
   const key = language + JSON.stringify(options)
   let made = formats.get(key)
-  if (!made) formats.set(key, (made = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : language, options)))
+  if (!made) formats.set(key, (made = new Intl.DateTimeFormat(localeOf(language), { timeZone, ...options })))
   const date = new Date(iso)
   return Number.isNaN(date.getTime()) ? iso : made.format(date)
 }

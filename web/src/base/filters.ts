@@ -16,7 +16,9 @@ export function useFilters<const K extends string>(names: readonly K[]): Filters
     names.map((name) => [name, typeof search[name] === 'string' ? search[name] : '']),
   ) as Record<K, string>
   const set = (changes: Partial<Record<K, string>>) => {
-    const merged: Record<string, unknown> = { ...search, ...changes }
+    // Another list begins at its first page.
+    const { cursor: _, page: __, ...others } = search
+    const merged: Record<string, unknown> = { ...others, ...changes }
     const kept = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== '' && value !== undefined))
     void navigate({ to: '.', search: kept, replace: true, resetScroll: false })
   }

@@ -1,5 +1,6 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
 import { auth, get } from './api.ts'
+import { setTimeZone } from './dates.ts'
 
 export type Me = {
   kind: 'account' | 'operator'
@@ -17,13 +18,19 @@ export type Service = {
   signup: 'open' | 'invite' | 'closed'
   sendsMail: boolean
   accountsMayRefund: boolean
+  /** Of days, on every page and in every export. */
+  timeZone: string
 }
 
 export type Session = { me: Me | null; service: Service }
 
 export const sessionQuery = queryOptions({
   queryKey: ['me'],
-  queryFn: ({ signal }) => get<Session>('/me', {}, { signal }),
+  queryFn: async ({ signal }) => {
+    const session = await get<Session>('/me', {}, { signal })
+    setTimeZone(session.service.timeZone)
+    return session
+  },
   staleTime: 60_000,
 })
 

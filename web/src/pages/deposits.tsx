@@ -1,14 +1,14 @@
 import { useState } from 'react'
-import { fileUrl } from '../base/api.ts'
 import { useCursorList } from '../base/cursor-list.ts'
 import { endOfDayIso, startOfDayIso } from '../base/dates.ts'
 import { useFilters } from '../base/filters.ts'
 import { words } from '../base/language.ts'
 import { useStatusText } from '../ui/badge.tsx'
-import { Button, buttonLook } from '../ui/button.tsx'
+import { Button } from '../ui/button.tsx'
 import { Card } from '../ui/card.tsx'
+import { ExportMenu } from '../ui/export-menu.tsx'
 import { DateFilter, FilterBar, SearchFilter, SelectFilter } from '../ui/filter-bar.tsx'
-import { DepositIcon, DownloadIcon, PlusIcon, SearchIcon } from '../ui/icons.tsx'
+import { DepositIcon, PlusIcon, SearchIcon } from '../ui/icons.tsx'
 import { Page } from '../ui/page.tsx'
 import { Pagination } from '../ui/pagination.tsx'
 import { Empty, Table } from '../ui/table.tsx'
@@ -20,35 +20,37 @@ const useWords = words({
   'pt-BR': {
     title: 'Depósitos',
     create: 'Novo depósito',
-    csv: 'Exportar CSV',
-    search: 'ID, sua referência ou EndToEndId',
+    search: 'Referência, descrição, valor ou ID',
     status: 'Todas as situações',
     from: 'De',
     to: 'Até',
     emptyTitle: 'Nenhum depósito ainda',
-    emptyText: 'Crie um aqui ou peça pela API: ele aparece nesta lista na hora.',
+    emptyText: 'Crie um aqui ou peça pela API: ele aparece nesta lista em alguns segundos.',
     noneTitle: 'Nada encontrado',
-    noneText: 'Nenhum depósito combina com estes filtros. A busca procura o código inteiro.',
+    noneText:
+      'Nenhum depósito combina com estes filtros. A busca aceita parte da referência ou da descrição (3 letras ou mais), o valor ou o começo do ID.',
     clear: 'Limpar filtros',
   },
   en: {
     title: 'Deposits',
     create: 'New deposit',
-    csv: 'Export CSV',
-    search: 'ID, your reference or EndToEndId',
+    search: 'Reference, description, amount or ID',
     status: 'Any status',
     from: 'From',
     to: 'To',
     emptyTitle: 'No deposits yet',
-    emptyText: 'Create one here or ask for it by API: it appears in this list at once.',
+    emptyText: 'Create one here or ask for it by API: it appears in this list within seconds.',
     noneTitle: 'Nothing found',
-    noneText: 'No deposit matches these filters. The search looks for the whole code.',
+    noneText:
+      'No deposit matches these filters. Search by part of the reference or description (3 letters or more), by amount, or by the beginning of the ID.',
     clear: 'Clear filters',
   },
 })
 
 /** A page that is read at a glance, also where rows are cards. */
 const PAGE_ROWS = 25
+/** A new deposit, or a payment, shows up while somebody waits for it. */
+const REFRESH_MS = 5_000
 
 export function DepositsPage() {
   const t = useWords()
@@ -60,6 +62,7 @@ export function DepositsPage() {
     path: '/deposits',
     query: { ...query, limit: PAGE_ROWS },
     rows: (answer: { deposits: Deposit[] }) => answer.deposits,
+    refetchIntervalMs: REFRESH_MS,
   })
   const [isMaking, setMaking] = useState(false)
   const create = (
@@ -73,16 +76,13 @@ export function DepositsPage() {
       title={t.title}
       actions={
         <>
-          <a href={fileUrl('/deposits.csv', query)} download className={buttonLook({})}>
-            <DownloadIcon className="size-4" />
-            {t.csv}
-          </a>
+          <ExportMenu path="/deposits.csv" query={query} />
           {create}
         </>
       }
     >
       <Card isFlush>
-        <FilterBar filters={filters}>
+        <FilterBar filters={filters} hasDates>
           <SearchFilter filters={filters} name="search" label={t.search} />
           <SelectFilter
             filters={filters}

@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { fileUrl, get } from '../base/api.ts'
+import { get } from '../base/api.ts'
 import { useCursorList } from '../base/cursor-list.ts'
 import { endOfDayIso, startOfDayIso } from '../base/dates.ts'
 import { useFilters } from '../base/filters.ts'
 import { words } from '../base/language.ts'
-import { buttonLook } from '../ui/button.tsx'
 import { Card, Figure } from '../ui/card.tsx'
 import { DateTime } from '../ui/date-time.tsx'
-import { DateFilter } from '../ui/filter-bar.tsx'
-import { DownloadIcon, StatementIcon } from '../ui/icons.tsx'
+import { ExportMenu } from '../ui/export-menu.tsx'
+import { DateFilter, TimeZone } from '../ui/filter-bar.tsx'
+import { StatementIcon } from '../ui/icons.tsx'
 import { Money } from '../ui/money.tsx'
 import { Page } from '../ui/page.tsx'
 import { Pagination } from '../ui/pagination.tsx'
@@ -22,7 +22,6 @@ const useWords = words({
   'pt-BR': {
     title: 'Extrato',
     text: 'Tudo o que entrou e saiu do saldo, na ordem em que foi lançado.',
-    csv: 'Exportar CSV',
     balance: 'Saldo agora',
     period: 'Período',
     periods: {
@@ -53,7 +52,6 @@ const useWords = words({
   en: {
     title: 'Statement',
     text: 'Everything that came into the balance and left it, in the order it was booked.',
-    csv: 'Export CSV',
     balance: 'Balance now',
     period: 'Period',
     periods: {
@@ -94,6 +92,8 @@ type Line = {
 
 /** A page that is read at a glance, also where rows are cards. */
 const PAGE_ROWS = 25
+/** A payment shows up while somebody waits for it. */
+const REFRESH_MS = 5_000
 
 export function StatementPage() {
   const t = useWords()
@@ -106,6 +106,7 @@ export function StatementPage() {
     path: '/statement',
     query: { ...query, limit: PAGE_ROWS },
     rows: (answer: { lines: Line[] }) => answer.lines,
+    refetchIntervalMs: REFRESH_MS,
   })
   // Whoever chooses days of their own begins with those in sight.
   const choose = (next: Period) =>
@@ -114,17 +115,13 @@ export function StatementPage() {
     <Page
       title={t.title}
       text={t.text}
-      actions={
-        <a href={fileUrl('/statement.csv', query)} download className={buttonLook({})}>
-          <DownloadIcon className="size-4" />
-          {t.csv}
-        </a>
-      }
+      actions={<ExportMenu path="/statement.csv" query={query} what={t.periods[period]} />}
     >
       <Balance />
       <Card isFlush>
         <div className="flex flex-wrap items-center gap-x-4 gap-y-3 px-5 py-4">
           <PeriodChoice value={period} onChange={choose} />
+          <TimeZone />
           {period === 'own' && (
             <div className="flex flex-wrap gap-2 max-sm:w-full max-sm:flex-col">
               <DateFilter filters={filters} name="from" label={t.from} />
@@ -162,6 +159,7 @@ function Balance() {
   const balance = useQuery({
     queryKey: ['balance'],
     queryFn: ({ signal }) => get<{ balance: number }>('/balance', {}, { signal }),
+    refetchInterval: REFRESH_MS,
   })
   // Where it cannot be read nothing is said: the list below tells why.
   const value = balance.data ? (

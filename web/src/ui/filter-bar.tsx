@@ -1,6 +1,7 @@
 import { useEffect, useState, type ReactNode } from 'react'
 import type { Filters } from '../base/filters.ts'
-import { words } from '../base/language.ts'
+import { timeZoneText } from '../base/dates.ts'
+import { useLanguage, words } from '../base/language.ts'
 import { Button } from './button.tsx'
 import { ChevronDownIcon, CloseIcon, SearchIcon } from './icons.tsx'
 
@@ -21,7 +22,16 @@ const CONTROL =
  *       <DateFilter filters={filters} name="from" label={t.from} />
  *     </FilterBar>
  */
-export function FilterBar<K extends string>({ filters, children }: { filters: Filters<K>; children: ReactNode }) {
+export function FilterBar<K extends string>({
+  filters,
+  hasDates = false,
+  children,
+}: {
+  filters: Filters<K>
+  /** Says which zone's days are meant. */
+  hasDates?: boolean
+  children: ReactNode
+}) {
   const t = useWords()
   return (
     <div
@@ -30,6 +40,7 @@ export function FilterBar<K extends string>({ filters, children }: { filters: Fi
       className="flex flex-wrap items-end gap-2 px-5 py-4 max-sm:flex-col max-sm:items-stretch"
     >
       {children}
+      {hasDates && <TimeZone />}
       {filters.isFiltered && (
         <Button kind="quiet" size="small" onClick={filters.clear}>
           <CloseIcon className="size-4" />
@@ -38,6 +49,11 @@ export function FilterBar<K extends string>({ filters, children }: { filters: Fi
       )}
     </div>
   )
+}
+
+/** Once for a list, since each of its times is in it. */
+export function TimeZone() {
+  return <span className="self-center text-sm text-soft">{timeZoneText(useLanguage())}</span>
 }
 
 type Bound<K extends string> = { filters: Filters<K>; name: NoInfer<K>; label: string }

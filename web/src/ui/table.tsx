@@ -113,7 +113,7 @@ export function Table<Row>({
                   </CardCell>
                 )}
                 {columns.map((column, index) => (
-                  <Cell key={column.key} column={column} isWideOnly={card !== undefined}>
+                  <Cell key={column.key} column={column} isFirst={index === 0} isWideOnly={card !== undefined}>
                     {rowLink && index === 0 ? (
                       <Link to={rowLink(row)} className="font-medium after:absolute after:inset-0">
                         {column.cell(row)}
@@ -140,17 +140,19 @@ function CardCell({ children }: { children: ReactNode }) {
 
 function Cell<Row>({
   column,
+  isFirst,
   isWideOnly = false,
   children,
 }: {
   column: Column<Row>
+  isFirst: boolean
   isWideOnly?: boolean
   children: ReactNode
 }) {
   return (
     <td
       role="cell"
-      className={`px-3 py-3 align-middle first:pl-5 last:pr-5 max-md:px-0! max-md:py-1 ${column.isProse ? 'max-md:block' : 'max-md:flex max-md:items-center max-md:justify-between max-md:gap-4'} ${column.align === 'right' ? 'figures md:text-right' : ''} ${isWideOnly || column.isWideOnly ? 'max-md:hidden!' : ''}`}
+      className={`px-3 py-3 align-middle ${isFirst ? 'pl-5' : ''} last:pr-5 max-md:px-0! max-md:py-1 ${column.isProse ? 'max-md:block' : 'max-md:flex max-md:items-center max-md:justify-between max-md:gap-4'} ${column.align === 'right' ? 'figures md:text-right' : ''} ${isWideOnly || column.isWideOnly ? 'max-md:hidden!' : ''}`}
     >
       {/* The header again, on cards; screen readers have it from the table. */}
       <span aria-hidden="true" className="shrink-0 text-sm text-soft md:hidden">
@@ -178,8 +180,8 @@ function SkeletonRow<Row>({ columns, hasCard }: { columns: readonly Column<Row>[
           />
         </CardCell>
       )}
-      {columns.map((column) => (
-        <Cell key={column.key} column={column} isWideOnly={hasCard}>
+      {columns.map((column, index) => (
+        <Cell key={column.key} column={column} isFirst={index === 0} isWideOnly={hasCard}>
           <Skeleton className="h-4 w-24" />
         </Cell>
       ))}

@@ -129,7 +129,7 @@ export function AuditLogPage() {
   return (
     <Page title={t.title} text={t.text}>
       <Card isFlush>
-        <FilterBar filters={filters}>
+        <FilterBar filters={filters} hasDates>
           <SearchFilter filters={filters} name="actor" label={t.actor} />
           <SelectFilter
             filters={filters}

@@ -76,7 +76,7 @@ export function ExceptionsPage() {
   return (
     <Page title={t.title} text={t.text}>
       <Card isFlush>
-        <FilterBar filters={filters}>
+        <FilterBar filters={filters} hasDates>
           <SelectFilter
             filters={filters}
             name="state"

@@ -1,0 +1,48 @@
+import { afterEach, expect, test } from 'vitest'
+import {
+  addDays,
+  dateTimeText,
+  dayOf,
+  endOfDayIso,
+  setTimeZone,
+  startOfDayIso,
+  timeZoneText,
+} from '../src/base/dates.ts'
+import { periodDays } from '../src/pages/statement/periods.ts'
+
+afterEach(() => setTimeZone('America/Sao_Paulo'))
+
+// Half past nine in the evening in São Paulo, where it is still Saturday; in UTC it is Sunday.
+const EVENING = new Date('2026-11-15T00:30:00Z')
+
+test('a day is a day of the books, wherever the reader is', () => {
+  expect(dayOf(EVENING)).toBe('2026-11-14')
+  expect(startOfDayIso('2026-11-14')).toBe('2026-11-14T03:00:00.000Z')
+  expect(endOfDayIso('2026-11-14')).toBe('2026-11-15T03:00:00.000Z')
+  expect(dateTimeText(EVENING.toISOString(), 'en')).toBe('14 Nov 2026, 21:30')
+  setTimeZone('America/Manaus')
+  expect(startOfDayIso('2026-11-14')).toBe('2026-11-14T04:00:00.000Z')
+})
+
+test('a day that begins at one o’clock begins then', () => {
+  expect(startOfDayIso('2018-11-04')).toBe('2018-11-04T03:00:00.000Z')
+  expect(endOfDayIso('2018-11-03')).toBe('2018-11-04T03:00:00.000Z')
+})
+
+test('an empty or impossible field is no bound', () => {
+  for (const day of ['', 'x', '2026-02-31x'])
+    expect([startOfDayIso(day), endOfDayIso(day)]).toEqual([undefined, undefined])
+})
+
+test('periods are days of the books', () => {
+  expect(periodDays('today', EVENING)).toEqual({ from: '2026-11-14', to: '2026-11-14' })
+  expect(periodDays('week', EVENING)).toEqual({ from: '2026-11-08', to: '2026-11-14' })
+  expect(periodDays('month', EVENING)).toEqual({ from: '2026-11-01', to: '2026-11-14' })
+  expect(periodDays('last-month', new Date('2026-01-01T02:00:00Z'))).toEqual({ from: '2025-11-01', to: '2025-11-30' })
+  expect(addDays('2026-03-01', -1)).toBe('2026-02-28')
+})
+
+test('the zone is named', () => {
+  expect(timeZoneText('en', EVENING)).toBe('Brasilia Standard Time (GMT-3)')
+  expect(timeZoneText('pt-BR', EVENING)).toBe('Horário Padrão de Brasília (GMT-3)')
+})
