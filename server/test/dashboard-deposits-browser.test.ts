@@ -194,7 +194,8 @@ test('the list shows what its address asks for, page by page, and the file holds
   expect(await rows.first().textContent()).not.toBe(first)
 
   const download = page.waitForEvent('download')
-  await page.getByRole('link', { name: 'Exportar CSV' }).click()
+  await page.getByRole('button', { name: 'Exportar' }).click()
+  await page.getByRole('menuitem', { name: 'CSV para programas' }).click()
   const lines = readFileSync(await (await download).path(), 'utf8')
     .trimEnd()
     .split('\r\n')
