@@ -16,13 +16,13 @@ export function setTimeZone(zone: string): void {
   formats.clear()
 }
 
-/** "Brasília Standard Time (GMT-3)" */
+/** "Brasilia Time (GMT-3)" */
 export function timeZoneText(language: Language, at: Date = new Date()): string {
-  const part = (timeZoneName: 'long' | 'shortOffset') =>
+  const part = (timeZoneName: 'longGeneric' | 'shortOffset') =>
     new Intl.DateTimeFormat(localeOf(language), { timeZone, timeZoneName })
       .formatToParts(at)
       .find(({ type }) => type === 'timeZoneName')?.value ?? timeZone
-  return `${part('long')} (${part('shortOffset')})`
+  return `${part('longGeneric')} (${part('shortOffset')})`
 }
 
 /** "14 Nov 2026, 15:04" */

@@ -75,7 +75,7 @@ export function SearchFilter<K extends string>({ filters, name, label }: Bound<K
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [typed, current, name])
   return (
-    <div className="relative min-w-56 grow">
+    <div className="relative min-w-72 grow">
       <SearchIcon className="pointer-events-none absolute top-1/2 left-3 size-4 -translate-y-1/2 text-soft" />
       <input
         type="search"
