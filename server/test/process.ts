@@ -19,9 +19,9 @@ export type ServerProcess = {
 }
 
 /** The built service in a process of its own, as `npm start` runs it. Killed at the end of the test if it still lives. */
-export async function startServer(env: Record<string, string>): Promise<ServerProcess> {
+export async function startServer(env: Record<string, string>, cli = CLI): Promise<ServerProcess> {
   const port = await freePort()
-  const child = spawn(process.execPath, [CLI, 'start'], {
+  const child = spawn(process.execPath, [cli, 'start'], {
     env: { ...cleanEnv(), PORT: String(port), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -7,8 +7,10 @@ import { contentSecurityPolicy } from './headers.ts'
 import { html } from './html.ts'
 import { ICON, sendPage } from './look.ts'
 
-// From src and from dist the same number of steps.
-const WEB_DIST = fileURLToPath(new URL('../../../web/dist/', import.meta.url))
+// In a package, beside the server; in a checkout, where web/ builds it. From src and from dist the same number of steps.
+const PACKED = fileURLToPath(new URL('../../dashboard/', import.meta.url))
+const BUILT = fileURLToPath(new URL('../../../web/dist/', import.meta.url))
+const DASHBOARD = existsSync(BUILT) ? BUILT : PACKED
 
 /** Every page of the dashboard is one document; its script shows what the address asks for. Other addresses keep their 404. */
 const PAGES = [
@@ -34,7 +36,7 @@ const PAGES = [
 const NONCE_PLACE = '__CSP_NONCE__'
 const YEAR_SECONDS = 365 * 24 * 3600
 
-export async function dashboardPageRoutes(app: FastifyInstance, folder = WEB_DIST): Promise<void> {
+export async function dashboardPageRoutes(app: FastifyInstance, folder = DASHBOARD): Promise<void> {
   app.get('/icon.svg', { schema: { hide: true } }, async (_request, reply) =>
     reply.type('image/svg+xml; charset=utf-8').header('cache-control', 'public, max-age=86400').send(ICON),
   )
