@@ -39,6 +39,30 @@ export async function openForeignRefund(
   })
 }
 
+/** A refund that was done and that the provider took back: its money is in suspense. False when that is an exception already. */
+export async function openUndoneRefund(
+  tx: Tx,
+  now: Date,
+  refund: { id: string; paymentId: string; providerRefundId: string; amountCents: number },
+): Promise<boolean> {
+  const id = newUuid7(now)
+  const opened = await tx.run(
+    `insert into exceptions (id, payment_id, refund_id, kind, opened_at) values ($1, $2, $3, 'undone_refund', $4)
+     on conflict (refund_id, kind) where refund_id is not null do nothing`,
+    [id, refund.paymentId, uuidFromHex(refund.id), now],
+  )
+  if (opened === 0) return false
+  const { id: refundId, providerRefundId, amountCents } = refund
+  await noteChange(tx, now, SYSTEM, {
+    action: 'exception.opened',
+    subject: `exception ${hexFromUuid(id)}`,
+    accountId: null,
+    reason: null,
+    details: { kind: 'undone_refund', refundId, providerRefundId, amountCents },
+  })
+  return true
+}
+
 export type Decided = {
   exceptionId: string
   how: Resolution['how']

@@ -12,7 +12,7 @@ import { reserveRefund, type Refund } from './refund-life.ts'
 import { beginRefund, refundLease } from './refund-pursuit.ts'
 import type { ExceptionKind as UnsettledKind } from './settle.ts'
 
-export type ExceptionKind = UnsettledKind | 'foreign_refund'
+export type ExceptionKind = UnsettledKind | 'foreign_refund' | 'undone_refund'
 
 export const EXCEPTION_KINDS: readonly ExceptionKind[] = [
   'unknown_charge',
@@ -20,6 +20,7 @@ export const EXCEPTION_KINDS: readonly ExceptionKind[] = [
   'wrong_amount',
   'second_payment',
   'foreign_refund',
+  'undone_refund',
 ]
 
 export type Exception = {
@@ -29,7 +30,7 @@ export type Exception = {
   provider: string
   endToEndId: string
   txid: string | null
-  /** What arrived; of a foreign_refund, what went. */
+  /** What arrived; of a foreign_refund, what went; of an undone_refund, what came back. */
   amountCents: Cents
   /** When the payer paid. */
   occurredAt: Date
@@ -52,7 +53,7 @@ export type Exception = {
     reason: string
   } | null
   resolvedAt: Date | null
-  /** The newest that was made of this exception, or the one that a foreign_refund is about. */
+  /** The newest that was made of this exception, or the one that a foreign_refund or an undone_refund is about. */
   refund: { id: string; status: Refund['status']; failure: string | null; providerRefundId: string } | null
 }
 
@@ -168,10 +169,15 @@ function requireRest({ amountCents }: LockedException, refunds: LockedException[
     throw new Fault('conflict', 'The provider gave all of this payment back: resolve it by write_off')
 }
 
+const WAYS: Partial<Record<ExceptionKind, Resolution['how'][]>> = {
+  foreign_refund: ['charge_account', 'write_off'],
+  undone_refund: ['credit', 'write_off'],
+}
+
 function requireOpen({ kind, state, isHeld }: LockedException, how: Resolution['how']): void {
   if (state === 'resolved') throw new Fault('conflict', 'Exception is resolved already')
   if (state === 'resolving') throw new Fault('conflict', 'Exception is being resolved: its refund is under way')
-  const ways = kind === 'foreign_refund' ? ['charge_account', 'write_off'] : ['credit', 'refund', 'write_off']
+  const ways = WAYS[kind] ?? ['credit', 'refund', 'write_off']
   if (!ways.includes(how))
     throw new Fault('bad_request', `Resolve an exception of kind ${kind} by ${ways.join(' or ')}`)
   if (kind === 'foreign_refund' && isHeld)
@@ -272,7 +278,7 @@ async function lockException(tx: Tx, id: string): Promise<{ exception: LockedExc
     `select x.id, x.kind, ${EXCEPTION_STATE} as state, x.payment_id as "paymentId", x.refund_id as "refundId",
        coalesce(f.amount_cents, p.amount_cents) as "amountCents", p.charge_id as "chargeId", c.account_id as "chargeAccountId",
        case when p.credited then c.account_id
-         else (select o.account_id from exceptions o where o.payment_id = p.id and o.resolution = 'credit') end as "creditedAccountId"
+         else (select o.account_id from exceptions o where o.payment_id = p.id and o.refund_id is null and o.resolution = 'credit') end as "creditedAccountId"
      from exceptions x
      join payments p on p.id = x.payment_id
      left join charges c on c.id = p.charge_id
@@ -280,12 +286,12 @@ async function lockException(tx: Tx, id: string): Promise<{ exception: LockedExc
      where x.payment_id ${ofPayment} order by x.id`,
     [uuidFromHex(id)],
   )
-  const isHeld = rows.some((row) => row.kind !== 'foreign_refund' && row.state !== 'resolved')
+  const isHeld = rows.some((row) => row.refundId === null && row.state !== 'resolved')
   const locked = rows.map((row) => ({ ...row, isHeld }))
   const exception = locked.find((row) => row.id === uuidFromHex(id))
   if (!exception) throw notFound()
   const isRefund = (row: LockedException) => row.kind === 'foreign_refund' && row.state === 'open'
-  return { exception, refunds: exception.kind === 'foreign_refund' ? [] : locked.filter(isRefund) }
+  return { exception, refunds: exception.refundId !== null ? [] : locked.filter(isRefund) }
 }
 
 const SELECT_EXCEPTIONS = `

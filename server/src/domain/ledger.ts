@@ -24,6 +24,7 @@ export type TransferKind =
   | 'refund_released' // refunding → where it was reserved
   | 'fee_kept' // balance → fees, with refund_released
   | 'refund_seen' // missing → cash
+  | 'refund_undone' // cash → suspense
   | 'exception_credited' // suspense → balance
   | 'exception_written_off' // suspense → written_off
   | 'refund_charged' // balance → missing

@@ -98,16 +98,27 @@ function refundsOf({ endToEndId, refunds = [] }: ReceivedPayment): SeenRefund[] 
 
 /** Lets the books know of what was given back, and returns what they cannot answer for. */
 async function takeRefunds(ctx: Context, provider: string, page: ReceivedPayment[]): Promise<SeenRefund[]> {
-  const refunds = page.flatMap(refundsOf)
-  if (refunds.length === 0) return []
-  try {
-    await noteReportedRefunds(ctx, page)
-  } catch (err) {
-    if (isUnavailable(err)) throw err
-    ctx.log.error({ err, provider }, 'refunds that the provider told of could not be booked')
-  }
+  const telling = page.filter((payment) => payment.refunds !== undefined && payment.refunds.length > 0)
+  if (telling.length === 0) return []
+  await noteRefunds(ctx, telling)
+  const refunds = telling.flatMap(refundsOf)
   const rows = await readRefunds(ctx, provider, refunds)
   return refunds.filter((refund) => rows.get(refundKey(refund))?.isForeign ?? true)
+}
+
+/** All of a page at once. If that fails, payment by payment, so that one that cannot be booked keeps back no other. */
+async function noteRefunds(ctx: Context, payments: ReceivedPayment[]): Promise<void> {
+  try {
+    return await noteReportedRefunds(ctx, payments)
+  } catch (err) {
+    if (isUnavailable(err)) throw err
+    if (payments.length === 1) {
+      const { provider, endToEndId } = payments[0]!
+      ctx.log.error({ err, provider, endToEndId }, 'refunds that the provider told of could not be booked')
+      return
+    }
+  }
+  for (const payment of payments) await noteRefunds(ctx, [payment])
 }
 
 type RefundRow = { endToEndId: string; refundId: string; isForeign: boolean }

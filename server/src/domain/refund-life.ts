@@ -4,7 +4,7 @@ import type { Cents } from '../base/money.ts'
 import type { Tx } from '../db/tx.ts'
 import { SYSTEM, type Actor } from './audit-log.ts'
 import { insertEvents, type NewEvent } from './events.ts'
-import { markRefunded, reopenException } from './exception-life.ts'
+import { markRefunded, openUndoneRefund, reopenException } from './exception-life.ts'
 import { holdBalances, postTransfers, type LedgerKey, type Transfer } from './ledger.ts'
 
 export type RefundStatus = 'PROCESSING' | 'DONE' | 'FAILED'
@@ -32,8 +32,22 @@ export type Refund = {
   failure: string | null
   requestedBy: Actor
   createdAt: Date
+  /** When it was first sent to the provider; null: surely never. */
+  sentAt: Date | null
+  /** While it is PROCESSING: since when nobody knows what became of a request for it. */
+  doubtedAt: Date | null
+  /** Since when the provider has said, again and again, that it has no such refund. */
+  absentSince: Date | null
+  /** Why the last attempt could not decide it: for the operator. */
+  attention: string | null
   endedAt: Date | null
+  /** The operator who ended it in the provider's place. */
+  endedBy: EndedBy | null
+  /** When the provider took back that it was done. Its money came to suspense then. */
+  undoneAt: Date | null
 }
+
+export type EndedBy = { actor: Actor; reason: string }
 
 // Locks are taken in one order by everyone: charges by id, exceptions by id, refunds, balances by id.
 
@@ -85,24 +99,39 @@ export async function reserveRefund(tx: Tx, now: Date, actor: Actor, wanted: New
 export type RefundEnd = { status: 'done' } | { status: 'failed'; failure: string | null }
 
 /**
- * The provider made it, or surely did not. Told again it changes nothing, since a provider may answer late and twice; 'contradicted' says that the refund
- * had ended otherwise before.
+ * The provider made it, or surely did not; or an operator (`by`) says so. Told again it changes nothing, since a provider may answer late and twice;
+ * 'contradicted' says that the refund had ended otherwise before.
+ *
+ * With `heldUntil` it ends only while that lease is held, and is 'overtaken' otherwise: who concludes from a refusal must know that nobody else has sent it.
  */
 export async function endRefund(
   tx: Tx,
   now: Date,
   refundId: string,
   end: RefundEnd,
-): Promise<{ refund: Refund; move: 'moved' | 'known' | 'contradicted' }> {
+  { by, heldUntil }: { by?: EndedBy | undefined; heldUntil?: Date | undefined } = {},
+): Promise<{ refund: Refund; move: 'moved' | 'known' | 'contradicted' | 'overtaken' }> {
   const before = await lockRefund(tx, refundId)
   const status = end.status === 'done' ? 'DONE' : 'FAILED'
   if (before.status !== 'PROCESSING') {
     return { refund: before, move: before.status === status ? 'known' : 'contradicted' }
   }
   const moved = await tx.run(
-    `update refunds set status = $2, failure = $3, ended_at = $4, due_at = null where id = $1 and status = 'PROCESSING'`,
-    [uuidFromHex(refundId), status, end.status === 'failed' ? end.failure : null, now],
+    `update refunds set status = $2, failure = $3, ended_at = $4, ended_by_kind = $5, ended_by = $6, ended_reason = $7,
+       due_at = null, attention = null
+     where id = $1 and status = 'PROCESSING' and ($8::timestamptz is null or due_at = $8)`,
+    [
+      uuidFromHex(refundId),
+      status,
+      end.status === 'failed' ? end.failure : null,
+      now,
+      by?.actor.kind ?? null,
+      by?.actor.name ?? null,
+      by?.reason ?? null,
+      heldUntil ?? null,
+    ],
   )
+  if (moved !== 1 && heldUntil) return { refund: before, move: 'overtaken' }
   if (moved !== 1) throw new Error(`refund ${refundId} ended twice`)
   const refund = await readRefund(tx, uuidFromHex(refundId))
   if (status === 'DONE') await finish(tx, now, refund)
@@ -125,7 +154,28 @@ async function release(tx: Tx, now: Date, refund: Refund): Promise<void> {
   const back = { kind: 'refund_released', debit: { kind: 'refunding' }, credit: source, amountCents } as const
   const fee = { kind: 'fee_kept', debit: source, credit: { kind: 'fees' }, amountCents: feeReturnedCents } as const
   await post(tx, now, refund, feeReturnedCents > 0 ? [back, fee] : [back])
-  if (refund.exceptionId !== null) await reopenException(tx, now, refund.exceptionId, refund)
+  if (refund.exceptionId !== null) {
+    const why = refund.endedBy?.reason ?? refund.failure
+    await reopenException(tx, now, refund.exceptionId, { id: refund.id, failure: why })
+  }
+}
+
+/**
+ * The provider says of a refund that was done that it was not made after all: the money is at the provider again. It waits in suspense, because the books
+ * have gone on since: the account was charged, and told that its payer has the money. False when that is booked. The caller holds the lock of its charge.
+ */
+export async function undoRefund(tx: Tx, now: Date, refundId: string): Promise<boolean> {
+  const refund = await readRefund(tx, uuidFromHex(refundId))
+  const { provider, chargeId, amountCents } = refund
+  if (!(await openUndoneRefund(tx, now, refund))) return false
+  await post(tx, now, refund, [
+    { kind: 'refund_undone', debit: { kind: 'cash', provider }, credit: { kind: 'suspense' }, amountCents },
+  ])
+  if (chargeId !== null) {
+    const fewer = 'update charges set refunded_cents = refunded_cents - $2 where id = $1'
+    await tx.run(fewer, [uuidFromHex(chargeId), amountCents])
+  }
+  return true
 }
 
 /** All ids are UUIDs, as stored, but the provider's own. */
@@ -285,7 +335,8 @@ export function refundEvent(
 export const REFUND_COLUMNS = `
   r.id, r.source, p.provider, r.provider_refund_id, p.end_to_end_id, r.payment_id, r.charge_id, c.payment_link_id, r.account_id,
   r.exception_id, r.amount_cents, r.fee_returned_cents, r.status, r.reason, r.failure, r.requested_by_kind, r.requested_by,
-  r.created_at, r.ended_at`
+  r.created_at, r.sent_at, r.doubted_at, r.absent_since, r.attention, r.ended_at, r.ended_by_kind, r.ended_by, r.ended_reason,
+  (select u.opened_at from exceptions u where u.refund_id = r.id and u.kind = 'undone_refund') as undone_at`
 
 export const REFUND_TABLES =
   'refunds r join payments p on p.id = r.payment_id left join charges c on c.id = r.charge_id'
@@ -309,7 +360,15 @@ export type RefundRow = {
   requested_by_kind: Actor['kind']
   requested_by: string
   created_at: Date
+  sent_at: Date | null
+  doubted_at: Date | null
+  absent_since: Date | null
+  attention: string | null
   ended_at: Date | null
+  ended_by_kind: Actor['kind'] | null
+  ended_by: string
+  ended_reason: string
+  undone_at: Date | null
 }
 
 export function refundFromRow(row: RefundRow): Refund {
@@ -331,11 +390,20 @@ export function refundFromRow(row: RefundRow): Refund {
     failure: row.failure,
     requestedBy: { kind: row.requested_by_kind, name: row.requested_by },
     createdAt: row.created_at,
+    sentAt: row.sent_at,
+    doubtedAt: row.doubted_at,
+    absentSince: row.absent_since,
+    attention: row.attention,
     endedAt: row.ended_at,
+    endedBy: row.ended_by_kind && {
+      actor: { kind: row.ended_by_kind, name: row.ended_by },
+      reason: row.ended_reason,
+    },
+    undoneAt: row.undone_at,
   }
 }
 
-async function readRefund(tx: Tx, id: string): Promise<Refund> {
+export async function readRefund(tx: Tx, id: string): Promise<Refund> {
   const [row] = await tx.rows<RefundRow>(`select ${REFUND_COLUMNS} from ${REFUND_TABLES} where r.id = $1`, [id])
   if (!row) throw new Error(`refund ${hexFromUuid(id)} is gone`)
   return refundFromRow(row)

@@ -3,9 +3,10 @@ import { uuidFromHex } from '../base/ids.ts'
 import { read, transact } from '../db/tx.ts'
 import { retryAt } from './checks.ts'
 import { providerNamed, type Context } from './context.ts'
-import { ProviderError, type ProviderRefund } from './provider.ts'
+import { ProviderError, type Provider, type ProviderRefund } from './provider.ts'
 import {
   endRefund,
+  readRefund,
   REFUND_COLUMNS,
   REFUND_TABLES,
   refundFromRow,
@@ -17,8 +18,14 @@ import { noteReportedRefunds } from './reported-refunds.ts'
 
 // Between the promise and its end: asking the provider until it says done or failed, however long that takes.
 
-// Longer than a provider may take for a question and a refund; a process that dies meanwhile leaves its refund to others after this.
+// Longer than a provider may take for two questions and a refund; a process that dies meanwhile leaves its refund to others after this.
 const LEASE_MS = 60_000
+
+// A refund in doubt is given up when the provider has neither shown it nor taken it for this long. Lookups of a bank may lag behind its own limits and
+// permissions: minutes are common, and an outage that a bank repairs within its working day takes hours. Money given back too early may be spent.
+export const REFUND_ABSENT_MS = 6 * 3_600_000
+
+const MAX_ATTENTION_LENGTH = 500
 
 export function refundLease(now: Date): Date {
   return new Date(now.getTime() + LEASE_MS)
@@ -29,71 +36,155 @@ export function refundLease(now: Date): Date {
  * refund by its id, and the books end it once. What is not known stays PROCESSING, and the worker asks about it when it is due.
  */
 export function beginRefund(ctx: Context, refund: Refund, leasedUntil: Date): Promise<Refund> {
-  return pursueRefund(ctx, { refund, leasedUntil, attempts: 1 }, 'never sent')
+  return pursueRefund(ctx, { refund, leasedUntil, attempts: 1 })
 }
 
 /** Asks about one that the worker claimed. */
 export async function followRefund(ctx: Context, claimed: ClaimedRefund): Promise<void> {
-  await pursueRefund(ctx, claimed, 'maybe sent')
+  await pursueRefund(ctx, claimed)
 }
 
-async function pursueRefund(ctx: Context, claimed: ClaimedRefund, sent: 'never sent' | 'maybe sent'): Promise<Refund> {
-  const { refund, attempts } = claimed
+/** How a refund stands that has not ended. */
+type Standing =
+  /** The provider has it, and is not done. */
+  | { kind: 'under way' }
+  /** This attempt sent nothing and learned nothing. */
+  | { kind: 'unheard'; error: unknown }
+  /** Its first request surely never left. */
+  | { kind: 'unsent'; error: unknown }
+  /** A request went out, and nobody knows what became of it. absentSince: the provider has said ever since that it has none. */
+  | { kind: 'in doubt'; error: unknown; absentSince: Date | null }
+
+type Outcome = { kind: 'ended'; end: RefundEnd; isConcluded?: true } | Standing
+
+async function pursueRefund(ctx: Context, claimed: ClaimedRefund): Promise<Refund> {
+  const { refund, attempts, leasedUntil } = claimed
+  let outcome: Outcome
   try {
-    const end = await askProvider(ctx, refund, sent)
-    if (end !== 'processing') return await bookEnd(ctx, refund, end)
+    outcome = await askProvider(ctx, claimed)
+    if (outcome.kind === 'ended') {
+      const { end, isConcluded } = outcome
+      const after = await bookEnd(ctx, refund, end, isConcluded && leasedUntil)
+      if (after) return after
+      const error = new Error('another process asked for this refund at the same time')
+      outcome = { kind: 'in doubt', error, absentSince: null }
+    }
   } catch (error) {
-    const isExpected = error instanceof ProviderError || error instanceof Fault
-    const note = { err: error, refundId: refund.id, attempts }
+    outcome = { kind: 'unheard', error }
+  }
+  if (outcome.kind !== 'under way') {
+    const { error: err } = outcome
+    const isExpected = err instanceof ProviderError || err instanceof Fault
+    const note = { err, refundId: refund.id, attempts, inDoubt: outcome.kind === 'in doubt' || refund.doubtedAt !== null }
     ctx.log[isExpected ? 'warn' : 'error'](note, 'what became of a refund is not known yet')
   }
-  await postponeRefund(ctx, claimed)
-  return refund
+  return noteStanding(ctx, claimed, outcome)
 }
 
 // Sent again only when the provider says that it has none by this id, though repeating would be safe: a refund that is known is asked for by a read.
-async function askProvider(
-  ctx: Context,
-  refund: Refund,
-  sent: 'never sent' | 'maybe sent',
-): Promise<RefundEnd | 'processing'> {
+async function askProvider(ctx: Context, claimed: ClaimedRefund): Promise<Outcome> {
+  const { refund } = claimed
   const provider = providerNamed(ctx, refund.provider)
-  const question = { endToEndId: refund.endToEndId, refundId: refund.id }
-  const found = sent === 'maybe sent' ? await provider.checkRefund(question) : 'absent'
-  if (found !== 'absent') return endOf(refund, found)
+  if (refund.sentAt === null) return sendFirst(ctx, provider, claimed)
+  const found = await provider.checkRefund(requestOf(refund))
+  if (found !== 'absent') return outcomeOf(refund, found)
+  let listed: ProviderRefund | 'absent'
   try {
-    return endOf(refund, await provider.refund({ ...question, amountCents: refund.amountCents }))
+    listed = await findListed(provider, refund)
   } catch (error) {
-    // Understood and declined: it has not been made and will not be.
-    if (error instanceof ProviderError && error.outcome === 'refused')
-      return { status: 'failed', failure: error.message }
-    throw error
+    return { kind: 'in doubt', error, absentSince: refund.absentSince }
+  }
+  return listed === 'absent' ? sendAgain(ctx, provider, claimed) : outcomeOf(refund, listed)
+}
+
+/** Nothing else was ever sent for it, so a refusal tells that it was not made and will not be. */
+async function sendFirst(ctx: Context, provider: Provider, claimed: ClaimedRefund): Promise<Outcome> {
+  const { refund } = claimed
+  if (!(await markSent(ctx, claimed))) return overtaken()
+  try {
+    return outcomeOf(refund, await provider.refund(requestOf(refund)))
+  } catch (error) {
+    const fate = fateOf(error)
+    if (fate === 'unreachable') return { kind: 'unsent', error }
+    if (fate === 'unknown') return { kind: 'in doubt', error, absentSince: null }
+    // An id that is taken by another amount is refused too, and that is no refund that was not made. A refusal is clear without this look, if it fails.
+    const found = await provider.checkRefund(requestOf(refund)).catch(() => 'absent' as const)
+    return found === 'absent' ? concluded(error) : outcomeOf(refund, found)
   }
 }
 
-function endOf(refund: Refund, { amountCents, status, reason }: ProviderRefund): RefundEnd | 'processing' {
+/**
+ * One that was sent before and that the provider does not show. A refusal now says nothing about the earlier request, which may be why this one is refused: a bank
+ * whose lookups lag refuses what would exceed the payment. Only when both have gone on for long is it taken for not made.
+ */
+async function sendAgain(ctx: Context, provider: Provider, claimed: ClaimedRefund): Promise<Outcome> {
+  const { refund } = claimed
+  const absentSince = refund.absentSince ?? ctx.now()
+  if (!(await markSent(ctx, claimed))) return overtaken()
+  try {
+    return outcomeOf(refund, await provider.refund(requestOf(refund)))
+  } catch (error) {
+    const fate = fateOf(error)
+    // The run of absences begins anew: what was sent just now may come to be, too.
+    if (fate === 'unknown') return { kind: 'in doubt', error, absentSince: null }
+    const isOver = ctx.now().getTime() - absentSince.getTime() >= REFUND_ABSENT_MS
+    return fate === 'refused' && isOver ? concluded(error) : { kind: 'in doubt', error, absentSince }
+  }
+}
+
+/** In what the provider tells of the payment: another view than that by the refund's id, and one may lag behind the other. */
+async function findListed(provider: Provider, refund: Refund): Promise<ProviderRefund | 'absent'> {
+  const payment = await provider.findPayment(refund.endToEndId)
+  // A provider that does not know a payment that it received is no witness for what became of it.
+  if (payment === 'absent')
+    throw new ProviderError('unknown', `${refund.provider} does not know the payment ${refund.endToEndId}`)
+  return payment.refunds?.find(({ refundId }) => refundId === refund.providerRefundId) ?? 'absent'
+}
+
+function requestOf({ endToEndId, providerRefundId: refundId, amountCents }: Refund) {
+  return { endToEndId, refundId, amountCents }
+}
+
+function fateOf(error: unknown): ProviderError['outcome'] {
+  return error instanceof ProviderError ? error.outcome : 'unknown'
+}
+
+function concluded(refusal: unknown): Outcome {
+  return { kind: 'ended', end: { status: 'failed', failure: (refusal as Error).message }, isConcluded: true }
+}
+
+// Its lease ended before it was sent, or news of it came in: whoever claims it next goes on.
+function overtaken(): Outcome {
+  return { kind: 'unheard', error: new Fault('unavailable', 'the lease of this refund ended before it was sent') }
+}
+
+function outcomeOf(refund: Refund, { amountCents, status, reason }: ProviderRefund): Outcome {
   if (amountCents !== refund.amountCents) {
-    throw new Error(
-      `${refund.provider} has refund ${refund.id} with ${amountCents} cents instead of ${refund.amountCents}`,
-    )
+    const text = `${refund.provider} has refund ${refund.id} with ${amountCents} cents instead of ${refund.amountCents}`
+    return { kind: 'in doubt', error: new Error(text), absentSince: null }
   }
-  if (status === 'processing') return 'processing'
-  return status === 'done' ? { status } : { status, failure: reason }
+  if (status === 'processing') return { kind: 'under way' }
+  return { kind: 'ended', end: status === 'done' ? { status } : { status, failure: reason } }
 }
 
-async function bookEnd(ctx: Context, refund: Refund, end: RefundEnd): Promise<Refund> {
-  const { refund: after, move } = await transact(ctx.pool, (tx) => endRefund(tx, ctx.now(), refund.id, end))
+/** Undefined when it was concluded from a refusal, and the lease under which that was true is over. */
+async function bookEnd(ctx: Context, refund: Refund, end: RefundEnd, heldUntil?: Date): Promise<Refund | undefined> {
+  const { refund: after, move } = await transact(ctx.pool, (tx) =>
+    endRefund(tx, ctx.now(), refund.id, end, { heldUntil }),
+  )
+  if (move === 'overtaken') return undefined
   if (move === 'moved') ctx.wakeDeliveries()
-  if (move === 'contradicted') {
+  // What was only concluded does not stand against what the provider or an operator said.
+  if (move === 'contradicted' && heldUntil === undefined) {
     ctx.log.error({ refundId: refund.id, provider: refund.provider, end }, 'a refund that had ended ended otherwise')
-    // Failed, and made after all: the money is gone, and its return is booked as one that nobody asked for.
-    if (end.status === 'done') await noteReportedRefunds(ctx, [asReported(after)])
+    // Failed, and made after all: the money is gone, and is booked as a refund that nobody asked for. Done, and not made after all: it is back.
+    await noteReportedRefunds(ctx, [asReported(after, end)])
   }
   return after
 }
 
-function asReported({ provider, endToEndId, id, amountCents }: Refund) {
-  const refund = { refundId: id, amountCents, status: 'done' as const, reason: null }
+function asReported({ provider, endToEndId, providerRefundId, amountCents }: Refund, end: RefundEnd) {
+  const refund = { refundId: providerRefundId, amountCents, status: end.status, reason: null }
   return { provider, endToEndId, refunds: [refund] }
 }
 
@@ -117,13 +208,54 @@ export async function claimRefunds(ctx: Context, limit: number): Promise<Claimed
   return rows.map((row) => ({ refund: refundFromRow(row), leasedUntil, attempts: row.attempts }))
 }
 
-/** Ends a claim on one that is still under way. A report that came in meanwhile moved due_at, and stays. */
-async function postponeRefund(ctx: Context, { refund, leasedUntil, attempts }: ClaimedRefund): Promise<void> {
-  await transact(ctx.pool, (tx) =>
-    tx.run(`update refunds set due_at = $3 where id = $1 and due_at = $2 and status = 'PROCESSING'`, [
-      uuidFromHex(refund.id),
-      leasedUntil,
-      retryAt(ctx.now(), attempts),
-    ]),
+/**
+ * Committed before anything is sent, so that a process that dies right after leaves a refund that may have been sent. While the request is out, the run of
+ * absences is broken; noteStanding() mends it when the provider clearly did nothing. False when the lease is no longer ours.
+ */
+async function markSent(ctx: Context, { refund, leasedUntil }: ClaimedRefund): Promise<boolean> {
+  const marked = await transact(ctx.pool, (tx) =>
+    tx.run(
+      `update refunds set sent_at = coalesce(sent_at, $3), absent_since = null,
+         doubted_at = case when sent_at is not null then coalesce(doubted_at, $3) end
+       where id = $1 and due_at = $2 and status = 'PROCESSING'`,
+      [uuidFromHex(refund.id), leasedUntil, ctx.now()],
+    ),
   )
+  return marked === 1
+}
+
+/** Ends a claim on one that is still under way. A report that came in meanwhile moved due_at, and stays. */
+async function noteStanding(ctx: Context, claimed: ClaimedRefund, standing: Standing): Promise<Refund> {
+  const { refund, leasedUntil, attempts } = claimed
+  const now = ctx.now()
+  const id = uuidFromHex(refund.id)
+  return transact(ctx.pool, async (tx) => {
+    await tx.run(
+      `update refunds set
+         due_at = case when due_at = $2 then $3 else due_at end,
+         attention = $4,
+         sent_at = case $5::text when 'in doubt' then coalesce(sent_at, $6)
+           when 'unsent' then case when due_at <> $2 or doubted_at is not null then sent_at end else sent_at end,
+         doubted_at = case $5 when 'in doubt' then coalesce(doubted_at, $6) when 'under way' then null else doubted_at end,
+         absent_since = case $5 when 'in doubt' then case when due_at = $2 then $7::timestamptz end
+           when 'under way' then null else absent_since end
+       where id = $1 and status = 'PROCESSING'`,
+      [
+        id,
+        leasedUntil,
+        retryAt(now, attempts),
+        standing.kind === 'under way' ? null : attentionOf(standing.error),
+        standing.kind,
+        now,
+        standing.kind === 'in doubt' ? standing.absentSince : null,
+      ],
+    )
+    return readRefund(tx, id)
+  })
+}
+
+/** On one line, as it is stored. */
+function attentionOf(error: unknown): string {
+  const text = (error instanceof Error ? error.message : String(error)).replaceAll(/\p{Cc}/gu, ' ')
+  return Array.from(text).slice(0, MAX_ATTENTION_LENGTH).join('') || 'unknown'
 }

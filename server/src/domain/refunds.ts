@@ -1,19 +1,21 @@
 import { createHash } from 'node:crypto'
 import { Fault } from '../base/fault.ts'
-import { isUuid, uuidFromHex } from '../base/ids.ts'
+import { hexFromUuid, isHexId, isUuid, uuidFromHex } from '../base/ids.ts'
 import { isCents, type Cents } from '../base/money.ts'
 import { read, transact, type Tx } from '../db/tx.ts'
 import { checkReason, noteChange, type Actor } from './audit-log.ts'
 import { CHARGE_COLUMNS, chargeFromRow, isVisible, type Charge, type ChargeRow } from './charges.ts'
 import { providerNamed, type Context } from './context.ts'
 import { cursorUuid } from './cursor.ts'
-import { beginRefund, refundLease } from './refund-pursuit.ts'
+import { beginRefund, REFUND_ABSENT_MS, refundLease } from './refund-pursuit.ts'
 import {
+  endRefund,
   REFUND_COLUMNS,
   REFUND_TABLES,
   refundFromRow,
   reserveRefund,
   type Refund,
+  type RefundEnd,
   type RefundRow,
   type RefundStatus,
 } from './refund-life.ts'
@@ -59,6 +61,8 @@ export type RefundFilter = {
   accountId?: string
   paymentLinkId?: string
   status?: RefundStatus
+  /** Only those whose outcome at the provider nobody knows. */
+  inDoubt?: boolean
   from?: Date
   to?: Date
   cursor?: string
@@ -80,7 +84,8 @@ export async function listRefunds(
        and ($4::text is null or r.status = $4)
        and ($5::timestamptz is null or r.created_at >= $5)
        and ($6::timestamptz is null or r.created_at < $6)
-     order by r.id desc limit $7`,
+       and ($7::boolean is not true or (r.status = 'PROCESSING' and r.doubted_at is not null))
+     order by r.id desc limit $8`,
     [
       cursorUuid(filter.cursor),
       filter.accountId ?? null,
@@ -88,11 +93,82 @@ export async function listRefunds(
       filter.status ?? null,
       filter.from ?? null,
       filter.to ?? null,
+      filter.inDoubt ?? null,
       filter.limit + 1,
     ],
   )
   const refunds = rows.slice(0, filter.limit).map(refundFromRow)
   return { refunds, nextCursor: rows.length > filter.limit ? refunds.at(-1)!.id : null }
+}
+
+/**
+ * Ends a refund in the provider's place: the operator has learned there what became of it. Whatever the provider says later is booked as of any refund: made
+ * after all, it is a foreign_refund; not made after all, it is an undone_refund.
+ */
+export async function endUndecided(
+  ctx: Context,
+  actor: Actor,
+  refundId: string,
+  decision: { outcome: 'done' | 'failed'; reason: string },
+): Promise<Refund> {
+  const { outcome } = decision
+  const reason = checkReason(decision.reason)
+  const end: RefundEnd = outcome === 'done' ? { status: outcome } : { status: outcome, failure: null }
+  const ended = await transact(ctx.pool, async (tx) => {
+    const now = ctx.now()
+    requireUndecided(now, await findRefund(tx, refundId), outcome)
+    const { refund, move } = await endRefund(tx, now, refundIdOf(refundId), end, { by: { actor, reason } })
+    // Somebody else ended it while we waited for the lock.
+    if (move !== 'moved') throw endedAlready(refund)
+    const { id, accountId, amountCents, doubtedAt, exceptionId } = refund
+    await noteChange(tx, now, actor, {
+      action: 'refund.ended',
+      subject: `refund ${id}`,
+      accountId,
+      reason,
+      details: { outcome, amountCents, doubtedAt: doubtedAt?.toISOString() ?? null, exceptionId },
+    })
+    return refund
+  })
+  ctx.wakeDeliveries()
+  return ended
+}
+
+/** One that the provider has, and has had for less than this, is left to it. */
+const LEFT_TO_PROVIDER_MS = REFUND_ABSENT_MS
+
+/** Pure. */
+function requireUndecided(now: Date, refund: Refund, outcome: 'done' | 'failed'): void {
+  const { status, sentAt, doubtedAt } = refund
+  if (status !== 'PROCESSING') throw endedAlready(refund)
+  if (sentAt === null && outcome === 'done') {
+    throw new Fault('conflict', 'Refund was never sent to the provider: it can be ended as failed only')
+  }
+  if (sentAt === null || doubtedAt !== null || now.getTime() - sentAt.getTime() >= LEFT_TO_PROVIDER_MS) return
+  throw new Fault(
+    'conflict',
+    `Refund is under way at ${refund.provider} and not in doubt: it can be ended by an operator ${LEFT_TO_PROVIDER_MS / 3_600_000} hours after it was sent`,
+  )
+}
+
+function endedAlready({ status, endedAt, endedBy }: Refund): Fault {
+  const by = endedBy ? ` by ${endedBy.actor.kind} ${endedBy.actor.name}` : ''
+  return new Fault('conflict', `Refund has ended already: it is ${status} since ${endedAt!.toISOString()}${by}`)
+}
+
+async function findRefund(tx: Tx, refundId: string): Promise<Refund> {
+  const [row] = await tx.rows<RefundRow>(`select ${REFUND_COLUMNS} from ${REFUND_TABLES} where r.id = $1`, [
+    uuidFromHex(refundIdOf(refundId)),
+  ])
+  if (!row) throw new Fault('not_found', 'Refund not found')
+  return refundFromRow(row)
+}
+
+/** With dashes or without. */
+function refundIdOf(text: string): string {
+  const hex = hexFromUuid(text.toLowerCase())
+  if (!isHexId(hex)) throw new Fault('not_found', 'Refund not found')
+  return hex
 }
 
 /** Pure. How much of the fee goes back when `refundedCents` of `valueCents` have gone back in all: the same share, half a cent up. */
@@ -145,10 +221,11 @@ async function reserve(
 type RefundablePayment = {
   id: string
   amount_cents: number
-  /** By refunds that are done or under way. */
+  /** By refunds that are done or under way, and that the provider has not taken back. */
   refunded_cents: number
   /** Of these, by us: what a bank gave back by itself returns no fee. */
   refunded_by_us_cents: number
+  /** Also by refunds that were taken back: what returned of the fee then stays returned. */
   fee_returned_cents: number
 }
 
@@ -182,10 +259,10 @@ async function requirePayment(tx: Tx, charge: Charge): Promise<RefundablePayment
        coalesce(r.fees, 0)::bigint as fee_returned_cents
      from payments p
      left join lateral (
-       select sum(amount_cents) as refunded, sum(amount_cents) filter (where source = 'balance') as by_us,
-         sum(fee_returned_cents) as fees
-       from refunds
-       where payment_id = p.id and status <> 'FAILED'
+       select sum(r.amount_cents) filter (where u.id is null) as refunded,
+         sum(r.amount_cents) filter (where u.id is null and r.source = 'balance') as by_us, sum(r.fee_returned_cents) as fees
+       from refunds r left join exceptions u on u.refund_id = r.id and u.kind = 'undone_refund'
+       where r.payment_id = p.id and r.status <> 'FAILED'
      ) r on true
      where p.charge_id = $1 and p.credited`,
     [uuidFromHex(charge.id)],
@@ -209,9 +286,18 @@ async function findByKey(
   return row && refundFromRow(row)
 }
 
-function hashRequest({ paymentLinkId, amountCents, reason }: RefundRequest): Buffer {
+/** What a request asks for; whose it is and its key say where the hash is looked up. A new field does not compile until it stands here. */
+type Hashed = Omit<RefundRequest, 'accountId' | 'idempotencyKey'>
+
+function hashRequest(request: RefundRequest): Buffer {
+  // New ones go to the end, and only when they are given: the hashes of refunds that were made before must stay what they are.
+  const hashed = {
+    paymentLinkId: request.paymentLinkId.toLowerCase(),
+    amountCents: request.amountCents,
+    reason: request.reason,
+  } satisfies Record<keyof Hashed, unknown>
   return createHash('sha256')
-    .update(JSON.stringify([paymentLinkId.toLowerCase(), amountCents, reason]))
+    .update(JSON.stringify(Object.values(hashed)))
     .digest()
 }
 

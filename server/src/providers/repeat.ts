@@ -114,8 +114,9 @@ async function settleRefusal<Body>(
   if (MAY_MEAN_TAKEN.has(refused.put.status)) {
     const found = await refused.look()
     if (found.kind === 'ok') return found.body
-    // Something has the id, they say. That it is not shown to us a moment later does not make it nothing.
-    known = !saysTaken(refused.put) && (saysAbsent(found) || (known && found.kind === 'refused'))
+    // Something has the id, they say. That it is not shown to us a moment later does not make it nothing. Nor does it after a lost answer: what that one
+    // made may be why this one is refused, and lookups may lag behind.
+    known &&= !saysTaken(refused.put) && found.kind === 'refused'
   }
   if (known) throw refusal
   throw new ProviderError('unknown', `${refusal.message}; whether it is there already could not be learnt`)
