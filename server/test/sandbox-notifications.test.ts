@@ -82,10 +82,12 @@ describe('a notification', () => {
   })
 
   test('of a finished refund tells the Pix again with the refund', async () => {
-    const { call, ear, paid } = await wired()
+    const { call, ear, paid, clock } = await wired()
     const [id] = await paid()
     await eventually(() => ear.bodies.length === 1)
     await call('PUT', `/pix/${id}/devolucao/r1`, { valor: '1.00' })
+    clock.at = new Date(clock.at.getTime() + 200)
+    await call('GET', `/pix/${id}`)
     await eventually(() => ear.bodies.length === 2)
     expect(ear.bodies[1]?.pix).toMatchObject([{ endToEndId: id, devolucoes: [{ id: 'r1', status: 'DEVOLVIDO' }] }])
   })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bank, clientOf, eventually, sharedBank, statusesOf } from './sandbox-client.ts'
+import { bank, clientOf, sharedBank, statusesOf } from './sandbox-client.ts'
 
 const calmBank = sharedBank()
 
@@ -121,18 +121,32 @@ describe('a refund', () => {
   }
 
   test('is under way first and then done, and shows on its Pix', async () => {
-    const { call, path, refund } = await paidPix()
+    const { call, path, refund, clock } = await paidPix()
     const reply = await refund('r1', '20.00')
     expect(reply).toMatchObject({ status: 201, body: { id: 'r1', valor: '20.00', status: 'EM_PROCESSAMENTO' } })
     expect(reply.body.rtrId).toMatch(/^D[a-zA-Z0-9]{31}$/)
-    const done = await eventually(async () => {
-      const { body } = await call('GET', `${path}/r1`)
-      return body.status === 'DEVOLVIDO' ? body : undefined
-    })
-    expect(done.horario).toHaveProperty('liquidacao')
+    clock.at = new Date(clock.at.getTime() + 199)
+    expect((await call('GET', `${path}/r1`)).body.status).toBe('EM_PROCESSAMENTO')
+    clock.at = new Date(clock.at.getTime() + 1)
+    const { body: done } = await call('GET', `${path}/r1`)
+    expect(done).toMatchObject({ status: 'DEVOLVIDO', horario: { liquidacao: clock.at.toISOString() } })
     const pix = await call('GET', path.replace('/devolucao', ''))
     expect(pix.body.devolucoes).toEqual([done])
     expect((await call('GET', `/pix?${ANY_TIME}&devolucaoPresente=true`)).body.pix).toHaveLength(1)
+  })
+
+  test('whose lookups are told to lag is made and counts, and shows nowhere until it has caught up', async () => {
+    const { call, path, refund, clock, faults } = await paidPix()
+    await faults({ refundLagMs: 60_000 })
+    await refund('r1', '30.00')
+    const pix = path.replace('/devolucao', '')
+    const shown = async () => [(await call('GET', `${path}/r1`)).status, (await call('GET', pix)).body.devolucoes?.length]
+    expect(await shown()).toEqual([404, undefined])
+    // Again it is not recognised, and would give back more than was paid.
+    expect((await refund('r1', '30.00')).status).toBe(400)
+    clock.at = new Date(clock.at.getTime() + 60_000)
+    expect(await shown()).toEqual([200, 1])
+    expect((await refund('r1', '30.00')).status).toBe(201)
   })
 
   test('asked for twice with the same id and value is made once, and with another value is refused', async () => {

@@ -37,7 +37,7 @@ export function readCharge(psp: Psp, call: Call): Answer {
   if (revision !== null && revision !== String(charge.cob.revisao)) {
     return problem('CobConsultaInvalida', 'A revisão não existe.', [violation('revisao', 'Não existe.', revision)])
   }
-  return { status: 200, body: showCharge(charge), seq: charge.seq }
+  return { status: 200, body: showCharge(psp, charge), seq: charge.seq }
 }
 
 // PATCH /cob/{txid}: either the removal alone, or new values.
@@ -82,7 +82,7 @@ export function listCharges(psp: Psp, call: Call): Answer {
       filters.get('locationPresente') !== 'false',
   )
   const { items, parametros } = pageOf(query, found)
-  const cobs = items.map((charge) => ({ idCob: charge.cob.txid, ...showCharge(charge) }))
+  const cobs = items.map((charge) => ({ idCob: charge.cob.txid, ...showCharge(psp, charge) }))
   return { status: 200, body: { parametros, cobs }, seq: psp.journal.lastSeq() }
 }
 
@@ -126,7 +126,8 @@ function brCodeFor(location: string, amount: string): string {
   })
 }
 
-const showCharge = ({ cob, pix }: Charge) => (pix.length === 0 ? cob : { ...cob, pix: pix.map(showPix) })
+const showCharge = (psp: Psp, { cob, pix }: Charge) =>
+  pix.length === 0 ? cob : { ...cob, pix: pix.map((each) => showPix(psp, each)) }
 
 const chargeNotFound = (): Answer => problem('CobNaoEncontrado', 'Nenhuma cobrança tem este txid.')
 

@@ -22,6 +22,8 @@ export type Faults = {
   hangRate: number
   // The work was done and no answer comes.
   loseAnswerRate: number
+  // For this long after a refund was made, lookups and lists do not show it and its id is not recognised, although it counts.
+  refundLagMs: number
   seed?: number
 }
 
@@ -42,10 +44,13 @@ export const NO_FAULTS: Faults = {
   garbageRate: 0,
   hangRate: 0,
   loseAnswerRate: 0,
+  refundLagMs: 0,
 }
 
 // A minute covers every time-out a client could have; more would only leak sockets.
 const DELAY_MAX_MS = 60_000
+// Longer than any client should take a lookup for the last word.
+const LAG_MAX_MS = 24 * 3_600_000
 const COPIES_MAX = 20
 const SEED_MAX = 2 ** 32 - 1
 
@@ -94,6 +99,7 @@ const WANTED: Record<string, string> = {
   delayNotificationsMs: `an integer from 0 to ${DELAY_MAX_MS}`,
   reorderNotifications: 'true or false',
   latencyMs: `an integer from 0 to ${DELAY_MAX_MS}`,
+  refundLagMs: `an integer from 0 to ${LAG_MAX_MS}`,
   seed: `an integer from 0 to ${SEED_MAX}`,
 }
 
@@ -107,6 +113,7 @@ const FIELDS: Record<string, (value: unknown) => number | boolean | undefined> =
   garbageRate: rate,
   hangRate: rate,
   loseAnswerRate: rate,
+  refundLagMs: (value) => integer(value, LAG_MAX_MS),
   seed: (value) => integer(value, SEED_MAX),
 }
 

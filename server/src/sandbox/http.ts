@@ -7,6 +7,7 @@ import { drawFate } from './faults.ts'
 import { hasValidToken } from './oauth.ts'
 import { problem } from './problem.ts'
 import type { Psp } from './psp.ts'
+import { settleRefunds } from './refunds.ts'
 import type { Route, Side } from './routes.ts'
 import { matchRoute } from './routes.ts'
 
@@ -82,6 +83,7 @@ async function carryOut(psp: Psp, route: Route, call: Call, request: IncomingMes
       if (parsed === NOT_JSON) return notJson(route.side)
       call.body = parsed
     }
+    settleRefunds(psp)
     return route.handle(psp, call)
   } catch (error) {
     return internalError(error)

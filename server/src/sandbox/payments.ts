@@ -2,13 +2,13 @@ import type { Answer, Call } from './answer.ts'
 import { pageOf, parseListQuery } from './paging.ts'
 import { problem } from './problem.ts'
 import type { Psp } from './psp.ts'
-import { showPix } from './psp.ts'
+import { isShown, showPix } from './psp.ts'
 
 // GET /pix/{e2eid}
 export function readPix(psp: Psp, call: Call): Answer {
   const pix = psp.book.pixById.get(call.params[0] ?? '')
   if (!pix) return problem('PixNaoEncontrado', 'Nenhum Pix tem este endToEndId.')
-  return { status: 200, body: showPix(pix), seq: pix.seq }
+  return { status: 200, body: showPix(psp, pix), seq: pix.seq }
 }
 
 // GET /pix, by `horario`. The description requires a list named `cobs` in the answer, surely a slip for `pix`; an empty
@@ -38,8 +38,8 @@ export function listPix(psp: Psp, call: Call): Answer {
           pix.atMs >= fromMs &&
           pix.atMs <= untilMs &&
           (txid === undefined || txid === pix.facts.txid) &&
-          (refunded === undefined || (refunded === 'true') === pix.refunds.length > 0),
+          (refunded === undefined || (refunded === 'true') === pix.refunds.some((refund) => isShown(psp, refund))),
       )
   const { items, parametros } = pageOf(query, found)
-  return { status: 200, body: { parametros, cobs: [], pix: items.map(showPix) }, seq: psp.journal.lastSeq() }
+  return { status: 200, body: { parametros, cobs: [], pix: items.map((pix) => showPix(psp, pix)) }, seq: psp.journal.lastSeq() }
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Book, Entry, Pix } from './book.ts'
+import type { Book, Entry, Pix, Refund } from './book.ts'
 import { applyEntry } from './book.ts'
 import type { FaultPlan } from './faults.ts'
 import type { Journal } from './journal.ts'
@@ -18,7 +18,7 @@ export type Psp = {
   notifier: Notifier
   calls: Map<string, number>
   // Refunds that are still on their way to the payer.
-  timers: Set<NodeJS.Timeout>
+  refunding: Set<{ pix: Pix; refund: Refund }>
 }
 
 // The book changes at once, so that a second payment in the same millisecond already meets a paid charge; the answer
@@ -40,8 +40,15 @@ export function notifyWhenDurable(psp: Psp, pix: Pix[]): void {
 }
 
 // As API Pix shows a Pix.
-export function showPix(pix: Pix) {
-  return { ...pix.facts, ...(pix.refunds.length === 0 ? {} : { devolucoes: pix.refunds }) }
+export function showPix(psp: Psp, pix: Pix) {
+  const devolucoes = pix.refunds.filter((refund) => isShown(psp, refund))
+  return { ...pix.facts, ...(devolucoes.length === 0 ? {} : { devolucoes }) }
+}
+
+// A bank may answer reads from a copy that lags behind what it has made.
+export function isShown({ plan, now }: Psp, refund: Refund): boolean {
+  const { refundLagMs } = plan.faults
+  return refundLagMs === 0 || now().getTime() - Date.parse(refund.horario.solicitacao) >= refundLagMs
 }
 
 // The participant number of this bank, made up.

@@ -1,18 +1,19 @@
 import { centsFromDecimal } from '../base/money.ts'
 import type { Answer, Call } from './answer.ts'
 import { isRecord } from './answer.ts'
-import type { Pix, Refund } from './book.ts'
+import type { Refund } from './book.ts'
 import { isAmount, isText } from './charge-body.ts'
 import { problem, violation } from './problem.ts'
 import type { Psp } from './psp.ts'
-import { notifyWhenDurable, record, transferId } from './psp.ts'
+import { isShown, notifyWhenDurable, record, transferId } from './psp.ts'
 
 const REFUND_WINDOW_MS = 90 * 86_400_000
 const REFUND_ID = /^[a-zA-Z0-9]{1,35}$/
-// Long enough that a client meets EM_PROCESSAMENTO, short enough that a test need not care.
+// Long enough that a client meets EM_PROCESSAMENTO, short enough that nobody waits for it.
 const SETTLES_AFTER_MS = 200
 
-// PUT /pix/{e2eid}/devolucao/{id}. Repeating one with the same amount answers the refund as it stands.
+// PUT /pix/{e2eid}/devolucao/{id}. Repeating one with the same amount answers the refund as it stands. One that the fault refundLagMs hides is not recognised, and
+// counts all the same: what would exceed the Pix with it is refused.
 export function requestRefund(psp: Psp, call: Call): Answer {
   const [endToEndId = '', id = ''] = call.params
   const pix = psp.book.pixById.get(endToEndId)
@@ -28,11 +29,12 @@ export function requestRefund(psp: Psp, call: Call): Answer {
 
   const known = pix.refunds.find((refund) => refund.id === id)
   if (known && known.valor !== valor) return refused('devolucao.id', 'Já foi usado com outro valor.')
-  if (known) return { status: 201, body: known, seq: pix.seq }
+  if (known && isShown(psp, known)) return { status: 201, body: known, seq: pix.seq }
   const refundedCents = pix.refunds.reduce((sum, refund) => sum + centsFromDecimal(refund.valor), 0)
   if (refundedCents + centsFromDecimal(valor) > pix.amountCents) {
     return refused('devolucao.valor', 'A soma das devoluções passaria do valor do Pix.')
   }
+  if (known) return { status: 201, body: known, seq: pix.seq }
   const now = psp.now()
   if (now.getTime() - pix.atMs > REFUND_WINDOW_MS) return refused('devolucao.id', 'O prazo de 90 dias passou.')
 
@@ -46,7 +48,7 @@ export function requestRefund(psp: Psp, call: Call): Answer {
     status: 'EM_PROCESSAMENTO',
   }
   const seq = record(psp, { kind: 'refund', endToEndId, refund, owed: pix.owed })
-  settleLater(psp, pix, refund)
+  psp.refunding.add({ pix, refund })
   return { status: 201, body: refund, seq }
 }
 
@@ -55,30 +57,32 @@ export function readRefund(psp: Psp, call: Call): Answer {
   const [endToEndId = '', id = ''] = call.params
   const pix = psp.book.pixById.get(endToEndId)
   const refund = pix?.refunds.find((each) => each.id === id)
-  if (!pix || !refund) return problem('PixDevolucaoNaoEncontrada', 'Não há devolução com este id.')
+  if (!pix || !refund || !isShown(psp, refund)) return problem('PixDevolucaoNaoEncontrada', 'Não há devolução com este id.')
   return { status: 200, body: refund, seq: pix.seq }
 }
 
 // After a restart, refunds that were under way go on.
 export function resumeRefunds(psp: Psp): void {
   for (const pix of psp.book.pix) {
-    for (const refund of pix.refunds) {
-      if (refund.status === 'EM_PROCESSAMENTO') settleLater(psp, pix, refund)
-    }
+    for (const refund of pix.refunds) if (refund.status === 'EM_PROCESSAMENTO') psp.refunding.add({ pix, refund })
   }
 }
 
-// The receiver is notified of the Pix once more when its refund is final.
-function settleLater(psp: Psp, pix: Pix, refund: Refund): void {
-  const { endToEndId, chave } = pix.facts
-  const timer = setTimeout(() => {
-    psp.timers.delete(timer)
-    const horario = { ...refund.horario, liquidacao: psp.now().toISOString() }
+// Before each call is answered, and by the bank's own clock: no timer, so that whoever moves the clock decides what is under way. The receiver is notified of the
+// Pix once more when its refund is final.
+export function settleRefunds(psp: Psp): void {
+  const nowMs = psp.now().getTime()
+  for (const underWay of psp.refunding) {
+    const { pix, refund } = underWay
+    const settlesAtMs = Date.parse(refund.horario.solicitacao) + SETTLES_AFTER_MS
+    if (nowMs < settlesAtMs) continue
+    psp.refunding.delete(underWay)
+    const { endToEndId, chave } = pix.facts
+    const horario = { ...refund.horario, liquidacao: new Date(settlesAtMs).toISOString() }
     const owed = psp.book.webhooks.has(chave)
     record(psp, { kind: 'refund', endToEndId, refund: { ...refund, horario, status: 'DEVOLVIDO' }, owed })
     notifyWhenDurable(psp, [pix])
-  }, SETTLES_AFTER_MS).unref()
-  psp.timers.add(timer)
+  }
 }
 
 const refused = (property: string, reason: string): Answer =>

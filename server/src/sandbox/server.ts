@@ -133,11 +133,11 @@ async function openPsp(options: Settled, address: Address): Promise<Psp> {
     tokens: new Map(),
     plan: healthyPlan(),
     calls: new Map(ROUTES.map(({ operation }) => [operation, 0])),
-    timers: new Set(),
+    refunding: new Set(),
     notifier: startNotifier({
       plan: () => psp.plan,
       urlFor: (chave) => notificationUrl(psp, chave),
-      bodyFor: showPix,
+      bodyFor: (pix) => showPix(psp, pix),
       settled: (pix) => record(psp, { kind: 'told', endToEndIds: pix.map(({ facts }) => facts.endToEndId) }),
     }),
   }
@@ -152,7 +152,6 @@ async function shutDown(door: Door, psp: Psp): Promise<void> {
   house.draining = true
   const until = Date.now() + DRAIN_MS
   while (house.busy > 0 && Date.now() < until) await new Promise((done) => setTimeout(done, 5))
-  for (const timer of psp.timers) clearTimeout(timer)
   await psp.notifier.stop()
   await psp.journal.close()
   await door.close()
