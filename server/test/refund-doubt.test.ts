@@ -191,7 +191,10 @@ test('a bank that does not know the payment any more is no witness: the refund s
     findPayment: () => Promise.resolve('absent'),
   }
   await follow(w, otherCtx, 2 * REFUND_ABSENT_MS)
-  expect(await standing(w)).toMatchObject({ ...inDoubt, attention: expect.stringContaining('does not know the payment') })
+  expect(await standing(w)).toMatchObject({
+    ...inDoubt,
+    attention: expect.stringContaining('does not know the payment'),
+  })
   expect(await holdings(w)).toEqual(RESERVED)
 })
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loadConfig } from '../src/config.ts'
@@ -5,7 +6,7 @@ import { transact } from '../src/db/tx.ts'
 import { readStatement } from '../src/domain/balance.ts'
 import { ProviderError } from '../src/domain/provider.ts'
 import { endRefund } from '../src/domain/refund-life.ts'
-import { feeShare, listRefunds, requestRefund } from '../src/domain/refunds.ts'
+import { feeShare, listRefunds, requestRefund, type RefundRequest } from '../src/domain/refunds.ts'
 import { followDue } from '../src/workers/refund.ts'
 import {
   changeProvider,
@@ -327,3 +328,36 @@ async function racing(w: World, lock: string, works: (() => Promise<object>)[]):
   })
   return outcomes!
 }
+
+// ---- Repeated under one key ----
+
+test('a key that is repeated with any field of the request changed is refused', async () => {
+  const w = await world()
+  const { charge, account } = await completedCharge(w)
+  const { charge: other } = await completedCharge(w, { account })
+  const first = { ...wholeOf(charge), amountCents: 10_00, reason: 'order 7', idempotencyKey: 'key-1' }
+  // Every field but whose request it is, and the key itself: a new one does not compile until it is tried here.
+  const changes: Required<Omit<RefundRequest, 'accountId' | 'idempotencyKey'>> = {
+    paymentLinkId: other.paymentLinkId,
+    amountCents: 10_01,
+    reason: 'order 8',
+  }
+  const { refund: made } = await requestRefund(w.ctx, OPERATOR, first)
+  for (const [field, value] of Object.entries(changes)) {
+    const changed = requestRefund(w.ctx, OPERATOR, { ...first, [field]: value })
+    await expect(changed, field).rejects.toMatchObject({ code: 'idempotency_mismatch' })
+  }
+  expect(await requestRefund(w.ctx, OPERATOR, first)).toMatchObject({ refund: { id: made.id }, replayed: true })
+})
+
+// Keys belong to their refunds for good, so the hash of a request is the same in every release.
+test('a key that an earlier release stored still answers with its refund', async () => {
+  const w = await world()
+  const { charge } = await completedCharge(w)
+  const request = { ...wholeOf(charge), amountCents: 10_00, reason: 'order 7', idempotencyKey: 'key-1' }
+  await requestRefund(w.ctx, OPERATOR, request)
+  const stored = createHash('sha256')
+    .update(JSON.stringify([charge.paymentLinkId, 10_00, 'order 7']))
+    .digest('hex')
+  expect(await w.count('refunds', `request_hash = '\\x${stored}'`)).toBe(1)
+})

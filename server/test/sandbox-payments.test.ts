@@ -140,7 +140,10 @@ describe('a refund', () => {
     await faults({ refundLagMs: 60_000 })
     await refund('r1', '30.00')
     const pix = path.replace('/devolucao', '')
-    const shown = async () => [(await call('GET', `${path}/r1`)).status, (await call('GET', pix)).body.devolucoes?.length]
+    const shown = async () => [
+      (await call('GET', `${path}/r1`)).status,
+      (await call('GET', pix)).body.devolucoes?.length,
+    ]
     expect(await shown()).toEqual([404, undefined])
     // Again it is not recognised, and would give back more than was paid.
     expect((await refund('r1', '30.00')).status).toBe(400)

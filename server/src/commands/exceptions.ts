@@ -24,7 +24,7 @@ const MAX_LIMIT = 1000
 export function exceptionCommands(program: Command, terminal: Terminal): void {
   const exceptions = program
     .command('exceptions')
-    .description('money that came without a charge to credit, or went without us')
+    .description('money that came without a charge to credit, went without us, or came back')
   exceptions
     .command('list')
     .description('the newest that wait for a decision')

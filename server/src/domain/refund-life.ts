@@ -3,9 +3,9 @@ import { hexFromUuid, newUuid7, uuidFromHex } from '../base/ids.ts'
 import type { Cents } from '../base/money.ts'
 import type { Tx } from '../db/tx.ts'
 import { SYSTEM, type Actor } from './audit-log.ts'
-import { insertEvents, type NewEvent } from './events.ts'
 import { markRefunded, openUndoneRefund, reopenException } from './exception-life.ts'
 import { holdBalances, postTransfers, type LedgerKey, type Transfer } from './ledger.ts'
+import { noteRefunded } from './refund-events.ts'
 
 export type RefundStatus = 'PROCESSING' | 'DONE' | 'FAILED'
 
@@ -45,6 +45,11 @@ export type Refund = {
   endedBy: EndedBy | null
   /** When the provider took back that it was done. Its money came to suspense then. */
   undoneAt: Date | null
+}
+
+/** Nobody knows what became of a request for it. */
+export function isInDoubt({ status, doubtedAt }: Pick<Refund, 'status' | 'doubtedAt'>): boolean {
+  return status === 'PROCESSING' && doubtedAt !== null
 }
 
 export type EndedBy = { actor: Actor; reason: string }
@@ -282,51 +287,6 @@ function post(tx: Tx, now: Date, refund: Refund, moves: Move[]): Promise<void> {
 
 function sourceOf({ accountId }: Refund): LedgerKey {
   return accountId === null ? { kind: 'suspense' } : { kind: 'balance', accountId }
-}
-
-/** Adds it to its charge, whose lock the caller holds, so that the event counts the refunds before it; and tells the account holder. */
-async function noteRefunded(tx: Tx, now: Date, refund: Refund): Promise<void> {
-  if (refund.chargeId === null) return
-  const [charge] = await tx.rows<RefundedCharge>(
-    `update charges set refunded_cents = refunded_cents + $2 where id = $1
-     returning account_id, payment_link_id, external_id, value_cents, refunded_cents`,
-    [uuidFromHex(refund.chargeId), refund.amountCents],
-  )
-  await insertEvents(tx, now, [refundEvent(now, refund, charge!)])
-}
-
-type RefundedCharge = {
-  account_id: string
-  payment_link_id: string
-  external_id: string | null
-  value_cents: number
-  refunded_cents: number
-}
-
-export function refundEvent(
-  now: Date,
-  refund: Pick<Refund, 'id' | 'chargeId' | 'amountCents' | 'feeReturnedCents' | 'endToEndId'>,
-  charge: RefundedCharge,
-): NewEvent {
-  return {
-    kind: 'DEPOSIT_REFUNDED',
-    accountId: charge.account_id,
-    subjectId: uuidFromHex(refund.id),
-    createdAt: now,
-    data: {
-      transactionId: refund.chargeId,
-      paymentLinkId: charge.payment_link_id,
-      externalId: charge.external_id,
-      refundId: refund.id,
-      refundedValue: refund.amountCents,
-      totalRefundedValue: charge.refunded_cents,
-      value: charge.value_cents,
-      returnedFee: refund.feeReturnedCents,
-      status: 'COMPLETED',
-      endToEndId: refund.endToEndId,
-      refundedAt: now.toISOString(),
-    },
-  }
 }
 
 // ---- Reading ----

@@ -75,7 +75,12 @@ async function pursueRefund(ctx: Context, claimed: ClaimedRefund): Promise<Refun
   if (outcome.kind !== 'under way') {
     const { error: err } = outcome
     const isExpected = err instanceof ProviderError || err instanceof Fault
-    const note = { err, refundId: refund.id, attempts, inDoubt: outcome.kind === 'in doubt' || refund.doubtedAt !== null }
+    const note = {
+      err,
+      refundId: refund.id,
+      attempts,
+      inDoubt: outcome.kind === 'in doubt' || refund.doubtedAt !== null,
+    }
     ctx.log[isExpected ? 'warn' : 'error'](note, 'what became of a refund is not known yet')
   }
   return noteStanding(ctx, claimed, outcome)

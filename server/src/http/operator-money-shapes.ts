@@ -6,7 +6,7 @@ import { isDay } from '../domain/days.ts'
 import type { Resolution } from '../domain/exception-life.ts'
 import { EXCEPTION_KINDS, type Exception } from '../domain/exceptions.ts'
 import type { DayStatement } from '../domain/reconcile.ts'
-import type { Refund } from '../domain/refund-life.ts'
+import { isInDoubt, type Refund } from '../domain/refund-life.ts'
 import { depositHeaders, integerParameter, page, text, VALUE_ERROR } from './shapes.ts'
 
 // Requests and answers of the operators' API about money: exceptions, refunds, closings, reconciliation.
@@ -79,7 +79,9 @@ export const exceptionShape = z
     provider: z.string(),
     endToEndId: z.string(),
     txid: z.string().nullable(),
-    value: cents.meta({ description: 'What arrived, in cents; of a foreign_refund, what went.' }),
+    value: cents.meta({
+      description: 'What arrived, in cents; of a foreign_refund, what went; of an undone_refund, what came back.',
+    }),
     occurredAt: time.meta({ description: 'When the payer paid.' }),
     openedAt: time,
     charge: z
@@ -156,6 +158,11 @@ export const refundsQuery = z.object({
     .exactOptional()
     .meta({ description: 'Only of deposits of this account.' }),
   paymentLinkId: z.string().exactOptional().meta({ description: 'Only of this deposit.' }),
+  inDoubt: z
+    .enum(['true', 'false'], { error: 'inDoubt must be true or false' })
+    .transform((value) => value === 'true')
+    .exactOptional()
+    .meta({ description: 'true: only refunds in doubt, whose outcome at the provider is not known.' }),
   ...page,
 })
 
@@ -180,20 +187,56 @@ export const refundShape = z
     accountId: z.string().nullable(),
     exceptionId: z.string().nullable(),
     createdAt: time,
+    sentAt: time.nullable().meta({ description: 'When it was first sent to the provider; null: never.' }),
+    inDoubt: z.boolean().meta({
+      description:
+        'True while the outcome of a request for it is not known. It ends by the provider’s word, by hours in which the provider neither shows nor takes it, or by `end`.',
+    }),
+    doubtedAt: time.nullable().meta({ description: 'Since when it is in doubt.' }),
+    absentSince: time.nullable().meta({ description: 'Since when the provider has said that it has no such refund.' }),
+    attention: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why the last attempt could not decide it, while it is PROCESSING.' }),
     endedAt: time.nullable(),
+    endedBy: z.string().nullable().meta({ description: 'The operator who ended it, if one did.' }),
+    endedReason: z.string().nullable().meta({ description: 'Why that operator did.' }),
+    undoneAt: time
+      .nullable()
+      .meta({ description: 'When the provider took back that it was DONE: see the exception of kind undone_refund.' }),
   })
   .meta({ id: 'OperatorRefund' })
 
-export function presentRefund({ amountCents, feeReturnedCents, requestedBy, ...refund }: Refund) {
+export function presentRefund({ amountCents, feeReturnedCents, requestedBy, endedBy, ...refund }: Refund) {
   return {
     ...refund,
     value: amountCents,
     returnedFee: feeReturnedCents,
     by: inWords(requestedBy),
     createdAt: refund.createdAt.toISOString(),
+    sentAt: refund.sentAt?.toISOString() ?? null,
+    inDoubt: isInDoubt(refund),
+    doubtedAt: refund.doubtedAt?.toISOString() ?? null,
+    absentSince: refund.absentSince?.toISOString() ?? null,
     endedAt: refund.endedAt?.toISOString() ?? null,
+    endedBy: endedBy && inWords(endedBy.actor),
+    endedReason: endedBy?.reason ?? null,
+    undoneAt: refund.undoneAt?.toISOString() ?? null,
   }
 }
+
+export const refundParams = z.object({ refundId: z.string().meta({ description: 'The id of the refund.' }) })
+
+export const endRefundBody = z.object(
+  {
+    outcome: z.enum(['done', 'failed'], { error: 'outcome must be done or failed' }).meta({
+      description:
+        'done: the provider made it, and the payer has the money. failed: it did not, and the money goes back to where it came from.',
+    }),
+    reason,
+  },
+  { error: BODY_ERROR },
+)
 
 // ---- Closings and reconciliation ----
 

@@ -8,12 +8,13 @@ import { OPERATOR_SCOPE } from '../domain/key-cache.ts'
 import { actorOf } from '../domain/keys.ts'
 import { ProviderError } from '../domain/provider.ts'
 import { reconcileWindow, type ReconcileReport } from '../domain/reconcile.ts'
-import { listRefunds, requestRefund } from '../domain/refunds.ts'
+import { endUndecided, listRefunds, requestRefund } from '../domain/refunds.ts'
 import type { Api } from './api.ts'
 import {
   checkWindow,
   closingShape,
   closingsQuery,
+  endRefundBody,
   exceptionParams,
   exceptionShape,
   exceptionsQuery,
@@ -24,6 +25,7 @@ import {
   reconcileBody,
   refundBody,
   refundHeaders,
+  refundParams,
   refundShape,
   refundsQuery,
   resolutionFrom,
@@ -81,6 +83,11 @@ export function operatorMoneyRoutes(app: Api, ctx: Context): void {
     },
   )
 
+  app.post('/api/operator/refunds/:refundId/end', { schema: endRefundSchema, config: fresh }, async (request) => {
+    const refund = await endUndecided(ctx, actorOf(request.operator), request.params.refundId, request.body)
+    return { success: true as const, refund: presentRefund(refund) }
+  })
+
   app.get('/api/operator/closings', { schema: closingsSchema, config }, async (request) => {
     const closings = await listClosings(ctx, request.query)
     return { success: true as const, closings: closings.map(presentClosing) }
@@ -137,7 +144,7 @@ const exceptionsSchema = {
   operationId: 'listExceptions',
   summary: 'List exceptions',
   description:
-    'Payments that completed no charge, and refunds made without us, newest first. `state=open` are those that wait for a decision. Needs an operator’s key.',
+    'Payments that completed no charge, refunds made without us, and refunds that the provider took back, newest first. `state=open` are those that wait for a decision. Needs an operator’s key.',
   querystring: exceptionsQuery,
   response: {
     200: answer('A page of exceptions.', { exceptions: exceptionShape.array(), nextCursor }),
@@ -205,6 +212,23 @@ const refundSchema = {
     404: CHARGE_NOT_FOUND,
     409: errorAnswer('The charge is not COMPLETED, or less is left than `value`, or the balance is too small for it.'),
     422: errorAnswer('The `Idempotency-Key` was used with another refund.'),
+    ...commonErrors,
+  },
+}
+
+const endRefundSchema = {
+  tags,
+  operationId: 'endRefund',
+  summary: 'End a refund that stays undecided',
+  description:
+    'Says what became of a refund in doubt, when you have learned it at the provider: `done` books that the payer has the money, `failed` gives it back to where it came from. One that is not in doubt is left to the provider for six hours. What the provider says later is booked too. Needs an operator’s key.',
+  params: refundParams,
+  body: endRefundBody,
+  response: {
+    200: answer('The refund as it stands now.', { refund: refundShape }),
+    ...bodyErrors,
+    404: errorAnswer('`Refund not found`: unknown or malformed.'),
+    409: errorAnswer('It has ended already, or is under way at the provider and not in doubt, or was never sent.'),
     ...commonErrors,
   },
 }

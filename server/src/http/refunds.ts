@@ -62,6 +62,7 @@ export function presentRefund(refund: Refund) {
     madeBy,
     createdAt: refund.createdAt.toISOString(),
     endedAt: refund.endedAt?.toISOString() ?? null,
+    undoneAt: refund.undoneAt?.toISOString() ?? null,
   }
 }
 
@@ -114,6 +115,10 @@ export const refundShape = z
     }),
     createdAt: z.iso.datetime(),
     endedAt: z.iso.datetime().nullable().meta({ description: 'When it became DONE or FAILED.' }),
+    undoneAt: z.iso.datetime().nullable().meta({
+      description:
+        'When the payment provider took back that it was DONE: your payer does not have the money, and the operator decides what becomes of it.',
+    }),
   })
   .meta({
     id: 'Refund',
@@ -127,6 +132,7 @@ export const refundShape = z
         madeBy: 'account',
         createdAt: '2026-01-31T12:30:00.000Z',
         endedAt: null,
+        undoneAt: null,
       },
     ],
   })

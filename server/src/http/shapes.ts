@@ -223,7 +223,7 @@ export const lineShape = z
     id: z.string().meta({ description: 'Lines with a larger number were booked later.' }),
     kind: z.string().meta({
       description:
-        '`deposit`: what a payer paid, less the fee. `refund_reserved`: taken for a refund. `refund_released`: given back to you, since the refund failed. `fee_returned`, `fee_kept`: the fee’s share that came back with a refund, and went again when it failed. `exception_credited`: a payment that the operator found to be yours. `refund_charged`: a refund that was made at the payment provider, and is yours to bear.',
+        '`deposit`: what a payer paid, less the fee. `refund_reserved`: taken for a refund. `refund_released`: given back to you, since the refund failed. `fee_returned`, `fee_kept`: the fee’s share that came back with a refund, and went again when it failed. `exception_credited`: a payment that the operator found to be yours, or a refund of yours that came back. `refund_charged`: a refund that was made at the payment provider, and is yours to bear.',
       examples: ['deposit'],
     }),
     amount: cents.meta({ description: 'In cents: positive was credited, negative was charged.', examples: [4950] }),

@@ -41,5 +41,9 @@ export function listPix(psp: Psp, call: Call): Answer {
           (refunded === undefined || (refunded === 'true') === pix.refunds.some((refund) => isShown(psp, refund))),
       )
   const { items, parametros } = pageOf(query, found)
-  return { status: 200, body: { parametros, cobs: [], pix: items.map((pix) => showPix(psp, pix)) }, seq: psp.journal.lastSeq() }
+  return {
+    status: 200,
+    body: { parametros, cobs: [], pix: items.map((pix) => showPix(psp, pix)) },
+    seq: psp.journal.lastSeq(),
+  }
 }

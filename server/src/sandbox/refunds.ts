@@ -57,7 +57,8 @@ export function readRefund(psp: Psp, call: Call): Answer {
   const [endToEndId = '', id = ''] = call.params
   const pix = psp.book.pixById.get(endToEndId)
   const refund = pix?.refunds.find((each) => each.id === id)
-  if (!pix || !refund || !isShown(psp, refund)) return problem('PixDevolucaoNaoEncontrada', 'Não há devolução com este id.')
+  if (!pix || !refund || !isShown(psp, refund))
+    return problem('PixDevolucaoNaoEncontrada', 'Não há devolução com este id.')
   return { status: 200, body: refund, seq: pix.seq }
 }
 

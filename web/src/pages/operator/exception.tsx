@@ -173,7 +173,7 @@ function Waiting() {
   )
 }
 
-function RefundProgress({ exception: { kind, state, refund } }: { exception: Exception }) {
+function RefundProgress({ exception: { state, refund } }: { exception: Exception }) {
   const t = useWords()
   return (
     <div aria-live="polite" className="empty:hidden">
@@ -182,7 +182,7 @@ function RefundProgress({ exception: { kind, state, refund } }: { exception: Exc
           {t.runningText}
         </Notice>
       )}
-      {kind !== 'foreign_refund' && state === 'open' && refund?.status === 'FAILED' && (
+      {state === 'open' && refund?.status === 'FAILED' && (
         <Notice tone="bad" title={t.failed}>
           {t.failedText} {refund.failure ?? t.unsaid}
         </Notice>
@@ -191,10 +191,15 @@ function RefundProgress({ exception: { kind, state, refund } }: { exception: Exc
   )
 }
 
+/** It is about a refund and not about a payment. */
+function isOfRefund({ kind }: Exception): boolean {
+  return kind === 'foreign_refund' || kind === 'undone_refund'
+}
+
 function Payment({ exception }: { exception: Exception }) {
   const t = useWords()
   return (
-    <Card title={exception.kind === 'foreign_refund' ? t.refunded : t.payment}>
+    <Card title={isOfRefund(exception) ? t.refunded : t.payment}>
       <Facts
         facts={[
           { name: t.value, value: <Money cents={exception.value} className="font-semibold" /> },
@@ -207,7 +212,7 @@ function Payment({ exception }: { exception: Exception }) {
             name: t.txid,
             value: exception.txid === null ? t.noTxid : <Copyable text={exception.txid} />,
           },
-          ...(exception.kind === 'foreign_refund' && exception.refund
+          ...(isOfRefund(exception) && exception.refund
             ? [{ name: t.refundId, value: <Copyable text={exception.refund.providerRefundId} /> }]
             : []),
         ]}

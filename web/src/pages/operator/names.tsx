@@ -15,6 +15,7 @@ export const useNames = words({
       unknown_charge: 'Cobrança desconhecida',
       wrong_provider: 'Outra instituição',
       foreign_refund: 'Devolução não solicitada',
+      undone_refund: 'Devolução desfeita',
     },
     kindText: {
       wrong_amount: 'O pagador enviou um valor diferente do valor da cobrança.',
@@ -22,6 +23,8 @@ export const useNames = words({
       unknown_charge: 'O Pix não corresponde a nenhuma cobrança nossa.',
       wrong_provider: 'O Pix chegou por uma instituição que não é a da cobrança.',
       foreign_refund: 'A instituição devolveu dinheiro ao pagador sem que o guiche tivesse pedido.',
+      undone_refund:
+        'A instituição havia confirmado a devolução e depois informou que ela não foi feita. O dinheiro voltou.',
     },
     state: { open: 'A decidir', resolving: 'Devolução em andamento', resolved: 'Resolvida' },
     way: {
@@ -47,6 +50,7 @@ export const useNames = words({
       unknown_charge: 'Unknown charge',
       wrong_provider: 'Other provider',
       foreign_refund: 'Refund we did not ask for',
+      undone_refund: 'Undone refund',
     },
     kindText: {
       wrong_amount: 'The payer sent another amount than the charge is for.',
@@ -54,6 +58,7 @@ export const useNames = words({
       unknown_charge: 'The Pix belongs to no charge of ours.',
       wrong_provider: 'The Pix arrived at another provider than that of the charge.',
       foreign_refund: 'The provider gave money back to the payer although guiche did not ask for it.',
+      undone_refund: 'The provider had confirmed the refund, and later said that it was not made. The money is back.',
     },
     state: { open: 'To decide', resolving: 'Refund in progress', resolved: 'Resolved' },
     way: {

@@ -98,11 +98,16 @@ const useWords = words({
   },
 })
 
+const WAYS: Partial<Record<Exception['kind'], Way[]>> = {
+  foreign_refund: ['charge_account', 'write_off'],
+  undone_refund: ['credit', 'write_off'],
+}
+
 export function Resolve({ exception }: { exception: Exception }) {
   const t = useWords()
   const names = useNames()
   const isForeign = exception.kind === 'foreign_refund'
-  const ways: Way[] = isForeign ? ['charge_account', 'write_off'] : ['credit', 'refund', 'write_off']
+  const ways = WAYS[exception.kind] ?? ['credit', 'refund', 'write_off']
   const [how, setHow] = useState<Way>()
   const [account, setAccount] = useState<Account>()
   const [isAsking, setAsking] = useState(false)
@@ -183,9 +188,7 @@ function Confirm({
     >
       <Notice tone="mark" title={t.books}>
         <p className="figures">{sentence}</p>
-        {(how === 'credit' || (how === 'write_off' && exception.kind !== 'foreign_refund')) && (
-          <p className="mt-2">{t.together}</p>
-        )}
+        {how !== 'refund' && WAYS[exception.kind] === undefined && <p className="mt-2">{t.together}</p>}
         <p className="mt-2 font-semibold">{t.final}</p>
       </Notice>
       {how === 'credit' && account && account.suspendedAt !== null && <Notice tone="wait">{t.suspended}</Notice>}

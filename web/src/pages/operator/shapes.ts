@@ -56,6 +56,7 @@ export const EXCEPTION_KINDS = [
   'unknown_charge',
   'wrong_provider',
   'foreign_refund',
+  'undone_refund',
 ] as const
 export type ExceptionKind = (typeof EXCEPTION_KINDS)[number]
 export const EXCEPTION_STATES = ['open', 'resolving', 'resolved'] as const
