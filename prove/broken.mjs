@@ -1,4 +1,4 @@
-// Breaks the build on purpose, one small edit at a time, and runs the proof of money on it. A proof that does not notice proves nothing.
+// Breaks the build on purpose, one small edit at a time, and runs the proof of money, or that of refunds, on it. A proof that does not notice proves nothing.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,7 +9,10 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { ensureBuilt, root } from '../scripts/bootstrap.mjs'
 
-/** Each is a mistake that somebody could make. It shows under `plans` (of prove/money/plans.mjs), and one of the claims in `by` must notice. */
+/**
+ * Each is a mistake that somebody could make. It shows under `plans` (of prove/money/plans.mjs) or, with `proof`, in that proof, and one of the claims in `by`
+ * must notice.
+ */
 const BREAKS = [
   {
     name: 'believes-notifications',
@@ -128,6 +131,24 @@ const BREAKS = [
     plans: 'calm',
     by: ['told', 'audit'],
   },
+  {
+    name: 'forgets-doubt',
+    says: 'a refund that may have been made is failed because a later request for it is refused',
+    file: 'domain/refund-pursuit.js',
+    find: "fate === 'refused' && isOver",
+    replace: "fate === 'refused'",
+    proof: 'refunds',
+    by: ['released', 'refunded'],
+  },
+  {
+    name: 'believes-a-lagging-lookup',
+    says: 'a refund whose answer was lost is failed because the repeat is refused and a lookup finds nothing',
+    file: 'providers/repeat.js',
+    find: "known &&= !saysTaken(refused.put) && found.kind === 'refused'",
+    replace: 'known = !saysTaken(refused.put) && saysAbsent(found)',
+    proof: 'refunds',
+    by: ['released', 'refunded'],
+  },
 ]
 
 const { values: options } = parseArgs({
@@ -145,8 +166,16 @@ if (options.help) {
 if (!options.dist) await ensureBuilt()
 const chosen = options.only ? BREAKS.filter(({ name }) => options.only.split(',').includes(name)) : BREAKS
 let isBad = false
-const whole = await tryOn({ plans: [...new Set(chosen.map(({ plans }) => plans))].join(',') })
-report('whole', 'nothing is broken, and nothing must be noticed', whole, whole.code === 0 ? 'held' : 'NOT HELD')
+for (const proof of new Set(chosen.map(proofOf))) {
+  const plans = new Set(chosen.flatMap((one) => one.plans ?? []))
+  const whole = await tryOn({ proof, plans: [...plans].join(',') })
+  report(
+    `whole (${proof})`,
+    'nothing is broken, and nothing must be noticed',
+    whole,
+    whole.code === 0 ? 'held' : 'NOT HELD',
+  )
+}
 for (const one of chosen) {
   const result = await tryOn(one)
   const isNoticed = result.code === 1 && one.by.some((claim) => result.claims.includes(claim))
@@ -159,6 +188,10 @@ console.log(
 )
 process.exitCode = isBad ? 1 : 0
 
+function proofOf({ proof = 'money' }) {
+  return proof
+}
+
 function report(name, says, { seconds, claims, output }, verdict) {
   console.log(`${name}: ${says}\n    ${verdict}${claims.length > 0 ? ` by ${claims.join(', ')}` : ''} (${seconds} s)`)
   if (verdict.startsWith('NOT')) {
@@ -168,25 +201,15 @@ function report(name, says, { seconds, claims, output }, verdict) {
 }
 
 /** The proof on a copy of the build, broken as told. Exit 1 says that a claim did not hold; 2, that the proof itself failed, counts for nothing. */
-async function tryOn({ file, find, replace, edits, plans, lives = 14 }) {
+async function tryOn({ proof = 'money', file, find, replace, edits, plans, lives = 14 }) {
   const began = performance.now()
   const place = copyBuild()
   try {
     for (const [from, to] of edits ?? (find ? [[find, replace]] : [])) edit(join(place, 'server/dist', file), from, to)
-    const args = [
-      '--seed',
-      options.seed,
-      '--plans',
-      plans,
-      '--lives',
-      String(lives),
-      '--kills',
-      '1',
-      '--database-kills',
-      '0',
-    ]
-    const proof = fileURLToPath(new URL('money.mjs', import.meta.url))
-    const child = spawn(process.execPath, [proof, ...args, '--dist', join(place, 'server/dist')])
+    const bounds = ['--plans', plans, '--lives', String(lives), '--kills', '1', '--database-kills', '0']
+    const args = ['--seed', options.seed, ...(proof === 'money' ? bounds : [])]
+    const script = fileURLToPath(new URL(`${proof}.mjs`, import.meta.url))
+    const child = spawn(process.execPath, [script, ...args, '--dist', join(place, 'server/dist')])
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
     const [code] = await once(child, 'close')
@@ -224,7 +247,7 @@ function edit(path, from, to) {
 function help() {
   return `node prove/broken.mjs [--only a,b] [--seed N] [--dist DIR]
 
-Breaks a copy of the build on purpose, and shows that prove/money.mjs fails on it. Exit 0: every break was noticed.
+Breaks a copy of the build on purpose, and shows that prove/money.mjs or prove/refunds.mjs fails on it. Exit 0: every break was noticed.
 
 ${BREAKS.map(({ name, says }) => `  ${name.padEnd(26)}${says}`).join('\n')}`
 }

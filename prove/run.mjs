@@ -14,7 +14,8 @@ await ensureBuilt()
 const began = performance.now()
 const proofs = {
   money: ['prove/money.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
-  'money, broken on purpose': ['prove/broken.mjs'],
+  refunds: ['prove/refunds.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
+  'money and refunds, broken on purpose': ['prove/broken.mjs'],
   ...(options.openapi && {
     'API Pix, and broken on purpose': ['scripts/conformance.mjs', options.openapi, '--sabotage', 'all'],
   }),

@@ -36,6 +36,7 @@ export async function openBank({ openSandbox, home, clock }) {
       return status < 300 ? json.pix : undefined
     },
     faults: (plan) => ask('PUT', '/bank/faults', plan),
+    readFaults: () => ask('GET', '/bank/faults'),
     stats: () => ask('GET', '/bank/stats'),
     notificationUrl: async () => `${(await askAsCustomer(`/webhook/${PIX_KEY}`)).webhookUrl}/pix`,
     async payments() {

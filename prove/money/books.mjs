@@ -21,6 +21,7 @@ export async function openBooks({ dist, home }) {
       Number((await rows(`select count(*) as n from charges where status in ('OPENING', 'PENDING')`))[0].n),
     undelivered: async () => Number((await rows('select count(*) as n from deliveries'))[0].n),
     recorded: async () => new Set((await rows('select end_to_end_id from payments')).map((row) => row.end_to_end_id)),
+    refunds: () => rows('select provider_refund_id, source, status, amount_cents from refunds order by id'),
     async read() {
       return {
         charges: await rows(

@@ -44,6 +44,7 @@ test('an account holder refunds a part, and then all that is left', async () => 
       madeBy: 'account',
       createdAt: w.clock.now().toISOString(),
       endedAt: null,
+      undoneAt: null,
     },
   })
   const rest = await ask()
@@ -174,6 +175,7 @@ test('a running server follows a refund to its end', async () => {
   const url = `${server.url}/api/deposit/${charge.paymentLinkId}/refund`
   const made = await fetch(url, { method: 'POST', headers: bearer(account.key) })
   expect(await made.json()).toMatchObject({ success: true, refund: { value: 50_00, returnedFee: 50 } })
+  w.clock.advance(200) // the bank is done by its clock
   await until('it is done', async () => {
     const answer = await fetch(`${url}s`, { headers: bearer(account.key) })
     const { refunds } = (await answer.json()) as { refunds: { status: string }[] }

@@ -1,0 +1,187 @@
+// Proves that a refund that the bank made is never taken for one that it did not make, however late and wrongly the bank answers. See prove/README.md.
+
+import { randomInt } from 'node:crypto'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { ensureBuilt, root } from '../scripts/bootstrap.mjs'
+import { makeApi } from './money/api.mjs'
+import { openBank } from './money/bank.mjs'
+import { openBooks } from './money/books.mjs'
+import { makeService } from './money/service.mjs'
+
+const CLAIMS = {
+  audit: 'guiche audit finds no difference',
+  refunded:
+    'every refund at the bank stands in the books as done, once, with its amount and as the one that was asked for',
+  released: 'no refund that the bank made was called FAILED, at any time',
+  balance: 'the account has what was paid to it less what the bank gave back',
+  rest: 'everything came to rest, and no refund stayed in doubt',
+  answers: 'no answer was a 500',
+  process: 'the service never ended by itself',
+}
+
+const MINUTE_MS = 60_000
+const DEPOSITS = 12
+const VALUE_CENTS = 10_00
+// Half of the answers are nonsense, although the work was done; and what was made shows in no lookup for this long.
+const ILL = { garbageRate: 0.5, refundLagMs: 30 * MINUTE_MS }
+// The worker asks again after 2, 4 and 8 seconds: so each refund is refused in the second process a few times before the lookups catch up.
+const REFUSED_FOR_MS = 16_000
+const REST_WITHIN_MS = 60_000
+
+const { values: options } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(randomInt(2 ** 31)) },
+    dist: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (options.help) {
+  console.log(
+    'node prove/refunds.mjs [--seed N] [--dist DIR]\n\nExit 0: all claims held. 1: one did not. 2: it could not be carried out.',
+  )
+  process.exit(0)
+}
+if (!options.dist) await ensureBuilt()
+const dist = resolve(options.dist ?? join(root, 'server/dist'))
+const home = mkdtempSync(join(tmpdir(), 'guiche-prove-refunds-'))
+// The database's own user must be able to pass when this runs as root.
+chmodSync(home, 0o755)
+const breaches = new Map(Object.keys(CLAIMS).map((claim) => [claim, []]))
+const note = (claim, text) => void breaches.get(claim).push(text)
+const clock = { laterMs: 0, now: () => new Date(Date.now() + clock.laterMs) }
+const began = performance.now()
+let bank
+let service
+let books
+try {
+  await prove()
+  report()
+  process.exitCode = [...breaches.values()].some((texts) => texts.length > 0) ? 1 : 0
+} catch (error) {
+  console.error(`The proof could not be carried out (seed ${options.seed}): ${error.stack ?? error}`)
+  process.exitCode = 2
+} finally {
+  await strike()
+}
+
+async function prove() {
+  const { openSandbox } = await import(pathToFileURL(join(dist, 'sandbox/server.js')).href)
+  bank = await openBank({ openSandbox, home, clock })
+  const env = { PROVIDER_SANDBOX_URL: bank.url, FEE_BPS: '0', REFUNDS_BY_ACCOUNTS: 'true', RATE_LIMIT_PER_SECOND: '0' }
+  service = await makeService({ dist, home, clock, env, ended: (text) => note('process', text) })
+  await service.start()
+  const account = { key: /^API key: (.+)$/m.exec(service.output())?.[1] }
+  const api = makeApi({ url: service.url, note, counts: new Map() })
+  const charges = await completeDeposits(api, account)
+
+  await bank.faults({ ...ILL, seed: Number(options.seed) % 2 ** 31 })
+  // One after another, so that failures of one do not stop the calls of the next.
+  for (const { paymentLinkId } of charges) {
+    const { status, json } = await api(account, 'POST', `/api/deposit/${paymentLinkId}/refund`)
+    if (status !== 201) throw new Error(`a refund was answered with ${status}: ${JSON.stringify(json)}`)
+  }
+  await service.kill()
+  await bank.faults({ refundLagMs: ILL.refundLagMs })
+  await service.start()
+  books = await openBooks({ dist, home })
+  await sleep(REFUSED_FOR_MS)
+  await noteReleased('while lookups lag')
+
+  await service.kill()
+  await bank.faults({})
+  clock.laterMs += 2 * ILL.refundLagMs
+  await service.start()
+  const isOver = async () => (await books.refunds()).every((refund) => refund.status !== 'PROCESSING')
+  await until(isOver).catch(() => note('rest', `refunds are PROCESSING ${REST_WITHIN_MS} ms after the bank is well`))
+  await judge(api, account)
+}
+
+async function completeDeposits(api, account) {
+  const charges = []
+  for (let number = 0; number < DEPOSITS; number++) {
+    const { status, json } = await api(account, 'POST', '/api/deposit', { body: { value: VALUE_CENTS } })
+    if (status !== 201) throw new Error(`a deposit was answered with ${status}`)
+    await bank.pay({ emv: json.charge.emv })
+    const { json: after } = await api(account, 'GET', `/api/deposit/${json.charge.paymentLinkId}`)
+    if (after.charge.status !== 'COMPLETED') throw new Error(`a paid deposit is ${after.charge.status}`)
+    charges.push(json.charge)
+  }
+  return charges
+}
+
+async function judge(api, account) {
+  const made = await madeAtBank()
+  const booked = await books.refunds()
+  for (const { id, endToEndId, cents } of made) {
+    const done = booked.filter((refund) => refund.provider_refund_id === id && refund.status === 'DONE')
+    const told = done.map((refund) => `${refund.source} ${refund.amount_cents}`).join(', ')
+    if (told !== `balance ${cents}`)
+      note('refunded', `refund ${id} of ${cents} cents of ${endToEndId} is booked as [${told}]`)
+  }
+  for (const { provider_refund_id: id, status } of booked)
+    if (status === 'DONE' && !made.some((refund) => refund.id === id))
+      note('refunded', `refund ${id} is not at the bank`)
+  await noteReleased('in the end')
+  const { json } = await api(account, 'GET', '/api/balance')
+  const wanted = DEPOSITS * VALUE_CENTS - made.reduce((sum, { cents }) => sum + cents, 0)
+  if (json.balance !== wanted) note('balance', `it has ${json.balance} cents, and should have ${wanted}`)
+  await service.stop()
+  const audit = await service.command('audit', '--json')
+  if (audit.code !== 0)
+    note('audit', `it ended with ${audit.code}: ${audit.stdout.trim()} ${audit.stderr.trim()}`.slice(0, 2_000))
+  console.log(`${made.length} refunds at the bank of ${DEPOSITS} deposits`)
+  if (made.length < DEPOSITS / 2) throw new Error('the bank made too few refunds to prove anything')
+}
+
+async function noteReleased(when) {
+  const made = await madeAtBank()
+  for (const { provider_refund_id: id, status } of await books.refunds())
+    if (status === 'FAILED' && made.some((refund) => refund.id === id))
+      note('released', `refund ${id} is FAILED ${when}`)
+}
+
+/** By the bank's own list, with its faults off for the moment: it is the truth. */
+async function madeAtBank() {
+  const faults = await bank.readFaults()
+  await bank.faults({})
+  const charges = await bank.charges()
+  await bank.faults(faults)
+  return charges.flatMap(({ pix = [] }) =>
+    pix.flatMap(({ endToEndId, devolucoes = [] }) =>
+      devolucoes.map(({ id, valor }) => ({ id, endToEndId, cents: Number(valor.replace('.', '')) })),
+    ),
+  )
+}
+
+function report() {
+  console.log(`took ${Math.round((performance.now() - began) / 1000)} s, seed ${options.seed}\n`)
+  for (const [claim, texts] of breaches) {
+    console.log(`${texts.length === 0 ? 'held    ' : 'NOT HELD'} ${claim}: ${CLAIMS[claim]}`)
+    for (const text of texts.slice(0, 5)) console.log(`           ${text}`)
+  }
+}
+
+async function until(isTrue) {
+  const end = Date.now() + REST_WITHIN_MS
+  while (!(await isTrue())) {
+    if (Date.now() > end) throw new Error('waited in vain')
+    await sleep(200)
+  }
+}
+
+async function strike() {
+  await service?.close()
+  await books?.close().catch(() => undefined)
+  try {
+    process.kill(Number(readFileSync(join(home, 'data/postmaster.pid'), 'utf8').split('\n')[0]), 'SIGQUIT')
+  } catch {
+    // Stopped by itself, as it should.
+  }
+  await bank?.stop()
+  rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
+}
