@@ -83,8 +83,7 @@ async function prove() {
   await bank.faults({ ...ILL, seed: Number(options.seed) % 2 ** 31 })
   // One after another, so that failures of one do not stop the calls of the next.
   for (const { paymentLinkId } of charges) {
-    const { status, json } = await api(account, 'POST', `/api/deposit/${paymentLinkId}/refund`)
-    if (status !== 201) throw new Error(`a refund was answered with ${status}: ${JSON.stringify(json)}`)
+    await insist(api, account, `/api/deposit/${paymentLinkId}/refund`, { key: `refund-${paymentLinkId}` })
   }
   await service.kill()
   await bank.faults({ refundLagMs: ILL.refundLagMs })
@@ -105,14 +104,30 @@ async function prove() {
 async function completeDeposits(api, account) {
   const charges = []
   for (let number = 0; number < DEPOSITS; number++) {
-    const { status, json } = await api(account, 'POST', '/api/deposit', { body: { value: VALUE_CENTS } })
-    if (status !== 201) throw new Error(`a deposit was answered with ${status}`)
-    await bank.pay({ emv: json.charge.emv })
-    const { json: after } = await api(account, 'GET', `/api/deposit/${json.charge.paymentLinkId}`)
-    if (after.charge.status !== 'COMPLETED') throw new Error(`a paid deposit is ${after.charge.status}`)
-    charges.push(json.charge)
+    const { charge } = await insist(api, account, '/api/deposit', {
+      body: { value: VALUE_CENTS },
+      key: `deposit-${number}`,
+    })
+    await bank.pay({ emv: charge.emv })
+    await until(async () => {
+      const { json } = await api(account, 'GET', `/api/deposit/${charge.paymentLinkId}`)
+      return json.charge?.status === 'COMPLETED'
+    })
+    charges.push(charge)
   }
   return charges
+}
+
+/** Again under the same key until it is answered: a busy machine is not what is tried here. */
+async function insist(api, account, path, request) {
+  let answer
+  await until(async () => {
+    answer = await api(account, 'POST', path, request)
+    if (answer.status >= 400 && answer.status < 500 && answer.status !== 409)
+      throw new Error(`${path} was answered with ${answer.status}: ${JSON.stringify(answer.json)}`)
+    return answer.status === 201
+  })
+  return answer.json
 }
 
 async function judge(api, account) {

@@ -237,6 +237,11 @@ function makeBank(w: World) {
       if (refund.status === 'processing' && (bank.mood === 'done' || bank.mood === 'failed')) refund.status = bank.mood
       return refund
     },
+    async findPayment(endToEndId) {
+      const shown = [...refunds.values()].filter((refund) => refund.endToEndId === endToEndId && !refund.isHidden)
+      const payment = { provider: 'sandbox', endToEndId, txid: null, amountCents: 1, occurredAt: w.clock.now() }
+      return { ...payment, refunds: shown }
+    },
   })
   return bank
 }
