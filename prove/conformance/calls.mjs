@@ -153,7 +153,11 @@ async function readNotifications({ adapter, bank, receiver, step }) {
     'be notified of its refund',
     async () => {
       await adapter.refund({ endToEndId: paid.endToEndId, refundId: 'tudo', amountCents: 50_00 })
-      return until(async () => receiver.notifications.some(({ body }) => body.includes('"status":"DEVOLVIDO"')))
+      return until(async () => {
+        // The bank ends what is due when it is called.
+        await bank.stats()
+        return receiver.notifications.some(({ body }) => body.includes('"status":"DEVOLVIDO"'))
+      })
     },
     isDone,
   )
