@@ -40,7 +40,9 @@ test('a refund that was under way before doubt was stored is in doubt afterwards
     { status: 'PROCESSING', sent_at: at, doubted_at: at },
     { status: 'DONE', sent_at: null, doubted_at: null },
   ])
-  await expect(client.query(`update refunds set reason = 'other' where status = 'FAILED'`)).rejects.toThrow()
+  await expect(client.query(`update refunds set reason = 'other' where status = 'FAILED'`)).rejects.toThrow(
+    'refunds is append only',
+  )
 })
 
 /** A database as guiche left it before 0009. */
