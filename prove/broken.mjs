@@ -39,7 +39,7 @@ const BREAKS = [
     says: 'a payment that is reported again makes the whole batch fail',
     file: 'domain/settle.js',
     edits: [
-      ['on conflict (provider, end_to_end_id) do nothing', ''],
+      ['on conflict (end_to_end_id) do nothing', ''],
       ['received.filter((payment) => !recorded.has(paymentKey(payment)))', 'received'],
     ],
     plans: 'calm',

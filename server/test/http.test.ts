@@ -39,6 +39,7 @@ const RECORD_FIELDS = [
   'createdAt',
   'expiresAt',
   'paidAt',
+  'receivedValue',
   'creditedValue',
   'refundedValue',
   'endToEndId',

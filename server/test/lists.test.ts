@@ -20,6 +20,7 @@ const RECORD_FIELDS = [
   'createdAt',
   'expiresAt',
   'paidAt',
+  'receivedValue',
   'creditedValue',
   'refundedValue',
   'endToEndId',

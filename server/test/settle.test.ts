@@ -168,7 +168,7 @@ test.each([
   [
     'the same Pix a second time',
     `insert into payments select gen_random_uuid(), provider, end_to_end_id, txid, amount_cents, null, false, occurred_at, recorded_at from payments`,
-    /payments_provider_end_to_end_id_key/,
+    /payments_end_to_end_id_key/,
   ],
   [
     'a second transfer of one payment',

@@ -33,6 +33,11 @@ function makeCounted({ counter, timing }: Makers) {
     httpSeconds: timing('guiche_http_request_duration_seconds', 'Answers, by route.', 'method', 'route', 'status'),
     deposits: counter('guiche_deposits_total', 'Deposits that came to a state.', 'state'),
     payments: counter('guiche_payments_total', 'Payments that were booked: credited, or in suspense.', 'outcome'),
+    paymentsDuplicate: counter(
+      'guiche_payments_duplicate_total',
+      'Reports of a payment that stands in the books under another provider, and was not booked again.',
+      'provider',
+    ),
     exceptionsOpened: counter('guiche_exceptions_opened_total', 'Exceptions that were opened.', 'kind'),
     providerSeconds: timing(
       'guiche_provider_call_duration_seconds',

@@ -51,13 +51,17 @@ export function exceptionCommands(program: Command, terminal: Terminal): void {
     .option('--refund', 'give it back to the payer')
     .option('--write-off', 'the house keeps it; of a foreign_refund, bears it')
     .option('--charge-account', 'of a foreign_refund: the account that was credited bears it')
+    .option('--match', 'it completes the charge that it names, although its amount differs; less the fee')
+    .option('--close-charge', 'withdraw the charge that it names first, so that nobody pays it any more')
     .option('--json', 'as JSON, for programs')
     .addHelpText(
       'after',
       `
 Examples:
   $ npx guiche exceptions resolve <id> --credit ana@loja.example --reason "paid by key instead of code, order 1042"
-  $ npx guiche exceptions resolve <id> --refund --reason "paid twice"`,
+  $ npx guiche exceptions resolve <id> --refund --reason "paid twice"
+  $ npx guiche exceptions resolve <id> --match --reason "the shop accepts R$ 90,00 for order 1042"
+  $ npx guiche exceptions resolve <id> --refund --close-charge --reason "paid too little, order canceled"`,
     )
     .action((id, options) => resolveCommand(terminal, id, options))
 }
@@ -96,13 +100,18 @@ type ResolveOptions = {
   refund?: boolean
   writeOff?: boolean
   chargeAccount?: boolean
+  match?: boolean
+  closeCharge?: boolean
   json?: boolean
 }
 
 async function resolveCommand(terminal: Terminal, id: string, options: ResolveOptions): Promise<void> {
-  const { credit, refund, writeOff, chargeAccount } = options
-  if ([credit, refund, writeOff, chargeAccount].filter((way) => way !== undefined).length !== 1) {
-    throw new Refusal('name one of these: --credit <email>, --refund, --write-off, --charge-account')
+  const { credit, refund, writeOff, chargeAccount, match, closeCharge } = options
+  if ([credit, refund, writeOff, chargeAccount, match].filter((way) => way !== undefined).length !== 1) {
+    throw new Refusal('name one of these: --credit <email>, --refund, --write-off, --charge-account, --match')
+  }
+  if (closeCharge && (match || chargeAccount)) {
+    throw new Refusal('--close-charge goes with --credit, --refund or --write-off')
   }
   await withContext(loadConfig(), terminal, async (ctx) => {
     const resolution = await resolutionFrom(ctx, options)
@@ -115,11 +124,13 @@ async function resolveCommand(terminal: Terminal, id: string, options: ResolveOp
 }
 
 async function resolutionFrom(ctx: Context, options: ResolveOptions): Promise<Resolution> {
+  const charge = options.closeCharge ? 'close' : 'keep'
   if (options.credit !== undefined) {
-    return { how: 'credit', accountId: (await requireAccount(ctx.pool, options.credit)).accountId }
+    return { how: 'credit', accountId: (await requireAccount(ctx.pool, options.credit)).accountId, charge }
   }
-  if (options.refund) return { how: 'refund' }
-  return options.chargeAccount ? { how: 'charge_account' } : { how: 'write_off' }
+  if (options.match) return { how: 'match' }
+  if (options.chargeAccount) return { how: 'charge_account' }
+  return { how: options.refund ? 'refund' : 'write_off', charge }
 }
 
 function rowOf(exception: Exception): string[] {

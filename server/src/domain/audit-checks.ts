@@ -54,32 +54,32 @@ export const BOOK_CHECKS = {
     left join (select charge_id as id, count(*), sum(amount_cents) from payments where credited group by 1) p using (id)
     left join (
       select t.charge_id as id,
-        sum(t.amount_cents) filter (where t.kind = 'deposit' and l.account_id = c.account_id) as deposits,
-        sum(t.amount_cents) filter (where t.kind = 'fee') as fees
+        sum(t.amount_cents) filter (where t.kind in ('deposit', 'matched_deposit') and l.account_id = c.account_id) as deposits,
+        sum(t.amount_cents) filter (where t.kind in ('fee', 'matched_fee')) as fees
       from transfers t join ledger_accounts l on l.id = t.credit_id join charges c on c.id = t.charge_id
-      where t.kind in ('deposit', 'fee') group by 1
+      where t.kind in ('deposit', 'fee', 'matched_deposit', 'matched_fee') group by 1
     ) t using (id)
     left join (select subject_id as id, count(*) from events where kind = 'DEPOSIT_ASSET_SUCCESS' group by 1) e using (id)
-    where c.status = 'COMPLETED' and (p.count is distinct from 1 or p.sum is distinct from c.value_cents
-      or t.deposits is distinct from c.value_cents - c.fee_cents or coalesce(t.fees, 0) <> c.fee_cents or e.count is distinct from 1)`,
+    where c.status = 'COMPLETED' and (p.count is distinct from 1 or p.sum is distinct from coalesce(c.received_cents, c.value_cents)
+      or t.deposits is distinct from coalesce(c.received_cents, c.value_cents) - c.fee_cents or coalesce(t.fees, 0) <> c.fee_cents or e.count is distinct from 1)`,
   // And nothing else has any of these.
   uncompleted: `
     select 'charge ' || replace(c.id::text, '-', '') as subject, format('is %s, but a payment was credited to it', c.status) as text
     from charges c
     join (
       select charge_id as id from payments where credited
-      union select charge_id from transfers where kind in ('deposit', 'fee')
+      union select charge_id from transfers where kind in ('deposit', 'fee', 'matched_deposit', 'matched_fee')
       union select subject_id from events where kind = 'DEPOSIT_ASSET_SUCCESS'
     ) credited using (id)
     where c.status <> 'COMPLETED'`,
-  // A payment that completed nothing came to suspense with its exception; one that did came to neither.
+  // A payment that completed nothing came to suspense with its exception; one that did came to neither, unless it was matched later.
   suspense: `
     select 'payment ' || p.end_to_end_id as subject,
       case when p.credited then 'was credited and is an exception too' else 'completed nothing, and is not wholly in suspense' end as text
     from payments p
     left join exceptions x on x.payment_id = p.id and x.kind <> 'foreign_refund'
     left join transfers t on t.payment_id = p.id and t.kind = 'suspense'
-    where case when p.credited then x.id is not null or t.id is not null
+    where case when p.credited and x.resolution is distinct from 'match' then x.id is not null or t.id is not null
       else x.id is null or t.amount_cents is distinct from p.amount_cents end`,
   // A refund has exactly the transfers of where it stands. So what is on its way back adds up to the refunds that are PROCESSING, and the cash to
   // the payments less the refunds that are DONE.
@@ -116,7 +116,7 @@ export const BOOK_CHECKS = {
         coalesce(r.sum, 0)) as text
     from charges c
     left join (select charge_id as id, sum(amount_cents) from refunds where status = 'DONE' group by 1) r using (id)
-    where c.refunded_cents <> coalesce(r.sum, 0) or c.refunded_cents > c.value_cents`,
+    where c.refunded_cents <> coalesce(r.sum, 0) or c.refunded_cents > coalesce(c.received_cents, c.value_cents)`,
   // The account holder was told of every refund that is done, and of no other.
   refund_event: `
     select 'refund ' || replace(coalesce(r.id, e.id)::text, '-', '') as subject,
@@ -133,6 +133,7 @@ export const BOOK_CHECKS = {
         coalesce(booked.text, ''), coalesce(r.status, 'not there')) as text
     from exceptions x
     join payments p on p.id = x.payment_id
+    left join charges m on m.id = p.charge_id
     left join refunds f on f.id = x.refund_id
     cross join lateral (
       select case x.kind || ' ' || coalesce(x.resolution, '')
@@ -141,6 +142,8 @@ export const BOOK_CHECKS = {
           else case x.resolution
             when 'credit' then format('exception_credited suspense > balance %s %s', x.account_id, p.amount_cents)
             when 'write_off' then format('exception_written_off suspense > written_off %s', p.amount_cents)
+            when 'match' then format('matched_deposit suspense > balance %s %s', m.account_id, p.amount_cents - m.fee_cents)
+              || case when m.fee_cents > 0 then format(', matched_fee suspense > fees %s', m.fee_cents) else '' end
           end
         end as text,
         case when x.kind = 'foreign_refund' then 'DONE'

@@ -28,6 +28,8 @@ export type StoredCharge = {
   endToEndId: string | null
   paidAt: Date | null
   paidLate: boolean
+  /** What the payer paid, if an operator accepted another amount than the value; else null. */
+  receivedCents: Cents | null
   /** By refunds that are done. */
   refundedCents: Cents
 }
@@ -38,7 +40,12 @@ export type Charge = Omit<StoredCharge, 'status' | 'openingInstance'> & { status
 export const EXPIRY_GRACE_MS = 60_000
 
 export function creditedCents(charge: Charge): Cents | null {
-  return charge.status === 'COMPLETED' ? charge.valueCents - charge.feeCents : null
+  return charge.status === 'COMPLETED' ? paidCents(charge) - charge.feeCents : null
+}
+
+/** What a COMPLETED charge was paid with. */
+export function paidCents(charge: Pick<Charge, 'receivedCents' | 'valueCents'>): Cents {
+  return charge.receivedCents ?? charge.valueCents
 }
 
 export function isVisible(charge: StoredCharge): charge is StoredCharge & { status: ChargeStatus } {
@@ -68,22 +75,32 @@ export function markFailed(ctx: Closing, chargeId: string): Promise<boolean> {
   return close(ctx, chargeId, 'OPENING', 'FAILED')
 }
 
-export type Completion = { chargeId: string; endToEndId: string; paidAt: Date; paidLate: boolean }
+export type Completion = {
+  chargeId: string
+  endToEndId: string
+  paidAt: Date
+  paidLate: boolean
+  /** Null: its value. */
+  receivedCents: Cents | null
+}
 
-/** Its payment was recorded. Only settle() calls this, in the transaction that records the payment and holds the charge's lock. */
+/** Its payment was recorded. Only settle.ts calls this, in the transaction that books the payment and holds the charge's lock. */
 export async function markCompleted(tx: Tx, now: Date, completions: Completion[]): Promise<void> {
   if (completions.length === 0) return
   const ids = completions.map((one) => uuidFromHex(one.chargeId))
   const moved = await tx.run(
     `update charges c
-     set status = 'COMPLETED', end_to_end_id = p.end_to_end_id, paid_at = p.paid_at, paid_late = p.paid_late, closed_at = $5
-     from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::boolean[]) as p (id, end_to_end_id, paid_at, paid_late)
+     set status = 'COMPLETED', end_to_end_id = p.end_to_end_id, paid_at = p.paid_at, paid_late = p.paid_late,
+       received_cents = p.received_cents, closed_at = $6
+     from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::boolean[], $5::bigint[])
+       as p (id, end_to_end_id, paid_at, paid_late, received_cents)
      where c.id = p.id and c.status <> 'COMPLETED'`,
     [
       ids,
       completions.map((one) => one.endToEndId),
       completions.map((one) => one.paidAt),
       completions.map((one) => one.paidLate),
+      completions.map((one) => one.receivedCents),
       now,
     ],
   )
@@ -137,7 +154,7 @@ async function close(ctx: Closing, chargeId: string, from: StoredStatus, to: Sto
 export const CHARGE_COLUMNS = `
   c.id, c.payment_link_id, c.account_id, a.name as account_name, c.provider, c.status, c.emv, c.value_cents,
   c.original_value_cents, c.fee_cents, c.external_id, c.description, c.created_at, c.expires_at, c.opening_instance,
-  c.end_to_end_id, c.paid_at, c.paid_late, c.refunded_cents`
+  c.end_to_end_id, c.paid_at, c.paid_late, c.received_cents, c.refunded_cents`
 
 export type ChargeRow = {
   id: string
@@ -158,6 +175,7 @@ export type ChargeRow = {
   end_to_end_id: string | null
   paid_at: Date | null
   paid_late: boolean
+  received_cents: number | null
   refunded_cents: number
 }
 
@@ -182,6 +200,7 @@ export function chargeFromRow(row: ChargeRow): StoredCharge {
     endToEndId: row.end_to_end_id,
     paidAt: row.paid_at,
     paidLate: row.paid_late,
+    receivedCents: row.received_cents,
     refundedCents: row.refunded_cents,
   }
 }

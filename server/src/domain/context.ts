@@ -140,6 +140,7 @@ export function makeContext(parts: {
       async (payments) => {
         const settled = await transact(pool, (tx) => settle(tx, now(), payments.flat()))
         countSettled(meters, settled)
+        for (const duplicate of settled.duplicates) parts.log.warn(duplicate, DUPLICATE)
         ctx.chargeWatch.announce(settled.completed, 'COMPLETED')
         await noteReportedRefunds(ctx, payments.flat())
       },
@@ -163,11 +164,15 @@ export function makeContext(parts: {
   return ctx
 }
 
-function countSettled(meters: Meters, { completed, excepted }: Settled): void {
+const DUPLICATE =
+  'a payment was reported by two providers and is booked once: are both the same bank account? See PROVIDERS'
+
+function countSettled(meters: Meters, { completed, matched, excepted, duplicates }: Settled): void {
   meters.deposits.inc({ state: 'completed' }, completed.length)
-  meters.payments.inc({ outcome: 'credited' }, completed.length)
+  meters.payments.inc({ outcome: 'credited' }, completed.length - matched)
   meters.payments.inc({ outcome: 'suspense' }, excepted.length)
   for (const { kind } of excepted) meters.exceptionsOpened.inc({ kind })
+  for (const { provider } of duplicates) meters.paymentsDuplicate.inc({ provider })
 }
 
 export function providerNamed(ctx: Context, name: string): Provider {

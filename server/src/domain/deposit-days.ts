@@ -124,8 +124,9 @@ const COUNT_MORE = `
     select id, created_at, status from charges
     where account_id = $1 and id > $4 and id < $5 and not (select yes from is_behind) order by id limit $6
   ), paid as (
-    select d.occurred_at, c.id, c.created_at, c.value_cents, c.fee_cents, c.emv is null as is_codeless
-    from deposits d join charges c on c.id = d.charge_id where d.kind = 'deposit'
+    select d.occurred_at, c.id, c.created_at, coalesce(c.received_cents, c.value_cents) as value_cents, c.fee_cents,
+      c.emv is null as is_codeless
+    from deposits d join charges c on c.id = d.charge_id where d.kind in ('deposit', 'matched_deposit')
   ), added as (
     insert into deposit_days as d (account_id, day, created, paid, paid_cents, fee_cents)
     select $1, (at at time zone '${DAY_ZONE}')::date, sum(created), sum(paid), sum(paid_cents), sum(fee_cents)

@@ -180,7 +180,8 @@ export async function cancelDeposit(ctx: Context, accountId: string, paymentLink
   try {
     const outcome = await providerNamed(ctx, charge.provider).cancel(charge.id)
     if (outcome === 'withdrawn') await markCanceled(ctx, charge.id)
-    else await checkCharge(ctx, charge)
+    else if ((await checkCharge(ctx, charge)).status === 'PENDING' && (await isPaidOtherwise(ctx, charge)))
+      await markCanceled(ctx, charge.id)
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     ctx.log.warn({ err: error, chargeId: charge.id }, 'the provider did not withdraw a charge')
@@ -194,6 +195,12 @@ export async function cancelDeposit(ctx: Context, accountId: string, paymentLink
     throw new Fault('provider_refused', 'The payment provider refused to withdraw the charge')
   if (after.status !== 'CANCELED') throw cannotCancel(after.status)
   return after
+}
+
+/** The provider holds it for paid, by a Pix that did not fit: nobody can pay it any more, and there is nothing left to withdraw. */
+async function isPaidOtherwise(ctx: Context, charge: Charge): Promise<boolean> {
+  const answer = await providerNamed(ctx, charge.provider).check(charge.id)
+  return answer !== 'absent' && answer.status === 'paid' && answer.payments.length > 0
 }
 
 function cannotCancel(status: ChargeStatus): Fault {

@@ -6,16 +6,24 @@ export type ExceptionState = 'open' | 'resolving' | 'resolved'
 
 /**
  * What the operator decides. credit: to this account, what is left of it, without a fee. refund: back to the payer. charge_account: the account that was
- * credited with the payment bears a refund that was made without us. write_off: the house keeps the money, or bears the loss.
+ * credited with the payment bears a refund that was made without us. write_off: the house keeps the money, or bears the loss. match: the payment completes
+ * the charge that it names, less the charge's fee.
  */
 export type Resolution =
-  | { how: 'credit'; accountId: string }
-  | { how: 'refund' }
-  | { how: 'write_off' }
+  | { how: 'credit'; accountId: string; charge?: ChargeFate }
+  | { how: 'refund'; charge?: ChargeFate }
+  | { how: 'write_off'; charge?: ChargeFate }
   | { how: 'charge_account' }
+  | { how: 'match' }
+
+/** Of the charge that the payment names: it can still be paid (unless said otherwise), or it is withdrawn at the provider and CANCELED first. */
+export type ChargeFate = 'keep' | 'close'
 
 /** In SQL, of the row called x. */
 export const EXCEPTION_STATE = `case when x.resolved_at is not null then 'resolved' when x.resolution is not null then 'resolving' else 'open' end`
+
+/** In SQL, of the payment called p: the id of the charge that the payer meant. One that completed nothing may still have our txid. */
+export const NAMED_CHARGE = `coalesce(p.charge_id, case when p.txid ~ '^[0-9a-f]{32}$' then p.txid::uuid end)`
 
 // ---- The life of an exception, in its order; those about payments are opened by settle(). Who moves one holds its lock and has seen where it stands. ----
 

@@ -6,8 +6,10 @@ import { checkReason, noteChange, type Actor } from './audit-log.ts'
 import type { StoredStatus } from './charges.ts'
 import { providerNamed, type Context } from './context.ts'
 import { cursorUuid } from './cursor.ts'
-import { EXCEPTION_STATE, markDecided, type ExceptionState, type Resolution } from './exception-life.ts'
-import { holdBalances, postTransfers, type Transfer } from './ledger.ts'
+import { announceMatched, closeCharge, lockNamedCharge, matchCharge } from './exception-charge.ts'
+import { EXCEPTION_STATE, markDecided, NAMED_CHARGE, type ExceptionState, type Resolution } from './exception-life.ts'
+import { requireFunds, transferOf } from './exception-transfers.ts'
+import { postTransfers } from './ledger.ts'
 import { reserveRefund, type Refund } from './refund-life.ts'
 import { beginRefund, refundLease } from './refund-pursuit.ts'
 import type { ExceptionKind as UnsettledKind } from './settle.ts'
@@ -43,6 +45,7 @@ export type Exception = {
     email: string
     status: StoredStatus
     valueCents: Cents
+    feeCents: Cents
   } | null
   /** What was decided, and by whom; while a refund is on its way, not yet done. */
   resolution: {
@@ -103,7 +106,10 @@ export async function findException(ctx: Context, id: string): Promise<Exception
   return exceptionFromRow(row)
 }
 
-/** Says what becomes of the money. Each way is one transfer, or for a refund the way to its end; what is decided cannot be decided again. */
+/**
+ * Says what becomes of the money. Each way is a transfer, or for a refund the way to its end; what is decided cannot be decided again. A charge that is to be
+ * closed is closed first: if that fails, nothing is resolved.
+ */
 export async function resolveException(
   ctx: Context,
   actor: Actor,
@@ -111,37 +117,62 @@ export async function resolveException(
   resolution: Resolution,
   reason: string,
 ): Promise<Exception> {
-  const { id: known, provider } = await findException(ctx, id)
+  const { id: known, provider, charge } = await findException(ctx, id)
   if (resolution.how === 'refund') providerNamed(ctx, provider)
   const decision = { resolution, actor, reason: checkReason(reason), leasedUntil: refundLease(ctx.now()) }
+  if ('charge' in resolution && resolution.charge === 'close') {
+    // What would be refused afterwards is refused before the charge is withdrawn.
+    await transact(ctx.pool, (tx) => examine(tx, known, resolution))
+    await closeCharge(ctx, charge)
+  }
   const refund = await transact(ctx.pool, (tx) => decide(tx, ctx.now(), known, decision))
   if (refund) await beginRefund(ctx, refund, decision.leasedUntil)
-  return findException(ctx, known)
+  const after = await findException(ctx, known)
+  if (resolution.how === 'match') announceMatched(ctx, after.charge!.id)
+  return after
 }
 
 type Decision = { resolution: Resolution; actor: Actor; reason: string; leasedUntil: Date }
 
+type Examined = {
+  exception: LockedException
+  /** Made without us, and decided with it. */
+  refunds: LockedException[]
+  /** The account that gains or bears, if one does. */
+  accountId: string | null
+}
+
+/** Whether this exception can be resolved in this way. Under its lock, so that of two who decide at once the second one learns of the first. */
+async function examine(tx: Tx, id: string, resolution: Resolution): Promise<Examined> {
+  const { exception, refunds } = await lockException(tx, id)
+  requireOpen(exception, resolution.how)
+  if (resolution.how === 'credit') requireRest(exception, refunds)
+  return { exception, refunds, accountId: await bearerOf(tx, exception, resolution) }
+}
+
 /**
- * Under the exception's lock, so that of two who decide at once the second one learns of the first. Resolves to the refund that is to be asked for.
+ * Resolves to the refund that is to be asked for.
  *
  * Whoever gets money out of suspense bears what the provider gave back of it without us: the refunds of a payment are decided with it, in one posting, so that
  * no account ever has more of it than is left.
  */
 async function decide(tx: Tx, now: Date, id: string, decision: Decision): Promise<Refund | undefined> {
   const { how } = decision.resolution
-  const { exception, refunds } = await lockException(tx, id)
-  requireOpen(exception, how)
-  if (how === 'credit') requireRest(exception, refunds)
-  const accountId = await bearerOf(tx, exception, decision.resolution)
+  const charge = how === 'match' ? await lockNamedCharge(tx, id) : undefined
+  const { exception, refunds, accountId } = await examine(tx, id, decision.resolution)
   await noteDecided(tx, now, exception, { ...decision, how, accountId })
   if (how === 'refund') return giveBack(tx, now, exception, decision)
-  const move = moveOf(exception, how, accountId)
-  if (move.debit.kind === 'balance') await requireFunds(tx, exception, move)
-  const transfers: Transfer[] = [{ ...move, ...commonOf(exception, accountId), occurredAt: now }]
+  if (how === 'match') {
+    await matchCharge(tx, now, exception, charge)
+    return undefined
+  }
+  const transfer = transferOf(now, exception, how, accountId)
+  if (transfer.debit.kind === 'balance') await requireFunds(tx, transfer)
+  const transfers = [transfer]
   for (const refund of refunds) {
     const borne = how === 'credit' ? 'charge_account' : 'write_off'
     await noteDecided(tx, now, refund, { ...decision, how: borne, accountId })
-    transfers.push({ ...moveOf(refund, borne, accountId), ...commonOf(refund, accountId), occurredAt: now })
+    transfers.push(transferOf(now, refund, borne, accountId))
   }
   await postTransfers(tx, now, transfers)
   return undefined
@@ -169,7 +200,10 @@ function requireRest({ amountCents }: LockedException, refunds: LockedException[
     throw new Fault('conflict', 'The provider gave all of this payment back: resolve it by write_off')
 }
 
+// The constraint exceptions_resolution says the same.
 const WAYS: Partial<Record<ExceptionKind, Resolution['how'][]>> = {
+  unknown_charge: ['credit', 'refund', 'write_off', 'match'],
+  wrong_amount: ['credit', 'refund', 'write_off', 'match'],
   foreign_refund: ['charge_account', 'write_off'],
   undone_refund: ['credit', 'write_off'],
 }
@@ -184,7 +218,6 @@ function requireOpen({ kind, state, isHeld }: LockedException, how: Resolution['
     throw new Fault('conflict', 'The rest of this payment is in suspense: resolve that exception, and this one with it')
 }
 
-/** The account that gains or bears, if one does. */
 async function bearerOf(tx: Tx, exception: LockedException, resolution: Resolution): Promise<string | null> {
   if (resolution.how === 'charge_account') {
     if (exception.creditedAccountId !== null) return exception.creditedAccountId
@@ -195,40 +228,6 @@ async function bearerOf(tx: Tx, exception: LockedException, resolution: Resoluti
   const found = isUuid(accountId) ? await tx.run('select from accounts where id = $1', [accountId]) : 0
   if (found === 0) throw new Fault('not_found', 'Account not found')
   return accountId
-}
-
-type Move = Pick<Transfer, 'kind' | 'debit' | 'credit' | 'amountCents'>
-
-/** Pure. */
-function moveOf(exception: LockedException, how: Resolution['how'], accountId: string | null): Move {
-  const { amountCents } = exception
-  const balance = { kind: 'balance', accountId: accountId! } as const
-  if (how === 'credit') return { kind: 'exception_credited', debit: { kind: 'suspense' }, credit: balance, amountCents }
-  if (how === 'charge_account')
-    return { kind: 'refund_charged', debit: balance, credit: { kind: 'missing' }, amountCents }
-  return exception.kind === 'foreign_refund'
-    ? { kind: 'refund_written_off', debit: { kind: 'written_off' }, credit: { kind: 'missing' }, amountCents }
-    : { kind: 'exception_written_off', debit: { kind: 'suspense' }, credit: { kind: 'written_off' }, amountCents }
-}
-
-function commonOf(exception: LockedException, accountId: string | null) {
-  // On the statement of one account stands no charge of another.
-  const isForeign = accountId !== null && accountId !== exception.chargeAccountId
-  return {
-    paymentId: exception.paymentId,
-    chargeId: isForeign ? null : exception.chargeId,
-    exceptionId: exception.id,
-    ...(exception.refundId !== null && { refundId: exception.refundId }),
-  }
-}
-
-async function requireFunds(tx: Tx, { amountCents }: LockedException, move: Move): Promise<void> {
-  const held = await holdBalances(tx, [move.debit, move.credit])
-  if (held(move.debit) >= amountCents) return
-  throw new Fault(
-    'conflict',
-    `Balance is too small: it holds ${held(move.debit)} cents, and ${amountCents} are to be charged`,
-  )
 }
 
 async function giveBack(tx: Tx, now: Date, exception: LockedException, decision: Decision): Promise<Refund> {
@@ -297,11 +296,11 @@ async function lockException(tx: Tx, id: string): Promise<{ exception: LockedExc
 const SELECT_EXCEPTIONS = `
   select x.id, x.kind, ${EXCEPTION_STATE} as state, p.provider, p.end_to_end_id, p.txid,
     coalesce(f.amount_cents, p.amount_cents) as amount_cents, p.occurred_at, x.opened_at, x.resolution, x.account_id,
-    x.resolved_by_kind, x.resolved_by, x.reason, x.resolved_at, p.charge_id, c.payment_link_id, c.account_id as charge_account_id,
-    a.email, c.status as charge_status, c.value_cents, r.id as refund_id, r.status as refund_status, r.failure, r.provider_refund_id
+    x.resolved_by_kind, x.resolved_by, x.reason, x.resolved_at, c.id as charge_id, c.payment_link_id, c.account_id as charge_account_id,
+    a.email, c.status as charge_status, c.value_cents, c.fee_cents, r.id as refund_id, r.status as refund_status, r.failure, r.provider_refund_id
   from exceptions x
   join payments p on p.id = x.payment_id
-  left join charges c on c.id = p.charge_id
+  left join charges c on c.id = ${NAMED_CHARGE}
   left join accounts a on a.id = c.account_id
   left join refunds f on f.id = x.refund_id
   left join lateral (
@@ -330,6 +329,7 @@ type ExceptionRow = {
   email: string
   charge_status: StoredStatus
   value_cents: number
+  fee_cents: number
   refund_id: string | null
   refund_status: Refund['status']
   failure: string | null
@@ -362,6 +362,7 @@ function chargeOf(row: ExceptionRow, id: string): Exception['charge'] {
     email: row.email,
     status: row.charge_status,
     valueCents: row.value_cents,
+    feeCents: row.fee_cents,
   }
 }
 

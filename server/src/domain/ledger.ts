@@ -29,6 +29,8 @@ export type TransferKind =
   | 'exception_written_off' // suspense → written_off
   | 'refund_charged' // balance → missing
   | 'refund_written_off' // written_off → missing
+  | 'matched_deposit' // suspense → balance
+  | 'matched_fee' // suspense → fees
 
 export type Transfer = {
   kind: TransferKind

@@ -45,7 +45,9 @@ export async function* takeReceived(
 async function takePage(ctx: Context, provider: string, page: ReceivedPayment[]): Promise<Taken> {
   const known = await readBooked(ctx, provider, page)
   const missing = page.filter((payment) => !known.has(payment.endToEndId))
-  await settleAll(ctx, missing)
+  // One that was booked without its txid may complete its charge now.
+  const named = page.filter(({ endToEndId, txid }) => txid !== null && known.get(endToEndId)?.txid === null)
+  await settleAll(ctx, [...missing, ...named])
   const added = missing.length > 0 ? await readBooked(ctx, provider, missing) : new Map<string, Booked>()
   return {
     page,

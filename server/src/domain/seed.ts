@@ -234,7 +234,7 @@ function eventsOf({ account }: Where, one: Happening): (NewEvent & { id: string 
   const { payment, endedAt, chargeId, ...deposit } = one.deposit
   if (!payment) return []
   const charge = { ...deposit, id: chargeId, accountId, status: payment.isLate ? 'EXPIRED' : 'PENDING' } as const
-  const received = { endToEndId: payment.endToEndId, occurredAt: payment.paidAt }
+  const received = { endToEndId: payment.endToEndId, amountCents: deposit.valueCents, occurredAt: payment.paidAt }
   return [{ id: newUuid7(endedAt), ...depositEvent(endedAt, { charge, payment: received }) }]
 }
 

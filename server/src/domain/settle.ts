@@ -1,74 +1,128 @@
 import { hexFromUuid, isHexId, newUuid7, uuidFromHex } from '../base/ids.ts'
 import type { Cents } from '../base/money.ts'
 import type { Tx } from '../db/tx.ts'
-import { CHARGE_COLUMNS, chargeFromRow, markCompleted, type ChargeRow, type StoredCharge } from './charges.ts'
+import { noteChange, SYSTEM } from './audit-log.ts'
+import {
+  CHARGE_COLUMNS,
+  chargeFromRow,
+  markCompleted,
+  type ChargeRow,
+  type Completion,
+  type StoredCharge,
+} from './charges.ts'
 import { insertEvents, type NewEvent } from './events.ts'
+import { markDecided } from './exception-life.ts'
 import { postTransfers, type Transfer } from './ledger.ts'
 import type { ReceivedPayment } from './provider.ts'
 
 export type Settled = {
   /** Ids of the charges completed by this call. */
   completed: string[]
+  /** How many of these were completed by a payment that lay in suspense. */
+  matched: number
   /** Payments that completed nothing and wait for the operator. */
   excepted: { endToEndId: string; kind: ExceptionKind }[]
-  /** Payments that were recorded before. */
+  /** Payments that were recorded before, and stay as they are. */
   known: number
+  /** Payments that stand in the books under another provider. One Pix is booked once, so these are not booked. */
+  duplicates: Duplicate[]
 }
+
+export type Duplicate = { endToEndId: string; provider: string; bookedUnder: string }
 
 export type ExceptionKind = 'unknown_charge' | 'wrong_provider' | 'wrong_amount' | 'second_payment'
 
 /** What becomes of one payment: it completes its charge, or it is an exception. */
 type Decision = {
-  paymentId: string
-  payment: ReceivedPayment
+  paymentId: string // a UUID
+  payment: Pick<ReceivedPayment, 'provider' | 'endToEndId' | 'txid' | 'amountCents' | 'occurredAt'>
   charge: StoredCharge | undefined
   exception: ExceptionKind | undefined
+  /** A UUID. Of the exception that held the payment's money until now, if the payment lies in suspense. */
+  heldBy: string | undefined
 }
 
 /**
  * The one way in which money enters the books. Whoever learns of payments (a notification, a query, a sweep, the operator) hands them in, as often as
  * they like and from as many processes: each is booked once.
  *
- * Locks are taken in one order by everyone: charges by id, payments by provider and endToEndId, balances by id. So settlements wait for each other, and
- * never in a circle.
+ * A provider may tell of a payment first without its txid, and later with it. Such a payment lies in suspense, and completes its charge then.
+ *
+ * Locks are taken in one order by everyone: charges by id, exceptions by id, payments by endToEndId, balances by id. So settlements wait for each other,
+ * and never in a circle.
  */
 export async function settle(tx: Tx, now: Date, payments: ReceivedPayment[]): Promise<Settled> {
   const received = distinct(payments)
   const charges = await lockCharges(tx, received)
   const recorded = await recordedPayments(tx, received)
   const fresh = received.filter((payment) => !recorded.has(paymentKey(payment)))
-  const decisions = decide(now, fresh, charges)
+  const held = await lockHeld(tx, received.flatMap(matchable(recorded, charges)))
+  const decisions = decide(now, [...fresh.map((payment) => ({ payment })), ...held], charges)
   // A payment that another process recorded since we looked is dropped here: it holds no charge of ours, or we had waited for that charge's lock.
-  const inserted = await recordPayments(tx, now, decisions)
-  const kept = decisions.filter((decision) => inserted.has(decision.paymentId))
-  const credited = kept.filter((decision) => !decision.exception)
+  const inserted = await recordPayments(
+    tx,
+    now,
+    decisions.filter((decision) => !decision.heldBy),
+  )
+  const kept = decisions.filter((decision) => decision.heldBy || inserted.has(decision.paymentId))
+  const matched = kept.filter((decision) => decision.heldBy)
+  await book(tx, now, kept)
+  await resolveMatched(tx, now, matched)
 
+  const duplicates = await findDuplicates(tx, received, recorded, kept)
+  return {
+    completed: kept.flatMap((decision) => (decision.exception ? [] : [decision.charge!.id])),
+    matched: matched.length,
+    excepted: kept.flatMap((one) =>
+      one.exception ? [{ endToEndId: one.payment.endToEndId, kind: one.exception }] : [],
+    ),
+    known: received.length - kept.length - duplicates.length,
+    duplicates,
+  }
+}
+
+/** A payment that lies in suspense, and the charge that it completes by an operator's decision, whatever its amount. All ids are UUIDs but the charge's own. */
+export type Match = {
+  paymentId: string
+  payment: Decision['payment']
+  charge: StoredCharge
+  exceptionId: string
+}
+
+/** The caller holds the locks of the charge and of the exception, has seen that neither has ended, and resolves the exception. */
+export function completeFromSuspense(tx: Tx, now: Date, { exceptionId, ...match }: Match): Promise<void> {
+  return book(tx, now, [{ ...match, exception: undefined, heldBy: exceptionId }])
+}
+
+async function book(tx: Tx, now: Date, decisions: Decision[]): Promise<void> {
+  const credited = decisions.filter((decision) => !decision.exception)
   await markCompleted(tx, now, credited.map(completionOf))
-  await postTransfers(tx, now, kept.flatMap(transfersOf))
+  await creditPayments(
+    tx,
+    credited.filter((decision) => decision.heldBy),
+  )
+  await postTransfers(tx, now, decisions.flatMap(transfersOf))
   await insertEvents(
     tx,
     now,
     credited.map((decision) => depositEvent(now, decision)),
   )
-  await openExceptions(tx, now, kept)
-  return {
-    completed: credited.map((decision) => decision.charge!.id),
-    excepted: kept.flatMap((one) =>
-      one.exception ? [{ endToEndId: one.payment.endToEndId, kind: one.exception }] : [],
-    ),
-    known: received.length - kept.length,
-  }
+  await openExceptions(tx, now, decisions)
 }
 
-/** Pure. In the order in which the payments were made, the first that fits completes its charge. */
-function decide(now: Date, payments: ReceivedPayment[], charges: Map<string, StoredCharge>): Decision[] {
+/** With its id and its exception, if it lies in suspense. */
+type Candidate = { payment: ReceivedPayment; paymentId?: string; heldBy?: string }
+
+/** Pure. In the order in which the payments were made, the first that fits completes its charge. One in suspense that does not fit stays there. */
+function decide(now: Date, candidates: Candidate[], charges: Map<string, StoredCharge>): Decision[] {
   const completed = new Set<string>()
-  const inOrder = payments.toSorted((a, b) => a.occurredAt.getTime() - b.occurredAt.getTime())
-  return inOrder.map((payment) => {
+  const inOrder = candidates.toSorted((a, b) => a.payment.occurredAt.getTime() - b.payment.occurredAt.getTime())
+  return inOrder.flatMap(({ payment, paymentId = newUuid7(now), heldBy }) => {
     const charge = payment.txid === null ? undefined : charges.get(payment.txid)
     const exception = exceptionOf(payment, charge, charge !== undefined && completed.has(charge.id))
+    if (heldBy && exception) return []
     if (charge && !exception) completed.add(charge.id)
-    return { paymentId: newUuid7(now), payment, charge, exception }
+    return [{ paymentId, payment, charge, exception, heldBy }]
   })
 }
 
@@ -84,16 +138,17 @@ function exceptionOf(
   return undefined
 }
 
-function completionOf({ charge, payment }: Decision) {
+function completionOf({ charge, payment }: Decision): Completion {
   return {
     chargeId: charge!.id,
     endToEndId: payment.endToEndId,
     paidAt: payment.occurredAt,
     paidLate: charge!.status !== 'PENDING' && charge!.status !== 'OPENING',
+    receivedCents: payment.amountCents === charge!.valueCents ? null : payment.amountCents,
   }
 }
 
-function transfersOf({ paymentId, payment, charge, exception }: Decision): Transfer[] {
+function transfersOf({ paymentId, payment, charge, exception, heldBy }: Decision): Transfer[] {
   const cash = { kind: 'cash', provider: payment.provider } as const
   const common = { paymentId, chargeId: charge ? uuidFromHex(charge.id) : null, occurredAt: payment.occurredAt }
   if (exception) {
@@ -101,15 +156,22 @@ function transfersOf({ paymentId, payment, charge, exception }: Decision): Trans
       { ...common, kind: 'suspense', debit: cash, credit: { kind: 'suspense' }, amountCents: payment.amountCents },
     ]
   }
-  const { valueCents, feeCents, accountId } = charge!
+  const { valueCents, feeCents, accountId } = heldBy ? { ...charge!, valueCents: payment.amountCents } : charge!
+  const from = heldBy ? ({ debit: { kind: 'suspense' }, exceptionId: heldBy } as const) : { debit: cash }
   const credit: Transfer = {
     ...common,
-    kind: 'deposit',
-    debit: cash,
+    ...from,
+    kind: heldBy ? 'matched_deposit' : 'deposit',
     credit: { kind: 'balance', accountId },
     amountCents: valueCents - feeCents,
   }
-  const fee: Transfer = { ...common, kind: 'fee', debit: cash, credit: { kind: 'fees' }, amountCents: feeCents }
+  const fee: Transfer = {
+    ...common,
+    ...from,
+    kind: heldBy ? 'matched_fee' : 'fee',
+    credit: { kind: 'fees' },
+    amountCents: feeCents,
+  }
   return feeCents > 0 ? [credit, fee] : [credit]
 }
 
@@ -124,7 +186,10 @@ export function depositEvent(
   {
     charge,
     payment,
-  }: { charge: CompletedCharge | undefined; payment: Pick<ReceivedPayment, 'endToEndId' | 'occurredAt'> },
+  }: {
+    charge: CompletedCharge | undefined
+    payment: Pick<ReceivedPayment, 'endToEndId' | 'amountCents' | 'occurredAt'>
+  },
 ): NewEvent {
   const { id, paymentLinkId, externalId, valueCents, originalValueCents, feeCents, accountId, status } = charge!
   return {
@@ -139,7 +204,7 @@ export function depositEvent(
       value: valueCents,
       originalValue: originalValueCents,
       fee: feeCents,
-      creditedValue: valueCents - feeCents,
+      creditedValue: payment.amountCents - feeCents,
       status: 'COMPLETED',
       paidLate: status !== 'PENDING' && status !== 'OPENING',
       endToEndId: payment.endToEndId,
@@ -160,13 +225,56 @@ async function lockCharges(tx: Tx, payments: ReceivedPayment[]): Promise<Map<str
   return new Map(rows.map((row) => [hexFromUuid(row.id), chargeFromRow(row)]))
 }
 
-async function recordedPayments(tx: Tx, payments: ReceivedPayment[]): Promise<Set<string>> {
-  const rows = await tx.rows<{ provider: string; end_to_end_id: string }>(
-    `select p.provider, p.end_to_end_id from unnest($1::text[], $2::text[]) as n (provider, end_to_end_id)
-     join payments p on p.provider = n.provider and p.end_to_end_id = n.end_to_end_id`,
-    [payments.map((payment) => payment.provider), payments.map((payment) => payment.endToEndId)],
+/** As it stands in the books. */
+type Recorded = {
+  paymentId: string
+  provider: string
+  txid: string | null
+  amountCents: Cents
+  /** Of an open exception that found no charge for it. */
+  exceptionId: string | null
+}
+
+/** By endToEndId, which is unique in all of Pix and not only at its provider. */
+async function recordedPayments(tx: Tx, payments: { endToEndId: string }[]): Promise<Map<string, Recorded>> {
+  const rows = await tx.rows<Recorded & { endToEndId: string }>(
+    `select p.end_to_end_id as "endToEndId", p.id as "paymentId", p.provider, p.txid, p.amount_cents as "amountCents", x.id as "exceptionId"
+     from payments p
+     left join exceptions x on x.payment_id = p.id and x.kind = 'unknown_charge' and x.resolution is null
+     where p.end_to_end_id = any($1)`,
+    [payments.map((payment) => payment.endToEndId)],
   )
-  return new Set(rows.map((row) => `${row.provider} ${row.end_to_end_id}`))
+  return new Map(rows.map(({ endToEndId, ...row }) => [endToEndId, row]))
+}
+
+/** Pure. The payments in suspense that would complete a charge, now that their txid is told. Whatever does not fit is left to the operator. */
+function matchable(recorded: Map<string, Recorded>, charges: Map<string, StoredCharge>) {
+  return (payment: ReceivedPayment): Required<Candidate>[] => {
+    const { paymentId, provider, txid, amountCents, exceptionId } = recorded.get(paymentKey(payment)) ?? {}
+    if (!paymentId || !exceptionId || payment.txid === null) return []
+    const isSame =
+      provider === payment.provider && amountCents === payment.amountCents && (txid ?? payment.txid) === payment.txid
+    const exception = exceptionOf(payment, charges.get(payment.txid), false)
+    return isSame && !exception ? [{ payment, paymentId, heldBy: exceptionId }] : []
+  }
+}
+
+/**
+ * Those whose exception is still open, which it is until we are done. Not those of which a refund was made or is under way: what is left of the payment is
+ * less than the charge's value.
+ */
+async function lockHeld(tx: Tx, candidates: Required<Candidate>[]): Promise<Required<Candidate>[]> {
+  if (candidates.length === 0) return []
+  const ids = candidates.map((one) => one.heldBy)
+  await tx.run('select from exceptions where id = any($1) order by id for no key update', [ids])
+  // Apart from the locking: a refund that was booked while we waited for the lock is seen.
+  const rows = await tx.rows<{ id: string }>(
+    `select x.id from exceptions x where x.id = any($1) and x.resolution is null
+       and not exists (select from refunds r where r.payment_id = x.payment_id and r.status <> 'FAILED')`,
+    [ids],
+  )
+  const open = new Set(rows.map((row) => row.id))
+  return candidates.filter((one) => open.has(one.heldBy))
 }
 
 async function recordPayments(tx: Tx, now: Date, decisions: Decision[]): Promise<Set<string>> {
@@ -176,8 +284,8 @@ async function recordPayments(tx: Tx, now: Date, decisions: Decision[]): Promise
      select id, provider, end_to_end_id, txid, amount_cents, charge_id, credited, occurred_at, $9
      from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::uuid[], $7::boolean[], $8::timestamptz[])
        as n (id, provider, end_to_end_id, txid, amount_cents, charge_id, credited, occurred_at)
-     order by provider, end_to_end_id
-     on conflict (provider, end_to_end_id) do nothing
+     order by end_to_end_id, credited desc
+     on conflict (end_to_end_id) do nothing
      returning id`,
     [
       decisions.map((one) => one.paymentId),
@@ -192,6 +300,37 @@ async function recordPayments(tx: Tx, now: Date, decisions: Decision[]): Promise
     ],
   )
   return new Set(rows.map((row) => row.id))
+}
+
+async function creditPayments(tx: Tx, decisions: Decision[]): Promise<void> {
+  if (decisions.length === 0) return
+  const moved = await tx.run(
+    `update payments p set credited = true, charge_id = n.charge_id, txid = n.txid
+     from unnest($1::uuid[], $2::uuid[], $3::text[]) as n (id, charge_id, txid)
+     where p.id = n.id and not p.credited`,
+    [
+      decisions.map((one) => one.paymentId),
+      decisions.map((one) => uuidFromHex(one.charge!.id)),
+      decisions.map((one) => one.charge!.id),
+    ],
+  )
+  if (moved !== decisions.length) throw new Error('a payment was credited twice')
+}
+
+// Rare, so one after another.
+async function resolveMatched(tx: Tx, now: Date, decisions: Decision[]): Promise<void> {
+  const reason = 'the provider named the charge of this payment later'
+  for (const { heldBy, charge, payment } of decisions) {
+    const exceptionId = hexFromUuid(heldBy!)
+    await markDecided(tx, { exceptionId, how: 'match', accountId: null, actor: SYSTEM, reason, resolvedAt: now })
+    await noteChange(tx, now, SYSTEM, {
+      action: 'exception.resolved',
+      subject: `exception ${exceptionId}`,
+      accountId: charge!.accountId,
+      reason,
+      details: { kind: 'unknown_charge', how: 'match', amountCents: payment.amountCents, chargeId: charge!.id },
+    })
+  }
 }
 
 async function openExceptions(tx: Tx, now: Date, decisions: Decision[]): Promise<void> {
@@ -209,10 +348,32 @@ async function openExceptions(tx: Tx, now: Date, decisions: Decision[]): Promise
   )
 }
 
-function distinct(payments: ReceivedPayment[]): ReceivedPayment[] {
-  return [...new Map(payments.map((payment) => [paymentKey(payment), payment])).values()]
+/** Those that were recorded before we looked, or by somebody else while we decided, under another provider's name. */
+async function findDuplicates(
+  tx: Tx,
+  received: ReceivedPayment[],
+  recorded: Map<string, Recorded>,
+  kept: Decision[],
+): Promise<Duplicate[]> {
+  const booked = new Set(kept.map(({ payment }) => providerKey(payment)))
+  const rest = received.filter((payment) => !booked.has(providerKey(payment)))
+  const lost = rest.filter((payment) => !recorded.has(paymentKey(payment)))
+  const found = lost.length > 0 ? new Map([...recorded, ...(await recordedPayments(tx, lost))]) : recorded
+  return rest.flatMap((payment) => {
+    const bookedUnder = found.get(paymentKey(payment))?.provider ?? payment.provider
+    const { endToEndId, provider } = payment
+    return bookedUnder === provider ? [] : [{ endToEndId, provider, bookedUnder }]
+  })
 }
 
-function paymentKey(payment: ReceivedPayment): string {
+function distinct(payments: ReceivedPayment[]): ReceivedPayment[] {
+  return [...new Map(payments.map((payment) => [providerKey(payment), payment])).values()]
+}
+
+function paymentKey(payment: { endToEndId: string }): string {
+  return payment.endToEndId
+}
+
+function providerKey(payment: { provider: string; endToEndId: string }): string {
   return `${payment.provider} ${payment.endToEndId}`
 }

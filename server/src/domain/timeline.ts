@@ -1,7 +1,7 @@
 import { uuidFromHex } from '../base/ids.ts'
 import type { Cents } from '../base/money.ts'
 import { read } from '../db/tx.ts'
-import type { Charge } from './charges.ts'
+import { paidCents, type Charge } from './charges.ts'
 import type { Context } from './context.ts'
 import { readDeposit } from './deposits.ts'
 import { eventName } from './events.ts'
@@ -57,6 +57,7 @@ type LifeRow = {
   closed_at: Date | null
   occurred_at: Date | null
   recorded_at: Date | null
+  credited_at: Date | null
   balance_cents: number | null
   due_at: Date | null
   attempts: number | null
@@ -65,10 +66,11 @@ type LifeRow = {
 async function momentsOfCharge(ctx: Context, charge: Charge): Promise<Moment[]> {
   const [life] = await read<LifeRow>(
     ctx.pool,
-    `select c.closed_at, p.occurred_at, p.recorded_at, t.credit_after_cents as balance_cents, k.due_at, k.attempts
+    `select c.closed_at, p.occurred_at, p.recorded_at, t.recorded_at as credited_at, t.credit_after_cents as balance_cents, k.due_at,
+       k.attempts
      from charges c
      left join payments p on p.charge_id = c.id and p.credited
-     left join transfers t on t.payment_id = p.id and t.kind = 'deposit' and t.refund_id is null
+     left join transfers t on t.payment_id = p.id and t.kind in ('deposit', 'matched_deposit') and t.refund_id is null
      left join checks k on k.provider = c.provider and k.subject = $2 and c.status = 'PENDING'
      where c.id = $1`,
     [uuidFromHex(charge.id), charge.id],
@@ -79,11 +81,11 @@ async function momentsOfCharge(ctx: Context, charge: Charge): Promise<Moment[]> 
   if (charge.status === 'EXPIRED') moments.push({ kind: 'expired', at: closedAt! })
   if (charge.status === 'CANCELED') moments.push({ kind: 'canceled', at: closedAt! })
   if (paidAt && recordedAt) {
-    const balanceAfterCents = life!.balance_cents!
+    const [creditedAt, balanceAfterCents, receivedCents] = [life!.credited_at!, life!.balance_cents!, paidCents(charge)]
     moments.push(
-      { kind: 'paid', at: paidAt, endToEndId: charge.endToEndId!, valueCents },
+      { kind: 'paid', at: paidAt, endToEndId: charge.endToEndId!, valueCents: receivedCents },
       { kind: 'confirmed', at: recordedAt, provider },
-      { kind: 'credited', at: recordedAt, valueCents: valueCents - feeCents, feeCents, balanceAfterCents },
+      { kind: 'credited', at: creditedAt, valueCents: receivedCents - feeCents, feeCents, balanceAfterCents },
     )
   }
   if (dueAt) moments.push({ kind: 'next_check', at: dueAt, attempts: life!.attempts! })

@@ -3,7 +3,7 @@ import { Fault } from '../base/fault.ts'
 import { MAX_REASON_LENGTH, REASON_RULE, type Actor } from '../domain/audit-log.ts'
 import type { Closing } from '../domain/closings.ts'
 import { isDay } from '../domain/days.ts'
-import type { Resolution } from '../domain/exception-life.ts'
+import type { ChargeFate, Resolution } from '../domain/exception-life.ts'
 import { EXCEPTION_KINDS, type Exception } from '../domain/exceptions.ts'
 import type { DayStatement } from '../domain/reconcile.ts'
 import { isInDoubt, type Refund } from '../domain/refund-life.ts'
@@ -14,8 +14,9 @@ import { depositHeaders, integerParameter, page, text, VALUE_ERROR } from './sha
 const BODY_ERROR = 'Request body must be a JSON object'
 const PROVIDER_ERROR = 'provider must be the name of a provider'
 const STATES = ['open', 'resolving', 'resolved'] as const
-const WAYS = ['credit', 'refund', 'write_off', 'charge_account'] as const satisfies Resolution['how'][]
+const WAYS = ['credit', 'refund', 'write_off', 'charge_account', 'match'] as const satisfies Resolution['how'][]
 const WAYS_ERROR = `how must be one of ${WAYS.join(', ')}`
+const FATES = ['keep', 'close'] as const satisfies ChargeFate[]
 const ACCOUNT_ERROR = 'accountId must be the id of the account to credit'
 const STATUSES = ['PROCESSING', 'DONE', 'FAILED'] as const
 
@@ -53,12 +54,19 @@ export const resolveBody = z
     {
       how: z.enum(WAYS, { error: WAYS_ERROR }).meta({
         description:
-          'credit: the whole amount to an account, without a fee. refund: back to the payer. write_off: the house keeps it, or bears the loss. charge_account: the account that was credited bears a refund that was made without us.',
+          'credit: the whole amount to an account, without a fee. refund: back to the payer. write_off: the house keeps it, or bears the loss. charge_account: the account that was credited bears a refund that was made without us. match: the payment completes the charge that it names, although its amount differs; the account is credited with the amount less the fee.',
       }),
       accountId: z
         .uuid({ error: ACCOUNT_ERROR })
         .exactOptional()
         .meta({ description: 'Which account to credit; for `credit` only.' }),
+      charge: z
+        .enum(FATES, { error: `charge must be one of ${FATES.join(', ')}` })
+        .exactOptional()
+        .meta({
+          description:
+            'What becomes of the PENDING charge that the payment names; for `credit`, `refund` and `write_off` only. keep, unless given: it can still be paid. close: it is first withdrawn at the provider and CANCELED; if it was paid meanwhile, the answer is 409 and nothing is resolved.',
+        }),
       reason,
     },
     { error: BODY_ERROR },
@@ -66,9 +74,13 @@ export const resolveBody = z
   .refine((body) => (body.how === 'credit') === (body.accountId !== undefined), {
     error: 'accountId belongs to how: credit, and to no other',
   })
+  .refine(({ how, charge }) => charge === undefined || (how !== 'match' && how !== 'charge_account'), {
+    error: 'charge belongs to how: credit, refund or write_off, and to no other',
+  })
 
-export function resolutionFrom({ how, accountId }: z.infer<typeof resolveBody>): Resolution {
-  return how === 'credit' ? { how, accountId: accountId! } : { how }
+export function resolutionFrom({ how, accountId, charge = 'keep' }: z.infer<typeof resolveBody>): Resolution {
+  if (how === 'credit') return { how, accountId: accountId!, charge }
+  return how === 'match' || how === 'charge_account' ? { how } : { how, charge }
 }
 
 export const exceptionShape = z
@@ -92,6 +104,7 @@ export const exceptionShape = z
         email: z.string(),
         status: z.string(),
         value: cents,
+        fee: cents,
       })
       .nullable()
       .meta({ description: 'The charge that the payer meant, if it is one of ours.' }),
@@ -122,10 +135,14 @@ export function presentException({ amountCents, charge, resolution, ...exception
     value: amountCents,
     occurredAt: exception.occurredAt.toISOString(),
     openedAt: exception.openedAt.toISOString(),
-    charge: charge && { ...charge, value: charge.valueCents },
+    charge: charge && presentNamedCharge(charge),
     resolution: resolution && { ...resolution, by: inWords(resolution.by) },
     resolvedAt: exception.resolvedAt?.toISOString() ?? null,
   }
+}
+
+function presentNamedCharge({ valueCents, feeCents, ...charge }: NonNullable<Exception['charge']>) {
+  return { ...charge, value: valueCents, fee: feeCents }
 }
 
 // ---- Refunds ----

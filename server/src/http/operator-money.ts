@@ -178,7 +178,9 @@ const resolveSchema = {
     200: answer('The exception as it stands now.', { exception: exceptionShape }),
     ...bodyErrors,
     404: errorAnswer('`Exception not found`, or `Account not found`.'),
-    409: errorAnswer('It is resolved or being resolved already, or the balance is too small.'),
+    409: errorAnswer(
+      'It is resolved or being resolved already, the balance is too small, or the charge was completed by another payment.',
+    ),
     ...commonErrors,
   },
 }

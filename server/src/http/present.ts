@@ -17,6 +17,7 @@ export function presentRecord(publicUrl: string, charge: Charge) {
     ...presentQueried(publicUrl, charge),
     expiresAt: charge.expiresAt.toISOString(),
     paidAt: charge.paidAt?.toISOString() ?? null,
+    receivedValue: charge.receivedCents,
     creditedValue: creditedCents(charge),
     refundedValue: charge.refundedCents,
     endToEndId: charge.endToEndId,

@@ -187,6 +187,9 @@ export const recordShape = z
     createdAt: time.meta({ description: 'When the charge was made.' }),
     expiresAt: time.meta({ description: 'When the charge stops being payable.' }),
     paidAt: time.nullable().meta({ description: 'When the payer paid, by the provider’s word.' }),
+    receivedValue: cents
+      .nullable()
+      .meta({ description: 'What the payer paid, in cents, if the operator accepted another amount than `value`.' }),
     creditedValue: cents
       .nullable()
       .meta({ description: 'What was credited to your balance, in cents, once COMPLETED.' }),
@@ -208,6 +211,7 @@ export const recordShape = z
         createdAt: CREATED_AT,
         expiresAt: '2026-01-31T13:00:00.000Z',
         paidAt: '2026-01-31T12:01:07.000Z',
+        receivedValue: null,
         creditedValue: 4950,
         refundedValue: 0,
         endToEndId: 'E12345678202601311201s0123456789',
@@ -223,7 +227,7 @@ export const lineShape = z
     id: z.string().meta({ description: 'Lines with a larger number were booked later.' }),
     kind: z.string().meta({
       description:
-        '`deposit`: what a payer paid, less the fee. `refund_reserved`: taken for a refund. `refund_released`: given back to you, since the refund failed. `fee_returned`, `fee_kept`: the fee’s share that came back with a refund, and went again when it failed. `exception_credited`: a payment that the operator found to be yours, or a refund of yours that came back. `refund_charged`: a refund that was made at the payment provider, and is yours to bear.',
+        '`deposit`: what a payer paid, less the fee. `refund_reserved`: taken for a refund. `refund_released`: given back to you, since the refund failed. `fee_returned`, `fee_kept`: the fee’s share that came back with a refund, and went again when it failed. `matched_deposit`: a deposit whose payment was first held, because it came without its code or with another amount. `exception_credited`: a payment that the operator found to be yours, or a refund of yours that came back. `refund_charged`: a refund that was made at the payment provider, and is yours to bear.',
       examples: ['deposit'],
     }),
     amount: cents.meta({ description: 'In cents: positive was credited, negative was charged.', examples: [4950] }),
