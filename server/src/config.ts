@@ -190,7 +190,27 @@ function loadProviders(env: Env): ProviderConfig[] {
       )
   }
   if (new Set(names).size !== names.length) throw refusal('PROVIDERS', 'must not name a provider twice')
-  return names.map((name) => loadProvider(env, name))
+  const providers = names.map((name) => loadProvider(env, name))
+  refuseSameAccount(providers)
+  return providers
+}
+
+/** Two names for one bank account would report each payment twice, and move a deposit from a bank that is down to itself. */
+function refuseSameAccount(providers: ProviderConfig[]): void {
+  for (const [index, provider] of providers.entries()) {
+    const twin = providers.slice(0, index).find((earlier) => isSameAccount(earlier, provider))
+    if (twin)
+      throw refusal(
+        'PROVIDERS',
+        `must not name one bank account twice: ${twin.name} and ${provider.name} have the same URL and the same ${provider.kind === 'woovi' ? 'app id' : 'client id or Pix key'}. Remove one`,
+      )
+  }
+}
+
+function isSameAccount(one: ProviderConfig, other: ProviderConfig): boolean {
+  if (one.kind === 'sandbox' || other.kind === 'sandbox' || one.url !== other.url) return false
+  if (one.kind === 'woovi') return other.kind === 'woovi' && one.appId === other.appId
+  return other.kind === 'api-pix' && (one.clientId === other.clientId || one.pixKey === other.pixKey)
 }
 
 function loadProvider(env: Env, name: string): ProviderConfig {

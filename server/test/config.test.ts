@@ -143,6 +143,25 @@ test('providers keep the order of preference', () => {
   expect(providers.map((provider) => provider.name)).toEqual(['sandbox', 'big-bank'])
 })
 
+test('two names of one bank account are refused, since each payment would be reported twice', () => {
+  const twin = {
+    PROVIDERS: 'big-bank,twin',
+    PROVIDER_TWIN_KIND: 'api-pix',
+    PROVIDER_TWIN_URL: 'https://pix.bank.example/v2',
+    PROVIDER_TWIN_TOKEN_URL: 'https://pix.bank.example/oauth/token',
+    PROVIDER_TWIN_CLIENT_SECRET: 'secret',
+  }
+  const load = (clientId: string, pixKey: string, changes = {}) =>
+    loadConfig({ ...BANK, ...twin, PROVIDER_TWIN_CLIENT_ID: clientId, PROVIDER_TWIN_PIX_KEY: pixKey, ...changes })
+  const refused =
+    'PROVIDERS must not name one bank account twice: big-bank and twin have the same URL and the same client id or Pix key. Remove one'
+  expect(() => load('id', 'other@example.com')).toThrow(refused)
+  expect(() => load('other', 'loja@example.com')).toThrow(refused)
+  expect(load('other', 'other@example.com').providers).toHaveLength(2)
+  const elsewhere = { PROVIDER_TWIN_URL: 'https://pix.other.example' }
+  expect(load('id', 'other@example.com', elsewhere).providers).toHaveLength(2)
+})
+
 test('certificates are read from their files', () => {
   const home = temporaryFolder()
   const [cert, key] = [join(home, 'cert.pem'), join(home, 'key.pem')]
@@ -196,6 +215,16 @@ test.each<[env: Record<string, string>, text: string]>([
   [{ WEBHOOK_ALLOW_HTTP: '1' }, 'WEBHOOK_ALLOW_HTTP must be one of true, false, not "1"'],
   [{ WEBHOOK_PROXY_URL: 'proxy:3128' }, 'WEBHOOK_PROXY_URL must be an http or https URL, not "proxy:3128"'],
   [{ PROVIDERS: 'sandbox,sandbox' }, 'PROVIDERS must not name a provider twice'],
+  [
+    {
+      PROVIDERS: 'woovi,again',
+      PROVIDER_WOOVI_APP_ID: 'app',
+      PROVIDER_AGAIN_KIND: 'woovi',
+      PROVIDER_AGAIN_URL: 'https://api.woovi.com/',
+      PROVIDER_AGAIN_APP_ID: 'app',
+    },
+    'PROVIDERS must not name one bank account twice: woovi and again have the same URL and the same app id. Remove one',
+  ],
   [{ PROVIDERS: 'bank' }, 'PROVIDER_BANK_KIND must be one of api-pix, woovi'],
   [{ PROVIDERS: 'woovi' }, 'PROVIDER_WOOVI_APP_ID must be set'],
   [{ PROVIDERS: 'bank', PROVIDER_BANK_KIND: 'card' }, 'PROVIDER_BANK_KIND must be one of api-pix, woovi, not "card"'],
