@@ -105,7 +105,7 @@ test('a charge that came to nothing is not counted, and is once it is paid after
   const w = await world()
   const account = await w.account()
   const { charge, payment } = await w.paidCharge({ account, valueCents: 10_00 })
-  await w.pool.query(`update charges set status = 'OPENING', emv = null`)
+  await w.pool.query(`update charges set status = 'OPENING', emv = null, opening_instance = $1`, [w.ctx.instance])
   await markFailed(w.ctx, charge.id)
   w.clock.advance(3 * DAY_MS)
   expect((await readOverview(w.ctx, account.accountId)).last30).toMatchObject({ created: 0, paid: 0 })

@@ -213,6 +213,7 @@ async function openCharges(w: World, accountIds: string[], count: number): Promi
     await insertOpenings(tx, w.clock.now(), openings)
     await markPending(
       tx,
+      w.ctx.instance,
       charges.map(({ id }) => ({ chargeId: id, emv: 'emv' })),
     )
   })

@@ -42,6 +42,7 @@ export async function makeCharges(w: World, account: TestAccount, count: number)
       )
       await markPending(
         tx,
+        w.ctx.instance,
         chunk.map((chargeId) => ({ chargeId, emv: 'made without the bank' })),
       )
     })

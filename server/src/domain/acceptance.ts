@@ -3,7 +3,7 @@ import { uuidFromHex } from '../base/ids.ts'
 import { transact, type Tx } from '../db/tx.ts'
 import { markFailed } from './charges.ts'
 import { providerNamed, type Context } from './context.ts'
-import { releaseOpening } from './opening-owner.ts'
+import { ownsOpening, releaseOpening } from './opening-owner.ts'
 import { OPENING_PATIENCE_MS, type Opening } from './openings.ts'
 import { ProviderError, type Provider, type ProviderChargeRequest } from './provider.ts'
 
@@ -45,6 +45,7 @@ export async function acceptOpening(ctx: Context, proposal: Proposal): Promise<v
         error instanceof ProviderError &&
         next &&
         isInTime &&
+        (await ownsOpening(ctx, proposal.chargeId)) &&
         (await isSurelyNotPayable(provider, proposal.chargeId, error))
       if (!mayMove) throw await openingFault(ctx, proposal.chargeId, error)
       ctx.log.warn(
@@ -53,6 +54,7 @@ export async function acceptOpening(ctx: Context, proposal: Proposal): Promise<v
       )
       const move = {
         chargeId: proposal.chargeId,
+        instance: ctx.instance,
         from: provider.name,
         to: next.name,
         mayStillBeMade: error.outcome === 'unknown',
@@ -86,15 +88,17 @@ async function isSurelyNotPayable(provider: Provider, chargeId: string, error: P
   }
 }
 
-type Move = { chargeId: string; from: string; to: string; mayStillBeMade: boolean }
+type Move = { chargeId: string; instance: number; from: string; to: string; mayStillBeMade: boolean }
 
-async function moveOpening(tx: Tx, now: Date, { chargeId, from, to, mayStillBeMade }: Move): Promise<void> {
+async function moveOpening(tx: Tx, now: Date, move: Move): Promise<void> {
+  const { chargeId, instance, from, to, mayStillBeMade } = move
   const soon = new Date(now.getTime() + OPENING_PATIENCE_MS)
   const moved = await tx.run(
-    `update charges set provider = $3 where id = $1 and provider = $2 and status = 'OPENING'`,
-    [uuidFromHex(chargeId), from, to],
+    `update charges set provider = $3 where id = $1 and provider = $2 and status = 'OPENING' and opening_instance = $4`,
+    [uuidFromHex(chargeId), from, to, instance],
   )
-  if (moved !== 1) throw new Error('an opening moved while it was ours')
+  // Taken over by another process in the last moment.
+  if (moved !== 1) throw notConfirmed()
   if (mayStillBeMade) {
     // A request that was under way when we withdrew may yet arrive; it is looked for once more, and withdrawn again.
     await tx.run(`update checks set kind = 'withdrawal', due_at = $3 where provider = $1 and subject = $2`, [
@@ -120,7 +124,7 @@ async function openingFault(ctx: Context, chargeId: string, error: unknown): Pro
   ctx.log.warn({ err: error, chargeId }, 'the provider did not make a charge')
   if (error.outcome === 'unknown') {
     await releaseOpening(ctx, chargeId)
-    return unavailable('The payment provider did not confirm the charge, please try again', error)
+    return notConfirmed(error)
   }
   await markFailed(ctx, chargeId)
   return error.outcome === 'refused'
@@ -128,6 +132,11 @@ async function openingFault(ctx: Context, chargeId: string, error: unknown): Pro
     : unavailable('The payment provider cannot be reached, please try again', error)
 }
 
-function unavailable(text: string, cause: ProviderError): Fault {
+/** Nobody was shown a code. */
+export function notConfirmed(cause?: ProviderError): Fault {
+  return unavailable('The payment provider did not confirm the charge, please try again', cause)
+}
+
+function unavailable(text: string, cause?: ProviderError): Fault {
   return new Fault('provider_unavailable', text, { retryAfterSeconds: 2, cause })
 }

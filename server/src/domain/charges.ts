@@ -54,25 +54,34 @@ export function isVisible(charge: StoredCharge): charge is StoredCharge & { stat
 
 // ---- The life of a charge, in its order. Each move says where from, so a charge that moved meanwhile stays where it is. ----
 
-/** The provider accepted it: it can be paid. */
-export async function markPending(tx: Tx, accepted: { chargeId: string; emv: string }[]): Promise<void> {
-  await tx.run(
+/**
+ * The provider accepted it: it can be paid. Only what this process is still opening: one that stood still for a minute may have lost an opening to another,
+ * which withdraws it. Resolves to how many were.
+ */
+export async function markPending(
+  tx: Tx,
+  instance: number,
+  accepted: { chargeId: string; emv: string }[],
+): Promise<number> {
+  const moved = await tx.rows<{ id: string }>(
     `update charges c set status = 'PENDING', emv = a.emv, opening_instance = null
      from unnest($1::uuid[], $2::text[]) as a (id, emv)
-     where c.id = a.id and c.status = 'OPENING'`,
-    [accepted.map((one) => uuidFromHex(one.chargeId)), accepted.map((one) => one.emv)],
+     where c.id = a.id and c.status = 'OPENING' and c.opening_instance = $3
+     returning c.id`,
+    [accepted.map((one) => uuidFromHex(one.chargeId)), accepted.map((one) => one.emv), instance],
   )
   await tx.run(
     `update checks k set due_at = c.expires_at + $2::bigint * interval '1 millisecond', attempts = 0
      from charges c
      where c.id = any($1) and k.provider = c.provider and k.subject = replace(c.id::text, '-', '')`,
-    [accepted.map((one) => uuidFromHex(one.chargeId)), EXPIRY_GRACE_MS],
+    [moved.map((row) => row.id), EXPIRY_GRACE_MS],
   )
+  return moved.length
 }
 
-/** The provider made no charge, or withdrew one that nobody was ever shown. */
-export function markFailed(ctx: Closing, chargeId: string): Promise<boolean> {
-  return close(ctx, chargeId, 'OPENING', 'FAILED')
+/** The provider made no charge, or withdrew one that nobody was ever shown. Says nothing of an opening that another process took over. */
+export function markFailed(ctx: Closing & { instance: number }, chargeId: string): Promise<boolean> {
+  return close(ctx, chargeId, { from: 'OPENING', to: 'FAILED', openedBy: ctx.instance })
 }
 
 export type Completion = {
@@ -119,23 +128,26 @@ export async function markCompleted(tx: Tx, now: Date, completions: Completion[]
 
 /** Past its expiry and grace, and the provider, asked once more, said unpaid. */
 export function markExpired(ctx: Closing, chargeId: string): Promise<boolean> {
-  return close(ctx, chargeId, 'PENDING', 'EXPIRED')
+  return close(ctx, chargeId, { from: 'PENDING', to: 'EXPIRED' })
 }
 
 /** The provider withdrew it. */
 export function markCanceled(ctx: Closing, chargeId: string): Promise<boolean> {
-  return close(ctx, chargeId, 'PENDING', 'CANCELED')
+  return close(ctx, chargeId, { from: 'PENDING', to: 'CANCELED' })
 }
 
 /** Of the context, which is made of what stands here. */
 type Closing = { pool: Pool; now: () => Date; meters: Meters }
 
-async function close(ctx: Closing, chargeId: string, from: StoredStatus, to: StoredStatus): Promise<boolean> {
+type Ending = { from: StoredStatus; to: StoredStatus; openedBy?: number }
+
+async function close(ctx: Closing, chargeId: string, { from, to, openedBy }: Ending): Promise<boolean> {
   const id = uuidFromHex(chargeId)
   const isMoved = await transact(ctx.pool, async (tx) => {
     const moved = await tx.run(
-      'update charges set status = $3, closed_at = $4, opening_instance = null where id = $1 and status = $2',
-      [id, from, to, ctx.now()],
+      `update charges set status = $3, closed_at = $4, opening_instance = null
+       where id = $1 and status = $2 and ($5::int is null or opening_instance = $5)`,
+      [id, from, to, ctx.now(), openedBy ?? null],
     )
     if (moved === 0) return false
     await tx.run(

@@ -133,8 +133,8 @@ export function makeContext(parts: {
     openings: batched((openings) => transact(pool, (tx) => insertOpenings(tx, now(), openings))),
     openingNow: new Set(),
     acceptances: batched(async (accepted) => {
-      await transact(pool, (tx) => markPending(tx, accepted))
-      meters.deposits.inc({ state: 'opened' }, accepted.length)
+      const opened = await transact(pool, (tx) => markPending(tx, ctx.instance, accepted))
+      meters.deposits.inc({ state: 'opened' }, opened)
     }),
     settlements: batched(
       async (payments) => {

@@ -1,6 +1,6 @@
 import { uuidFromHex } from '../base/ids.ts'
 import { isPresent } from '../db/presence.ts'
-import { transact } from '../db/tx.ts'
+import { read, transact } from '../db/tx.ts'
 import type { StoredCharge } from './charges.ts'
 import type { Context } from './context.ts'
 
@@ -50,8 +50,19 @@ function claimOpening(ctx: Context, charge: StoredCharge): Promise<boolean> {
 /** Lets go of an opening whose outcome nobody knows; a repeated request or the worker goes on with it. */
 export function releaseOpening(ctx: Context, chargeId: string): Promise<void> {
   return transact(ctx.pool, async (tx) => {
-    await tx.run(`update charges set opening_instance = null where id = $1 and status = 'OPENING'`, [
-      uuidFromHex(chargeId),
-    ])
+    await tx.run(
+      `update charges set opening_instance = null where id = $1 and status = 'OPENING' and opening_instance = $2`,
+      [uuidFromHex(chargeId), ctx.instance],
+    )
   })
+}
+
+/** False for a process that stood still for so long that another one took the opening over. */
+export async function ownsOpening(ctx: Context, chargeId: string): Promise<boolean> {
+  const rows = await read(
+    ctx.pool,
+    `select from charges where id = $1 and status = 'OPENING' and opening_instance = $2`,
+    [uuidFromHex(chargeId), ctx.instance],
+  )
+  return rows.length > 0
 }
