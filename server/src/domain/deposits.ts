@@ -1,9 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { Fault } from '../base/fault.ts'
 import { hexFromUuid, isUuid, newUuid7, uuidFromHex, uuidOfTime } from '../base/ids.ts'
 import type { Cents } from '../base/money.ts'
+import { hashRequest } from '../base/request-hash.ts'
 import { read, transact } from '../db/tx.ts'
-import { acceptOpening, preferredProvider, type Proposal } from './acceptance.ts'
+import { acceptOpening, notConfirmed, preferredProvider, type Proposal } from './acceptance.ts'
 import { checkCharge, takeHints } from './checks.ts'
 import {
   CHARGE_COLUMNS,
@@ -18,10 +19,10 @@ import {
 import { searchCharges } from './charge-search.ts'
 import { providerNamed, type Context } from './context.ts'
 import { cursorUuid } from './cursor.ts'
-import { priceDeposit, termsFor } from './fees.ts'
+import { priceDeposit, termsFor, type Price } from './fees.ts'
 import type { Caller } from './key-cache.ts'
 import { takeOverOpening, whileOpening } from './opening-owner.ts'
-import type { Opening, OpeningResult } from './openings.ts'
+import { findKeyHolder, type KeyUsed, type Opening } from './openings.ts'
 import { ProviderError } from './provider.ts'
 
 export type DepositRequest = {
@@ -46,10 +47,13 @@ export async function openDeposit(
   request: DepositRequest,
   idempotencyKey: string | null,
 ): Promise<{ charge: Charge; replayed: boolean }> {
-  const opening = prepareOpening(ctx, caller, request, idempotencyKey)
+  const idempotency = idempotencyKey === null ? null : { key: idempotencyKey, requestHash: hashRequest(request) }
+  const price = tryPrice(ctx, caller, request.valueCents)
+  if (price instanceof Fault) return replay(ctx, caller.accountId, idempotency, price)
+  const opening = prepareOpening(ctx, caller.accountId, { ...request, ...price, idempotency })
   return whileOpening(ctx, opening.chargeId, async () => {
     let result = await ctx.openings.add(opening)
-    if (result.kind === 'key_used' && sameRequest(result, opening) && result.charge.status === 'FAILED') {
+    if (result.kind === 'key_used' && isSame(result, idempotency!) && result.charge.status === 'FAILED') {
       // The earlier attempt came to nothing, and its caller was told so: the key is free for a new one.
       await forgetKey(ctx, result.charge)
       result = await ctx.openings.add(opening)
@@ -60,53 +64,64 @@ export async function openDeposit(
       case 'opened':
         return { charge: await accept(ctx, { ...opening, isResumed: false }), replayed: false }
       case 'key_used':
-        return resumeOpening(ctx, opening, result)
+        return resumeOpening(ctx, idempotency!, result)
     }
   })
 }
 
-function prepareOpening(ctx: Context, caller: Caller, request: DepositRequest, key: string | null): Opening {
-  const price = priceDeposit(termsFor(ctx.settings.terms, caller.overrides), request.valueCents)
-  const now = ctx.now()
-  const expiresInSeconds = request.expiresInSeconds ?? ctx.settings.chargeExpiresSeconds
-  return {
-    ...price,
-    chargeId: hexFromUuid(newUuid7(now)),
-    // Random through and through: whoever knows it may look at the payment page.
-    paymentLinkId: randomUUID(),
-    accountId: caller.accountId,
-    provider: preferredProvider(ctx).name,
-    externalId: request.externalId,
-    description: request.description,
-    expiresAt: new Date(now.getTime() + expiresInSeconds * 1000),
-    instance: ctx.instance,
-    idempotency: key === null ? null : { key, requestHash: hashRequest(request) },
+function tryPrice(ctx: Context, caller: Caller, valueCents: Cents): Price | Fault {
+  try {
+    return priceDeposit(termsFor(ctx.settings.terms, caller.overrides), valueCents)
+  } catch (error) {
+    if (error instanceof Fault) return error
+    throw error
   }
 }
 
-// Of what was understood and not of the bytes: a client that repeats a request may write its JSON in another order.
-function hashRequest(request: DepositRequest): Buffer {
-  const { valueCents, externalId, description, expiresInSeconds } = request
-  return createHash('sha256')
-    .update(JSON.stringify([valueCents, externalId, description, expiresInSeconds]))
-    .digest()
+/** A deposit that was opened before prices and limits changed is answered as it was then. A new one is refused. */
+async function replay(
+  ctx: Context,
+  accountId: string,
+  idempotency: Opening['idempotency'],
+  refusal: Fault,
+): Promise<{ charge: Charge; replayed: boolean }> {
+  const earlier = idempotency && (await findKeyHolder(ctx.pool, ctx.now(), accountId, idempotency.key))
+  if (!earlier || (isSame(earlier, idempotency) && earlier.charge.status === 'FAILED')) throw refusal
+  return resumeOpening(ctx, idempotency, earlier)
 }
 
-type KeyUsed = Extract<OpeningResult, { kind: 'key_used' }>
+type Wanted = DepositRequest & Price & { idempotency: Opening['idempotency'] }
 
-function sameRequest(result: KeyUsed, opening: Opening): boolean {
-  return result.requestHash.equals(opening.idempotency!.requestHash)
+function prepareOpening(ctx: Context, accountId: string, { expiresInSeconds, ...wanted }: Wanted): Opening {
+  const now = ctx.now()
+  const lifeSeconds = expiresInSeconds ?? ctx.settings.chargeExpiresSeconds
+  return {
+    ...wanted,
+    chargeId: hexFromUuid(newUuid7(now)),
+    // Random through and through: whoever knows it may look at the payment page.
+    paymentLinkId: randomUUID(),
+    accountId,
+    provider: preferredProvider(ctx).name,
+    expiresAt: new Date(now.getTime() + lifeSeconds * 1000),
+    instance: ctx.instance,
+  }
+}
+
+type Hashed = { requestHash: Buffer }
+
+function isSame(one: Hashed, other: Hashed): boolean {
+  return one.requestHash.equals(other.requestHash)
 }
 
 async function resumeOpening(
   ctx: Context,
-  opening: Opening,
-  result: KeyUsed,
+  request: Hashed,
+  earlier: KeyUsed,
 ): Promise<{ charge: Charge; replayed: boolean }> {
-  if (!sameRequest(result, opening)) {
+  if (!isSame(earlier, request)) {
     throw new Fault('idempotency_mismatch', 'Idempotency-Key was already used with a different request')
   }
-  const { charge } = result
+  const { charge } = earlier
   if (isVisible(charge)) return { charge, replayed: true }
   const isWorthIt = charge.expiresAt.getTime() - ctx.now().getTime() >= RESUME_MIN_MS
   // One whose time is nearly over is left to the worker, which withdraws it and frees the key. That is due now, however long it would wait to ask again.
@@ -132,7 +147,10 @@ async function forgetKey(ctx: Context, charge: StoredCharge): Promise<void> {
 
 async function accept(ctx: Context, proposal: Proposal & { accountId: string }): Promise<Charge> {
   await acceptOpening(ctx, proposal)
-  return visible(await findChargeById(ctx, proposal.accountId, proposal.chargeId))
+  const charge = await findChargeById(ctx, proposal.accountId, proposal.chargeId)
+  // Another process took the opening over while this one stood still, and withdraws the charge.
+  if (!charge || !isVisible(charge)) throw notConfirmed()
+  return charge
 }
 
 /**

@@ -1,6 +1,6 @@
 import { uuidFromHex } from '../base/ids.ts'
 import type { Pool } from '../db/pool.ts'
-import { transact, type Tx } from '../db/tx.ts'
+import { read, transact, type Tx } from '../db/tx.ts'
 import { CHARGE_COLUMNS, chargeFromRow, type ChargeRow, type StoredCharge } from './charges.ts'
 import type { Price } from './fees.ts'
 
@@ -17,10 +17,10 @@ export type Opening = Price & {
   idempotency: { key: string; requestHash: Buffer } | null
 }
 
-export type OpeningResult =
-  | { kind: 'opened' }
-  | { kind: 'key_used'; requestHash: Buffer; charge: StoredCharge }
-  | { kind: 'external_id_taken' }
+export type OpeningResult = { kind: 'opened' } | KeyUsed | { kind: 'external_id_taken' }
+
+/** An earlier request has the idempotency key; the hash tells whether it was the same. */
+export type KeyUsed = { kind: 'key_used'; requestHash: Buffer; charge: StoredCharge }
 
 const IDEMPOTENCY_MS = 24 * 3_600_000
 // An opening that is not accepted by then belongs to a process that died or lost its provider, and is taken back. Longer than
@@ -29,6 +29,23 @@ export const OPENING_PATIENCE_MS = 60_000
 
 /** Many at once. Unique keys decide: who inserts first has it, also between processes, where the second waits for the first's commit. */
 export async function insertOpenings(tx: Tx, now: Date, openings: Opening[]): Promise<OpeningResult[]> {
+  const results = new Map<Opening, OpeningResult>()
+  let waiting = openings
+  // Each round answers at least one request of each key, so there are at most as many rounds as requests, and nearly always there is one.
+  for (let round = 0; waiting.length > 0; round++) {
+    if (round > openings.length) throw new Error('idempotency keys came and went while they were being claimed')
+    waiting = await insertRound(tx, now, waiting, results)
+  }
+  return openings.map((opening) => results.get(opening)!)
+}
+
+/** Resolves to those that must try again: the request that had their key was refused, and theirs is another one. */
+async function insertRound(
+  tx: Tx,
+  now: Date,
+  openings: Opening[],
+  results: Map<Opening, OpeningResult>,
+): Promise<Opening[]> {
   const lostKey = await claimIdempotencyKeys(tx, now, openings)
   const withKey = openings.filter((opening) => !lostKey.has(opening))
   const lostExternalId = await claimExternalIds(tx, withKey)
@@ -39,13 +56,19 @@ export async function insertOpenings(tx: Tx, now: Date, openings: Opening[]): Pr
     withKey.filter((opening) => !lostExternalId.has(opening)),
   )
   const holders = await readKeyHolders(tx, [...lostKey])
-  return openings.map((opening) => {
-    if (lostKey.has(opening)) {
-      // The holder vanishes only when it lost its external id in this very transaction, and then so does whoever repeats it.
-      return holders.get(`${opening.accountId} ${opening.idempotency!.key}`) ?? { kind: 'external_id_taken' }
-    }
-    return lostExternalId.has(opening) ? { kind: 'external_id_taken' } : { kind: 'opened' }
-  })
+  const refused = new Set([...lostExternalId].flatMap((opening) => requestKey(opening) ?? []))
+  for (const opening of openings) {
+    const holder = lostKey.has(opening) ? holders.get(`${opening.accountId} ${opening.idempotency!.key}`) : undefined
+    if (holder) results.set(opening, holder)
+    else if (!lostKey.has(opening) && !lostExternalId.has(opening)) results.set(opening, { kind: 'opened' })
+    else if (lostExternalId.has(opening) || refused.has(requestKey(opening)!))
+      results.set(opening, { kind: 'external_id_taken' })
+  }
+  return openings.filter((opening) => !results.has(opening))
+}
+
+function requestKey({ accountId, idempotency }: Opening): string | undefined {
+  return idempotency ? `${accountId} ${idempotency.requestHash.toString('hex')} ${idempotency.key}` : undefined
 }
 
 async function claimIdempotencyKeys(tx: Tx, now: Date, openings: Opening[]): Promise<Set<Opening>> {
@@ -146,20 +169,36 @@ async function insertCharges(tx: Tx, now: Date, openings: Opening[]): Promise<vo
 
 async function readKeyHolders(tx: Tx, losers: Opening[]): Promise<Map<string, OpeningResult>> {
   if (losers.length === 0) return new Map()
-  const rows = await tx.rows<ChargeRow & { key: string; request_hash: Buffer }>(
-    `select i.key, i.request_hash, ${CHARGE_COLUMNS}
-     from unnest($1::uuid[], $2::text[]) as n (account_id, key)
-     join idempotency_keys i on i.account_id = n.account_id and i.key = n.key
-     join charges c on c.id = i.charge_id
-     join accounts a on a.id = c.account_id`,
+  const rows = await tx.rows<KeyRow>(
+    `select ${KEY_COLUMNS} from unnest($1::uuid[], $2::text[]) as n (account_id, key)
+     join idempotency_keys i on i.account_id = n.account_id and i.key = n.key ${KEY_TABLES}`,
     [losers.map((opening) => opening.accountId), losers.map((opening) => opening.idempotency!.key)],
   )
-  return new Map(
-    rows.map((row) => [
-      `${row.account_id} ${row.key}`,
-      { kind: 'key_used', requestHash: row.request_hash, charge: chargeFromRow(row) },
-    ]),
+  return new Map(rows.map((row) => [`${row.account_id} ${row.key}`, keyUsed(row)]))
+}
+
+/** The request that has this key, if one has. */
+export async function findKeyHolder(
+  pool: Pool,
+  now: Date,
+  accountId: string,
+  key: string,
+): Promise<KeyUsed | undefined> {
+  const [row] = await read<KeyRow>(
+    pool,
+    `select ${KEY_COLUMNS} from idempotency_keys i ${KEY_TABLES} where i.account_id = $1 and i.key = $2 and i.created_at > $3`,
+    [accountId, key, new Date(now.getTime() - IDEMPOTENCY_MS)],
   )
+  return row && keyUsed(row)
+}
+
+const KEY_COLUMNS = `i.key, i.request_hash, ${CHARGE_COLUMNS}`
+const KEY_TABLES = 'join charges c on c.id = i.charge_id join accounts a on a.id = c.account_id'
+
+type KeyRow = ChargeRow & { key: string; request_hash: Buffer }
+
+function keyUsed(row: KeyRow): KeyUsed {
+  return { kind: 'key_used', requestHash: row.request_hash, charge: chargeFromRow(row) }
 }
 
 // A purge that holds its locks for milliseconds only.
