@@ -119,6 +119,24 @@ test('a provider that cannot be asked keeps its charges pending, however late', 
   expect(await w.balanceCents(account.accountId)).toBe(49_50)
 })
 
+// What was answered before the grace ended says nothing of a payment in its last second.
+test('a charge does not expire by an answer to a question that was asked before its grace ended', async () => {
+  const w = await world()
+  const account = await w.account()
+  const charge = await w.deposit(account)
+  const provider = w.ctx.providers[0]!
+  w.clock.advance(PAST_EXPIRY_MS - 1)
+  const slow: typeof provider.check = async (txid) => {
+    const answer = await provider.check(txid)
+    w.clock.advance(2)
+    return answer
+  }
+  w.ctx.providers[0] = { ...provider, check: slow }
+  expect((await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)).charge.status).toBe('PENDING')
+  w.ctx.providers[0] = provider
+  expect((await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)).charge.status).toBe('EXPIRED')
+})
+
 test('a charge that the provider calls paid, without saying by what, does not expire', async () => {
   const w = await world()
   const charge = await w.deposit(await w.account())
@@ -135,6 +153,11 @@ test('a charge that the provider calls paid, without saying by what, does not ex
   await checkDue(w.ctx)
   expect(await w.count('charges', `status = 'PENDING'`)).toBe(1)
   expect(await checkDue(w.ctx)).toBe('idle') // and it is not asked about in a circle
+  // Nor is a query told that the charge was checked and is unpaid.
+  expect(await queryDeposit(w.ctx, charge.accountId, charge.paymentLinkId)).toMatchObject({
+    check: 'failed',
+    charge: { status: 'PENDING' },
+  })
 })
 
 test('a payment after expiry completes the charge, late', async () => {

@@ -12,7 +12,7 @@ import {
 } from './charges.ts'
 import { providerNamed, type Context } from './context.ts'
 import { takeOverOpening } from './opening-owner.ts'
-import type { Hint, ReceivedPayment } from './provider.ts'
+import { ProviderError, type Hint, type ReceivedPayment } from './provider.ts'
 
 // ---- Asking the provider about one charge, for whoever wants to know ----
 
@@ -28,6 +28,8 @@ async function askAndApply(
   ctx: Context,
   { id, provider }: Pick<StoredCharge, 'id' | 'provider'>,
 ): Promise<StoredCharge> {
+  // Before the question: an answer that was on its way when the grace ended may be older than a payment in its last moment.
+  const askedAt = ctx.now()
   const answer = await providerNamed(ctx, provider).check(id)
   if (answer !== 'absent' && answer.payments.length > 0) await ctx.settlements.add(answer.payments)
   const charge = await readCharge(ctx, id)
@@ -36,10 +38,11 @@ async function askAndApply(
   if (answer === 'absent')
     ctx.log.warn({ chargeId: id, provider }, 'the provider does not know a charge that it accepted')
   const isWithdrawn = answer !== 'absent' && answer.status === 'withdrawn'
-  const isLate = ctx.now().getTime() >= charge.expiresAt.getTime() + EXPIRY_GRACE_MS
-  // A provider may say "paid" and not yet by which Pix. If it does say, and the charge is PENDING still, none of them fitted.
-  const isUnpaid = answer === 'absent' || answer.status !== 'paid' || answer.payments.length > 0
-  if (!isWithdrawn && !(isLate && isUnpaid)) return charge
+  // If it does say by which Pix, and the charge is PENDING still, none of them fitted.
+  if (answer !== 'absent' && answer.status === 'paid' && answer.payments.length === 0)
+    throw new ProviderError('unknown', `${provider}: check: paid, but not said by which Pix`)
+  const isLate = askedAt.getTime() >= charge.expiresAt.getTime() + EXPIRY_GRACE_MS
+  if (!isWithdrawn && !isLate) return charge
   await (isWithdrawn ? markCanceled(ctx, id) : markExpired(ctx, id))
   return readCharge(ctx, id)
 }
