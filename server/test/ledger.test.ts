@@ -158,6 +158,25 @@ test('two first payments of the same providers in opposite order do not deadlock
   expect(await bookDifferences(w)).toEqual([])
 })
 
+// A number holds whole cents exactly up to 2^53, and the cash of a provider adds up for ever.
+test('a payment is booked to the cent where a provider’s cash has outgrown 2^53', async () => {
+  const w = await world()
+  const { payment, account } = await w.paidCharge()
+  await settleAll(w, [{ ...payment, endToEndId: 'E-first', txid: null }])
+  const huge = 2n ** 53n + 1n
+  await w.pool.query(
+    `update ledger_balances b set debits_cents = $1 from ledger_accounts l where l.id = b.ledger_account_id and l.kind = 'cash'`,
+    [huge],
+  )
+  expect((await settleAll(w, [payment])).completed).toHaveLength(1)
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+  const { rows } = await w.pool.query(
+    `select b.debits_cents::text as debits, t.debit_after_cents::text as after
+     from transfers t join ledger_balances b on b.ledger_account_id = t.debit_id where t.kind = 'fee'`,
+  )
+  expect(rows).toEqual([{ debits: String(huge + 50_00n), after: String(-huge - 50_00n) }])
+})
+
 /** Starts all behind a transaction that blocks their way and is rolled back once all wait. Says how often each was tried. */
 async function raceBehind(
   w: World,

@@ -60,14 +60,15 @@ export async function postTransfers(tx: Tx, now: Date, transfers: Transfer[]): P
     creditId: ids.get(keyText(transfer.credit))!,
   }))
   const balances = await lockBalances(tx, [...ids.values()])
-  const moved = new Map<number, { debits: Cents; credits: Cents }>(
-    [...balances.keys()].map((id) => [id, { debits: 0, credits: 0 }]),
+  const moved = new Map<number, { debits: bigint; credits: bigint }>(
+    [...balances.keys()].map((id) => [id, { debits: 0n, credits: 0n }]),
   )
   const after = lines.map((line) => {
-    balances.set(line.debitId, balances.get(line.debitId)! - line.amountCents)
-    balances.set(line.creditId, balances.get(line.creditId)! + line.amountCents)
-    moved.get(line.debitId)!.debits += line.amountCents
-    moved.get(line.creditId)!.credits += line.amountCents
+    const amount = BigInt(line.amountCents)
+    balances.set(line.debitId, balances.get(line.debitId)! - amount)
+    balances.set(line.creditId, balances.get(line.creditId)! + amount)
+    moved.get(line.debitId)!.debits += amount
+    moved.get(line.creditId)!.credits += amount
     return { debit: balances.get(line.debitId)!, credit: balances.get(line.creditId)! }
   })
   await tx.run(
@@ -110,7 +111,7 @@ export async function postTransfers(tx: Tx, now: Date, transfers: Transfer[]): P
 export async function holdBalances(tx: Tx, keys: LedgerKey[]): Promise<(key: LedgerKey) => Cents> {
   const ids = await ledgerIds(tx, keys)
   const balances = await lockBalances(tx, [...ids.values()])
-  return (key) => balances.get(ids.get(keyText(key))!)!
+  return (key) => Number(balances.get(ids.get(keyText(key))!)!)
 }
 
 /** Every account holder has one from the start, so that posting never has to make it. */
@@ -118,14 +119,15 @@ export async function makeBalanceAccount(tx: Tx, accountId: string): Promise<voi
   await insertLedgerAccount(tx, { kind: 'balance', accountId })
 }
 
-// Always in the order of ids: two postings that share accounts queue up, and never wait for each other in a circle.
-async function lockBalances(tx: Tx, ids: number[]): Promise<Map<number, Cents>> {
-  const rows = await tx.rows<{ id: number; balance: number }>(
-    `select ledger_account_id as id, credits_cents - debits_cents as balance
+// Always in the order of ids: two postings that share accounts queue up, and never wait for each other in a circle. As text, because the cash of a busy
+// provider may outgrow what a number holds exactly, and money that arrived must be bookable.
+async function lockBalances(tx: Tx, ids: number[]): Promise<Map<number, bigint>> {
+  const rows = await tx.rows<{ id: number; balance: string }>(
+    `select ledger_account_id as id, (credits_cents - debits_cents)::text as balance
      from ledger_balances where ledger_account_id = any($1) order by ledger_account_id for update`,
     [ids],
   )
-  return new Map(rows.map((row) => [row.id, row.balance]))
+  return new Map(rows.map((row) => [row.id, BigInt(row.balance)]))
 }
 
 async function ledgerIds(tx: Tx, keys: LedgerKey[]): Promise<Map<string, number>> {
