@@ -56,6 +56,45 @@ test('an exception is listed, read and resolved, and the log tells who did it an
   expect(await w.differences()).toEqual([])
 })
 
+test('a payment of another amount completes its charge when an operator says so', async () => {
+  const w = await world()
+  const { key } = await makeOperator(w)
+  const { account, charge } = await wrongAmount(w)
+  const [open] = (await ask(w, key, 'GET', 'exceptions?state=open')).body.exceptions
+  expect(open.charge).toEqual({
+    id: charge.id,
+    paymentLinkId: charge.paymentLinkId,
+    accountId: account.accountId,
+    email: account.email,
+    status: 'PENDING',
+    value: 50_00,
+    fee: 50,
+  })
+  const answer = await ask(w, key, 'POST', `exceptions/${open.id}/resolve`, { how: 'match', reason: 'agreed' })
+  expect([answer.status, answer.body.exception]).toMatchObject([
+    200,
+    { state: 'resolved', resolution: { how: 'match', accountId: null }, charge: { status: 'COMPLETED' } },
+  ])
+  expect(await w.balanceCents(account.accountId)).toBe(48_50)
+  expect(await w.differences()).toEqual([])
+})
+
+test('a resolution can close the charge that the payment names', async () => {
+  const w = await world()
+  const { key } = await makeOperator(w)
+  const { charge } = await wrongAmount(w)
+  const [open] = (await ask(w, key, 'GET', 'exceptions?state=open')).body.exceptions
+  const resolve = (body: object) => ask(w, key, 'POST', `exceptions/${open.id}/resolve`, { reason: 'agreed', ...body })
+  expect(await resolve({ how: 'match', charge: 'close' })).toEqual({
+    status: 400,
+    body: { success: false, error: 'charge belongs to how: credit, refund or write_off, and to no other' },
+  })
+  expect((await resolve({ how: 'write_off', charge: 'sell' })).body.error).toBe('charge must be one of keep, close')
+  const closed = await resolve({ how: 'write_off', charge: 'close' })
+  expect([closed.status, closed.body.exception.charge]).toMatchObject([200, { id: charge.id, status: 'CANCELED' }])
+  expect(await w.differences()).toEqual([])
+})
+
 test('an exception that is not there, and a resolution that makes no sense, are refused in words', async () => {
   const w = await world()
   const { key } = await makeOperator(w)
