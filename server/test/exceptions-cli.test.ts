@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os'
 import { expect, test } from 'vitest'
+import { queryDeposit } from '../src/domain/deposits.ts'
 import { followDue } from '../src/workers/refund.ts'
 import { runCli, temporaryHome } from './process.ts'
 import { completedCharge, holdings, strayPayment, untilMade } from './refund-steps.ts'
@@ -107,4 +108,22 @@ test('a refund that the provider declines is said to have failed, and why, with 
   expect(made.code).toBe(1)
   expect(made.stdout).toMatch(/^Refund \w+ of R\$ 50,00 is FAILED: sandbox: refund: /)
   expect(await w.balanceCents(account.accountId)).toBe(49_50)
+})
+
+test('a payment of another amount completes its charge from the terminal, or closes it', async () => {
+  const { w, guiche } = await worldOfToday()
+  const account = await w.account()
+  for (const [index, ways] of [['--match'], ['--credit', account.email, '--close-charge']].entries()) {
+    const charge = await w.deposit(account, { valueCents: 100_00 })
+    await w.sandbox.pay({ emv: charge.emv, amountCents: 90_00 })
+    await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)
+    const [open] = JSON.parse((await guiche('exceptions', 'list', '--json')).stdout)
+    const resolved = await guiche('exceptions', 'resolve', open.id, '--reason', 'agreed', ...ways)
+    expect([resolved.code, resolved.stderr]).toEqual([0, ''])
+    expect(resolved.stdout).toContain(['COMPLETED, of R$ 100,00', 'CANCELED, of R$ 100,00'][index])
+  }
+  expect(await w.balanceCents(account.accountId)).toBe(89_00 + 90_00)
+  const refused = await guiche('exceptions', 'resolve', 'x', '--match', '--close-charge', '--reason', 'x')
+  expect(refused.stderr).toBe('guiche: --close-charge goes with --credit, --refund or --write-off\n')
+  expect(await w.differences()).toEqual([])
 })
