@@ -245,7 +245,7 @@ test('however much is wrong, a hundred differences are named, and the report say
 
 test('a provider that money came through and that nobody can ask any more is named', async () => {
   const { w, first } = await books()
-  await settleAll(w, [{ ...first, provider: 'old-bank' }])
+  await settleAll(w, [{ ...first, endToEndId: 'E-old', provider: 'old-bank' }])
   expect(await audit(w.ctx)).toMatchObject({ notCompared: ['old-bank'], differences: [] })
 })
 

@@ -240,7 +240,7 @@ async function recordedPayments(tx: Tx, payments: { endToEndId: string }[]): Pro
   const rows = await tx.rows<Recorded & { endToEndId: string }>(
     `select p.end_to_end_id as "endToEndId", p.id as "paymentId", p.provider, p.txid, p.amount_cents as "amountCents", x.id as "exceptionId"
      from payments p
-     left join exceptions x on x.payment_id = p.id and x.kind = 'unknown_charge' and x.resolution is null
+     left join exceptions x on x.payment_id = p.id and x.refund_id is null and x.kind = 'unknown_charge' and x.resolution is null
      where p.end_to_end_id = any($1)`,
     [payments.map((payment) => payment.endToEndId)],
   )
