@@ -101,7 +101,11 @@ async function book(tx: Tx, now: Date, decisions: Decision[]): Promise<void> {
     tx,
     credited.filter((decision) => decision.heldBy),
   )
-  await postTransfers(tx, now, decisions.flatMap(transfersOf))
+  await postTransfers(
+    tx,
+    now,
+    decisions.flatMap((decision) => transfersOf(now, decision)),
+  )
   await insertEvents(
     tx,
     now,
@@ -148,7 +152,7 @@ function completionOf({ charge, payment }: Decision): Completion {
   }
 }
 
-function transfersOf({ paymentId, payment, charge, exception, heldBy }: Decision): Transfer[] {
+function transfersOf(now: Date, { paymentId, payment, charge, exception, heldBy }: Decision): Transfer[] {
   const cash = { kind: 'cash', provider: payment.provider } as const
   const common = { paymentId, chargeId: charge ? uuidFromHex(charge.id) : null, occurredAt: payment.occurredAt }
   if (exception) {
@@ -157,7 +161,10 @@ function transfersOf({ paymentId, payment, charge, exception, heldBy }: Decision
     ]
   }
   const { valueCents, feeCents, accountId } = heldBy ? { ...charge!, valueCents: payment.amountCents } : charge!
-  const from = heldBy ? ({ debit: { kind: 'suspense' }, exceptionId: heldBy } as const) : { debit: cash }
+  // Out of suspense it comes when that is decided, like all that exceptions do.
+  const from = heldBy
+    ? ({ debit: { kind: 'suspense' }, exceptionId: heldBy, occurredAt: now } as const)
+    : { debit: cash }
   const credit: Transfer = {
     ...common,
     ...from,
