@@ -333,7 +333,7 @@ async function resolveMatched(tx: Tx, now: Date, decisions: Decision[]): Promise
     await noteChange(tx, now, SYSTEM, {
       action: 'exception.resolved',
       subject: `exception ${exceptionId}`,
-      accountId: charge!.accountId,
+      accountId: null,
       reason,
       details: { kind: 'unknown_charge', how: 'match', amountCents: payment.amountCents, chargeId: charge!.id },
     })
