@@ -5,6 +5,7 @@ import { cancelDeposit, queryDeposit } from '../src/domain/deposits.ts'
 import { listExceptions, resolveException } from '../src/domain/exceptions.ts'
 import type { Provider, ReceivedPayment } from '../src/domain/provider.ts'
 import { requestRefund } from '../src/domain/refunds.ts'
+import { noteReportedRefunds } from '../src/domain/reported-refunds.ts'
 import { settle, type Settled } from '../src/domain/settle.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { reconcileDue } from '../src/workers/reconcile.ts'
@@ -486,4 +487,25 @@ test('of two reports of one Pix in one batch, the one of the charge’s provider
     duplicates: [{ provider: 'another', bookedUnder: 'sandbox' }],
   })
   expect(await w.differences()).toEqual([])
+})
+
+test('a refund that the bank reports while its payment is matched is a refund of the charge', async () => {
+  const w = await world()
+  const account = await w.account()
+  const charge = await w.deposit(account, { valueCents: 50_00 })
+  const { pix } = await w.sandbox.pay({ emv: charge.emv })
+  const { endToEndId, horario } = pix[0]!
+  const payment = { provider: 'sandbox', endToEndId, amountCents: 50_00, occurredAt: new Date(horario) }
+  await transact(w.pool, (tx) => settle(tx, w.clock.now(), [{ ...payment, txid: null }]))
+  const refunds = [{ refundId: 'F1', amountCents: 10_00, status: 'done' as const, reason: null }]
+
+  let noted: Promise<void> | undefined
+  await transact(w.pool, async (tx) => {
+    await settle(tx, w.clock.now(), [{ ...payment, txid: charge.id }])
+    noted = noteReportedRefunds(w.ctx, [{ ...payment, refunds }])
+    await w.lockWait()
+  })
+  await noted
+  expect(await w.count('refunds', `charge_id is not null and source = 'provider'`)).toBe(1)
+  expect(await w.count('charges', 'refunded_cents = 1000')).toBe(1)
 })

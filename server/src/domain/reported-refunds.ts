@@ -40,14 +40,8 @@ export async function noteReportedRefunds(
 
 /** How many exceptions it opened. */
 async function noteReports(tx: Tx, now: Date, payments: Reporting[]): Promise<{ foreign: number; undone: number }> {
-  const reports = await readReports(tx, payments)
-  const foreign = reports.filter((report) => report.refundId === null && report.status === 'done')
-  const undone = reports.filter((report) => report.refundStatus === 'DONE')
-  const moving = [...foreign, ...undone]
-  // In the order in which refunds lock, see refund-life.ts.
-  const charges = moving.flatMap((report) => report.chargeId ?? [])
-  await tx.run('select from charges where id = any($1) order by id for no key update', [charges])
-  const open = await lockOpenExceptions(tx, foreign)
+  const { reports, open } = await lockReports(tx, payments)
+  const { foreign, undone, moving } = sorted(reports)
   const underWay = reports.filter((report) => report.refundStatus === 'PROCESSING')
   await hastenRefunds(
     tx,
@@ -69,6 +63,31 @@ async function noteReports(tx: Tx, now: Date, payments: Reporting[]): Promise<{ 
   }
   for (const { refundId } of undone) if (await undoRefund(tx, now, hexFromUuid(refundId!))) opened.undone++
   return opened
+}
+
+/** In the order in which refunds lock, see refund-life.ts. */
+async function lockReports(tx: Tx, payments: Reporting[]): Promise<{ reports: Report[]; open: Map<string, string> }> {
+  const reports = await readReports(tx, payments)
+  await lockCharges(tx, sorted(reports).moving)
+  const { foreign } = sorted(reports)
+  const open = await lockOpenExceptions(tx, foreign)
+  if (foreign.every((report) => report.chargeId !== null)) return { reports, open }
+  // A payment may have been matched to its charge while we waited for its exception. That is rare, and a deadlock that its charge's lock would bring is
+  // tried again.
+  const after = await readReports(tx, payments)
+  await lockCharges(tx, sorted(after).moving)
+  return { reports: after, open }
+}
+
+function sorted(reports: Report[]): { foreign: Report[]; undone: Report[]; moving: Report[] } {
+  const foreign = reports.filter((report) => report.refundId === null && report.status === 'done')
+  const undone = reports.filter((report) => report.refundStatus === 'DONE')
+  return { foreign, undone, moving: [...foreign, ...undone] }
+}
+
+async function lockCharges(tx: Tx, reports: Report[]): Promise<void> {
+  const charges = reports.flatMap((report) => report.chargeId ?? [])
+  await tx.run('select from charges where id = any($1) order by id for no key update', [charges])
 }
 
 /** Money that was nobody's and went back to its payer leaves nothing to decide. Anything else does. */
