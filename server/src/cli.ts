@@ -11,6 +11,7 @@ import { eventCommands } from './commands/events.ts'
 import { exceptionCommands } from './commands/exceptions.ts'
 import { inviteCommand } from './commands/invite.ts'
 import { createKeyCommand, listKeysCommand, revokeKeyCommand } from './commands/key.ts'
+import { migrateCommand } from './commands/migrate.ts'
 import { operatorCommands } from './commands/operator.ts'
 import { payCommand } from './commands/pay.ts'
 import { reconcileCommand } from './commands/reconcile.ts'
@@ -19,6 +20,7 @@ import { sandboxCommand } from './commands/sandbox.ts'
 import { seedCommand } from './commands/seed.ts'
 import { webhookCommands } from './commands/webhooks.ts'
 import { loadConfig } from './config.ts'
+import { DatabaseUnavailable, explainDatabase } from './db/failure.ts'
 import { ProviderError } from './domain/provider.ts'
 import { SCOPES } from './domain/key-cache.ts'
 
@@ -50,6 +52,8 @@ program
     const { start } = await import('./main.ts')
     await start(loadConfig(), print)
   })
+
+migrateCommand(program, { print, say })
 
 const account = program.command('account').description('account holders')
 account
@@ -146,13 +150,11 @@ try {
 
 /** One line for what the operator can mend; a stack for what only we can. */
 function explain(error: unknown): string {
+  if (error instanceof DatabaseUnavailable) return explainDatabase(error.cause) ?? error.message
   const isForOperator = error instanceof Refusal || error instanceof Fault || error instanceof ProviderError
   if (!(error instanceof Error)) return String(error)
   if (isForOperator) return error.message
-  const code = 'code' in error ? String(error.code) : ''
-  if (code === 'EADDRINUSE') return 'the port is taken: set PORT to another, or stop what listens there'
-  if (code === 'EACCES' && 'port' in error) return 'this port needs root: set PORT to one above 1023'
-  return error.stack ?? error.message
+  return explainDatabase(error) ?? error.stack ?? error.message
 }
 
 function version(): string {

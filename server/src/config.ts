@@ -1,12 +1,14 @@
 import { Refusal } from './base/refusal.ts'
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { z } from 'zod'
 import { MAX_CENTS } from './base/money.ts'
+import { noteReads, unreadVariables } from './base/unread-variables.ts'
+import { readDatabaseUrl } from './db/database-url.ts'
 import type { Settings } from './domain/context.ts'
 import { makeSecretBox } from './domain/secret-box.ts'
 
@@ -18,6 +20,7 @@ export type Config = {
   publicUrl: string
   /** Undefined: the embedded PostgreSQL in `home`. */
   databaseUrl: string | undefined
+  databasePoolSize: number
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
   /** After a signal to stop, how long requests are still answered while /readyz says not ready. */
   drainSeconds: number
@@ -29,6 +32,8 @@ export type Config = {
   /** Undefined: links that would be mailed are printed in the log. */
   mail: { smtpUrl: string; from: string } | undefined
   settings: Settings
+  /** What is set and most likely a mistake, although the service can run: one line each. */
+  warnings: string[]
 }
 
 export type ProviderConfig =
@@ -57,23 +62,30 @@ const EXPIRES_MAX_SECONDS = 86_400
 // Real providers block callers who ask more often than their contract says; ten is the lowest published limit.
 const DEFAULT_CALLS_PER_SECOND = 10
 const MIN_SECRET_LENGTH = 32
+// Fewer and the batches of money would wait for each other's connections; more and a few processes would use up what a PostgreSQL takes.
+const POOL_SIZE = { min: 5, max: 500 }
 
-export function loadConfig(env: Env = withDotEnv(process.env), overrides: { port?: number } = {}): Config {
+export function loadConfig(given: Env = withDotEnv(process.env), overrides: { port?: number } = {}): Config {
+  const asked = new Set<string>()
+  const config = parseConfig(noteReads(given, asked), overrides)
+  return { ...config, warnings: unreadVariables(given, asked) }
+}
+
+function parseConfig(env: Env, overrides: { port?: number }): Omit<Config, 'warnings'> {
   const port = overrides.port ?? integer(env, 'PORT', 3000, { min: 1, max: 65_535 })
-  const home = resolve(
-    text(env, 'GUICHE_HOME', process.getuid?.() === 0 ? '/var/lib/guiche' : join(homedir(), '.guiche')),
-  )
+  const home = loadHome(env)
   const secretKeys = loadSecretKeys(env, home)
   const providers = loadProviders(env)
   const mode = providers.every((provider) => provider.name === 'sandbox') ? 'test' : 'live'
   // A real provider sends its notifications there, and payers get links to it: localhost would be a trap.
-  const publicUrl = url(env, 'PUBLIC_URL', mode === 'test' ? `http://localhost:${port}` : undefined)
+  const publicUrl = origin(env, 'PUBLIC_URL', mode === 'test' ? `http://localhost:${port}` : undefined)
   return {
     home,
     host: text(env, 'HOST', '127.0.0.1'),
     port,
     publicUrl,
     databaseUrl: databaseUrl(env),
+    databasePoolSize: integer(env, 'DATABASE_POOL_SIZE', 20, POOL_SIZE),
     logLevel: oneOf(env, 'LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     drainSeconds: integer(env, 'DRAIN_SECONDS', 0, { min: 0, max: 300 }),
     trustProxy: oneOf(env, 'TRUST_PROXY', ['true', 'false'], 'false') === 'true',
@@ -108,6 +120,15 @@ export function loadConfig(env: Env = withDotEnv(process.env), overrides: { port
       },
     },
   }
+}
+
+function loadHome(env: Env): string {
+  const home = resolve(
+    text(env, 'GUICHE_HOME', process.getuid?.() === 0 ? '/var/lib/guiche' : join(homedir(), '.guiche')),
+  )
+  if (statSync(home, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw refusal('GUICHE_HOME', `must be a directory, and ${home} is a file`)
+  return home
 }
 
 /** Of a sandbox that runs elsewhere. One that runs here has its address only when it listens: open.ts adds it. */
@@ -348,11 +369,23 @@ function url(env: Env, name: string, fallback?: string): string {
   return value.replace(/\/+$/, '')
 }
 
+/** A URL without a path: our own paths begin at the root of the host. */
+function origin(env: Env, name: string, fallback?: string): string {
+  const value = url(env, name, fallback)
+  const { pathname, search, hash } = new URL(value)
+  if (pathname !== '/' || search || hash)
+    throw refusal(
+      name,
+      `must be a scheme and a host without a path, such as https://pay.example.com, not ${JSON.stringify(value)}`,
+    )
+  return value
+}
+
 function databaseUrl(env: Env): string | undefined {
   const value = env.DATABASE_URL
   if (!value) return undefined
-  if (!/^postgres(ql)?:\/\//.test(value))
-    throw refusal('DATABASE_URL', 'must look like postgresql://user:password@host:5432/database')
+  // Refuses what cannot work; the parts that connect parse it again.
+  readDatabaseUrl(value)
   return value
 }
 

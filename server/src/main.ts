@@ -2,6 +2,7 @@ import closeWithGrace from 'close-with-grace'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { explainListen, requireListen } from './base/listen.ts'
 import { measureProcess } from './base/meters.ts'
 import { Refusal } from './base/refusal.ts'
 import type { Config } from './config.ts'
@@ -67,7 +68,9 @@ async function leave(app: App, drainSeconds: number, say: Say): Promise<void> {
 }
 
 async function open(config: Config, log: Logger, say: Say, stoppers: (() => Promise<void>)[]): Promise<App> {
-  const { part: ctx, sandboxUrl, clock, close } = await openContext(config, log, say)
+  for (const warning of config.warnings) log.warn({}, warning)
+  await requireListen(config)
+  const { part: ctx, sandboxUrl, clock, close } = await openContext(config, log, say, { migrates: true })
   stoppers.push(close)
   if (!clock.agrees()) throw new Refusal(clockText(clock.offsetMs()))
   clock.watch(log)
@@ -86,7 +89,9 @@ async function open(config: Config, log: Logger, say: Say, stoppers: (() => Prom
   measureProcess(ctx.meters)
   ctx.meters.buildInfo.set({ version: version(), node: process.version }, 1)
   const app = await buildApp(ctx, { trustProxy: config.trustProxy })
-  await app.listen({ host: config.host, port: config.port })
+  await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
+    throw explainListen(error, config)
+  })
   const workers = [
     startCheckWorker(ctx),
     startDeliverWorker(ctx),

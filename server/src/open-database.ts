@@ -1,24 +1,46 @@
 import type { Log } from './base/log.ts'
 import type { Config } from './config.ts'
 import { openEmbedded } from './db/embedded.ts'
-import { migrate } from './db/migrate.ts'
+import { migrate, requireMigrated } from './db/migrate.ts'
 import { makePool, type Pool } from './db/pool.ts'
 
 export type Say = (line: string) => void
 export type Opened<Part> = { part: Part; close(): Promise<void> }
 
-/** The configured database, or the embedded one, migrated. */
+/** What a process may do to a database that is behind or not there yet: only the service and `guiche migrate` do it. */
+export type OpenOptions = { migrates?: boolean }
+
+/** The address of the configured database, or of the embedded one, which runs meanwhile. */
+export async function withDatabaseUrl<Result>(
+  config: Config,
+  say: Say,
+  { migrates = false }: OpenOptions,
+  work: (databaseUrl: string) => Promise<Result>,
+): Promise<Result> {
+  if (config.databaseUrl) return work(config.databaseUrl)
+  const embedded = await openEmbedded({ home: config.home, say, mayCreate: migrates })
+  try {
+    return await work(embedded.databaseUrl)
+  } finally {
+    await embedded.stop()
+  }
+}
+
+/** The configured database, or the embedded one, as this version of guiche needs it. */
 export async function openDatabase(
   config: Config,
   log: Log,
   say: Say,
+  { migrates = false }: OpenOptions = {},
 ): Promise<Opened<{ pool: Pool; databaseUrl: string }>> {
-  const embedded = config.databaseUrl ? undefined : await openEmbedded({ home: config.home, say })
+  const embedded = config.databaseUrl ? undefined : await openEmbedded({ home: config.home, say, mayCreate: migrates })
   try {
     const databaseUrl = config.databaseUrl ?? embedded!.databaseUrl
-    const applied = await migrate(databaseUrl)
-    if (applied.length > 0) log.info({ migrations: applied }, 'the database was migrated')
-    const pool = makePool(databaseUrl, log)
+    if (migrates) {
+      const applied = await migrate(databaseUrl, { say })
+      if (applied.length > 0) log.info({ migrations: applied }, 'the database was migrated')
+    } else await requireMigrated(databaseUrl)
+    const pool = makePool(databaseUrl, log, { maxConnections: config.databasePoolSize })
     return {
       part: { pool, databaseUrl },
       async close() {

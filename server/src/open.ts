@@ -12,7 +12,7 @@ import { makeLogMailer } from './mail/log.ts'
 import { makeSmtpMailer } from './mail/smtp.ts'
 import { makeApiPix } from './providers/api-pix.ts'
 import { makeWoovi } from './providers/woovi.ts'
-import { openDatabase, type Opened, type Say } from './open-database.ts'
+import { openDatabase, type Opened, type OpenOptions, type Say } from './open-database.ts'
 import { openSandbox } from './sandbox/server.ts'
 
 // The parts that the server and the commands share, opened in order and closed in reverse.
@@ -78,13 +78,14 @@ export async function openContext(
   config: Config,
   log: Log,
   say: Say,
+  options: OpenOptions = {},
 ): Promise<Opened<Context> & { sandboxUrl: string | undefined; clock: DatabaseClock }> {
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
     for (const closer of closers.toReversed()) await closer()
   }
   try {
-    const database = await openDatabase(config, log, say)
+    const database = await openDatabase(config, log, say, options)
     closers.push(database.close)
     const presence = await joinPresence(database.part.databaseUrl)
     closers.push(presence.leave)

@@ -1,4 +1,5 @@
-import { pino, type Logger } from 'pino'
+import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino'
+import { DatabaseUnavailable } from './db/failure.ts'
 
 type Line = { level: number; time: number; msg: string; err?: { message?: string; stack?: string } } & Record<
   string,
@@ -22,12 +23,24 @@ const HIDDEN = new Set([
 ])
 
 /** JSON lines on standard error for programs; where a person looks on, the same in words. */
-export function makeLog(level: string): Logger {
-  if (!process.stderr.isTTY) return pino({ level }, pino.destination(2))
-  return pino(
-    { level },
-    { write: (line: string) => void process.stderr.write(`${inWords(JSON.parse(line) as Line)}\n`) },
-  )
+export function makeLog(level: string, destination: DestinationStream = standardError()): Logger {
+  return pino({ level, hooks: { logMethod: dropOutages } }, destination)
+}
+
+function standardError(): DestinationStream {
+  if (!process.stderr.isTTY) return pino.destination(2)
+  return { write: (line: string) => void process.stderr.write(`${inWords(JSON.parse(line) as Line)}\n`) }
+}
+
+/**
+ * While the database is away every request and every round of a worker meets the same failure, and the pool tells of it once
+ * for all. Here rather than where each of them logs, so that none can be forgotten.
+ */
+const dropOutages: NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']> = function (args, method) {
+  const [fields] = args as unknown[]
+  const isOutage =
+    typeof fields === 'object' && fields !== null && 'err' in fields && fields.err instanceof DatabaseUnavailable
+  if (!isOutage || this.isLevelEnabled('debug')) method.apply(this, args)
 }
 
 export function inWords(line: Line): string {

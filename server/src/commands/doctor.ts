@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto'
+import { requireListen } from '../base/listen.ts'
 import type { Config } from '../config.ts'
 import { clockText } from '../db/clock.ts'
-import { describeDatabase } from '../db/ready.ts'
+import { explainDatabase } from '../db/failure.ts'
+import { databaseTrouble, describeDatabase } from '../db/ready.ts'
 import type { Context } from '../domain/context.ts'
 import { readNotificationHealth, silenceText } from '../domain/notifications.ts'
 import { checkSecretKeys } from '../domain/secret-keys.ts'
 import { findCursorsAhead } from '../domain/sweeps.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
-type Finding = { ok: boolean; what: string; text: string }
+/** A warning is shown, and does not fail the check. */
+type Finding = { ok: boolean | 'warning'; what: string; text: string }
 
 export async function doctorCommand(config: Config, terminal: Terminal): Promise<void> {
   const findings: Finding[] = [
@@ -17,6 +20,8 @@ export async function doctorCommand(config: Config, terminal: Terminal): Promise
       what: 'configuration',
       text: `${config.settings.mode} mode, PUBLIC_URL ${config.publicUrl}, GUICHE_HOME ${config.home}`,
     },
+    ...config.warnings.map((text) => ({ ok: 'warning' as const, what: 'configuration', text })),
+    ...(await examineHost(config)),
   ]
   try {
     await withContext(config, terminal, async (ctx) => {
@@ -25,21 +30,31 @@ export async function doctorCommand(config: Config, terminal: Terminal): Promise
       findings.push(...(await examineNotifications(config, ctx)))
     })
   } catch (error) {
-    findings.push({ ok: false, what: 'database', text: (error as Error).message })
+    findings.push({ ok: false, what: 'database', text: explainDatabase(error) ?? (error as Error).message })
   }
-  for (const { ok, what, text } of findings) terminal.print(`${ok ? '✓' : '✗'} ${what.padEnd(20)} ${text}`)
+  const mark = (ok: Finding['ok']) => (ok === 'warning' ? '!' : ok ? '✓' : '✗')
+  for (const { ok, what, text } of findings) terminal.print(`${mark(ok)} ${what.padEnd(20)} ${text}`)
   if (findings.some((finding) => !finding.ok)) process.exitCode = 1
+}
+
+/** The port itself may be taken by the service that runs. */
+async function examineHost(config: Config): Promise<Finding[]> {
+  return requireListen({ host: config.host, port: 0 }).then(
+    () => [],
+    (error: Error) => [{ ok: false, what: 'configuration', text: error.message }],
+  )
 }
 
 async function examineDatabase(config: Config, ctx: Context): Promise<Finding[]> {
   const { version, migrations } = await describeDatabase(ctx.pool)
+  const trouble = await databaseTrouble(ctx.pool)
   const ahead = await findCursorsAhead(ctx)
   const secretKeys = await checkSecretKeys(ctx)
   return [
     {
-      ok: true,
+      ok: trouble === undefined,
       what: 'database',
-      text: `PostgreSQL ${version}${config.databaseUrl ? '' : ' (embedded)'}, ${migrations} migrations`,
+      text: `PostgreSQL ${version}${config.databaseUrl ? '' : ' (embedded)'}, ${migrations} migrations${trouble ? `: ${trouble}` : ''}`,
     },
     {
       ok: ctx.clock.agrees(),

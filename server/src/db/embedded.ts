@@ -30,6 +30,11 @@ export type Embedded = {
 
 type Home = { home: string; say: (line: string) => void }
 
+type Options = Home & {
+  /** Whether a home without a database gets one. */
+  mayCreate?: boolean
+}
+
 /** Another process may be at its first start on a slow disk: copying, initdb and a start. */
 const OPEN_LOCK_MS = 180_000
 /** Whoever holds the lock is stopping, which takes less, or opening, and then stays to stop it. */
@@ -40,8 +45,10 @@ const REVIVE_LOCK_MS = 1_000
 const JOIN_WITHIN_MS = 60_000
 const JOIN_RETRY_MS = 100
 
-export async function openEmbedded(options: Home): Promise<Embedded> {
+export async function openEmbedded(options: Options): Promise<Embedded> {
   try {
+    if (options.mayCreate === false && (await readMajor(join(options.home, 'data'))) === undefined)
+      throw new Refusal(`${options.home} holds no database yet: start the service, or run guiche migrate`)
     const home = { home: await prepareHome(options.home), say: options.say }
     const opened = await withHomeLock({ ...home, waitMs: OPEN_LOCK_MS }, () => startAndJoin(home))
     let stopped: Promise<void> | undefined

@@ -1,6 +1,8 @@
 import pg from 'pg'
-import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
+import { readDatabaseUrl } from './database-url.ts'
+import { isConnectionUseless } from './failure.ts'
+import { makeOutageLog, type OutageLog } from './outage-log.ts'
 
 export type Pool = pg.Pool
 
@@ -12,44 +14,80 @@ pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
 })
 
 // Enough for the batched money paths and a burst of reads; PostgreSQL's own default allows 100 in all.
-const MAX_CONNECTIONS = 20
+const DEFAULT_POOL_SIZE = 20
 // A caller who cannot get a connection in this time is told 503: waiting longer would only queue more behind it.
 const CONNECT_TIMEOUT_MS = 3_000
 // No statement of ours is slow by design except migrations and audits, which set their own.
 const STATEMENT_TIMEOUT_MS = 10_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000
+// A database that works cancels a slow statement itself. Only one that is frozen or cut off lets this much more time pass.
+const CLIENT_GRACE_MS = 2_000
+// After this much silence the kernel begins to ask whether the other side is still there.
+export const KEEP_ALIVE_AFTER_MS = 10_000
 
-export function makePool(databaseUrl: string, log: Log): Pool {
+export type PoolOptions = {
+  maxConnections?: number
+  statementTimeoutMs?: number
+  clientGraceMs?: number
+  /** For the intervals of the log. */
+  nowMs?: () => number
+}
+
+type Extras = { outage: OutageLog; clientGraceMs: number }
+const extras = new WeakMap<Pool, Extras>()
+
+export function makePool(databaseUrl: string, log: Log, options: PoolOptions = {}): Pool {
+  const {
+    maxConnections = DEFAULT_POOL_SIZE,
+    statementTimeoutMs = STATEMENT_TIMEOUT_MS,
+    clientGraceMs = CLIENT_GRACE_MS,
+  } = options
+  const limits = `set statement_timeout = ${statementTimeoutMs}; set idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`
   const pool = new pg.Pool({
-    connectionString: databaseUrl,
-    max: MAX_CONNECTIONS,
+    ...readDatabaseUrl(databaseUrl),
+    max: maxConnections,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    query_timeout: statementTimeoutMs + clientGraceMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     application_name: 'guiche',
+    // By a statement: as parameters of the connection, PgBouncer would refuse them or leave them out.
+    verify: (client, done) => void client.query(limits).then(() => done(), done),
   })
+  const outage = makeOutageLog(log, options.nowMs)
+  extras.set(pool, { outage, clientGraceMs })
   // Without a listener, a connection that breaks ends the process: while idle by the first, while checked out by the second.
-  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection broke'))
-  pool.on('connect', (client) => client.on('error', (error) => log.warn({ err: error }, 'a database connection broke')))
+  pool.on('error', (error) => outage.failed(error))
+  pool.on('connect', (client) => {
+    client.on('error', (error) => outage.failed(error))
+    endWhenUseless(client)
+  })
   return pool
 }
 
-/** True when the failure says "the database is out of reach", as opposed to "the statement was wrong". */
-export function isOutOfReach(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const code = 'code' in error ? String(error.code) : ''
-  return (
-    /^(08|57P0|53)/.test(code) ||
-    ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'].includes(code) ||
-    /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error/.test(
-      error.message,
-    )
-  )
+export function outageLogOf(pool: Pool): OutageLog | undefined {
+  return extras.get(pool)?.outage
 }
 
-export function databaseFault(error: unknown): Fault {
-  return new Fault('unavailable', 'The service is temporarily unavailable, please try again', {
-    retryAfterSeconds: 1,
-    cause: error,
-  })
+/** How long to wait for the answer to a statement that may itself take this long. */
+export function clientTimeoutMs(pool: Pool, statementTimeoutMs: number): number {
+  return statementTimeoutMs + (extras.get(pool)?.clientGraceMs ?? CLIENT_GRACE_MS)
+}
+
+/** Whoever holds the connection may give it back as if it were good, as libraries do; the pool throws away one that has ended. */
+function endWhenUseless(client: pg.PoolClient): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown
+  const guarded = (...args: unknown[]) => {
+    const result = query(...args)
+    if (!(result instanceof Promise)) return result
+    return result.catch((error: unknown) => {
+      if (isConnectionUseless(error)) end(client)
+      throw error
+    })
+  }
+  client.query = guarded as typeof client.query
+}
+
+function end(client: pg.PoolClient): void {
+  ;(client as pg.PoolClient & { end(): Promise<void> }).end().catch(() => {})
 }

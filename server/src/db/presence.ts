@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import { Refusal } from '../base/refusal.ts'
+import { readDatabaseUrl } from './database-url.ts'
 
 /**
  * A process's presence in the database: a session lock that dies with the process, so others can tell at once who lives.
@@ -115,7 +117,7 @@ async function drawInstance(databaseUrl: string) {
 
 async function connect(databaseUrl: string): Promise<Client> {
   const client = new Client({
-    connectionString: databaseUrl,
+    ...readDatabaseUrl(databaseUrl),
     application_name: 'guiche-presence',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: QUESTION_TIMEOUT_MS,
@@ -128,11 +130,19 @@ async function connect(databaseUrl: string): Promise<Client> {
   try {
     await client.connect()
     await client.query('set idle_session_timeout = 0')
+    await requirePrimary(client)
     return client
   } catch (error) {
     await close(client)
     throw error
   }
+}
+
+/** A standby has locks of its own: a process that is present there is absent in the eyes of those who look at the primary. */
+async function requirePrimary(client: Client): Promise<void> {
+  const { rows } = await client.query<{ recovering: boolean }>('select pg_is_in_recovery() as recovering')
+  if (rows[0]?.recovering)
+    throw new Refusal('the database at DATABASE_URL is a standby: name the primary, or wait for its promotion')
 }
 
 async function hold(client: Client, instance: number): Promise<boolean> {

@@ -1,9 +1,33 @@
-import type { Pool } from './pool.ts'
-import { read } from './tx.ts'
+import { outageLogOf, type Pool } from './pool.ts'
+import { read, unavailable } from './tx.ts'
 
-/** Throws when the database is out of reach. */
-export async function databaseReady(pool: Pool): Promise<void> {
-  await read(pool, 'select 1')
+// A probe wants an answer while it still listens: by default a second or a few.
+const READY_WITHIN_MS = 2_000
+
+export type DatabaseTrouble = 'database' | 'database in recovery' | 'database read-only'
+
+/** Why no deposit could be made now: out of reach, a standby before its promotion, or read-only by a setting. */
+export async function databaseTrouble(pool: Pool): Promise<DatabaseTrouble | undefined> {
+  try {
+    const client = await pool.connect()
+    let trouble: DatabaseTrouble | undefined = 'database'
+    try {
+      const { rows } = await client.query<{ recovering: boolean; readOnly: boolean }>({
+        text: `select pg_is_in_recovery() as recovering, current_setting('transaction_read_only') = 'on' as "readOnly"`,
+        query_timeout: READY_WITHIN_MS,
+      } as { text: string })
+      const [row] = rows
+      trouble = row!.recovering ? 'database in recovery' : row!.readOnly ? 'database read-only' : undefined
+    } finally {
+      // Another connection may lead to the primary.
+      client.release(trouble !== undefined)
+    }
+    if (trouble) outageLogOf(pool)?.failed(new Error(trouble))
+    return trouble
+  } catch (error) {
+    unavailable(pool, error)
+    return 'database'
+  }
 }
 
 /** What an operator wants to know of the database. */

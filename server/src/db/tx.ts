@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import { databaseFault, isOutOfReach, type Pool } from './pool.ts'
+import { DatabaseUnavailable, isOutOfReach, sqlState } from './failure.ts'
+import { clientTimeoutMs, outageLogOf, type Pool } from './pool.ts'
 
 declare const inTransaction: unique symbol
 
@@ -12,6 +13,8 @@ export type Tx = {
   rows<Row>(sql: string, params?: unknown[]): Promise<Row[]>
   /** For statements whose rows do not matter: how many were touched. */
   run(sql: string, params?: unknown[]): Promise<number>
+  /** Another time limit for each statement from here to the end of the transaction, at the database and in this process. */
+  setStatementTimeout(timeoutMs: number): Promise<void>
 }
 
 // Deadlocks and serialization failures leave nothing behind and go away on repetition; three in a row is a bug to hear of.
@@ -24,9 +27,12 @@ export async function transact<Result>(
 ): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await attemptOnce(pool, work, options.isolation ? `begin isolation level ${options.isolation}` : 'begin')
+      const begin = options.isolation ? `begin isolation level ${options.isolation}` : 'begin'
+      const result = await attemptOnce(pool, work, begin)
+      outageLogOf(pool)?.worked()
+      return result
     } catch (error) {
-      if (isOutOfReach(error)) throw databaseFault(error)
+      if (isOutOfReach(error)) throw unavailable(pool, error)
       if (!isTransient(error) || attempt === MAX_ATTEMPTS) throw error
     }
   }
@@ -35,20 +41,30 @@ export async function transact<Result>(
 /** One statement on its own, which PostgreSQL runs as a transaction of its own. */
 export function read<Row>(pool: Pool, sql: string, params: unknown[] = []): Promise<Row[]> {
   return pool.query(sql, params).then(
-    (result) => result.rows as Row[],
+    (result) => {
+      outageLogOf(pool)?.worked()
+      return result.rows as Row[]
+    },
     (error: unknown) => {
-      throw isOutOfReach(error) ? databaseFault(error) : error
+      throw isOutOfReach(error) ? unavailable(pool, error) : error
     },
   )
+}
+
+/** For a library that works on the pool itself: its failures as read() and transact() tell them. */
+export function unavailable(pool: Pool, error: unknown): DatabaseUnavailable {
+  outageLogOf(pool)?.failed(error)
+  return new DatabaseUnavailable(error)
 }
 
 async function attemptOnce<Result>(pool: Pool, work: (tx: Tx) => Promise<Result>, begin: string): Promise<Result> {
   const client = await pool.connect()
   let broken: Error | undefined
   try {
+    const { tx, query } = openTx(pool, client)
     await client.query(begin)
-    const result = await work(openTx(client))
-    await client.query('commit')
+    const result = await work(tx)
+    await query('commit')
     return result
   } catch (error) {
     // A connection that cannot even roll back is thrown away; PostgreSQL rolls back when it goes.
@@ -59,22 +75,26 @@ async function attemptOnce<Result>(pool: Pool, work: (tx: Tx) => Promise<Result>
   }
 }
 
-function openTx(client: pg.PoolClient): Tx {
-  return {
-    rows: async (sql, params = []) => (await client.query(sql, params)).rows,
-    run: async (sql, params = []) => (await client.query(sql, params)).rowCount ?? 0,
+function openTx(pool: Pool, client: pg.PoolClient) {
+  let timeoutMs: number | undefined
+  const query = (text: string, values: unknown[] = []) =>
+    client.query({ text, values, ...(timeoutMs && { query_timeout: timeoutMs }) } as pg.QueryConfig)
+  const tx = {
+    rows: async (sql, params) => (await query(sql, params)).rows,
+    run: async (sql, params) => (await query(sql, params)).rowCount ?? 0,
+    async setStatementTimeout(statementTimeoutMs) {
+      timeoutMs = clientTimeoutMs(pool, statementTimeoutMs)
+      await query(`set local statement_timeout = ${statementTimeoutMs}`)
+    },
   } as Tx
+  return { tx, query }
 }
 
 function isTransient(error: unknown): boolean {
-  return hasCode(error, '40001') || hasCode(error, '40P01')
+  return ['40001', '40P01'].includes(sqlState(error))
 }
 
 /** A row with the same key is there already. */
 export function isTaken(error: unknown): boolean {
-  return hasCode(error, '23505')
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
+  return sqlState(error) === '23505'
 }

@@ -83,7 +83,7 @@ async function auditBooks(tx: Tx): Promise<Books> {
  * with each: minutes for ten thousand charges. Without nested loops the work grows with the books, whatever it believes.
  */
 export async function prepareAudit(tx: Tx): Promise<void> {
-  await tx.run(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`)
+  await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
   await tx.run('set local enable_nestloop = off')
 }
 
@@ -130,7 +130,7 @@ type PaymentRow = { id: string; end_to_end_id: string; txid: string | null; amou
 
 function paymentsOf(ctx: Context, provider: string, window: { from: Date; to: Date }): Promise<PaymentRow[]> {
   return transact(ctx.pool, async (tx) => {
-    await tx.run(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`)
+    await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
     return tx.rows<PaymentRow>(
       `select id, end_to_end_id, txid, amount_cents from payments where provider = $1 and occurred_at >= $2 and occurred_at < $3`,
       [provider, window.from, window.to],

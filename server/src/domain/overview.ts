@@ -42,12 +42,11 @@ const KEY_EXPIRES_SOON_MS = 14 * 24 * 3_600_000
 const MAX_ATTENTION = 50
 
 export async function readOverview(ctx: Context, accountId: string): Promise<Overview> {
-  const [{ balanceCents }, periods, latest, attention] = await Promise.all([
-    readBalance(ctx, accountId),
-    readPeriods(ctx, accountId),
-    listDeposits(ctx, accountId, { limit: LATEST }),
-    readAttention(ctx, accountId),
-  ])
+  // One after another: a page that is open on many screens must not take the connections that money waits for.
+  const { balanceCents } = await readBalance(ctx, accountId)
+  const periods = await readPeriods(ctx, accountId)
+  const latest = await listDeposits(ctx, accountId, { limit: LATEST })
+  const attention = await readAttention(ctx, accountId)
   return { balanceCents, ...periods, latest: latest.charges, attention }
 }
 
@@ -65,20 +64,18 @@ export type OperatorOverview = {
 
 /** The same of all accounts, for operators. */
 export async function readOperatorOverview(ctx: Context): Promise<OperatorOverview> {
-  const [{ today, days }, [sums], [lastClosing = null]] = await Promise.all([
-    readPeriods(ctx, null),
-    read<Omit<OperatorOverview, 'today' | 'days' | 'lastClosing'>>(
-      ctx.pool,
-      `select (select count(*) from accounts) as accounts,
+  const { today, days } = await readPeriods(ctx, null)
+  const [sums] = await read<Omit<OperatorOverview, 'today' | 'days' | 'lastClosing'>>(
+    ctx.pool,
+    `select (select count(*) from accounts) as accounts,
          (select count(*) from exceptions where resolved_at is null) as "openExceptions",
          (select count(*) from webhook_endpoints where failing_since is not null and disabled_at is null and deleted_at is null)
            as "failingWebhooks",
          coalesce(sum(b.credits_cents - b.debits_cents) filter (where l.kind = 'suspense'), 0)::bigint as "suspenseCents",
          coalesce(sum(b.debits_cents - b.credits_cents) filter (where l.kind = 'missing'), 0)::bigint as "missingCents"
        from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id where l.kind in ('suspense', 'missing')`,
-    ),
-    listClosings(ctx, { limit: 1 }),
-  ])
+  )
+  const [lastClosing = null] = await listClosings(ctx, { limit: 1 })
   return { ...sums!, today, days, lastClosing }
 }
 

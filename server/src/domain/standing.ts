@@ -30,7 +30,7 @@ export function readStanding(ctx: Context): Promise<Standing> {
   const now = ctx.now()
   const providers = ctx.providers.map((provider) => provider.name)
   return transact(ctx.pool, async (tx) => {
-    await tx.run(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`)
+    await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
     return {
       notifications: await notificationHealth(tx, now, providers),
       exceptionsOpen: await tx.rows('select kind, count(*) from exceptions where resolved_at is null group by kind'),

@@ -161,7 +161,7 @@ function compare(statement: Statement, payment: ReceivedPayment, row: Booked | u
 async function addBooks(ctx: Context, statement: Statement, slice: Window, listed: Set<string>): Promise<Booked[]> {
   const books = await transact(ctx.pool, async (tx) => {
     const sum = { count: 0, totalCents: 0, unlistedCount: 0, unlisted: [] as Booked[] }
-    await tx.run(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`)
+    await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
     await tx.run(
       `declare slice no scroll cursor for
        select end_to_end_id as "endToEndId", txid, amount_cents as "amountCents", occurred_at as "occurredAt"

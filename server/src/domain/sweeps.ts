@@ -144,7 +144,7 @@ async function beginSweep(tx: Tx, now: Date, provider: string): Promise<void> {
 
 /** Now, if it has none. */
 async function firstChargeAt(tx: Tx, now: Date, provider: string): Promise<Date> {
-  await tx.run(`set local statement_timeout = ${FIRST_CHARGE_TIMEOUT_MS}`)
+  await tx.setStatementTimeout(FIRST_CHARGE_TIMEOUT_MS)
   // Ids are in the order of time, and have the index.
   const [first] = await tx.rows<{ created_at: Date }>(
     'select created_at from charges where provider = $1 order by id limit 1',

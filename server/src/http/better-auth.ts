@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { newUuid7 } from '../base/ids.ts'
-import { databaseFault, isOutOfReach } from '../db/pool.ts'
+import { isOutOfReach } from '../db/failure.ts'
+import { unavailable } from '../db/tx.ts'
 import type { Context } from '../domain/context.ts'
 import { markEmailVerified, maySignIn, noteSecurity } from '../domain/sessions.ts'
 import { hashPassword, isPassword, PASSWORD_LENGTH } from '../domain/sign-in.ts'
@@ -87,7 +88,7 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
   return {
     handle: (request) =>
       auth.handler(request).catch((error: unknown) => {
-        throw isOutOfReach(error) ? databaseFault(error) : error
+        throw isOutOfReach(error) ? unavailable(ctx.pool, error) : error
       }),
     confirmationToken: (email) => createEmailVerificationToken(secrets[0]!, email, undefined, CONFIRM_WITHIN_SECONDS),
   }

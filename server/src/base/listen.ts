@@ -1,0 +1,35 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { Refusal } from './refusal.ts'
+
+/** Refuses an address at which this process could not listen, before anything else is begun. Port 0 tries the host alone. */
+export async function requireListen({ host, port }: { host: string; port: number }): Promise<void> {
+  const server = createServer()
+  try {
+    server.listen({ host, port, exclusive: true })
+    await once(server, 'listening')
+  } catch (error) {
+    throw explainListen(error, { host, port })
+  } finally {
+    server.close()
+  }
+}
+
+/** One line for what the operator can mend; else the error itself. */
+export function explainListen(error: unknown, { host, port }: { host: string; port: number }): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  switch (code) {
+    case 'EADDRINUSE':
+      return new Refusal(
+        `the port is taken: something listens on ${host}:${port} already; stop it, or set PORT to another`,
+      )
+    case 'EACCES':
+      return new Refusal(`port ${port} needs root: set PORT to one above 1023`)
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'EADDRNOTAVAIL':
+      return new Refusal(`HOST ${host} is no address of this machine: use 127.0.0.1, or 0.0.0.0 for all of them`)
+    default:
+      return error
+  }
+}

@@ -1,0 +1,34 @@
+import pg from 'pg'
+import { Refusal } from '../base/refusal.ts'
+import { readDatabaseUrl } from './database-url.ts'
+import { explainDatabase } from './failure.ts'
+import { KEEP_ALIVE_AFTER_MS } from './pool.ts'
+
+/** Long enough for a database under load; whoever starts the service waits for it. */
+const CONNECT_TIMEOUT_MS = 10_000
+
+/** One connection outside of the pool, closed afterwards. What an operator can mend is told in one line. */
+export async function withClient<Result>(
+  databaseUrl: string,
+  options: { name: string; queryTimeoutMs: number },
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({
+    ...readDatabaseUrl(databaseUrl),
+    application_name: options.name,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: options.queryTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+  })
+  client.on('error', () => {}) // a broken connection is reported by the query under way
+  try {
+    await client.connect()
+    return await work(client)
+  } catch (error) {
+    const text = explainDatabase(error)
+    throw text === undefined ? error : new Refusal(text, { cause: error })
+  } finally {
+    await client.end().catch(() => {})
+  }
+}

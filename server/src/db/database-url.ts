@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs'
+import type { ConnectionOptions } from 'node:tls'
+import { Refusal } from '../base/refusal.ts'
+
+/** What node-postgres needs to reach the database. */
+export type DatabaseAddress = { connectionString: string; ssl: false | ConnectionOptions }
+
+const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
+/** Read here and taken out of the URL: node-postgres gives some of them another meaning than PostgreSQL's own clients. */
+const SSL_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey']
+const EXAMPLE = 'must look like postgresql://user:password@host:5432/database'
+
+/** Parses DATABASE_URL. Refuses in one line, without the password, what cannot work. */
+export function readDatabaseUrl(url: string): DatabaseAddress {
+  if (!/^postgres(ql)?:\/\//.test(url)) throw refusal(EXAMPLE)
+  const [address, query] = splitOnce(url, '?')
+  const parameters = new URLSearchParams(query)
+  refuseSeveralHosts(address, parameters)
+  // node-postgres allows an empty host, which stands for a socket's directory in the parameters.
+  if (!URL.canParse(address.replace('@/', '@socket/')))
+    throw refusal(`${EXAMPLE}; write other characters than letters and digits in a password as %-codes`)
+  const ssl = readTls(parameters)
+  for (const name of SSL_PARAMETERS) parameters.delete(name)
+  return { connectionString: parameters.size > 0 ? `${address}?${parameters.toString()}` : address, ssl }
+}
+
+function refuseSeveralHosts(address: string, parameters: URLSearchParams): void {
+  const authority = address.replace(/^[a-z]+:\/\//, '').split('/', 1)[0] ?? ''
+  const host = authority.slice(authority.lastIndexOf('@') + 1)
+  const parameter = parameters.get('host') ?? ''
+  const isList = host.includes(',') || (parameter.includes(',') && !parameter.startsWith('/'))
+  if (isList || parameters.has('target_session_attrs') || parameters.has('load_balance_hosts'))
+    throw refusal(
+      'must name one host: guiche does not choose among several. ' +
+        'Use one address that follows the primary: HAProxy in front of Patroni, a virtual IP, or your cloud’s writer endpoint',
+    )
+}
+
+/** By the meaning that PostgreSQL's own clients give these words. Without sslmode the connection is not encrypted. */
+function readTls(parameters: URLSearchParams): false | ConnectionOptions {
+  if (parameters.has('ssl')) throw refusal('must not use ssl=…: use sslmode=verify-full')
+  const given = parameters.get('sslmode') ?? 'disable'
+  const mode = SSL_MODES.find((candidate) => candidate === given)
+  if (!mode) throw refusal(`has sslmode=${given}: use one of ${SSL_MODES.join(', ')}`)
+  const files = Object.fromEntries(
+    SSL_PARAMETERS.slice(1).flatMap((name) => {
+      const path = parameters.get(name)
+      return path ? [[name, readPem(name, path)]] : []
+    }),
+  )
+  const { sslrootcert: ca, sslcert: cert, sslkey: key } = files
+  if (mode === 'disable') {
+    if (ca || cert || key) throw refusal('has certificates but no sslmode: add sslmode=verify-full')
+    return false
+  }
+  if (mode === 'verify-ca' && !ca)
+    throw refusal('has sslmode=verify-ca without sslrootcert: name the authority’s file, or use verify-full')
+  if (!cert !== !key) throw refusal('must have both sslcert and sslkey, or neither')
+  return {
+    ...(ca && { ca }),
+    ...(cert && { cert, key }),
+    // `require` alone encrypts and asks nobody's name; with an authority it checks the certificate, as verify-ca does.
+    rejectUnauthorized: mode !== 'require' || ca !== undefined,
+    ...(mode !== 'verify-full' && { checkServerIdentity: () => undefined }),
+  }
+}
+
+function readPem(name: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw refusal(`has ${name}=${path}, which cannot be read: ${(error as Error).message}`)
+  }
+}
+
+function splitOnce(text: string, mark: string): [string, string] {
+  const at = text.indexOf(mark)
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
+}
+
+function refusal(text: string): Refusal {
+  return new Refusal(`DATABASE_URL ${text}`)
+}

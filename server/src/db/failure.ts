@@ -1,0 +1,79 @@
+import { Fault } from '../base/fault.ts'
+import { Refusal } from '../base/refusal.ts'
+
+/** The database cannot be used at this moment. The pool has logged why, once for all who met it: see db/outage-log.ts. */
+export class DatabaseUnavailable extends Fault {
+  constructor(cause: unknown) {
+    super('unavailable', 'The service is temporarily unavailable, please try again', { retryAfterSeconds: 1, cause })
+  }
+}
+
+const LOST_CODES = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+]
+const LOST_TEXTS =
+  /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Client was closed and is not queryable|Query read timeout/
+/** Read-only: a standby, or a primary that was demoted. Another connection may lead to the primary. */
+const READ_ONLY = '25006'
+/** The statement's own time limit, and the limit for waiting for a lock: too slow now, and perhaps not later. */
+const TOO_SLOW = ['57014', '55P03']
+
+/** True when the failure says "not now", as opposed to "the statement was wrong". */
+export function isOutOfReach(error: unknown): boolean {
+  return isConnectionUseless(error) || TOO_SLOW.includes(sqlState(error))
+}
+
+/**
+ * True when another statement on the same connection cannot work either. After a time-out of the client the answer may still
+ * arrive, and would be taken for the next statement's.
+ */
+export function isConnectionUseless(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = sqlState(error)
+  return /^(08|57P0|53)/.test(code) || code === READ_ONLY || LOST_CODES.includes(code) || LOST_TEXTS.test(error.message)
+}
+
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === '55P03'
+}
+
+/** The SQLSTATE, or the system's code where the connection itself failed; else nothing. */
+export function sqlState(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
+
+/** One line for the operator, if the failure is of a kind that only an operator can mend. */
+export function explainDatabase(error: unknown): string | undefined {
+  if (!(error instanceof Error) || error instanceof Refusal) return undefined
+  const text = error.message || String(error)
+  const code = sqlState(error)
+  if (/unsupported startup parameter/.test(text))
+    return (
+      `the pooler at DATABASE_URL refuses a setting (${text}): connect to PostgreSQL directly, ` +
+      'or use a pooler in session mode and leave the setting out of DATABASE_URL'
+    )
+  if (/statement pooling mode/.test(text)) return TRANSACTION_POOLING
+  if (code === '42501')
+    return (
+      `the role of DATABASE_URL lacks a permission (${text}): make it the owner of the database ` +
+      '("alter database … owner to …"), or run "grant create, usage on schema public to …" and let it own guiche’s tables'
+    )
+  if (code === READ_ONLY)
+    return `the database at DATABASE_URL is read-only (${text}): name the primary, or wait for its promotion`
+  if (/self-signed certificate|unable to (verify|get)|certificate|altname|SSL/i.test(`${code} ${text}`))
+    return `the database at DATABASE_URL cannot be reached by TLS: ${text}; see sslmode and sslrootcert in README`
+  // 28: password or role; 3D: no such database.
+  if (isOutOfReach(error) || /^(28|3D)/.test(code)) return `the database at DATABASE_URL cannot be reached: ${text}`
+  return undefined
+}
+
+export const TRANSACTION_POOLING =
+  'DATABASE_URL leads to a pooler in transaction mode, and guiche holds locks of a session: ' +
+  'use session mode (PgBouncer: pool_mode = session), or connect to PostgreSQL directly'
