@@ -8,7 +8,7 @@ import { inject, onTestFinished } from 'vitest'
 import type { Log } from '../src/base/log.ts'
 import { makeMeters } from '../src/base/meters.ts'
 import { joinPresence } from '../src/db/presence.ts'
-import { makePool, type Pool } from '../src/db/pool.ts'
+import { makePool, type Pool, type PoolOptions } from '../src/db/pool.ts'
 import { read, transact } from '../src/db/tx.ts'
 import { insertAccount } from '../src/domain/accounts.ts'
 import { audit, type Difference } from '../src/domain/audit.ts'
@@ -79,7 +79,10 @@ export type World = {
   lockWait(): Promise<void>
   differences(): Promise<Difference[]>
   /** Another process in all but name: its own pool, presence and caches, on the same database and sandbox. die() is what kill -9 does to it. */
-  anotherProcess(): Promise<{ ctx: Context; die(): Promise<void> }>
+  anotherProcess(options?: {
+    databaseUrl?: string
+    pool?: PoolOptions
+  }): Promise<{ ctx: Context; die(): Promise<void> }>
 }
 
 export type SandboxHandle = {
@@ -122,7 +125,8 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
     ...options.settings,
   }
   const letters: Letter[] = []
-  const makeOne = () => openContext({ databaseUrl, clock, banks, settings, log: recordingLog(logged), letters })
+  const makeOne: World['anotherProcess'] = (other) =>
+    openContext({ databaseUrl, clock, banks, settings, log: recordingLog(logged), letters, ...other })
   const { ctx } = await makeOne()
   const app = lazily(() => buildApp(ctx))
   onTestFinished(() => app.close())
@@ -200,8 +204,9 @@ async function openContext(parts: {
   settings: Settings
   log: Log
   letters: Letter[]
+  pool?: PoolOptions
 }): Promise<{ ctx: Context; die(): Promise<void> }> {
-  const pool = makePool(parts.databaseUrl, parts.log)
+  const pool = makePool(parts.databaseUrl, parts.log, parts.pool)
   const meters = makeMeters()
   const presence = await joinPresence(parts.databaseUrl)
   const courier = makeCourier({ allowNetworks: ['127.0.0.0/8'], allowHttp: false })

@@ -67,7 +67,7 @@ export function explainDatabase(error: unknown): string | undefined {
     )
   if (code === READ_ONLY)
     return `the database at DATABASE_URL is read-only (${text}): name the primary, or wait for its promotion`
-  if (/self-signed certificate|unable to (verify|get)|certificate|altname|SSL/i.test(`${code} ${text}`))
+  if (/CERT|TLS|SIGNATURE/.test(code) || text === 'The server does not support SSL connections')
     return `the database at DATABASE_URL cannot be reached by TLS: ${text}; see sslmode and sslrootcert in README`
   // 28: password or role; 3D: no such database.
   if (isOutOfReach(error) || /^(28|3D)/.test(code)) return `the database at DATABASE_URL cannot be reached: ${text}`

@@ -1,0 +1,153 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { createSecureContext, TLSSocket } from 'node:tls'
+import pg from 'pg'
+import { onTestFinished } from 'vitest'
+
+// What may stand between guiche and PostgreSQL: a network that freezes, an encrypted one, a pooler.
+
+export type FreezingProxy = {
+  url: string
+  /** Nothing passes any more, in either direction, and no connection ends: as a frozen machine, or a network without a reset. */
+  freeze(): void
+  thaw(): void
+  /** The next commit reaches the database, and its answer never comes back. */
+  loseNextCommit(): void
+}
+
+export async function startFreezingProxy(databaseUrl: string): Promise<FreezingProxy> {
+  let isFrozen = false
+  let losesCommit = false
+  const url = await startProxy(databaseUrl, (client, server) => {
+    let isDeaf = false
+    // What a connection met while frozen is lost for good, also after the thaw: so is a packet.
+    client.on('data', (chunk: Buffer) => {
+      if (isFrozen) isDeaf = true
+      if (isDeaf) return
+      server.write(chunk)
+      if (losesCommit && chunk.includes('commit')) {
+        losesCommit = false
+        isDeaf = true
+      }
+    })
+    server.on('data', (chunk: Buffer) => {
+      if (isFrozen) isDeaf = true
+      if (!isDeaf) client.write(chunk)
+    })
+  })
+  return {
+    url,
+    freeze: () => void (isFrozen = true),
+    thaw: () => void (isFrozen = false),
+    loseNextCommit: () => void (losesCommit = true),
+  }
+}
+
+/** Speaks TLS as PostgreSQL does: the client asks for it in plain text first. */
+export async function startTlsProxy(databaseUrl: string, pem: { key: string; cert: string }): Promise<string> {
+  const secureContext = createSecureContext(pem)
+  return startProxy(databaseUrl, (client, server) => {
+    client.once('data', () => {
+      client.write('S')
+      const secure = new TLSSocket(client, { isServer: true, secureContext })
+      secure.on('error', () => client.destroy())
+      secure.pipe(server).pipe(secure)
+    })
+  })
+}
+
+/**
+ * A pooler in transaction mode, as little of one as tells the difference: it greets clients itself, and lends one of its own
+ * connections to a client from the first message of a transaction to its end. The one used last is lent first.
+ */
+export async function startTransactionPooler(databaseUrl: string): Promise<string> {
+  const idle: pg.Client[] = []
+  const all: pg.Client[] = []
+  const server = createServer((client) => {
+    client.on('error', () => {})
+    client.once('data', () => {
+      // AuthenticationOk, a process number that is nobody's, ReadyForQuery.
+      client.write(Buffer.from('520000000800000000' + '4b0000000c0000000100000001' + '5a0000000549', 'hex'))
+      let lent: Socket | undefined
+      let held = Buffer.alloc(0)
+      client.on('data', (chunk: Buffer) => {
+        held = Buffer.concat([held, chunk])
+        if (lent) flush()
+        else void lend()
+      })
+      const flush = () => {
+        const message = held
+        held = Buffer.alloc(0)
+        if (message.length > 0 && message[0] !== 0x58) lent!.write(message)
+      }
+      let isLending = false
+      async function lend() {
+        if (isLending) return
+        isLending = true
+        const backend = idle.pop() ?? (await openBackend(databaseUrl, all))
+        isLending = false
+        const stream = streamOf(backend)
+        lent = stream
+        stream.on('data', function answer(chunk: Buffer) {
+          // ReadyForQuery with the state "idle" ends a transaction.
+          const isOver = chunk.subarray(-6).equals(Buffer.from('5a0000000549', 'hex'))
+          if (isOver) {
+            stream.off('data', answer)
+            lent = undefined
+            idle.push(backend)
+          }
+          client.write(chunk)
+        })
+        flush()
+      }
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    for (const backend of all) streamOf(backend).destroy()
+    server.close()
+  })
+  return throughPort(databaseUrl, server)
+}
+
+async function openBackend(databaseUrl: string, all: pg.Client[]): Promise<pg.Client> {
+  const backend = new pg.Client({ connectionString: databaseUrl })
+  backend.on('error', () => {})
+  await backend.connect()
+  streamOf(backend).removeAllListeners('data')
+  all.push(backend)
+  return backend
+}
+
+function streamOf(client: pg.Client): Socket {
+  return (client as pg.Client & { connection: { stream: Socket } }).connection.stream
+}
+
+async function startProxy(databaseUrl: string, relay: (client: Socket, server: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>()
+  const parameters = new URL(databaseUrl.replace('@/', '@socket/')).searchParams
+  const proxy = createServer((client) => {
+    const server = connect(`${parameters.get('host')}/.s.PGSQL.5432`)
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      sockets.add(one)
+      one.on('error', () => {})
+      one.on('close', () => other.destroy())
+    }
+    relay(client, server)
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    proxy.close()
+  })
+  return throughPort(databaseUrl, proxy)
+}
+
+function throughPort(databaseUrl: string, server: Server): string {
+  const { port } = server.address() as AddressInfo
+  const { username, password, pathname } = new URL(databaseUrl.replace('@/', '@socket/'))
+  return `postgresql://${username}:${password}@127.0.0.1:${port}${pathname}`
+}
