@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
 import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
-import { migrate, missingMigrations } from '../src/db/migrate.ts'
+import { findMissingMigrations, migrate, missingMigrations, requireMigrated } from '../src/db/migrate.ts'
+import { read } from '../src/db/tx.ts'
 import { databaseNamed } from './cluster.ts'
-import { until } from './world.ts'
+import { runCli, temporaryHome } from './process.ts'
+import { until, world } from './world.ts'
 
 const TABLES = `select tablename as name from pg_tables where schemaname = 'public' order by 1`
 
@@ -30,6 +33,125 @@ test('two processes that start at once apply each migration once', async () => {
   const [one, other] = await both
   expect([...one, ...other]).toEqual(await db.names('select name from migrations order by name'))
   expect(one.length * other.length).toBe(0)
+})
+
+test('whoever waits for another process that migrates is told, and one with nothing to do does not wait', async () => {
+  const db = await emptyDatabase()
+  const blocker = await connect(db.url)
+  await blocker.query('begin; select pg_advisory_xact_lock(4782113)')
+  const said: string[] = []
+  const waiting = migrate(db.url, { say: (line) => void said.push(line) })
+  await until('it is told', async () => said.length > 0)
+  expect(said).toEqual(['Waiting for another process that migrates the database…'])
+  await blocker.query('rollback')
+  expect(await waiting).toContain('0001_deposits.sql')
+
+  await blocker.query('begin; select pg_advisory_xact_lock(4782113)')
+  expect(await migrate(db.url)).toEqual([])
+  await blocker.end()
+})
+
+test('a process that dies while it migrates leaves no lock behind', async () => {
+  const db = await emptyDatabase()
+  const blocker = await connect(db.url)
+  await blocker.query('begin; create table migrations (name text)')
+  const killed = migrate(db.url).catch((error: Error) => error.message)
+  const holders = `select pid from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`
+  await until('it holds the lock', async () => (await db.client.query(holders)).rows.length === 1)
+  await db.client.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'guiche-migrate%' and datname = current_database()`,
+  )
+  expect(await killed).toMatch(/^the database at DATABASE_URL cannot be reached/)
+  await blocker.end()
+  expect(await migrate(db.url)).toContain('0001_deposits.sql')
+})
+
+test('a migration gives up waiting for a table in use, so that others pass, says so, and tries again', async () => {
+  const db = await emptyDatabase()
+  const user = await connect(db.url)
+  await user.query('begin; create table charges ()')
+  const said: string[] = []
+  const options = { lockTimeoutMs: 50, lockPauseMs: 1, say: (line: string) => void said.push(line) }
+  await expect(migrate(db.url, { ...options, lockAttempts: 2 })).rejects.toThrow(
+    /^migration 0001_deposits\.sql cannot lock a table that is in use: end what holds it/,
+  )
+  expect(said).toEqual(['Migration 0001_deposits.sql needs a table that is in use; trying again (1 of 2)…'])
+
+  const later = migrate(db.url, { ...options, lockAttempts: 10_000 })
+  await until('it tries again', async () => said.length > 2)
+  await user.end()
+  expect(await later).toContain('0001_deposits.sql')
+})
+
+test('a database that is behind is refused by name, and looking at it alters nothing', async () => {
+  const db = await emptyDatabase()
+  const missing = await findMissingMigrations(db.url)
+  expect(missing[0]).toBe('0001_deposits.sql')
+  await expect(requireMigrated(db.url)).rejects.toThrow(
+    `the database lacks ${missing.length} migrations (0001_deposits.sql …): run guiche migrate, or start the service, which migrates too`,
+  )
+  expect(await db.names(TABLES)).toEqual([])
+  await migrate(db.url)
+  await requireMigrated(db.url)
+})
+
+test('guiche migrate applies what is missing and lists it; a dry run lists it and alters nothing', async () => {
+  const db = await emptyDatabase()
+  const env = { DATABASE_URL: db.url, GUICHE_HOME: temporaryHome() }
+  const dry = await runCli(['migrate', '--dry-run'], env)
+  expect([dry.code, dry.stderr]).toEqual([0, 'Nothing was applied: this was a dry run.\n'])
+  expect(await db.names(TABLES)).toEqual([])
+
+  const done = await runCli(['migrate'], env)
+  expect([done.code, done.stdout]).toEqual([0, dry.stdout])
+  expect(await db.names('select name from migrations order by name')).toEqual(dry.stdout.trim().split('\n'))
+  expect(await runCli(['migrate'], env)).toEqual({ code: 0, stdout: '', stderr: 'The database is up to date.\n' })
+})
+
+test.each([[['key', 'list']], [['audit']], [['doctor']]])(
+  'guiche %s refuses a database that is behind, and alters nothing',
+  async (command) => {
+    const db = await emptyDatabase()
+    const ran = await runCli(command, { DATABASE_URL: db.url, GUICHE_HOME: temporaryHome() })
+    expect(ran.code).toBe(1)
+    expect(ran.stdout + ran.stderr).toMatch(
+      /the database lacks \d+ migrations \(0001_deposits\.sql …\): run guiche migrate/,
+    )
+    expect(await db.names(TABLES)).toEqual([])
+  },
+)
+
+test('a command does not make the embedded database; guiche migrate does, and then commands work', async () => {
+  const home = temporaryHome()
+  const env = { GUICHE_HOME: home }
+  const refused = await runCli(['key', 'list'], env)
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    `guiche: ${home} holds no database yet: start the service, or run guiche migrate\n`,
+  ])
+  expect(readdirSync(home)).toEqual([])
+
+  expect((await runCli(['migrate'], env)).stdout).toMatch(/^0001_deposits\.sql\n/)
+  expect(await runCli(['key', 'list', '--json'], env)).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
+})
+
+test('a role that may not create tables is told so in one line, with the remedy', async () => {
+  const db = await emptyDatabase()
+  // Since PostgreSQL 15 only the owner of the database may, which the role of this test is until here.
+  await db.client.query('revoke create on schema public from pg_database_owner')
+  const refused = await runCli(['migrate'], { DATABASE_URL: db.url, GUICHE_HOME: temporaryHome() })
+  expect(refused.stderr).toMatch(
+    /^guiche: the role of DATABASE_URL lacks a permission \(permission denied for schema public\): make it the owner .*\n$/,
+  )
+})
+
+test('a role that may not read the tables is told so in one line too', async () => {
+  const w = await world()
+  await read(w.pool, 'revoke all on table api_keys from guiche')
+  const refused = await runCli(['key', 'list'], { DATABASE_URL: w.databaseUrl, GUICHE_HOME: temporaryHome() })
+  expect(refused.stderr).toMatch(
+    /^guiche: the role of DATABASE_URL lacks a permission \(permission denied for table api_keys\): .*\n$/,
+  )
 })
 
 test('a migration that was edited after it was applied is refused, and names the file', async () => {
