@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { explainListen, requireListen } from './base/listen.ts'
 import { measureProcess } from './base/meters.ts'
 import { Refusal } from './base/refusal.ts'
+import { onStopSignal } from './base/stop-signals.ts'
 import type { Config } from './config.ts'
 import { clockText } from './db/clock.ts'
 import type { Context } from './domain/context.ts'
@@ -34,13 +35,15 @@ export async function start(config: Config, say: Say): Promise<void> {
     for (const stop of stoppers.splice(0).toReversed()) await stop()
   }
   let opening: Promise<App> | undefined
+  const stopping = new AbortController()
+  let received: NodeJS.Signals | undefined
   // From the first moment, so that a Ctrl-C during a slow first start leaves nothing running.
   const graceful = closeWithGrace(
-    { delay: OPEN_WITHIN_MS + config.drainSeconds * 1000 + STOP_WITHIN_MS, logger: false },
+    { delay: OPEN_WITHIN_MS + config.drainSeconds * 1000 + STOP_WITHIN_MS, logger: false, skip: ['SIGINT', 'SIGTERM'] },
     async ({ err, signal }) => {
       if (err) log.fatal({ err }, 'the service ends because of an error')
-      else say(`\n${signal ?? 'stop'}: finishing what is under way…`)
-      // What is half open cannot be closed: a signal during the start waits for its end.
+      else say(`\n${signal ?? received ?? 'stop'}: finishing what is under way…`)
+      // What is half open cannot be closed: a start ends at its next step.
       const app = await opening?.catch(() => undefined)
       if (app && !err) await leave(app, config.drainSeconds, say)
       setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref()
@@ -48,13 +51,24 @@ export async function start(config: Config, say: Say): Promise<void> {
       if (!err) say('Stopped.')
     },
   )
-  opening = open(config, log, say, stoppers)
+  const unlisten = onStopSignal(
+    (signal) => {
+      received = signal
+      stopping.abort()
+      graceful.close()
+    },
+    () => process.exit(1),
+  )
+  opening = open(config, { log, say, stoppers, signal: stopping.signal })
   try {
     await opening
   } catch (error) {
+    // Whoever handles the signal closes what was opened, and ends the process.
+    if (stopping.signal.aborted) return
     await stopAll()
     // Else it takes the end of this process for an orderly one and gives it the exit code 0.
     graceful.uninstall()
+    unlisten()
     throw error
   }
 }
@@ -67,10 +81,12 @@ async function leave(app: App, drainSeconds: number, say: Say): Promise<void> {
   await sleep(drainSeconds * 1000)
 }
 
-async function open(config: Config, log: Logger, say: Say, stoppers: (() => Promise<void>)[]): Promise<App> {
+type Opening = { log: Logger; say: Say; stoppers: (() => Promise<void>)[]; signal: AbortSignal }
+
+async function open(config: Config, { log, say, stoppers, signal }: Opening): Promise<App> {
   for (const warning of config.warnings) log.warn({}, warning)
   await requireListen(config)
-  const { part: ctx, sandboxUrl, clock, close } = await openContext(config, log, say, { migrates: true })
+  const { part: ctx, sandboxUrl, clock, close } = await openContext(config, log, say, { migrates: true, signal })
   stoppers.push(close)
   if (!clock.agrees()) throw new Refusal(clockText(clock.offsetMs()))
   clock.watch(log)
@@ -88,6 +104,7 @@ async function open(config: Config, log: Logger, say: Say, stoppers: (() => Prom
   const demo = config.settings.mode === 'test' ? await makeDemoAccount(ctx) : undefined
   measureProcess(ctx.meters)
   ctx.meters.buildInfo.set({ version: version(), node: process.version }, 1)
+  signal.throwIfAborted()
   const app = await buildApp(ctx, { trustProxy: config.trustProxy })
   await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
     throw explainListen(error, config)

@@ -8,7 +8,11 @@ export type Say = (line: string) => void
 export type Opened<Part> = { part: Part; close(): Promise<void> }
 
 /** What a process may do to a database that is behind or not there yet: only the service and `guiche migrate` do it. */
-export type OpenOptions = { migrates?: boolean }
+export type OpenOptions = {
+  migrates?: boolean
+  /** Ends a slow first start at its next step. */
+  signal?: AbortSignal
+}
 
 /** The address of the configured database, or of the embedded one, which runs meanwhile. */
 export async function withDatabaseUrl<Result>(
@@ -31,11 +35,14 @@ export async function openDatabase(
   config: Config,
   log: Log,
   say: Say,
-  { migrates = false }: OpenOptions = {},
+  { migrates = false, signal }: OpenOptions = {},
 ): Promise<Opened<{ pool: Pool; databaseUrl: string }>> {
-  const embedded = config.databaseUrl ? undefined : await openEmbedded({ home: config.home, say, mayCreate: migrates })
+  const embedded = config.databaseUrl
+    ? undefined
+    : await openEmbedded({ home: config.home, say, mayCreate: migrates, signal })
   try {
     const databaseUrl = config.databaseUrl ?? embedded!.databaseUrl
+    signal?.throwIfAborted()
     if (migrates) {
       const applied = await migrate(databaseUrl, { say })
       if (applied.length > 0) log.info({ migrations: applied }, 'the database was migrated')

@@ -13,6 +13,8 @@ test('without any configuration, everything has the default that the README name
     publicUrl: 'http://localhost:3000',
     home: process.getuid?.() === 0 ? '/var/lib/guiche' : join(homedir(), '.guiche'),
     databaseUrl: undefined,
+    databasePoolSize: 20,
+    warnings: [],
     logLevel: 'info',
     trustProxy: false,
     providers: [{ kind: 'sandbox', name: 'sandbox' }],
@@ -184,7 +186,13 @@ test.each<[env: Record<string, string>, text: string]>([
   [{ PUBLIC_URL: 'pay.example.com' }, 'PUBLIC_URL must be an http or https URL, not "pay.example.com"'],
   [{ PUBLIC_URL: 'ftp://pay.example.com' }, 'PUBLIC_URL must be an http or https URL, not "ftp://pay.example.com"'],
   [{ ...BANK, PUBLIC_URL: '' }, 'PUBLIC_URL must be set'],
+  [
+    { PUBLIC_URL: 'http://pay.example.com/sub/' },
+    'PUBLIC_URL must be a scheme and a host without a path, such as https://pay.example.com, not "http://pay.example.com/sub"',
+  ],
   [{ DATABASE_URL: 'mysql://me:word@db/guiche' }, DATABASE_SHAPE],
+  [{ DATABASE_POOL_SIZE: '4' }, 'DATABASE_POOL_SIZE must be a whole number from 5 to 500, not "4"'],
+  [{ DATABASE_POOL_SIZE: '501' }, 'DATABASE_POOL_SIZE must be a whole number from 5 to 500, not "501"'],
   [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud"'],
   [{ TRUST_PROXY: 'yes' }, 'TRUST_PROXY must be one of true, false, not "yes"'],
   [{ FEE_BPS: '1.5' }, 'FEE_BPS must be a whole number from 0 to 10000, not "1.5"'],
@@ -252,9 +260,44 @@ test('a variable that is blank counts as unset', () => {
   const names =
     'HOST PORT PUBLIC_URL GUICHE_HOME DATABASE_URL PROVIDERS PROVIDER_SANDBOX_URL SANDBOX_PORT FEE_BPS FEE_FIXED_CENTS ' +
     'FEE_MIN_CENTS FEE_MAX_CENTS FEE_BEARER VALUE_MIN_CENTS VALUE_MAX_CENTS CHARGE_EXPIRES_SECONDS RATE_LIMIT_PER_SECOND ' +
-    'RATE_LIMIT_BURST SECRET_KEY LOG_LEVEL TRUST_PROXY WEBHOOK_ALLOW_NETWORKS WEBHOOK_ALLOW_HTTP WEBHOOK_PROXY_URL'
+    'DATABASE_POOL_SIZE RATE_LIMIT_BURST SECRET_KEY LOG_LEVEL TRUST_PROXY WEBHOOK_ALLOW_NETWORKS WEBHOOK_ALLOW_HTTP WEBHOOK_PROXY_URL'
   const blank = loadConfig(Object.fromEntries(names.split(' ').map((name) => [name, ''])))
   expect(JSON.stringify(blank)).toBe(JSON.stringify(loadConfig({})))
+})
+
+test('a variable with a mistyped name of ours is named, with the one that was probably meant', () => {
+  const warnings = (env: Record<string, string>) => loadConfig(env).warnings
+  expect(warnings({ FEE_BSP: '100' })).toEqual(['FEE_BSP is set, but nothing reads it: did you mean FEE_BPS?'])
+  expect(warnings({ PROT: '80', DATABASEURL: 'x', GUICHE_DIRECTORY: '/x' })).toEqual([
+    'DATABASEURL is set, but nothing reads it: did you mean DATABASE_URL?',
+    'GUICHE_DIRECTORY is set, but nothing reads it',
+    'PROT is set, but nothing reads it: did you mean PORT?',
+  ])
+  expect(warnings({ ...BANK, PROVIDER_BIG_BANK_CLIENTID: 'x', PROVIDER_OTHER_URL: 'x' })).toEqual([
+    'PROVIDER_BIG_BANK_CLIENTID is set, but nothing reads it',
+    'PROVIDER_OTHER_URL is set, but nothing reads it',
+  ])
+})
+
+test('variables that are not ours are nobody’s mistake', () => {
+  const others = {
+    PATH: '/bin',
+    HOME: '/x',
+    HOSTNAME: 'x',
+    LOGNAME: 'x',
+    MAIL: 'x',
+    NODE_ENV: 'x',
+    PGHOST: 'x',
+    FEE: '',
+  }
+  expect(loadConfig({ ...others, LANG: 'C', SHELL: '/bin/sh', USER: 'x', PWD: '/x', TERM: 'x' }).warnings).toEqual([])
+  expect(loadConfig({ ...BANK, PORT: '80', FEE_BPS: '1', SECRET_KEY: 'k'.repeat(32) }).warnings).toEqual([])
+})
+
+test('a GUICHE_HOME that is a file is refused in words', () => {
+  const file = join(temporaryFolder(), 'home')
+  writeFileSync(file, '')
+  expect(() => loadConfig({ GUICHE_HOME: file })).toThrow(`GUICHE_HOME must be a directory, and ${file} is a file`)
 })
 
 test('.env fills what the environment leaves out, and the environment wins', () => {

@@ -22,6 +22,7 @@ export async function provideBinaries(options: {
   home: string
   dataMajor: number | undefined
   say: (line: string) => void
+  signal?: AbortSignal | undefined
 }): Promise<Binaries> {
   const { home, dataMajor } = options
   const fits = (one: Binaries) => (dataMajor === undefined ? one.major >= OLDEST_MAJOR : one.major === dataMajor)
@@ -30,7 +31,7 @@ export async function provideBinaries(options: {
   if (bundled && fits(bundled)) {
     if (await exists(bundled.target)) return bundled
     if (dataMajor !== undefined) options.say('Installing the database…')
-    const refusal = await install(bundled)
+    const refusal = await install(bundled, options.signal)
     if (refusal === undefined) return bundled
     defect = `that runs here came with the installation (${refusal})`
   }
@@ -73,24 +74,28 @@ export async function flush(path: string): Promise<void> {
  * directory, and an update of the packages must not change programs that run. The rename comes last, so what has the
  * final name is whole and has run once. Returns why the programs do not run here, if they do not.
  */
-async function install({ root, target }: Bundled): Promise<string | undefined> {
+async function install({ root, target }: Bundled, signal: AbortSignal | undefined): Promise<string | undefined> {
   const temporary = `${target}.new-${process.pid}`
   await rm(temporary, { recursive: true, force: true })
-  await cp(join(root, 'native'), temporary, {
-    recursive: true,
-    mode: constants.COPYFILE_FICLONE,
-    filter: (source) => !source.endsWith('.a') && basename(source) !== 'pkgconfig',
-  })
-  await makeLinks(root, temporary)
-  await openToAll(temporary)
-  const version = await run(join(temporary, 'bin', 'postgres'), ['--version'], { timeoutMs: VERSION_TIMEOUT_MS })
-  if (!version.ok) {
+  try {
+    await cp(join(root, 'native'), temporary, {
+      recursive: true,
+      mode: constants.COPYFILE_FICLONE,
+      filter(source) {
+        signal?.throwIfAborted()
+        return !source.endsWith('.a') && basename(source) !== 'pkgconfig'
+      },
+    })
+    await makeLinks(root, temporary)
+    await openToAll(temporary)
+    const version = await run(join(temporary, 'bin', 'postgres'), ['--version'], { timeoutMs: VERSION_TIMEOUT_MS })
+    if (!version.ok) return tail(version.output, 2)
+    await rename(temporary, target)
+    await flush(dirname(target))
+    return undefined
+  } finally {
     await rm(temporary, { recursive: true, force: true })
-    return tail(version.output, 2)
   }
-  await rename(temporary, target)
-  await flush(dirname(target))
-  return undefined
 }
 
 async function findBundled(home: string): Promise<Bundled | undefined> {

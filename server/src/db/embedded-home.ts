@@ -115,6 +115,16 @@ type Making = { home: string; bin: string; major: number; owner: Owner; password
 export async function createCluster({ home, bin, major, owner, password }: Making): Promise<void> {
   const made = join(home, `data.new-${process.pid}`)
   await ownDirectory(made, owner)
+  try {
+    await fillCluster({ made, home, bin, major, owner, password })
+    await rename(made, join(home, 'data'))
+    await flush(home)
+  } finally {
+    await rm(made, { recursive: true, force: true })
+  }
+}
+
+async function fillCluster({ made, home, bin, major, owner, password }: Making & { made: string }): Promise<void> {
   const initdb = await run(
     join(bin, 'initdb'),
     ['-D', made, '-U', 'postgres', '-E', 'UTF8', '--data-checksums', '--auth=peer', ...localeOptions(major)],
@@ -128,8 +138,6 @@ export async function createCluster({ home, bin, major, owner, password }: Makin
     'create database guiche owner guiche',
   ])
   await keepPassword(home, password)
-  await rename(made, join(home, 'data'))
-  await flush(home)
 }
 
 /** For a home whose password file was lost; only while the database does not run. */

@@ -26,6 +26,8 @@ export async function run(
       stdio: ['pipe', 'pipe', 'pipe'],
       timeout: options.timeoutMs,
       killSignal: 'SIGKILL',
+      // In a session of its own, Ctrl-C at the terminal reaches us alone: a program that is cut off leaves half of its work.
+      detached: true,
       ...identity(options.owner),
     })
     child.stdout.on('data', (text: Buffer) => (output += text.toString()))

@@ -28,7 +28,7 @@ export type Embedded = {
   stop(): Promise<void>
 }
 
-type Home = { home: string; say: (line: string) => void }
+type Home = { home: string; say: (line: string) => void; signal?: AbortSignal | undefined }
 
 type Options = Home & {
   /** Whether a home without a database gets one. */
@@ -49,7 +49,7 @@ export async function openEmbedded(options: Options): Promise<Embedded> {
   try {
     if (options.mayCreate === false && (await readMajor(join(options.home, 'data'))) === undefined)
       throw new Refusal(`${options.home} holds no database yet: start the service, or run guiche migrate`)
-    const home = { home: await prepareHome(options.home), say: options.say }
+    const home = { home: await prepareHome(options.home), say: options.say, signal: options.signal }
     const opened = await withHomeLock({ ...home, waitMs: OPEN_LOCK_MS }, () => startAndJoin(home))
     let stopped: Promise<void> | undefined
     return { databaseUrl: opened.databaseUrl, stop: () => (stopped ??= leaveAndStop(home, opened.presence)) }
@@ -107,7 +107,7 @@ async function revive({ home, say }: Home): Promise<void> {
 type Running = { databaseUrl: string; pid: number; started: boolean }
 
 /** Adopts the database that runs in this home, or starts it, or makes it first. Only under the home's lock. */
-async function ensureRunning({ home, say }: Home): Promise<Running> {
+async function ensureRunning({ home, say, signal }: Home): Promise<Running> {
   const data = join(home, 'data')
   const { password, fresh } = await readPassword(home)
   const adopted = await findPostmaster(data)
@@ -120,13 +120,15 @@ async function ensureRunning({ home, say }: Home): Promise<Running> {
   checkReach(home, owner)
   const dataMajor = await readMajor(data)
   if (dataMajor === undefined) say('Preparing the database (first start)…')
-  const { bin, major } = await provideBinaries({ home, dataMajor, say })
+  const { bin, major } = await provideBinaries({ home, dataMajor, say, signal })
   await removeOldBinaries(home, bin)
+  signal?.throwIfAborted()
   if (dataMajor === undefined) await createCluster({ home, bin, major, owner, password })
   else if (fresh) {
     await resetPassword({ bin, data, owner, password })
     await keepPassword(home, password)
   }
+  signal?.throwIfAborted()
   const socketDirectory = await prepareSocketDirectory(home, owner)
   const started = await startPostmaster({ home, bin, data, socketDirectory, owner, say })
   return { databaseUrl: urlOf(socketDirectory, password), pid: started.pid, started: true }
