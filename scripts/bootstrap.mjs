@@ -170,7 +170,15 @@ export function fail(message) {
 async function runOrFail(command, { label, hint }) {
   const { code, output } = await withProgress(label, () => run(command))
   if (code === 0) return
-  fail(`${output.trim().split('\n').slice(-TAIL_LINES).join('\n')}\n\n${hint} The command was: ${command.join(' ')}`)
+  const tail = output.trim().split('\n').slice(-TAIL_LINES).join('\n')
+  fail(`${tail}\n\n${hint}${networkHint(output)} The command was: ${command.join(' ')}`)
+}
+
+/** npm's own words for a registry that it cannot reach are many lines, and none of them says what to look at. */
+export function networkHint(output) {
+  return /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b/.test(output)
+    ? ' No network? npm could not reach its registry: check the connection, or the proxy in npm config.'
+    : ''
 }
 
 /** Locks of this process, to be given back also when it ends early. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
@@ -14,6 +14,8 @@ import { until } from './world.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** What a service manager or a container gets from us after SIGTERM. */
 const STOP_WITHIN_MS = 5_000
+/** A database is made, which takes long on a busy machine. */
+const SLOW_MS = 120_000
 
 test('npm start serves, and ends itself and its database within 5 seconds of a SIGTERM to npm', async () => {
   const home = stoppedHome()
@@ -90,6 +92,47 @@ test('a service whose port is taken says so, ends, and leaves no database runnin
   const refused = await runCli(['start'], { GUICHE_HOME: home, PORT: port, LOG_LEVEL: 'silent' })
   expect(refused.code).toBe(1)
   expect(refused.stderr).toContain('the port is taken')
+  expect(isDatabaseRunning(home)).toBe(false)
+})
+
+test('the port and the host are looked at before anything is made, and named', async () => {
+  const home = stoppedHome()
+  const taken = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void taken.close())
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  const refused = await runCli(['start'], { GUICHE_HOME: home, PORT: String(port) })
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    `guiche: the port is taken: something listens on 127.0.0.1:${port} already; stop it, or set PORT to another\n`,
+  ])
+  const elsewhere = { GUICHE_HOME: home, PORT: String(await freePort()), HOST: '192.0.2.1' }
+  const unknown = 'HOST 192.0.2.1 is no address of this machine: use 127.0.0.1, or 0.0.0.0 for all of them'
+  expect((await runCli(['start'], elsewhere)).stderr).toBe(`guiche: ${unknown}\n`)
+  expect((await runCli(['doctor'], elsewhere)).stdout).toContain(`✗ configuration        ${unknown}\n`)
+  expect(readdirSync(home)).toEqual([])
+})
+
+// As at a terminal: the signal reaches every process of the group, and npm passes it on to us once more.
+test.each([
+  ['the programs are copied', 'postgres-'],
+  ['the database is made', 'data.new-'],
+])('Ctrl-C while %s ends in order, and leaves nothing half made', { timeout: SLOW_MS }, async (_, file) => {
+  const home = stoppedHome()
+  const cli = join(root, 'server/dist/cli.js')
+  const env = { ...process.env, GUICHE_HOME: home, PORT: String(await freePort()) }
+  const child = spawn(process.execPath, [cli, 'start'], { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const ended = once(child, 'close')
+  await until('it is under way', async () => readdirSync(home).some((name) => name.startsWith(file)), 30_000)
+  process.kill(-child.pid!, 'SIGINT')
+  await until('the signal was heard', async () => output.includes('SIGINT: finishing'))
+  child.kill('SIGINT')
+  expect(await ended).toEqual([0, null])
+  expect(output).toMatch(/Stopped\.\n$/)
+  expect(readdirSync(home).filter((name) => name.includes('.new-') || name.startsWith('lock-'))).toEqual([])
   expect(isDatabaseRunning(home)).toBe(false)
 })
 

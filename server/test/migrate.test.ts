@@ -8,6 +8,8 @@ import { databaseNamed } from './cluster.ts'
 import { runCli, temporaryHome } from './process.ts'
 import { until, world } from './world.ts'
 
+/** A database is made, and started twice, which takes long on a busy machine. */
+const SLOW_MS = 120_000
 const TABLES = `select tablename as name from pg_tables where schemaname = 'public' order by 1`
 
 test('an empty database is migrated once; after that there is nothing to do', async () => {
@@ -121,19 +123,23 @@ test.each([[['key', 'list']], [['audit']], [['doctor']]])(
   },
 )
 
-test('a command does not make the embedded database; guiche migrate does, and then commands work', async () => {
-  const home = temporaryHome()
-  const env = { GUICHE_HOME: home }
-  const refused = await runCli(['key', 'list'], env)
-  expect([refused.code, refused.stderr]).toEqual([
-    1,
-    `guiche: ${home} holds no database yet: start the service, or run guiche migrate\n`,
-  ])
-  expect(readdirSync(home)).toEqual([])
+test(
+  'a command does not make the embedded database; guiche migrate does, and then commands work',
+  { timeout: SLOW_MS },
+  async () => {
+    const home = temporaryHome()
+    const env = { GUICHE_HOME: home }
+    const refused = await runCli(['key', 'list'], env)
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      `guiche: ${home} holds no database yet: start the service, or run guiche migrate\n`,
+    ])
+    expect(readdirSync(home)).toEqual([])
 
-  expect((await runCli(['migrate'], env)).stdout).toMatch(/^0001_deposits\.sql\n/)
-  expect(await runCli(['key', 'list', '--json'], env)).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
-})
+    expect((await runCli(['migrate'], env)).stdout).toMatch(/^0001_deposits\.sql\n/)
+    expect(await runCli(['key', 'list', '--json'], env)).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
+  },
+)
 
 test('a role that may not create tables is told so in one line, with the remedy', async () => {
   const db = await emptyDatabase()

@@ -1,0 +1,109 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { openEmbedded } from '../src/db/embedded.ts'
+import { joinPresence } from '../src/db/presence.ts'
+import { migrate } from '../src/db/migrate.ts'
+import { transact } from '../src/db/tx.ts'
+import { insertAccount } from '../src/domain/accounts.ts'
+import { SCOPES } from '../src/domain/key-cache.ts'
+import { createKey } from '../src/domain/keys.ts'
+import { temporaryHome } from './process.ts'
+import { appWith, deposit } from './requests.ts'
+import { until, world } from './world.ts'
+
+/** A database is made and started three times, which takes long on a busy machine. */
+const SLOW_MS = 120_000
+
+// A failover as a process sees it: its primary goes, what answers in its place is a standby, and that is promoted later.
+
+test(
+  'a standby is 503 and not ready until it is promoted, and then deposits are made without a restart',
+  { timeout: SLOW_MS },
+  async () => {
+    const w = await world()
+    const server = await openServer()
+    const { ctx } = await w.anotherProcess({ databaseUrl: server.databaseUrl })
+    const key = await transact(ctx.pool, async (tx) => {
+      const accountId = await insertAccount(tx, w.clock.now(), {
+        email: 'a@example.com',
+        name: 'A',
+        passwordHash: 'none',
+      })
+      return createKey(tx, w.clock.now(), 'test', { accountId, name: 'a', scopes: [...SCOPES], expiresAt: null })
+    })
+    const app = await appWith(ctx)
+    const ask = async () => (await app.inject(deposit(key.text, '{"value":5000}'))).statusCode
+    const ready = async () => (await app.inject('/readyz')).json() as object
+    expect([await ask(), await ready()]).toEqual([201, { status: 'ready' }])
+
+    await server.stop()
+    await server.start('standby')
+    await until('the standby answers', async () => JSON.stringify(await ready()).includes('recovery'))
+    expect(await ready()).toEqual({ status: 'not ready', reason: 'database in recovery' })
+    expect(await ask()).toBe(503)
+    // Locks of a standby are its own: nobody who looks at the primary would see this process.
+    await expect(joinPresence(server.databaseUrl)).rejects.toThrow(
+      'is a standby: name the primary, or wait for its promotion',
+    )
+
+    await server.promote()
+    await until('it is promoted', async () => JSON.stringify(await ready()) === '{"status":"ready"}', 20_000)
+    expect(await ask()).toBe(201)
+  },
+)
+
+/** A PostgreSQL that is ours to stop and to start otherwise; a standby without a primary has all that was there before. */
+async function openServer() {
+  const home = temporaryHome()
+  const embedded = await openEmbedded({ home, say: () => {} })
+  await migrate(embedded.databaseUrl)
+  await embedded.stop()
+  const data = join(home, 'data')
+  const binaries = readdirSync(home).find((name) => name.startsWith('postgres-'))
+  const { uid, gid } = statSync(data)
+  let child: ReturnType<typeof spawn> | undefined
+  const start = async (as: 'primary' | 'standby') => {
+    if (as === 'standby') writeFileSync(join(data, 'standby.signal'), '')
+    const args = ['-D', data, '-c', 'listen_addresses=', '-c', `unix_socket_directories=${join(home, 'run')}`]
+    child = spawn(join(home, binaries ?? '', 'bin/postgres'), args, {
+      cwd: '/',
+      stdio: 'ignore',
+      ...(process.getuid?.() === 0 && { uid, gid }),
+    })
+    await until('PostgreSQL takes connections', () => answers(embedded.databaseUrl), 30_000)
+  }
+  const stop = async () => {
+    const ended = once(child!, 'exit')
+    child!.kill('SIGINT')
+    await ended
+  }
+  onTestFinished(() => void child?.kill('SIGQUIT'))
+  await start('primary')
+  return {
+    databaseUrl: embedded.databaseUrl,
+    start,
+    stop,
+    async promote() {
+      writeFileSync(join(data, 'promote'), '')
+      process.kill(Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]), 'SIGUSR1')
+    },
+  }
+}
+
+async function answers(connectionString: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query('select 1')
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
