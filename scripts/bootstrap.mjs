@@ -176,7 +176,9 @@ async function runOrFail(command, { label, hint }) {
 
 /** npm's own words for a registry that it cannot reach are many lines, and none of them says what to look at. */
 export function networkHint(output) {
-  return /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b/.test(output)
+  return /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b/.test(
+    output,
+  )
     ? ' No network? npm could not reach its registry: check the connection, or the proxy in npm config.'
     : ''
 }

@@ -90,6 +90,15 @@ const RULES: Rule[] = [
     ],
   },
   {
+    guarantee: 'a statement gets more time at the database and in the process together',
+    check: forbid(
+      (path) => inSource(path) && !path.startsWith('server/src/db/'),
+      /statement_timeout/g,
+      'use tx.setStatementTimeout(), which moves the limit of the process too',
+    ),
+    broken: [{ 'server/src/domain/a.ts': 'tx.run(`set local statement_timeout = 60000`)' }],
+  },
+  {
     guarantee: 'time and chance reach the domain as values',
     check: forbid(
       inDomain,
