@@ -44,7 +44,7 @@ export async function openDatabase(
     const databaseUrl = config.databaseUrl ?? embedded!.databaseUrl
     signal?.throwIfAborted()
     if (migrates) {
-      const applied = await migrate(databaseUrl, { say })
+      const applied = await migrate(databaseUrl, { say: (line) => log.warn({}, line) })
       if (applied.length > 0) log.info({ migrations: applied }, 'the database was migrated')
     } else await requireMigrated(databaseUrl)
     const pool = makePool(databaseUrl, log, { maxConnections: config.databasePoolSize })

@@ -6,6 +6,7 @@ type Line = { level: number; time: number; msg: string; err?: { message?: string
   unknown
 >
 
+const FATAL = 60
 const LABELS: Record<number, string> = { 20: 'debug', 40: 'warning', 50: 'error', 60: 'fatal' }
 const HIDDEN = new Set([
   'level',
@@ -36,11 +37,11 @@ function standardError(): DestinationStream {
  * While the database is away every request and every round of a worker meets the same failure, and the pool tells of it once
  * for all. Here rather than where each of them logs, so that none can be forgotten.
  */
-const dropOutages: NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']> = function (args, method) {
+const dropOutages: NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']> = function (args, method, level) {
   const [fields] = args as unknown[]
   const isOutage =
     typeof fields === 'object' && fields !== null && 'err' in fields && fields.err instanceof DatabaseUnavailable
-  if (!isOutage || this.isLevelEnabled('debug')) method.apply(this, args)
+  if (!isOutage || level >= FATAL || this.isLevelEnabled('debug')) method.apply(this, args)
 }
 
 export function inWords(line: Line): string {

@@ -166,12 +166,16 @@ test('the end of an outage is told once, with how often it was met, when nothing
   expect(lines.slice(1)).toEqual([{ fields: { failures: 9, unsaid: 8, seconds: 8 }, text: 'the database works again' }])
 })
 
-test('other failures of a worker are in the log as before', async () => {
+test('other failures, and one that ends the service, are in the log as before', async () => {
   const lines: { msg: string; err?: { stack?: string } }[] = []
   const log = makeLog('info', { write: (line) => void lines.push(JSON.parse(line)) })
   log.error({ err: new Error('a bug') }, 'a worker round failed')
   log.error({ err: new DatabaseUnavailable(new Error('away')) }, 'a worker round failed')
-  expect(lines).toMatchObject([{ msg: 'a worker round failed', err: { stack: expect.stringContaining('a bug') } }])
+  log.fatal({ err: new DatabaseUnavailable(new Error('away')) }, 'the service ends because of an error')
+  expect(lines).toMatchObject([
+    { msg: 'a worker round failed', err: { stack: expect.stringContaining('a bug') } },
+    { msg: 'the service ends because of an error' },
+  ])
 })
 
 function databaseOf(w: World): string {

@@ -67,7 +67,7 @@ export async function startTransactionPooler(databaseUrl: string): Promise<strin
     client.on('error', () => {})
     client.once('data', () => {
       // AuthenticationOk, a process number that is nobody's, ReadyForQuery.
-      client.write(Buffer.from('520000000800000000' + '4b0000000c0000000100000001' + '5a0000000549', 'hex'))
+      client.write(Buffer.from('5200000008000000004b0000000c00000001000000015a0000000549', 'hex'))
       let lent: Socket | undefined
       let held = Buffer.alloc(0)
       client.on('data', (chunk: Buffer) => {
