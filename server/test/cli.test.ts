@@ -87,6 +87,11 @@ test('doctor names what is wrong and exits 1', async () => {
   const healthy = await runCli(['doctor'], envOf(w))
   expect(healthy.stdout.match(/^✓/gm)).toHaveLength(4)
   expect(healthy.code).toBe(0)
+  const mistyped = await runCli(['doctor'], { ...envOf(w), FEE_BSP: '50' })
+  expect(mistyped.stdout).toContain(
+    '! configuration        FEE_BSP is set, but nothing reads it: did you mean FEE_BPS?\n',
+  )
+  expect(mistyped.code).toBe(0)
   const sick = await runCli(['doctor'], { ...envOf(w), PROVIDER_SANDBOX_URL: 'http://127.0.0.1:9' })
   expect(sick.stdout).toMatch(/^✗ provider sandbox/m)
   expect(sick.code).toBe(1)

@@ -22,12 +22,12 @@ const LOST_TEXTS =
   /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Client was closed and is not queryable|Query read timeout/
 /** Read-only: a standby, or a primary that was demoted. Another connection may lead to the primary. */
 const READ_ONLY = '25006'
-/** The statement's own time limit, and the limit for waiting for a lock: too slow now, and perhaps not later. */
-const TOO_SLOW = ['57014', '55P03']
+/** A full disk or no free connection (53), the statement's time limit, and the limit for waiting for a lock: not now, and perhaps later. */
+const NOT_NOW = /^(53|57014|55P03)/
 
 /** True when the failure says "not now", as opposed to "the statement was wrong". */
 export function isOutOfReach(error: unknown): boolean {
-  return isConnectionUseless(error) || TOO_SLOW.includes(sqlState(error))
+  return isConnectionUseless(error) || NOT_NOW.test(sqlState(error))
 }
 
 /**
@@ -37,7 +37,7 @@ export function isOutOfReach(error: unknown): boolean {
 export function isConnectionUseless(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = sqlState(error)
-  return /^(08|57P0|53)/.test(code) || code === READ_ONLY || LOST_CODES.includes(code) || LOST_TEXTS.test(error.message)
+  return /^(08|57P0)/.test(code) || code === READ_ONLY || LOST_CODES.includes(code) || LOST_TEXTS.test(error.message)
 }
 
 export function isLockTimeout(error: unknown): boolean {
@@ -69,6 +69,8 @@ export function explainDatabase(error: unknown): string | undefined {
     return `the database at DATABASE_URL is read-only (${text}): name the primary, or wait for its promotion`
   if (/CERT|TLS|SIGNATURE/.test(code) || text === 'The server does not support SSL connections')
     return `the database at DATABASE_URL cannot be reached by TLS: ${text}; see sslmode and sslrootcert in README`
+  // A file that is missing has the same code as a socket that is missing.
+  if ('path' in error) return undefined
   // 28: password or role; 3D: no such database.
   if (isOutOfReach(error) || /^(28|3D)/.test(code)) return `the database at DATABASE_URL cannot be reached: ${text}`
   return undefined
