@@ -23,10 +23,10 @@ test('a read-only database is 503 with Retry-After and not ready, and a connecti
   await set('set default_transaction_read_only = on')
   const app = await appWith((await w.anotherProcess()).ctx)
 
-  const refused = await app.inject(deposit(key, VALUE))
-  expect([refused.statusCode, refused.headers['retry-after']]).toEqual([503, '1'])
   const ready = await app.inject('/readyz')
   expect([ready.statusCode, ready.json()]).toEqual([503, { status: 'not ready', reason: 'database read-only' }])
+  const refused = await app.inject(deposit(key, VALUE))
+  expect([refused.statusCode, refused.headers['retry-after']]).toEqual([503, '1'])
 
   // The setting counts for new connections only: an old one would be refused for ever.
   await set('reset default_transaction_read_only')
