@@ -89,7 +89,11 @@ const OPEN_WITHIN_MS = 5_000
 async function examineNotifications(config: Config, ctx: Context): Promise<Finding[]> {
   const health = await readNotificationHealth(ctx)
   const silent = health.filter(({ isSilent }) => isSilent)
-  const findings = silent.map((one): Finding => ({ ok: false, what: `notifications ${one.provider}`, text: silenceText(one) }))
+  const findings = silent.map((one): Finding => ({
+    ok: false,
+    what: `notifications ${one.provider}`,
+    text: silenceText(one),
+  }))
   // A sandbox needs no way through proxies, and developers run this while the service is stopped.
   if (config.settings.mode === 'test') return findings
   for (const { name } of config.providers) findings.push(await openCallback(ctx, name))

@@ -16,7 +16,10 @@ export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): vo
 
   app.get('/readyz', { schema: { hide: true } }, async (request, reply) => {
     reply.header('cache-control', 'no-store')
-    const reason = load.isLeaving || load.isDraining ? 'draining' : ((await askDatabase('ready', () => databaseTrouble(ctx.pool))) ?? clockTrouble())
+    const reason =
+      load.isLeaving || load.isDraining
+        ? 'draining'
+        : ((await askDatabase('ready', () => databaseTrouble(ctx.pool))) ?? clockTrouble())
     if (reason === undefined) return { status: 'ready' }
     // Trouble with the database is in the log already, once for all who ask.
     if (reason === 'draining') ctx.log.warn({ requestId: request.id, reason }, 'not ready')
