@@ -194,6 +194,19 @@ test('calls over the budget fail as unreachable without reaching the bank', asyn
   expect(provider.health().breaker).toBe('closed')
 })
 
+test('calls that waited for their turn while the provider failed are not sent', async () => {
+  const { psp, provider, clock } = await connectScripted(() => ({ status: 503 }), {
+    callsPerSecond: 5,
+    timings: { breakerFaults: 3, breakerCoolDownMs: 60_000, readAttempts: 1 },
+  })
+  const checks = Array.from({ length: 8 }, () => provider.check(TXID).catch((error: unknown) => error))
+  await Promise.all(checks.slice(0, 4))
+  expect(provider.health().breaker).toBe('open')
+  clock.ms += 1_000
+  expect(await Promise.all(checks.slice(4))).toEqual(Array(4).fill(expect.objectContaining({ outcome: 'unreachable' })))
+  expect(psp.count('GET /cob')).toBe(4)
+})
+
 test('no secret shows in an error, a log line or the health, even when the bank quotes it', async () => {
   const url = 'https://guiche.example.com/callbacks/bank/knock-knock-4711'
   const quoting: Script = ({ headers, body }) => ({

@@ -8,7 +8,10 @@ import { OPENING_PATIENCE_MS, type Opening } from './openings.ts'
 import { ProviderError, type Provider, type ProviderChargeRequest } from './provider.ts'
 
 /** What a provider must know to make the charge of an opening. */
-export type Proposal = Pick<Opening, 'chargeId' | 'provider' | 'valueCents' | 'description' | 'expiresAt'> & {
+export type Proposal = Pick<
+  Opening,
+  'chargeId' | 'accountId' | 'provider' | 'valueCents' | 'description' | 'expiresAt'
+> & {
   /** An earlier attempt may have had it made already. */
   isResumed: boolean
 }
@@ -46,7 +49,7 @@ export async function acceptOpening(ctx: Context, proposal: Proposal): Promise<v
         next &&
         isInTime &&
         (await ownsOpening(ctx, proposal.chargeId)) &&
-        (await isSurelyNotPayable(provider, proposal.chargeId, error))
+        (await isSurelyNotPayable(provider, proposal, error))
       if (!mayMove) throw await openingFault(ctx, proposal.chargeId, error)
       ctx.log.warn(
         { err: error, chargeId: proposal.chargeId, from: provider.name, to: next.name },
@@ -73,16 +76,20 @@ function doubted(error: unknown): unknown {
 
 // What is left of its time, so that a charge made on a second attempt ends there when it ends here.
 function requestOf(proposal: Proposal, now: Date): ProviderChargeRequest {
-  const { chargeId, valueCents, description, expiresAt } = proposal
+  const { chargeId, accountId, valueCents, description, expiresAt } = proposal
   const expiresInSeconds = Math.max(1, Math.round((expiresAt.getTime() - now.getTime()) / 1000))
-  return { txid: chargeId, valueCents, expiresInSeconds, description }
+  return { txid: chargeId, valueCents, expiresInSeconds, description, onBehalfOf: accountId }
 }
 
 /** A charge whose fate is unknown is withdrawn. What cannot be withdrawn, or is not known to be, stays where it is. */
-async function isSurelyNotPayable(provider: Provider, chargeId: string, error: ProviderError): Promise<boolean> {
+async function isSurelyNotPayable(
+  provider: Provider,
+  { chargeId, accountId }: Proposal,
+  error: ProviderError,
+): Promise<boolean> {
   if (error.outcome !== 'unknown') return true
   try {
-    return (await provider.cancel(chargeId)) !== 'not_active'
+    return (await provider.cancel(chargeId, { onBehalfOf: accountId })) !== 'not_active'
   } catch {
     return false
   }
@@ -127,6 +134,7 @@ async function openingFault(ctx: Context, chargeId: string, error: unknown): Pro
     return notConfirmed(error)
   }
   await markFailed(ctx, chargeId)
+  if (error.isOverloaded) return overloaded(error)
   return error.outcome === 'refused'
     ? new Fault('provider_refused', 'The payment provider refused the charge', { cause: error })
     : unavailable('The payment provider cannot be reached, please try again', error)
@@ -139,4 +147,9 @@ export function notConfirmed(cause?: ProviderError): Fault {
 
 function unavailable(text: string, cause?: ProviderError): Fault {
   return new Fault('provider_unavailable', text, { retryAfterSeconds: 2, cause })
+}
+
+/** Our own budget for the provider is spent. That is no news of the provider. */
+export function overloaded(cause: ProviderError): Fault {
+  return new Fault('unavailable', 'The service is overloaded, please try again', { retryAfterSeconds: 2, cause })
 }

@@ -18,19 +18,24 @@ import { ProviderError, type Hint, type ReceivedPayment } from './provider.ts'
 
 /**
  * Asks the provider and applies its answer; resolves to the charge as it stands then. Callers at the same time share calls, never
- * one that was sent before they asked.
+ * one that was sent before they asked. The account is named when its caller waits for the answer.
  */
-export function checkCharge(ctx: Context, charge: Pick<StoredCharge, 'id' | 'provider'>): Promise<StoredCharge> {
-  return ctx.checkCalls(`${charge.provider} ${charge.id}`, () => askAndApply(ctx, charge))
+export function checkCharge(
+  ctx: Context,
+  charge: Pick<StoredCharge, 'id' | 'provider'>,
+  onBehalfOf?: string,
+): Promise<StoredCharge> {
+  return ctx.checkCalls(`${charge.provider} ${charge.id}`, () => askAndApply(ctx, charge, onBehalfOf))
 }
 
 async function askAndApply(
   ctx: Context,
   { id, provider }: Pick<StoredCharge, 'id' | 'provider'>,
+  onBehalfOf: string | undefined,
 ): Promise<StoredCharge> {
   // Before the question: an answer that was on its way when the grace ended may be older than a payment in its last moment.
   const askedAt = ctx.now()
-  const answer = await providerNamed(ctx, provider).check(id)
+  const answer = await providerNamed(ctx, provider).check(id, { onBehalfOf })
   if (answer !== 'absent' && answer.payments.length > 0) await ctx.settlements.add(answer.payments)
   const charge = await readCharge(ctx, id)
   if (charge.status !== 'PENDING') return charge

@@ -4,7 +4,7 @@ import { hexFromUuid, isUuid, newUuid7, uuidFromHex, uuidOfTime } from '../base/
 import type { Cents } from '../base/money.ts'
 import { hashRequest } from '../base/request-hash.ts'
 import { read, transact } from '../db/tx.ts'
-import { acceptOpening, notConfirmed, preferredProvider, type Proposal } from './acceptance.ts'
+import { acceptOpening, notConfirmed, overloaded, preferredProvider, type Proposal } from './acceptance.ts'
 import { checkCharge, takeHints } from './checks.ts'
 import {
   CHARGE_COLUMNS,
@@ -145,7 +145,7 @@ async function forgetKey(ctx: Context, charge: StoredCharge): Promise<void> {
   )
 }
 
-async function accept(ctx: Context, proposal: Proposal & { accountId: string }): Promise<Charge> {
+async function accept(ctx: Context, proposal: Proposal): Promise<Charge> {
   await acceptOpening(ctx, proposal)
   const charge = await findChargeById(ctx, proposal.accountId, proposal.chargeId)
   // Another process took the opening over while this one stood still, and withdraws the charge.
@@ -164,7 +164,7 @@ export async function queryDeposit(
 ): Promise<{ charge: Charge; check: 'fresh' | 'failed' | 'none' }> {
   const charge = visible(await findChargeByLink(ctx, accountId, paymentLinkId))
   if (charge.status !== 'PENDING') return { charge, check: 'none' }
-  const checked = await withPatience(checkCharge(ctx, charge), QUERY_PATIENCE_MS)
+  const checked = await withPatience(checkCharge(ctx, charge, accountId), QUERY_PATIENCE_MS)
   if (checked.ok) return { charge: visible(checked.result), check: 'fresh' }
   ctx.log.warn({ err: checked.error, chargeId: charge.id }, 'the provider could not be asked about a charge')
   // Read again: the charge may have been settled by somebody else while we waited.
@@ -196,13 +196,14 @@ export async function cancelDeposit(ctx: Context, accountId: string, paymentLink
   if (charge.status === 'CANCELED') return charge
   if (charge.status !== 'PENDING') throw cannotCancel(charge.status)
   try {
-    const outcome = await providerNamed(ctx, charge.provider).cancel(charge.id)
+    const outcome = await providerNamed(ctx, charge.provider).cancel(charge.id, { onBehalfOf: accountId })
     if (outcome === 'withdrawn') await markCanceled(ctx, charge.id)
-    else if ((await checkCharge(ctx, charge)).status === 'PENDING' && (await isPaidOtherwise(ctx, charge)))
+    else if ((await checkCharge(ctx, charge, accountId)).status === 'PENDING' && (await isPaidOtherwise(ctx, charge)))
       await markCanceled(ctx, charge.id)
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     ctx.log.warn({ err: error, chargeId: charge.id }, 'the provider did not withdraw a charge')
+    if (error.isOverloaded) throw overloaded(error)
     throw new Fault('provider_unavailable', 'The payment provider did not confirm the cancellation, please try again', {
       retryAfterSeconds: 2,
       cause: error,

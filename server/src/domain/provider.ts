@@ -2,7 +2,8 @@ import type { Cents } from '../base/money.ts'
 
 /**
  * What guiche needs of a payment provider. Adapters in providers/ implement it; nothing else in the house knows how a bank speaks.
- * Every call has its own deadline, budget and breaker inside the adapter.
+ * Every call has its own deadline, budget and breaker inside the adapter. `onBehalfOf` names the account whose caller waits for the
+ * answer: accounts take turns where capacity is short. Without it a call is work in the background, which has a share of its own.
  */
 export type Provider = {
   readonly name: string
@@ -12,9 +13,12 @@ export type Provider = {
    */
   create(request: ProviderChargeRequest): Promise<ProviderCharge>
   /** The provider's own word on a charge, asked now. */
-  check(txid: string, options?: { deadlineMs?: number }): Promise<ProviderCharge | 'absent'>
+  check(
+    txid: string,
+    options?: { deadlineMs?: number; onBehalfOf?: string | undefined },
+  ): Promise<ProviderCharge | 'absent'>
   /** 'not_active' says that it cannot be withdrawn any more (paid, or withdrawn before): check() tells which. */
-  cancel(txid: string): Promise<'withdrawn' | 'not_active' | 'absent'>
+  cancel(txid: string, options?: { onBehalfOf?: string | undefined }): Promise<'withdrawn' | 'not_active' | 'absent'>
   findPayment(endToEndId: string): Promise<ReceivedPayment | 'absent'>
   /**
    * All Pix received in [from, to), a page at a time. Entries that cannot be read are told, so that they do not hold up the others; where nobody listens,
@@ -25,7 +29,7 @@ export type Provider = {
     onUnread?: (entry: UnreadEntry) => void,
   ): AsyncIterable<ReceivedPayment[]>
   /** Safe to repeat with the same refundId (at most 35 letters and digits). */
-  refund(request: { endToEndId: string; refundId: string; amountCents: Cents }): Promise<ProviderRefund>
+  refund(request: ProviderRefundRequest): Promise<ProviderRefund>
   /** The provider's own word on a refund, asked now. */
   checkRefund(request: { endToEndId: string; refundId: string }): Promise<ProviderRefund | 'absent'>
   /** Asks the provider to post to this URL when a Pix arrives. */
@@ -44,6 +48,14 @@ export type ProviderChargeRequest = {
   valueCents: Cents
   expiresInSeconds: number
   description: string | null
+  onBehalfOf?: string | undefined
+}
+
+export type ProviderRefundRequest = {
+  endToEndId: string
+  refundId: string
+  amountCents: Cents
+  onBehalfOf?: string | undefined
 }
 
 export type ProviderCharge = {
@@ -100,9 +112,16 @@ export type ProviderHealth = {
 export class ProviderError extends Error {
   override name = 'ProviderError'
   readonly outcome: 'refused' | 'unreachable' | 'unknown'
+  /** Never sent, because our own budget for this provider is spent. The provider may be well. */
+  readonly isOverloaded: boolean
 
-  constructor(outcome: 'refused' | 'unreachable' | 'unknown', text: string, options: { cause?: unknown } = {}) {
+  constructor(
+    outcome: 'refused' | 'unreachable' | 'unknown',
+    text: string,
+    options: { cause?: unknown; isOverloaded?: boolean } = {},
+  ) {
     super(text, options)
     this.outcome = outcome
+    this.isOverloaded = options.isOverloaded ?? false
   }
 }

@@ -107,7 +107,9 @@ async function sendFirst(ctx: Context, provider: Provider, claimed: ClaimedRefun
   const { refund } = claimed
   if (!(await markSent(ctx, claimed))) return overtaken()
   try {
-    return outcomeOf(refund, await provider.refund(requestOf(refund)))
+    // Whoever asked for it waits for the first attempt, and nobody for the later ones.
+    const onBehalfOf = refund.accountId ?? undefined
+    return outcomeOf(refund, await provider.refund({ ...requestOf(refund), onBehalfOf }))
   } catch (error) {
     const fate = fateOf(error)
     if (fate === 'unreachable') return { kind: 'unsent', error }

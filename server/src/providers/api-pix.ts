@@ -6,6 +6,7 @@ import {
   type Provider,
   type ProviderChargeRequest,
   type ProviderRefund,
+  type ProviderRefundRequest,
   type ReceivedPayment,
 } from '../domain/provider.ts'
 import { makeApiPixCalls, type ApiPixCalls, type CallBounds } from './api-pix-calls.ts'
@@ -117,8 +118,9 @@ export function makeApiPix(options: ApiPixOptions): Provider {
   return {
     name: options.name,
     create: (request) => create(adapter, request),
-    check: (txid, { deadlineMs = timings.checkDeadlineMs } = {}) => check(adapter, txid, startDeadline(deadlineMs)),
-    cancel: (txid) => cancel(adapter, txid),
+    check: (txid, { deadlineMs = timings.checkDeadlineMs, onBehalfOf } = {}) =>
+      check(adapter, txid, startDeadline(deadlineMs, onBehalfOf)),
+    cancel: (txid, { onBehalfOf } = {}) => cancel(adapter, txid, startDeadline(timings.cancelDeadlineMs, onBehalfOf)),
     findPayment: (endToEndId) => findPayment(adapter, endToEndId),
     listReceived: (window) => listReceived(adapter, window),
     refund: (request) => refund(adapter, request),
@@ -135,7 +137,7 @@ async function create(adapter: Adapter, request: ProviderChargeRequest) {
   const { calls, timings, pixKey } = adapter
   const { txid } = request
   if (!isTxid(txid)) throw new Error('a txid is 26 to 35 letters and digits')
-  const deadline = startDeadline(timings.createDeadlineMs)
+  const deadline = startDeadline(timings.createDeadlineMs, request.onBehalfOf)
   const charge = await calls.repeat.write('create', deadline, {
     put: () =>
       calls.call({
@@ -177,10 +179,13 @@ async function check(adapter: Adapter, txid: string, deadline: Deadline) {
 // With these a PSP says that a charge is no longer active.
 const NOT_ACTIVE = new Set([400, 409, 422])
 
-async function cancel(adapter: Adapter, txid: string): Promise<'withdrawn' | 'not_active' | 'absent'> {
+async function cancel(
+  adapter: Adapter,
+  txid: string,
+  deadline: Deadline,
+): Promise<'withdrawn' | 'not_active' | 'absent'> {
   if (!isTxid(txid)) return 'absent'
   const { calls, timings } = adapter
-  const deadline = startDeadline(timings.cancelDeadlineMs)
   // Set when an attempt of ours may have withdrawn it without our being told.
   let inDoubt = false
   let error: ProviderError | undefined
@@ -289,11 +294,11 @@ function isInside(window: { from: Date; to: Date }, at: Date): boolean {
   return atMs >= startMs && atMs < window.to.getTime()
 }
 
-async function refund(adapter: Adapter, request: { endToEndId: string; refundId: string; amountCents: number }) {
+async function refund(adapter: Adapter, request: ProviderRefundRequest) {
   const { calls, timings, name } = adapter
   const { endToEndId, refundId, amountCents } = request
   if (!isEndToEndId(endToEndId) || !isRefundId(refundId)) throw new Error('not ids of a Pix and of a refund')
-  const deadline = startDeadline(timings.refundDeadlineMs)
+  const deadline = startDeadline(timings.refundDeadlineMs, request.onBehalfOf)
   const made = await calls.repeat.write('refund', deadline, {
     put: () =>
       calls.call({

@@ -5,6 +5,8 @@
 export type Breaker = {
   /** Leave for one call, which must be given back with its outcome; undefined: not now. */
   enter(): Pass | undefined
+  /** Whether enter() would give leave now. */
+  mayEnter(): boolean
   state(): BreakerState
 }
 
@@ -53,16 +55,16 @@ export function makeBreaker(options: {
     }
   }
 
+  function mayEnter() {
+    return current === 'closed' || (current === 'open' ? coolEnough() : !probing)
+  }
+
   return {
+    mayEnter,
     enter() {
-      if (current === 'open') {
-        if (!coolEnough()) return undefined
-        become('half-open')
-      }
-      if (current === 'half-open') {
-        if (probing) return undefined
-        probing = true
-      }
+      if (!mayEnter()) return undefined
+      if (current === 'open') become('half-open')
+      if (current === 'half-open') probing = true
       const entered = era
       let given = false
       return (verdict) => {

@@ -3,7 +3,7 @@ import type { Log } from '../base/log.ts'
 import type { Meters } from '../base/meters.ts'
 import type { ProviderHealth } from '../domain/provider.ts'
 import { makeBreaker, type Verdict } from './breaker.ts'
-import { makeBudget } from './budget.ts'
+import { makeBudget, type Lane } from './budget.ts'
 import { pause, type Deadline } from './deadline.ts'
 
 /** What came of one call. */
@@ -19,7 +19,7 @@ export type Refused = { kind: 'refused'; status: number; spoken: boolean; text: 
 
 /**
  * No answer that can be used. `sent`: it may have been done all the same. `fault`: the provider's own, and counted by its breaker.
- * `again`: worth another try. `isWithheld`: by the guard, which did not let it out.
+ * `again`: worth another try. `isWithheld`: by the guard, which did not let it out. `isOverloaded`: because our own budget is spent.
  */
 export type Failed = {
   kind: 'failed'
@@ -27,6 +27,7 @@ export type Failed = {
   fault: boolean
   again: boolean
   isWithheld?: true
+  isOverloaded?: true
   text: string
 }
 
@@ -83,15 +84,19 @@ export function makeGuard(options: {
   }
 
   async function runGuarded<Body>(operation: string, deadline: Deadline, call: () => Promise<Reply<Body>>) {
+    const isDown = () => withheld(`the provider is down, asked again later (${lastError ?? 'breaker open'})`)
+    if (!breaker.mayEnter()) return isDown()
+    const seconds = stopwatch()
+    const hasTurn = await budget.take({ ...shareOf(operation, deadline), remainingMs: deadline.remainingMs() })
+    meters?.budgetWaitSeconds.inc({ provider: name }, seconds())
+    if (closing.signal.aborted) return withheld('closed')
+    if (!hasTurn) return { ...withheld('budget: too many calls per second'), isOverloaded: true } as const
+    // After the wait: a probe that stands in the queue would keep everybody else out, and calls that queued up before the provider failed
+    // would all go out to it.
     const pass = breaker.enter()
-    if (!pass) return withheld(`the provider is down, asked again later (${lastError ?? 'breaker open'})`)
+    if (!pass) return isDown()
     let verdict: Verdict = 'none'
     try {
-      const seconds = stopwatch()
-      const hasTurn = await budget.take(deadline.remainingMs())
-      meters?.budgetWaitSeconds.inc({ provider: name }, seconds())
-      if (!hasTurn) return withheld('budget: too many calls per second')
-      if (closing.signal.aborted) return withheld('closed')
       const reply = await call()
       verdict = reply.kind !== 'failed' ? 'healthy' : reply.fault ? 'faulty' : 'none'
       note(operation, reply)
@@ -116,6 +121,14 @@ export function makeGuard(options: {
       budget.close()
     },
   }
+}
+
+const WRITES = new Set(['create', 'cancel', 'refund'])
+
+// Accounts share what their callers wait for. Work in the background takes turns by its kind, so that checks do not hold up sweeps.
+function shareOf(operation: string, { onBehalfOf }: Deadline): { lane: Lane; sharer: string } {
+  if (onBehalfOf === undefined) return { lane: 'background', sharer: operation }
+  return { lane: WRITES.has(operation) ? 'write' : 'read', sharer: onBehalfOf }
 }
 
 // On the monotonic clock, as deadlines are.

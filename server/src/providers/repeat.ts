@@ -64,7 +64,9 @@ export function makeRepeat(options: {
       const text = (why: string) => `${name}: ${operation}: ${why}`
       if (reply.kind === 'refused') return new ProviderError('refused', text(reply.text))
       if (reply.kind === 'busy') return new ProviderError('unreachable', text('too many requests'))
-      return new ProviderError(reply.sent ? 'unknown' : 'unreachable', text(reply.text))
+      return new ProviderError(reply.sent ? 'unknown' : 'unreachable', text(reply.text), {
+        isOverloaded: reply.isOverloaded ?? false,
+      })
     },
   }
   return repeat

@@ -6,6 +6,7 @@ import {
   type ProviderCharge,
   type ProviderChargeRequest,
   type ProviderRefund,
+  type ProviderRefundRequest,
   type ReceivedPayment,
 } from '../domain/provider.ts'
 import { startDeadline, type Deadline } from './deadline.ts'
@@ -45,8 +46,9 @@ export function makeWoovi(options: WooviOptions): Provider {
   return {
     name,
     create: (request) => create(adapter, request),
-    check: (txid, { deadlineMs = timings.checkDeadlineMs } = {}) => check(adapter, txid, startDeadline(deadlineMs)),
-    cancel: (txid) => cancel(adapter, txid),
+    check: (txid, { deadlineMs = timings.checkDeadlineMs, onBehalfOf } = {}) =>
+      check(adapter, txid, startDeadline(deadlineMs, onBehalfOf)),
+    cancel: (txid, { onBehalfOf } = {}) => cancel(adapter, txid, startDeadline(timings.cancelDeadlineMs, onBehalfOf)),
     findPayment: (endToEndId) => findPayment(adapter, endToEndId),
     listReceived: (window, onUnread) => listReceived(adapter, window, onUnread),
     refund: (request) => refund(adapter, request),
@@ -62,7 +64,7 @@ async function create(adapter: WooviAdapter, request: ProviderChargeRequest): Pr
   const { calls, timings } = adapter
   const { txid } = request
   if (!isPlainId(txid)) throw new Error('a txid is letters and digits')
-  const deadline = startDeadline(timings.createDeadlineMs)
+  const deadline = startDeadline(timings.createDeadlineMs, request.onBehalfOf)
   const made = await calls.repeat.write('create', deadline, {
     put: () =>
       calls.call({
@@ -121,10 +123,13 @@ function withPayments(charge: Charge, payments: ReceivedPayment[]): ProviderChar
 // With these Woovi says that there is no such charge, and also that there is one which cannot be deleted.
 const NOT_DELETED = new Set([400, 404, 409, 422])
 
-async function cancel(adapter: WooviAdapter, txid: string): Promise<'withdrawn' | 'not_active' | 'absent'> {
+async function cancel(
+  adapter: WooviAdapter,
+  txid: string,
+  deadline: Deadline,
+): Promise<'withdrawn' | 'not_active' | 'absent'> {
   if (!isPlainId(txid)) return 'absent'
   const { calls, timings } = adapter
-  const deadline = startDeadline(timings.cancelDeadlineMs)
   // Set when an attempt of ours may have deleted it without our being told.
   let inDoubt = false
   let error: ProviderError | undefined
@@ -173,14 +178,11 @@ function chargePath(txid: string): string {
   return `/api/v1/charge/${txid}`
 }
 
-async function refund(
-  adapter: WooviAdapter,
-  request: { endToEndId: string; refundId: string; amountCents: number },
-): Promise<ProviderRefund> {
+async function refund(adapter: WooviAdapter, request: ProviderRefundRequest): Promise<ProviderRefund> {
   const { calls, timings, name } = adapter
   const { endToEndId, refundId, amountCents } = request
   if (!isPlainId(endToEndId) || !isPlainId(refundId)) throw new Error('not ids of a Pix and of a refund')
-  const deadline = startDeadline(timings.refundDeadlineMs)
+  const deadline = startDeadline(timings.refundDeadlineMs, request.onBehalfOf)
   const made = await calls.repeat.write('refund', deadline, {
     put: () =>
       calls.call({

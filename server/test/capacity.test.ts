@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { makeApiPix } from '../src/providers/api-pix.ts'
+import { world, type TestAccount, type World } from './world.ts'
+
+// What one account may take from the others. The bank allows ten calls a second, the clock stands still, and nobody may wait: who finds no
+// token is refused at once.
+async function scarceWorld(): Promise<World> {
+  const w = await world()
+  const provider = makeApiPix({
+    name: 'sandbox',
+    url: w.sandbox.url,
+    tokenUrl: `${w.sandbox.url}/oauth/token`,
+    clientId: 'sandbox',
+    clientSecret: 'sandbox',
+    pixKey: 'sandbox@guiche.example',
+    callsPerSecond: 10,
+    now: w.clock.now,
+    log: w.ctx.log,
+    timings: { budgetMaxWaiting: 0 },
+  })
+  await w.ctx.providers[0]!.close()
+  w.ctx.providers[0] = provider
+  return w
+}
+
+const ask = (w: World, { key }: TestAccount, method: 'GET' | 'POST', url: string, payload?: object) =>
+  w.app.inject({ method, url, headers: { authorization: `Bearer ${key}` }, ...(payload && { payload }) })
+
+const post = (w: World, account: TestAccount) => ask(w, account, 'POST', '/api/deposit', { value: 5000 })
+
+async function exhaust(w: World, account: TestAccount): Promise<{ links: string[] }> {
+  const answers = await Promise.all(Array.from({ length: 20 }, () => post(w, account)))
+  const made = answers.filter(({ statusCode }) => statusCode === 201)
+  expect(made).toHaveLength(8)
+  return { links: made.map((answer) => answer.json().charge.paymentLinkId) }
+}
+
+test('an account that uses up its share of the provider’s rate leaves enough for the others', async () => {
+  const w = await scarceWorld()
+  const [alice, bob] = [await w.account(), await w.account()]
+  await exhaust(w, alice)
+  const created = await post(w, bob)
+  expect(created.statusCode).toBe(201)
+  const queried = await ask(w, bob, 'GET', `/api/deposit/${created.json().charge.paymentLinkId}`)
+  expect(queried.headers['guiche-provider-check']).toBe('fresh')
+})
+
+test('a flood of queries gets stored answers that say so, and the deposit of another account is made', async () => {
+  const w = await scarceWorld()
+  const [alice, bob] = [await w.account(), await w.account()]
+  const { links } = await exhaust(w, alice)
+  w.clock.advance(400)
+  const queries = await Promise.all([...links, ...links].map((link) => ask(w, alice, 'GET', `/api/deposit/${link}`)))
+  const checks = queries.map(({ headers }) => headers['guiche-provider-check'])
+  expect(checks).toContain('failed')
+  for (const { statusCode, body } of queries) {
+    expect(statusCode).toBe(200)
+    expect(JSON.parse(body).charge.status).toBe('PENDING')
+  }
+  const created = await post(w, bob)
+  expect(created.statusCode).toBe(201)
+})
+
+test('what our own budget refuses is called overload, and not that the provider cannot be reached', async () => {
+  const w = await scarceWorld()
+  const alice = await w.account()
+  const { links } = await exhaust(w, alice)
+  const refused = await post(w, alice)
+  expect(refused.statusCode).toBe(503)
+  expect(refused.json()).toEqual({ success: false, error: 'The service is overloaded, please try again' })
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+  const notCanceled = await ask(w, alice, 'POST', `/api/deposit/${links[0]}/cancel`)
+  expect(notCanceled.statusCode).toBe(503)
+  expect(notCanceled.json()).toEqual({ success: false, error: 'The service is overloaded, please try again' })
+  // Surely not made, so nothing is left to look for.
+  expect(await w.count('charges', `status = 'OPENING'`)).toBe(0)
+})
