@@ -44,7 +44,9 @@ export async function openHouse() {
     publicUrl: 'http://localhost',
     terms,
     chargeExpiresSeconds: 3600,
+    pendingMaxPerAccount: 0,
     rateLimit: { perSecond: 0, burst: 1 },
+    publicRateLimit: { perSecond: 0, burst: 1 },
     callbackSecrets: () => ['x'],
     secretBox: makeSecretBox(() => ['bench']),
   }

@@ -48,6 +48,8 @@ export async function setStage({ dist, seed, say }) {
       FEE_FIXED_CENTS: String(FEE_FIXED_CENTS),
       CHARGE_EXPIRES_SECONDS: String(EXPIRES_SECONDS),
       RATE_LIMIT_PER_SECOND: '0',
+      PUBLIC_RATE_LIMIT_PER_SECOND: '0',
+      PENDING_MAX_PER_ACCOUNT: '0',
     },
   })
   const statuses = new Map()

@@ -1,3 +1,4 @@
+import { isLocalUrl, plainHttpNames } from './base/local-url.ts'
 import { Refusal } from './base/refusal.ts'
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -28,6 +29,8 @@ export type Config = {
   providers: ProviderConfig[]
   /** Of the sandbox that runs inside this process, when a provider is one. */
   sandboxPort: number
+  /** Variables that name a plain http URL beyond this machine in live mode, as ALLOW_PLAIN_HTTP permits. */
+  plainHttp: string[]
   webhooks: { allowNetworks: string[]; allowHttp: boolean; proxyUrl: string | undefined }
   /** Undefined: links that would be mailed are printed in the log. */
   mail: { smtpUrl: string; from: string } | undefined
@@ -91,7 +94,8 @@ function parseConfig(env: Env, overrides: { port?: number }): Omit<Config, 'warn
     trustProxy: oneOf(env, 'TRUST_PROXY', ['true', 'false'], 'false') === 'true',
     providers,
     sandboxPort: integer(env, 'SANDBOX_PORT', 0, { min: 0, max: 65_535 }),
-    webhooks: loadWebhooks(env, mode),
+    webhooks: loadWebhooks(env, { mode, publicUrl }),
+    plainHttp: loadPlainHttp(env, mode === 'test' ? [] : [['PUBLIC_URL', publicUrl], ...providers.flatMap(urlsOf)]),
     mail: loadMail(env, publicUrl),
     settings: {
       mode,
@@ -103,10 +107,16 @@ function parseConfig(env: Env, overrides: { port?: number }): Omit<Config, 'warn
         max: EXPIRES_MAX_SECONDS,
       }),
       reconcileSeconds: integer(env, 'RECONCILE_SECONDS', 60, { min: 0, max: 86_400 }),
+      pendingMaxPerAccount: integer(env, 'PENDING_MAX_PER_ACCOUNT', 10_000, { min: 0, max: 1_000_000 }),
       rateLimit: {
         perSecond: integer(env, 'RATE_LIMIT_PER_SECOND', 100, { min: 0, max: 1_000_000 }),
         burst: integer(env, 'RATE_LIMIT_BURST', 200, { min: 1, max: 1_000_000 }),
       },
+      publicRateLimit: {
+        perSecond: integer(env, 'PUBLIC_RATE_LIMIT_PER_SECOND', 20, { min: 0, max: 1_000_000 }),
+        burst: integer(env, 'PUBLIC_RATE_LIMIT_BURST', 100, { min: 1, max: 1_000_000 }),
+      },
+      hstsIncludesSubdomains: oneOf(env, 'HSTS_INCLUDE_SUBDOMAINS', ['true', 'false'], 'false') === 'true',
       callbackSecrets: callbackSecrets(secretKeys),
       secretBox: makeSecretBox(secretKeys),
       signIn: {
@@ -137,9 +147,13 @@ function sandboxBankUrl(providers: ProviderConfig[]): string | null {
   return elsewhere ? `${elsewhere.url}/bank` : null
 }
 
-/** Which addresses webhooks may go to. In sandbox mode a developer's receiver on the same machine is the usual case. */
-function loadWebhooks(env: Env, mode: 'test' | 'live'): Config['webhooks'] {
-  const allowNetworks = text(env, 'WEBHOOK_ALLOW_NETWORKS', mode === 'test' ? '127.0.0.0/8,::1/128' : 'none')
+/**
+ * Which addresses webhooks may go to. A developer who tries the sandbox has a receiver on the same machine. Where the service is published,
+ * strangers sign up, and the ports of this machine are not theirs to reach.
+ */
+function loadWebhooks(env: Env, { mode, publicUrl }: { mode: 'test' | 'live'; publicUrl: string }): Config['webhooks'] {
+  const isTrial = mode === 'test' && isLocalUrl(publicUrl)
+  const allowNetworks = text(env, 'WEBHOOK_ALLOW_NETWORKS', isTrial ? '127.0.0.0/8,::1/128' : 'none')
     .split(',')
     .map((cidr) => cidr.trim())
     .filter((cidr) => cidr !== 'none')
@@ -235,11 +249,34 @@ function isSameAccount(one: ProviderConfig, other: ProviderConfig): boolean {
 }
 
 function loadProvider(env: Env, name: string): ProviderConfig {
-  const prefix = `PROVIDER_${name.toUpperCase().replaceAll('-', '_')}`
+  const prefix = prefixOf(name)
   if (name === 'sandbox' && !env[`${prefix}_URL`]) return { kind: 'sandbox', name }
   const obviousKind = name === 'sandbox' ? 'api-pix' : name === 'woovi' ? 'woovi' : undefined
   const kind = oneOf(env, `${prefix}_KIND`, ['api-pix', 'woovi'], obviousKind)
   return kind === 'woovi' ? loadWoovi(env, prefix, name) : loadApiPix(env, prefix, name)
+}
+
+function loadPlainHttp(env: Env, urls: [name: string, url: string][]): string[] {
+  const isAllowed = oneOf(env, 'ALLOW_PLAIN_HTTP', ['true', 'false'], 'false') === 'true'
+  const [first, ...others] = plainHttpNames(urls)
+  if (first === undefined) return []
+  if (!isAllowed) throw refusal(first, 'must be an https URL, or ALLOW_PLAIN_HTTP must be true')
+  return [first, ...others]
+}
+
+/** By the names of their variables. */
+function urlsOf(provider: ProviderConfig): [name: string, url: string][] {
+  const prefix = prefixOf(provider.name)
+  if (provider.kind === 'sandbox') return []
+  if (provider.kind === 'woovi') return [[`${prefix}_URL`, provider.url]]
+  return [
+    [`${prefix}_URL`, provider.url],
+    [`${prefix}_TOKEN_URL`, provider.tokenUrl],
+  ]
+}
+
+function prefixOf(name: string): string {
+  return `PROVIDER_${name.toUpperCase().replaceAll('-', '_')}`
 }
 
 function loadWoovi(env: Env, prefix: string, name: string): ProviderConfig {

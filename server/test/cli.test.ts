@@ -97,6 +97,26 @@ test('doctor names what is wrong and exits 1', async () => {
   expect(sick.code).toBe(1)
 })
 
+test('doctor names what a live service sends over plain http', async () => {
+  const w = await world()
+  const bank = { PROVIDERS: 'bank', PROVIDER_BANK_KIND: 'api-pix', PROVIDER_BANK_URL: w.sandbox.url }
+  const access = {
+    PROVIDER_BANK_CLIENT_ID: 'id',
+    PROVIDER_BANK_CLIENT_SECRET: 'secret',
+    PROVIDER_BANK_PIX_KEY: 'k@example.com',
+  }
+  const { stdout, code } = await runCli(['doctor'], {
+    ...envOf(w),
+    ...bank,
+    ...access,
+    PROVIDER_BANK_TOKEN_URL: `${w.sandbox.url}/oauth/token`,
+    PUBLIC_URL: 'http://pay.example.com',
+    ALLOW_PLAIN_HTTP: 'true',
+  })
+  expect(stdout).toMatch(/^✓ plain http +PUBLIC_URL: what is sent there crosses the network unencrypted/m)
+  expect(code).toBe(0)
+})
+
 test.each([
   [
     'a wrong configuration',

@@ -19,6 +19,7 @@ test('without any configuration, everything has the default that the README name
     trustProxy: false,
     providers: [{ kind: 'sandbox', name: 'sandbox' }],
     sandboxPort: 0,
+    plainHttp: [],
     webhooks: { allowNetworks: ['127.0.0.0/8', '::1/128'], allowHttp: false, proxyUrl: undefined },
   })
   expect(config.settings).toMatchObject({
@@ -34,7 +35,10 @@ test('without any configuration, everything has the default that the README name
       valueMaxCents: 999_999_999_999,
     },
     chargeExpiresSeconds: 3600,
+    pendingMaxPerAccount: 10_000,
     rateLimit: { perSecond: 100, burst: 200 },
+    publicRateLimit: { perSecond: 20, burst: 100 },
+    hstsIncludesSubdomains: false,
   })
 })
 
@@ -140,6 +144,33 @@ test('webhooks of a live service reach no special network unless it is named', (
   expect(named.webhooks.allowNetworks).toEqual(['10.1.0.0/16', 'fd00::/8'])
 })
 
+test('webhooks of a sandbox reach this machine only where the service is not published', () => {
+  const allowed = (PUBLIC_URL: string) => loadConfig({ PUBLIC_URL }).webhooks.allowNetworks
+  for (const local of ['http://localhost:3000', 'http://127.0.0.1:3000', 'http://[::1]:3000', 'https://shop.localhost'])
+    expect(allowed(local)).toEqual(['127.0.0.0/8', '::1/128'])
+  for (const published of [
+    'https://demo.example.com',
+    'http://192.168.1.5:3000',
+    'https://localhost.example.com',
+    'http://127.example.com',
+  ])
+    expect(allowed(published)).toEqual([])
+  const named = loadConfig({ PUBLIC_URL: 'https://demo.example.com', WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
+  expect(named.webhooks.allowNetworks).toEqual(['127.0.0.0/8'])
+})
+
+test('a live service takes plain http on this machine, and elsewhere only where ALLOW_PLAIN_HTTP says so', () => {
+  const local = { PUBLIC_URL: 'http://localhost:3000', PROVIDER_BIG_BANK_URL: 'http://127.0.0.1:4000' }
+  expect(loadConfig({ ...BANK, ...local, PROVIDER_BIG_BANK_TOKEN_URL: 'http://[::1]/token' }).plainHttp).toEqual([])
+  const plain = { ...BANK, PUBLIC_URL: 'http://pay.example.com', PROVIDER_BIG_BANK_TOKEN_URL: 'http://10.0.0.9/token' }
+  expect(() => loadConfig(plain)).toThrow('PUBLIC_URL must be an https URL')
+  expect(loadConfig({ ...plain, ALLOW_PLAIN_HTTP: 'true' }).plainHttp).toEqual([
+    'PUBLIC_URL',
+    'PROVIDER_BIG_BANK_TOKEN_URL',
+  ])
+  expect(loadConfig({ PUBLIC_URL: 'http://demo.example.com' }).publicUrl).toBe('http://demo.example.com')
+})
+
 test('providers keep the order of preference', () => {
   const { providers } = loadConfig({ ...BANK, PROVIDERS: 'sandbox, big-bank' })
   expect(providers.map((provider) => provider.name)).toEqual(['sandbox', 'big-bank'])
@@ -207,6 +238,35 @@ test.each<[env: Record<string, string>, text: string]>([
   [{ CHARGE_EXPIRES_SECONDS: '86401' }, 'CHARGE_EXPIRES_SECONDS must be a whole number from 300 to 86400, not "86401"'],
   [{ RATE_LIMIT_PER_SECOND: 'x' }, 'RATE_LIMIT_PER_SECOND must be a whole number from 0 to 1000000, not "x"'],
   [{ RATE_LIMIT_BURST: '0' }, 'RATE_LIMIT_BURST must be a whole number from 1 to 1000000, not "0"'],
+  [{ PENDING_MAX_PER_ACCOUNT: '-1' }, 'PENDING_MAX_PER_ACCOUNT must be a whole number from 0 to 1000000, not "-1"'],
+  [
+    { PUBLIC_RATE_LIMIT_PER_SECOND: '1.5' },
+    'PUBLIC_RATE_LIMIT_PER_SECOND must be a whole number from 0 to 1000000, not "1.5"',
+  ],
+  [{ PUBLIC_RATE_LIMIT_BURST: '0' }, 'PUBLIC_RATE_LIMIT_BURST must be a whole number from 1 to 1000000, not "0"'],
+  [{ HSTS_INCLUDE_SUBDOMAINS: 'yes' }, 'HSTS_INCLUDE_SUBDOMAINS must be one of true, false, not "yes"'],
+  [{ ALLOW_PLAIN_HTTP: 'yes' }, 'ALLOW_PLAIN_HTTP must be one of true, false, not "yes"'],
+  [
+    { ...BANK, PUBLIC_URL: 'http://pay.example.com' },
+    'PUBLIC_URL must be an https URL, or ALLOW_PLAIN_HTTP must be true',
+  ],
+  [
+    { ...BANK, PROVIDER_BIG_BANK_URL: 'http://pix.bank.example' },
+    'PROVIDER_BIG_BANK_URL must be an https URL, or ALLOW_PLAIN_HTTP must be true',
+  ],
+  [
+    { ...BANK, PROVIDER_BIG_BANK_TOKEN_URL: 'http://pix.bank.example/token' },
+    'PROVIDER_BIG_BANK_TOKEN_URL must be an https URL, or ALLOW_PLAIN_HTTP must be true',
+  ],
+  [
+    {
+      PUBLIC_URL: BANK.PUBLIC_URL,
+      PROVIDERS: 'woovi',
+      PROVIDER_WOOVI_APP_ID: 'a',
+      PROVIDER_WOOVI_URL: 'http://woovi.example',
+    },
+    'PROVIDER_WOOVI_URL must be an https URL, or ALLOW_PLAIN_HTTP must be true',
+  ],
   [
     { SECRET_KEY: 'short' },
     'SECRET_KEY must have at least 32 characters, for example the output of: openssl rand -hex 32',
@@ -260,7 +320,8 @@ test('a variable that is blank counts as unset', () => {
   const names =
     'HOST PORT PUBLIC_URL GUICHE_HOME DATABASE_URL PROVIDERS PROVIDER_SANDBOX_URL SANDBOX_PORT FEE_BPS FEE_FIXED_CENTS ' +
     'FEE_MIN_CENTS FEE_MAX_CENTS FEE_BEARER VALUE_MIN_CENTS VALUE_MAX_CENTS CHARGE_EXPIRES_SECONDS RATE_LIMIT_PER_SECOND ' +
-    'DATABASE_POOL_SIZE RATE_LIMIT_BURST SECRET_KEY LOG_LEVEL TRUST_PROXY WEBHOOK_ALLOW_NETWORKS WEBHOOK_ALLOW_HTTP WEBHOOK_PROXY_URL'
+    'DATABASE_POOL_SIZE RATE_LIMIT_BURST PENDING_MAX_PER_ACCOUNT PUBLIC_RATE_LIMIT_PER_SECOND PUBLIC_RATE_LIMIT_BURST HSTS_INCLUDE_SUBDOMAINS ' +
+    'ALLOW_PLAIN_HTTP SECRET_KEY LOG_LEVEL TRUST_PROXY WEBHOOK_ALLOW_NETWORKS WEBHOOK_ALLOW_HTTP WEBHOOK_PROXY_URL'
   const blank = loadConfig(Object.fromEntries(names.split(' ').map((name) => [name, ''])))
   expect(JSON.stringify(blank)).toBe(JSON.stringify(loadConfig({})))
 })

@@ -23,6 +23,10 @@ export async function doctorCommand(config: Config, terminal: Terminal): Promise
     ...config.warnings.map((text) => ({ ok: 'warning' as const, what: 'configuration', text })),
     ...(await examineHost(config)),
   ]
+  if (config.plainHttp.length > 0) {
+    const text = `${config.plainHttp.join(', ')}: what is sent there crosses the network unencrypted, as ALLOW_PLAIN_HTTP permits`
+    findings.push({ ok: true, what: 'plain http', text })
+  }
   try {
     await withContext(config, terminal, async (ctx) => {
       findings.push(...(await examineDatabase(config, ctx)))

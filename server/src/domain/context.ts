@@ -14,6 +14,7 @@ import type { Terms } from './fees.ts'
 import { makeKeyCache, type KeyCache } from './key-cache.ts'
 import type { Mailer } from './mailer.ts'
 import { insertOpenings, type Opening, type OpeningResult } from './openings.ts'
+import { makePendingLimit, type PendingLimit } from './pending-limit.ts'
 import type { Provider, ReceivedPayment } from './provider.ts'
 import { noteReportedRefunds } from './reported-refunds.ts'
 import type { SecretBox } from './secret-box.ts'
@@ -35,6 +36,7 @@ export type Context = {
   /** This process's number among those that share the database, see db/presence.ts. */
   instance: number
   keys: KeyCache
+  pendingLimit: PendingLimit
   openings: Batcher<Opening, OpeningResult>
   /** Charges that this process is asking a provider to make, or clearing up, at this moment. */
   openingNow: Set<string>
@@ -60,8 +62,14 @@ export type Settings = {
   chargeExpiresSeconds: number
   /** How often each provider's list of received Pix is read; 0 is never. */
   reconcileSeconds: number
+  /** Charges that an account may have PENDING at a time, see pending-limit.ts; 0 is no limit. */
+  pendingMaxPerAccount: number
   /** Per API key; a rate of 0 is no limit. */
   rateLimit: { perSecond: number; burst: number }
+  /** Per network, for what needs no key: payment pages, QR codes, documents. A rate of 0 is no limit. */
+  publicRateLimit: { perSecond: number; burst: number }
+  /** Whether browsers shall reach every name below that of PUBLIC_URL by https only. */
+  hstsIncludesSubdomains: boolean
   /**
    * Secret parts of the path at which a provider notifies us, see http/callbacks.ts. The first is registered; all are accepted, so that no notification is
    * lost while processes with the old and the new SECRET_KEY run side by side.
@@ -130,6 +138,7 @@ export function makeContext(parts: {
     ...parts,
     now,
     keys: makeKeyCache(),
+    pendingLimit: makePendingLimit({ pool, now, max: parts.settings.pendingMaxPerAccount }),
     openings: batched((openings) => transact(pool, (tx) => insertOpenings(tx, now(), openings))),
     openingNow: new Set(),
     acceptances: batched(async (accepted) => {

@@ -51,6 +51,7 @@ export async function openDeposit(
   const price = tryPrice(ctx, caller, request.valueCents)
   if (price instanceof Fault) return replay(ctx, caller.accountId, idempotency, price)
   const opening = prepareOpening(ctx, caller.accountId, { ...request, ...price, idempotency })
+  await ctx.pendingLimit.admit(caller.accountId, idempotencyKey)
   return whileOpening(ctx, opening.chargeId, async () => {
     let result = await ctx.openings.add(opening)
     if (result.kind === 'key_used' && isSame(result, idempotency!) && result.charge.status === 'FAILED') {
