@@ -76,6 +76,19 @@ test('a body that is no list of Pix is 400, and more than 1 MiB is 413', async (
   }
 })
 
+test('a body that is nested deeply is refused without being parsed, and brackets within a text are none', async () => {
+  const w = await world()
+  const send = (payload: string) =>
+    w.app.inject({ method: 'POST', url, headers: { 'content-type': 'application/json' }, payload })
+  for (const payload of ['['.repeat(800_000), '{"a":'.repeat(33), `{"x":"\\\\","y":${'['.repeat(33)}`]) {
+    const answer = await send(payload)
+    expect([answer.statusCode, answer.json().error]).toEqual([400, 'Request body is nested too deeply'])
+  }
+  const deep = `${'['.repeat(30)}${']'.repeat(30)}`
+  const inText = JSON.stringify(`"\\${'['.repeat(50)}`)
+  expect((await send(`{"pix":[],"x":[${deep},${deep}],"y":${inText}}`)).statusCode).toBe(200)
+})
+
 test('only well-shaped ids are taken from it, and everything else is left', () => {
   const endToEndId = 'E'.padEnd(32, '0')
   expect(

@@ -16,6 +16,7 @@ import { world, type World } from './world.ts'
 
 const VALUE_ERROR = 'value must be a positive integer (cents)'
 const NOT_JSON = 'Request body is not valid JSON'
+const UNSTORABLE = 'Request body must not hold NUL characters or lone surrogates (halves of characters)'
 const EXTERNAL_ID_ERROR = 'externalId must be 1 to 64 characters, without control characters'
 const DESCRIPTION_ERROR = 'description must be at most 140 characters, without control characters'
 const EXPIRES_IN_ERROR = 'expiresIn must be an integer from 300 to 86400 (seconds)'
@@ -195,11 +196,19 @@ describe('a refused deposit', () => {
     ['an empty externalId', '{"value":1,"externalId":""}', json, 400, EXTERNAL_ID_ERROR],
     ['a long externalId', `{"value":1,"externalId":"${'x'.repeat(65)}"}`, json, 400, EXTERNAL_ID_ERROR],
     ['a number as externalId', '{"value":1,"externalId":7}', json, 400, EXTERNAL_ID_ERROR],
-    ['NUL in externalId', '{"value":1,"externalId":"a\\u0000b"}', json, 400, EXTERNAL_ID_ERROR],
-    ['half a character in externalId', '{"value":1,"externalId":"a\\ud800"}', json, 400, EXTERNAL_ID_ERROR],
+    ['NUL in externalId', '{"value":1,"externalId":"a\\u0000b"}', json, 400, UNSTORABLE],
+    ['half a character in externalId', '{"value":1,"externalId":"a\\ud800"}', json, 400, UNSTORABLE],
+    ['NUL in a field that is not known', '{"value":1,"x":[{"y":"\\u0000"}]}', json, 400, UNSTORABLE],
+    ['NUL in a name', '{"value":1,"\\u0000":1}', json, 400, UNSTORABLE],
+    ['NUL behind an escaped backslash', '{"value":1,"x":"\\\\\\u0000"}', json, 400, UNSTORABLE],
+    ['half a character before a whole one', '{"value":1,"x":"\\ud83d\\ud83d\\ude00"}', json, 400, UNSTORABLE],
+    ['two halves in the wrong order', '{"value":1,"x":"\\ude00\\ud83d"}', json, 400, UNSTORABLE],
+    ['a turned direction in externalId', '{"value":1,"externalId":"a\\u202eb"}', json, 400, EXTERNAL_ID_ERROR],
+    ['a turned direction in description', '{"value":1,"description":"\u2066a"}', json, 400, DESCRIPTION_ERROR],
+    ['an invisible character in description', '{"value":1,"description":"a\\u200bb"}', json, 400, DESCRIPTION_ERROR],
     ['a long description', `{"value":1,"description":"${'é'.repeat(141)}"}`, json, 400, DESCRIPTION_ERROR],
     ['a line break in description', '{"value":1,"description":"a\\nb"}', json, 400, DESCRIPTION_ERROR],
-    ['half a character in description', '{"value":1,"description":"\\udc00"}', json, 400, DESCRIPTION_ERROR],
+    ['half a character in description', '{"value":1,"description":"\\udc00"}', json, 400, UNSTORABLE],
     ...['299', '86401', '300.5', '"3600"', '0', '-3600', '1e30'].map(
       (seconds) =>
         [`expiresIn ${seconds}`, `{"value":1,"expiresIn":${seconds}}`, json, 400, EXPIRES_IN_ERROR] as [
@@ -328,6 +337,11 @@ test('an accepted deposit may be written in many ways', async () => {
       'the longest texts, counted in characters',
       `{"value":5000,"externalId":"${'🎟'.repeat(64)}","description":"${'ç'.repeat(140)}"}`,
     ],
+    [
+      'escapes that are whole characters, and a backslash before what looks like one',
+      '{"value":5000,"description":"\\ud83d\\ude00 \\u00e7 \\\\u0000 \\\\ud800"}',
+    ],
+    ['an emoji that is joined of several', '{"value":5000,"description":"👨‍👩‍👧 \\u200c"}'],
     ['a byte order mark', '\ufeff{"value":5000}'],
   ] as const) {
     const answer = await w.app.inject(deposit(key, body, { 'content-type': 'application/json; charset=utf-8' }))

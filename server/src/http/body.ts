@@ -37,11 +37,59 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 function parseJson(request: FastifyRequest, body: Buffer): unknown {
   refuseEncoded(request)
   if (body.length === 0) return undefined
+  const text = decode(body)
+  const value = parse(text)
+  refuseUnstorable(text)
+  return value
+}
+
+function decode(body: Buffer): string {
   try {
-    return JSON.parse(utf8.decode(body))
+    return utf8.decode(body)
   } catch {
-    throw new Fault('bad_request', 'Request body is not valid JSON')
+    throw new Fault('bad_request', NOT_JSON)
   }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Fault('bad_request', NOT_JSON)
+  }
+}
+
+const NOT_JSON = 'Request body is not valid JSON'
+
+/**
+ * PostgreSQL stores neither NUL nor halves of characters, so no text of ours may hold them. In a body that is UTF-8 and JSON they can only stand as
+ * escapes. Each alternative takes one escape, so that a backslash which is itself escaped begins none.
+ */
+function refuseUnstorable(text: string): void {
+  for (const [escape] of text.matchAll(
+    /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\./g,
+  )) {
+    if (/^\\u(?:0000|[dD][89a-fA-F][\da-fA-F]{2})$/.test(escape))
+      throw new Fault(
+        'bad_request',
+        'Request body must not hold NUL characters or lone surrogates (halves of characters)',
+      )
+  }
+}
+
+/** Whether arrays and objects are nested deeper than this. Told without parsing, which takes seconds for a body of brackets. */
+export function isNestedDeeper(body: Buffer, maxDepth: number): boolean {
+  const [quote, backslash, openers, closers] = [0x22, 0x5c, new Set([0x5b, 0x7b]), new Set([0x5d, 0x7d])]
+  let depth = 0
+  let isText = false
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at]!
+    if (isText && byte === backslash) at += 1
+    else if (byte === quote) isText = !isText
+    else if (!isText && openers.has(byte) && (depth += 1) > maxDepth) return true
+    else if (!isText && closers.has(byte)) depth -= 1
+  }
+  return false
 }
 
 function refuseEncoded(request: FastifyRequest): void {

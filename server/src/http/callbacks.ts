@@ -5,10 +5,12 @@ import { takeHints } from '../domain/checks.ts'
 import { providerNamed, type Context } from '../domain/context.ts'
 import { makeNotificationLog } from '../domain/notifications.ts'
 import type { Hint, NotificationRequest } from '../domain/provider.ts'
-import { readBytes } from './body.ts'
+import { isNestedDeeper, readBytes } from './body.ts'
 
 // A thousand Pix of the largest shape that API Pix allows are well below this.
 const BODY_LIMIT_BYTES = 1024 * 1024
+// Several times what any provider nests.
+const MAX_DEPTH = 32
 
 /**
  * Where providers tell us that a Pix arrived. Whatever they say is a hint: it is stored as a question to ask them, and nothing in the
@@ -29,6 +31,7 @@ export function callbackRoutes(app: FastifyInstance, ctx: Context): void {
     app.post(url, { schema: { hide: true }, bodyLimit: BODY_LIMIT_BYTES }, async (request) => {
       const { provider } = request.params as CallbackParams
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0)
+      if (isNestedDeeper(body, MAX_DEPTH)) throw new Fault('bad_request', 'Request body is nested too deeply')
       const hints = await readHints(ctx, provider, { headers: request.headers, body })
       if (hints.length > 0) await takeHints(ctx, provider, hints)
       ctx.meters.notifications.inc({ provider, result: 'accepted' })

@@ -26,6 +26,14 @@ function isPlainText(value: string): boolean {
   return !/[\p{Cc}\p{Cs}]/u.test(value)
 }
 
+/**
+ * For what payers read. Characters that turn the direction of writing, or that nobody sees, could make it look like something else. The two
+ * joiners stay: emoji and several scripts are written with them.
+ */
+function payerText(bounds: { min: number; max: number }, error: string) {
+  return text(bounds, error).refine((value) => !/(?![\u200c\u200d])\p{Cf}/u.test(value), { error })
+}
+
 function isWithin(number: number, { min, max }: { min: number; max: number }): boolean {
   return number >= min && number <= max
 }
@@ -40,12 +48,14 @@ export const depositBody = z
         .int({ error: VALUE_ERROR })
         .min(1, { error: VALUE_ERROR })
         .meta({ description: 'The amount in cents: 5000 is R$ 50.00.', examples: [5000], maximum: 999_999_999_999 }),
-      externalId: externalId.nullish().meta({
-        description:
-          'Your own reference. Unique among your charges that are PENDING or COMPLETED, so a second deposit for the same order is refused with 409.',
-        examples: ['order-1042'],
-      }),
-      description: text({ min: 0, max: 140 }, DESCRIPTION_ERROR)
+      externalId: payerText({ min: 1, max: 64 }, EXTERNAL_ID_ERROR)
+        .nullish()
+        .meta({
+          description:
+            'Your own reference. Unique among your charges that are PENDING or COMPLETED, so a second deposit for the same order is refused with 409.',
+          examples: ['order-1042'],
+        }),
+      description: payerText({ min: 0, max: 140 }, DESCRIPTION_ERROR)
         .nullish()
         .meta({
           description: 'Shown to the payer on the payment page and in the banking app.',
