@@ -144,19 +144,24 @@ test('the routes of the API answer a session under /dashboard as they answer a k
   expect(change).toEqual({ actor_kind: 'account', actor: account.email, key_id: null })
 })
 
-test('the request’s own host is an origin of ours, so that a service is usable by another name than PUBLIC_URL', async () => {
-  const { w, session } = await prepare()
-  const { cookie } = session
-  const ask = (origin: string, host: string) =>
-    w.app.inject({
-      method: 'POST',
-      url: '/dashboard/api/deposit',
-      payload: { value: 5000 },
-      headers: { cookie, origin, host },
-    })
-  expect((await ask('http://127.0.0.1:3000', '127.0.0.1:3000')).statusCode).toBe(201)
-  expect((await ask('http://127.0.0.1:3001', '127.0.0.1:3000')).statusCode).toBe(403)
-  expect((await ask(ORIGIN, '127.0.0.1:3000')).statusCode).toBe(201)
+test.each([
+  ['a trial on this machine is used by any of its names', 'http://localhost:3000', 'test' as const, 201],
+  ['a service with an https name is used by that name alone', 'https://guiche.example', 'test' as const, 403],
+  ['a live service is used by its own name alone', 'http://localhost:3000', 'live' as const, 403],
+])('%s', async (_, publicUrl, mode, byAnotherName) => {
+  const w = await world({ settings: { publicUrl } })
+  const app = await appWith({ ...w.ctx, settings: { ...w.ctx.settings, mode } })
+  const { cookie } = await w.session(await w.account())
+  const ask = async (origin: string, host: string) => {
+    const headers = { cookie, origin, host }
+    const payload = { value: 5000 }
+    return (await app.inject({ method: 'POST', url: '/dashboard/api/deposit', payload, headers })).statusCode
+  }
+  const own = new URL(publicUrl)
+  expect(await ask('http://127.0.0.1:3000', '127.0.0.1:3000')).toBe(byAnotherName)
+  expect(await ask(`http://${own.host}`, own.host)).toBe(own.protocol === 'http:' ? 201 : 403)
+  expect(await ask('http://127.0.0.1:3001', '127.0.0.1:3000')).toBe(403)
+  expect(await ask(own.origin, '127.0.0.1:3000')).toBe(201)
 })
 
 test('what changes security wants a password given within 15 minutes, and says so', async () => {

@@ -92,15 +92,22 @@ export function refuseForeignOrigins(app: FastifyInstance, ctx: Context): void {
   app.addHook('onRequest', async (request) => {
     if (SAFE_METHODS.has(request.method)) return
     const { origin, host } = request.headers
-    if (origin === undefined || !isOwnOrigin(origin, ctx.settings.publicUrl, host))
+    if (origin === undefined || !isOwnOrigin(origin, host, ctx.settings))
       throw new Fault('foreign_origin', 'This request did not come from a page of this service')
   })
 }
 
-function isOwnOrigin(origin: string, publicUrl: string, host: string | undefined): boolean {
+function isOwnOrigin(
+  origin: string,
+  host: string | undefined,
+  { publicUrl, mode }: { publicUrl: string; mode: 'test' | 'live' },
+): boolean {
   if (!URL.canParse(origin)) return false
+  const own = new URL(publicUrl)
+  if (origin === own.origin) return true
+  // Whoever gives the service a name in earnest reaches it by that name. Host would let in the same host's pages over plain http.
+  if (own.protocol === 'https:' || mode === 'live') return false
   const { protocol, host: originHost } = new URL(origin)
-  if (origin === new URL(publicUrl).origin) return true
   // Reached by another name than PUBLIC_URL, as 127.0.0.1 for localhost: the page and the request name the same host.
   return /^https?:$/.test(protocol) && originHost === host?.toLowerCase()
 }
