@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { makePool } from '../src/db/pool.ts'
+import type { Settings } from '../src/domain/context.ts'
 import {
   appWith,
   deposit,
@@ -65,6 +66,16 @@ describe('what the router says itself', () => {
     expect([answer.statusCode, answer.body, answer.headers['content-length']]).toEqual([200, '', '45'])
   })
 
+  test('a path to no file of ours is 404 and no fault of ours', async () => {
+    const w = await world()
+    const paths = ['/assets/', '/assets/../package.json', '/assets/%00', '/assets//etc/passwd', '/docs/static/../../x']
+    for (const url of [...paths, '/docs/static/%2e%2e/%2e%2e/x']) {
+      const { statusCode, body } = await w.app.inject({ url })
+      expect([url, statusCode, JSON.parse(body).error]).toEqual([url, 404, 'Not found'])
+    }
+    expect(w.logged.filter(({ level }) => level === 'error')).toEqual([])
+  })
+
   test('our own fault is 500, says nothing of its cause, and is logged with the id of the request', async () => {
     const w = await world()
     const { key } = await w.account()
@@ -99,6 +110,17 @@ describe('what the router says itself', () => {
     expect([ready.statusCode, ready.json()]).toEqual([503, { status: 'not ready', reason: 'database' }])
     expect((await app.inject('/livez')).statusCode).toBe(200)
   })
+})
+
+test('browsers are told to come by https for a year, where PUBLIC_URL is https, and subdomains only if the operator says so', async () => {
+  const w = await world()
+  const told = async (settings: Partial<Settings>) => {
+    const app = await appWith({ ...w.ctx, settings: { ...w.ctx.settings, ...settings } })
+    return (await app.inject({ url: '/livez' })).headers['strict-transport-security']
+  }
+  expect(await told({})).toBe('max-age=31536000')
+  expect(await told({ hstsIncludesSubdomains: true })).toBe('max-age=31536000; includeSubDomains')
+  expect(await told({ publicUrl: 'http://localhost:3000', hstsIncludesSubdomains: true })).toBeUndefined()
 })
 
 describe('the id of a request', () => {
@@ -144,6 +166,7 @@ describe('on a real socket', () => {
         'Request headers are too large',
       ],
       ['no host', 'GET /api/balance HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'Host header is missing'],
+      ['no version', 'GET /livez\r\n\r\n', 400, 'This version of HTTP is not supported: use HTTP/1.1'],
       [
         'two lengths',
         'POST /api/deposit HTTP/1.1\r\nConnection: close\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { makePool } from '../src/db/pool.ts'
 import { makeKeyText } from '../src/domain/keys.ts'
-import { makeRateLimiter, networkOf } from '../src/http/rate-limit.ts'
+import { networkOf, plainAddress } from '../src/http/address.ts'
+import { makeRateLimiter } from '../src/http/rate-limit.ts'
 import { appWith, bearer, get } from './requests.ts'
 import { world } from './world.ts'
 
@@ -113,10 +114,60 @@ test('behind a proxy the caller is who the proxy says, and not who the caller sa
   expect((await guess('203.0.113.9, 198.51.100.7')).statusCode).toBe(401)
 })
 
+test('one address counts as one however a proxy spells it, and with any port', async () => {
+  const w = await world()
+  const app = await appWith(w.ctx, { trustProxy: true })
+  const guess = async (forwarded: string) =>
+    (
+      await app.inject({
+        url: '/api/balance',
+        headers: { ...bearer('gk_test_nonsense'), 'x-forwarded-for': forwarded },
+      })
+    ).statusCode
+  let guesses = 0
+  while ((await guess(`198.51.100.99:${20_000 + guesses}`)) === 401) guesses += 1
+  expect(guesses).toBe(301)
+  for (const same of ['198.51.100.99', '::ffff:198.51.100.99', '[::ffff:c633:6463]:443', '0:0:0:0:0:ffff:c633:6463'])
+    expect([same, await guess(same)]).toEqual([same, 429])
+  expect(await guess('198.51.100.98:20000')).toBe(401)
+})
+
+test('what is no address counts as the proxy that wrote it', async () => {
+  const w = await world()
+  const app = await appWith(w.ctx, { trustProxy: true })
+  const guess = async (forwarded: string) => {
+    const headers = { ...bearer('gk_test_nonsense'), 'x-forwarded-for': forwarded }
+    return (await app.inject({ url: '/api/balance', headers })).statusCode
+  }
+  let guesses = 0
+  while ((await guess(`nobody-${guesses}`)) === 401) guesses += 1
+  expect(guesses).toBe(301)
+  expect(await guess('127.0.0.1')).toBe(429)
+  expect(await guess('203.0.113.9')).toBe(401)
+})
+
+test.each([
+  ['203.0.113.9', '203.0.113.9'],
+  ['203.0.113.9:443', '203.0.113.9'],
+  ['[2001:DB8::0001]:443', '2001:db8::1'],
+  ['[2001:db8::1]', '2001:db8::1'],
+  ['2001:0db8:0000:0000:0000:0000:0000:0001', '2001:db8::1'],
+  ['fe80::1%eth0', 'fe80::1'],
+  ['::ffff:203.0.113.9', '203.0.113.9'],
+  ['::1', '::1'],
+  ['unknown', undefined],
+  ['203.0.113', undefined],
+  ['203.0.113.9:', undefined],
+  ['', undefined],
+])('the address %s is %s', (spelled, plain) => {
+  expect(plainAddress(spelled)).toBe(plain)
+})
+
 test('an IPv6 network of one customer counts as one address', () => {
   expect(networkOf('2001:db8:1:2:3:4:5:6')).toBe(networkOf('2001:db8:1:2:ffff::1'))
   expect(networkOf('2001:db8::1')).toBe(networkOf('2001:db8::2'))
   expect(networkOf('2001:db8:1:2::1')).not.toBe(networkOf('2001:db8:1:3::1'))
   expect(networkOf('203.0.113.9')).not.toBe(networkOf('203.0.113.10'))
   expect(networkOf('::ffff:203.0.113.9')).not.toBe(networkOf('::ffff:203.0.113.10'))
+  expect(networkOf('2001:db8::1')).toBe(networkOf('2001:db8:0:0:1::1'))
 })

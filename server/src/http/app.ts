@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { Fault } from '../base/fault.ts'
 import type { Context } from '../domain/context.ts'
+import { normaliseAddresses } from './address.ts'
 import type { Api } from './api.ts'
 import { requireKeys } from './auth.ts'
 import { balanceRoutes } from './balance.ts'
@@ -24,6 +25,7 @@ import { paymentEventRoutes } from './payment-events.ts'
 import { paymentPageRoutes } from './payment-page.ts'
 import { sandboxPaymentRoutes } from './payment-sandbox.ts'
 import { qrRoutes } from './qr.ts'
+import { makePublicLimit } from './rate-limit.ts'
 import { refundRoutes } from './refunds.ts'
 import { DASHBOARD_PREFIX, requireSession } from './session.ts'
 import { signInRoutes } from './sign-in.ts'
@@ -61,11 +63,12 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
   const load: Load = { inFlight: 0, isLeaving: false, isDraining: false }
   const app = makeServer(ctx, options)
 
-  const headers = everywhereHeaders(ctx.settings.publicUrl)
+  const headers = everywhereHeaders(ctx.settings)
   app.addHook('onRequest', (request, reply, done) => {
     stamp(headers, request, reply)
-    done(isHostless(request) ? new Fault('bad_request', 'Host header is missing') : undefined)
+    done(protocolFault(request))
   })
+  normaliseAddresses(app)
   answerRefusals(app, ctx)
   boundLoad(app, load, options.maxInFlight ?? MAX_IN_FLIGHT)
   logAnswers(app, ctx)
@@ -76,10 +79,17 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
   await app.register(async (scope) => dashboardApi(scope, ctx), { prefix: DASHBOARD_PREFIX })
   await app.register(async (scope) => signInApi(scope, ctx))
   await app.register(async (scope) => callbackRoutes(scope, ctx))
-  await app.register(async (scope) => payerRoutes(withZod(scope), ctx, options))
+  const limitPublic = makePublicLimit(ctx)
+  await app.register(async (scope) => {
+    limitPublic(scope)
+    payerRoutes(withZod(scope), ctx, options)
+  })
   healthRoutes(app, ctx, load)
   await dashboardPageRoutes(app)
-  await docsRoutes(app)
+  await app.register(async (scope) => {
+    limitPublic(scope)
+    await docsRoutes(scope)
+  })
 
   return Object.assign(app, {
     leave: () => void (load.isLeaving = true),
@@ -157,7 +167,7 @@ function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
     clientErrorHandler: answerClientError,
     // For an address that the rewriting above does not save; no hook has run for it, and Fastify would answer in its own words.
     frameworkErrors: (_error, request, reply) => {
-      stamp(everywhereHeaders(ctx.settings.publicUrl), request, reply)
+      stamp(everywhereHeaders(ctx.settings), request, reply)
       sendRefusal(request, reply, { status: 404, error: 'Not found' })
     },
   })
@@ -188,8 +198,12 @@ function stamp(headers: Record<string, string>, request: FastifyRequest, reply: 
   if (isUnder(path, '/api') || isUnder(path, '/dashboard/api')) reply.header('cache-control', 'no-store')
 }
 
-function isHostless(request: FastifyRequest): boolean {
-  return request.raw.httpVersion === '1.1' && request.headers.host === undefined
+// Node's parser takes a request line without a version, which is HTTP/0.9.
+function protocolFault({ raw, headers }: FastifyRequest): Fault | undefined {
+  if (raw.httpVersion !== '1.1' && raw.httpVersion !== '1.0')
+    return new Fault('bad_request', 'This version of HTTP is not supported: use HTTP/1.1')
+  if (raw.httpVersion === '1.1' && headers.host === undefined) return new Fault('bad_request', 'Host header is missing')
+  return undefined
 }
 
 function logAnswers(app: FastifyInstance, ctx: Context): void {

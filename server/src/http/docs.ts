@@ -3,7 +3,8 @@ import { buildApp } from './app.ts'
 
 /** The document as text, as server/openapi.json keeps it. Needs no database: routes are described here, and none is called. */
 export async function renderOpenapi(): Promise<string> {
-  const nobody = { settings: { publicUrl: '', rateLimit: { perSecond: 0, burst: 0 } } } as unknown as Context
+  const rateLimit = { perSecond: 0, burst: 0 }
+  const nobody = { settings: { publicUrl: '', rateLimit, publicRateLimit: rateLimit } } as unknown as Context
   const app = await buildApp(nobody)
   await app.ready()
   const text = JSON.stringify(app.swagger(), null, 2)

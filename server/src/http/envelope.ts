@@ -83,6 +83,8 @@ function refusalOf(error: unknown, request: FastifyRequest): Refusal {
       return { status: 400, error: 'Request body does not match its Content-Length' }
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
+    // A path to a file that leads out of its folder, or to the folder itself.
+    case 'FST_STATIC_FORBIDDEN_PATH':
       return { status: 404, error: 'Not found' }
     // The caller hung up while sending; nobody reads this answer.
     case 'ECONNRESET':

@@ -11,7 +11,10 @@ export function requestId(raw: IncomingMessage): string {
  * On every answer of the server. The policies are the strictest there are; a page that needs more replaces its policy with a wider
  * one, so a new route is closed until somebody opens it.
  */
-export function everywhereHeaders(publicUrl: string): Record<string, string> {
+export function everywhereHeaders(settings: {
+  publicUrl: string
+  hstsIncludesSubdomains: boolean
+}): Record<string, string> {
   return {
     'content-security-policy': contentSecurityPolicy({}),
     'cross-origin-opener-policy': 'same-origin',
@@ -20,9 +23,13 @@ export function everywhereHeaders(publicUrl: string): Record<string, string> {
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
-    // Half a year, and only where the operator said that the world reaches us by https.
-    ...(publicUrl.startsWith('https:') ? { 'strict-transport-security': 'max-age=15552000' } : {}),
+    ...(settings.publicUrl.startsWith('https:') ? { 'strict-transport-security': transportSecurity(settings) } : {}),
   }
+}
+
+// A year, and only where the operator said that the world reaches us by https. Other names below ours are not ours to decide on.
+function transportSecurity({ hstsIncludesSubdomains }: { hstsIncludesSubdomains: boolean }): string {
+  return `max-age=31536000${hstsIncludesSubdomains ? '; includeSubDomains' : ''}`
 }
 
 export function contentSecurityPolicy(sources: Record<string, string>): string {

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { contentSecurityPolicy } from './headers.ts'
 import { finishDocument } from './openapi-document.ts'
+import { makeServedDocument } from './served-document.ts'
 
 /** Listens to the routes that are registered after it, and makes the document from their schemas. */
 export async function describeRoutes(app: FastifyInstance): Promise<void> {
@@ -32,17 +33,23 @@ export async function describeRoutes(app: FastifyInstance): Promise<void> {
 
 /** /openapi.json for programs and /docs for people, both from the same document. */
 export async function docsRoutes(app: FastifyInstance): Promise<void> {
-  app.get('/openapi.json', { schema: { hide: true } }, async (_request, reply) => {
+  const send = makeServedDocument(() => app.swagger())
+  app.get('/openapi.json', { schema: { hide: true } }, async (request, reply) => {
     // Public knowledge, so that other sites' tools may read it.
     reply.headers({
       'cache-control': 'no-cache',
       'access-control-allow-origin': '*',
       'cross-origin-resource-policy': 'cross-origin',
     })
-    return app.swagger()
+    return send(request, reply)
   })
 
   await app.register(async (scope) => {
+    // The page asks for the document here, and the plugin would write it anew for each reader.
+    scope.addHook('onRequest', async (request, reply) => {
+      if (request.routeOptions.url === '/docs/json') return send(request, reply)
+      return undefined
+    })
     // The page that comes with the plugin does not say that it fits a phone, and phones believe it.
     scope.addHook('onSend', async (_request, reply, payload) => {
       const isPage = String(reply.getHeader('content-type')).startsWith('text/html')

@@ -6,7 +6,7 @@ import type { Charge, ChargeStatus } from '../domain/charges.ts'
 import type { Context } from '../domain/context.ts'
 import { findPublicCharge } from '../domain/deposits.ts'
 import type { Api } from './api.ts'
-import { networkOf } from './rate-limit.ts'
+import { networkOf } from './address.ts'
 import { errorAnswer, paymentLinkParams } from './shapes.ts'
 
 // Each costs some 10 kB of memory; the server takes twice as many connections, see app.ts.
@@ -52,7 +52,7 @@ const eventsSchema = {
   response: {
     200: { description: 'The stream', content: { 'text/event-stream': { schema: z.string() } } },
     404: errorAnswer('Nothing matches'),
-    429: errorAnswer('Too many open streams from this address'),
+    429: errorAnswer('Too many open streams or requests from this address'),
     503: errorAnswer('Too many open streams, or the service is restarting'),
   },
 }

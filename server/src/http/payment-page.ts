@@ -12,7 +12,7 @@ import { isSandboxCharge } from './payment-sandbox.ts'
 import { PAYMENT_SCRIPT } from './payment-script.ts'
 import { pageStateOf, type PageState } from './payment-state.ts'
 import { LANGUAGE_NAMES, WORDS, type Words } from './payment-words.ts'
-import { qrMatrix, qrSvg } from './qr-image.ts'
+import { keptSvg } from './qr-image.ts'
 import { paymentLinkParams } from './shapes.ts'
 
 /** The page behind `paymentLinkUrl`, for whoever pays. Shows what is stored: the provider is asked by those who are paid. */
@@ -52,7 +52,11 @@ const pageSchema = {
       .catch(undefined)
       .meta({ description: 'One of pt-BR, en, es. Without it the browser’s wish decides.', examples: ['pt-BR'] }),
   }),
-  response: { 200: pageAnswer('The page'), 404: pageAnswer('A page that says that nothing matches') },
+  response: {
+    200: pageAnswer('The page'),
+    404: pageAnswer('A page that says that nothing matches'),
+    429: pageAnswer('A page that says that too many requests came from this address'),
+  },
 }
 
 function pageAnswer(description: string) {
@@ -145,7 +149,7 @@ function summary({ charge, state, words, reader }: View): Html {
 
 function payment({ charge, words }: View): Html {
   return html`<div class="code">
-      <div class="qr">${qrSvg(qrMatrix(charge.emv), words.qrLabel)}</div>
+      <div class="qr">${keptSvg(charge.emv, words.qrLabel)}</div>
       <label for="code">${words.codeLabel}</label>
       <input id="code" value="${charge.emv}" readonly spellcheck="false" autocomplete="off" />
       <p class="paper">${charge.emv}</p>

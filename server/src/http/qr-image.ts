@@ -1,6 +1,21 @@
 import { crc32, deflateSync } from 'node:zlib'
 import { encodeQR } from 'qr'
 import { html, type Html } from './html.ts'
+import { boundedMap } from './rate-limit.ts'
+
+// Of images drawn lately. A payer's page is opened a few times and its code never changes. About 10 kB each, so 10 MB in all.
+const MAX_KEPT = 1_000
+const kept = { svg: boundedMap<Html>(MAX_KEPT), png: boundedMap<Buffer>(MAX_KEPT) }
+
+/** As qrSvg, of what the code says. Drawn once for those who come again. */
+export function keptSvg(code: string, label: string): Html {
+  return kept.svg.touch(`${label} ${code}`, () => qrSvg(qrMatrix(code), label))
+}
+
+/** As qrPng, of what the code says. */
+export function keptPng(code: string, sizePx: number): Buffer {
+  return kept.png.touch(`${sizePx} ${code}`, () => qrPng(qrMatrix(code), sizePx))
+}
 
 /** Rows of modules, true is dark, with the quiet zone of four that scanners need. */
 export type QrMatrix = boolean[][]

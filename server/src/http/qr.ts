@@ -6,7 +6,7 @@ import { findPublicCharge } from '../domain/deposits.ts'
 import type { Api } from './api.ts'
 import { htmlText } from './html.ts'
 import { paymentLinkParams, errorAnswer, integerParameter } from './shapes.ts'
-import { qrMatrix, qrPng, qrSvg, type QrMatrix } from './qr-image.ts'
+import { keptPng, keptSvg } from './qr-image.ts'
 
 // The largest fits a poster and costs a few milliseconds; the smallest still has whole pixels for any code of a charge.
 const SIZE = { min: 128, max: 1024, usual: 512 }
@@ -21,12 +21,12 @@ const binary = (description: string, type: string) => ({
 /** The images behind `qrCodeLink`: public, because payers see them on pages that are not ours. */
 export function qrRoutes(app: Api, ctx: Context): void {
   app.get('/qr/:paymentLinkId.png', { schema: pngSchema }, async (request, reply) => {
-    const matrix = await matrixOf(ctx, request.params.paymentLinkId)
-    return sendImage(reply, 'image/png', qrPng(matrix, request.query.size))
+    const code = await codeOf(ctx, request.params.paymentLinkId)
+    return sendImage(reply, 'image/png', keptPng(code, request.query.size))
   })
   app.get('/qr/:paymentLinkId.svg', { schema: svgSchema }, async (request, reply) => {
-    const matrix = await matrixOf(ctx, request.params.paymentLinkId)
-    return sendImage(reply, 'image/svg+xml; charset=utf-8', htmlText(qrSvg(matrix, 'Pix QR code')))
+    const code = await codeOf(ctx, request.params.paymentLinkId)
+    return sendImage(reply, 'image/svg+xml; charset=utf-8', htmlText(keptSvg(code, 'Pix QR code')))
   })
 }
 
@@ -47,6 +47,7 @@ const pngSchema = {
     200: binary('The image', 'image/png'),
     400: errorAnswer('`size` is out of bounds'),
     404: errorAnswer('Nothing matches'),
+    429: errorAnswer('Too many requests from this address'),
   },
 }
 
@@ -57,13 +58,17 @@ const svgSchema = {
   summary: 'QR code of a charge as SVG',
   description: 'The same code in a form that is sharp at any size. Needs no key.',
   params: paymentLinkParams,
-  response: { 200: binary('The image', 'image/svg+xml'), 404: errorAnswer('Nothing matches') },
+  response: {
+    200: binary('The image', 'image/svg+xml'),
+    404: errorAnswer('Nothing matches'),
+    429: errorAnswer('Too many requests from this address'),
+  },
 }
 
-async function matrixOf(ctx: Context, paymentLinkId: string): Promise<QrMatrix> {
+async function codeOf(ctx: Context, paymentLinkId: string): Promise<string> {
   const charge = await findPublicCharge(ctx, paymentLinkId)
   if (!charge || charge.emv === '') throw new Fault('not_found', 'Charge not found')
-  return qrMatrix(charge.emv)
+  return charge.emv
 }
 
 function sendImage(reply: FastifyReply, type: string, image: Buffer | string): FastifyReply {

@@ -1,4 +1,8 @@
+import type { FastifyInstance } from 'fastify'
+import { Fault } from '../base/fault.ts'
 import { makeTokenBucket, type TokenBucket } from '../base/token-bucket.ts'
+import type { Context } from '../domain/context.ts'
+import { networkOf } from './address.ts'
 
 export type Rate = { perSecond: number; burst: number }
 
@@ -25,6 +29,23 @@ export function makeRateLimiter(rate: Rate): RateLimiter {
       retryAfterSeconds: taken.ok ? 0 : Math.ceil(taken.waitMs / 1000),
       headers: { ratelimit: `"default";r=${left};t=${resetSeconds}`, 'ratelimit-policy': policy },
     }
+  }
+}
+
+/**
+ * For what anybody may open without a key: a rate for each network, wide enough for an office or a mobile carrier's customers who pay at the
+ * same time, and too narrow for one caller to keep the process busy.
+ */
+export function makePublicLimit(ctx: Context): (app: FastifyInstance) => void {
+  const limiter = makeRateLimiter(ctx.settings.publicRateLimit)
+  // One bucket for all that is public, over all scopes.
+  return (app) => {
+    app.addHook('onRequest', async (request, reply) => {
+      const admission = limiter(networkOf(request.ip), ctx.now())
+      if (!admission || admission.isAdmitted) return
+      reply.headers(admission.headers)
+      throw new Fault('rate_limited', 'Too many requests', { retryAfterSeconds: admission.retryAfterSeconds })
+    })
   }
 }
 
@@ -59,14 +80,6 @@ export function makeGuessGuard(): GuessGuard {
       if (!taken.ok) guesser.blockedUntilMs = now.getTime() + taken.waitMs
     },
   }
-}
-
-/** An IPv6 customer has a whole /64 to choose addresses from. */
-export function networkOf(address: string): string {
-  if (!address.includes(':') || address.startsWith('::ffff:')) return address
-  const [head = ''] = address.split('::', 1)
-  const groups = head.split(':')
-  return address.includes('::') && groups.length < 4 ? `${head}::/64` : `${groups.slice(0, 4).join(':')}::/64`
 }
 
 /** Holds at most `max` entries and forgets the one that was touched longest ago. */

@@ -10,7 +10,8 @@ import { tooMany } from './auth.ts'
 import { ADDRESS_HEADER, AUTH_PATH, loadAuth, type Auth } from './better-auth.ts'
 import { readerOf } from './language.ts'
 import { confirmationLetter, knownLetter } from './letters.ts'
-import { makeRateLimiter, networkOf, type Admission } from './rate-limit.ts'
+import { networkOf } from './address.ts'
+import { makeRateLimiter, type Admission } from './rate-limit.ts'
 import { refuseForeignOrigins, requireFresh, requireSignedIn, sessionOf, tokenOf } from './session.ts'
 
 /** Signing up, in and out, and what those need who are not signed in yet. Everything else is behind requireSession. */

@@ -1,0 +1,56 @@
+import { isIP } from 'node:net'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+
+/**
+ * Gives every request one spelling of its caller's address. Some proxies write `address:port`, and IPv4 and IPv6 can be spelled in many
+ * ways; limits per address would count each spelling as another caller. What is no address is the proxy's fault, and then the
+ * proxy is the caller.
+ */
+export function normaliseAddresses(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const value = plainAddress(request.ip) ?? plainAddress(socketAddress(request)) ?? 'unknown'
+    if (value !== request.ip) Object.defineProperty(request, 'ip', { value })
+    done()
+  })
+}
+
+function socketAddress(request: FastifyRequest): string {
+  return request.raw.socket.remoteAddress ?? ''
+}
+
+/** Without port, brackets and zone; IPv6 in its shortest form; an IPv4 address that is mapped into IPv6 as IPv4. */
+export function plainAddress(text: string): string | undefined {
+  const bare = withoutPort(text.trim()).replace(/%.*$/, '')
+  if (isIP(bare) !== 6) return isIP(bare) === 4 ? bare : undefined
+  const groups = groupsOf(bare)
+  const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
+  return mapped ? [groups[6]! >> 8, groups[6]! & 255, groups[7]! >> 8, groups[7]! & 255].join('.') : shortest(bare)
+}
+
+/** An IPv6 customer has a whole /64 to choose addresses from. */
+export function networkOf(address: string): string {
+  const plain = plainAddress(address) ?? address
+  if (isIP(plain) !== 6) return plain
+  const network = groupsOf(plain).slice(0, 4)
+  return `${network.map((group) => group.toString(16)).join(':')}::/64`
+}
+
+function withoutPort(text: string): string {
+  const [, inBrackets] = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text) ?? []
+  const [, beforePort] = /^([\d.]+):\d{1,5}$/.exec(text) ?? []
+  return inBrackets ?? beforePort ?? text
+}
+
+function shortest(address: string): string {
+  return new URL(`http://[${address}]`).hostname.slice(1, -1)
+}
+
+/** The eight numbers of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  // The shortest form has no dots, at most one `::`, and no leading zeros.
+  const [head = '', tail] = shortest(address).split('::')
+  const read = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)))
+  if (tail === undefined) return read(head)
+  const [before, after] = [read(head), read(tail)]
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after]
+}

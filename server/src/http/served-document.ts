@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** A large JSON document that never changes while the process runs: written and compressed once, when it is first asked for. */
+export function makeServedDocument(
+  make: () => unknown,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+  let made: Promise<Forms> | undefined
+  return async (request, reply) => {
+    const { bodies, etag } = await (made ??= formsOf(make()))
+    reply.headers({ etag, vary: 'accept-encoding' })
+    if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    const encoding = bestEncoding(request.headers['accept-encoding'])
+    if (encoding !== 'identity') reply.header('content-encoding', encoding)
+    return reply.type('application/json; charset=utf-8').send(bodies[encoding])
+  }
+}
+
+type Encoding = 'br' | 'gzip' | 'identity'
+type Forms = { bodies: Record<Encoding, Buffer>; etag: string }
+
+async function formsOf(document: unknown): Promise<Forms> {
+  const identity = Buffer.from(JSON.stringify(document))
+  const [br, gzipped] = await Promise.all([
+    promisify(brotliCompress)(identity, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: identity.length } }),
+    promisify(gzip)(identity),
+  ])
+  // Weak, because one tag stands for all encodings.
+  const etag = `W/"${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}"`
+  return { bodies: { br, gzip: gzipped, identity }, etag }
+}
+
+function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
+  const plain = (tag: string) => tag.trim().replace(/^W\//, '')
+  return ifNoneMatch?.split(',').some((tag) => tag.trim() === '*' || plain(tag) === plain(etag)) ?? false
+}
+
+function bestEncoding(accepted: string | string[] | undefined): Encoding {
+  const offers = String(accepted ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((offer) => offer.trim())
+  const takes = (name: string) =>
+    offers.some((offer) => new RegExp(`^${name}(?:\\s*;\\s*q=(?!0(?:\\.0*)?$).*)?$`).test(offer))
+  return takes('br') ? 'br' : takes('gzip') ? 'gzip' : 'identity'
+}
