@@ -59,6 +59,8 @@ test('a flood of queries gets stored answers that say so, and the deposit of ano
   }
   const created = await post(w, bob)
   expect(created.statusCode).toBe(201)
+  const queried = await ask(w, bob, 'GET', `/api/deposit/${created.json().charge.paymentLinkId}`)
+  expect(queried.headers['guiche-provider-check']).toBe('fresh')
 })
 
 test('what our own budget refuses is called overload, and not that the provider cannot be reached', async () => {
