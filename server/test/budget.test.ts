@@ -191,6 +191,19 @@ test('no more than the bound wait', async () => {
   expect(await Promise.all(waiting)).toEqual([true, true])
 })
 
+test('whether a call would be refused at once can be asked before', async () => {
+  const { budget, take, flood } = setUp({ callsPerSecond: 1, maxWaiting: 3 })
+  const hasRoom = (sharer: string, remainingMs = LONG_MS) => budget.hasRoom({ lane: 'write', sharer, remainingMs })
+  await take('alice')
+  expect(hasRoom('alice')).toBe(true)
+  const waiting = flood(2, 'alice')
+  expect([hasRoom('alice'), hasRoom('alice', 2_500), hasRoom('bob', 2_500)]).toEqual([true, false, true])
+  waiting.push(take('alice'))
+  expect([hasRoom('alice'), hasRoom('bob')]).toEqual([false, true])
+  budget.close()
+  await Promise.all(waiting)
+})
+
 test('at the bound, the account with most calls waiting gives up its newest one to another account', async () => {
   const { take, flood } = setUp({ callsPerSecond: 1, maxWaiting: 4 })
   await take('alice')

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { makeApiPix } from '../src/providers/api-pix.ts'
-import { world, type TestAccount, type World } from './world.ts'
+import { until, world, type TestAccount, type World } from './world.ts'
 
-// What one account may take from the others. The bank allows ten calls a second, the clock stands still, and nobody may wait: who finds no
-// token is refused at once.
-async function scarceWorld(): Promise<World> {
+// What one account may take from the others. The bank allows ten calls a second, the clock stands still, and unless a test says so nobody may
+// wait: who finds no token is refused at once.
+async function scarceWorld(maxWaiting = 0): Promise<World> {
   const w = await world()
   const provider = makeApiPix({
     name: 'sandbox',
@@ -16,15 +16,21 @@ async function scarceWorld(): Promise<World> {
     callsPerSecond: 10,
     now: w.clock.now,
     log: w.ctx.log,
-    timings: { budgetMaxWaiting: 0 },
+    timings: { budgetMaxWaiting: maxWaiting },
   })
   await w.ctx.providers[0]!.close()
   w.ctx.providers[0] = provider
   return w
 }
 
-const ask = (w: World, { key }: TestAccount, method: 'GET' | 'POST', url: string, payload?: object) =>
-  w.app.inject({ method, url, headers: { authorization: `Bearer ${key}` }, ...(payload && { payload }) })
+const ask = (
+  w: World,
+  { key }: TestAccount,
+  method: 'GET' | 'POST',
+  url: string,
+  payload?: object,
+  headers: Record<string, string> = {},
+) => w.app.inject({ method, url, headers: { authorization: `Bearer ${key}`, ...headers }, ...(payload && { payload }) })
 
 const post = (w: World, account: TestAccount) => ask(w, account, 'POST', '/api/deposit', { value: 5000 })
 
@@ -76,4 +82,26 @@ test('what our own budget refuses is called overload, and not that the provider 
   expect(notCanceled.json()).toEqual({ success: false, error: 'The service is overloaded, please try again' })
   // Surely not made, so nothing is left to look for.
   expect(await w.count('charges', `status = 'OPENING'`)).toBe(0)
+})
+
+test('a deposit that could not have its turn is refused before anything is written, unless it repeats an earlier one', async () => {
+  const w = await scarceWorld(3)
+  const [alice, bob] = [await w.account(), await w.account()]
+  const first = await ask(w, alice, 'POST', '/api/deposit', { value: 5000 }, { 'idempotency-key': 'order-1' })
+  for (let i = 0; i < 7; i++) expect((await post(w, alice)).statusCode).toBe(201)
+  const waiting = [post(w, alice), post(w, alice), post(w, alice)]
+  await until('three wait for their turn', async () => (await w.count('charges')) === 11)
+  const refused = await until('a fourth is refused', async () => {
+    const answer = await post(w, alice)
+    return answer.statusCode === 503 && answer
+  })
+  expect(refused.json()).toEqual({ success: false, error: 'The service is overloaded, please try again' })
+  const before = await w.count('charges')
+  expect((await post(w, alice)).statusCode).toBe(503)
+  expect(await w.count('charges')).toBe(before)
+  const again = await ask(w, alice, 'POST', '/api/deposit', { value: 5000 }, { 'idempotency-key': 'order-1' })
+  expect([again.statusCode, again.json()]).toEqual([201, first.json()])
+  expect((await post(w, bob)).statusCode).toBe(201)
+  w.clock.advance(1_000)
+  for (const answer of await Promise.all(waiting)) expect(answer.statusCode).toBe(201)
 })

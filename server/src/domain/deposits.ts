@@ -5,6 +5,7 @@ import type { Cents } from '../base/money.ts'
 import { hashRequest } from '../base/request-hash.ts'
 import { read, transact } from '../db/tx.ts'
 import { acceptOpening, notConfirmed, overloaded, preferredProvider, type Proposal } from './acceptance.ts'
+import { admitDeposit } from './admission.ts'
 import { checkCharge, takeHints } from './checks.ts'
 import {
   CHARGE_COLUMNS,
@@ -51,7 +52,7 @@ export async function openDeposit(
   const price = tryPrice(ctx, caller, request.valueCents)
   if (price instanceof Fault) return replay(ctx, caller.accountId, idempotency, price)
   const opening = prepareOpening(ctx, caller.accountId, { ...request, ...price, idempotency })
-  await ctx.pendingLimit.admit(caller.accountId, idempotencyKey)
+  await admitDeposit(ctx, caller.accountId, idempotencyKey)
   return whileOpening(ctx, opening.chargeId, async () => {
     let result = await ctx.openings.add(opening)
     if (result.kind === 'key_used' && isSame(result, idempotency!) && result.charge.status === 'FAILED') {

@@ -1,4 +1,3 @@
-import { Fault } from '../base/fault.ts'
 import type { Pool } from '../db/pool.ts'
 import { read } from '../db/tx.ts'
 
@@ -8,8 +7,9 @@ import { read } from '../db/tx.ts'
  * counted after every tenth of the bound that it opens. The bound is therefore a soft one: each process may let a tenth more pass.
  */
 export type PendingLimit = {
-  /** Throws Fault('rate_limited') for a new deposit of an account that has too many. */
-  admit(accountId: string, idempotencyKey: string | null): Promise<void>
+  /** Whether the account may open another one. */
+  admit(accountId: string): Promise<boolean>
+  max: number
 }
 
 type Account = { room: number; fullUntilMs: number; counting: Promise<void> | undefined }
@@ -19,13 +19,13 @@ const COUNTED_EVERY_SHARE = 0.1
 // of these paid is no flood.
 const COUNTED_CHARGES = 2
 // How long an account that is full is refused without counting again.
-const FULL_MS = 5_000
+export const FULL_MS = 5_000
 // Forgetting one gives it a tenth of the bound before it is counted again.
 const MAX_ACCOUNTS = 10_000
 
 export function makePendingLimit(options: { pool: Pool; now: () => Date; max: number }): PendingLimit {
   const { pool, max } = options
-  if (max === 0) return { admit: () => Promise.resolve() }
+  if (max === 0) return { admit: () => Promise.resolve(true), max }
   const step = Math.ceil(max * COUNTED_EVERY_SHARE)
   const accounts = new Map<string, Account>()
   const nowMs = () => options.now().getTime()
@@ -49,29 +49,17 @@ export function makePendingLimit(options: { pool: Pool; now: () => Date; max: nu
     if (account.room <= 0) account.fullUntilMs = nowMs() + FULL_MS
   }
 
-  async function hasRoom(accountId: string): Promise<boolean> {
-    const account = accountOf(accountId)
-    while (account.room <= 0) {
-      if (nowMs() < account.fullUntilMs) return false
-      account.counting ??= count(accountId, account).finally(() => (account.counting = undefined))
-      await account.counting
-    }
-    account.room -= 1
-    return true
-  }
-
   return {
-    async admit(accountId, idempotencyKey) {
-      if (await hasRoom(accountId)) return
-      // A repeated request opens nothing new, and is owed its first answer.
-      if (idempotencyKey !== null && (await isKeyUsed(pool, accountId, idempotencyKey))) return
-      const text = `Too many deposits are PENDING: at most ${max} at a time. Wait until some are paid or expire, or cancel some`
-      throw new Fault('rate_limited', text, { retryAfterSeconds: FULL_MS / 1000 })
+    max,
+    async admit(accountId) {
+      const account = accountOf(accountId)
+      while (account.room <= 0) {
+        if (nowMs() < account.fullUntilMs) return false
+        account.counting ??= count(accountId, account).finally(() => (account.counting = undefined))
+        await account.counting
+      }
+      account.room -= 1
+      return true
     },
   }
-}
-
-async function isKeyUsed(pool: Pool, accountId: string, key: string): Promise<boolean> {
-  const rows = await read(pool, 'select from idempotency_keys where account_id = $1 and key = $2', [accountId, key])
-  return rows.length > 0
 }

@@ -39,6 +39,8 @@ export type Provider = {
    * Fault('bad_request') for a body that this provider would never send.
    */
   readNotification(request: NotificationRequest): Promise<Hint[] | 'refused'>
+  /** False when create() on behalf of this account would be refused at once, because the account uses up its share of the budget. */
+  hasRoomFor(accountId: string): boolean
   health(): ProviderHealth
   close(): Promise<void>
 }

@@ -11,6 +11,7 @@ import { makeRepeat, type Repeat, type RepeatBounds } from './repeat.ts'
 export type ApiPixCalls = {
   call<Body>(request: ApiPixRequest<Body>): Promise<Reply<Body>>
   repeat: Repeat
+  hasRoom: Guard['hasRoom']
   health: Guard['health']
   close(): Promise<void>
 }
@@ -72,6 +73,7 @@ export function makeApiPixCalls(options: CallOptions): ApiPixCalls {
 
   return {
     repeat: makeRepeat({ ...options, wait: (ms, deadline) => guard.wait(ms, deadline) }),
+    hasRoom: (operation, deadline) => guard.hasRoom(operation, deadline),
     health: () => guard.health(),
     async call(request) {
       let token = ''

@@ -128,6 +128,7 @@ export function makeApiPix(options: ApiPixOptions): Provider {
     registerNotifications: (url) => registerNotifications(adapter, url),
     // API Pix signs nothing: the secret in the address is all that tells who knocks.
     readNotification: async ({ body }) => readHints(body),
+    hasRoomFor: (account) => calls.hasRoom('create', startDeadline(timings.createDeadlineMs, account)),
     health: () => calls.health(),
     close: () => calls.close(),
   }

@@ -4,6 +4,8 @@
  */
 export type Budget = {
   take(call: BudgetCall): Promise<boolean>
+  /** False when take() would refuse such a call at once. */
+  hasRoom(call: BudgetCall): boolean
   /** Sends the waiting away. */
   close(): void
 }
@@ -41,7 +43,7 @@ export function makeBudget(options: {
   now: () => Date
   sleep: (ms: number) => Promise<void>
 }): Budget {
-  if (options.callsPerSecond <= 0) return { take: () => Promise.resolve(true), close: () => {} }
+  if (options.callsPerSecond <= 0) return { take: () => Promise.resolve(true), hasRoom: () => true, close: () => {} }
   const bucket = makeReservingBucket(options.callsPerSecond)
   const nowMs = () => options.now().getTime()
   const turns = makeTurns(options.callsPerSecond)
@@ -91,9 +93,20 @@ export function makeBudget(options: {
 
   /** Past the bound, whoever has most calls waiting gives up the newest of them. */
   function keepBound(own: Queue) {
-    if (waitingCount <= options.maxWaiting) return
-    const longest = [...queues.values()].reduce((a, b) => (b.waiting.length > a.waiting.length ? b : a), own)
-    longest.waiting.at(-1)!.answer(false)
+    if (waitingCount > options.maxWaiting) longestOf(own).waiting.at(-1)!.answer(false)
+  }
+
+  function longestOf(own: Queue): Queue {
+    return [...queues.values()].reduce((a, b) => (b.waiting.length > a.waiting.length ? b : a), own)
+  }
+
+  /** When the nth of this queue can have its turn at the earliest, if nobody else comes: the others of its lane take turns with it. */
+  function turnInMs(own: Queue, nth: number): number {
+    let before = nth - 1
+    for (const queue of queues.values()) {
+      if (queue !== own && queue.lane === own.lane) before += Math.min(queue.waiting.length, nth - 1)
+    }
+    return bucket.nextTokenMs(nowMs()) + (before * 1000) / options.callsPerSecond
   }
 
   return {
@@ -101,11 +114,17 @@ export function makeBudget(options: {
       const granted = join(call)
       serve()
       const own = queues.get(keyOf(call))
-      if (own && turnInMs(own, queues, bucket.nextTokenMs(nowMs()), options.callsPerSecond) > call.remainingMs)
-        own.waiting.at(-1)!.answer(false)
+      if (own && turnInMs(own, own.waiting.length) > call.remainingMs) own.waiting.at(-1)!.answer(false)
       else if (own) keepBound(own)
       if (!pumping && queues.size > 0) void pump()
       return granted
+    },
+    hasRoom(call) {
+      const own = queues.get(keyOf(call))
+      // Whoever does not wait yet may find a token, or take the place of another.
+      if (!own) return true
+      if (turnInMs(own, own.waiting.length + 1) > call.remainingMs) return false
+      return waitingCount < options.maxWaiting || longestOf(own).waiting.length > own.waiting.length + 1
     },
     close() {
       for (const queue of queues.values()) for (const waiting of [...queue.waiting]) waiting.answer(false)
@@ -115,16 +134,6 @@ export function makeBudget(options: {
 
 function keyOf({ lane, sharer }: BudgetCall): string {
   return `${lane} ${sharer}`
-}
-
-/** When the newest of this queue can have its turn at the earliest, if nobody else comes: the others of its lane take turns with it. */
-function turnInMs(own: Queue, queues: Map<string, Queue>, nextTokenMs: number, perSecond: number): number {
-  const mine = own.waiting.length
-  let before = mine - 1
-  for (const queue of queues.values()) {
-    if (queue !== own && queue.lane === own.lane) before += Math.min(queue.waiting.length, mine - 1)
-  }
-  return nextTokenMs + (before * 1000) / perSecond
 }
 
 type Next = { queue: Queue; mayUseReserve: boolean }

@@ -41,6 +41,8 @@ export type GuardBounds = {
 export type Guard = {
   /** One call, if breaker and budget let it out. */
   run<Body>(operation: string, deadline: Deadline, call: () => Promise<Reply<Body>>): Promise<Reply<Body>>
+  /** False when such a call would be refused at once for want of capacity. */
+  hasRoom(operation: string, deadline: Deadline): boolean
   /** A pause between calls; false at once when it does not fit the deadline, or when the guard is closed meanwhile. */
   wait(ms: number, deadline: Deadline): Promise<boolean>
   health(): ProviderHealth
@@ -114,6 +116,8 @@ export function makeGuard(options: {
       meters?.providerSeconds.observe({ provider: name, operation, outcome }, seconds())
       return reply
     },
+    hasRoom: (operation, deadline) =>
+      budget.hasRoom({ ...shareOf(operation, deadline), remainingMs: deadline.remainingMs() }),
     wait: (ms, deadline) => pause(ms, deadline, closing.signal),
     health: () => ({ breaker: breaker.state(), lastError, lastSuccessAt }),
     close() {

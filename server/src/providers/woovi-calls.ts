@@ -23,6 +23,7 @@ export type WooviAdapter = {
 export type WooviCalls = {
   call<Body>(request: WooviRequest<Body>): Promise<Reply<Body>>
   repeat: Repeat
+  hasRoom: Guard['hasRoom']
   health: Guard['health']
   close(): Promise<void>
 }
@@ -51,6 +52,7 @@ export function makeWooviCalls(options: {
   const exchange = makeExchange({ http, url: options.url, readProblem, bounds, now })
   return {
     repeat: makeRepeat({ ...options, wait: (ms, deadline) => guard.wait(ms, deadline) }),
+    hasRoom: (operation, deadline) => guard.hasRoom(operation, deadline),
     health: () => guard.health(),
     call: (request) =>
       guard.run(request.operation, request.deadline, () =>

@@ -55,6 +55,7 @@ export function makeWoovi(options: WooviOptions): Provider {
     checkRefund: (request) => checkRefund(adapter, request),
     registerNotifications: (url) => registerNotifications(adapter, url),
     readNotification: (request) => readNotification(signatures, request),
+    hasRoomFor: (account) => calls.hasRoom('create', startDeadline(timings.createDeadlineMs, account)),
     health: () => calls.health(),
     close: () => calls.close(),
   }
