@@ -127,7 +127,7 @@ export function makeBudget(options: {
       return waitingCount < options.maxWaiting || longestOf(own).waiting.length > own.waiting.length + 1
     },
     close() {
-      for (const queue of queues.values()) for (const waiting of [...queue.waiting]) waiting.answer(false)
+      for (const queue of queues.values()) while (queue.waiting.length > 0) queue.waiting[0]!.answer(false)
     },
   }
 }
