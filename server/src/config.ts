@@ -6,8 +6,8 @@ import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { z } from 'zod'
 import { MAX_CENTS } from './base/money.ts'
+import { file, integer, oneOf, origin, refusal, text, url, type Env } from './base/variables.ts'
 import { noteReads, unreadVariables } from './base/unread-variables.ts'
 import { readDatabaseUrl } from './db/database-url.ts'
 import type { Settings } from './domain/context.ts'
@@ -56,8 +56,6 @@ export type ProviderConfig =
       callsPerSecond: number
     }
   | { kind: 'woovi'; name: string; url: string; appId: string; callsPerSecond: number }
-
-type Env = Record<string, string | undefined>
 
 // Past this a charge's life is the provider's to refuse; 5 minutes is the least that a payer needs.
 const EXPIRES_MIN_SECONDS = 300
@@ -369,67 +367,10 @@ function madeSecret(home: string): string {
   return key
 }
 
-// ---- Reading one variable. An empty one counts as unset, as in most shells' and containers' idea of a blank. ----
-
-function refusal(name: string, text: string): Refusal {
-  return new Refusal(`${name} ${text}`)
-}
-
-function text(env: Env, name: string, fallback?: string): string {
-  const value = env[name] || fallback
-  if (value === undefined) throw refusal(name, 'must be set')
-  return value
-}
-
-function integer(env: Env, name: string, fallback: number, range: { min: number; max: number }): number {
-  const value = env[name]
-  if (!value) return fallback
-  const parsed = /^-?\d{1,15}$/.test(value) ? Number(value) : Number.NaN
-  if (Number.isNaN(parsed) || parsed < range.min || parsed > range.max) {
-    throw refusal(name, `must be a whole number from ${range.min} to ${range.max}, not ${JSON.stringify(value)}`)
-  }
-  return parsed
-}
-
-function oneOf<Choice extends string>(env: Env, name: string, choices: Choice[], fallback?: Choice): Choice {
-  const value = env[name] || fallback
-  const choice = choices.find((candidate) => candidate === value)
-  const wanted = `must be ${choices.length > 1 ? 'one of ' : ''}${choices.join(', ')}`
-  if (!choice) throw refusal(name, value === undefined ? wanted : `${wanted}, not ${JSON.stringify(value)}`)
-  return choice
-}
-
-function url(env: Env, name: string, fallback?: string): string {
-  const value = text(env, name, fallback)
-  const parsed = z.url({ protocol: /^https?$/ }).safeParse(value)
-  if (!parsed.success) throw refusal(name, `must be an http or https URL, not ${JSON.stringify(value)}`)
-  return value.replace(/\/+$/, '')
-}
-
-/** A URL without a path: our own paths begin at the root of the host. */
-function origin(env: Env, name: string, fallback?: string): string {
-  const value = url(env, name, fallback)
-  const { pathname, search, hash } = new URL(value)
-  if (pathname !== '/' || search || hash)
-    throw refusal(
-      name,
-      `must be a scheme and a host without a path, such as https://pay.example.com, not ${JSON.stringify(value)}`,
-    )
-  return value
-}
-
 function databaseUrl(env: Env): string | undefined {
   const value = env.DATABASE_URL
   if (!value) return undefined
   // Refuses what cannot work; the parts that connect parse it again.
   readDatabaseUrl(value)
   return value
-}
-
-function file(name: string, path: string): Buffer {
-  try {
-    return readFileSync(path)
-  } catch (error) {
-    throw refusal(name, `must be the path of a file that can be read: ${(error as Error).message}`)
-  }
 }

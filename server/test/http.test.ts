@@ -196,8 +196,9 @@ describe('a refused deposit', () => {
     ['an empty externalId', '{"value":1,"externalId":""}', json, 400, EXTERNAL_ID_ERROR],
     ['a long externalId', `{"value":1,"externalId":"${'x'.repeat(65)}"}`, json, 400, EXTERNAL_ID_ERROR],
     ['a number as externalId', '{"value":1,"externalId":7}', json, 400, EXTERNAL_ID_ERROR],
-    ['NUL in externalId', '{"value":1,"externalId":"a\\u0000b"}', json, 400, UNSTORABLE],
-    ['half a character in externalId', '{"value":1,"externalId":"a\\ud800"}', json, 400, UNSTORABLE],
+    ['NUL in externalId', '{"value":1,"externalId":"a\\u0000b"}', json, 400, EXTERNAL_ID_ERROR],
+    ['half a character in externalId', '{"value":1,"externalId":"a\\ud800"}', json, 400, EXTERNAL_ID_ERROR],
+    ['NUL as value', '{"value":"\\u0000"}', json, 400, VALUE_ERROR],
     ['NUL in a field that is not known', '{"value":1,"x":[{"y":"\\u0000"}]}', json, 400, UNSTORABLE],
     ['NUL in a name', '{"value":1,"\\u0000":1}', json, 400, UNSTORABLE],
     ['NUL behind an escaped backslash', '{"value":1,"x":"\\\\\\u0000"}', json, 400, UNSTORABLE],
@@ -208,7 +209,7 @@ describe('a refused deposit', () => {
     ['an invisible character in description', '{"value":1,"description":"a\\u200bb"}', json, 400, DESCRIPTION_ERROR],
     ['a long description', `{"value":1,"description":"${'é'.repeat(141)}"}`, json, 400, DESCRIPTION_ERROR],
     ['a line break in description', '{"value":1,"description":"a\\nb"}', json, 400, DESCRIPTION_ERROR],
-    ['half a character in description', '{"value":1,"description":"\\udc00"}', json, 400, UNSTORABLE],
+    ['half a character in description', '{"value":1,"description":"\\udc00"}', json, 400, DESCRIPTION_ERROR],
     ...['299', '86401', '300.5', '"3600"', '0', '-3600', '1e30'].map(
       (seconds) =>
         [`expiresIn ${seconds}`, `{"value":1,"expiresIn":${seconds}}`, json, 400, EXPIRES_IN_ERROR] as [

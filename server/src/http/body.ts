@@ -4,6 +4,9 @@ import { Fault } from '../base/fault.ts'
 /** Reads JSON and nothing else. No body at all is left to the route, which knows what it misses. */
 export function readJsonOnly(app: FastifyInstance, options: { limitBytes: number }): void {
   app.removeAllContentTypeParsers()
+  app.addHook('preHandler', (request, _reply, done) =>
+    done(unstorable.has(request) ? new Fault('bad_request', UNSTORABLE) : undefined),
+  )
   const parse = (request: FastifyRequest, body: string | Buffer) => Promise.resolve(parseJson(request, body as Buffer))
   const parserOptions = { parseAs: 'buffer', bodyLimit: options.limitBytes } as const
   app.addContentTypeParser('application/json', parserOptions, parse)
@@ -39,7 +42,7 @@ function parseJson(request: FastifyRequest, body: Buffer): unknown {
   if (body.length === 0) return undefined
   const text = decode(body)
   const value = parse(text)
-  refuseUnstorable(text)
+  if (isUnstorable(text)) unstorable.add(request)
   return value
 }
 
@@ -61,21 +64,20 @@ function parse(text: string): unknown {
 
 const NOT_JSON = 'Request body is not valid JSON'
 
+/** Requests whose text cannot be stored. They are refused when the route has said what else is wrong with the body. */
+const unstorable = new WeakSet<FastifyRequest>()
+
 /**
  * PostgreSQL stores neither NUL nor halves of characters, so no text of ours may hold them. In a body that is UTF-8 and JSON they can only stand as
  * escapes. Each alternative takes one escape, so that a backslash which is itself escaped begins none.
  */
-function refuseUnstorable(text: string): void {
-  for (const [escape] of text.matchAll(
-    /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\./g,
-  )) {
-    if (/^\\u(?:0000|[dD][89a-fA-F][\da-fA-F]{2})$/.test(escape))
-      throw new Fault(
-        'bad_request',
-        'Request body must not hold NUL characters or lone surrogates (halves of characters)',
-      )
-  }
+function isUnstorable(text: string): boolean {
+  const escapes = text.matchAll(/\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\./g)
+  for (const [escape] of escapes) if (/^\\u(?:0000|[dD][89a-fA-F][\da-fA-F]{2})$/.test(escape)) return true
+  return false
 }
+
+const UNSTORABLE = 'Request body must not hold NUL characters or lone surrogates (halves of characters)'
 
 /** Whether arrays and objects are nested deeper than this. Told without parsing, which takes seconds for a body of brackets. */
 export function isNestedDeeper(body: Buffer, maxDepth: number): boolean {

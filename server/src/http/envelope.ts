@@ -90,8 +90,13 @@ function refusalOf(error: unknown, request: FastifyRequest): Refusal {
     case 'ECONNRESET':
       return { status: 400, error: 'Request was aborted' }
     default:
-      return { status: 500, error: 'Internal error' }
+      return isForbiddenFile(error) ? { status: 404, error: 'Not found' } : { status: 500, error: 'Internal error' }
   }
+}
+
+/** What the reader of static files says of a folder; it has no code. */
+function isForbiddenFile(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ForbiddenError' && 'statusCode' in error && error.statusCode === 403
 }
 
 function faultRefusal(fault: Fault): Refusal {

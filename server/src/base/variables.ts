@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { Refusal } from './refusal.ts'
+
+// Reading one variable of an environment. An empty one counts as unset, as in most shells' and containers' idea of a blank.
+
+export type Env = Record<string, string | undefined>
+
+export function refusal(name: string, text: string): Refusal {
+  return new Refusal(`${name} ${text}`)
+}
+
+export function text(env: Env, name: string, fallback?: string): string {
+  const value = env[name] || fallback
+  if (value === undefined) throw refusal(name, 'must be set')
+  return value
+}
+
+export function integer(env: Env, name: string, fallback: number, range: { min: number; max: number }): number {
+  const value = env[name]
+  if (!value) return fallback
+  const parsed = /^-?\d{1,15}$/.test(value) ? Number(value) : Number.NaN
+  if (Number.isNaN(parsed) || parsed < range.min || parsed > range.max) {
+    throw refusal(name, `must be a whole number from ${range.min} to ${range.max}, not ${JSON.stringify(value)}`)
+  }
+  return parsed
+}
+
+export function oneOf<Choice extends string>(env: Env, name: string, choices: Choice[], fallback?: Choice): Choice {
+  const value = env[name] || fallback
+  const choice = choices.find((candidate) => candidate === value)
+  const wanted = `must be ${choices.length > 1 ? 'one of ' : ''}${choices.join(', ')}`
+  if (!choice) throw refusal(name, value === undefined ? wanted : `${wanted}, not ${JSON.stringify(value)}`)
+  return choice
+}
+
+export function url(env: Env, name: string, fallback?: string): string {
+  const value = text(env, name, fallback)
+  const parsed = z.url({ protocol: /^https?$/ }).safeParse(value)
+  if (!parsed.success) throw refusal(name, `must be an http or https URL, not ${JSON.stringify(value)}`)
+  return value.replace(/\/+$/, '')
+}
+
+/** A URL without a path: our own paths begin at the root of the host. */
+export function origin(env: Env, name: string, fallback?: string): string {
+  const value = url(env, name, fallback)
+  const { pathname, search, hash } = new URL(value)
+  if (pathname !== '/' || search || hash)
+    throw refusal(
+      name,
+      `must be a scheme and a host without a path, such as https://pay.example.com, not ${JSON.stringify(value)}`,
+    )
+  return value
+}
+
+export function file(name: string, path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    throw refusal(name, `must be the path of a file that can be read: ${(error as Error).message}`)
+  }
+}
