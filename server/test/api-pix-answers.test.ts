@@ -147,8 +147,8 @@ describe('check', () => {
     ['as a list', [{ id: '1', rtrId: 'D', valor: '1.00', status: 'DEVOLVIDO' }], [done]],
     ['as an object', { id: '1', rtrId: 'D', valor: '1.00', status: 'DEVOLVIDO' }, [done]],
     ['that are none', [], []],
-    ['absent', undefined, undefined],
-    ['null', null, undefined],
+    ['absent', undefined, []],
+    ['null', null, []],
     ['of which one cannot be read', [{ id: '1', valor: '1.00', status: 'DEVOLVIDO' }, { id: '2' }], undefined],
   ])('payments are read with refunds %s and with fields that nobody knows', async (_, devolucoes, refunds) => {
     const pix = { endToEndId: E2E, valor: '70.00', horario: '2026-03-01T09:30:00-03:00', devolucoes, novo: {} }
@@ -200,12 +200,52 @@ describe('check', () => {
     ['a day that is none', { ...pix, horario: '2026-13-41T12:30:00Z' }],
     ['an id that is none', { ...pix, endToEndId: 'E1' }],
     ['a payment without an id', { ...pix, endToEndId: undefined }],
-  ])('%s makes the whole answer garbage', async (_, bad) => {
-    const { provider } = await connectScripted(() => ok(cob({ status: 'CONCLUIDA', pix: [pix, bad] })))
+  ])('%s is not taken for money, is told, and hides no other payment of the charge', async (_, bad) => {
+    let listed: unknown[] = [bad]
+    const { provider, logged } = await connectScripted(() => ok(cob({ status: 'CONCLUIDA', pix: listed })))
     await expect(provider.check(TXID)).rejects.toMatchObject({
       outcome: 'unknown',
-      message: expect.stringContaining('garbage'),
+      message: expect.stringContaining('a Pix of the charge cannot be read'),
     })
+    expect(logged).toEqual([expect.stringContaining('cannot be read')])
+    listed = [pix, bad]
+    expect(await provider.check(TXID)).toMatchObject({ payments: [{ endToEndId: E2E, amountCents: 50_00 }] })
+  })
+
+  test.each([
+    ['NUL', 'a\u{0}b'],
+    ['too much', 'a'.repeat(36)],
+    ['another sign', 'no-txid'],
+    ['nothing', ''],
+    ['a number', 7],
+  ])('a Pix whose txid holds %s names no charge, wherever it is told of', async (_, txid) => {
+    const odd = { ...pix, txid }
+    const { provider } = await connectScripted(({ path }) =>
+      ok(
+        path.startsWith('/cob') ? cob({ status: 'CONCLUIDA', pix: [odd] }) : path.includes('?') ? { pix: [odd] } : odd,
+      ),
+    )
+    expect(await provider.findPayment(E2E)).toMatchObject({ txid: null, amountCents: 50_00 })
+    for await (const page of provider.listReceived({ from: new Date(0), to: new Date('2027-01-01T00:00:00Z') }))
+      expect(page).toMatchObject([{ txid: null, amountCents: 50_00 }])
+    // The charge that lists it is the one that it paid.
+    expect(await provider.check(TXID)).toMatchObject({ payments: [{ txid: TXID }] })
+  })
+
+  test('a Pix that cannot be read opens no breaker, however often it is asked for', async () => {
+    const { psp, provider } = await connectScripted(
+      ({ path }) => ok(path.startsWith('/cob') ? cob({ pix: [{ ...pix, valor: 'much' }] }) : { ...pix, valor: 'much' }),
+      { timings: { breakerFaults: 2 } },
+    )
+    for (let nth = 0; nth < 4; nth++) {
+      await expect(provider.findPayment(E2E)).rejects.toMatchObject({ outcome: 'unknown' })
+      await expect(provider.check(TXID)).rejects.toMatchObject({ outcome: 'unknown' })
+    }
+    expect(psp.count('GET')).toBe(8)
+    expect(provider.health().breaker).toBe('closed')
+    // Another Pix than the one asked for is nobody's answer to this question.
+    await expect(provider.findPayment(`${E2E.slice(0, -1)}6`)).rejects.toMatchObject({ message: /another Pix/ })
+    expect(provider.health().breaker).toBe('open')
   })
 })
 
@@ -275,6 +315,37 @@ describe('lists', () => {
     const [a, b, c] = [1, 2, 3].map((n) => listed(n, '2026-03-01T12:30:00.000Z'))
     const { provider } = await connectScripted((_, nth) => ok(nth === 1 ? page([a, b], 0, 2) : page([b, c], 1, 2)))
     expect((await list(provider)).map(({ endToEndId }) => endToEndId)).toEqual([a, b, c].map((pix) => pix!.endToEndId))
+  })
+
+  test('an entry that cannot be read is told after the others, once, and makes an error where nobody listens', async () => {
+    const good = [1, 2, 3].map((n) => listed(n, '2026-03-01T12:30:00.000Z'))
+    const noAmount = { ...listed(4, '2026-03-01T12:30:00.000Z'), valor: undefined }
+    const internal = { ...listed(5, '2026-03-01T12:30:00.000Z'), endToEndId: 'E1234567820260301120000000' }
+    const elsewhere = { ...listed(6, '2026-03-01T18:00:00.000Z'), valor: undefined }
+    const { provider, logged } = await connectScripted(({ path }) =>
+      ok(
+        asked(path).get('paginacao.paginaAtual') === '0'
+          ? page([good[0], noAmount, internal], 0, 2)
+          : page([null, good[1], noAmount, good[2], elsewhere], 1, 2),
+      ),
+    )
+    const [payments, unread]: [string[], unknown[]] = [[], []]
+    for await (const some of provider.listReceived(window, (entry) => unread.push(entry)))
+      payments.push(...some.map(({ endToEndId }) => endToEndId))
+    expect(payments).toEqual(good.map((pix) => pix.endToEndId))
+    expect(unread).toEqual([
+      { endToEndId: noAmount.endToEndId, isMoney: true, text: 'not as API Pix has it: valor' },
+      {
+        endToEndId: null,
+        isMoney: true,
+        text: 'not as API Pix has it: endToEndId (its id is E1234567820260301120000000)',
+      },
+      { endToEndId: null, isMoney: true, text: 'not as API Pix has it: the whole' },
+    ])
+    expect(logged).toHaveLength(3)
+    await expect(list(provider)).rejects.toMatchObject({ outcome: 'unknown', message: /3 Pix cannot be read/ })
+    expect(logged).toHaveLength(3)
+    expect(provider.health().breaker).toBe('closed')
   })
 
   test('the window is asked for in whole seconds, outwards, and cut to size here', async () => {

@@ -145,6 +145,7 @@ test('a paid charge tells what was paid, which may be another amount', async () 
     txid,
     amountCents,
     occurredAt: new Date(pix!.horario),
+    refunds: [],
   })
   expect(charge !== 'absent' && charge.payments).toEqual([payment(first, 30_00), payment(second, 50_00)])
   expect(await provider.findPayment(first!.endToEndId)).toEqual(payment(first, 30_00))

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { claimChecks, takeHints } from '../src/domain/checks.ts'
 import { queryDeposit } from '../src/domain/deposits.ts'
 import { checkDue } from '../src/workers/check.ts'
+import { get } from './requests.ts'
 import { until, world } from './world.ts'
 
 const HOUR_MS = 3_600_000
@@ -158,6 +159,27 @@ test('a charge that the provider calls paid, without saying by what, does not ex
     check: 'failed',
     charge: { status: 'PENDING' },
   })
+})
+
+test('a query does not pass for fresh while the provider calls the charge paid, without saying by what', async () => {
+  const w = await world()
+  const { account, charge } = await w.paidCharge()
+  const provider = w.ctx.providers[0]!
+  w.ctx.providers[0] = {
+    ...provider,
+    async check(txid) {
+      const answer = await provider.check(txid)
+      return answer === 'absent' ? answer : { ...answer, payments: [] }
+    },
+  }
+  const stored = await w.app.inject(get(account.key, `/api/deposit/${charge.paymentLinkId}`))
+  expect(stored.json()).toMatchObject({ charge: { status: 'PENDING' } })
+  expect(stored.headers['guiche-provider-check']).toBe('failed')
+  expect(provider.health().breaker).toBe('closed')
+  w.ctx.providers[0] = provider
+  const told = await w.app.inject(get(account.key, `/api/deposit/${charge.paymentLinkId}`))
+  expect(told.json()).toMatchObject({ charge: { status: 'COMPLETED' } })
+  expect(told.headers['guiche-provider-check']).toBe('fresh')
 })
 
 test('a payment after expiry completes the charge, late', async () => {

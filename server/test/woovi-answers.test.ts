@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { encodeBrCode } from '../src/base/brcode.ts'
+import type { ReceivedPayment } from '../src/domain/provider.ts'
 import { ok, TXID, type Said } from './scripted-psp.ts'
 import { connectScripted, listAll, requestOf } from './woovi-client.ts'
 import { APP_ID } from './woovi-server.ts'
@@ -160,6 +161,53 @@ describe('charges', () => {
 })
 
 describe('payments', () => {
+  test.each([
+    ['NUL', 'a\u{0}b'],
+    ['too much', 'a'.repeat(36)],
+    ['another sign', '9134e286-6f71-427a-bf00-241681624586'],
+  ])('a Pix of a charge whose correlationID holds %s is of no charge of ours', async (_, correlationID) => {
+    const odd = pix({ charge: { correlationID } })
+    const { provider } = await connectScripted(({ path }) =>
+      ok(path.includes('?') ? page([odd]) : { transaction: odd }),
+    )
+    expect(await provider.findPayment(E2E)).toMatchObject({ txid: null, amountCents: 50_00 })
+    expect(await listAll(provider, WINDOW)).toMatchObject([[{ txid: null, amountCents: 50_00 }]])
+  })
+
+  test.each([
+    ['CONFIRMED', 'nothing'],
+    ['PARTIAL_REFUND', 'part'],
+    ['REFUNDED', 'all'],
+    [undefined, undefined],
+  ])('one that is %s says of what was given back: %s', async (status, givenBack) => {
+    const { provider } = await connectScripted(() => ok({ transaction: pix({ status }) }))
+    expect(((await provider.findPayment(E2E)) as ReceivedPayment).givenBack).toBe(givenBack)
+  })
+
+  test('a Pix that cannot be read opens no breaker, and hides no other of its charge', async () => {
+    const bad = pix({ value: 'much' })
+    let listed: unknown[] = [bad]
+    const { provider, psp } = await connectScripted(
+      ({ path }) =>
+        ok(
+          path.startsWith('/api/v1/charge')
+            ? charge({ status: 'COMPLETED' })
+            : path.includes('?')
+              ? page(listed)
+              : { transaction: bad },
+        ),
+      { timings: { breakerFaults: 2 } },
+    )
+    for (let nth = 0; nth < 4; nth++) {
+      await expect(provider.findPayment(E2E)).rejects.toMatchObject({ outcome: 'unknown' })
+      await expect(provider.check(TXID)).rejects.toMatchObject({ outcome: 'unknown' })
+    }
+    expect(psp.seen).toHaveLength(12)
+    expect(provider.health().breaker).toBe('closed')
+    listed = [bad, pix({ endToEndId: `${E2E.slice(0, -1)}6` })]
+    expect(await provider.check(TXID)).toMatchObject({ payments: [{ amountCents: 50_00 }] })
+  })
+
   test('paid, and not yet by what: the charge is paid without payments', async () => {
     const { provider } = await paid([])
     expect(await provider.check(TXID)).toMatchObject({ status: 'paid', payments: [] })

@@ -212,7 +212,7 @@ describe('received', () => {
     const { woovi, provider, clock } = await connectWoovi()
     const { txid } = await provider.create(requestOf())
     const [charged, free] = [await woovi.pay(txid), await woovi.payByKey(7_00)]
-    const common = { provider: 'woovi', occurredAt: clock.now() }
+    const common = { provider: 'woovi', occurredAt: clock.now(), givenBack: 'nothing' }
     expect(await provider.findPayment(charged)).toEqual({ ...common, endToEndId: charged, txid, amountCents: 50_00 })
     expect(await provider.findPayment(free)).toEqual({ ...common, endToEndId: free, txid: null, amountCents: 7_00 })
     expect(await provider.findPayment('E'.repeat(32))).toBe('absent')

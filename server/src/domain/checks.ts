@@ -43,10 +43,11 @@ async function askAndApply(
   if (answer === 'absent')
     ctx.log.warn({ chargeId: id, provider }, 'the provider does not know a charge that it accepted')
   const isWithdrawn = answer !== 'absent' && answer.status === 'withdrawn'
-  // If it does say by which Pix, and the charge is PENDING still, none of them fitted.
-  if (answer !== 'absent' && answer.status === 'paid' && answer.payments.length === 0)
-    throw new ProviderError('unknown', `${provider}: check: paid, but not said by which Pix`)
   const isLate = askedAt.getTime() >= charge.expiresAt.getTime() + EXPIRY_GRACE_MS
+  // Half an answer: it was paid, and nobody knows by which Pix. If the provider does say, and the charge is PENDING still, none of them fitted.
+  if (answer !== 'absent' && answer.status === 'paid' && answer.payments.length === 0) {
+    throw new ProviderError('unknown', `${provider}: check: the charge was paid, and no Pix is named that paid it`)
+  }
   if (!isWithdrawn && !isLate) return charge
   await (isWithdrawn ? markCanceled(ctx, id) : markExpired(ctx, id))
   return readCharge(ctx, id)

@@ -22,7 +22,7 @@ export type Provider = {
   findPayment(endToEndId: string): Promise<ReceivedPayment | 'absent'>
   /**
    * All Pix received in [from, to), a page at a time. Entries that cannot be read are told, so that they do not hold up the others; where nobody listens,
-   * the list ends in an error instead of passing for a whole one.
+   * the list ends in an error instead of passing for a whole one. Throws ListTooLong when a shorter window must be asked for.
    */
   listReceived(
     window: { from: Date; to: Date },
@@ -76,8 +76,10 @@ export type ReceivedPayment = {
   txid: string | null
   amountCents: Cents
   occurredAt: Date
-  /** What was given back of it, by whomever; absent where the provider does not tell. */
+  /** What was given back of it, by whomever, and [] for nothing; absent where the provider does not list it. */
   refunds?: ProviderRefund[]
+  /** How much of it was given back, from a provider that says this instead; absent where it does not say that either. */
+  givenBack?: 'nothing' | 'part' | 'all'
 }
 
 /** An entry of a provider's list that may be a Pix received and cannot be read. */
@@ -125,5 +127,14 @@ export class ProviderError extends Error {
     super(text, options)
     this.outcome = outcome
     this.isOverloaded = options.isOverloaded ?? false
+  }
+}
+
+/** The window holds more than an adapter reads of one list. A shorter one can be read. */
+export class ListTooLong extends ProviderError {
+  override name = 'ListTooLong'
+
+  constructor(text: string) {
+    super('unknown', text)
   }
 }

@@ -1,11 +1,12 @@
 import type { Log } from '../base/log.ts'
 import type { Meters } from '../base/meters.ts'
+import { ProviderError } from '../domain/provider.ts'
 import { readProblem } from './api-pix-messages.ts'
 import { makeExchange, type ExchangeBounds, type ExchangeRequest } from './exchange.ts'
 import { makeGuard, type Guard, type GuardBounds, type Reply } from './guard.ts'
 import { makeHttpClient, type ClientCertificate, type HttpBounds } from './http-client.ts'
 import { basicCredentials, makeTokenSource } from './oauth.ts'
-import { makeRepeat, type Repeat, type RepeatBounds } from './repeat.ts'
+import { makeRepeat, type NotOk, type Repeat, type RepeatBounds } from './repeat.ts'
 
 /** One call to API Pix, with its token, under the guard. */
 export type ApiPixCalls = {
@@ -99,4 +100,10 @@ export function makeApiPixCalls(options: CallOptions): ApiPixCalls {
       await http.close()
     },
   }
+}
+
+/** A 404 that is not the PSP's own word is neither an absence nor a refusal. */
+export function readError(calls: ApiPixCalls, operation: string, reply: NotOk): ProviderError {
+  const error = calls.repeat.errorOf(operation, reply)
+  return reply.kind === 'refused' && reply.status === 404 ? new ProviderError('unknown', error.message) : error
 }

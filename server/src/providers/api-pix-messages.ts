@@ -11,9 +11,11 @@ import type {
 } from '../domain/provider.ts'
 import { GarbageError, instant, parseMessage } from './garbage.ts'
 import { END_TO_END_ID, MAX_HINTS, parseNotification, shaped } from './notification.ts'
+import { showOdd, type Unread } from './unread.ts'
 
 // What API Pix says and how it reads here. Unknown fields are ignored, as the standard asks of clients. A field that money depends on is
-// checked strictly, and an answer that fails is garbage as a whole: half an answer of a bank is none.
+// checked strictly, and an answer that fails is garbage as a whole: half an answer of a bank is none. Entries of a list are read one by one, because
+// an entry that cannot be read must not hide the others.
 
 /** Where PSPs differ from the standard, or it from itself: one row each. */
 const QUIRKS = {
@@ -30,8 +32,8 @@ const QUIRKS = {
   locationScheme: /^https?:\/\//i,
   /** The statuses' enumeration says REMOVIDA, their description REMOVIDO. */
   withdrawnStatus: /^REMOVID[AO]_/,
-  /** An empty txid where the standard leaves it out. */
-  noTxid: '',
+  /** Empty where the standard leaves it out, too long, or with characters that no txid has: money all the same, and of no charge that it names. */
+  txid: /^[a-zA-Z0-9]{1,35}$/,
   /** A list in the schema, an object in one of its examples. */
   devolucoes: (given: unknown): unknown[] => (Array.isArray(given) ? given : [given]),
   /** Efí sends notifications only to a server that asks it for a certificate, unless told so. Ours takes them as hints and trusts nobody. */
@@ -45,9 +47,9 @@ export const REGISTER_HEADERS: Record<string, string> = QUIRKS.registerHeaders
 export type Merchant = { name: string; city: string }
 
 /** With the key that is to be paid, by which a charge is known as ours; `emv` is empty when it was not needed and not given. */
-export type Charge = ProviderCharge & { pixKey: string }
+export type Charge = ProviderCharge & { pixKey: string; unread: Unread[] }
 
-export type ReceivedPage = { payments: ReceivedPayment[]; pages: number | undefined }
+export type ReceivedPage = { payments: ReceivedPayment[]; unread: Unread[]; pages: number | undefined }
 
 /** Ids go into paths, and some of them come from notifications, which anybody may have written. */
 export const isTxid = (text: string): boolean => /^[a-zA-Z0-9]{26,35}$/.test(text)
@@ -62,7 +64,7 @@ const amount = z
 
 const pix = z.object({
   endToEndId: z.string().refine(isEndToEndId),
-  txid: z.string().nullish(),
+  txid: z.unknown().optional(),
   valor: amount,
   horario: instant,
   devolucoes: z.unknown().optional(),
@@ -77,7 +79,7 @@ const cob = z.object({
   pixCopiaECola: z.string().nullish(),
   location: z.string().nullish(),
   loc: z.object({ location: z.string().nullish() }).nullish(),
-  pix: z.array(pix).nullish(),
+  pix: z.array(z.unknown()).nullish(),
 })
 
 const paging = z.object({
@@ -88,7 +90,7 @@ const paging = z.object({
 
 // An empty list may be left out, but only by an answer that says how many there are: any other object would pass for "nothing received".
 const pixList = z
-  .object({ parametros: z.object({ paginacao: paging.nullish() }).nullish(), pix: z.array(pix).nullish() })
+  .object({ parametros: z.object({ paginacao: paging.nullish() }).nullish(), pix: z.array(z.unknown()).nullish() })
   .refine((body) => body.pix || body.parametros?.paginacao?.quantidadeTotalDeItens === 0)
 
 const devolucao = z.object({
@@ -120,13 +122,13 @@ export function readCharge(json: unknown, expected: ChargeReading): Charge {
   const body = parse(cob, json)
   if (body.txid !== expected.txid) throw new GarbageError('another txid than the one asked for')
   return {
+    // A Pix that is listed in a charge pays that charge, also where it does not repeat the txid.
+    ...readEntries(body.pix ?? [], expected.provider, body.txid),
     txid: body.txid,
     status: chargeStatus(body.status),
     emv: readEmv(body, expected),
     valueCents: body.valor.original,
     expiresAt: new Date(body.calendario.criacao.getTime() + body.calendario.expiracao * 1000),
-    // A Pix that is listed in a charge pays that charge, also where it does not repeat the txid.
-    payments: (body.pix ?? []).map((paid) => payment(paid, expected.provider, body.txid)),
     pixKey: body.chave,
   }
 }
@@ -136,10 +138,11 @@ export function readWithdrawn(json: unknown): void {
   if (chargeStatus(status) !== 'withdrawn') throw new GarbageError('not withdrawn after all')
 }
 
-export function readPayment(json: unknown, expected: { endToEndId: string; provider: string }): ReceivedPayment {
-  const body = parse(pix, json)
-  if (body.endToEndId !== expected.endToEndId) throw new GarbageError('another Pix than the one asked for')
-  return payment(body, expected.provider, null)
+/** That one Pix cannot be read is no failure of the provider, so it is returned and not thrown. */
+export function readPayment(json: unknown, expected: { endToEndId: string; provider: string }): Entries {
+  const { endToEndId } = parse(z.object({ endToEndId: z.string() }), json)
+  if (endToEndId !== expected.endToEndId) throw new GarbageError('another Pix than the one asked for')
+  return readEntries([json], expected.provider, null)
 }
 
 export function readReceivedPage(json: unknown, expected: { page: number; provider: string }): ReceivedPage {
@@ -147,8 +150,34 @@ export function readReceivedPage(json: unknown, expected: { page: number; provid
   const told = body.parametros?.paginacao
   // A PSP that gives the first page again and again would hide the others.
   if (told && told.paginaAtual !== expected.page) throw new GarbageError('another page than the one asked for')
-  const payments = (body.pix ?? []).map((received) => payment(received, expected.provider, null))
-  return { payments, pages: told?.quantidadeDePaginas }
+  return { ...readEntries(body.pix ?? [], expected.provider, null), pages: told?.quantidadeDePaginas }
+}
+
+type Entries = { payments: ReceivedPayment[]; unread: Unread[] }
+
+function readEntries(entries: unknown[], provider: string, chargeTxid: string | null): Entries {
+  const read: Entries = { payments: [], unread: [] }
+  for (const entry of entries) {
+    try {
+      read.payments.push(payment(parse(pix, entry), provider, chargeTxid))
+    } catch (error) {
+      if (!(error instanceof GarbageError)) throw error
+      read.unread.push(unreadEntry(entry, error.message))
+    }
+  }
+  return read
+}
+
+// Everything in a list of Pix received says by its place that it is money.
+function unreadEntry(entry: unknown, text: string): Unread {
+  const { endToEndId, horario } = typeof entry === 'object' && entry !== null ? (entry as Json) : {}
+  const id = shaped(endToEndId, END_TO_END_ID)
+  return {
+    endToEndId: id,
+    isMoney: true,
+    occurredAt: instant.safeParse(horario).data ?? null,
+    text: id === null ? `${text}${showOdd(endToEndId)}` : text,
+  }
 }
 
 export function readRefund(json: unknown, refundId: string): ProviderRefund {
@@ -169,7 +198,7 @@ export function readHints(body: Buffer): Hint[] {
 function readHint(item: unknown): Hint {
   const { txid, endToEndId } = typeof item === 'object' && item !== null ? (item as Json) : {}
   // Static codes have shorter txids than charges; whether it is one of ours is for the domain to know.
-  return { txid: shaped(txid, /^[A-Za-z0-9]{1,35}$/), endToEndId: shaped(endToEndId, END_TO_END_ID) }
+  return { txid: shaped(txid, QUIRKS.txid), endToEndId: shaped(endToEndId, END_TO_END_ID) }
 }
 
 /** What a refusal says of itself, or undefined when it is not a JSON object, and so not the PSP speaking. */
@@ -195,20 +224,20 @@ function chargeStatus(status: string): Charge['status'] {
 }
 
 function payment(body: z.infer<typeof pix>, provider: string, chargeTxid: string | null): ReceivedPayment {
-  const txid = body.txid === QUIRKS.noTxid ? null : (body.txid ?? null)
   return {
     provider,
     endToEndId: body.endToEndId,
-    txid: txid ?? chargeTxid,
+    txid: shaped(body.txid, QUIRKS.txid) ?? chargeTxid,
     amountCents: body.valor,
     occurredAt: body.horario,
     ...readRefunds(body.devolucoes),
   }
 }
 
-// Refunds that cannot be read must not hide the payment that they belong to, and some of them would be worse than none: they count as not told.
+// A Pix of which nothing was given back has no `devolucoes`. Refunds that cannot be read must not hide the payment that they belong to, and some of them
+// would be worse than none: they count as not told.
 function readRefunds(given: unknown): { refunds?: ProviderRefund[] } {
-  if (given === undefined || given === null) return {}
+  if (given === undefined || given === null) return { refunds: [] }
   const parsed = z.array(devolucao).safeParse(QUIRKS.devolucoes(given))
   return parsed.success ? { refunds: parsed.data.map(refund) } : {}
 }

@@ -7,9 +7,8 @@ import {
   type ProviderChargeRequest,
   type ProviderRefund,
   type ProviderRefundRequest,
-  type ReceivedPayment,
 } from '../domain/provider.ts'
-import { makeApiPixCalls, type ApiPixCalls, type CallBounds } from './api-pix-calls.ts'
+import { makeApiPixCalls, readError, type ApiPixCalls, type CallBounds } from './api-pix-calls.ts'
 import {
   chargeBody,
   isEndToEndId,
@@ -17,18 +16,18 @@ import {
   isTxid,
   readCharge,
   readHints,
-  readPayment,
-  readReceivedPage,
   readRefund,
   readWithdrawn,
   REGISTER_HEADERS,
   type Charge,
   type Merchant,
 } from './api-pix-messages.ts'
+import { findPayment, listReceived } from './api-pix-payments.ts'
 import { startDeadline, type Deadline } from './deadline.ts'
 import type { Reply } from './guard.ts'
 import type { ClientCertificate } from './http-client.ts'
-import { saysAbsent, type NotOk } from './repeat.ts'
+import { saysAbsent } from './repeat.ts'
+import { makeTellUnread, type TellUnread } from './unread.ts'
 
 export type ApiPixTimings = CallBounds & {
   createDeadlineMs: number
@@ -108,13 +107,17 @@ export type ApiPixOptions = {
   timings?: Partial<ApiPixTimings>
 }
 
-type Adapter = Pick<ApiPixOptions, 'name' | 'pixKey' | 'merchant'> & { calls: ApiPixCalls; timings: ApiPixTimings }
+type Adapter = Pick<ApiPixOptions, 'name' | 'pixKey' | 'merchant'> & {
+  calls: ApiPixCalls
+  timings: ApiPixTimings
+  tellUnread: TellUnread
+}
 
 /** Any Brazilian PSP that speaks the central bank's API Pix. */
 export function makeApiPix(options: ApiPixOptions): Provider {
   const timings = { ...API_PIX_TIMINGS, ...options.timings }
   const calls = makeApiPixCalls({ ...options, random: options.random ?? Math.random, bounds: timings })
-  const adapter: Adapter = { ...options, calls, timings }
+  const adapter: Adapter = { ...options, calls, timings, tellUnread: makeTellUnread(options) }
   return {
     name: options.name,
     create: (request) => create(adapter, request),
@@ -122,7 +125,7 @@ export function makeApiPix(options: ApiPixOptions): Provider {
       check(adapter, txid, startDeadline(deadlineMs, onBehalfOf)),
     cancel: (txid, { onBehalfOf } = {}) => cancel(adapter, txid, startDeadline(timings.cancelDeadlineMs, onBehalfOf)),
     findPayment: (endToEndId) => findPayment(adapter, endToEndId),
-    listReceived: (window) => listReceived(adapter, window),
+    listReceived: (window, onUnread) => listReceived(adapter, window, onUnread),
     refund: (request) => refund(adapter, request),
     checkRefund: (request) => checkRefund(adapter, request),
     registerNotifications: (url) => registerNotifications(adapter, url),
@@ -157,7 +160,7 @@ async function create(adapter: Adapter, request: ProviderChargeRequest) {
 
 // The txid is ours alone, so a charge that differs was not made by this request: someone shares the PSP account with us, or an id was used twice.
 function acceptCharge(adapter: Adapter, charge: Charge, request: ProviderChargeRequest) {
-  const { pixKey, ...accepted } = charge
+  const { pixKey, unread: _, ...accepted } = charge
   const refuse = (text: string) => new ProviderError('refused', `${adapter.name}: create: ${text}`)
   if (charge.valueCents !== request.valueCents) throw refuse('a charge of another value has this txid')
   // Keys that are e-mail addresses or UUIDs come back in either case.
@@ -170,11 +173,17 @@ async function check(adapter: Adapter, txid: string, deadline: Deadline) {
   if (!isTxid(txid)) return 'absent'
   const reply = await askCharge(adapter, { txid, deadline, emvNeeded: false })
   if (reply.kind === 'ok') {
-    const { pixKey: _, ...charge } = reply.body
-    return charge
+    const { pixKey: _, unread, ...charge } = reply.body
+    unread.forEach(adapter.tellUnread)
+    // A Pix that cannot be read may have paid it. Where another one can be read, that one must not wait for it.
+    if (unread.length === 0 || charge.payments.length > 0) return charge
+    throw new ProviderError(
+      'unknown',
+      `${adapter.name}: check: a Pix of the charge cannot be read (${unread[0]!.text})`,
+    )
   }
   if (saysAbsent(reply)) return 'absent'
-  throw readError(adapter, 'check', reply)
+  throw readError(adapter.calls, 'check', reply)
 }
 
 // With these a PSP says that a charge is no longer active.
@@ -221,80 +230,6 @@ function withdraw(adapter: Adapter, txid: string, deadline: Deadline): Promise<R
   })
 }
 
-async function findPayment(adapter: Adapter, endToEndId: string): Promise<ReceivedPayment | 'absent'> {
-  if (!isEndToEndId(endToEndId)) return 'absent'
-  const { calls, timings, name } = adapter
-  const deadline = startDeadline(timings.checkDeadlineMs)
-  const reply = await calls.repeat.read(deadline, () =>
-    calls.call({
-      operation: 'findPayment',
-      method: 'GET',
-      path: `/pix/${endToEndId}`,
-      deadline,
-      read: (json) => readPayment(json, { endToEndId, provider: name }),
-    }),
-  )
-  if (reply.kind === 'ok') return reply.body
-  if (saysAbsent(reply)) return 'absent'
-  throw readError(adapter, 'findPayment', reply)
-}
-
-async function* listReceived(adapter: Adapter, window: { from: Date; to: Date }): AsyncGenerator<ReceivedPayment[]> {
-  const { timings } = adapter
-  // Pix that arrive while we turn the pages push others to a later page, where they are met again.
-  const seen = new Set<string>()
-  for (let page = 0; page < timings.maxPages; page++) {
-    const received = await askPage(adapter, window, page)
-    const fresh = received.payments.filter((payment) => !seen.has(payment.endToEndId))
-    for (const payment of fresh) seen.add(payment.endToEndId)
-    const inside = fresh.filter((payment) => isInside(window, payment.occurredAt))
-    if (inside.length > 0) yield inside
-    // A PSP that does not tell the number of pages is asked until one brings nothing new.
-    const last = received.pages === undefined ? fresh.length === 0 : page + 1 >= received.pages
-    if (last) return
-  }
-  throw new ProviderError(
-    'unknown',
-    `${adapter.name}: listReceived: more than ${timings.maxPages} pages, ask for less time`,
-  )
-}
-
-async function askPage(adapter: Adapter, window: { from: Date; to: Date }, page: number) {
-  const { calls, timings, name } = adapter
-  const deadline = startDeadline(timings.listDeadlineMs)
-  const query = new URLSearchParams({
-    inicio: wholeSeconds(window.from, Math.floor),
-    fim: wholeSeconds(window.to, Math.ceil),
-    'paginacao.paginaAtual': String(page),
-    'paginacao.itensPorPagina': String(timings.pageSize),
-  })
-  const reply = await calls.repeat.read(deadline, () =>
-    calls.call({
-      operation: 'listReceived',
-      method: 'GET',
-      path: `/pix?${query.toString()}`,
-      deadline,
-      read: (json) => readReceivedPage(json, { page, provider: name }),
-    }),
-  )
-  if (reply.kind === 'ok') return reply.body
-  throw readError(adapter, 'listReceived', reply)
-}
-
-// Asked in whole seconds and outwards, because a PSP that cuts the fraction off would leave out the rest of a second at either end; cut to size here.
-function wholeSeconds(at: Date, round: (seconds: number) => number): string {
-  return new Date(round(at.getTime() / 1000) * 1000).toISOString().replace('.000Z', 'Z')
-}
-
-// A time without a fraction may be one that was cut off, and then it can lie before `from` although the Pix does not. Such a one is given
-// twice rather than never: whoever settles it knows it by its id.
-function isInside(window: { from: Date; to: Date }, at: Date): boolean {
-  const atMs = at.getTime()
-  const fromMs = window.from.getTime()
-  const startMs = atMs % 1000 === 0 ? fromMs - (fromMs % 1000) : fromMs
-  return atMs >= startMs && atMs < window.to.getTime()
-}
-
 async function refund(adapter: Adapter, request: ProviderRefundRequest) {
   const { calls, timings, name } = adapter
   const { endToEndId, refundId, amountCents } = request
@@ -324,7 +259,7 @@ async function checkRefund(adapter: Adapter, request: { endToEndId: string; refu
   const reply = await askRefund(adapter, { ...request, deadline: startDeadline(adapter.timings.checkDeadlineMs) })
   if (reply.kind === 'ok') return reply.body
   if (saysAbsent(reply)) return 'absent'
-  throw readError(adapter, 'checkRefund', reply)
+  throw readError(adapter.calls, 'checkRefund', reply)
 }
 
 function askRefund(
@@ -378,10 +313,4 @@ function askCharge(
 function chargeReader(adapter: Adapter, question: { txid: string; emvNeeded: boolean }) {
   const { name: provider, merchant } = adapter
   return (json: unknown) => readCharge(json, { txid: question.txid, emvNeeded: question.emvNeeded, provider, merchant })
-}
-
-// A 404 that is not the PSP's own word is neither an absence nor a refusal.
-function readError(adapter: Adapter, operation: string, reply: NotOk): ProviderError {
-  const error = adapter.calls.repeat.errorOf(operation, reply)
-  return reply.kind === 'refused' && reply.status === 404 ? new ProviderError('unknown', error.message) : error
 }

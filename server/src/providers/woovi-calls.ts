@@ -5,6 +5,7 @@ import { makeExchange, type ExchangeRequest } from './exchange.ts'
 import { makeGuard, type Guard, type Reply } from './guard.ts'
 import { makeHttpClient } from './http-client.ts'
 import { makeRepeat, type NotOk, type Repeat } from './repeat.ts'
+import type { TellUnread } from './unread.ts'
 import { readProblem } from './woovi-messages.ts'
 import type { WooviTimings } from './woovi-timings.ts'
 
@@ -13,10 +14,7 @@ export type WooviAdapter = {
   name: string
   calls: WooviCalls
   timings: WooviTimings
-  log: Log
-  meters?: Meters | undefined
-  /** Entries of lists that the log has told of, see woovi-transactions.ts. */
-  toldUnread: Set<string>
+  tellUnread: TellUnread
 }
 
 /** One call to Woovi, with our AppID, under the guard. */

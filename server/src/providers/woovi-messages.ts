@@ -8,10 +8,10 @@ import type {
   ProviderChargeRequest,
   ProviderRefund,
   ReceivedPayment,
-  UnreadEntry,
 } from '../domain/provider.ts'
 import { GarbageError, instant, parseMessage } from './garbage.ts'
 import { END_TO_END_ID, parseNotification, shaped } from './notification.ts'
+import { showOdd, type Unread } from './unread.ts'
 
 // What Woovi says and how it reads here. Amounts are cents already. Its description requires no field of any answer, so what money depends
 // on is required here, and everything else may be missing or odd.
@@ -33,6 +33,11 @@ const QUIRKS = {
   ]),
   /** Money that is not there yet, or never came. */
   unsettled: new Set(['CREATED', 'IN_PROCESSING', 'REJECTED']),
+  /** A received Pix says with its state how much of it was given back, and not by which refunds. Some entries leave the state out. */
+  givenBack: { CONFIRMED: 'nothing', PARTIAL_REFUND: 'part', REFUNDED: 'all' } as Record<
+    string,
+    ReceivedPayment['givenBack']
+  >,
   /** Refunds of a transaction and refunds of a charge have different words. A refund that is asked for later may come without any. */
   refundStatus: {
     IN_PROCESSING: 'processing',
@@ -58,8 +63,8 @@ export type Charge = ProviderCharge & { stage: 'ACTIVE' | 'COMPLETED' | 'EXPIRED
 
 export type ReceivedPage = {
   payments: LinkedPayment[]
-  /** What could not be told to be a Pix received, or not one; its time where it has one. */
-  unread: (UnreadEntry & { occurredAt: Date | null })[]
+  /** What could not be told to be a Pix received, or not one. */
+  unread: Unread[]
   /** Of all kinds, to know where the next page begins. */
   entries: number
   /** Undefined where it is not told. */
@@ -153,15 +158,16 @@ export function readDeleted(json: unknown): void {
   if (status !== 'OK') throw new GarbageError('not deleted after all')
 }
 
+/** That one Pix cannot be read is no failure of the provider, so it is returned and not thrown. Neither is there when it is no Pix received. */
 export function readTransaction(
   json: unknown,
   expected: { endToEndId: string; provider: string },
-): ReceivedPayment | 'absent' {
+): Pick<ReceivedPage, 'payments' | 'unread'> {
   const { transaction: entry } = parse(z.object({ transaction: z.record(z.string(), z.unknown()) }), json)
-  if (!isReceived(entry)) return 'absent'
-  const { transactionId: _, ...payment } = readPayment(entry, expected.provider)
-  if (payment.endToEndId !== expected.endToEndId) throw new GarbageError('another Pix than the one asked for')
-  return payment
+  const read = readEntries([entry], expected.provider)
+  const ids = [...read.payments, ...read.unread].map(({ endToEndId }) => endToEndId)
+  if (ids.some((id) => id !== expected.endToEndId)) throw new GarbageError('another Pix than the one asked for')
+  return read
 }
 
 export function readTransactionPage(json: unknown, expected: { skip: number; provider: string }): ReceivedPage {
@@ -170,16 +176,21 @@ export function readTransactionPage(json: unknown, expected: { skip: number; pro
   // One that is given again and again would hide the others.
   if (pageInfo && pageInfo.skip !== expected.skip) throw new GarbageError('another page than the one asked for')
   if (pageInfo?.hasNextPage && transactions.length === 0) throw new GarbageError('an empty page before the last')
-  const page: ReceivedPage = { payments: [], unread: [], entries: transactions.length, hasNext: pageInfo?.hasNextPage }
-  for (const entry of transactions) {
+  const { payments, unread } = readEntries(transactions, expected.provider)
+  return { payments, unread, entries: transactions.length, hasNext: pageInfo?.hasNextPage }
+}
+
+function readEntries(entries: unknown[], provider: string): Pick<ReceivedPage, 'payments' | 'unread'> {
+  const read: ReturnType<typeof readEntries> = { payments: [], unread: [] }
+  for (const entry of entries) {
     try {
-      if (isReceived(entry)) page.payments.push(readPayment(entry, expected.provider))
+      if (isReceived(entry)) read.payments.push(readPayment(entry, provider))
     } catch (error) {
       if (!(error instanceof GarbageError)) throw error
-      page.unread.push(unreadEntry(entry, error.message))
+      read.unread.push(unreadEntry(entry, error.message))
     }
   }
-  return page
+  return read
 }
 
 export function readRefund(json: unknown, refundId: string): ProviderRefund {
@@ -228,13 +239,14 @@ function parse<Body>(schema: z.ZodType<Body>, json: unknown): Body {
   return parseMessage(schema, json, 'Woovi')
 }
 
-function unreadEntry(entry: unknown, text: string): ReceivedPage['unread'][number] {
+function unreadEntry(entry: unknown, text: string): Unread {
   const { endToEndId, endToEndID, time } = objectOf(entry)
+  const id = shaped(endToEndId, END_TO_END_ID) ?? shaped(endToEndID, END_TO_END_ID)
   return {
-    endToEndId: shaped(endToEndId, END_TO_END_ID) ?? shaped(endToEndID, END_TO_END_ID),
+    endToEndId: id,
     isMoney: kindWords(entry).some((word) => QUIRKS.receivedKinds.has(word)),
     occurredAt: instant.safeParse(time).data ?? null,
-    text,
+    text: id === null ? `${text}${showOdd(endToEndId ?? endToEndID)}` : text,
   }
 }
 
@@ -257,22 +269,24 @@ function readPayment(entry: unknown, provider: string): LinkedPayment {
   const body = parse(transaction, entry)
   const endToEndId = shaped(body.endToEndId ?? body.endToEndID, END_TO_END_ID)
   if (endToEndId === null) throw new GarbageError('a Pix without an endToEndId')
+  const [givenBack] = kindWords(entry).flatMap((word) => QUIRKS.givenBack[word] ?? [])
   return {
     provider,
     endToEndId,
     txid: readLink(body.charge),
     amountCents: body.value,
     occurredAt: body.time,
+    ...(givenBack ? { givenBack } : {}),
     transactionId: body.transactionID ?? null,
   }
 }
 
-// Null for a Pix that came without a charge. One that has a charge and does not say which must not pass for one without: it would be
-// booked as nobody's, for good.
+// Null for a Pix that came without a charge, or with one whose id cannot be ours. One that has a charge and does not say which must not pass for one
+// without: it would be booked as nobody's, for good.
 function readLink(given: unknown): string | null {
   if (given === undefined || given === null) return null
   const link = parse(z.object({ correlationID: z.string().min(1) }), given)
-  return link.correlationID
+  return shaped(link.correlationID, PLAIN_ID)
 }
 
 // Where the code is wanted it must be one that banking apps read. Elsewhere a charge without a good one is still Woovi's word on whether it was paid.

@@ -1,7 +1,8 @@
-import { ProviderError, type ReceivedPayment, type UnreadEntry } from '../domain/provider.ts'
+import { ListTooLong, ProviderError, type ReceivedPayment, type UnreadEntry } from '../domain/provider.ts'
 import { startDeadline, type Deadline } from './deadline.ts'
 import { END_TO_END_ID } from './notification.ts'
 import { saysAbsent } from './repeat.ts'
+import { unreadKey } from './unread.ts'
 import { askedById, readError, type WooviAdapter } from './woovi-calls.ts'
 import { readTransaction, readTransactionPage, type LinkedPayment, type ReceivedPage } from './woovi-messages.ts'
 
@@ -22,7 +23,11 @@ export async function findPayment(adapter: WooviAdapter, endToEndId: string): Pr
       }),
     ),
   )
-  if (reply.kind === 'ok') return reply.body
+  if (reply.kind === 'ok') {
+    const { payments, unread } = reply.body
+    if (unread.length > 0) throw unreadError(adapter, 'findPayment', unread)
+    return payments[0] ? unlinked(payments[0]) : 'absent'
+  }
   if (saysAbsent(reply)) return 'absent'
   throw readError(adapter, 'findPayment', reply)
 }
@@ -34,12 +39,15 @@ export async function findPaymentsOf(
 ): Promise<ReceivedPayment[]> {
   const { txid, deadline } = charge
   const page = await askPage(adapter, { operation: 'check', query: { charge: txid }, skip: 0, deadline })
-  if (page.unread.length > 0) throw unreadError(adapter, 'check', page.unread)
+  page.unread.forEach(adapter.tellUnread)
   // The filter is Woovi's. A Pix of another charge that slipped through it must not pay this one.
   const isOurs = (payment: LinkedPayment) =>
     payment.txid === txid ||
     (payment.txid === null && payment.transactionId !== null && charge.transactionIds.includes(payment.transactionId))
-  return page.payments.filter(isOurs).map((payment) => ({ ...unlinked(payment), txid }))
+  const payments = page.payments.filter(isOurs).map((payment) => ({ ...unlinked(payment), txid }))
+  // One that cannot be read may have paid it. Where another one can be read, that one must not wait for it.
+  if (payments.length === 0 && page.unread.length > 0) throw unreadError(adapter, 'check', page.unread)
+  return payments
 }
 
 export async function* listReceived(
@@ -57,7 +65,9 @@ export async function* listReceived(
   const unread = new Map<string, UnreadEntry>()
   let skip = 0
   for (let pages = 0; ; pages++) {
-    if (pages >= timings.maxPages) throw listError(adapter, `more than ${pages} pages, ask for less time`)
+    if (pages >= timings.maxPages) {
+      throw new ListTooLong(`${adapter.name}: listReceived: more than ${pages} pages, ask for less time`)
+    }
     const deadline = startDeadline(timings.listDeadlineMs)
     const page = await askPage(adapter, { operation: 'listReceived', query, skip, deadline })
     const fresh = page.payments.filter(({ endToEndId }) => !seen.has(endToEndId))
@@ -67,7 +77,7 @@ export async function* listReceived(
     if (inside.length > 0) yield inside.map(unlinked)
     for (const { occurredAt, ...entry } of page.unread) {
       // One that does not say when it was may be of this time.
-      if (occurredAt === null || isInside(occurredAt)) unread.set(`${entry.endToEndId} ${entry.text}`, entry)
+      if (occurredAt === null || isInside(occurredAt)) unread.set(unreadKey(entry), entry)
     }
     skip += page.entries
     // Where it is not told whether there is another page, they are asked for until one is empty.
@@ -75,24 +85,9 @@ export async function* listReceived(
   }
   // Last, because the others must not wait for these.
   const entries = [...unread.values()]
+  entries.forEach(adapter.tellUnread)
   if (entries.length > 0 && !onUnread) throw unreadError(adapter, 'listReceived', entries)
-  for (const entry of entries) {
-    tellUnread(adapter, entry)
-    onUnread?.(entry)
-  }
-}
-
-// Past this many the log has said enough, and repeats itself.
-const MAX_TOLD = 1_000
-
-/** Once for each, although every sweep and every closing meets it again. */
-function tellUnread({ name, log, meters, toldUnread }: WooviAdapter, { endToEndId, text }: UnreadEntry): void {
-  const key = `${endToEndId} ${text}`
-  if (toldUnread.has(key)) return
-  if (toldUnread.size === MAX_TOLD) toldUnread.clear()
-  toldUnread.add(key)
-  meters?.unread.inc({ provider: name })
-  log.error({ provider: name, endToEndId, text }, 'a transaction that may be money cannot be read: ask the provider')
+  for (const entry of entries) onUnread?.(entry)
 }
 
 type PageQuestion = { operation: string; query: Record<string, string>; skip: number; deadline: Deadline }
@@ -118,10 +113,6 @@ async function askPage(adapter: WooviAdapter, question: PageQuestion): Promise<R
 function unreadError(adapter: WooviAdapter, operation: string, unread: UnreadEntry[]): ProviderError {
   const text = `${unread.length} transactions cannot be read (${unread[0]!.text})`
   return new ProviderError('unknown', `${adapter.name}: ${operation}: ${text}`)
-}
-
-function listError(adapter: WooviAdapter, text: string): ProviderError {
-  return new ProviderError('unknown', `${adapter.name}: listReceived: ${text}`)
 }
 
 function unlinked(linked: LinkedPayment): ReceivedPayment {

@@ -12,6 +12,7 @@ import {
 import { startDeadline, type Deadline } from './deadline.ts'
 import type { Reply } from './guard.ts'
 import { saysAbsent } from './repeat.ts'
+import { makeTellUnread } from './unread.ts'
 import { askedById, makeWooviCalls, readError, type WooviAdapter } from './woovi-calls.ts'
 import { chargeBody, isPlainId, readCharge, readDeleted, readRefund, type Charge } from './woovi-messages.ts'
 import { fetchPublicKeys, readNotification, registerNotifications } from './woovi-notifications.ts'
@@ -36,8 +37,8 @@ export type WooviOptions = {
 export function makeWoovi(options: WooviOptions): Provider {
   const timings = { ...WOOVI_TIMINGS, ...options.timings }
   const calls = makeWooviCalls({ ...options, random: options.random ?? Math.random, bounds: timings })
-  const { name, log, meters } = options
-  const adapter: WooviAdapter = { name, calls, timings, log, meters, toldUnread: new Set() }
+  const { name } = options
+  const adapter: WooviAdapter = { name, calls, timings, tellUnread: makeTellUnread(options) }
   const signatures = makeSignatures({
     fetchKeys: () => fetchPublicKeys(adapter),
     bounds: timings,
