@@ -116,13 +116,7 @@ program
 
 seedCommand(program, { print, say })
 
-program
-  .command('audit')
-  .description(
-    "prove that balances, charges, payments, events and the provider's statement agree; exits 1 and names each difference",
-  )
-  .option('--json', 'as JSON, for programs')
-  .action((options) => auditCommand(loadConfig(), { print, say }, options))
+auditCommand(program, { print, say })
 
 auditLogCommand(program, { print, say })
 

@@ -38,6 +38,7 @@ test('what is missing is settled, and both sides agree: what was credited and wh
     ledgerTotalCents: 33_00,
     settledCount: 2,
     settledTotalCents: 23_00,
+    refundsNotCompared: 0,
     differenceCount: 0,
     differences: [],
     revision: null,

@@ -6,7 +6,7 @@ import { listClosings, type Closing } from '../domain/closings.ts'
 import type { Context } from '../domain/context.ts'
 import { DAY_ZONE, dayAfter, dayStart, isDay } from '../domain/days.ts'
 import { reconcileWindow, type ReconcileReport } from '../domain/reconcile.ts'
-import type { StatementDifference } from '../domain/statements.ts'
+import type { StatementDifference } from '../domain/statement-differences.ts'
 import { time, wholeNumber } from './arguments.ts'
 import { makeProgress } from './progress.ts'
 import { consoleActor, json, moment, table, withContext, type Terminal } from './terminal.ts'
@@ -101,8 +101,14 @@ function describe({ statements, differenceCount }: ReconcileReport): string {
     one.revision === null ? 'none, it is not a whole day that is over' : `revision ${one.revision}`,
   ])
   const named = nameDifferences(statements)
-  const verdict = differenceCount === 0 ? ['Both sides agree.'] : [`${count(differenceCount, 'difference')}:`, ...named]
-  return [table(head, rows), '', ...verdict].join('\n')
+  const untold = statements.flatMap(({ day, provider, refundsNotCompared: untoldCount }) => {
+    const text = `${provider} does not tell what was given back of ${count(untoldCount, 'payment')}`
+    return untoldCount === 0 ? [] : [`  ${day} refunds: ${text}`]
+  })
+  const agrees = untold.length === 0 ? 'Both sides agree.' : 'Both sides agree, as far as they could be compared.'
+  const verdict = differenceCount === 0 ? [agrees] : [`${count(differenceCount, 'difference')}:`, ...named]
+  const left = untold.length === 0 ? [] : ['Not compared:', ...untold]
+  return [table(head, rows), '', ...verdict, ...left].join('\n')
 }
 
 function describeClosings(closings: Closing[]): string {

@@ -3,7 +3,8 @@ import type { Cents } from '../base/money.ts'
 import { read, type Tx } from '../db/tx.ts'
 import type { Context } from './context.ts'
 import { isDay } from './days.ts'
-import type { Statement, StatementDifference } from './statements.ts'
+import type { StatementDifference } from './statement-differences.ts'
+import type { Statement } from './statements.ts'
 
 /** What a day came to at one provider, as it was found when the day was closed. Of a day that was closed again, the newest. */
 export type Closing = {

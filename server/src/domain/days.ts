@@ -52,3 +52,16 @@ export function isDay(text: string): boolean {
   const at = new Date(`${text}T00:00:00Z`)
   return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text)
 }
+
+/** A day of the books, or the part of one that a window holds. */
+export type DayPart = { from: Date; to: Date; day: string; isWhole: boolean }
+
+/** The oldest first. */
+export function* cutIntoDays({ from, to }: { from: Date; to: Date }): Generator<DayPart> {
+  for (let start = from; start < to;) {
+    const day = dayOf(start)
+    const dayEnd = dayStart(dayAfter(day))
+    yield { from: start, to: dayEnd < to ? dayEnd : to, day, isWhole: start <= dayStart(day) && dayEnd <= to }
+    start = dayEnd
+  }
+}

@@ -7,8 +7,15 @@ import { noteReportedRefunds } from './reported-refunds.ts'
 
 export type Window = { from: Date; to: Date }
 
-/** A payment as it stands in our books. */
-export type Booked = { endToEndId: string; txid: string | null; amountCents: Cents; occurredAt: Date }
+/** A payment as it stands in our books, under whichever provider. */
+export type Booked = {
+  paymentId: string
+  provider: string
+  endToEndId: string
+  txid: string | null
+  amountCents: Cents
+  occurredAt: Date
+}
 
 export type Taken = {
   page: ReceivedPayment[]
@@ -16,11 +23,14 @@ export type Taken = {
   booked: Map<string, Booked>
   /** Those that were not there before. */
   settled: ReceivedPayment[]
-  /** Given back at the provider without us, and not dealt with yet. */
-  foreignRefunds: SeenRefund[]
 }
 
-export type SeenRefund = { endToEndId: string; refundId: string; amountCents: Cents }
+export type Taking = {
+  /** 'book' settles what the books do not have. 'read' changes nothing. */
+  mode: 'book' | 'read'
+  onUnread: (entry: UnreadEntry) => void
+  signal?: AbortSignal | undefined
+}
 
 // One batch of settlements at a time, so that the payment of a deposit that somebody is waiting for stands behind one batch and not behind a page.
 const CHUNK = 200
@@ -35,26 +45,24 @@ export async function* takeReceived(
   ctx: Context,
   provider: Provider,
   window: Window,
-  { onUnread, signal }: { onUnread: (entry: UnreadEntry) => void; signal?: AbortSignal | undefined },
+  { mode, onUnread, signal }: Taking,
 ): AsyncGenerator<Taken> {
   for await (const page of untilAborted(provider.listReceived(window, onUnread), signal)) {
-    yield await takePage(ctx, provider.name, page)
+    yield await takePage(ctx, provider.name, page, mode)
   }
 }
 
-async function takePage(ctx: Context, provider: string, page: ReceivedPayment[]): Promise<Taken> {
-  const known = await readBooked(ctx, provider, page)
-  const missing = page.filter((payment) => !known.has(payment.endToEndId))
+async function takePage(ctx: Context, provider: string, page: ReceivedPayment[], mode: Taking['mode']): Promise<Taken> {
+  const booked = await readBooked(ctx, provider, page)
+  const missing = page.filter((payment) => !booked.has(payment.endToEndId))
   // One that was booked without its txid may complete its charge now.
-  const named = page.filter(({ endToEndId, txid }) => txid !== null && known.get(endToEndId)?.txid === null)
-  await settleAll(ctx, [...missing, ...named])
-  const added = missing.length > 0 ? await readBooked(ctx, provider, missing) : new Map<string, Booked>()
-  return {
-    page,
-    booked: new Map([...known, ...added]),
-    settled: missing.filter((payment) => added.has(payment.endToEndId)),
-    foreignRefunds: await takeRefunds(ctx, provider, page),
-  }
+  const named = page.filter(({ endToEndId, txid }) => txid !== null && booked.get(endToEndId)?.txid === null)
+  if (mode === 'book') await settleAll(ctx, [...missing, ...named])
+  for (const row of await findBooked(ctx, provider, [...missing, ...named])) booked.set(row.endToEndId, row)
+  if (mode === 'read') return { page, booked, settled: [] }
+  await takeRefunds(ctx, page)
+  const isSettled = ({ endToEndId }: ReceivedPayment) => booked.get(endToEndId)?.provider === provider
+  return { page, booked, settled: missing.filter(isSettled) }
 }
 
 /** In the order in which they were made, so that of two payments of one charge the first completes it. */
@@ -81,31 +89,29 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof Fault && error.code === 'unavailable'
 }
 
+const BOOKED = `select id as "paymentId", provider, end_to_end_id as "endToEndId", txid, amount_cents as "amountCents", occurred_at as "occurredAt"
+  from payments`
+
 async function readBooked(ctx: Context, provider: string, page: ReceivedPayment[]): Promise<Map<string, Booked>> {
-  const rows = await read<Booked>(
-    ctx.pool,
-    `select end_to_end_id as "endToEndId", txid, amount_cents as "amountCents", occurred_at as "occurredAt"
-     from payments where provider = $1 and end_to_end_id = any($2)`,
-    [provider, page.map((payment) => payment.endToEndId)],
-  )
+  const ids = page.map((payment) => payment.endToEndId)
+  const rows = await read<Booked>(ctx.pool, `${BOOKED} where provider = $1 and end_to_end_id = any($2)`, [
+    provider,
+    ids,
+  ])
   return new Map(rows.map((row) => [row.endToEndId, row]))
 }
 
-// One that failed gave nothing back.
-function refundsOf({ endToEndId, refunds = [] }: ReceivedPayment): SeenRefund[] {
-  return refunds.flatMap(({ refundId, amountCents, status }) =>
-    status === 'failed' ? [] : [{ endToEndId, refundId, amountCents }],
-  )
+/** Under whichever provider, because a Pix is one and the same however many tell of it; that of this provider last. */
+async function findBooked(ctx: Context, provider: string, payments: ReceivedPayment[]): Promise<Booked[]> {
+  if (payments.length === 0) return []
+  const ids = payments.map((payment) => payment.endToEndId)
+  return read<Booked>(ctx.pool, `${BOOKED} where end_to_end_id = any($2) order by provider = $1`, [provider, ids])
 }
 
-/** Lets the books know of what was given back, and returns what they cannot answer for. */
-async function takeRefunds(ctx: Context, provider: string, page: ReceivedPayment[]): Promise<SeenRefund[]> {
+/** Lets the books know of what was given back. */
+async function takeRefunds(ctx: Context, page: ReceivedPayment[]): Promise<void> {
   const telling = page.filter((payment) => payment.refunds !== undefined && payment.refunds.length > 0)
-  if (telling.length === 0) return []
-  await noteRefunds(ctx, telling)
-  const refunds = telling.flatMap(refundsOf)
-  const rows = await readRefunds(ctx, provider, refunds)
-  return refunds.filter((refund) => rows.get(refundKey(refund))?.isForeign ?? true)
+  if (telling.length > 0) await noteRefunds(ctx, telling)
 }
 
 /** All of a page at once. If that fails, payment by payment, so that one that cannot be booked keeps back no other. */
@@ -121,25 +127,6 @@ async function noteRefunds(ctx: Context, payments: ReceivedPayment[]): Promise<v
     }
   }
   for (const payment of payments) await noteRefunds(ctx, [payment])
-}
-
-type RefundRow = { endToEndId: string; refundId: string; isForeign: boolean }
-
-// One that was made without us is dealt with when its exception is.
-async function readRefunds(ctx: Context, provider: string, refunds: SeenRefund[]): Promise<Map<string, RefundRow>> {
-  const rows = await read<RefundRow>(
-    ctx.pool,
-    `select p.end_to_end_id as "endToEndId", r.provider_refund_id as "refundId",
-       exists (select from exceptions x where x.refund_id = r.id and x.resolved_at is null) as "isForeign"
-     from payments p join refunds r on r.payment_id = p.id
-     where p.provider = $1 and p.end_to_end_id = any($2) and r.status <> 'FAILED'`,
-    [provider, refunds.map((refund) => refund.endToEndId)],
-  )
-  return new Map(rows.map((row) => [refundKey(row), row]))
-}
-
-function refundKey({ endToEndId, refundId }: { endToEndId: string; refundId: string }): string {
-  return `${endToEndId} ${refundId}`
 }
 
 // A page may take a bank longer than a shutdown may take us, so the question under way is left alone and not waited for.

@@ -4,7 +4,7 @@ import { noteChange, type Actor } from './audit-log.ts'
 import { takeHints } from './checks.ts'
 import { insertClosing } from './closings.ts'
 import type { Context } from './context.ts'
-import { dayAfter, dayOf, dayStart } from './days.ts'
+import { cutIntoDays, dayAfter, dayStart, type DayPart } from './days.ts'
 import type { Hint, Provider, UnreadEntry } from './provider.ts'
 import { takeReceived, type Window } from './received.ts'
 import { makePace, makeStatement, quicken, type Pace, type Statement, type StatementProgress } from './statements.ts'
@@ -20,6 +20,9 @@ const CLOSING_LAG_MS = 2 * 3_600_000
 
 // More than this many that cannot be booked are no fault of theirs.
 const MAX_UNBOOKED = 100
+// So many of one stretch are asked about by name; the others are named when their day is closed. Where more than this cannot be read, and they are the
+// most part of the list, the bank has changed its form: the cursor waits for an adapter that knows it.
+const MAX_UNREAD = 100
 
 /**
  * One step of a sweep that this process has claimed: settles what the provider received since the last one, as far as the pace allows, and then moves the
@@ -36,24 +39,32 @@ export async function sweepOn(
   const to = new Date(Math.min(now.getTime(), sweep.sweptUntil.getTime() + pace.spanMs))
   // Only a clock that was set back can make it empty.
   if (to <= from) return { state: 'caught_up', settled: 0 }
-  const seen = { pages: 0, settled: 0 }
-  const unbooked: Hint[] = []
+  const seen = { pages: 0, payments: 0, settled: 0 }
+  let unreadCount = 0
+  const [unbooked, unread]: [Hint[], Hint[]] = [[], []]
   const leave = (hints: Hint[]) => {
     unbooked.push(...hints)
     if (unbooked.length > MAX_UNBOOKED) throw new Error(`more than ${MAX_UNBOOKED} payments could not be booked`)
   }
-  // What says that it is money is asked about until it can be read. What is of an unknown kind is named when its day is closed.
+  // What says that it is money is asked about until it can be read. The rest, and what has no id to ask for, is named when its day is closed.
   const onUnread = ({ isMoney, endToEndId }: UnreadEntry) => {
-    if (isMoney && endToEndId !== null) leave([{ txid: null, endToEndId }])
+    unreadCount++
+    if (isMoney && endToEndId !== null && unreadCount <= MAX_UNREAD) unread.push({ txid: null, endToEndId })
   }
-  for await (const { page, booked, settled } of takeReceived(ctx, provider, { from, to }, { onUnread, signal })) {
+  for await (const taken of takeReceived(ctx, provider, { from, to }, { mode: 'book', onUnread, signal })) {
+    const { page, booked, settled } = taken
     seen.pages++
+    seen.payments += page.length
     seen.settled += settled.length
     leave(page.filter((payment) => !booked.has(payment.endToEndId)))
     await renewClaim(ctx, sweep)
   }
+  if (unreadCount > MAX_UNREAD && unreadCount > seen.payments) {
+    throw new Error(`${unreadCount} entries of the list cannot be read, and ${seen.payments} can`)
+  }
   // One mad payment must not hold up all that come after it, so it is left to the queue of questions, which asks until it is booked.
-  if (unbooked.length > 0) await takeHints(ctx, provider.name, unbooked)
+  const left = [...unbooked, ...unread]
+  if (left.length > 0) await takeHints(ctx, provider.name, left)
   await moveSweep(ctx, sweep, to)
   if (to >= now) return { state: 'caught_up', settled: seen.settled }
   quicken(pace, seen.pages)
@@ -109,7 +120,7 @@ export async function reconcileWindow(
   const providers = findProviders(ctx, request.provider)
   // In whole seconds, because some providers tell times so: a Pix must not stand in two windows that meet within one.
   const window = { from: wholeSecond(request.from), to: wholeSecond(request.to) }
-  const days = cutIntoDays(window)
+  const days = daysOf(window)
   // Before the first question: what is booked and closed on the way stays so if it does not come to its end.
   await transact(ctx.pool, (tx) => noteRun(tx, ctx.now(), actor, { ...window, providers }))
   const statements: DayStatement[] = []
@@ -148,17 +159,14 @@ function findProviders(ctx: Context, name: string | undefined): Provider[] {
 }
 
 /** Pure. */
-function cutIntoDays({ from, to }: Window): (Window & { day: string; isWhole: boolean })[] {
-  if (to <= from) throw new Fault('bad_request', 'the end must be after the beginning')
-  const parts: ReturnType<typeof cutIntoDays> = []
-  for (let start = from; start < to;) {
-    if (parts.length === MAX_DAYS) throw new Fault('bad_request', `at most ${MAX_DAYS} days can be reconciled at once`)
-    const day = dayOf(start)
-    const dayEnd = dayStart(dayAfter(day))
-    parts.push({ from: start, to: dayEnd < to ? dayEnd : to, day, isWhole: start <= dayStart(day) && dayEnd <= to })
-    start = dayEnd
+function daysOf(window: Window): DayPart[] {
+  if (window.to <= window.from) throw new Fault('bad_request', 'the end must be after the beginning')
+  const days: DayPart[] = []
+  for (const day of cutIntoDays(window)) {
+    if (days.length === MAX_DAYS) throw new Fault('bad_request', `at most ${MAX_DAYS} days can be reconciled at once`)
+    days.push(day)
   }
-  return parts
+  return days
 }
 
 function wholeSecond(at: Date): Date {

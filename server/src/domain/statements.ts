@@ -1,29 +1,22 @@
 import type { Cents } from '../base/money.ts'
 import { transact } from '../db/tx.ts'
 import type { Context } from './context.ts'
-import type { Provider, ReceivedPayment, UnreadEntry } from './provider.ts'
-import { takeReceived, type Booked, type Taken, type Window } from './received.ts'
+import { ListTooLong, type Provider, type ReceivedPayment, type UnreadEntry } from './provider.ts'
+import { takeReceived, type Booked, type Taken, type Taking, type Window } from './received.ts'
+import { compareRefunds, type Allowance } from './refund-comparison.ts'
+import { addNamed, note, type Named, type StatementDifference } from './statement-differences.ts'
 
 /** What a provider says it received in a stretch of time, beside what our books say of it. */
-export type Statement = Window & {
-  provider: string
+export type Statement = Window & Tally & { provider: string; settledCount: number; settledTotalCents: Cents }
+
+type Tally = Named & {
   providerCount: number
   providerTotalCents: Cents
   /** Payments recorded for that time, whether credited or in suspense. */
   ledgerCount: number
   ledgerTotalCents: Cents
-  /** Of these, the ones that were missing and are booked now. */
-  settledCount: number
-  settledTotalCents: Cents
-  /** How many there are; the first hundred are named. */
-  differenceCount: number
-  differences: StatementDifference[]
-}
-
-export type StatementDifference = {
-  kind: 'not_in_books' | 'not_at_provider' | 'other_amount' | 'other_txid' | 'other_time' | 'foreign_refund' | 'unread'
-  endToEndId: string
-  text: string
+  /** Payments of which the provider does not tell what was given back. */
+  refundsNotCompared: number
 }
 
 export type StatementProgress = { provider: string; until: Date; pages: number; payments: number }
@@ -32,16 +25,20 @@ export type StatementProgress = { provider: string; until: Date; pages: number; 
 export type Pace = { spanMs: number }
 
 type Options = {
+  /** 'read' books nothing, and only says what differs. */
+  mode?: Taking['mode']
   pace?: Pace
   onPage?: ((progress: StatementProgress) => Promise<void> | void) | undefined
   signal?: AbortSignal | undefined
 }
 
-// A hundred named differences tell as much as a million.
-const MAX_NAMED = 100
-// What our books have and the list has not is asked about one by one, up to this many.
+// What our books have and the list has not is asked about one by one, up to this many of a slice.
 const MAX_ASKED = 100
-// A day of the books is read in pieces, so that only the provider's ids are held in memory.
+// A refund that the provider does not list is asked about by its id. At ten calls a second, which is what the strictest allow, these take under two minutes.
+const MAX_REFUNDS_ASKED = 1_000
+// Past this many that cannot be read, one that stands in several slices may be counted in each.
+const MAX_UNREAD_KNOWN = 10_000
+// Ours are read in pieces, so that only the provider's ids are held in memory.
 const ROWS_AT_ONCE = 5_000
 // A statement reads a day, so the bound for requests does not fit it.
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
@@ -53,32 +50,53 @@ const MIN_SPAN_MS = 60_000
 const MAX_SPAN_MS = 24 * 3_600_000
 const FEW_PAGES = 200
 
-/** Settles what is missing, then compares both sides. Every difference between the counts or totals is named, or counted past a hundred. */
+/** What the comparisons of one statement share. */
+type Comparison = Required<Pick<Options, 'mode' | 'pace'>> &
+  Pick<Options, 'onPage' | 'signal'> & {
+    provider: Provider
+    statement: Statement
+    progress: StatementProgress
+    /** Entries that cannot be read, each once, although one without a time stands in every slice. */
+    unread: Set<string>
+    allowance: Allowance
+  }
+
+/**
+ * Settles what is missing, unless it is only to read, and compares both sides: payments, and what was given back of them. Every difference between the
+ * counts or totals is named, or counted past a hundred.
+ */
 export async function makeStatement(
   ctx: Context,
   provider: Provider,
   window: Window,
-  { pace = makePace(), onPage, signal }: Options = {},
+  { mode = 'book', pace = makePace(), onPage, signal }: Options = {},
 ): Promise<Statement> {
-  const statement: Statement = { provider: provider.name, ...window, ...NOTHING, differences: [] }
-  const onUnread = unreadNoter(statement)
-  const progress = { provider: provider.name, until: window.from, pages: 0, payments: 0 }
+  const statement: Statement = {
+    provider: provider.name,
+    ...window,
+    ...emptyTally(),
+    settledCount: 0,
+    settledTotalCents: 0,
+  }
+  const comparison: Comparison = {
+    mode,
+    pace,
+    onPage,
+    signal,
+    provider,
+    statement,
+    progress: { provider: provider.name, until: window.from, pages: 0, payments: 0 },
+    unread: new Set(),
+    allowance: { left: MAX_REFUNDS_ASKED },
+  }
+  const { progress } = comparison
   while (progress.until < window.to) {
     const from = progress.until
     const slice = { from, to: new Date(Math.min(window.to.getTime(), from.getTime() + pace.spanMs)) }
     const pagesBefore = progress.pages
-    const listed = new Set<string>()
-    for await (const taken of takeReceived(ctx, provider, slice, { onUnread, signal })) {
-      addPage(statement, taken)
-      for (const payment of taken.page) listed.add(payment.endToEndId)
-      progress.pages++
-      progress.payments += taken.page.length
-      await onPage?.(progress)
-    }
-    for (const row of await addBooks(ctx, statement, slice, listed)) {
-      await askAbout(statement, { provider, slice, row })
-      await onPage?.(progress)
-    }
+    const tally = await compareShortEnough(ctx, comparison, slice)
+    if (!tally) continue
+    addTally(statement, tally)
     progress.until = slice.to
     await onPage?.(progress)
     quicken(pace, progress.pages - pagesBefore)
@@ -95,96 +113,191 @@ export function quicken(pace: Pace, pages: number): void {
   if (pages <= FEW_PAGES) pace.spanMs = Math.min(MAX_SPAN_MS, pace.spanMs * 2)
 }
 
-/** Among the things that fail is a stretch that holds more than an adapter reads. */
+/** Among the things that fail is a stretch that holds more than an adapter reads. In whole seconds, because some providers tell times so. */
 export function slowDown(pace: Pace): void {
-  pace.spanMs = Math.max(MIN_SPAN_MS, pace.spanMs / 2)
+  pace.spanMs = Math.max(MIN_SPAN_MS, Math.floor(pace.spanMs / 2_000) * 1_000)
 }
 
-const NOTHING = {
-  providerCount: 0,
-  providerTotalCents: 0,
-  ledgerCount: 0,
-  ledgerTotalCents: 0,
-  settledCount: 0,
-  settledTotalCents: 0,
-  differenceCount: 0,
+/** Undefined when the slice holds more than the adapter reads at once: the next one is shorter. */
+async function compareShortEnough(ctx: Context, comparison: Comparison, slice: Window): Promise<Tally | undefined> {
+  const { pages, payments } = comparison.progress
+  try {
+    return await compareSlice(ctx, comparison, slice)
+  } catch (error) {
+    const spanMs = slice.to.getTime() - slice.from.getTime()
+    if (!(error instanceof ListTooLong) || spanMs <= MIN_SPAN_MS) throw error
+    Object.assign(comparison.progress, { pages, payments })
+    comparison.pace.spanMs = spanMs
+    slowDown(comparison.pace)
+    return undefined
+  }
 }
 
-function addPage(statement: Statement, { page, booked, settled, foreignRefunds }: Taken): void {
+async function compareSlice(ctx: Context, comparison: Comparison, slice: Window): Promise<Tally> {
+  const { provider, statement, progress, mode, onPage, signal } = comparison
+  const tally = emptyTally()
+  const startedAt = ctx.now()
+  const listed = new Set<string>()
+  const onUnread = (entry: UnreadEntry) => {
+    if (entry.endToEndId !== null) listed.add(entry.endToEndId)
+    noteUnread(tally, comparison, entry)
+  }
+  // Of ours that bear a time of this slice, those that the provider listed.
+  let matched = 0
+  for await (const taken of takeReceived(ctx, provider, slice, { mode, onUnread, signal })) {
+    addSettled(statement, taken)
+    for (const payment of taken.page) {
+      const row = taken.booked.get(payment.endToEndId)
+      addReceived(tally, comparison, payment, row)
+      if (row?.provider === provider.name && isInside(slice, row.occurredAt) && !listed.has(payment.endToEndId))
+        matched++
+      listed.add(payment.endToEndId)
+    }
+    const { differences, notCompared } = await compareRefunds(
+      ctx,
+      provider,
+      { ...taken, mode, startedAt },
+      comparison.allowance,
+    )
+    for (const difference of differences) note(tally, difference)
+    tally.refundsNotCompared += notCompared
+    progress.pages++
+    progress.payments += taken.page.length
+    await onPage?.(progress)
+  }
+  const ours = await sumBooks(ctx, provider.name, slice)
+  tally.ledgerCount += ours.count
+  tally.ledgerTotalCents += ours.totalCents
+  // Rows are never removed, so as many as were matched are the same ones, and need not be read again.
+  if (ours.count === matched) return tally
+  const unlisted = await findUnlisted(ctx, provider.name, slice, listed)
+  tally.differenceCount += unlisted.count - unlisted.rows.length
+  for (const row of unlisted.rows) {
+    await askAbout(tally, comparison, { slice, row })
+    await onPage?.(progress)
+  }
+  return tally
+}
+
+function emptyTally(): Tally {
+  return {
+    providerCount: 0,
+    providerTotalCents: 0,
+    ledgerCount: 0,
+    ledgerTotalCents: 0,
+    refundsNotCompared: 0,
+    differenceCount: 0,
+    differences: [],
+  }
+}
+
+function addTally(to: Tally, more: Tally): void {
+  to.providerCount += more.providerCount
+  to.providerTotalCents += more.providerTotalCents
+  to.ledgerCount += more.ledgerCount
+  to.ledgerTotalCents += more.ledgerTotalCents
+  to.refundsNotCompared += more.refundsNotCompared
+  addNamed(to, more)
+}
+
+// Not with the slice, which may be read twice: what was booked the first time is known the second.
+function addSettled(statement: Statement, { settled }: Taken): void {
   statement.settledCount += settled.length
   for (const payment of settled) statement.settledTotalCents += payment.amountCents
-  for (const payment of page) addReceived(statement, payment, booked.get(payment.endToEndId))
-  for (const { endToEndId, refundId, amountCents } of foreignRefunds) {
-    const text = `${statement.provider} gave back ${amountCents} cents of it (refund ${refundId}), which we did not ask for`
-    note(statement, { kind: 'foreign_refund', endToEndId, text })
-  }
 }
 
-/** Each once, although one without a time stands in every slice. */
-function unreadNoter(statement: Statement): (entry: UnreadEntry) => void {
-  const noted = new Set<string>()
-  return ({ endToEndId, text }) => {
-    const key = `${endToEndId} ${text}`
-    if (noted.has(key)) return
-    noted.add(key)
-    const told = `may be money of ${statement.provider}, and cannot be read (${text})`
-    note(statement, { kind: 'unread', endToEndId: endToEndId ?? 'without an endToEndId', text: told })
-  }
+function noteUnread(tally: Tally, { provider, unread }: Comparison, { endToEndId, text }: UnreadEntry): void {
+  const key = `${endToEndId} ${text}`
+  if (unread.has(key)) return
+  if (unread.size < MAX_UNREAD_KNOWN) unread.add(key)
+  const told = `may be money of ${provider.name}, and cannot be read (${text})`
+  note(tally, { kind: 'unread', endToEndId: endToEndId ?? 'without an endToEndId', text: told })
 }
 
-function addReceived(statement: Statement, payment: ReceivedPayment, row: Booked | undefined): void {
-  statement.providerCount++
-  statement.providerTotalCents += payment.amountCents
-  for (const difference of compare(statement, payment, row)) note(statement, difference)
+function addReceived(tally: Tally, comparison: Comparison, payment: ReceivedPayment, row: Booked | undefined): void {
+  tally.providerCount++
+  tally.providerTotalCents += payment.amountCents
+  const { mode, statement } = comparison
+  for (const difference of comparePayment({ mode, window: statement }, payment, row)) note(tally, difference)
 }
 
 /** Pure. A list that leaves the txid out says nothing about it. */
-function compare(statement: Statement, payment: ReceivedPayment, row: Booked | undefined): StatementDifference[] {
-  const { provider } = statement
-  const { endToEndId, txid, amountCents, occurredAt } = payment
+export function comparePayment(
+  { mode, window }: { mode: Taking['mode']; window: Window },
+  payment: ReceivedPayment,
+  row: Booked | undefined,
+): StatementDifference[] {
+  const { provider, endToEndId, txid, amountCents, occurredAt } = payment
+  if (row?.provider === provider && row.amountCents === amountCents && (txid === null || row.txid === txid)) {
+    if (isInside(window, row.occurredAt)) return []
+  }
   const differ = (kind: StatementDifference['kind'], text: string) => ({ kind, endToEndId, text })
+  const received = `${provider} received ${amountCents} cents (txid ${txid ?? 'none'})`
   if (!row) {
-    const text = `${provider} received ${amountCents} cents (txid ${txid ?? 'none'}), but it could not be booked: see the log`
-    return [differ('not_in_books', text)]
+    const why = mode === 'book' ? 'it could not be booked: see the log' : 'it is not in our books'
+    return [differ('not_in_books', `${received}, but ${why}`)]
+  }
+  if (row.provider !== provider) {
+    return [differ('other_provider', `${received}, which our books have as received by ${row.provider}`)]
   }
   const says = (theirs: string | number, ours: string | number) => `${provider} says ${theirs}, our books ${ours}`
   return [
     ...(row.amountCents === amountCents ? [] : [differ('other_amount', `${says(amountCents, row.amountCents)} cents`)]),
     ...(txid === null || row.txid === txid ? [] : [differ('other_txid', says(`txid ${txid}`, row.txid ?? 'none'))]),
-    ...(isInside(statement, row.occurredAt)
+    ...(isInside(window, row.occurredAt)
       ? []
-      : [differ('other_time', says(occurredAt.toISOString(), row.occurredAt.toISOString()))]),
+      : [differ('other_time', says(timeText(occurredAt), timeText(row.occurredAt)))]),
   ]
 }
 
-/** Adds up our side of a slice. Returns what the provider did not list, as much of it as is worth asking about; the rest is counted as different. */
-async function addBooks(ctx: Context, statement: Statement, slice: Window, listed: Set<string>): Promise<Booked[]> {
-  const books = await transact(ctx.pool, async (tx) => {
-    const sum = { count: 0, totalCents: 0, unlistedCount: 0, unlisted: [] as Booked[] }
+/** Our side of a stretch of time; one without an end is open there. */
+type Stretch = { from?: Date; to?: Date }
+
+function sumBooks(ctx: Context, provider: string, stretch: Stretch): Promise<{ count: number; totalCents: Cents }> {
+  return transact(ctx.pool, async (tx) => {
+    await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
+    const [sum] = await tx.rows<{ count: number; totalCents: Cents }>(
+      `select count(*) as count, coalesce(sum(amount_cents), 0)::bigint as "totalCents" from payments ${OF_STRETCH}`,
+      paramsOf(provider, stretch),
+    )
+    return sum!
+  })
+}
+
+const OF_STRETCH = `where provider = $1
+  and ($2::timestamptz is null or occurred_at >= $2) and ($3::timestamptz is null or occurred_at < $3)`
+
+function paramsOf(provider: string, { from, to }: Stretch): unknown[] {
+  return [provider, from ?? null, to ?? null]
+}
+
+/** What the provider did not list: how much there is, and as many as are worth asking about. */
+export async function findUnlisted(
+  ctx: Context,
+  provider: string,
+  stretch: Stretch,
+  listed: Set<string>,
+): Promise<{ count: number; rows: Booked[] }> {
+  return transact(ctx.pool, async (tx) => {
+    const unlisted = { count: 0, rows: [] as Booked[] }
     await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
     await tx.run(
-      `declare slice no scroll cursor for
-       select end_to_end_id as "endToEndId", txid, amount_cents as "amountCents", occurred_at as "occurredAt"
-       from payments where provider = $1 and occurred_at >= $2 and occurred_at < $3`,
-      [statement.provider, slice.from, slice.to],
+      `declare stretch no scroll cursor for
+       select id as "paymentId", provider, end_to_end_id as "endToEndId", txid, amount_cents as "amountCents", occurred_at as "occurredAt"
+       from payments ${OF_STRETCH}`,
+      paramsOf(provider, stretch),
     )
     for (let rows = await fetch(); rows.length > 0; rows = await fetch()) {
-      sum.count += rows.length
-      for (const row of rows) sum.totalCents += row.amountCents
-      const unlisted = rows.filter((row) => !listed.has(row.endToEndId))
-      sum.unlistedCount += unlisted.length
-      sum.unlisted.push(...unlisted.slice(0, MAX_ASKED - sum.unlisted.length))
+      const missing = rows.filter((row) => !listed.has(row.endToEndId))
+      unlisted.count += missing.length
+      unlisted.rows.push(...missing.slice(0, MAX_ASKED - unlisted.rows.length))
     }
-    return sum
+    return unlisted
 
     function fetch(): Promise<Booked[]> {
-      return tx.rows<Booked>(`fetch ${ROWS_AT_ONCE} from slice`)
+      return tx.rows<Booked>(`fetch ${ROWS_AT_ONCE} from stretch`)
     }
   })
-  statement.ledgerCount += books.count
-  statement.ledgerTotalCents += books.totalCents
-  statement.differenceCount += books.unlistedCount - books.unlisted.length
-  return books.unlisted
 }
 
 /**
@@ -192,34 +305,30 @@ async function addBooks(ctx: Context, statement: Statement, slice: Window, liste
  * has the last word.
  */
 async function askAbout(
-  statement: Statement,
-  { provider, slice, row }: { provider: Provider; slice: Window; row: Booked },
+  tally: Tally,
+  comparison: Comparison,
+  { slice, row }: { slice: Window; row: Booked },
 ): Promise<void> {
-  const { endToEndId, amountCents, occurredAt } = row
-  const found = await provider.findPayment(endToEndId)
-  if (found === 'absent') {
-    const text = `stands in our books with ${amountCents} cents, but ${provider.name} does not know it`
-    return note(statement, { kind: 'not_at_provider', endToEndId, text })
-  }
-  if (isInside(slice, found.occurredAt)) return addReceived(statement, found, row)
+  const { provider, statement } = comparison
+  const found = await provider.findPayment(row.endToEndId)
+  if (found === 'absent') return note(tally, unknownAtProvider(provider.name, row))
+  if (isInside(slice, found.occurredAt)) return addReceived(tally, comparison, found, row)
   // Else it is listed in another slice of this statement and counted there.
   if (isInside(statement, found.occurredAt)) return
-  const text = `${provider.name} says ${found.occurredAt.toISOString()}, our books ${occurredAt.toISOString()}`
-  note(statement, { kind: 'other_time', endToEndId, text })
+  const text = `${provider.name} says ${timeText(found.occurredAt)}, our books ${timeText(row.occurredAt)}`
+  note(tally, { kind: 'other_time', endToEndId: row.endToEndId, text })
 }
 
-function note(statement: Statement, difference: StatementDifference): void {
-  statement.differenceCount++
-  if (statement.differences.length === MAX_NAMED) return
-  const { kind, endToEndId, text } = difference
-  statement.differences.push({ kind, endToEndId: printable(endToEndId), text: printable(text) })
-}
-
-// What a provider wrote goes to terminals, and to a column that refuses some characters.
-function printable(text: string): string {
-  return text.replaceAll(/\p{C}/gu, '\u{fffd}')
+export function unknownAtProvider(provider: string, { endToEndId, amountCents }: Booked): StatementDifference {
+  const text = `stands in our books with ${amountCents} cents, but ${provider} does not know it`
+  return { kind: 'not_at_provider', endToEndId, text }
 }
 
 function isInside(window: Window, at: Date): boolean {
   return at >= window.from && at < window.to
+}
+
+// PostgreSQL has times that JavaScript has not, such as infinity.
+function timeText(at: Date): string {
+  return at instanceof Date && !Number.isNaN(at.getTime()) ? at.toISOString() : String(at)
 }
