@@ -340,12 +340,10 @@ export const statementShape = z
     ...compared,
     settledCount: z.int().meta({ description: 'Of these, the ones that were missing and are booked now.' }),
     settledTotal: cents,
-    refundsNotCompared: z
-      .int()
-      .meta({
-        description:
-          'Payments of which the provider does not tell what was given back, so that only our refunds were asked about.',
-      }),
+    refundsNotCompared: z.int().meta({
+      description:
+        'Payments of which the provider does not tell what was given back, so that only our refunds were asked about.',
+    }),
     revision: z
       .int()
       .nullable()

@@ -66,18 +66,43 @@ export type Entry =
 export type Book = {
   charges: Map<string, Charge>
   chargeByToken: Map<string, Charge>
+  // In the order in which they were made.
   pix: Pix[]
   pixById: Map<string, Pix>
+  pixByTime: PixByTime
   webhooks: Map<string, Webhook>
 }
+
+// A list is asked for by time, a page at a time. Most Pix arrive in that order; it is sorted when one did not.
+type PixByTime = { list: Pix[]; isSorted: boolean }
 
 export const emptyBook = (): Book => ({
   charges: new Map(),
   chargeByToken: new Map(),
   pix: [],
   pixById: new Map(),
+  pixByTime: { list: [], isSorted: true },
   webhooks: new Map(),
 })
+
+// From the first moment to the last, both included, the oldest first.
+export function pixBetween({ pixByTime }: Book, fromMs: number, untilMs: number): Pix[] {
+  const { list } = pixByTime
+  if (!pixByTime.isSorted) list.sort((a, b) => a.atMs - b.atMs)
+  pixByTime.isSorted = true
+  return list.slice(firstAt(list, fromMs), firstAt(list, untilMs + 1))
+}
+
+// The place of the first Pix at this moment or later.
+function firstAt(list: Pix[], atMs: number): number {
+  let [low, high] = [0, list.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (list[middle]!.atMs < atMs) low = middle + 1
+    else high = middle
+  }
+  return low
+}
 
 // The only place that changes the book, at work and in replay alike, so that both always agree.
 export function applyEntry(book: Book, entry: Entry, seq: number): void {
@@ -143,6 +168,9 @@ function applyPix(book: Book, entry: { facts: PixFacts; owed: boolean }, seq: nu
   const pix: Pix = { facts, amountCents, atMs: Date.parse(facts.horario), refunds: [], owed, seq }
   book.pix.push(pix)
   book.pixById.set(facts.endToEndId, pix)
+  const { pixByTime } = book
+  if (pix.atMs < (pixByTime.list.at(-1)?.atMs ?? 0)) pixByTime.isSorted = false
+  pixByTime.list.push(pix)
   const charge = book.charges.get(facts.txid)
   if (!charge) return
   charge.pix.push(pix)

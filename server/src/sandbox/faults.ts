@@ -13,6 +13,8 @@ export type Faults = {
   delayNotificationsMs: number
   // Notifications are gathered for a moment, shuffled and sent one by one.
   reorderNotifications: boolean
+  // Each page of the list of received Pix holds one entry more, whose endToEndId is none.
+  malformedEntry: boolean
   latencyMs: number
   // 500, 503 or 504, and nothing was done.
   errorRate: number
@@ -39,6 +41,7 @@ export const NO_FAULTS: Faults = {
   duplicateNotifications: 0,
   delayNotificationsMs: 0,
   reorderNotifications: false,
+  malformedEntry: false,
   latencyMs: 0,
   errorRate: 0,
   garbageRate: 0,
@@ -98,6 +101,7 @@ const WANTED: Record<string, string> = {
   duplicateNotifications: `an integer from 0 to ${COPIES_MAX}`,
   delayNotificationsMs: `an integer from 0 to ${DELAY_MAX_MS}`,
   reorderNotifications: 'true or false',
+  malformedEntry: 'true or false',
   latencyMs: `an integer from 0 to ${DELAY_MAX_MS}`,
   refundLagMs: `an integer from 0 to ${LAG_MAX_MS}`,
   seed: `an integer from 0 to ${SEED_MAX}`,
@@ -108,6 +112,7 @@ const FIELDS: Record<string, (value: unknown) => number | boolean | undefined> =
   duplicateNotifications: (value) => integer(value, COPIES_MAX),
   delayNotificationsMs: (value) => integer(value, DELAY_MAX_MS),
   reorderNotifications: (value) => (typeof value === 'boolean' ? value : undefined),
+  malformedEntry: (value) => (typeof value === 'boolean' ? value : undefined),
   latencyMs: (value) => integer(value, DELAY_MAX_MS),
   errorRate: rate,
   garbageRate: rate,

@@ -1,4 +1,5 @@
 import type { Answer, Call } from './answer.ts'
+import { pixBetween } from './book.ts'
 import { pageOf, parseListQuery } from './paging.ts'
 import { problem } from './problem.ts'
 import type { Psp } from './psp.ts'
@@ -33,17 +34,21 @@ export function listPix(psp: Psp, call: Call): Answer {
   const none = filters.get('txIdPresente') === 'false' || filters.has('cpf') || filters.has('cnpj')
   const found = none
     ? []
-    : psp.book.pix.filter(
+    : pixBetween(psp.book, fromMs, untilMs).filter(
         (pix) =>
-          pix.atMs >= fromMs &&
-          pix.atMs <= untilMs &&
           (txid === undefined || txid === pix.facts.txid) &&
           (refunded === undefined || (refunded === 'true') === pix.refunds.some((refund) => isShown(psp, refund))),
       )
   const { items, parametros } = pageOf(query, found)
+  const malformed = psp.plan.faults.malformedEntry ? [malformedEntry(query.inicio)] : []
   return {
     status: 200,
-    body: { parametros, cobs: [], pix: items.map((pix) => showPix(psp, pix)) },
+    body: { parametros, cobs: [], pix: [...malformed, ...items.map((pix) => showPix(psp, pix))] },
     seq: psp.journal.lastSeq(),
   }
+}
+
+// As a bank may list a transfer of its own among the Pix received: with an id that is none of Pix.
+function malformedEntry(horario: string) {
+  return { endToEndId: 'T0000000020260101000000000', valor: '1.00', horario }
 }
