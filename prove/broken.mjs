@@ -149,6 +149,15 @@ const BREAKS = [
     proof: 'refunds',
     by: ['released', 'refunded'],
   },
+  {
+    name: 'stumbles-over-the-malformed',
+    says: 'one malformed entry in the bank’s list stops the sweep',
+    file: 'providers/api-pix-messages.js',
+    find: 'read.unread.push(unreadEntry(entry, error.message));',
+    replace: 'throw error;',
+    plans: 'calm',
+    by: ['list'],
+  },
 ]
 
 const { values: options } = parseArgs({

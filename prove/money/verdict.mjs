@@ -15,6 +15,7 @@ export const CLAIMS = {
   answers: 'no answer was a 500, none forgot a deposit, and every price was right',
   fresh: 'a query after the payment that calls itself fresh says COMPLETED, and no status ever went back',
   hints: 'without the sweep only payments are missing of which no notification arrived',
+  list: 'one malformed entry in the bank’s list keeps no other payment out of the books',
   rest: 'everything came to rest: nothing stayed open, and nothing undelivered',
   process: 'the service never ended by itself, and with 0 when it was told to and all was quiet',
 }
