@@ -278,7 +278,9 @@ async function sweepPastMalformed(w) {
 
 function reconcile(w) {
   const from = new Date(w.beganAtMs - HOUR_MS).toISOString()
-  return w.service.command('reconcile', '--from', from, '--to', w.clock.now().toISOString())
+  // Windows end before their last second, and what was paid in this one counts too.
+  const to = new Date(w.clock.now().getTime() + MINUTE_MS).toISOString()
+  return w.service.command('reconcile', '--from', from, '--to', to)
 }
 
 async function readBalances(w) {
