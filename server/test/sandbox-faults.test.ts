@@ -28,6 +28,19 @@ describe('a fault plan', () => {
     expect((await send(`${url}/bank/faults`, { method: 'GET' })).body).toMatchObject({ errorRate: 0 })
   })
 
+  test('puts a malformed entry on every page of received Pix, beside what the page holds', async () => {
+    const { call, faults, pay } = await bank()
+    await pay({ txid: 'nobody', amountCents: 1, times: 3 })
+    const page = async () =>
+      (await call('GET', '/pix?inicio=2026-03-10T00:00:00Z&fim=2026-03-11T00:00:00Z&paginacao.itensPorPagina=2')).body
+    await faults({ malformedEntry: true })
+    const ids: string[] = (await page()).pix.map(({ endToEndId }: { endToEndId: string }) => endToEndId)
+    expect(ids.map((id) => id.length)).toEqual([26, 32, 32])
+    expect((await page()).parametros.paginacao).toMatchObject({ quantidadeDePaginas: 2, quantidadeTotalDeItens: 3 })
+    await faults({})
+    expect((await page()).pix).toHaveLength(2)
+  })
+
   test.each([
     ['an unknown name', { errorsRate: 1 }, /unknown fault "errorsRate"/],
     ['a percent text', { errorRate: '50%' }, /errorRate must be a number from 0 to 1/],

@@ -111,6 +111,17 @@ describe('a payment', () => {
   })
 })
 
+test('the list is in the order of time and holds both ends of its window, in whichever order Pix were made', async () => {
+  const { call, pay } = await bank()
+  const at = (minute: number) => `2026-03-10T10:0${minute}:00.000Z`
+  for (const minute of [4, 1, 3, 0, 2, 5]) await pay({ txid: 'nobody', amountCents: 1, at: at(minute) })
+  const times = async () =>
+    (await call('GET', `/pix?inicio=${at(1)}&fim=${at(4)}`)).body.pix.map(({ horario }: { horario: string }) => horario)
+  expect(await times()).toEqual([1, 2, 3, 4].map(at))
+  await pay({ txid: 'nobody', amountCents: 1, at: at(2) })
+  expect(await times()).toEqual([1, 2, 2, 3, 4].map(at))
+})
+
 describe('a refund', () => {
   const paidPix = async () => {
     const world = await bank()

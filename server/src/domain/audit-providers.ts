@@ -31,7 +31,6 @@ export type ProviderAudit = {
 type Options = {
   since: string | undefined
   onProgress: (done: number, text: string) => void
-  signal?: AbortSignal | undefined
 }
 
 // The same reach before the first charge as the sweep has.
@@ -58,8 +57,7 @@ export async function compareProvider(ctx: Context, provider: Provider, options:
     const onPage = ({ payments }: { payments: number }) =>
       options.onProgress(index / days.length, `${provider.name}: ${day.day}, ${countText(found.payments + payments)}`)
     try {
-      const { signal } = options
-      addStatement(found, await makeStatement(ctx, provider, day, { mode: 'read', pace, onPage, signal }))
+      addStatement(found, await makeStatement(ctx, provider, day, { mode: 'read', pace, onPage }))
       failedInARow = 0
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error

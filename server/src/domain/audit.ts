@@ -22,7 +22,6 @@ export type AuditOptions = {
   /** A day such as 2026-01-31. */
   since?: string | undefined
   onProgress?: ((progress: AuditProgress) => void) | undefined
-  signal?: AbortSignal | undefined
 }
 
 // All payments are counted.
@@ -31,10 +30,7 @@ const STATEMENT_TIMEOUT_MS = 10 * 60_000
 const BOOKS_SHARE = 0.4
 
 /** Proves that the books agree with themselves, in one snapshot, and with what each provider says it received and gave back, day by day. */
-export async function audit(
-  ctx: Context,
-  { since, onProgress = () => {}, signal }: AuditOptions = {},
-): Promise<AuditReport> {
+export async function audit(ctx: Context, { since, onProgress = () => {} }: AuditOptions = {}): Promise<AuditReport> {
   const onStep = (name: string, step: number, steps: number) =>
     onProgress({ done: (BOOKS_SHARE * step) / steps, text: `the books: ${name}` })
   const books = await transact(ctx.pool, (tx) => auditBooks(tx, { onStep }), { isolation: 'repeatable read' })
@@ -45,7 +41,7 @@ export async function audit(
   for (const [index, provider] of ctx.providers.entries()) {
     const show = (done: number, text: string) =>
       onProgress({ done: BOOKS_SHARE + (1 - BOOKS_SHARE) * ((index + done) / ctx.providers.length), text })
-    const found = await compareProvider(ctx, provider, { since, onProgress: show, signal })
+    const found = await compareProvider(ctx, provider, { since, onProgress: show })
     compared.push(found.compared)
     notCompared.push(...found.notCompared)
     differenceCount += found.differenceCount
