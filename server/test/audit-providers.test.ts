@@ -201,8 +201,8 @@ async function withWoovi() {
     await provider.close()
     await woovi.stop()
   })
-  const { pool, now, log, meters, settings, courier, instance, mailer } = w.ctx
-  const ctx = makeContext({ pool, now, log, meters, settings, providers: [provider], courier, mailer, instance })
+  const { pool, clock, log, meters, settings, courier, instance, mailer } = w.ctx
+  const ctx = makeContext({ pool, clock, log, meters, settings, providers: [provider], courier, mailer, instance })
   const paid = async () => {
     const endToEndId = await woovi.payByKey(50_00, { sent: false })
     await ctx.settlements.add([(await provider.findPayment(endToEndId)) as ReceivedPayment])

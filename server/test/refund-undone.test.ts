@@ -38,7 +38,7 @@ async function sweep(w: World, page: ReceivedPayment[]): Promise<void> {
     },
   }
   const window = { from: new Date(0), to: w.clock.now() }
-  for await (const _ of takeReceived(w.ctx, provider, window, { onUnread: () => {} }));
+  for await (const _ of takeReceived(w.ctx, provider, window, { mode: 'book', onUnread: () => {} }));
 }
 
 // ---- Done, and taken back by the provider ----
