@@ -67,7 +67,7 @@ function keyRoutes(api: Api, ctx: Context): void {
     return { success: true as const, key: await keyOf(accountId, keyId), text }
   })
 
-  api.delete('/api/keys/:keyId', { schema: revokeSchema, config }, async (request) => {
+  api.delete('/api/keys/:keyId', { schema: revokeSchema, config: { ...config, fresh: true } }, async (request) => {
     const { accountId } = request.caller
     const { keyId } = request.params
     const revoked = await transact(ctx.pool, (tx) =>

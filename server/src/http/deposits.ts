@@ -19,24 +19,28 @@ import {
 export function depositRoutes(app: Api, ctx: Context): void {
   const { publicUrl } = ctx.settings
 
-  app.post('/api/deposit', { schema: createSchema, config: { scope: 'deposits:write' } }, async (request, reply) => {
-    const { value, externalId, description, expiresIn } = request.body
-    const wanted = {
-      valueCents: value,
-      externalId: externalId ?? null,
-      description: description ?? null,
-      expiresInSeconds: expiresIn ?? null,
-    }
-    const { charge, replayed } = await openDeposit(
-      ctx,
-      request.caller,
-      wanted,
-      request.headers['idempotency-key'] ?? null,
-    )
-    reply.code(201).header('location', `/api/deposit/${charge.paymentLinkId}`)
-    if (replayed) reply.header('idempotency-replayed', 'true')
-    return { success: true as const, charge: presentNew(publicUrl, charge) }
-  })
+  app.post(
+    '/api/deposit',
+    { schema: createSchema, config: { scope: 'deposits:write', fresh: false } },
+    async (request, reply) => {
+      const { value, externalId, description, expiresIn } = request.body
+      const wanted = {
+        valueCents: value,
+        externalId: externalId ?? null,
+        description: description ?? null,
+        expiresInSeconds: expiresIn ?? null,
+      }
+      const { charge, replayed } = await openDeposit(
+        ctx,
+        request.caller,
+        wanted,
+        request.headers['idempotency-key'] ?? null,
+      )
+      reply.code(201).header('location', `/api/deposit/${charge.paymentLinkId}`)
+      if (replayed) reply.header('idempotency-replayed', 'true')
+      return { success: true as const, charge: presentNew(publicUrl, charge) }
+    },
+  )
 
   app.get(
     '/api/deposit/:paymentLinkId',
@@ -50,7 +54,7 @@ export function depositRoutes(app: Api, ctx: Context): void {
 
   app.post(
     '/api/deposit/:paymentLinkId/cancel',
-    { schema: cancelSchema, config: { scope: 'deposits:write' } },
+    { schema: cancelSchema, config: { scope: 'deposits:write', fresh: false } },
     async (request) => {
       const charge = await cancelDeposit(ctx, request.caller.accountId, request.params.paymentLinkId)
       return { success: true as const, charge: presentRecord(publicUrl, charge) }

@@ -32,17 +32,21 @@ export function eventRoutes(app: Api, ctx: Context): void {
     return { success: true as const, event: presentEvent(event), attempts: attempts.map(presentAttempt) }
   })
 
-  app.post('/api/events/:eventId/resend', { schema: resendSchema, config }, async (request) => {
-    const queued = await resendEvent(
-      ctx,
-      request.caller.accountId,
-      request.params.eventId,
-      request.body?.webhookId ?? null,
-    )
-    return { success: true as const, queued }
-  })
+  app.post(
+    '/api/events/:eventId/resend',
+    { schema: resendSchema, config: { ...config, fresh: false } },
+    async (request) => {
+      const queued = await resendEvent(
+        ctx,
+        request.caller.accountId,
+        request.params.eventId,
+        request.body?.webhookId ?? null,
+      )
+      return { success: true as const, queued }
+    },
+  )
 
-  app.post('/api/events/resend', { schema: resendManySchema, config }, async (request) => {
+  app.post('/api/events/resend', { schema: resendManySchema, config: { ...config, fresh: false } }, async (request) => {
     const { since, webhookId } = request.body
     const queued = await resendMany(
       ctx,

@@ -38,7 +38,7 @@ export function invitationRoutes(api: Api, ctx: Context): void {
     return { success: true as const, invitation: present(invitation), link }
   })
 
-  api.delete('/api/operator/invitations/:id', { schema: revokeSchema, config }, async (request) => {
+  api.delete('/api/operator/invitations/:id', { schema: revokeSchema, config: fresh }, async (request) => {
     const invitation = await transact(ctx.pool, (tx) =>
       revokeInvitation(tx, ctx.now(), request.params.id, actorOf(request.operator)),
     )

@@ -93,7 +93,7 @@ export function operatorMoneyRoutes(app: Api, ctx: Context): void {
     return { success: true as const, closings: closings.map(presentClosing) }
   })
 
-  app.post('/api/operator/reconcile', { schema: reconcileSchema, config }, async (request, reply) => {
+  app.post('/api/operator/reconcile', { schema: reconcileSchema, config: fresh }, async (request, reply) => {
     checkWindow(request.body)
     const hungUp = new AbortController()
     reply.raw.once('close', () => hungUp.abort())

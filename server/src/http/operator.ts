@@ -27,6 +27,7 @@ import { answer, bodyErrors, commonErrors, errorAnswer, nextCursor } from './sha
 /** Accounts and their terms, the audit log, the health of providers. What moves money is in operator-money.ts. */
 export function operatorRoutes(app: Api, ctx: Context): void {
   const config = { scope: OPERATOR_SCOPE } as const
+  const fresh = { ...config, fresh: true } as const
 
   app.get('/api/operator/accounts', { schema: listSchema, config }, async (request) => {
     const { accounts, nextCursor } = await listAccounts(ctx, request.query)
@@ -39,24 +40,20 @@ export function operatorRoutes(app: Api, ctx: Context): void {
     return { success: true as const, account: presentAccount(account), terms: presentTerms(terms), counts }
   })
 
-  app.patch(
-    '/api/operator/accounts/:accountId/terms',
-    { schema: termsSchema, config: { ...config, fresh: true } },
-    async (request) => {
-      const { accountId } = request.params
-      const { reason } = request.body
-      const terms = await setAccountTerms(ctx, actorOf(request.operator), accountId, patchFrom(request.body), reason)
-      return { success: true as const, terms: presentTerms(terms) }
-    },
-  )
+  app.patch('/api/operator/accounts/:accountId/terms', { schema: termsSchema, config: fresh }, async (request) => {
+    const { accountId } = request.params
+    const { reason } = request.body
+    const terms = await setAccountTerms(ctx, actorOf(request.operator), accountId, patchFrom(request.body), reason)
+    return { success: true as const, terms: presentTerms(terms) }
+  })
 
-  app.post('/api/operator/accounts/:accountId/suspend', { schema: suspendSchema, config }, async (request) => {
+  app.post('/api/operator/accounts/:accountId/suspend', { schema: suspendSchema, config: fresh }, async (request) => {
     const { accountId } = request.params
     await suspendAccount(ctx, actorOf(request.operator), accountId, request.body.reason)
     return { success: true as const, account: presentAccount((await readAccount(ctx, accountId)).account) }
   })
 
-  app.post('/api/operator/accounts/:accountId/resume', { schema: resumeSchema, config }, async (request) => {
+  app.post('/api/operator/accounts/:accountId/resume', { schema: resumeSchema, config: fresh }, async (request) => {
     const { accountId } = request.params
     await resumeAccount(ctx, actorOf(request.operator), accountId, request.body.reason)
     return { success: true as const, account: presentAccount((await readAccount(ctx, accountId)).account) }

@@ -20,7 +20,7 @@ import {
 export function refundRoutes(app: Api, ctx: Context): void {
   app.post(
     '/api/deposit/:paymentLinkId/refund',
-    { schema: refundSchema, config: { scope: 'deposits:write' } },
+    { schema: refundSchema, config: { scope: 'deposits:write', fresh: true } },
     async (request, reply) => {
       const { paymentLinkId } = request.params
       const { refund, replayed } = await requestRefund(ctx, actorOf(request.caller), {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { Fault } from '../base/fault.ts'
 import type { Context } from '../domain/context.ts'
 import { isOperatorScope } from '../domain/key-cache.ts'
@@ -10,7 +10,7 @@ import { readSessionCookie, sessionCookieName } from './session-cookie.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** In the dashboard, the password must have been given a short while ago. A key is not asked for more. */
+    /** In the dashboard: whether the password must have been given a short while ago. A key is not asked for more. */
     fresh?: boolean
   }
   interface FastifyRequest {
@@ -31,6 +31,7 @@ export function requireSession(app: FastifyInstance, ctx: Context): void {
   app.decorateRequest('session')
   app.addHook('onRoute', (route) => {
     checkRouteScope(route, `${DASHBOARD_PREFIX}/api/operator`)
+    checkRouteFresh(route)
     // The document is of what keys open.
     route.schema = { ...route.schema, hide: true }
   })
@@ -56,6 +57,13 @@ export function requireSession(app: FastifyInstance, ctx: Context): void {
   })
 }
 
+/** Whoever adds a route that changes something decides whether an open browser is enough for it. Forgetting to decide fails at start. */
+export function checkRouteFresh({ method, url, config }: RouteOptions): void {
+  const isChange = [method].flat().some((one) => !SAFE_METHODS.has(one.toUpperCase()))
+  if (isChange && typeof config?.fresh !== 'boolean')
+    throw new Error(`route ${String(method)} ${url} must say fresh: true or fresh: false`)
+}
+
 /** Who is signed in, if somebody is. */
 export async function sessionOf(ctx: Context, request: FastifyRequest): Promise<Session | undefined> {
   const token = tokenOf(ctx, request)
@@ -77,9 +85,7 @@ export function tokenOf(ctx: Context, request: FastifyRequest): string | undefin
   const { publicUrl, signIn } = ctx.settings
   const { cookie } = request.headers
   // Without one there is no need for the secret, which is made when first needed.
-  return cookie === undefined
-    ? undefined
-    : readSessionCookie(cookie, sessionCookieName(publicUrl), signIn.secrets()[0]!)
+  return cookie === undefined ? undefined : readSessionCookie(cookie, sessionCookieName(publicUrl), signIn.secrets()[0]!)
 }
 
 const SAFE_METHODS = new Set(['GET', 'HEAD'])

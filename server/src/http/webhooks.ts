@@ -69,15 +69,19 @@ export function webhookRoutes(app: Api, ctx: Context): void {
     return { success: true as const, webhook: presentWebhook(endpoint), test }
   })
 
-  app.delete('/api/webhooks/:webhookId', { schema: deleteSchema, config }, async (request) => {
+  app.delete('/api/webhooks/:webhookId', { schema: deleteSchema, config: fresh }, async (request) => {
     await deleteEndpoint(ctx, request.caller.accountId, request.params.webhookId, actorOf(request.caller))
     return { success: true as const }
   })
 
-  app.post('/api/webhooks/:webhookId/test', { schema: testSchema, config }, async (request) => {
-    const test = await testEndpoint(ctx, request.caller.accountId, request.params.webhookId)
-    return { success: true as const, test: presentTest(test) }
-  })
+  app.post(
+    '/api/webhooks/:webhookId/test',
+    { schema: testSchema, config: { ...config, fresh: false } },
+    async (request) => {
+      const test = await testEndpoint(ctx, request.caller.accountId, request.params.webhookId)
+      return { success: true as const, test: presentTest(test) }
+    },
+  )
 
   app.post('/api/webhooks/:webhookId/rotate-secret', { schema: rotateSchema, config: fresh }, async (request) => {
     const overlapSeconds = request.body?.overlapSeconds ?? USUAL_OVERLAP_SECONDS
