@@ -10,7 +10,7 @@ import { MAX_CENTS } from './base/money.ts'
 import { file, integer, oneOf, origin, refusal, text, url, type Env } from './base/variables.ts'
 import { noteReads, unreadVariables } from './base/unread-variables.ts'
 import { readDatabaseUrl } from './db/database-url.ts'
-import type { Settings } from './domain/context.ts'
+import type { SessionLimits, Settings } from './domain/context.ts'
 import { makeSecretBox } from './domain/secret-box.ts'
 
 /** The only reader of the environment. Everything is parsed once, here, and refused here with what to set. */
@@ -121,6 +121,11 @@ function parseConfig(env: Env, overrides: { port?: number }): Omit<Config, 'warn
         // Where real money moves, a stranger gets an account when somebody who runs the service wants it.
         signup: oneOf(env, 'SIGNUP', ['open', 'invite', 'closed'], mode === 'test' ? 'open' : 'invite'),
         secrets: () => secretKeys().map(signInSecret),
+        sessions: {
+          account: sessionLimits(env, 'SESSION', { hours: 168, idleMinutes: 0 }),
+          // Operators decide about everybody's money.
+          operator: sessionLimits(env, 'OPERATOR_SESSION', { hours: 12, idleMinutes: 30 }),
+        },
       },
       refunds: {
         byAccounts: oneOf(env, 'REFUNDS_BY_ACCOUNTS', ['true', 'false'], 'false') === 'true',
@@ -341,6 +346,14 @@ function loadSecretKeys(env: Env, home: string): () => string[] {
     )
   }
   return () => given ?? [madeSecret(home)]
+}
+
+function sessionLimits(env: Env, prefix: string, fallback: SessionLimits): SessionLimits {
+  return {
+    // A cookie may last 400 days; nobody should stay signed in for more than a month.
+    hours: integer(env, `${prefix}_HOURS`, fallback.hours, { min: 1, max: 720 }),
+    idleMinutes: integer(env, `${prefix}_IDLE_MINUTES`, fallback.idleMinutes, { min: 0, max: 10_080 }),
+  }
 }
 
 function signInSecret(secretKey: string): string {

@@ -41,6 +41,11 @@ export function openBrowser(w: Pick<World, 'app'> | { app: App }, address = '127
   }
 }
 
+/** The code after the one that was used: each works once, and the next one already does. */
+export function nextTotpOf(uri: string): string {
+  return totpOf(uri, Date.now() + 30_000)
+}
+
 /** What an authenticator app shows for the secret in this address. */
 export function totpOf(uri: string, atMs = Date.now()): string {
   const secret = base32(new URL(uri).searchParams.get('secret')!)

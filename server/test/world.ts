@@ -124,7 +124,11 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
     hstsIncludesSubdomains: false,
     callbackSecrets: (provider) => [`secret-of-${provider}`],
     secretBox: makeSecretBox(() => ['a secret key for tests']),
-    signIn: { signup: 'open', secrets: () => ['a secret for sign-in that only tests know'] },
+    signIn: {
+      signup: 'open',
+      secrets: () => ['a secret for sign-in that only tests know'],
+      sessions: { account: { hours: 168, idleMinutes: 0 }, operator: { hours: 12, idleMinutes: 30 } },
+    },
     refunds: { byAccounts: false, returnFee: false },
     ...options.settings,
   }

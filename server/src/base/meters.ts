@@ -38,6 +38,7 @@ function makeCounted({ counter, timing }: Makers) {
       'Reports of a payment that stands in the books under another provider, and was not booked again.',
       'provider',
     ),
+    signIns: counter('guiche_sign_ins_total', 'Tries to sign in, second steps and sign-outs.', 'outcome'),
     exceptionsOpened: counter('guiche_exceptions_opened_total', 'Exceptions that were opened.', 'kind'),
     providerSeconds: timing(
       'guiche_provider_call_duration_seconds',

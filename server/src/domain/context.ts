@@ -86,7 +86,11 @@ export type SignInSettings = {
   signup: 'open' | 'invite' | 'closed'
   /** What cookies are signed and second factors encrypted with; the first for new ones. */
   secrets: () => string[]
+  sessions: Record<'account' | 'operator', SessionLimits>
 }
+
+/** hours: how long a session lasts at most. idleMinutes: after how long without a request it ends; 0 is never. */
+export type SessionLimits = { hours: number; idleMinutes: number }
 
 // A batch is one transaction: large enough that a busy moment shares one fsync, small enough to hold its locks for milliseconds.
 const MAX_BATCH = 200

@@ -3,7 +3,7 @@ import { Fault } from '../base/fault.ts'
 import { isUuid, newUuid7 } from '../base/ids.ts'
 import type { Pool } from '../db/pool.ts'
 import { read, type Tx } from '../db/tx.ts'
-import { noteChange, type Actor } from './audit-log.ts'
+import { noteChange, SYSTEM, type Actor } from './audit-log.ts'
 import { checkEmail } from './sign-in.ts'
 
 export type Invitation = {
@@ -95,10 +95,26 @@ export async function markInvitationUsed(
   await tx.run('update invitations set used_at = $2, used_by = $3 where id = $1', [invitationId, now, accountId])
 }
 
-function note(tx: Tx, now: Date, actor: Actor, action: string, invitation: Invitation): Promise<void> {
+/** It was tried with an e-mail that has an account. */
+export async function endInvitation(tx: Tx, now: Date, invitationId: string): Promise<void> {
+  const [invitation] = await tx.rows<Invitation>(
+    `update invitations set revoked_at = $2 where id = $1 returning ${COLUMNS}`,
+    [invitationId, now],
+  )
+  await note(tx, now, SYSTEM, 'invitation.revoked', invitation!, 'tried with an e-mail that has an account')
+}
+
+function note(
+  tx: Tx,
+  now: Date,
+  actor: Actor,
+  action: string,
+  invitation: Invitation,
+  reason: string | null = null,
+): Promise<void> {
   const { invitationId, email, expiresAt } = invitation
   const subject = `invitation ${invitationId}`
-  return noteChange(tx, now, actor, { action, subject, accountId: null, reason: null, details: { email, expiresAt } })
+  return noteChange(tx, now, actor, { action, subject, accountId: null, reason, details: { email, expiresAt } })
 }
 
 // Plain SHA-256: the token is 192 random bits, which no dictionary holds.

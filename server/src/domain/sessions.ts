@@ -1,12 +1,15 @@
+import { Fault } from '../base/fault.ts'
+import { isUuid } from '../base/ids.ts'
 import type { Pool } from '../db/pool.ts'
 import { read, transact } from '../db/tx.ts'
 import { overridesColumn } from './account-terms.ts'
-import { noteChange } from './audit-log.ts'
+import { checkReason, noteChange, type Actor } from './audit-log.ts'
 import type { Context } from './context.ts'
 import type { TermsOverrides } from './fees.ts'
 import { SCOPES, type Caller, type OperatorCaller } from './key-cache.ts'
 import { callerFromRow } from './keys.ts'
 import { isPassword } from './sign-in.ts'
+import { endVerifications } from './verifications.ts'
 
 /** Somebody who is signed in to the dashboard. */
 export type Session = {
@@ -23,20 +26,34 @@ export type Session = {
 // Long enough to set a few things up, short enough that a browser left open gives nobody a key.
 const FRESH_MS = 15 * 60_000
 
+// Inactivity is measured in minutes, so a session that is busy is written this often and no more.
+const NOTE_USE_MS = 60_000
+
 /** Read for every request, by one statement: a session that was ended is refused from the next request on, everywhere. */
-export async function findSession(ctx: Pick<Context, 'pool' | 'now'>, token: string): Promise<Session | undefined> {
+export async function findSession(
+  ctx: Pick<Context, 'pool' | 'now' | 'settings'>,
+  token: string,
+): Promise<Session | undefined> {
+  const now = ctx.now()
   const [row] = await read<SessionRow>(
     ctx.pool,
-    `select s.id as session_id, s.user_id, s.authenticated_at, u.name, u.two_factor_enabled, u.email,
+    `select s.id as session_id, s.user_id, s.authenticated_at, greatest(s.authenticated_at, s.last_used_at) as used_at,
+       u.name, u.two_factor_enabled, u.email,
        a.id as account_id, a.name as account_name, a.suspended_at, a.suspended_reason, ${overridesColumn('a')} as overrides,
        o.id as operator_id
      from sessions s join users u on u.id = s.user_id
        left join accounts a on a.user_id = u.id
        left join operators o on o.user_id = u.id and o.disabled_at is null
      where s.token = $1 and s.expires_at > $2 and coalesce(a.id, o.id) is not null`,
-    [token, ctx.now()],
+    [token, now],
   )
   if (!row) return undefined
+  const { idleMinutes } = ctx.settings.signIn.sessions[row.operator_id === null ? 'account' : 'operator']
+  const unusedMs = now.getTime() - row.used_at.getTime()
+  if (idleMinutes > 0) {
+    if (unusedMs >= idleMinutes * 60_000) return undefined
+    if (unusedMs >= NOTE_USE_MS) await noteUse(ctx.pool, now, row.session_id)
+  }
   return {
     sessionId: row.session_id,
     userId: row.user_id,
@@ -48,10 +65,15 @@ export async function findSession(ctx: Pick<Context, 'pool' | 'now'>, token: str
   }
 }
 
+async function noteUse(pool: Pool, now: Date, sessionId: string): Promise<void> {
+  await read(pool, 'update sessions set last_used_at = $2 where id = $1', [sessionId, now])
+}
+
 type SessionRow = {
   session_id: string
   user_id: string
   authenticated_at: Date
+  used_at: Date
   name: string
   two_factor_enabled: boolean
   email: string
@@ -90,39 +112,44 @@ export async function reauthenticate(
   return made !== undefined
 }
 
-/** False for operators who were disabled: they get no further than the password. */
-export async function maySignIn(pool: Pool, userId: string): Promise<boolean> {
-  const rows = await read(pool, 'select id from operators where user_id = $1 and disabled_at is not null', [userId])
-  return rows.length === 0
-}
-
-/** Whoever could follow the link that we mailed reads that mail. */
-export async function markEmailVerified(pool: Pool, now: Date, userId: string): Promise<void> {
-  await read(pool, 'update users set email_verified = true, updated_at = $2 where id = $1 and not email_verified', [
-    userId,
-    now,
-  ])
-}
-
-/** For the owner of the account, and for the operator: what somebody changed about how they sign in. */
-export async function noteSecurity(
-  { pool, now }: Pick<Context, 'pool' | 'now'>,
+/** How long a new session of this person may last, in milliseconds; undefined for an operator who was disabled, who gets none. */
+export async function sessionLifeMs(
+  ctx: Pick<Context, 'pool' | 'settings'>,
   userId: string,
-  action:
-    | 'password.changed'
-    | 'password.reset'
-    | 'second_factor.enabled'
-    | 'second_factor.disabled'
-    | 'recovery_codes.made',
-): Promise<void> {
-  await transact(pool, async (tx) => {
-    const [user] = await tx.rows<{ kind: 'account' | 'operator'; email: string; accountId: string | null }>(
-      `select u.kind, u.email, a.id as "accountId" from users u left join accounts a on a.user_id = u.id where u.id = $1`,
-      [userId],
-    )
-    const { kind, email, accountId } = user!
-    const change = { action, subject: `user ${userId}`, accountId, reason: null, details: {} }
-    await noteChange(tx, now(), { kind, name: email }, change)
+): Promise<number | undefined> {
+  const [user] = await read<{ kind: 'account' | 'operator'; isDisabled: boolean }>(
+    ctx.pool,
+    `select u.kind, o.disabled_at is not null as "isDisabled"
+     from users u left join operators o on o.user_id = u.id where u.id = $1`,
+    [userId],
+  )
+  if (!user || user.isDisabled) return undefined
+  return ctx.settings.signIn.sessions[user.kind].hours * 3_600_000
+}
+
+/** For somebody else's sessions, who may have lost a device or should not be in any more. Returns how many there were. */
+export async function endSessions(
+  ctx: Pick<Context, 'pool' | 'now'>,
+  actor: Actor,
+  accountId: string,
+  reason: string,
+): Promise<number> {
+  const checked = checkReason(reason)
+  return transact(ctx.pool, async (tx) => {
+    const [account] = isUuid(accountId)
+      ? await tx.rows<{ userId: string }>('select user_id as "userId" from accounts where id = $1', [accountId])
+      : []
+    if (!account) throw new Fault('not_found', 'Account not found')
+    const ended = await tx.run('delete from sessions where user_id = $1', [account.userId])
+    await endVerifications(tx, account.userId)
+    await noteChange(tx, ctx.now(), actor, {
+      action: 'sessions.ended',
+      subject: `user ${account.userId}`,
+      accountId,
+      reason: checked,
+      details: { ended },
+    })
+    return ended
   })
 }
 

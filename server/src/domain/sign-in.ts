@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Fault } from '../base/fault.ts'
 import { newUuid7, randomPassword } from '../base/ids.ts'
 import type { Tx } from '../db/tx.ts'
+import { checkPassword, type PasswordOwner } from './password-rules.ts'
 
 // People who sign in. Account holders and operators have one row of users each; what they may do hangs on the other table, accounts or
 // operators, that refers to it.
@@ -12,7 +13,13 @@ export const PASSWORD_LENGTH = { min: 12, max: 200 }
 // argon2id with what OWASP names as the least for it: 19 MiB, two passes.
 const ARGON2 = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-export type Person = { email: string; name: string; password: string | null }
+export type Person = {
+  email: string
+  name: string
+  password: string | null
+  /** Of the service, whose name is no password either. */
+  publicUrl?: string
+}
 export type CheckedPerson = { email: string; name: string; password: string; passwordHash: string }
 
 /** Somebody who is to sign in, as they are stored. Without a password, a random one is made. */
@@ -21,11 +28,19 @@ export async function checkPerson(what: 'an account' | 'an operator', person: Pe
   const name = person.name.trim()
   if (name.length < 1 || name.length > 100)
     throw new Fault('bad_request', `${what} needs a name of 1 to 100 characters`)
-  const password = person.password ?? randomPassword()
-  if (password.length < PASSWORD_LENGTH.min || password.length > PASSWORD_LENGTH.max) {
-    throw new Fault('bad_request', `a password has ${PASSWORD_LENGTH.min} to ${PASSWORD_LENGTH.max} characters`)
-  }
+  // Payers and operators read it: escape sequences play tricks on a terminal, and marks of direction turn the text around them.
+  if (/[\p{Cc}\p{Cs}\p{Bidi_Control}]/u.test(name))
+    throw new Fault('bad_request', 'a name must not hold control characters or marks that change the direction of text')
+  const password = checkNewPassword(person.password ?? randomPassword(), { ...person, email, name })
   return { email, name, password, passwordHash: await hashPassword(password) }
+}
+
+/** Everything that a password must be, for whoever is not better-auth. */
+export function checkNewPassword(password: string, owner: PasswordOwner): string {
+  if (password.length < PASSWORD_LENGTH.min || password.length > PASSWORD_LENGTH.max)
+    throw new Fault('bad_request', `a password has ${PASSWORD_LENGTH.min} to ${PASSWORD_LENGTH.max} characters`)
+  checkPassword(password, owner)
+  return password
 }
 
 export function checkEmail(text: string): string {

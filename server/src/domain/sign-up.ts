@@ -2,7 +2,7 @@ import { Fault } from '../base/fault.ts'
 import { transact, type Tx } from '../db/tx.ts'
 import { makeAccount } from './accounts.ts'
 import type { Context } from './context.ts'
-import { markInvitationUsed, takeInvitation } from './invitations.ts'
+import { endInvitation, markInvitationUsed, takeInvitation } from './invitations.ts'
 import { checkPerson, type CheckedPerson } from './sign-in.ts'
 
 export type SignUp = { email: string; name: string; password: string; invitation: string | null }
@@ -16,24 +16,32 @@ export async function signUp(ctx: Context, wanted: SignUp): Promise<SignedUp> {
   if (signup === 'closed') throw new Fault('not_enabled', 'Accounts here are made by the operator')
   if (signup === 'invite' && wanted.invitation === null)
     throw new Fault('not_enabled', 'An account here needs an invitation: ask the operator for one')
-  const person = await checkPerson('an account', wanted)
+  const person = await checkPerson('an account', { ...wanted, publicUrl: ctx.settings.publicUrl })
   const { email, name } = person
-  try {
-    const isEmailVerified = await transact(ctx.pool, (tx) => make(tx, ctx.now(), person, wanted.invitation))
-    return { email, name, isEmailVerified, isNew: true }
-  } catch (error) {
-    if (!(error instanceof Fault) || error.code !== 'conflict') throw error
-    return { email, name, isEmailVerified: false, isNew: false }
-  }
+  const made = await transact(ctx.pool, (tx) => make(tx, ctx.now(), person, wanted.invitation))
+  return { email, name, isEmailVerified: made === 'confirmed', isNew: made !== 'taken' }
 }
 
-async function make(tx: Tx, now: Date, person: CheckedPerson, token: string | null): Promise<boolean> {
+/** confirmed: the invitation was to this address, so that its owner reads the mail. taken: somebody has this e-mail already. */
+async function make(
+  tx: Tx,
+  now: Date,
+  person: CheckedPerson,
+  token: string | null,
+): Promise<'confirmed' | 'unconfirmed' | 'taken'> {
   const invitation = token === null ? undefined : await takeInvitation(tx, now, token, person.email)
-  // Whoever has the link of an invitation to this address reads its mail. Nobody else is confirmed by it.
   const isEmailVerified = invitation?.email === person.email
   const { email, name, passwordHash } = person
   const actor = { kind: 'account' as const, name: email }
-  const accountId = await makeAccount(tx, now, { email, name, passwordHash, isEmailVerified }, actor)
-  if (invitation) await markInvitationUsed(tx, now, { invitationId: invitation.invitationId, accountId })
-  return isEmailVerified
+  try {
+    const accountId = await makeAccount(tx, now, { email, name, passwordHash, isEmailVerified }, actor)
+    if (invitation) await markInvitationUsed(tx, now, { invitationId: invitation.invitationId, accountId })
+    return isEmailVerified ? 'confirmed' : 'unconfirmed'
+  } catch (error) {
+    // A refusal of ours, before anything was written: the transaction goes on.
+    if (!(error instanceof Fault) || error.code !== 'conflict') throw error
+    // One that still worked afterwards would tell its holder which addresses have accounts.
+    if (invitation) await endInvitation(tx, now, invitation.invitationId)
+    return 'taken'
+  }
 }

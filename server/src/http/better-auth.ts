@@ -3,11 +3,13 @@ import { newUuid7 } from '../base/ids.ts'
 import { isOutOfReach } from '../db/failure.ts'
 import { unavailable } from '../db/tx.ts'
 import type { Context } from '../domain/context.ts'
-import { markEmailVerified, maySignIn, noteSecurity } from '../domain/sessions.ts'
+import { notePasswordChange } from '../domain/security-events.ts'
+import { sessionLifeMs } from '../domain/sessions.ts'
 import { hashPassword, isPassword, PASSWORD_LENGTH } from '../domain/sign-in.ts'
+import { endOlderResets, storedIdentifier } from '../domain/verifications.ts'
 import { readerOf } from './language.ts'
 import { confirmationLetter, passwordLetter } from './letters.ts'
-import { cookieRules } from './session-cookie.ts'
+import { cookieNames, cookieRules } from './session-cookie.ts'
 
 // better-auth checks passwords and codes, and keeps sessions. It is asked through http/sign-in.ts alone, which lets through what we use
 // of it; who is made, and with which rights, is ours (domain/sign-up.ts).
@@ -21,22 +23,28 @@ export type Auth = {
   handle(request: Request): Promise<Response>
   /** For the link in a letter. */
   confirmationToken(email: string): Promise<string>
+  /** The secret of an authenticator app, from what the database holds. */
+  totpSecret(sealed: string): Promise<string>
 }
 
-// No sliding: who signs in on Monday signs in again next Monday, however busy the week.
-const SESSION_SECONDS = 7 * 24 * 3600
 const CONFIRM_WITHIN_SECONDS = 24 * 3600
 const RESET_WITHIN_SECONDS = 3600
 
 /** Loading it takes a third of a second, which nobody should wait for who does not sign in. */
 export async function loadAuth(ctx: Context): Promise<Auth> {
-  const [{ betterAuth }, { twoFactor }, { createEmailVerificationToken }] = await Promise.all([
-    import('better-auth'),
-    import('better-auth/plugins/two-factor'),
-    import('better-auth/api'),
-  ])
+  const [{ betterAuth }, { twoFactor }, { createEmailVerificationToken }, { symmetricDecrypt, symmetricEncrypt }] =
+    await Promise.all([
+      import('better-auth'),
+      import('better-auth/plugins/two-factor'),
+      import('better-auth/api'),
+      import('better-auth/crypto'),
+    ])
   const { publicUrl, signIn } = ctx.settings
   const secrets = signIn.secrets()
+  // With the keys and in the form that better-auth itself uses. It knows them once it is set up.
+  const keys: { get: () => Promise<Parameters<typeof symmetricDecrypt>[0]['key']> } = { get: async () => secrets[0]! }
+  const open = async (data: string) => symmetricDecrypt({ key: await keys.get(), data })
+  const seal = async (data: string) => symmetricEncrypt({ key: await keys.get(), data })
   const auth = betterAuth({
     appName: 'guiche',
     baseURL: new URL(publicUrl).origin,
@@ -44,7 +52,7 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
     database: ctx.pool,
     secrets: secrets.map((value) => ({ version: versionOf(value), value })),
     ...tableNames(ctx),
-    databaseHooks: { session: { create: { before: async ({ userId }) => maySignIn(ctx.pool, userId) } } },
+    databaseHooks: { session: { create: { before: (session) => boundSession(ctx, session) } } },
     emailAndPassword: {
       enabled: true,
       disableSignUp: true,
@@ -54,19 +62,29 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
       password: { hash: hashPassword, verify: ({ hash, password }) => isPassword(hash, password) },
       resetPasswordTokenExpiresIn: RESET_WITHIN_SECONDS,
       revokeSessionsOnPasswordReset: true,
-      sendResetPassword: async ({ user, token }, request) =>
-        ctx.mailer.send(passwordLetter(languageOf(request), publicUrl, { to: user.email, token })),
-      onPasswordReset: async ({ user }) => {
-        await markEmailVerified(ctx.pool, ctx.now(), user.id)
-        await noteSecurity(ctx, user.id, 'password.reset')
+      sendResetPassword: async ({ user, token }, request) => {
+        await endOlderResets(ctx.pool, user.id, token)
+        ctx.mailer.send(passwordLetter(languageOf(request), publicUrl, { to: user.email, token }))
       },
+      onPasswordReset: ({ user }) => notePasswordChange(ctx, user.id, 'password.reset'),
     },
     emailVerification: {
       expiresIn: CONFIRM_WITHIN_SECONDS,
       sendVerificationEmail: async ({ user, token }, request) =>
         ctx.mailer.send(confirmationLetter(languageOf(request), publicUrl, { to: user.email, token })),
     },
-    plugins: [twoFactor({ issuer: 'guiche', schema: SECOND_FACTOR_TABLE })],
+    plugins: [
+      twoFactor({
+        issuer: 'guiche',
+        schema: SECOND_FACTOR_TABLE,
+        backupCodeOptions: {
+          storeBackupCodes: {
+            encrypt: (codes) => seal(hashCodes(codes)),
+            decrypt: async (sealed) => hashCodes(await open(sealed)),
+          },
+        },
+      }),
+    ],
     // Our own are in http/sign-in.ts: they count by e-mail too, and tell when to come again.
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
@@ -85,7 +103,9 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
       },
     },
   })
+  keys.get = async () => (await auth.$context).secretConfig
   return {
+    totpSecret: open,
     handle: (request) =>
       auth.handler(request).catch((error: unknown) => {
         throw isOutOfReach(error) ? unavailable(ctx.pool, error) : error
@@ -121,7 +141,8 @@ function tableNames(ctx: Context) {
           defaultValue: () => ctx.now(),
         },
       },
-      expiresIn: SESSION_SECONDS,
+      // No sliding: who signs in on Monday signs in again next Monday, however busy the week. See boundSession for operators.
+      expiresIn: ctx.settings.signIn.sessions.account.hours * 3600,
       disableSessionRefresh: true,
       // What wants a recent password is ours to say; better-auth would not list the sessions to one that is a day old.
       freshAge: 0,
@@ -144,7 +165,7 @@ function tableNames(ctx: Context) {
     verification: {
       modelName: 'verifications',
       fields: { expiresAt: 'expires_at', ...times },
-      storeIdentifier: 'hashed' as const,
+      storeIdentifier: { hash: async (identifier: string) => storedIdentifier(identifier) },
     },
   }
 }
@@ -164,17 +185,44 @@ const SECOND_FACTOR_TABLE = {
 }
 
 function cookieOptions(publicUrl: string) {
-  const { prefix, isSecure } = cookieRules(publicUrl)
+  const { isSecure } = cookieRules(publicUrl)
+  const names = cookieNames(publicUrl)
   return {
     // Its own prefix would be __Secure-, which other hosts of the domain may set.
     useSecureCookies: false,
     defaultCookieAttributes: { secure: isSecure, httpOnly: true, sameSite: 'lax' as const, path: '/' },
     cookies: {
-      session_token: { name: `${prefix}guiche_session` },
-      dont_remember: { name: `${prefix}guiche_until_closed` },
-      two_factor: { name: `${prefix}guiche_second_step` },
+      session_token: { name: names.session },
+      dont_remember: { name: names.untilClosed },
+      two_factor: { name: names.secondStep },
     },
   }
+}
+
+/** No session for an operator who was disabled, and none that lasts longer than one of its kind may. */
+async function boundSession(
+  ctx: Context,
+  { userId, createdAt, expiresAt }: { userId: string; createdAt: Date; expiresAt: Date },
+): Promise<false | { data: { expiresAt: Date } }> {
+  const lifeMs = await sessionLifeMs(ctx, userId)
+  if (lifeMs === undefined) return false
+  return { data: { expiresAt: new Date(Math.min(expiresAt.getTime(), createdAt.getTime() + lifeMs)) } }
+}
+
+/**
+ * Recovery codes are kept as hashes, encrypted. better-auth compares what it decrypts with the code that it is given, so http/sign-in.ts hands it the
+ * hash of what was typed. Codes from before that were stored as they are, and become hashes when they are read.
+ */
+function hashCodes(json: string): string {
+  const codes = JSON.parse(json) as string[]
+  return JSON.stringify(codes.map((code) => (HASH.test(code) ? code : hashRecoveryCode(code))))
+}
+
+// A code is 11 characters long.
+const HASH = /^[\da-f]{64}$/
+
+export function hashRecoveryCode(code: string): string {
+  return createHash('sha256').update(`recovery code ${code}`).digest('hex')
 }
 
 /** Stands beside each encrypted value, so it must be the key's own and not its place in the list. */

@@ -8,6 +8,7 @@ import type { ProviderHealth } from '../domain/provider.ts'
 import { readStanding, type Standing } from '../domain/standing.ts'
 import { METRICS_PATH } from './auth.ts'
 import type { Load } from './load.ts'
+import { SIGN_IN_OUTCOMES } from './sign-in-attempts.ts'
 
 // However many scrape, the database is asked about once a second.
 const FRESH_MS = 1_000
@@ -58,6 +59,7 @@ function beginAtZero({ meters, providers }: Context): void {
   for (const kind of EXCEPTION_KINDS) meters.exceptionsOpened.inc({ kind }, 0)
   for (const state of ['opened', 'completed', 'expired', 'canceled', 'failed']) meters.deposits.inc({ state }, 0)
   for (const outcome of ['credited', 'suspense']) meters.payments.inc({ outcome }, 0)
+  for (const outcome of SIGN_IN_OUTCOMES) meters.signIns.inc({ outcome }, 0)
   for (const { name: provider } of providers) {
     meters.unread.inc({ provider }, 0)
     for (const result of ['accepted', 'wrong_secret', 'wrong_signature', 'unreadable'])

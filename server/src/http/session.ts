@@ -6,7 +6,7 @@ import { requireScope } from '../domain/keys.ts'
 import { findSession, isFresh, type Session } from '../domain/sessions.ts'
 import { checkRouteScope, limitRate } from './auth.ts'
 import { makeRateLimiter } from './rate-limit.ts'
-import { readSessionCookie, sessionCookieName } from './session-cookie.ts'
+import { readSignedCookie, sessionCookieName } from './session-cookie.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -85,7 +85,7 @@ export function tokenOf(ctx: Context, request: FastifyRequest): string | undefin
   const { publicUrl, signIn } = ctx.settings
   const { cookie } = request.headers
   // Without one there is no need for the secret, which is made when first needed.
-  return cookie === undefined ? undefined : readSessionCookie(cookie, sessionCookieName(publicUrl), signIn.secrets()[0]!)
+  return cookie === undefined ? undefined : readSignedCookie(cookie, sessionCookieName(publicUrl), signIn.secrets()[0]!)
 }
 
 const SAFE_METHODS = new Set(['GET', 'HEAD'])
