@@ -32,7 +32,7 @@ export type Config = {
   /** Variables that name a plain http URL beyond this machine in live mode, as ALLOW_PLAIN_HTTP permits. */
   plainHttp: string[]
   webhooks: { allowNetworks: string[]; allowHttp: boolean; proxyUrl: string | undefined }
-  /** Undefined: links that would be mailed are printed in the log. */
+  /** Undefined: links that would be mailed are printed in the log in the sandbox, and are not made where money is real. */
   mail: { smtpUrl: string; from: string } | undefined
   settings: Settings
   /** What is set and most likely a mistake, although the service can run: one line each. */

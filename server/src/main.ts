@@ -13,6 +13,7 @@ import { makeDemoAccount, type DemoAccount } from './domain/demo.ts'
 import { checkSecretKeys, recordSecretKey } from './domain/secret-keys.ts'
 import { buildApp, type App } from './http/app.ts'
 import type { Say } from './open-database.ts'
+import { NO_MAIL } from './mail/none.ts'
 import { openContext } from './open.ts'
 import { makeLog } from './terminal-log.ts'
 import { startCheckWorker } from './workers/check.ts'
@@ -125,6 +126,7 @@ async function open(config: Config, { log, say, stoppers, signal }: Opening): Pr
     app.drain()
     return app.close()
   })
+  if (!config.mail && config.settings.mode === 'live') log.warn({}, NO_MAIL)
   say(welcome(config, ctx, { sandboxUrl, demo }))
   return app
 }

@@ -7,8 +7,10 @@ import { prepareHome } from './db/embedded.ts'
 import { joinPresence } from './db/presence.ts'
 import { makeContext, type Context, type Settings } from './domain/context.ts'
 import { makeCourier } from './egress/courier.ts'
+import type { Mailer } from './domain/mailer.ts'
 import type { Provider } from './domain/provider.ts'
 import { makeLogMailer } from './mail/log.ts'
+import { makeNoMailer } from './mail/none.ts'
 import { makeSmtpMailer } from './mail/smtp.ts'
 import { makeApiPix } from './providers/api-pix.ts'
 import { makeWoovi } from './providers/woovi.ts'
@@ -68,6 +70,11 @@ function makeProvider(provider: ProviderConfig, sandboxUrl: string | undefined, 
   }
 }
 
+function makeMailer({ mail, settings }: Config, log: Log): Mailer {
+  if (mail) return makeSmtpMailer({ ...mail, log })
+  return settings.mode === 'test' ? makeLogMailer(log) : makeNoMailer(log)
+}
+
 /** Never in live mode, also if a sandbox is among its providers. */
 function withSandboxBank(settings: Settings, sandboxUrl: string | undefined): Settings {
   return settings.mode === 'test' && sandboxUrl ? { ...settings, sandboxBankUrl: `${sandboxUrl}/bank` } : settings
@@ -98,7 +105,7 @@ export async function openContext(
     const { proxyUrl, ...webhooks } = config.webhooks
     const courier = makeCourier({ ...webhooks, now: clock.now, ...(proxyUrl && { proxyUrl }) })
     closers.push(() => courier.close())
-    const mailer = config.mail ? makeSmtpMailer({ ...config.mail, log }) : makeLogMailer(log)
+    const mailer = makeMailer(config, log)
     closers.push(() => mailer.close())
     const ctx = makeContext({
       pool: database.part.pool,

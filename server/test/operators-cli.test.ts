@@ -52,8 +52,8 @@ test('an operator’s key is listed without being shown, stops with its operator
       (error: Error) => error.message,
     )
   }
-  expect(await after('operator', 'disable', '--email', email)).toBe('Invalid API key')
-  expect(await after('operator', 'enable', '--email', email)).toBe('operator')
+  expect(await after('operator', 'disable', '--email', email, '--reason', 'left')).toBe('Invalid API key')
+  expect(await after('operator', 'enable', '--email', email, '--reason', 'came back')).toBe('operator')
   expect(await after('key', 'revoke', key)).toBe('Invalid API key')
 })
 

@@ -42,6 +42,7 @@ const WANTS_PASSWORD = [
   'POST /dashboard/api/keys',
   'POST /dashboard/api/operator/accounts',
   'POST /dashboard/api/operator/accounts/:accountId/resume',
+  'POST /dashboard/api/operator/accounts/:accountId/sign-out',
   'POST /dashboard/api/operator/accounts/:accountId/suspend',
   'POST /dashboard/api/operator/deposits/:paymentLinkId/refund',
   'POST /dashboard/api/operator/exceptions/:exceptionId/resolve',

@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers'
 import { InvalidArgumentError, type Command } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { formatReais, MAX_CENTS } from '../base/money.ts'
@@ -17,7 +16,11 @@ import {
   type ListedAccount,
 } from '../domain/accounts.ts'
 import type { Terms, TermsOverrides } from '../domain/fees.ts'
+import { confirmEmail } from '../domain/passwords.ts'
+import { endSessions } from '../domain/sessions.ts'
 import { wholeNumber } from './arguments.ts'
+import { passwordCommand } from './password.ts'
+import { readPassword } from './read-password.ts'
 import { consoleActor, json, moment, table, withDatabase, type Terminal } from './terminal.ts'
 
 export async function createAccountCommand(
@@ -27,14 +30,11 @@ export async function createAccountCommand(
 ): Promise<void> {
   const given = options.passwordStdin ? await readPassword() : null
   await withDatabase(config, terminal, async (pool) => {
-    const account = { email: options.email, name: options.name ?? options.email, password: given }
+    const { email, name = email } = options
+    const account = { email, name, password: given, publicUrl: config.publicUrl }
     const { password, ...made } = await createAccount(pool, new Date(), account, consoleActor())
     terminal.print(json({ ...made, ...(given === null && { password }) }))
   })
-}
-
-export async function readPassword(): Promise<string> {
-  return (await text(process.stdin)).replace(/\r?\n$/, '')
 }
 
 export async function requireAccount(pool: Pool, email: string): Promise<Account> {
@@ -67,6 +67,34 @@ export function accountCommands(account: Command, terminal: Terminal): void {
       .requiredOption('--reason <text>', 'why, for the audit log')
       .action((options) => suspensionCommand(terminal, verb, options))
   }
+  passwordCommand(account, terminal, 'account')
+  account
+    .command('confirm')
+    .description('count an e-mail as confirmed, where no mail is sent that could prove it')
+    .requiredOption('--email <email>', 'which account')
+    .requiredOption('--reason <text>', 'why, for the audit log')
+    .action((options) => confirmCommand(terminal, options))
+  account
+    .command('sign-out')
+    .description("end all of an account holder's sessions in the dashboard; API keys go on working")
+    .requiredOption('--email <email>', 'which account')
+    .requiredOption('--reason <text>', 'why, for the audit log')
+    .action((options) => signOutCommand(terminal, options))
+}
+
+async function confirmCommand(terminal: Terminal, options: { email: string; reason: string }): Promise<void> {
+  await withDatabase(loadConfig(), terminal, async (pool) => {
+    await confirmEmail(pool, new Date(), options.email, options.reason, consoleActor())
+    terminal.print(`${options.email}: confirmed`)
+  })
+}
+
+async function signOutCommand(terminal: Terminal, options: { email: string; reason: string }): Promise<void> {
+  await withDatabase(loadConfig(), terminal, async (pool) => {
+    const { accountId, email } = await requireAccount(pool, options.email)
+    const ended = await endSessions({ pool, now: () => new Date() }, consoleActor(), accountId, options.reason)
+    terminal.print(`${email}: ${ended} ${ended === 1 ? 'session' : 'sessions'} ended`)
+  })
 }
 
 function registerTerms(account: Command, terminal: Terminal): void {

@@ -8,6 +8,7 @@ import type { Context } from '../domain/context.ts'
 import { readNotificationHealth, silenceText } from '../domain/notifications.ts'
 import { checkSecretKeys } from '../domain/secret-keys.ts'
 import { findCursorsAhead } from '../domain/sweeps.ts'
+import { NO_MAIL } from '../mail/none.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
 /** A warning is shown, and does not fail the check. */
@@ -25,8 +26,10 @@ export async function doctorCommand(config: Config, terminal: Terminal): Promise
   ]
   if (config.plainHttp.length > 0) {
     const text = `${config.plainHttp.join(', ')}: what is sent there crosses the network unencrypted, as ALLOW_PLAIN_HTTP permits`
-    findings.push({ ok: true, what: 'plain http', text })
+    findings.push({ ok: 'warning', what: 'plain http', text })
   }
+  if (config.settings.mode === 'live')
+    findings.push({ ok: config.mail ? true : 'warning', what: 'mail', text: config.mail ? 'by SMTP_URL' : NO_MAIL })
   try {
     await withContext(config, terminal, async (ctx) => {
       findings.push(...(await examineDatabase(config, ctx)))

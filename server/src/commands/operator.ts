@@ -7,8 +7,9 @@ import { transact } from '../db/tx.ts'
 import { OPERATOR_SCOPE, OPERATOR_SCOPES, type OperatorScope } from '../domain/key-cache.ts'
 import { createOperatorKey } from '../domain/keys.ts'
 import { createOperator, findOperator, listOperators, setOperatorEnabled, type Operator } from '../domain/operators.ts'
-import { readPassword } from './account.ts'
 import { positive } from './arguments.ts'
+import { passwordCommand } from './password.ts'
+import { readPassword } from './read-password.ts'
 import { consoleActor, json, moment, table, withDatabase, type Terminal } from './terminal.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -36,8 +37,10 @@ export function operatorCommands(program: Command, terminal: Terminal): void {
           : 'let them work again',
       )
       .requiredOption('--email <email>', 'which operator')
+      .requiredOption('--reason <text>', 'why, for the audit log')
       .action((options) => enableOperatorCommand(terminal, verb, options))
   }
+  passwordCommand(operator, terminal, 'operator')
   operator
     .command('key')
     .description("operators' API keys; `key list` shows them, and `key revoke` revokes them")
@@ -63,8 +66,10 @@ async function createOperatorCommand(
   options: { email: string; name?: string; passwordStdin?: boolean },
 ): Promise<void> {
   const given = options.passwordStdin ? await readPassword() : null
-  await withDatabase(loadConfig(), terminal, async (pool) => {
-    const operator = { email: options.email, name: options.name ?? options.email, password: given }
+  const config = loadConfig()
+  await withDatabase(config, terminal, async (pool) => {
+    const { email, name = email } = options
+    const operator = { email, name, password: given, publicUrl: config.publicUrl }
     const { password, ...made } = await createOperator(pool, new Date(), operator, consoleActor())
     terminal.print(json({ ...made, ...(given === null && { password }) }))
   })
@@ -90,11 +95,12 @@ async function listOperatorsCommand(terminal: Terminal, options: { json?: boolea
 async function enableOperatorCommand(
   terminal: Terminal,
   verb: 'disable' | 'enable',
-  options: { email: string },
+  options: { email: string; reason: string },
 ): Promise<void> {
   await withDatabase(loadConfig(), terminal, async (pool) => {
     const { operatorId, email } = await requireOperatorNamed(pool, options.email)
-    await setOperatorEnabled(pool, new Date(), { operatorId, isEnabled: verb === 'enable' }, consoleActor())
+    const change = { operatorId, isEnabled: verb === 'enable', reason: options.reason }
+    await setOperatorEnabled(pool, new Date(), change, consoleActor())
     terminal.print(`${email}: ${verb}d`)
   })
 }

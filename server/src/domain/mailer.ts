@@ -1,6 +1,6 @@
-/** Letters to people who sign in. mail/smtp.ts sends them; where no mail is set up, mail/log.ts tells the operator what they would say. */
+/** Letters to people who sign in. mail/smtp.ts sends them. Without mail, mail/log.ts prints the links in the sandbox, and mail/none.ts sends nothing. */
 export type Mailer = {
-  /** False: letters stand in the log, for the operator to hand on. */
+  /** False: in the sandbox letters stand in the log. Where money is real there are none, and who needs one asks the operator. */
   sendsMail: boolean
   /** Returns at once, so that no answer tells by its time whether somebody was written to. What fails is logged. */
   send(letter: Letter): void

@@ -1,7 +1,7 @@
 import { newUuid7 } from '../base/ids.ts'
 import type { Pool } from '../db/pool.ts'
 import { read, transact } from '../db/tx.ts'
-import { noteChange, type Actor } from './audit-log.ts'
+import { checkReason, noteChange, type Actor } from './audit-log.ts'
 import { checkPerson, emailTaken, insertUser, type Person } from './sign-in.ts'
 
 // Those who run the service. They are no account holders: somebody who is both signs in with two e-mails.
@@ -55,9 +55,10 @@ export function listOperators(pool: Pool): Promise<Operator[]> {
 export async function setOperatorEnabled(
   pool: Pool,
   now: Date,
-  { operatorId, isEnabled }: { operatorId: string; isEnabled: boolean },
+  { operatorId, isEnabled, reason }: { operatorId: string; isEnabled: boolean; reason?: string },
   actor: Actor,
 ): Promise<void> {
+  const checked = reason === undefined ? null : checkReason(reason)
   await transact(pool, async (tx) => {
     const changed = await tx.run(
       'update operators set disabled_at = $2 where id = $1 and (disabled_at is null) <> $3',
@@ -68,7 +69,7 @@ export async function setOperatorEnabled(
       action: isEnabled ? 'operator.enabled' : 'operator.disabled',
       subject: `operator ${operatorId}`,
       accountId: null,
-      reason: null,
+      reason: checked,
       details: {},
     })
   })

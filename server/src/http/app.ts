@@ -21,6 +21,7 @@ import { boundLoad, MAX_IN_FLIGHT, type Load } from './load.ts'
 import { measureAnswers, metricsRoutes } from './metrics.ts'
 import { operatorMoneyRoutes } from './operator-money.ts'
 import { operatorRoutes } from './operator.ts'
+import { operatorSessionRoutes } from './operator-sessions.ts'
 import { paymentEventRoutes } from './payment-events.ts'
 import { paymentPageRoutes } from './payment-page.ts'
 import { sandboxPaymentRoutes } from './payment-sandbox.ts'
@@ -127,6 +128,7 @@ function customerRoutes(api: Api, ctx: Context): void {
   eventRoutes(api, ctx)
   operatorRoutes(api, ctx)
   operatorMoneyRoutes(api, ctx)
+  operatorSessionRoutes(api, ctx)
 }
 
 function payerRoutes(scope: Api, ctx: Context, { maxStreams }: AppOptions): void {

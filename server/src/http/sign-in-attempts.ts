@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../domain/context.ts'
 import { findUserId, isSecondFactorLocked, noteSecurity } from '../domain/security-events.ts'
-import { networkOf } from './rate-limit.ts'
+import { networkOf } from './address.ts'
 import { named } from './sign-in-limits.ts'
 
 // One line in the log and one count for each try to sign in, so that an attack can be told from a forgetful user and traced. What was achieved

@@ -3,7 +3,8 @@ import type { FastifyRequest } from 'fastify'
 import type { Context } from '../domain/context.ts'
 import { tooMany } from './auth.ts'
 import { deviceOf } from './device-cookie.ts'
-import { networkOf, type Rate } from './rate-limit.ts'
+import { networkOf } from './address.ts'
+import type { Rate } from './rate-limit.ts'
 
 // Every try is counted before it is judged, so that a hundred at once are not one, and given back when it succeeds. A stranger must not be able to
 // use up the tries of somebody who is signed in, who uses a browser that signed in before, or who asks for a new password: each of

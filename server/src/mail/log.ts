@@ -1,7 +1,7 @@
 import type { Log } from '../base/log.ts'
 import type { Mailer } from '../domain/mailer.ts'
 
-/** Without SMTP_URL: the links are printed, and whoever runs the service hands them on. */
+/** Without SMTP_URL in the sandbox: the links are printed, and whoever runs the service hands them on. */
 export function makeLogMailer(log: Log): Mailer {
   return {
     sendsMail: false,

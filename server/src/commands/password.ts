@@ -1,0 +1,31 @@
+import type { Command } from 'commander'
+import { loadConfig } from '../config.ts'
+import { setPassword, type PersonKind } from '../domain/passwords.ts'
+import { readPassword } from './read-password.ts'
+import { consoleActor, json, withDatabase, type Terminal } from './terminal.ts'
+
+/** `account password` and `operator password`: for somebody who cannot sign in and gets no mail. */
+export function passwordCommand(parent: Command, terminal: Terminal, kind: PersonKind): void {
+  parent
+    .command('password')
+    .description('set a new password, and end all sessions; prints it as JSON if it was made here')
+    .requiredOption('--email <email>', 'whose')
+    .requiredOption('--reason <text>', 'why, for the audit log')
+    .option('--password-stdin', 'read the password from standard input instead of making a random one')
+    .action((options) => setPasswordCommand(terminal, kind, options))
+}
+
+async function setPasswordCommand(
+  terminal: Terminal,
+  kind: PersonKind,
+  options: { email: string; reason: string; passwordStdin?: boolean },
+): Promise<void> {
+  const config = loadConfig()
+  const given = options.passwordStdin ? await readPassword() : null
+  await withDatabase(config, terminal, async (pool) => {
+    const { email, reason } = options
+    const wanted = { kind, email, reason, password: given, publicUrl: config.publicUrl }
+    const set = await setPassword(pool, new Date(), wanted, consoleActor())
+    terminal.print(json({ email: set.email, ...(given === null && { password: set.password }) }))
+  })
+}
