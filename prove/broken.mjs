@@ -1,4 +1,5 @@
-// Breaks the build on purpose, one small edit at a time, and runs the proof of money, or that of refunds, on it. A proof that does not notice proves nothing.
+// Breaks the build on purpose, one small edit at a time, and runs a proof on it: that of money, or the one that the break names. A proof that does not
+// notice proves nothing.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -158,6 +159,15 @@ const BREAKS = [
     plans: 'calm',
     by: ['list'],
   },
+  {
+    name: 'the-second-cookie',
+    says: 'better-auth reads the cookies of the caller, and not those that were judged',
+    file: 'http/auth-request.js',
+    find: 'const cookie = cookieHeader(ctx, judged);',
+    replace: "const cookie = request.headers.cookie ?? '';",
+    proof: 'session',
+    by: ['one-session'],
+  },
 ]
 
 const { values: options } = parseArgs({
@@ -216,7 +226,8 @@ async function tryOn({ proof = 'money', file, find, replace, edits, plans, lives
   try {
     for (const [from, to] of edits ?? (find ? [[find, replace]] : [])) edit(join(place, 'server/dist', file), from, to)
     const bounds = ['--plans', plans, '--lives', String(lives), '--kills', '1', '--database-kills', '0']
-    const args = ['--seed', options.seed, ...(proof === 'money' ? bounds : [])]
+    const seed = proof === 'session' ? [] : ['--seed', options.seed]
+    const args = [...seed, ...(proof === 'money' ? bounds : [])]
     const script = fileURLToPath(new URL(`${proof}.mjs`, import.meta.url))
     const child = spawn(process.execPath, [script, ...args, '--dist', join(place, 'server/dist')])
     let output = ''
@@ -256,7 +267,7 @@ function edit(path, from, to) {
 function help() {
   return `node prove/broken.mjs [--only a,b] [--seed N] [--dist DIR]
 
-Breaks a copy of the build on purpose, and shows that prove/money.mjs or prove/refunds.mjs fails on it. Exit 0: every break was noticed.
+Breaks a copy of the build on purpose, and shows that prove/money.mjs, or the proof that the break is about, fails on it. Exit 0: every break was noticed.
 
 ${BREAKS.map(({ name, says }) => `  ${name.padEnd(26)}${says}`).join('\n')}`
 }

@@ -15,7 +15,8 @@ const began = performance.now()
 const proofs = {
   money: ['prove/money.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
   refunds: ['prove/refunds.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
-  'money and refunds, broken on purpose': ['prove/broken.mjs'],
+  sessions: ['prove/session.mjs'],
+  'broken on purpose': ['prove/broken.mjs'],
   ...(options.openapi && {
     'API Pix, and broken on purpose': ['scripts/conformance.mjs', options.openapi, '--sabotage', 'all'],
   }),

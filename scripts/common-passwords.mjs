@@ -130,7 +130,7 @@ for (const number of NUMBERS)
 for (const walk of walks) for (let length = 6; length <= walk.length; length++) found.add(walk.slice(0, length))
 
 // Four letters occur in too much else.
-const list = [...found].filter((text) => text.length >= 5).toSorted()
+const list = [...found].filter((text) => text.length >= 5).toSorted((one, other) => (one < other ? -1 : 1))
 const path = fileURLToPath(new URL('../server/data/common-passwords.txt', import.meta.url))
 writeFileSync(path, `${list.join('\n')}\n`)
 console.log(`${list.length} passwords in ${path}`)

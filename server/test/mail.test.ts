@@ -3,8 +3,12 @@ import { createServer, type AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Log } from '../src/base/log.ts'
 import { makeLogMailer } from '../src/mail/log.ts'
+import { makeNoMailer } from '../src/mail/none.ts'
 import { makeSmtpMailer } from '../src/mail/smtp.ts'
-import { until } from './world.ts'
+import { createAccount } from '../src/domain/accounts.ts'
+import { appWith } from './requests.ts'
+import { openBrowser, PASSWORD } from './sign-in-client.ts'
+import { until, world } from './world.ts'
 
 const LETTER = {
   to: 'ana@loja.example',
@@ -99,3 +103,33 @@ async function startSmtp({ refuses = false } = {}): Promise<{ url: string; comma
   onTestFinished(() => void server.close())
   return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`, commands }
 }
+
+test('without a mail server where money is real, nothing that could be opened is printed', () => {
+  const { log, lines } = recording()
+  const mailer = makeNoMailer(log)
+  mailer.send(LETTER)
+  expect([mailer.sendsMail, lines.length]).toEqual([false, 1])
+  expect(JSON.stringify(lines)).toContain('guiche account confirm')
+  expect(JSON.stringify(lines)).not.toMatch(/t0k3n|https?:/)
+})
+
+test('without a mail server where money is real, no link to a password is made, for anybody', async () => {
+  const w = await world({ settings: { mode: 'live' } })
+  await createAccount(w.pool, w.clock.now(), { email: LETTER.to, name: 'Loja da Ana', password: PASSWORD })
+  const app = await appWith({ ...w.ctx, mailer: makeNoMailer(w.ctx.log) })
+  const answers = []
+  for (const path of ['auth/request-password-reset', 'auth/send-verification-email'])
+    for (const email of [LETTER.to, 'nobody@loja.example']) {
+      const answer = await openBrowser({ app }).post(path, { email })
+      answers.push([answer.statusCode, answer.json().code, answer.json().message])
+    }
+  const text = 'This service sends no mail: ask whoever runs it to set a new password or to confirm your e-mail'
+  expect(answers).toEqual(answers.map(() => [403, 'mail_not_set_up', text]))
+  expect([await w.count('verifications'), w.letters]).toEqual([0, []])
+  // Who signs up waits for the operator, and the log says for whom and what to do, without a link.
+  const person = { name: 'Eva', email: 'eva@loja.example', password: PASSWORD }
+  expect((await openBrowser({ app }).post('auth/sign-up/email', person)).statusCode).toBe(200)
+  expect(w.logged).toHaveLength(1)
+  expect(JSON.stringify(w.logged)).toMatch(/eva@loja\.example.*guiche account confirm/)
+  expect(JSON.stringify(w.logged)).not.toContain('token')
+})

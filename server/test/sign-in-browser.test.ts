@@ -2,9 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { createAccount } from '../src/domain/accounts.ts'
+import type { Settings } from '../src/domain/context.ts'
+import type { Mailer } from '../src/domain/mailer.ts'
 import { expectAccessible, signIn, useChromium, visit, type Visit } from './chromium.ts'
 import { freePort } from './process.ts'
-import { PASSWORD, totpOf } from './sign-in-client.ts'
+import { appWith } from './requests.ts'
+import { nextTotpOf, PASSWORD, totpOf } from './sign-in-client.ts'
 import { until, world, type World } from './world.ts'
 
 // The way in and out as people walk it: in a browser, with the links of the letters that they get.
@@ -40,7 +43,10 @@ test('an account is made, confirmed by the link in its letter and entered, with 
   await page.getByText('Loja da Ana').first().waitFor()
 
   const flags = { path: '/', httpOnly: true, secure: true, sameSite: 'Lax' }
-  expect(await page.context().cookies()).toMatchObject([{ name: '__Host-guiche_session', ...flags }])
+  expect(await page.context().cookies()).toMatchObject([
+    { name: '__Host-guiche_session', ...flags },
+    { name: '__Host-guiche_device', ...flags },
+  ])
   expect(await page.evaluate('document.cookie')).toBe('')
   expect(beyondRefusals(errors)).toEqual([])
 })
@@ -58,7 +64,7 @@ test('with two steps the password alone opens nothing: the app’s code does, or
   // Its last digit sends it.
   await page.getByLabel('Code').fill(wrongOf(uri))
   await refused(page, 'Wrong code.')
-  await page.getByLabel('Code').fill(totpOf(uri))
+  await page.getByLabel('Code').fill(nextTotpOf(uri))
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
 
   await signOutAndIn(page)
@@ -128,6 +134,8 @@ test('a forgotten password is replaced by the link in a letter, which works once
   await page.getByText('o link foi enviado').waitFor()
   const [letter] = await until('the letter', async () => w.letters.length > 0 && w.letters)
   expect(letter).toMatchObject({ to: ANA, subject: 'Nova senha no guiche' })
+  await choosePassword(page, letter!.link, 'senhasenha123')
+  await refused(page, 'Esta senha é das primeiras que alguém tentaria.')
   await choosePassword(page, letter!.link)
   await page.getByText('Senha trocada. Entre com a nova.').waitFor()
 
@@ -141,11 +149,22 @@ test('a forgotten password is replaced by the link in a letter, which works once
   expect(beyondRefusals([...errors, ...office.errors])).toEqual([])
 })
 
-async function choosePassword(page: Page, link: string): Promise<void> {
+async function choosePassword(page: Page, link: string, password = NEW_PASSWORD): Promise<void> {
   await page.goto(link)
-  await page.getByLabel('Nova senha').fill(NEW_PASSWORD)
+  await page.getByLabel('Nova senha').fill(password)
   await page.getByRole('button', { name: 'Trocar a senha' }).click()
 }
+
+test('where nothing is mailed and money is real, who forgot the password is told whom to ask', async () => {
+  const { open } = await service({ mode: 'live' }, { sendsMail: false })
+  const { page, errors } = await open('en')
+  await page.goto('/forgot-password')
+  await page.getByText('This service sends no mail. Ask whoever runs it to set a new password for you.').waitFor()
+  expect(await page.getByRole('textbox').count()).toBe(0)
+  await page.goto('/verify-email')
+  await page.getByText('Ask whoever runs it to confirm your e-mail.').waitFor()
+  expect(errors).toEqual([])
+})
 
 test('who signs out everywhere else stays, and the others are led to sign in at their next click, and then on', async () => {
   const { w, open } = await service()
@@ -192,12 +211,14 @@ async function isLedToSignIn({ page, requests }: Visit): Promise<void> {
 
 type Service = { w: World; open: (locale: 'pt-BR' | 'en') => Promise<Visit> }
 
-async function service(): Promise<Service> {
+async function service(settings: Partial<Settings> = {}, mailer: Partial<Mailer> = {}): Promise<Service> {
   // Known beforehand, for the links in letters are to be opened as they are.
   const port = await freePort()
   const baseURL = `http://127.0.0.1:${port}`
-  const w = await world({ settings: { publicUrl: baseURL } })
-  await w.app.listen({ port, host: '127.0.0.1' })
+  const w = await world({ settings: { publicUrl: baseURL, ...settings } })
+  const app =
+    Object.keys(mailer).length === 0 ? w.app : await appWith({ ...w.ctx, mailer: { ...w.ctx.mailer, ...mailer } })
+  await app.listen({ port, host: '127.0.0.1' })
   const viewport = { width: 1280, height: 900 }
   return { w, open: (locale) => visit({ baseURL, locale, viewport, reducedMotion: 'reduce' }) }
 }

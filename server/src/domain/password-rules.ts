@@ -55,15 +55,8 @@ function isCounting(letters: string[], by: 1 | -1): boolean {
 function isPersonal(password: string, { email, name, publicUrl }: PasswordOwner): boolean {
   const host = publicUrl === undefined ? '' : new URL(publicUrl).hostname
   const [local = '', domain = ''] = email.split('@')
-  const parts = [
-    email,
-    local,
-    domain,
-    name,
-    host,
-    SERVICE_NAME,
-    ...`${local} ${domain} ${name} ${host}`.split(/[^\p{L}\p{N}]+/u),
-  ]
+  const pieces = `${local} ${domain} ${name} ${host}`.split(/[^\p{L}\p{N}]+/u)
+  const parts = [email, local, domain, name, host, publicUrl ?? '', SERVICE_NAME, ...pieces]
   const words = [...new Set(parts.map(plain))]
     .filter((word) => word.length >= MIN_PERSONAL_LENGTH)
     .toSorted((one, other) => other.length - one.length)

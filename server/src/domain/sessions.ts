@@ -29,10 +29,14 @@ const FRESH_MS = 15 * 60_000
 // Inactivity is measured in minutes, so a session that is busy is written this often and no more.
 const NOTE_USE_MS = 60_000
 
-/** Read for every request, by one statement: a session that was ended is refused from the next request on, everywhere. */
+/**
+ * Read for every request, by one statement: a session that was ended is refused from the next request on, everywhere. A request that a page made by itself
+ * (isUnattended) does not count as use.
+ */
 export async function findSession(
   ctx: Pick<Context, 'pool' | 'now' | 'settings'>,
   token: string,
+  { isUnattended }: { isUnattended: boolean },
 ): Promise<Session | undefined> {
   const now = ctx.now()
   const [row] = await read<SessionRow>(
@@ -52,7 +56,7 @@ export async function findSession(
   const unusedMs = now.getTime() - row.used_at.getTime()
   if (idleMinutes > 0) {
     if (unusedMs >= idleMinutes * 60_000) return undefined
-    if (unusedMs >= NOTE_USE_MS) await noteUse(ctx.pool, now, row.session_id)
+    if (unusedMs >= NOTE_USE_MS && !isUnattended) await noteUse(ctx.pool, now, row.session_id)
   }
   return {
     sessionId: row.session_id,

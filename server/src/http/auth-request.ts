@@ -3,6 +3,7 @@ import { Fault } from '../base/fault.ts'
 import type { Context } from '../domain/context.ts'
 import { findSession, type Session } from '../domain/sessions.ts'
 import { ADDRESS_HEADER, AUTH_PATH } from './better-auth.ts'
+import { isUnattended } from './session.ts'
 import { cookieNames, readSignedCookie, signToken } from './session-cookie.ts'
 
 /** Who sends a request, as our own reading of its cookies says. better-auth is told this and nothing else. */
@@ -21,7 +22,8 @@ export async function judgeCookies(ctx: Context, request: FastifyRequest): Promi
   const names = cookieNames(ctx.settings.publicUrl)
   const secret = ctx.settings.signIn.secrets()[0]!
   const token = readSignedCookie(cookie, names.session, secret)
-  const session = token === undefined ? undefined : await findSession(ctx, token)
+  const session =
+    token === undefined ? undefined : await findSession(ctx, token, { isUnattended: isUnattended(request) })
   return {
     session,
     token: session && token,

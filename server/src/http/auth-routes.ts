@@ -231,17 +231,16 @@ async function noteSignOut({ ctx, request }: Call): Promise<void> {
 
 const WRONG_PASSWORD = {
   status: 401,
-  body: { code: 'INVALID_EMAIL_OR_PASSWORD', message: 'Invalid email or password' },
+  body: { message: 'Invalid email or password', code: 'INVALID_EMAIL_OR_PASSWORD' },
 }
-const WRONG_CODE = { status: 401, body: { code: 'INVALID_CODE', message: 'Invalid code' } }
+const WRONG_CODE = { status: 401, body: { message: 'Invalid code', code: 'INVALID_CODE' } }
 const CHALLENGE_OVER = {
   status: 401,
-  body: { code: 'INVALID_TWO_FACTOR_COOKIE', message: 'Invalid two factor cookie' },
+  body: { message: 'Invalid two factor cookie', code: 'INVALID_TWO_FACTOR_COOKIE' },
 }
 
 function answerIn(body: string): AuthAnswer {
-  const answer = body === '' ? null : (JSON.parse(body) as unknown)
-  return typeof answer === 'object' && answer !== null ? (answer as AuthAnswer) : {}
+  return body === '' ? {} : ((JSON.parse(body) as AuthAnswer | null) ?? {})
 }
 
 /** Which of the sessions is this one, for somebody who is about to end the others. */

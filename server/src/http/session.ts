@@ -67,7 +67,12 @@ export function checkRouteFresh({ method, url, config }: RouteOptions): void {
 /** Who is signed in, if somebody is. */
 export async function sessionOf(ctx: Context, request: FastifyRequest): Promise<Session | undefined> {
   const token = tokenOf(ctx, request)
-  return token === undefined ? undefined : findSession(ctx, token)
+  return token === undefined ? undefined : findSession(ctx, token, { isUnattended: isUnattended(request) })
+}
+
+/** Our pages say so when nobody has touched them for a while. Whoever lies about it could as well press a key. */
+export function isUnattended({ headers }: FastifyRequest): boolean {
+  return headers['guiche-unattended'] === 'true'
 }
 
 export async function requireSignedIn(ctx: Context, request: FastifyRequest): Promise<Session> {

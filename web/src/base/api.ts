@@ -94,10 +94,18 @@ async function call<T>(url: string, method: string, body?: object, options: Opti
   }
 }
 
+// As the server counts inactivity: in minutes.
+const UNATTENDED_AFTER_MS = 60_000
+let touchedAt = Date.now()
+for (const kind of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart'])
+  addEventListener(kind, () => (touchedAt = Date.now()), { passive: true })
+
 async function exchange<T>(url: string, method: string, body: object | undefined, options: Options): Promise<T> {
   const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS)
   const headers: Record<string, string> = { accept: 'application/json' }
   if (body) headers['content-type'] = 'application/json'
+  // A page that reloads its figures by itself must not keep the session of somebody who has left.
+  if (Date.now() - touchedAt > UNATTENDED_AFTER_MS) headers['guiche-unattended'] = 'true'
   if (options.idempotencyKey) headers['idempotency-key'] = options.idempotencyKey
   let response: Response
   try {

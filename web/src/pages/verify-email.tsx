@@ -18,6 +18,7 @@ const useWords = words({
     made: (email: string) => `A conta foi criada. Falta abrir o link de confirmação de ${email}.`,
     ask: 'Informe o seu e-mail e mandamos o link de confirmação de novo.',
     log: 'Este serviço não envia e-mails: o link está no log do servidor, onde quem o opera pode vê-lo.',
+    none: 'Este serviço não envia e-mails. Peça a quem o opera que confirme o seu e-mail.',
     email: 'E-mail',
     again: 'Enviar de novo',
     sentAgain: 'Se há uma conta a confirmar com este e-mail, o link foi enviado.',
@@ -34,6 +35,7 @@ const useWords = words({
     made: (email: string) => `The account is made. The confirmation link for ${email} must still be opened.`,
     ask: 'Enter your e-mail and we send the confirmation link again.',
     log: 'This service sends no mail: the link stands in the server’s log, where whoever runs it can see it.',
+    none: 'This service sends no mail. Ask whoever runs it to confirm your e-mail.',
     email: 'E-mail',
     again: 'Send it again',
     sentAgain: 'If there is an account to confirm with this e-mail, the link was sent.',
@@ -105,7 +107,7 @@ function Ask() {
 function AskForm() {
   const t = useWords()
   const errorText = useErrorText()
-  const { sendsMail } = useService()
+  const { sendsMail, mode } = useService()
   const search = useSearch({ strict: false })
   const [email, setEmail] = useState(search.email ?? '')
   const send = useMutation({ mutationFn: () => auth.post('send-verification-email', { email: email.trim() }) })
@@ -113,6 +115,8 @@ function AskForm() {
     event.preventDefault()
     send.mutate()
   }
+  // Where money is real, no link is made that whoever reads the log could open.
+  if (!sendsMail && mode === 'live') return <Notice tone="mark">{t.none}</Notice>
   return (
     <form onSubmit={submit} className="space-y-5">
       {!sendsMail && <Notice tone="mark">{t.log}</Notice>}

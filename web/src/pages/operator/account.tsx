@@ -47,6 +47,10 @@ const useWords = words({
     resumeTitle: 'Reativar a conta?',
     resumeText: 'As chaves de API voltam a fazer tudo o que podiam.',
     resumeDone: 'Conta reativada.',
+    signOut: 'Encerrar sessões',
+    signOutTitle: 'Encerrar todas as sessões?',
+    signOutText: 'Quem está no painel com esta conta precisa entrar de novo. As chaves de API continuam funcionando.',
+    signOutDone: 'Sessões encerradas.',
     suspended: 'Conta suspensa',
     since: 'desde',
   },
@@ -77,6 +81,10 @@ const useWords = words({
     resumeTitle: 'Resume the account?',
     resumeText: 'Its API keys may do again what they could before.',
     resumeDone: 'The account is resumed.',
+    signOut: 'End sessions',
+    signOutTitle: 'End all sessions?',
+    signOutText: 'Whoever is in the dashboard with this account must sign in again. Its API keys go on working.',
+    signOutDone: 'The sessions are ended.',
     suspended: 'The account is suspended',
     since: 'since',
   },
@@ -104,7 +112,12 @@ export function AccountPage() {
     <Page
       title={data?.account.name ?? t.title}
       back={back}
-      actions={data ? <Suspension account={data.account} /> : <Button disabled>{t.suspend}</Button>}
+      actions={
+        <>
+          <SignOut accountId={accountId} />
+          {data ? <Suspension account={data.account} /> : <Button disabled>{t.suspend}</Button>}
+        </>
+      }
     >
       {data && data.account.suspendedAt !== null && (
         <Notice tone="bad" title={t.suspended}>
@@ -169,6 +182,28 @@ function About({ answer, accountId }: { answer: Answer | undefined; accountId: s
         <Skeleton className="h-72 w-full" />
       )}
     </Card>
+  )
+}
+
+function SignOut({ accountId }: { accountId: string }) {
+  const t = useWords()
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <>
+      <Button onClick={() => setAsking(true)}>{t.signOut}</Button>
+      {isAsking && (
+        <ReasonDialog
+          onClose={() => setAsking(false)}
+          title={t.signOutTitle}
+          text={t.signOutText}
+          action={t.signOut}
+          onConfirm={async (reason) => {
+            await post(`/operator/accounts/${accountId}/sign-out`, { reason })
+            toast.good(t.signOutDone)
+          }}
+        />
+      )}
+    </>
   )
 }
 

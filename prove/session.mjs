@@ -1,0 +1,86 @@
+// Proves that the session that is judged is the session that is acted on, however the Cookie header is spelled. See prove/README.md.
+
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { ensureBuilt, root } from '../scripts/bootstrap.mjs'
+import { makeService } from './money/service.mjs'
+
+const WHOLE_WITHIN_MS = 3 * 60_000
+const NAME = '__Host-guiche_session'
+
+const { values: options } = parseArgs({ options: { dist: { type: 'string' } } })
+if (!options.dist) await ensureBuilt()
+const home = mkdtempSync(join(tmpdir(), 'guiche-prove-session-'))
+// The database's own user must be able to pass when this runs as root.
+chmodSync(home, 0o755)
+const service = await makeService({
+  dist: resolve(options.dist ?? join(root, 'server/dist')),
+  home,
+  clock: { laterMs: 0 },
+  env: {},
+  ended: (text) => console.log(`the service: ${text}`),
+})
+setTimeout(() => void end(2, `not done within ${WHOLE_WITHIN_MS / 1000} s`), WHOLE_WITHIN_MS).unref()
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void end(2, signal))
+try {
+  const breaches = await prove()
+  for (const breach of breaches) console.log(`NOT HELD one-session: ${breach}`)
+  await end(breaches.length > 0 ? 1 : 0, breaches.length > 0 ? 'a claim did not hold' : 'HELD one-session')
+} catch (error) {
+  await end(2, error.stack ?? String(error))
+}
+
+async function prove() {
+  await service.start()
+  const [ana, bob] = [await person('ana@loja.example'), await person('bob@loja.example')]
+  const spellings = {
+    'a space before =': `${NAME} =${bob.cookie}; ${NAME}=${ana.cookie}`,
+    'a tab before =': `${NAME}\t=${bob.cookie}; ${NAME}=${ana.cookie}`,
+    'quotes around the name': `"${NAME}"=${bob.cookie}; ${NAME}=${ana.cookie}`,
+    'the name twice': `${NAME}=${ana.cookie}; ${NAME}=${bob.cookie}`,
+  }
+  const breaches = []
+  for (const [spelling, cookie] of Object.entries(spellings)) {
+    const { me } = await (await call('GET', 'me', { cookie })).json()
+    const listed = await (await call('GET', 'auth/list-sessions', { cookie })).json()
+    const actedOn = Array.isArray(listed) ? [...new Set(listed.map(({ userId }) => userId))] : [listed.code]
+    if (me?.email !== ana.email || actedOn.length !== 1 || actedOn[0] !== ana.id)
+      breaches.push(`${spelling}: ${me?.email} was judged, and user ${actedOn.join(' and ')} acted on`)
+  }
+  return breaches
+}
+
+/** An account holder who is signed in. */
+async function person(email) {
+  const made = await service.command('account', 'create', '--email', email, '--name', 'Loja')
+  if (made.code !== 0) throw new Error(`no account was made: ${made.stderr}`)
+  const { password } = JSON.parse(made.stdout)
+  const answer = await call('POST', 'auth/sign-in/email', { body: { email, password } })
+  const line = answer.headers.getSetCookie().find((one) => one.startsWith(`${NAME}=`))
+  if (!line) throw new Error(`${email} could not sign in: ${answer.status}`)
+  return { email, id: (await answer.json()).user.id, cookie: line.slice(NAME.length + 1).split(';')[0] }
+}
+
+function call(method, path, { cookie, body } = {}) {
+  return fetch(`${service.url}/dashboard/api/${path}`, {
+    method,
+    headers: {
+      origin: service.url,
+      ...(cookie && { cookie }),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(30_000),
+  })
+}
+
+/** 0: it held. 1: it did not. 2: it could not be carried out. */
+async function end(code, text) {
+  console.log(text)
+  await service.stop()
+  await service.close()
+  rmSync(home, { recursive: true, force: true })
+  process.exit(code)
+}

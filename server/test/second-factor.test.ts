@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest'
+import { read, transact } from '../src/db/tx.ts'
+import { createAccount } from '../src/domain/accounts.ts'
+import { totpStepOf } from '../src/domain/totp.ts'
+import { loadAuth } from '../src/http/better-auth.ts'
+import { nextTotpOf, openBrowser, PASSWORD, totpOf, type Browser } from './sign-in-client.ts'
+import { until, world, type World } from './world.ts'
+
+const ANA = 'ana@loja.example'
+
+test('a code of an authenticator app works once, also the one that turned the second factor on', async () => {
+  const { w, uri, code } = await prepare()
+  const verify = async (given: string) => {
+    const phone = openBrowser(w)
+    await phone.signIn(ANA)
+    const answer = await phone.post('auth/two-factor/verify-totp', { code: given })
+    return [answer.statusCode, answer.json().code]
+  }
+  expect(await verify(code)).toEqual([401, 'INVALID_CODE'])
+  const next = nextTotpOf(uri)
+  expect(await verify(next)).toEqual([200, undefined])
+  expect(await verify(next)).toEqual([401, 'INVALID_CODE'])
+  // One from before the last one is no better.
+  expect(await verify(totpOf(uri, Date.now() - 30_000))).toEqual([401, 'INVALID_CODE'])
+})
+
+// Both have found the code right before either can take it: the row is locked until both wait.
+test('of two who come with the same code at once, one gets in', async () => {
+  const { w, uri } = await prepare()
+  const [phone, thief] = [openBrowser(w), openBrowser(w, '10.0.0.9')]
+  await phone.signIn(ANA)
+  await thief.signIn(ANA)
+  const code = nextTotpOf(uri)
+  let both: Promise<number[]> | undefined
+  await transact(w.pool, async (tx) => {
+    await tx.run('select id from second_factors for update')
+    both = Promise.all(
+      [phone, thief].map(async (one) => (await one.post('auth/two-factor/verify-totp', { code })).statusCode),
+    )
+    await until('both wait', async () => {
+      const sql = `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+      return (await read(w.pool, sql)).length === 2
+    })
+  })
+  expect((await both)!.filter((status) => status === 200)).toHaveLength(1)
+})
+
+test('a code belongs to the step that it was made for, and to none far away', () => {
+  const secret = 'a secret of thirty-two characters'
+  const code = (ms: number) => totpOf(`otpauth://totp/x?secret=${base32(secret)}`, ms)
+  const now = 1_700_000_000_000
+  const step = Math.floor(now / 30_000)
+  for (const distance of [-1, 0, 1, 2])
+    expect(totpStepOf(secret, code(now + distance * 30_000), now)).toBe(step + distance)
+  for (const distance of [-2, 3]) expect(totpStepOf(secret, code(now + distance * 30_000), now)).toBeUndefined()
+})
+
+test('recovery codes are kept as hashes: whoever can decrypt them still cannot use them', async () => {
+  const { w, codes } = await prepare()
+  const stored = await decryptedCodes(w)
+  expect(stored).toHaveLength(10)
+  for (const code of [...stored, ...codes])
+    expect([codes, stored].filter((list) => list.includes(code))).toHaveLength(1)
+  const phone = openBrowser(w)
+  await phone.signIn(ANA)
+  expect((await phone.post('auth/two-factor/verify-backup-code', { code: stored[0]! })).statusCode).toBe(401)
+  expect((await phone.post('auth/two-factor/verify-backup-code', { code: codes[0]! })).statusCode).toBe(200)
+  expect(await decryptedCodes(w)).toEqual(stored.filter((_, at) => at !== 0))
+})
+
+test('recovery codes from before they were hashed go on working, once each', async () => {
+  const { w } = await prepare()
+  const { symmetricEncrypt } = await import('better-auth/crypto')
+  const auth = await loadAuth(w.ctx)
+  const [row] = await read<{ secret: string }>(w.pool, 'select secret from second_factors')
+  // In the envelope of the key that seals today.
+  const [, , version] = row!.secret.split('$')
+  const key = {
+    keys: new Map([[Number(version), w.ctx.settings.signIn.secrets()[0]!]]),
+    currentVersion: Number(version),
+  }
+  const old = await symmetricEncrypt({ key, data: JSON.stringify(['aaaaa-11111', 'bbbbb-22222']) })
+  expect(JSON.parse(await auth.totpSecret(old))).toHaveLength(2)
+  await w.pool.query('update second_factors set backup_codes = $1', [old])
+  const statuses = []
+  for (const code of ['aaaaa-11111', 'aaaaa-11111', 'bbbbb-22222']) {
+    const phone = openBrowser(w)
+    await phone.signIn(ANA)
+    statuses.push((await phone.post('auth/two-factor/verify-backup-code', { code })).statusCode)
+  }
+  expect(statuses).toEqual([200, 401, 200])
+})
+
+async function decryptedCodes(w: World): Promise<string[]> {
+  const auth = await loadAuth(w.ctx)
+  const [row] = await read<{ codes: string }>(w.pool, 'select backup_codes as codes from second_factors')
+  return JSON.parse(await auth.totpSecret(row!.codes))
+}
+
+function base32(text: string): string {
+  const bits = Array.from(Buffer.from(text), (byte) => byte.toString(2).padStart(8, '0')).join('')
+  return (bits.match(/.{1,5}/g) ?? [])
+    .map((part) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'[Number.parseInt(part.padEnd(5, '0'), 2)])
+    .join('')
+}
+
+async function prepare(): Promise<{ w: World; browser: Browser; uri: string; code: string; codes: string[] }> {
+  const w = await world()
+  await createAccount(w.pool, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  const browser = openBrowser(w)
+  await browser.signIn(ANA)
+  const enabled = (await browser.post('auth/two-factor/enable', { password: PASSWORD })).json()
+  const code = totpOf(enabled.totpURI)
+  const verified = await browser.post('auth/two-factor/verify-totp', { code })
+  expect(verified.statusCode).toBe(200)
+  return { w, browser, uri: enabled.totpURI, code, codes: enabled.backupCodes }
+}

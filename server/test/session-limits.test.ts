@@ -1,0 +1,185 @@
+import { expect, test } from 'vitest'
+import { read } from '../src/db/tx.ts'
+import { createAccount } from '../src/domain/accounts.ts'
+import { setOperatorEnabled } from '../src/domain/operators.ts'
+import { ask, CONSOLE, makeOperator } from './operators-client.ts'
+import { appWith } from './requests.ts'
+import { openBrowser, PASSWORD } from './sign-in-client.ts'
+import { world } from './world.ts'
+
+// When a session ends, and who may end it.
+
+const ANA = 'ana@loja.example'
+const MINUTE = 60_000
+
+test('an operator’s session ends after 30 minutes without a request, and goes on as long as it is used', async () => {
+  const w = await world()
+  const browser = openBrowser(w)
+  await browser.signIn((await makeOperator(w)).email)
+  for (let time = 0; time < 4; time++) {
+    w.clock.advance(29 * MINUTE)
+    expect((await browser.get('operator/accounts')).statusCode).toBe(200)
+  }
+  w.clock.advance(30 * MINUTE)
+  expect([(await browser.get('operator/accounts')).statusCode, await browser.me()]).toEqual([401, null])
+  // Neither is it good for what better-auth does.
+  expect((await browser.get('auth/list-sessions')).statusCode).toBe(401)
+})
+
+test('what an open page asks by itself, with nobody before it, does not keep an operator’s session', async () => {
+  const w = await world()
+  const { cookie } = await w.session(await makeOperator(w))
+  const headers = { cookie, 'guiche-unattended': 'true' }
+  const statuses = []
+  for (let time = 0; time < 3; time++) {
+    w.clock.advance(10 * MINUTE)
+    statuses.push((await w.app.inject({ url: '/dashboard/api/operator/accounts', headers })).statusCode)
+  }
+  expect(statuses).toEqual([200, 200, 401])
+})
+
+test('an operator’s session lasts 12 hours and an account holder’s a week, however busy', async () => {
+  const w = await world()
+  const olga = await makeOperator(w)
+  await createAccount(w.pool, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  for (const email of [olga.email, ANA]) await openBrowser(w).signIn(email)
+  expect(await lifeHours(w)).toEqual([
+    { email: ANA, hours: 168 },
+    { email: olga.email, hours: 12 },
+  ])
+})
+
+test('how long sessions last and idle is set by the deployment, for account holders too', async () => {
+  const w = await world()
+  await createAccount(w.pool, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  const sessions = { account: { hours: 8, idleMinutes: 10 }, operator: { hours: 1, idleMinutes: 0 } }
+  const settings = { ...w.ctx.settings, signIn: { ...w.ctx.settings.signIn, sessions } }
+  const app = await appWith({ ...w.ctx, settings })
+  const [browser, operator] = [openBrowser({ app }), openBrowser({ app })]
+  await browser.signIn(ANA)
+  await operator.signIn((await makeOperator(w)).email)
+  w.clock.advance(9 * MINUTE)
+  expect(await browser.me()).not.toBeNull()
+  w.clock.advance(10 * MINUTE)
+  expect(await browser.me()).toBeNull()
+  w.clock.advance(10 * 60 * MINUTE)
+  expect(await operator.me()).not.toBeNull()
+  expect((await lifeHours(w)).map(({ hours }) => hours)).toEqual([8, 1])
+})
+
+test('that a session is used is written at most once a minute', async () => {
+  const w = await world()
+  const session = await w.session(await makeOperator(w))
+  const written = async () => {
+    await session.ask('GET', '/dashboard/api/operator/accounts')
+    const [row] = await read<{ at: Date | null }>(w.pool, 'select last_used_at as at from sessions')
+    return row!.at
+  }
+  w.clock.advance(MINUTE - 1)
+  expect(await written()).toBeNull()
+  w.clock.advance(1)
+  const first = w.clock.now()
+  expect(await written()).toEqual(first)
+  w.clock.advance(MINUTE - 1)
+  expect(await written()).toEqual(first)
+})
+
+test('an operator ends all sessions of an account holder by key or in the dashboard, with a reason for the audit log', async () => {
+  const w = await world()
+  const olga = await makeOperator(w)
+  const { accountId } = await createAccount(w.pool, w.clock.now(), { email: ANA, name: 'Ana', password: PASSWORD })
+  const [browser, phone, stranger] = [openBrowser(w), openBrowser(w), await w.session(await w.account())]
+  for (const one of [browser, phone]) await one.signIn(ANA)
+  await browser.post('auth/request-password-reset', { email: ANA })
+  const ended = await ask(w, olga.key, 'POST', `accounts/${accountId}/sign-out`, { reason: 'lost phone' })
+  expect(ended).toEqual({ status: 200, body: { success: true, ended: 2 } })
+  expect([await browser.me(), await phone.me()]).toEqual([null, null])
+  expect(await w.count('verifications')).toBe(0)
+  expect((await stranger.ask('GET', '/dashboard/api/balance')).statusCode).toBe(200)
+
+  await browser.signIn(ANA)
+  const dashboard = await w.session(olga)
+  const url = `/dashboard/api/operator/accounts/${accountId}/sign-out`
+  expect((await dashboard.ask('POST', url, { reason: 'again' })).json()).toEqual({ success: true, ended: 1 })
+  expect((await dashboard.ask('POST', url, { reason: ' ' })).statusCode).toBe(400)
+  expect((await ask(w, olga.key, 'POST', 'accounts/none/sign-out', { reason: 'x' })).status).toBe(404)
+  const log = await read(
+    w.pool,
+    `select actor, reason, details, account_id as "accountId" from audit_log where action = 'sessions.ended' order by id`,
+  )
+  expect(log).toEqual([
+    { actor: olga.email, reason: 'lost phone', details: { ended: 2 }, accountId },
+    { actor: olga.email, reason: 'again', details: { ended: 1 }, accountId },
+  ])
+})
+
+test('an operator who was disabled is answered alike with the right password and with a wrong one', async () => {
+  const w = await world()
+  const olga = await makeOperator(w)
+  await setOperatorEnabled(w.pool, w.clock.now(), { operatorId: olga.operatorId, isEnabled: false }, CONSOLE)
+  const browser = openBrowser(w)
+  const right = await browser.signIn(olga.email)
+  const wrong = await browser.signIn(olga.email, 'not the password')
+  expect([right.statusCode, right.body, Object.keys(right.headers)]).toEqual([
+    wrong.statusCode,
+    wrong.body,
+    Object.keys(wrong.headers),
+  ])
+  expect(browser.cookies.size).toBe(0)
+})
+
+test('names without control characters, and fields without halves of characters, or a refusal and never a failure', async () => {
+  const w = await world()
+  await createAccount(w.pool, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  const person = { email: 'eva@loja.example', password: PASSWORD }
+  const browser = openBrowser(w)
+  const names = [
+    'a\r\nBcc: x@y',
+    '\u001b[2J\u001b[31mOWNED',
+    '\u202eevil',
+    'a\u2066b',
+    'a\u0000b',
+    'x\ud800y',
+    '\u200fx',
+  ]
+  for (const name of names) {
+    const answer = await browser.post('auth/sign-up/email', { ...person, name })
+    expect([name, answer.statusCode, answer.json().code]).toEqual([name, 400, 'bad_request'])
+  }
+  expect(await w.count('accounts')).toBe(1)
+  await browser.signIn(ANA)
+  const fields: [string, object][] = ['\0', 'a\0b', '\ud800', 'x\udc00'].flatMap((bad) => [
+    ['auth/sign-in/email', { email: `a${bad}@loja.example`, password: PASSWORD }],
+    ['auth/sign-in/email', { email: ANA, password: bad }],
+    ['auth/reset-password', { token: bad, newPassword: 'another horse, another battery' }],
+    ['auth/reset-password', { token: 'x', newPassword: `another horse, ${bad}` }],
+    ['auth/revoke-session', { token: bad }],
+    ['auth/request-password-reset', { email: bad }],
+    ['auth/send-verification-email', { email: bad }],
+    ['auth/two-factor/verify-totp', { code: bad }],
+    ['auth/two-factor/verify-backup-code', { code: bad }],
+    ['auth/two-factor/enable', { password: bad }],
+    ['auth/change-password', { currentPassword: bad, newPassword: `another horse, ${bad}` }],
+    ['auth/sign-up/email', { ...person, name: 'Eva', invitation: bad }],
+    ['auth/sign-up/email', { ...person, name: 'Eva', email: `e${bad}@loja.example` }],
+    ['reauthenticate', { password: bad }],
+  ])
+  for (const [path, payload] of fields) {
+    const { statusCode } = await browser.post(path, payload)
+    expect([path, payload, statusCode]).toEqual([
+      path,
+      payload,
+      expect.toSatisfy((status: number) => status >= 400 && status < 500),
+    ])
+  }
+  expect((await browser.get('auth/verify-email?token=%00')).statusCode).toBe(400)
+  expect(w.logged.filter(({ level }) => level === 'error')).toEqual([])
+})
+
+async function lifeHours({ pool }: Awaited<ReturnType<typeof world>>): Promise<{ email: string; hours: number }[]> {
+  return read(
+    pool,
+    `select u.email, round(extract(epoch from s.expires_at - s.created_at) / 3600)::int as hours
+     from sessions s join users u on u.id = s.user_id order by u.email`,
+  )
+}
