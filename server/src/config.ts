@@ -121,6 +121,7 @@ function parseConfig(env: Env, overrides: { port?: number }): Omit<Config, 'warn
         // Where real money moves, a stranger gets an account when somebody who runs the service wants it.
         signup: oneOf(env, 'SIGNUP', ['open', 'invite', 'closed'], mode === 'test' ? 'open' : 'invite'),
         secrets: () => secretKeys().map(signInSecret),
+        requireSecondFactor: oneOf(env, 'REQUIRE_SECOND_FACTOR', ['operators', 'off'], 'off'),
         sessions: {
           account: sessionLimits(env, 'SESSION', { hours: 168, idleMinutes: 0 }),
           // Operators decide about everybody's money.

@@ -42,6 +42,26 @@ test('without any configuration, everything has the default that the README name
   })
 })
 
+test('operators’ sessions are shorter than account holders’, unless the deployment says otherwise', () => {
+  const { sessions, requireSecondFactor } = loadConfig({}).settings.signIn
+  expect(sessions).toEqual({ account: { hours: 168, idleMinutes: 0 }, operator: { hours: 12, idleMinutes: 30 } })
+  expect(requireSecondFactor).toBe('off')
+  const set = {
+    SESSION_HOURS: '24',
+    SESSION_IDLE_MINUTES: '60',
+    OPERATOR_SESSION_HOURS: '1',
+    REQUIRE_SECOND_FACTOR: 'operators',
+  }
+  expect(loadConfig({ ...set, OPERATOR_SESSION_IDLE_MINUTES: '0' }).settings.signIn).toMatchObject({
+    sessions: { account: { hours: 24, idleMinutes: 60 }, operator: { hours: 1, idleMinutes: 0 } },
+    requireSecondFactor: 'operators',
+  })
+  expect(() => loadConfig({ SESSION_HOURS: '0' })).toThrow('SESSION_HOURS must be a whole number from 1 to 720')
+  expect(() => loadConfig({ REQUIRE_SECOND_FACTOR: 'all' })).toThrow(
+    'REQUIRE_SECOND_FACTOR must be one of operators, off',
+  )
+})
+
 test('anybody signs up where no money is real, and by invitation where it is, unless SIGNUP says', () => {
   expect(loadConfig({}).settings.signIn.signup).toBe('open')
   expect(loadConfig(BANK).settings.signIn.signup).toBe('invite')

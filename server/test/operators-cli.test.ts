@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os'
 import { expect, test } from 'vitest'
+import { read } from '../src/db/tx.ts'
 import { createAccount } from '../src/domain/accounts.ts'
 import { identify } from '../src/domain/keys.ts'
 import { makeOperator } from './operators-client.ts'
@@ -55,6 +56,48 @@ test('an operator’s key is listed without being shown, stops with its operator
   expect(await after('operator', 'disable', '--email', email, '--reason', 'left')).toBe('Invalid API key')
   expect(await after('operator', 'enable', '--email', email, '--reason', 'came back')).toBe('operator')
   expect(await after('key', 'revoke', key)).toBe('Invalid API key')
+})
+
+test('who cannot sign in gets a new password at the terminal, and is signed out or confirmed there, with a reason', async () => {
+  const { w, env, guiche } = await terminal()
+  const { email } = await makeOperator(w)
+  const ana = await w.account()
+  const session = await w.session(ana)
+  const made = await guiche('operator', 'password', '--email', email, '--reason', 'forgot it')
+  expect(JSON.parse(made.stdout)).toEqual({ email, password: expect.stringMatching(/^\S{20}$/) })
+  const given = ['account', 'password', '--email', ana.email, '--reason', 'called us', '--password-stdin']
+  const set = await runCli(given, env, 'another horse, another battery\n')
+  expect([set.code, JSON.parse(set.stdout)]).toEqual([0, { email: ana.email }])
+  expect((await session.ask('GET', '/dashboard/api/balance')).statusCode).toBe(401)
+  const weak = await runCli(given, env, 'senhasenha123\n')
+  expect([weak.code, weak.stderr]).toEqual([1, expect.stringContaining('one of the first that are tried')])
+  expect((await guiche('account', 'password', '--email', email, '--reason', 'x')).stderr).toContain('no account has')
+  expect((await guiche('account', 'password', '--email', ana.email)).stderr).toContain('--reason')
+
+  await w.session(ana)
+  const ended = await guiche('account', 'sign-out', '--email', ana.email, '--reason', 'lost phone')
+  expect(ended.stdout).toBe(`${ana.email}: 1 session ended\n`)
+  const confirmed = await guiche('account', 'confirm', '--email', ana.email, '--reason', 'known to us')
+  expect(confirmed.stdout).toBe(`${ana.email}: confirmed\n`)
+  const log = await read(
+    w.pool,
+    `select actor_kind as kind, action, reason from audit_log where action in ('password.set', 'sessions.ended') order by id`,
+  )
+  expect(log).toEqual([
+    { kind: 'console', action: 'password.set', reason: 'forgot it' },
+    { kind: 'console', action: 'password.set', reason: 'called us' },
+    { kind: 'console', action: 'sessions.ended', reason: 'lost phone' },
+  ])
+})
+
+test('disabling and enabling an operator wants a reason, which the audit log keeps', async () => {
+  const { w, guiche } = await terminal()
+  const { email } = await makeOperator(w)
+  const unsaid = await guiche('operator', 'disable', '--email', email)
+  expect([unsaid.code, unsaid.stderr]).toEqual([1, expect.stringContaining('--reason')])
+  await guiche('operator', 'disable', '--email', email, '--reason', 'left')
+  const log = await read(w.pool, `select action, reason from audit_log where action like 'operator.%abled'`)
+  expect(log).toEqual([{ action: 'operator.disabled', reason: 'left' }])
 })
 
 test('account terms sets what is named, and without a change shows terms and history', async () => {

@@ -4,7 +4,7 @@ import { createAccount } from '../src/domain/accounts.ts'
 import { setOperatorEnabled } from '../src/domain/operators.ts'
 import { ask, CONSOLE, makeOperator } from './operators-client.ts'
 import { appWith } from './requests.ts'
-import { openBrowser, PASSWORD } from './sign-in-client.ts'
+import { openBrowser, PASSWORD, totpOf } from './sign-in-client.ts'
 import { world } from './world.ts'
 
 // When a session ends, and who may end it.
@@ -111,6 +111,27 @@ test('an operator ends all sessions of an account holder by key or in the dashbo
     { actor: olga.email, reason: 'lost phone', details: { ended: 2 }, accountId },
     { actor: olga.email, reason: 'again', details: { ended: 1 }, accountId },
   ])
+})
+
+test('where operators must have a second factor, one without it can do nothing but turn it on', async () => {
+  const w = await world()
+  const signIn = { ...w.ctx.settings.signIn, requireSecondFactor: 'operators' as const }
+  const app = await appWith({ ...w.ctx, settings: { ...w.ctx.settings, signIn } })
+  const browser = openBrowser({ app })
+  const olga = await makeOperator(w)
+  await browser.signIn(olga.email)
+  const refused = await browser.get('operator/accounts')
+  expect([refused.statusCode, refused.json().code]).toEqual([403, 'second_factor_required'])
+  const { totpURI } = (await browser.post('auth/two-factor/enable', { password: PASSWORD })).json()
+  expect((await browser.get('operator/accounts')).statusCode).toBe(403)
+  await browser.post('auth/two-factor/verify-totp', { code: totpOf(totpURI) })
+  expect((await browser.get('operator/accounts')).statusCode).toBe(200)
+  // Account holders are not asked for it, and a key has none.
+  await createAccount(w.pool, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  const holder = openBrowser({ app })
+  await holder.signIn(ANA)
+  expect((await holder.get('balance')).statusCode).toBe(200)
+  expect((await ask({ app }, olga.key, 'GET', 'accounts')).status).toBe(200)
 })
 
 test('an operator who was disabled is answered alike with the right password and with a wrong one', async () => {

@@ -273,6 +273,7 @@ async function invited(signup: 'invite' | 'closed' = 'invite') {
         signup,
         secrets: () => ['a secret for sign-in that only tests know'],
         sessions: { account: { hours: 168, idleMinutes: 0 }, operator: { hours: 12, idleMinutes: 30 } },
+        requireSecondFactor: 'off',
       },
     },
   })

@@ -128,6 +128,7 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
       signup: 'open',
       secrets: () => ['a secret for sign-in that only tests know'],
       sessions: { account: { hours: 168, idleMinutes: 0 }, operator: { hours: 12, idleMinutes: 30 } },
+      requireSecondFactor: 'off',
     },
     refunds: { byAccounts: false, returnFee: false },
     ...options.settings,

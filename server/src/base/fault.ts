@@ -25,6 +25,7 @@ export type FaultCode =
   | 'password_too_simple'
   | 'password_personal'
   | 'mail_not_set_up'
+  | 'second_factor_required'
   | 'scope_missing'
   | 'account_suspended'
   | 'not_enabled'

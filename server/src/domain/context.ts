@@ -87,6 +87,8 @@ export type SignInSettings = {
   /** What cookies are signed and second factors encrypted with; the first for new ones. */
   secrets: () => string[]
   sessions: Record<'account' | 'operator', SessionLimits>
+  /** Who can do nothing in the dashboard before they have turned a second factor on. */
+  requireSecondFactor: 'operators' | 'off'
 }
 
 /** hours: how long a session lasts at most. idleMinutes: after how long without a request it ends; 0 is never. */

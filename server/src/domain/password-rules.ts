@@ -1,5 +1,5 @@
 import { Fault } from '../base/fault.ts'
-import { commonPasswords } from './common-passwords.ts'
+import { guessablePasswords } from './guessable-passwords.ts'
 
 // What an attacker tries first is refused. Length is the other rule, see PASSWORD_LENGTH.
 
@@ -69,7 +69,7 @@ function isCommon(password: string): boolean {
   const lower = password.toLowerCase().replaceAll(/\s/g, '')
   const read = unmasked(lower)
   const candidates = [lower, read, ...[lower, read].map((text) => text.replaceAll(/^[^a-z]+|[^a-z]+$/g, ''))]
-  return candidates.some((candidate) => commonPasswords().has(candidate))
+  return candidates.some((candidate) => guessablePasswords().has(candidate))
 }
 
 /** `p@ssw0rd` as it is read. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { BetterAuthOptions } from 'better-auth'
 import { newUuid7 } from '../base/ids.ts'
 import { isOutOfReach } from '../db/failure.ts'
 import { unavailable } from '../db/tx.ts'
@@ -53,39 +54,16 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
     secrets: secrets.map((value) => ({ version: versionOf(value), value })),
     ...tableNames(ctx),
     databaseHooks: { session: { create: { before: (session) => boundSession(ctx, session) } } },
-    emailAndPassword: {
-      enabled: true,
-      disableSignUp: true,
-      requireEmailVerification: true,
-      minPasswordLength: PASSWORD_LENGTH.min,
-      maxPasswordLength: PASSWORD_LENGTH.max,
-      password: { hash: hashPassword, verify: ({ hash, password }) => isPassword(hash, password) },
-      resetPasswordTokenExpiresIn: RESET_WITHIN_SECONDS,
-      revokeSessionsOnPasswordReset: true,
-      sendResetPassword: async ({ user, token }, request) => {
-        await endOlderResets(ctx.pool, user.id, token)
-        ctx.mailer.send(passwordLetter(languageOf(request), publicUrl, { to: user.email, token }))
-      },
-      onPasswordReset: ({ user }) => notePasswordChange(ctx, user.id, 'password.reset'),
-    },
+    emailAndPassword: passwordOptions(ctx),
     emailVerification: {
       expiresIn: CONFIRM_WITHIN_SECONDS,
       sendVerificationEmail: async ({ user, token }, request) =>
         ctx.mailer.send(confirmationLetter(languageOf(request), publicUrl, { to: user.email, token })),
     },
     plugins: [
-      twoFactor({
-        issuer: 'guiche',
-        schema: SECOND_FACTOR_TABLE,
-        backupCodeOptions: {
-          storeBackupCodes: {
-            encrypt: (codes) => seal(hashCodes(codes)),
-            decrypt: async (sealed) => hashCodes(await open(sealed)),
-          },
-        },
-      }),
+      twoFactor({ issuer: 'guiche', schema: SECOND_FACTOR_TABLE, backupCodeOptions: codeOptions({ open, seal }) }),
     ],
-    // Our own are in http/sign-in.ts: they count by e-mail too, and tell when to come again.
+    // Our own are in http/sign-in-limits.ts: they count by e-mail too, and tell when to come again.
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     advanced: {
@@ -111,6 +89,35 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
         throw isOutOfReach(error) ? unavailable(ctx.pool, error) : error
       }),
     confirmationToken: (email) => createEmailVerificationToken(secrets[0]!, email, undefined, CONFIRM_WITHIN_SECONDS),
+  }
+}
+
+function passwordOptions(ctx: Context) {
+  const { publicUrl } = ctx.settings
+  return {
+    enabled: true,
+    disableSignUp: true,
+    requireEmailVerification: true,
+    minPasswordLength: PASSWORD_LENGTH.min,
+    maxPasswordLength: PASSWORD_LENGTH.max,
+    password: { hash: hashPassword, verify: ({ hash, password }) => isPassword(hash, password) },
+    resetPasswordTokenExpiresIn: RESET_WITHIN_SECONDS,
+    revokeSessionsOnPasswordReset: true,
+    sendResetPassword: async ({ user, token }, request) => {
+      await endOlderResets(ctx.pool, user.id, token)
+      ctx.mailer.send(passwordLetter(languageOf(request), publicUrl, { to: user.email, token }))
+    },
+    onPasswordReset: ({ user }) => notePasswordChange(ctx, user.id, 'password.reset'),
+  } satisfies BetterAuthOptions['emailAndPassword']
+}
+
+/** Recovery codes are kept as hashes, and encrypted. */
+function codeOptions({ open, seal }: Record<'open' | 'seal', (text: string) => Promise<string>>) {
+  return {
+    storeBackupCodes: {
+      encrypt: (codes: string) => seal(hashCodes(codes)),
+      decrypt: async (sealed: string) => hashCodes(await open(sealed)),
+    },
   }
 }
 
@@ -141,8 +148,9 @@ function tableNames(ctx: Context) {
           defaultValue: () => ctx.now(),
         },
       },
-      // No sliding: who signs in on Monday signs in again next Monday, however busy the week. See boundSession for operators.
-      expiresIn: ctx.settings.signIn.sessions.account.hours * 3600,
+      // No sliding: who signs in on Monday signs in again next Monday, however busy the week. boundSession
+      // says how long each kind of session lasts.
+      expiresIn: Math.max(...Object.values(ctx.settings.signIn.sessions).map(({ hours }) => hours)) * 3600,
       disableSessionRefresh: true,
       // What wants a recent password is ours to say; better-auth would not list the sessions to one that is a day old.
       freshAge: 0,
@@ -210,7 +218,7 @@ async function boundSession(
 }
 
 /**
- * Recovery codes are kept as hashes, encrypted. better-auth compares what it decrypts with the code that it is given, so http/sign-in.ts hands it the
+ * better-auth compares what it decrypts with the code that it is given, so http/sign-in.ts hands it the
  * hash of what was typed. Codes from before that were stored as they are, and become hashes when they are read.
  */
 function hashCodes(json: string): string {

@@ -46,6 +46,8 @@ export function requireSession(app: FastifyInstance, ctx: Context): void {
     if (isOperatorScope(scope)) {
       if (caller.kind !== 'operator')
         throw new Fault('scope_missing', 'This is for operators, and you are signed in as an account holder')
+      if (ctx.settings.signIn.requireSecondFactor === 'operators' && !session.isTwoFactor)
+        throw new Fault('second_factor_required', 'Turn on two-step verification in the settings first')
       request.operator = caller
     } else {
       if (caller.kind !== 'account')

@@ -17,6 +17,7 @@ const useKnown = words({
     password_too_common: 'Esta senha é das primeiras que alguém tentaria. Escolha outra, por exemplo uma frase.',
     password_too_simple: 'Esta senha só repete ou segue alguns caracteres. Escolha outra, por exemplo uma frase.',
     password_personal: 'Esta senha é quase só o seu e-mail, o seu nome ou o nome deste serviço. Escolha outra.',
+    second_factor_required: 'Quem opera este serviço precisa das duas etapas. Ative-as primeiro nas configurações.',
     mail_not_set_up:
       'Este serviço não envia e-mails. Peça a quem o opera que defina uma nova senha ou confirme o seu e-mail.',
     // Of the library that signs people in.
@@ -60,6 +61,7 @@ const useKnown = words({
       'This password only repeats or continues a few characters. Choose another, such as a sentence.',
     password_personal:
       'This password is little more than your e-mail, your name or the name of this service. Choose another.',
+    second_factor_required: 'Operators of this service need two-step verification. Turn it on in the settings first.',
     mail_not_set_up: 'This service sends no mail. Ask whoever runs it to set a new password or to confirm your e-mail.',
     INVALID_EMAIL_OR_PASSWORD: 'Wrong e-mail or password.',
     INVALID_PASSWORD: 'Wrong password.',

@@ -1,5 +1,5 @@
-// Writes server/data/common-passwords.txt: what people choose when they must choose something long. Made from patterns, not copied from a leak.
-//   node scripts/common-passwords.mjs
+// Writes server/data/guessable-passwords.txt: what people choose when they must choose something long. Made from patterns, not copied from a leak.
+//   node scripts/guessable-passwords.mjs
 // domain/password-rules.ts looks a password up in lower case, without spaces, and without the digits and signs at its ends.
 
 import { writeFileSync } from 'node:fs'
@@ -131,7 +131,7 @@ for (const walk of walks) for (let length = 6; length <= walk.length; length++) 
 
 // Four letters occur in too much else.
 const list = [...found].filter((text) => text.length >= 5).toSorted((one, other) => (one < other ? -1 : 1))
-const path = fileURLToPath(new URL('../server/data/common-passwords.txt', import.meta.url))
+const path = fileURLToPath(new URL('../server/data/guessable-passwords.txt', import.meta.url))
 writeFileSync(path, `${list.join('\n')}\n`)
 console.log(`${list.length} passwords in ${path}`)
 
