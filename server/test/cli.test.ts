@@ -118,6 +118,26 @@ test('doctor names what a live service sends over plain http', async () => {
   expect(code).toBe(0)
 })
 
+test('doctor says what a live service without a mail server cannot do, and that is no failure', async () => {
+  const w = await world()
+  const { url } = w.sandbox
+  const live = {
+    PROVIDERS: 'mybank',
+    PROVIDER_MYBANK_KIND: 'api-pix',
+    PROVIDER_MYBANK_URL: url,
+    PROVIDER_MYBANK_TOKEN_URL: `${url}/oauth/token`,
+    PROVIDER_MYBANK_CLIENT_ID: 'x',
+    PROVIDER_MYBANK_CLIENT_SECRET: 'x',
+    PROVIDER_MYBANK_PIX_KEY: 'x@guiche.example',
+    PUBLIC_URL: 'https://pay.example.com',
+  }
+  const { stdout, code } = await runCli(['doctor'], { ...envOf(w), ...live })
+  expect(stdout).toMatch(/^! mail +SMTP_URL is not set: .*guiche account password/m)
+  expect(code).toBe(0)
+  const mailed = await runCli(['doctor'], { ...envOf(w), ...live, SMTP_URL: 'smtp://127.0.0.1:1' })
+  expect(mailed.stdout).toMatch(/^✓ mail +by SMTP_URL$/m)
+})
+
 test.each([
   [
     'a wrong configuration',
