@@ -117,21 +117,25 @@ function parseConfig(env: Env, overrides: { port?: number }): Omit<Config, 'warn
       hstsIncludesSubdomains: oneOf(env, 'HSTS_INCLUDE_SUBDOMAINS', ['true', 'false'], 'false') === 'true',
       callbackSecrets: callbackSecrets(secretKeys),
       secretBox: makeSecretBox(secretKeys),
-      signIn: {
-        // Where real money moves, a stranger gets an account when somebody who runs the service wants it.
-        signup: oneOf(env, 'SIGNUP', ['open', 'invite', 'closed'], mode === 'test' ? 'open' : 'invite'),
-        secrets: () => secretKeys().map(signInSecret),
-        requireSecondFactor: oneOf(env, 'REQUIRE_SECOND_FACTOR', ['operators', 'off'], 'off'),
-        sessions: {
-          account: sessionLimits(env, 'SESSION', { hours: 168, idleMinutes: 0 }),
-          // Operators decide about everybody's money.
-          operator: sessionLimits(env, 'OPERATOR_SESSION', { hours: 12, idleMinutes: 30 }),
-        },
-      },
+      signIn: loadSignIn(env, mode, secretKeys),
       refunds: {
         byAccounts: oneOf(env, 'REFUNDS_BY_ACCOUNTS', ['true', 'false'], 'false') === 'true',
         returnFee: oneOf(env, 'REFUND_RETURNS_FEE', ['true', 'false'], 'false') === 'true',
       },
+    },
+  }
+}
+
+function loadSignIn(env: Env, mode: 'test' | 'live', secretKeys: () => string[]): Settings['signIn'] {
+  return {
+    // Where real money moves, a stranger gets an account when somebody who runs the service wants it.
+    signup: oneOf(env, 'SIGNUP', ['open', 'invite', 'closed'], mode === 'test' ? 'open' : 'invite'),
+    secrets: () => secretKeys().map(signInSecret),
+    requireSecondFactor: oneOf(env, 'REQUIRE_SECOND_FACTOR', ['operators', 'off'], 'off'),
+    sessions: {
+      account: sessionLimits(env, 'SESSION', { hours: 168, idleMinutes: 0 }),
+      // Operators decide about everybody's money.
+      operator: sessionLimits(env, 'OPERATOR_SESSION', { hours: 12, idleMinutes: 30 }),
     },
   }
 }

@@ -14,7 +14,7 @@ test('the packed server starts where there is no checkout, with its dashboard an
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', home], { cwd: join(root, 'server') })
   const [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string; files: { path: string }[] }]
   const paths = packed.files.map(({ path }) => path)
-  expect(paths.filter((path) => !/^(bin|dashboard|dist|migrations)\/|^package\.json$/.test(path))).toEqual([])
+  expect(paths.filter((path) => !/^(bin|dashboard|data|dist|migrations)\/|^package\.json$/.test(path))).toEqual([])
   await run('tar', ['-xzf', packed.filename], { cwd: home })
   // As npm would install them, without fetching them again.
   symlinkSync(join(root, 'node_modules'), join(home, 'node_modules'))

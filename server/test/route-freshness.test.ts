@@ -48,6 +48,7 @@ const WANTS_PASSWORD = [
   'POST /dashboard/api/operator/exceptions/:exceptionId/resolve',
   'POST /dashboard/api/operator/invitations',
   'POST /dashboard/api/operator/reconcile',
+  'POST /dashboard/api/operator/refunds/:refundId/end',
   'POST /dashboard/api/webhooks',
   'POST /dashboard/api/webhooks/:webhookId/rotate-secret',
 ]
