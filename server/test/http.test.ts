@@ -43,6 +43,8 @@ const RECORD_FIELDS = [
   'receivedValue',
   'creditedValue',
   'refundedValue',
+  'heldValue',
+  'keptValue',
   'endToEndId',
   'paidLate',
   'externalId',

@@ -4,8 +4,11 @@ import { connect } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Charge } from '../src/domain/charges.ts'
 import { cancelDeposit, queryDeposit } from '../src/domain/deposits.ts'
+import { listExceptions, resolveException } from '../src/domain/exceptions.ts'
+import { NOTHING_HELD } from '../src/domain/held-payments.ts'
 import type { ReceivedPayment } from '../src/domain/provider.ts'
 import type { App } from '../src/http/app.ts'
+import { OPERATOR } from './refund-steps.ts'
 import { appWith, get, portOf, UNKNOWN_ID } from './requests.ts'
 import { until, world, type World } from './world.ts'
 
@@ -185,11 +188,11 @@ test('nobody is asked when nobody waits, a look that fails is followed by anothe
   const told: string[] = []
   const { watch } = w.ctx.chargeWatch
 
-  watch(charge.id, () => told.push('left'))()
+  watch(charge.id, NOTHING_HELD, () => told.push('left'))()
   await vi.advanceTimersByTimeAsync(5_000)
   expect([questions.ofWatch(), told]).toEqual([0, []])
 
-  watch(charge.id, (status) => told.push(status))
+  watch(charge.id, NOTHING_HELD, ({ status }) => told.push(status))
   questions.failNext()
   await vi.advanceTimersByTimeAsync(500)
   await vi.waitUntil(() => w.logged.some(({ text }) => text.includes('open payment pages could not be read')))
@@ -200,9 +203,31 @@ test('nobody is asked when nobody waits, a look that fails is followed by anothe
   expect(told).toEqual(['COMPLETED'])
   const asked = questions.ofWatch()
   await vi.advanceTimersByTimeAsync(5_000)
-  watch(own.charge.id, (status) => told.push(status))
+  watch(own.charge.id, NOTHING_HELD, ({ status }) => told.push(status))
   await w.ctx.settlements.add([own.payment])
   expect([questions.ofWatch(), told]).toEqual([asked, ['COMPLETED', 'COMPLETED']])
+})
+
+test('an open payment page is told of held money at once, and again when it is decided', async () => {
+  const w = await listening()
+  const account = await w.account()
+  const charge = await w.deposit(account, { valueCents: 100_00 })
+  const stream = await follow(w.app, charge)
+  await stream.said(['PENDING'])
+  await w.sandbox.pay({ emv: charge.emv, amountCents: 90_00 })
+  const other = await w.anotherProcess()
+  await queryDeposit(other.ctx, account.accountId, charge.paymentLinkId)
+  await stream.told([{ status: 'PENDING' }, { status: 'PENDING', heldValue: 90_00 }])
+  const { exceptions } = await listExceptions(w.ctx, { state: 'open', limit: 1 })
+  const decision = { how: 'credit', accountId: account.accountId } as const
+  await resolveException(w.ctx, OPERATOR, exceptions[0]!.id, decision, 'the payer typed it wrong')
+  await stream.told([
+    { status: 'PENDING' },
+    { status: 'PENDING', heldValue: 90_00 },
+    { status: 'PENDING', keptValue: 90_00 },
+  ])
+  // Who opens the page now is told the same first.
+  await (await follow(w.app, charge)).told([{ status: 'PENDING', keptValue: 90_00 }])
 })
 
 // ---- Reading streams ----
@@ -230,13 +255,15 @@ async function follow(app: App, charge: Charge, headers: Record<string, string> 
   answer.on('data', (chunk: Buffer) => (text += chunk.toString()))
   answer.on('error', () => {})
   const isOver = new Promise<void>((resolve) => answer.once('close', resolve))
-  const statuses = () =>
-    [...text.matchAll(/^data: (.*)\n\n/gm)].map(([, data]) => (JSON.parse(data!) as { status: string }).status)
+  const news = () => [...text.matchAll(/^data: (.*)\n\n/gm)].map(([, data]) => JSON.parse(data!) as { status: string })
+  const statuses = () => news().map(({ status }) => status)
   return {
     status: answer.statusCode,
     headers: answer.headers,
     text: () => text,
     statuses,
+    told: (wanted: object[]) =>
+      until(`the stream told ${JSON.stringify(wanted)}`, async () => JSON.stringify(news()) === JSON.stringify(wanted)),
     said: (wanted: string[]) =>
       until(`the stream said ${wanted.join()}`, async () => statuses().join() === wanted.join()),
     over: () => isOver,
@@ -259,7 +286,7 @@ function countQueries(w: World) {
   const query = w.pool.query.bind(w.pool) as (...args: unknown[]) => Promise<unknown>
   let [count, failures] = [0, 0]
   w.pool.query = ((...args: unknown[]) => {
-    if (!String(args[0]).startsWith('select id, status from charges')) return query(...args)
+    if (!String(args[0]).startsWith('select c.id, c.status, coalesce(h.held_cents')) return query(...args)
     count += 1
     return failures-- > 0 ? Promise.reject(new Error('made to fail')) : query(...args)
   }) as typeof w.pool.query

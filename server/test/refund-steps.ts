@@ -49,7 +49,7 @@ export async function refund(w: World, charge: Charge, request: Partial<RefundRe
 }
 
 /** Lets the bank finish it, and the worker hear of it. */
-export async function followToEnd(w: World, { endToEndId, id }: Refund): Promise<void> {
+export async function followToEnd(w: World, { endToEndId, id }: Pick<Refund, 'endToEndId' | 'id'>): Promise<void> {
   await untilMade(w, { endToEndId, refundId: id })
   w.clock.advance(10 * 60_000 - BANK_TAKES_MS)
   await followDue(w.ctx)

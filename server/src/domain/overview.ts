@@ -7,6 +7,7 @@ import type { Context } from './context.ts'
 import { dayOf, daysBefore } from './days.ts'
 import { readDepositDays, type Counts, type DayCounts } from './deposit-days.ts'
 import { listDeposits } from './deposits.ts'
+import { readHeld, type HeldMoney } from './held-payments.ts'
 
 // What people see first: how the deposits fare, and what wants their attention.
 
@@ -19,13 +20,22 @@ export type Overview = {
   /** The last 30, oldest first; those without deposits too. */
   days: DayCounts[]
   latest: Charge[]
+  /** Of the latest. */
+  held: Map<string, HeldMoney>
   attention: Attention[]
 }
 
-export type Attention = { kind: AttentionKind; subjectId: string | null; name: string | null; at: Date | null }
+export type Attention = {
+  kind: AttentionKind
+  subjectId: string | null
+  name: string | null
+  at: Date | null
+  valueCents: Cents | null
+}
 
 export const ATTENTION_KINDS = [
   'account_suspended',
+  'payment_held',
   'webhook_disabled',
   'webhook_failing',
   'key_expiring',
@@ -40,6 +50,8 @@ const LATEST = 8
 // Time enough to make another key and bring it to where it is used.
 const KEY_EXPIRES_SOON_MS = 14 * 24 * 3_600_000
 const MAX_ATTENTION = 50
+// Payments that are held, oldest first. More of them must not push out what else wants attention.
+const MAX_HELD = 10
 
 export async function readOverview(ctx: Context, accountId: string): Promise<Overview> {
   // One after another: a page that is open on many screens must not take the connections that money waits for.
@@ -47,7 +59,11 @@ export async function readOverview(ctx: Context, accountId: string): Promise<Ove
   const periods = await readPeriods(ctx, accountId)
   const latest = await listDeposits(ctx, accountId, { limit: LATEST })
   const attention = await readAttention(ctx, accountId)
-  return { balanceCents, ...periods, latest: latest.charges, attention }
+  const held = await readHeld(
+    ctx,
+    latest.charges.map((charge) => charge.id),
+  )
+  return { balanceCents, ...periods, latest: latest.charges, held, attention }
 }
 
 export type OperatorOverview = {
@@ -121,17 +137,21 @@ async function readAttention(ctx: Context, accountId: string): Promise<Attention
      ), endpoints as (
        select id, name, failing_since, disabled_at from webhook_endpoints where account_id = $1 and deleted_at is null
      )
-     select 'account_suspended' as kind, null as "subjectId", suspended_reason as name, suspended_at as at
+     select 'account_suspended' as kind, null as "subjectId", suspended_reason as name, suspended_at as at, null::bigint as "valueCents"
      from accounts where id = $1 and suspended_at is not null
-     union all select 'webhook_disabled', id::text, name, disabled_at from endpoints where disabled_at is not null
-     union all select 'webhook_failing', id::text, name, failing_since from endpoints
+     union all (
+       select 'payment_held', c.payment_link_id::text, x.kind, x.opened_at, p.amount_cents
+       from exceptions x join payments p on p.id = x.payment_id join charges c on c.id = p.charge_id
+       where x.resolved_at is null and x.refund_id is null and c.account_id = $1 order by x.opened_at limit $4)
+     union all select 'webhook_disabled', id::text, name, disabled_at, null from endpoints where disabled_at is not null
+     union all select 'webhook_failing', id::text, name, failing_since, null from endpoints
        where failing_since is not null and disabled_at is null
-     union all select 'key_expiring', id::text, name, expires_at from working where expires_at <= $3
-     union all select 'no_key', null, null, null where not exists (select from working)
-     union all select 'no_webhook', null, null, null where not exists (select from endpoints)
-     union all select 'no_second_factor', null, null, null
+     union all select 'key_expiring', id::text, name, expires_at, null from working where expires_at <= $3
+     union all select 'no_key', null, null, null, null where not exists (select from working)
+     union all select 'no_webhook', null, null, null, null where not exists (select from endpoints)
+     union all select 'no_second_factor', null, null, null, null
        from accounts a join users u on u.id = a.user_id where a.id = $1 and not u.two_factor_enabled`,
-    [accountId, now, new Date(now.getTime() + KEY_EXPIRES_SOON_MS)],
+    [accountId, now, new Date(now.getTime() + KEY_EXPIRES_SOON_MS), MAX_HELD],
   )
   const rank = ({ kind }: Attention) => ATTENTION_KINDS.indexOf(kind)
   return rows

@@ -83,10 +83,11 @@ export const attentionShape = z.object({
   subjectId: z.string().nullable(),
   name: z.string().nullable(),
   at: time.nullable(),
+  value: cents.nullable(),
 })
 
-export function presentAttention(attention: Attention) {
-  return { ...attention, at: iso(attention.at) }
+export function presentAttention({ valueCents, ...attention }: Attention) {
+  return { ...attention, at: iso(attention.at), value: valueCents }
 }
 
 // ---- Timeline ----
@@ -104,6 +105,14 @@ export function presentMoment(moment: Moment) {
     case 'credited': {
       const { kind, valueCents, feeCents, balanceAfterCents } = moment
       return { at, kind, value: valueCents, fee: feeCents, balanceAfter: balanceAfterCents }
+    }
+    case 'payment_held': {
+      const { endToEndId, amountCents, kind } = moment.payment
+      return { at, kind: moment.kind, endToEndId, value: amountCents, why: kind }
+    }
+    case 'payment_released': {
+      const { endToEndId, amountCents, resolution, isOwn } = moment.payment
+      return { at, kind: moment.kind, endToEndId, value: amountCents, how: resolution, isOwn }
     }
     case 'refund_requested':
     case 'refund_done':

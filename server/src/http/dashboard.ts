@@ -8,6 +8,7 @@ import type { Context } from '../domain/context.ts'
 import { dayOf } from '../domain/days.ts'
 import { listDeliveries, readLoggedDelivery } from '../domain/delivery-log.ts'
 import { listDeposits } from '../domain/deposits.ts'
+import { NOTHING_HELD, readHeld, type HeldMoney } from '../domain/held-payments.ts'
 import { actorOf, createKey, listAccountKeys, revokeKey } from '../domain/keys.ts'
 import { readOverview } from '../domain/overview.ts'
 import { readTimeline } from '../domain/timeline.ts'
@@ -98,16 +99,17 @@ function depositViews(api: Api, ctx: Context): void {
       last30: presentPeriod(overview.last30),
       previous30: presentPeriod(overview.previous30),
       days: overview.days.map(presentDay),
-      latest: overview.latest.map((charge) => presentRecord(publicUrl, charge)),
+      latest: overview.latest.map((charge) => presentRecord(publicUrl, charge, overview.held.get(charge.id))),
       attention: overview.attention.map(presentAttention),
     }
   })
 
   api.get('/api/deposit/:paymentLinkId/timeline', { schema: timelineSchema, config }, async (request) => {
-    const { charge, refunds, moments } = await readTimeline(ctx, request.caller.accountId, request.params.paymentLinkId)
+    const life = await readTimeline(ctx, request.caller.accountId, request.params.paymentLinkId)
+    const { charge, held, refunds, moments } = life
     return {
       success: true as const,
-      deposit: presentRecord(publicUrl, charge),
+      deposit: presentRecord(publicUrl, charge, held),
       refunds: refunds.map(presentRefund),
       timeline: moments.map(presentMoment),
     }
@@ -119,7 +121,11 @@ function depositViews(api: Api, ctx: Context): void {
     return sendCsv(reply, { fileName: fileName('deposits'), format }, DEPOSIT_COLUMNS, async (after) => {
       const page = { ...filter, ...(after && { cursor: after }), limit: CSV_PAGE }
       const { charges, nextCursor } = await listDeposits(ctx, accountId, page)
-      return { rows: charges, nextCursor }
+      const held = await readHeld(
+        ctx,
+        charges.map((charge) => charge.id),
+      )
+      return { rows: charges.map((charge) => ({ ...charge, ...(held.get(charge.id) ?? NOTHING_HELD) })), nextCursor }
     })
   })
 
@@ -179,7 +185,7 @@ const LINE_TITLES = {
   refund_charged: 'Devolução feita pela instituição',
 }
 
-const DEPOSIT_COLUMNS: Columns<Charge> = {
+const DEPOSIT_COLUMNS: Columns<Charge & HeldMoney> = {
   id: { title: 'ID', cell: (charge) => plain(charge.id) },
   paymentLinkId: { title: 'Link de pagamento', cell: (charge) => plain(charge.paymentLinkId) },
   status: { title: 'Situação', cell: (charge) => word(charge.status, STATUS_TITLES) },
@@ -192,6 +198,8 @@ const DEPOSIT_COLUMNS: Columns<Charge> = {
   fee: { title: 'Tarifa', cell: (charge) => cents(charge.feeCents) },
   creditedValue: { title: 'Valor creditado', cell: (charge) => cents(creditedCents(charge)) },
   refundedValue: { title: 'Valor devolvido', cell: (charge) => cents(charge.refundedCents) },
+  heldValue: { title: 'Valor retido', cell: (charge) => cents(charge.heldCents) },
+  keptValue: { title: 'Valor recebido à parte', cell: (charge) => cents(charge.keptCents) },
   endToEndId: { title: 'EndToEndId', cell: (charge) => text(charge.endToEndId) },
   externalId: { title: 'Referência', cell: (charge) => text(charge.externalId) },
   description: { title: 'Descrição', cell: (charge) => text(charge.description) },

@@ -1,5 +1,6 @@
 import type { Context } from '../domain/context.ts'
 import { cancelDeposit, listDeposits, openDeposit, queryDeposit } from '../domain/deposits.ts'
+import { readHeld } from '../domain/held-payments.ts'
 import type { Api } from './api.ts'
 import { presentNew, presentQueried, presentRecord } from './present.ts'
 import {
@@ -57,13 +58,19 @@ export function depositRoutes(app: Api, ctx: Context): void {
     { schema: cancelSchema, config: { scope: 'deposits:write', fresh: false } },
     async (request) => {
       const charge = await cancelDeposit(ctx, request.caller.accountId, request.params.paymentLinkId)
-      return { success: true as const, charge: presentRecord(publicUrl, charge) }
+      const held = await readHeld(ctx, [charge.id])
+      return { success: true as const, charge: presentRecord(publicUrl, charge, held.get(charge.id)) }
     },
   )
 
   app.get('/api/deposits', { schema: listSchema, config: { scope: 'deposits:read' } }, async (request) => {
     const { charges, nextCursor } = await listDeposits(ctx, request.caller.accountId, request.query)
-    return { success: true as const, deposits: charges.map((charge) => presentRecord(publicUrl, charge)), nextCursor }
+    const held = await readHeld(
+      ctx,
+      charges.map((charge) => charge.id),
+    )
+    const deposits = charges.map((charge) => presentRecord(publicUrl, charge, held.get(charge.id)))
+    return { success: true as const, deposits, nextCursor }
   })
 }
 

@@ -121,7 +121,7 @@ h1 {
   background: var(--done);
   color: #fff;
 }
-.CLOSING .state, .EXPIRED .state {
+.CLOSING .state, .EXPIRED .state, .HELD .state {
   background: var(--wait-ground);
   color: var(--wait);
 }
@@ -187,6 +187,12 @@ h1 {
 }
 .COMPLETED .note {
   color: var(--soft);
+}
+.COMPLETED .held {
+  padding: 0.75rem 1rem;
+  border-radius: 0.75rem;
+  background: var(--wait-ground);
+  color: var(--wait);
 }
 .qr {
   margin: 1rem auto;

@@ -2,9 +2,11 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { Fault } from '../base/fault.ts'
-import type { Charge, ChargeStatus } from '../domain/charges.ts'
+import type { ChargeNews } from '../domain/charge-watch.ts'
+import type { Charge } from '../domain/charges.ts'
 import type { Context } from '../domain/context.ts'
 import { findPublicCharge } from '../domain/deposits.ts'
+import { NOTHING_HELD, readHeld, type HeldMoney } from '../domain/held-payments.ts'
 import type { Api } from './api.ts'
 import { networkOf } from './address.ts'
 import { errorAnswer, paymentLinkParams } from './shapes.ts'
@@ -34,9 +36,10 @@ export function paymentEventRoutes(app: Api, ctx: Context, maxStreams = MAX_STRE
       streams.admit(reply.raw, networkOf(request.ip))
       const charge = await findPublicCharge(ctx, request.params.paymentLinkId)
       if (!charge) throw new Fault('not_found', 'Charge not found')
+      const held = (await readHeld(ctx, [charge.id])).get(charge.id) ?? NOTHING_HELD
       reply.hijack()
       // Whoever hung up during the query has left already, and at a stop the answer is over.
-      if (!reply.raw.destroyed && !reply.raw.writableEnded) sendEvents(ctx, reply, charge)
+      if (!reply.raw.destroyed && !reply.raw.writableEnded) sendEvents(ctx, reply, charge, held)
     },
   )
 }
@@ -47,7 +50,7 @@ const eventsSchema = {
   security: [],
   summary: 'Status of a charge, as it changes',
   description:
-    'Server-sent events. Each is `{ "status" }`: the first at once, then the same again every 15 seconds while nothing happens. The stream ends after a status other than `PENDING`. Needs no key; the number of streams is limited per address.',
+    'Server-sent events. Each is `{ "status" }`: the first at once, then the same again every 15 seconds while nothing happens. A PENDING charge that received another amount also has `heldValue`, in cents, while the operator decides on it, and `keptValue` once it was credited or written off. The stream ends after a status other than `PENDING`. Needs no key; the number of streams is limited per address.',
   params: paymentLinkParams,
   response: {
     200: { description: 'The stream', content: { 'text/event-stream': { schema: z.string() } } },
@@ -57,7 +60,7 @@ const eventsSchema = {
   },
 }
 
-function sendEvents(ctx: Context, reply: FastifyReply, charge: Charge): void {
+function sendEvents(ctx: Context, reply: FastifyReply, charge: Charge, held: HeldMoney): void {
   const { raw } = reply
   // Of a reader who hangs up while something is said to them; unheard, it would end the process.
   raw.on('error', () => {})
@@ -70,21 +73,29 @@ function sendEvents(ctx: Context, reply: FastifyReply, charge: Charge): void {
     // After its end the connection is of no more use, and an idle one would hold up the end of the process.
     connection: 'close',
   })
-  const say = (status: ChargeStatus) => raw.write(`data: ${JSON.stringify({ status })}\n\n`)
+  let news: ChargeNews = { status: charge.status, held }
+  const say = () => raw.write(`data: ${JSON.stringify(presentNews(news))}\n\n`)
   raw.write(`retry: ${reconnectMs()}\n`)
-  say(charge.status)
+  say()
   if (charge.status !== 'PENDING') return void raw.end()
 
-  const heartbeat = setInterval(() => say('PENDING'), HEARTBEAT_MS).unref()
-  const unwatch = ctx.chargeWatch.watch(charge.id, (status) => {
+  const heartbeat = setInterval(say, HEARTBEAT_MS).unref()
+  const unwatch = ctx.chargeWatch.watch(charge.id, held, (latest) => {
+    news = latest
+    say()
+    if (news.status === 'PENDING') return
     clearInterval(heartbeat)
-    say(status)
     raw.end()
   })
   raw.once('close', () => {
     clearInterval(heartbeat)
     unwatch()
   })
+}
+
+function presentNews({ status, held: { heldCents, keptCents } }: ChargeNews) {
+  if (status !== 'PENDING') return { status }
+  return { status, ...(heldCents > 0 && { heldValue: heldCents }), ...(keptCents > 0 && { keptValue: keptCents }) }
 }
 
 function reconnectMs(): number {

@@ -1,8 +1,9 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
-import type { Charge } from '../domain/charges.ts'
+import { paidCents, type Charge } from '../domain/charges.ts'
 import type { Context } from '../domain/context.ts'
 import { findPublicCharge } from '../domain/deposits.ts'
+import { NOTHING_HELD, readHeld, type HeldMoney } from '../domain/held-payments.ts'
 import type { Api } from './api.ts'
 import { html, type Html } from './html.ts'
 import { chosenLanguage, LANGUAGES, readerOf, type Language, type Reader } from './language.ts'
@@ -22,9 +23,11 @@ export function paymentPageRoutes(app: Api, ctx: Context): void {
     reply.header('x-robots-tag', 'noindex, nofollow')
     const charge = await findPublicCharge(ctx, request.params.paymentLinkId)
     if (!charge) return sendMissing(reply.code(404), reader.language)
-    const state = pageStateOf(charge, ctx.now())
+    const held = (await readHeld(ctx, [charge.id])).get(charge.id) ?? NOTHING_HELD
+    const state = pageStateOf(charge, held, ctx.now())
     return sendCharge(reply, {
       charge,
+      held,
       state,
       now: ctx.now(),
       isSandbox: ctx.settings.mode === 'test',
@@ -65,6 +68,7 @@ function pageAnswer(description: string) {
 
 type View = {
   charge: Charge
+  held: HeldMoney
   state: PageState
   now: Date
   isSandbox: boolean
@@ -82,7 +86,7 @@ function sendCharge(reply: FastifyReply, view: View): FastifyReply {
   const isOpen = charge.status === 'PENDING'
   return sendPage(reply, {
     language: reader.language,
-    title: `${words.states[state].title} · ${moneyText(reader.locale, charge.valueCents)}`,
+    title: `${words.states[state].title} · ${moneyText(reader.locale, paidCents(charge))}`,
     isForm: view.isPayableHere,
     ...(isOpen && {
       script: PAYMENT_SCRIPT,
@@ -94,6 +98,7 @@ function sendCharge(reply: FastifyReply, view: View): FastifyReply {
         <article
           class="card ${state}"
           data-state="${state}"
+          data-held="${view.held.heldCents} ${view.held.keptCents}"
           ${isOpen && html`data-events="${charge.paymentLinkId}/events" data-left-ms="${charge.expiresAt.getTime() - view.now.getTime()}"`}
         >
           ${stateBanner(view)}
@@ -117,9 +122,11 @@ function stateBanner({ charge, state, now, words, reader }: View): Html {
   </div>`
 }
 
-function summary({ charge, state, words, reader }: View): Html {
-  const amount = moneyText(reader.locale, charge.valueCents)
+function summary(view: View): Html {
+  const { charge, state, words, reader } = view
+  const amount = moneyText(reader.locale, paidCents(charge))
   const { advice } = words.states[state]
+  const heldText = heldAdvice(view)
   const facts: [string, Html | string][] = [
     ...(charge.paidAt ? [[words.paidAt, timeText(charge.paidAt, words, reader)] as [string, Html]] : []),
     ...(state === 'EXPIRED' ? [[words.expiredAt, timeText(charge.expiresAt, words, reader)] as [string, Html]] : []),
@@ -132,7 +139,7 @@ function summary({ charge, state, words, reader }: View): Html {
     </p>
     <p class="amount${amount.length > LONG_AMOUNT && ' long'}">${amount}</p>
     ${charge.description && html`<p class="about"><bdi>${charge.description}</bdi></p>`}
-    ${advice && html`<p class="note">${advice}</p>`}
+    ${advice && html`<p class="note">${advice}</p>`} ${heldText && html`<p class="note held">${heldText}</p>`}
     ${
       facts.length > 0 &&
       html`<dl class="facts">
@@ -145,6 +152,14 @@ function summary({ charge, state, words, reader }: View): Html {
         )}
       </dl>`
     }`
+}
+
+/** What a payer must know of money that did not complete the charge. Of both kinds, what is not decided yet matters more. */
+function heldAdvice({ charge, held: { heldCents, keptCents }, state, words, reader }: View): string | undefined {
+  if (heldCents + keptCents === 0) return undefined
+  const received = moneyText(reader.locale, heldCents > 0 ? heldCents : keptCents)
+  if (charge.status === 'COMPLETED') return heldCents > 0 ? words.heldBesides(received) : words.keptBesides(received)
+  return words[state === 'HELD' ? 'held' : 'kept'](received, moneyText(reader.locale, charge.valueCents))
 }
 
 function payment({ charge, words }: View): Html {
@@ -233,6 +248,8 @@ const CLOCK = icon(html`<path d="M12 6.5V12l3.5 2" />`)
 const ICONS: Record<PageState, Html> = {
   PENDING: CLOCK,
   CLOSING: CLOCK,
+  HELD: CLOCK,
+  KEPT: icon(html`<path d="M12 11v6M12 7.5v.1" />`),
   COMPLETED: icon(html`<path d="m7.5 12.5 3 3 6-6.5" />`),
   REFUNDED: icon(html`<path d="M16 12H8m3-3-3 3 3 3" />`),
   EXPIRED: icon(html`<path d="M12 7v6M12 16.5v.1" />`),

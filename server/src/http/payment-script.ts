@@ -39,7 +39,8 @@ function listen() {
   const source = stream = new EventSource(card.dataset.events)
   source.onmessage = (event) => {
     heardAt = Date.now()
-    if (JSON.parse(event.data).status !== 'PENDING') look()
+    const { status, heldValue = 0, keptValue = 0 } = JSON.parse(event.data)
+    if (status !== 'PENDING' || heldValue + ' ' + keptValue !== card.dataset.held) look()
   }
   source.onerror = () => {
     if (source.readyState !== 2 || source !== stream) return
@@ -63,8 +64,8 @@ async function look() {
     const answer = await fetch(location.href)
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html'), main = $('main', next)
     if (!answer.ok || !main || !$('[data-state]', main)) return
-    const { state, leftMs } = $('[data-state]', main).dataset
-    if (state !== card.dataset.state) show(main, next.title)
+    const { state, held, leftMs } = $('[data-state]', main).dataset
+    if (state !== card.dataset.state || held !== card.dataset.held) show(main, next.title)
     else endsAt = Date.now() + Number(leftMs)
   } catch {} finally { looking = false }
   if (again) look()

@@ -16,6 +16,11 @@ export type Words = {
   paidAt: string
   expiredAt: string
   refunded: string
+  /** Money that arrived and does not complete the charge, by what the payer must know of it. */
+  held: (received: string, charged: string) => string
+  kept: (received: string, charged: string) => string
+  heldBesides: (more: string) => string
+  keptBesides: (more: string) => string
   zone: string
   sandbox: string
   sandboxPay: { about: string; button: string }
@@ -35,6 +40,8 @@ export const WORDS: Record<Language, Words> = {
         title: 'Prazo encerrado',
         advice: 'Não pague mais este código. Se você já pagou, a confirmação aparece aqui em instantes.',
       },
+      HELD: { title: 'Pagamento em análise', advice: null },
+      KEPT: { title: 'Pagamento recebido', advice: null },
       COMPLETED: { title: 'Pagamento confirmado', advice: 'Tudo certo. Você já pode fechar esta página.' },
       REFUNDED: { title: 'Pagamento devolvido', advice: 'O valor foi devolvido à conta que fez o pagamento.' },
       EXPIRED: {
@@ -63,6 +70,14 @@ export const WORDS: Record<Language, Words> = {
     paidAt: 'Pago em',
     expiredAt: 'Expirou em',
     refunded: 'Devolvido',
+    held: (received, charged) =>
+      `Recebemos ${received}, e esta cobrança é de ${charged}. Quem enviou este link já foi avisado. Não pague de novo.`,
+    kept: (received, charged) =>
+      `Recebemos ${received} desta cobrança de ${charged}. Não pague de novo. Se faltar algum valor, fale com quem enviou este link.`,
+    heldBesides: (more) =>
+      `Além deste pagamento, recebemos mais ${more}. Quem enviou este link já foi avisado. Não pague de novo.`,
+    keptBesides: (more) =>
+      `Além deste pagamento, recebemos mais ${more}. Se tiver dúvida, fale com quem enviou este link.`,
     zone: 'Brasília',
     sandbox: 'Ambiente de testes: sem dinheiro real',
     sandboxPay: {
@@ -83,6 +98,8 @@ export const WORDS: Record<Language, Words> = {
         title: 'Time is over',
         advice: 'Do not pay this code any more. If you have paid already, this page will say so in a moment.',
       },
+      HELD: { title: 'Payment under review', advice: null },
+      KEPT: { title: 'Payment received', advice: null },
       COMPLETED: { title: 'Payment confirmed', advice: 'All done. You can close this page.' },
       REFUNDED: { title: 'Payment returned', advice: 'The amount was returned to the account that it came from.' },
       EXPIRED: {
@@ -111,6 +128,14 @@ export const WORDS: Record<Language, Words> = {
     paidAt: 'Paid',
     expiredAt: 'Expired',
     refunded: 'Returned',
+    held: (received, charged) =>
+      `We received ${received}, and this charge is for ${charged}. Whoever sent you this link has been told. Do not pay again.`,
+    kept: (received, charged) =>
+      `We received ${received} for this charge of ${charged}. Do not pay again. If anything is missing, ask whoever sent you this link.`,
+    heldBesides: (more) =>
+      `Besides this payment we received another ${more}. Whoever sent you this link has been told. Do not pay again.`,
+    keptBesides: (more) =>
+      `Besides this payment we received another ${more}. If you have a question, ask whoever sent you this link.`,
     zone: 'Brasília',
     sandbox: 'Sandbox: no real money',
     sandboxPay: {
@@ -132,6 +157,8 @@ export const WORDS: Record<Language, Words> = {
         title: 'Plazo terminado',
         advice: 'Ya no pague este código. Si ya pagó, la confirmación aparecerá aquí en un momento.',
       },
+      HELD: { title: 'Pago en revisión', advice: null },
+      KEPT: { title: 'Pago recibido', advice: null },
       COMPLETED: { title: 'Pago confirmado', advice: 'Todo listo. Ya puede cerrar esta página.' },
       REFUNDED: { title: 'Pago devuelto', advice: 'El importe fue devuelto a la cuenta que hizo el pago.' },
       EXPIRED: {
@@ -160,6 +187,14 @@ export const WORDS: Record<Language, Words> = {
     paidAt: 'Pagado',
     expiredAt: 'Venció',
     refunded: 'Devuelto',
+    held: (received, charged) =>
+      `Recibimos ${received}, y este cobro es de ${charged}. Ya avisamos a quien le envió este enlace. No pague de nuevo.`,
+    kept: (received, charged) =>
+      `Recibimos ${received} de este cobro de ${charged}. No pague de nuevo. Si falta algo, hable con quien le envió este enlace.`,
+    heldBesides: (more) =>
+      `Además de este pago recibimos otros ${more}. Ya avisamos a quien le envió este enlace. No pague de nuevo.`,
+    keptBesides: (more) =>
+      `Además de este pago recibimos otros ${more}. Si tiene dudas, hable con quien le envió este enlace.`,
     zone: 'Brasilia',
     sandbox: 'Entorno de pruebas: sin dinero real',
     sandboxPay: {

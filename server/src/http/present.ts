@@ -1,4 +1,5 @@
 import { creditedCents, type Charge } from '../domain/charges.ts'
+import { NOTHING_HELD, type HeldMoney } from '../domain/held-payments.ts'
 import type { StatementLine } from '../domain/balance.ts'
 
 // A charge as callers see it. Pure, and the only place that turns our names into the contract's.
@@ -12,7 +13,7 @@ export function presentQueried(publicUrl: string, charge: Charge) {
   return { ...core(publicUrl, charge), createdAt: charge.createdAt.toISOString() }
 }
 
-export function presentRecord(publicUrl: string, charge: Charge) {
+export function presentRecord(publicUrl: string, charge: Charge, { heldCents, keptCents }: HeldMoney = NOTHING_HELD) {
   return {
     ...presentQueried(publicUrl, charge),
     expiresAt: charge.expiresAt.toISOString(),
@@ -20,6 +21,8 @@ export function presentRecord(publicUrl: string, charge: Charge) {
     receivedValue: charge.receivedCents,
     creditedValue: creditedCents(charge),
     refundedValue: charge.refundedCents,
+    heldValue: heldCents,
+    keptValue: keptCents,
     endToEndId: charge.endToEndId,
     paidLate: charge.paidLate,
     externalId: charge.externalId,

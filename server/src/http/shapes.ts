@@ -204,6 +204,14 @@ export const recordShape = z
       .nullable()
       .meta({ description: 'What was credited to your balance, in cents, once COMPLETED.' }),
     refundedValue: cents.meta({ description: 'What was given back to the payer, in cents, by refunds that are done.' }),
+    heldValue: cents.meta({
+      description:
+        'What was received for it and did not complete it, in cents: another amount, or a second payment. It is held until the operator decides on it. Ask nobody to pay meanwhile.',
+    }),
+    keptValue: cents.meta({
+      description:
+        'What was held and the operator did not give back, in cents: it was credited to a balance or written off.',
+    }),
     endToEndId: z
       .string()
       .nullable()
@@ -224,6 +232,8 @@ export const recordShape = z
         receivedValue: null,
         creditedValue: 4950,
         refundedValue: 0,
+        heldValue: 0,
+        keptValue: 0,
         endToEndId: 'E12345678202601311201s0123456789',
         paidLate: false,
         externalId: 'order-1042',
