@@ -10,6 +10,7 @@ import { Button, ButtonLink } from '../ui/button.tsx'
 import { Card } from '../ui/card.tsx'
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx'
 import { RefreshIcon, SearchIcon } from '../ui/icons.tsx'
+import { Notice } from '../ui/notice.tsx'
 import { Page } from '../ui/page.tsx'
 import { Skeleton } from '../ui/skeleton.tsx'
 import { Empty, Failure } from '../ui/table.tsx'
@@ -19,7 +20,7 @@ import { Amounts, Details, Refunds } from './deposits/facts.tsx'
 import { PaymentCode } from './deposits/payment-code.tsx'
 import { RefundDialog } from './deposits/refund-dialog.tsx'
 import { useRefusalText } from './deposits/refusals.ts'
-import { refundableCents, type DepositLife } from './deposits/shapes.ts'
+import { asksToPay, refundableCents, type Deposit, type DepositLife } from './deposits/shapes.ts'
 import { Timeline } from './deposits/timeline.tsx'
 
 const useWords = words({
@@ -38,6 +39,13 @@ const useWords = words({
     missingText: 'Ele não existe nesta conta, ou o endereço está incompleto.',
     all: 'Ver todos os depósitos',
     now: (status: string) => `Situação: ${status}`,
+    held: (money: string) => `Recebemos ${money} para este depósito`,
+    heldText: (money: string) =>
+      `O depósito é de ${money}, e por isso o dinheiro está guardado até o operador decidir: concluir, creditar ou devolver. O pagador já foi avisado para não pagar de novo.`,
+    heldBesides: (money: string) => `Recebemos mais ${money} para este depósito, que já estava pago`,
+    heldBesidesText: 'O dinheiro está guardado até o operador decidir: creditar ou devolver.',
+    kept: (money: string) => `${money} recebidos, e decididos pelo operador`,
+    keptText: 'O pagador não é mais convidado a pagar. Se faltar algum valor, crie outro depósito.',
   },
   en: {
     title: 'Deposit',
@@ -54,6 +62,13 @@ const useWords = words({
     missingText: 'This account has no such deposit, or the address is incomplete.',
     all: 'See all deposits',
     now: (status: string) => `Status: ${status}`,
+    held: (money: string) => `We received ${money} for this deposit`,
+    heldText: (money: string) =>
+      `The deposit is for ${money}, so the money is held until the operator decides: complete it, credit it or give it back. The payer has been told not to pay again.`,
+    heldBesides: (money: string) => `We received another ${money} for this deposit, which was paid already`,
+    heldBesidesText: 'The money is held until the operator decides: credit it or give it back.',
+    kept: (money: string) => `${money} received, and decided by the operator`,
+    keptText: 'The payer is no longer asked to pay. If anything is missing, create another deposit.',
   },
 })
 
@@ -106,7 +121,7 @@ function useDepositLife(paymentLinkId: string) {
     refetchInterval: ({ state: { data } }) => (data && isMoving(data) ? POLL_MS : false),
   })
   // What other pages remember is older than what was just seen here.
-  const state = life.data && [life.data.deposit.status, ...life.data.refunds.map((refund) => refund.status)].join(' ')
+  const state = life.data && [life.data.deposit.status, life.data.deposit.heldValue, ...life.data.refunds.map((refund) => refund.status)].join(' ')
   const seen = useRef(state)
   useEffect(() => {
     if (seen.current !== undefined && state !== seen.current)
@@ -119,7 +134,7 @@ function useDepositLife(paymentLinkId: string) {
 }
 
 function isMoving({ deposit, refunds }: DepositLife): boolean {
-  return deposit.status === 'PENDING' || refunds.some((refund) => refund.status === 'PROCESSING')
+  return deposit.status === 'PENDING' || deposit.heldValue > 0 || refunds.some((refund) => refund.status === 'PROCESSING')
 }
 
 function Life({
@@ -156,9 +171,10 @@ function Life({
       <p role="status" className="sr-only">
         {t.now(statusText(deposit.status))}
       </p>
+      <HeldNotice deposit={deposit} />
       <div className={COLUMNS}>
         <div className="space-y-6 lg:order-2">
-          {deposit.status === 'PENDING' && (
+          {asksToPay(deposit) && (
             <Card title={t.pay}>
               <PaymentCode deposit={deposit} />
             </Card>
@@ -186,6 +202,31 @@ function Life({
         />
       )}
     </Page>
+  )
+}
+
+function HeldNotice({ deposit }: { deposit: Deposit }) {
+  const t = useWords()
+  const language = useLanguage()
+  const { status, value, heldValue, keptValue } = deposit
+  const held = moneyText(heldValue, language)
+  if (heldValue > 0 && status === 'COMPLETED')
+    return (
+      <Notice tone="wait" title={t.heldBesides(held)}>
+        {t.heldBesidesText}
+      </Notice>
+    )
+  if (heldValue > 0)
+    return (
+      <Notice tone="wait" title={t.held(held)}>
+        {t.heldText(moneyText(value, language))}
+      </Notice>
+    )
+  if (keptValue === 0 || status === 'COMPLETED') return null
+  return (
+    <Notice tone="mark" title={t.kept(moneyText(keptValue, language))}>
+      {t.keptText}
+    </Notice>
   )
 }
 

@@ -15,6 +15,8 @@ const useWords = words({
     credited: 'Creditado',
     refunded: 'Devolvido',
     partly: 'Devolvido em parte',
+    held: 'Em análise',
+    kept: 'Outro valor recebido',
     none: '—',
   },
   en: {
@@ -26,6 +28,8 @@ const useWords = words({
     credited: 'Credited',
     refunded: 'Refunded',
     partly: 'Partly refunded',
+    held: 'Under review',
+    kept: 'Other amount received',
     none: '—',
   },
 })
@@ -66,12 +70,15 @@ export function depositCard(deposit: Deposit) {
   )
 }
 
-/** How a deposit stands, and whether it went back to the payer. */
-export function DepositStatus({ deposit: { status, refundedValue, value } }: { deposit: Deposit }) {
+/** How a deposit stands, whether it went back to the payer, and whether money for it is held. */
+export function DepositStatus({ deposit }: { deposit: Deposit }) {
   const t = useWords()
+  const { status, refundedValue, heldValue, keptValue, value } = deposit
   return (
     <span className="inline-flex flex-wrap gap-1.5">
       <Status status={status} />
+      {heldValue > 0 && <Badge tone="wait">{t.held}</Badge>}
+      {heldValue === 0 && keptValue > 0 && status !== 'COMPLETED' && <Badge>{t.kept}</Badge>}
       {refundedValue > 0 && <Badge>{refundedValue >= value ? t.refunded : t.partly}</Badge>}
     </span>
   )

@@ -5,7 +5,7 @@ import { Copyable } from '../../ui/copy-button.tsx'
 import { DateTime } from '../../ui/date-time.tsx'
 import { Money } from '../../ui/money.tsx'
 import { Table } from '../../ui/table.tsx'
-import type { Deposit, Refund } from './shapes.ts'
+import { asksToPay, type Deposit, type Refund } from './shapes.ts'
 
 const useWords = words({
   'pt-BR': {
@@ -17,6 +17,8 @@ const useWords = words({
     credited: 'Creditado no saldo',
     toCredit: 'A creditar, se for pago',
     refunded: 'Devolvido',
+    held: 'Recebido, em análise',
+    kept: 'Recebido, decidido pelo operador',
     details: 'Detalhes',
     description: 'Descrição',
     externalId: 'Sua referência',
@@ -43,6 +45,8 @@ const useWords = words({
     credited: 'Credited to the balance',
     toCredit: 'To be credited, if paid',
     refunded: 'Refunded',
+    held: 'Received, under review',
+    kept: 'Received, decided by the operator',
     details: 'Details',
     description: 'Description',
     externalId: 'Your reference',
@@ -64,7 +68,7 @@ const useWords = words({
 
 export function Amounts({ deposit }: { deposit: Deposit }) {
   const t = useWords()
-  const { status, value, originalValue, fee, creditedValue, refundedValue } = deposit
+  const { value, originalValue, fee, creditedValue, refundedValue, heldValue, keptValue } = deposit
   // Two amounts only where the payer bears the fee.
   const asked =
     value === originalValue
@@ -83,7 +87,9 @@ export function Amounts({ deposit }: { deposit: Deposit }) {
             name: t.credited,
             value: creditedValue === null ? null : <Money cents={creditedValue} className="font-semibold" />,
           },
-          { name: t.toCredit, value: status === 'PENDING' ? <Money cents={value - fee} /> : null },
+          { name: t.toCredit, value: asksToPay(deposit) ? <Money cents={value - fee} /> : null },
+          { name: t.held, value: heldValue > 0 ? <Money cents={heldValue} className="font-semibold" /> : null },
+          { name: t.kept, value: keptValue > 0 ? <Money cents={keptValue} /> : null },
           { name: t.refunded, value: refundedValue > 0 ? <Money cents={-refundedValue} /> : null },
         ]}
       />

@@ -20,6 +20,10 @@ export type Deposit = NewDeposit & {
   paidAt: string | null
   creditedValue: number | null
   refundedValue: number
+  /** Received and not enough, too much or too often: it waits for the operator. */
+  heldValue: number
+  /** The same, after the operator credited it or wrote it off. */
+  keptValue: number
   endToEndId: string | null
   paidLate: boolean
   externalId: string | null
@@ -37,11 +41,16 @@ export type Refund = {
   endedAt: string | null
 }
 
+export type HeldKind = 'wrong_amount' | 'second_payment' | 'unknown_charge' | 'wrong_provider'
+export type Released = 'credit' | 'refund' | 'write_off' | 'match'
+
 export type Moment = { at: string } & (
   | { kind: 'created'; provider: string; value: number; fee: number }
   | { kind: 'paid'; endToEndId: string; value: number }
   | { kind: 'confirmed'; provider: string }
   | { kind: 'credited'; value: number; fee: number; balanceAfter: number }
+  | { kind: 'payment_held'; endToEndId: string; value: number; why: HeldKind }
+  | { kind: 'payment_released'; endToEndId: string; value: number; how: Released; isOwn: boolean }
   | { kind: 'expired' | 'canceled' }
   | {
       kind: 'refund_requested' | 'refund_done' | 'refund_failed'
@@ -64,6 +73,11 @@ export type Moment = { at: string } & (
 )
 
 export type DepositLife = { deposit: Deposit; refunds: Refund[]; timeline: Moment[] }
+
+/** Whether a payer may be sent to it: whoever pays while money for it is held, or was kept, pays twice. */
+export function asksToPay({ status, heldValue, keptValue }: Deposit): boolean {
+  return status === 'PENDING' && heldValue === 0 && keptValue === 0
+}
 
 /** What may still be given back: a refund that is under way has its share already. The server has the last word. */
 export function refundableCents({ deposit, refunds }: Pick<DepositLife, 'deposit' | 'refunds'>): number {

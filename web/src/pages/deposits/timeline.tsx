@@ -18,6 +18,20 @@ const useWords = words({
     confirmed: (provider: string) => `Pagamento confirmado por ${provider}`,
     credited: (money: string) => `${money} creditados no saldo`,
     creditedMore: (fee: string, balance: string) => `Tarifa de ${fee} · saldo depois: ${balance}`,
+    held: {
+      wrong_amount: (money: string) => `Recebidos ${money}: valor diferente do esperado`,
+      second_payment: (money: string) => `Recebidos mais ${money}: já estava pago`,
+      unknown_charge: (money: string) => `Recebidos ${money}`,
+      wrong_provider: (money: string) => `Recebidos ${money} por outra instituição`,
+    },
+    heldMore: 'O dinheiro está guardado até o operador decidir.',
+    released: {
+      credit: (money: string) => `O operador creditou ${money} no seu saldo`,
+      creditElsewhere: (money: string) => `O operador creditou ${money} a outra conta`,
+      refund: (money: string) => `${money} voltaram ao pagador`,
+      write_off: (money: string) => `O operador deu baixa em ${money}`,
+      match: (money: string) => `Os ${money} concluíram este depósito`,
+    },
     expired: 'Expirou sem pagamento',
     canceled: 'Cancelado',
     refund_requested: (money: string) => `Devolução de ${money} pedida`,
@@ -38,6 +52,20 @@ const useWords = words({
     confirmed: (provider: string) => `Payment confirmed by ${provider}`,
     credited: (money: string) => `${money} credited to the balance`,
     creditedMore: (fee: string, balance: string) => `Fee of ${fee} · balance after: ${balance}`,
+    held: {
+      wrong_amount: (money: string) => `Received ${money}: not the amount asked for`,
+      second_payment: (money: string) => `Received another ${money}: it was paid already`,
+      unknown_charge: (money: string) => `Received ${money}`,
+      wrong_provider: (money: string) => `Received ${money} at another provider`,
+    },
+    heldMore: 'The money is held until the operator decides.',
+    released: {
+      credit: (money: string) => `The operator credited ${money} to your balance`,
+      creditElsewhere: (money: string) => `The operator credited ${money} to another account`,
+      refund: (money: string) => `${money} went back to the payer`,
+      write_off: (money: string) => `The operator wrote off ${money}`,
+      match: (money: string) => `The ${money} completed this deposit`,
+    },
     expired: 'Expired without a payment',
     canceled: 'Canceled',
     refund_requested: (money: string) => `Refund of ${money} requested`,
@@ -137,6 +165,21 @@ function useLines(): (moment: Moment) => Line {
           text: t.credited(money(moment.value)),
           more: t.creditedMore(money(moment.fee), money(moment.balanceAfter)),
         }
+      case 'payment_held':
+        return {
+          icon: icons.WarningIcon,
+          tone: 'wait',
+          text: t.held[moment.why](money(moment.value)),
+          more: (
+            <>
+              {t.heldMore} <code className="font-mono text-xs">{moment.endToEndId}</code>
+            </>
+          ),
+        }
+      case 'payment_released': {
+        const way = moment.how === 'credit' && !moment.isOwn ? 'creditElsewhere' : moment.how
+        return { icon: icons.CheckIcon, tone: 'mark', text: t.released[way](money(moment.value)) }
+      }
       case 'expired':
         return { icon: icons.ClockIcon, tone: 'still', text: t.expired }
       case 'canceled':

@@ -7,6 +7,7 @@ export type Day = Omit<Period, 'fees'> & { day: string }
 export type Attention = {
   kind:
     | 'account_suspended'
+    | 'payment_held'
     | 'webhook_disabled'
     | 'webhook_failing'
     | 'key_expiring'
@@ -16,6 +17,7 @@ export type Attention = {
   subjectId: string | null
   name: string | null
   at: string | null
+  value: number | null
 }
 
 export type Overview = {
