@@ -3,7 +3,16 @@ import { expect, test } from 'vitest'
 import { read, transact } from '../src/db/tx.ts'
 import { setAccountTerms } from '../src/domain/account-terms.ts'
 import { createAccount, resumeAccount, suspendAccount } from '../src/domain/accounts.ts'
-import { checkReason, differenceOf, listAuditLog, noteChange, SYSTEM, type Actor } from '../src/domain/audit-log.ts'
+import {
+  checkReason,
+  differenceOf,
+  listAuditLog,
+  noteChange,
+  SYSTEM,
+  type Actor,
+  type AuditAction,
+} from '../src/domain/audit-log.ts'
+import { makeReason } from '../src/domain/delivery-reason.ts'
 import { giveUpEndpoint } from '../src/domain/endpoints.ts'
 import { createKey, createOperatorKey, revokeKey } from '../src/domain/keys.ts'
 import { createOperator, setOperatorEnabled } from '../src/domain/operators.ts'
@@ -12,6 +21,8 @@ import { startReceiver } from './receiver.ts'
 import { ask, CONSOLE, makeOperator } from './operators-client.ts'
 import { add, call } from './webhooks-client.ts'
 import { world, type World } from './world.ts'
+
+const FAILED_FOR_DAYS = makeReason('failed_for_days', 'every delivery failed for 5 days')
 
 const OLGA: Actor = { kind: 'operator', name: 'olga@example.com' }
 const FIELDS = {
@@ -117,7 +128,7 @@ const CHANGES: Changing[] = [
     table: 'webhook_endpoints',
     by: SYSTEM,
     change: ({ w, endpointId }) =>
-      transact(w.pool, (tx) => giveUpEndpoint(tx, w.clock.now(), endpointId, 'every delivery failed for 5 days')),
+      transact(w.pool, (tx) => giveUpEndpoint(tx, w.clock.now(), endpointId, FAILED_FOR_DAYS)),
   },
   {
     action: 'webhook.changed',
@@ -176,8 +187,8 @@ test('an entry names its subject and its account, and tells before and after', a
   expect(found('operator.disabled')).toMatchObject([{ subject: `operator ${operatorId}`, accountId: null }])
   expect(found('webhook.changed').map(({ details }) => details)).toEqual([
     {
-      before: { isEnabled: false, disabledReason: 'every delivery failed for 5 days' },
-      after: { isEnabled: true, disabledReason: null },
+      before: { isEnabled: false, disabledCode: 'failed_for_days' },
+      after: { isEnabled: true, disabledCode: null },
     },
     { authorization: 'replaced' },
     { before: { name: 'shop' }, after: { name: 'till' } },
@@ -331,23 +342,26 @@ test('the log is read newest first, in pages, and found by account, actor, actio
   const w = await world()
   const { key } = await makeOperator(w)
   const { accountId } = await w.account()
-  const note = (at: string, actor: Actor, action: string, whose: string | null) =>
+  const note = (at: string, actor: Actor, action: AuditAction, whose: string | null) =>
     transact(w.pool, (tx) =>
       noteChange(tx, new Date(at), actor, { action, subject: 'x', accountId: whose, reason: null, details: {} }),
     )
-  await note('2026-02-01T00:00:00Z', OLGA, 'test.one', null)
-  await note('2026-02-02T00:00:00Z', OLGA, 'test.two', accountId)
-  await note('2026-02-03T00:00:00Z', SYSTEM, 'test.one', accountId)
+  await note('2026-02-01T00:00:00Z', OLGA, 'invitation.created', null)
+  await note('2026-02-02T00:00:00Z', OLGA, 'invitation.revoked', accountId)
+  await note('2026-02-03T00:00:00Z', SYSTEM, 'invitation.created', accountId)
   const actions = async (query: string) =>
     (await ask(w, key, 'GET', `audit-log?${query}`)).body.entries.map(
       ({ action, at }: { action: string; at: string }) => `${action} ${at.slice(8, 10)}`,
     )
   const february = 'from=2026-02-01T00:00:00Z&to=2026-03-01T00:00:00Z'
-  expect(await actions(february)).toEqual(['test.one 03', 'test.two 02', 'test.one 01'])
-  expect(await actions(`${february}&accountId=${accountId}`)).toEqual(['test.one 03', 'test.two 02'])
-  expect(await actions(`actor=${OLGA.name}`)).toEqual(['test.two 02', 'test.one 01'])
-  expect(await actions('action=test.one')).toEqual(['test.one 03', 'test.one 01'])
-  expect(await actions('from=2026-02-02T00:00:00Z&to=2026-02-03T00:00:00Z')).toEqual(['test.two 02'])
+  expect(await actions(february)).toEqual(['invitation.created 03', 'invitation.revoked 02', 'invitation.created 01'])
+  expect(await actions(`${february}&accountId=${accountId}`)).toEqual([
+    'invitation.created 03',
+    'invitation.revoked 02',
+  ])
+  expect(await actions(`actor=${OLGA.name}`)).toEqual(['invitation.revoked 02', 'invitation.created 01'])
+  expect(await actions('action=invitation.created')).toEqual(['invitation.created 03', 'invitation.created 01'])
+  expect(await actions('from=2026-02-02T00:00:00Z&to=2026-02-03T00:00:00Z')).toEqual(['invitation.revoked 02'])
   const first = (await ask(w, key, 'GET', `audit-log?limit=2&${february}`)).body
   expect(first.nextCursor).not.toBeNull()
   const second = (await ask(w, key, 'GET', `audit-log?limit=2&${february}&cursor=${first.nextCursor}`)).body

@@ -41,16 +41,17 @@ test('the log has a line for each event at each endpoint, newest first, in pages
       ),
     }
   }
-  const lines = ['bad waiting', 'good delivered', 'bad waiting', 'good delivered', 'bad failed', 'good delivered']
+  const lines = ['bad retrying', 'good delivered', 'bad retrying', 'good delivered', 'bad failed', 'good delivered']
   expect(await list()).toEqual({ nextCursor: null, lines })
   const first = await list('limit=4')
   expect(first.lines).toEqual(lines.slice(0, 4))
   expect(await list(`limit=4&cursor=${first.nextCursor}`)).toEqual({ nextCursor: null, lines: lines.slice(4) })
   expect((await list('status=failed')).lines).toEqual(['bad failed'])
-  expect((await list('status=waiting')).lines).toEqual(['bad waiting', 'bad waiting'])
+  expect((await list('status=retrying')).lines).toEqual(['bad retrying', 'bad retrying'])
+  expect((await list('status=pending')).lines).toEqual([])
   expect((await list('status=delivered')).lines).toHaveLength(3)
-  const page = await list('status=waiting&limit=1')
-  expect((await list(`status=waiting&limit=1&cursor=${page.nextCursor}`)).nextCursor).toBeNull()
+  const page = await list('status=retrying&limit=1')
+  expect((await list(`status=retrying&limit=1&cursor=${page.nextCursor}`)).nextCursor).toBeNull()
   expect((await list(`endpointId=${good}`)).lines).toEqual(Array(3).fill('good delivered'))
   expect((await list(`endpointId=${bad}&status=failed`)).lines).toEqual(['bad failed'])
   expect((await list('event=DEPOSIT_REFUNDED')).lines).toEqual([])
@@ -69,11 +70,13 @@ test('the log has a line for each event at each endpoint, newest first, in pages
     attempts: 1,
     lastStatus: 500,
     lastError: null,
+    lastErrorCode: null,
+    lastErrorDetail: null,
     lastAt: '2026-03-02T12:00:03.000Z',
     nextAt: null,
     createdAt: '2026-03-02T12:00:02.000Z',
   })
-  for (const query of ['cursor=abc', `cursor=${'a'.repeat(32)}`, 'status=pending', 'endpointId=1', 'event=X'])
+  for (const query of ['cursor=abc', `cursor=${'a'.repeat(32)}`, 'status=waiting', 'endpointId=1', 'event=X'])
     expect((await session.ask('GET', `${DELIVERIES}?${query}`)).statusCode).toBe(400)
 })
 
@@ -88,7 +91,7 @@ test('a delivery shows what was sent, byte for byte, but neither its signature n
   const [sent] = await receiver.got(1)
   const answer = await session.ask('GET', `${DELIVERIES}/${sent!.id}/${endpointId}`)
   const { delivery, request, attempts } = answer.json()
-  expect(delivery).toMatchObject({ eventId: sent!.id, endpointId, status: 'waiting', attempts: 1, lastStatus: 404 })
+  expect(delivery).toMatchObject({ eventId: sent!.id, endpointId, status: 'retrying', attempts: 1, lastStatus: 404 })
   expect(delivery.nextAt > '2026-03-02T12:00:00.000Z').toBe(true)
   expect(request.url).toBe(receiver.url)
   expect(request.body).toBe(sent!.body)
@@ -115,7 +118,7 @@ test("another account's deliveries are not in the log, and not found", async () 
   const session = await w.session(other)
   const own = await addEndpoint(w, other, 'mine', receiver.url)
   expect((await session.ask('GET', DELIVERIES)).json()).toMatchObject({ deliveries: [], nextCursor: null })
-  for (const status of ['delivered', 'failed', 'waiting'] as const)
+  for (const status of ['delivered', 'failed', 'pending', 'retrying'] as const)
     expect((await listDeliveries(w.ctx, other.accountId, { status, endpointId, limit: 9 })).deliveries).toEqual([])
   for (const path of [`${sent!.id}/${endpointId}`, `${sent!.id}/${own}`, `${sent!.id}/${UNKNOWN_ID}`, `evt_1/x`]) {
     expect((await session.ask('GET', `${DELIVERIES}/${path}`)).statusCode).toBe(404)

@@ -123,7 +123,9 @@ test('an external id is unique among the charges of an account that are pending 
   const w = await world()
   const [account, stranger] = [await w.account(), await w.account()]
   const first = await w.deposit(account, { externalId: 'order-1' })
-  await expect(w.deposit(account, { externalId: 'order-1' })).rejects.toMatchObject({ code: 'conflict' })
+  await expect(w.deposit(account, { externalId: 'order-1' })).rejects.toMatchObject({
+    code: 'external_id_taken',
+  })
   await w.deposit(stranger, { externalId: 'order-1' })
   await cancelDeposit(w.ctx, account.accountId, first.paymentLinkId)
   await w.deposit(account, { externalId: 'order-1' })
@@ -134,7 +136,7 @@ test('a refused external id gives its idempotency key back', async () => {
   const account = await w.account()
   await w.deposit(account, { externalId: 'order-1' })
   await expect(openDeposit(w.ctx, account.caller, { ...request, externalId: 'order-1' }, 'k')).rejects.toMatchObject({
-    code: 'conflict',
+    code: 'external_id_taken',
   })
   expect((await openDeposit(w.ctx, account.caller, { ...request, externalId: 'order-2' }, 'k')).replayed).toBe(false)
 })
@@ -233,7 +235,7 @@ test('canceling a charge that was paid meanwhile is refused, and the charge is c
   const w = await world()
   const { charge, account } = await w.paidCharge()
   await expect(cancelDeposit(w.ctx, account.accountId, charge.paymentLinkId)).rejects.toMatchObject({
-    code: 'conflict',
+    code: 'not_cancelable',
     message: 'Charge is COMPLETED and cannot be canceled',
   })
   expect(await w.balanceCents(account.accountId)).toBe(49_50)

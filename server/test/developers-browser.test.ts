@@ -150,13 +150,13 @@ test('a receiver that fails is seen to, disabled, mended and enabled, and then g
   await page.reload()
   await page.getByText('Falhando').waitFor()
   await page.getByRole('link', { name: 'Entregas' }).click()
-  await page.getByLabel('Situação').selectOption('Na fila')
-  await page.getByRole('row', { name: /Depósito pago Na fila ERP 500/ }).waitFor()
-  expect(page.url()).toBe(`${url}/developers/deliveries?status=waiting`)
+  await page.getByLabel('Situação').selectOption('Tentando de novo')
+  await page.getByRole('row', { name: /Depósito pago Tentando de novo ERP 500/ }).waitFor()
+  expect(page.url()).toBe(`${url}/developers/deliveries?status=retrying`)
 
   await page.getByRole('link', { name: 'Webhooks', exact: true }).click()
   await choose(page, 'Desativar')
-  await page.getByText('desativado por você').waitFor()
+  await page.getByText('desativado pelo titular da conta').waitFor()
   await payDeposit(w, accountId)
   isBroken = false
   await choose(page, 'Ativar')

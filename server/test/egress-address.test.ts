@@ -5,7 +5,7 @@ import { makeNetworks } from '../src/egress/address.ts'
 // The ranges are tried at their edges and, by a second implementation in plain arithmetic, everywhere.
 
 const internet = makeNetworks({ allowNetworks: [], allowHttp: false })
-const refusal = (address: string) => internet.refusal(address, { plain: false })
+const refusal = (address: string) => internet.refusal(address, { plain: false })?.text
 
 const DENIED_4 = [
   '0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '168.63.129.16/32', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24',
@@ -120,13 +120,13 @@ describe('the operator’s networks', () => {
 
   // The mapped forms: a BlockList would take them for the IPv4 addresses.
   test.each(['10.0.255.255', '10.2.0.0', '192.168.7.8', 'fd00:2::1', '::ffff:10.1.0.1', '::10.1.0.1', '2002:a01:1::'])(
-    '%s stays refused', (address) => expect(allowed.refusal(address, { plain: false })).toMatch(/is not allowed/)) // prettier-ignore
+    '%s stays refused', (address) => expect(allowed.refusal(address, { plain: false })?.text).toMatch(/is not allowed/)) // prettier-ignore
 
   test('all of IPv6 allowed says nothing about IPv4, and the other way round', () => {
     const six = makeNetworks({ allowNetworks: ['::/0'], allowHttp: false })
-    expect(six.refusal('10.0.0.1', { plain: false })).toMatch(/private network/)
+    expect(six.refusal('10.0.0.1', { plain: false })?.text).toMatch(/private network/)
     const four = makeNetworks({ allowNetworks: ['0.0.0.0/0'], allowHttp: false })
-    expect(four.refusal('::ffff:10.0.0.1', { plain: false })).toMatch(/in disguise/)
+    expect(four.refusal('::ffff:10.0.0.1', { plain: false })?.text).toMatch(/in disguise/)
   })
 
   test.each(['10.0.0.0/33', '::/129', '10.0.0/8', 'localhost', '', '10.0.0.0/-1', '10.0.0.0/8/8', '010.0.0.0/8', 'fe80::%eth0/10', '/8'])(
@@ -136,8 +136,8 @@ describe('the operator’s networks', () => {
 })
 
 test('plain http goes to public addresses only if the operator says so', () => {
-  expect(internet.refusal('1.1.1.1', { plain: true })).toBe('plain http is not allowed: use https')
+  expect(internet.refusal('1.1.1.1', { plain: true })?.text).toBe('plain http is not allowed: use https')
   const lax = makeNetworks({ allowNetworks: [], allowHttp: true })
   expect(lax.refusal('1.1.1.1', { plain: true })).toBeUndefined()
-  expect(lax.refusal('10.0.0.1', { plain: true })).toMatch(/private network/)
+  expect(lax.refusal('10.0.0.1', { plain: true })?.text).toMatch(/private network/)
 })

@@ -28,7 +28,7 @@ export function post(courier: Courier, url: string, deadlineMs = 10_000): Promis
 
 export async function reasonOf(answer: Promise<CourierAnswer>): Promise<string> {
   const got = await answer
-  return got.kind === 'failed' ? got.reason : `answered ${got.status}`
+  return got.kind === 'failed' ? got.reason.text : `answered ${got.status}`
 }
 
 /** What the far side sees a moment later. The bound is for a busy machine. */

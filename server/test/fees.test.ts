@@ -101,20 +101,45 @@ test('whoever bears the fee: the account is credited value − fee, and the paye
   )
 })
 
-test.each<[string, number, Partial<Terms>, string]>([
-  ['below the minimum', 99, { valueMinCents: 100 }, 'value must be at least 100 (cents)'],
-  ['above the maximum', 10_001, { valueMaxCents: 10_000 }, 'value must be at most 10000 (cents)'],
-  ['eaten up by its fee', 30, { feeFixedCents: 30 }, 'value must be greater than its fee, which is 30 (cents)'],
-  ['smaller than its fee', 10, { feeMinCents: 25 }, 'value must be greater than its fee, which is 25 (cents)'],
+test.each<[string, number, Partial<Terms>, object, string]>([
+  [
+    'below the minimum',
+    99,
+    { valueMinCents: 100 },
+    { code: 'value_too_small', details: { minCents: 100 } },
+    'value must be at least 100 (cents)',
+  ],
+  [
+    'above the maximum',
+    10_001,
+    { valueMaxCents: 10_000 },
+    { code: 'value_too_large', details: { maxCents: 10_000 } },
+    'value must be at most 10000 (cents)',
+  ],
+  [
+    'eaten up by its fee',
+    30,
+    { feeFixedCents: 30 },
+    { code: 'value_not_above_fee', details: { feeCents: 30 } },
+    'value must be greater than its fee, which is 30 (cents)',
+  ],
+  [
+    'smaller than its fee',
+    10,
+    { feeMinCents: 25 },
+    { code: 'value_not_above_fee', details: { feeCents: 25 } },
+    'value must be greater than its fee, which is 25 (cents)',
+  ],
   [
     'too large for API Pix with the payer’s fee',
     MAX_CENTS,
     { feeBearer: 'payer', feeBps: 0, feeFixedCents: 1 },
+    { code: 'value_too_large', details: { maxCents: MAX_CENTS } },
     'value with its fee must be at most 999999999999 (cents)',
   ],
-])('a deposit %s is refused, and told why', (_, value, terms, text) => {
+])('a deposit %s is refused, and told why', (_, value, terms, fault, text) => {
   const refusal = priceOrRefusal({ ...DEFAULTS, ...terms }, value)
-  expect(refusal).toMatchObject({ code: 'bad_request', message: text })
+  expect(refusal).toMatchObject({ ...fault, message: text })
 })
 
 test('the limits themselves are allowed', () => {

@@ -84,7 +84,8 @@ test('partial refunds go on until nothing is left, and then no further', async (
   await refund(w, charge, { amountCents: 30_00 })
   const tooMuch = refund(w, charge, { amountCents: 20_01 })
   await expect(tooMuch).rejects.toMatchObject({
-    code: 'conflict',
+    code: 'refund_too_large',
+    details: { leftCents: 20_00 },
     message: expect.stringContaining('2000 cents of 5000'),
   })
   expect(await refund(w, charge)).toMatchObject({ amountCents: 20_00 })

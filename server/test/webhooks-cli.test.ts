@@ -201,13 +201,13 @@ describe('guiche events', () => {
     expect(rows).toEqual([
       ['ID', 'ACCOUNT', 'EVENT', 'CREATED', 'DELIVERIES'],
       [expect.stringMatching(/^evt_/), other.email, KIND, moment, 'none'],
-      [receiver.received[0]!.id, account.email, KIND, moment, '1 pending'],
+      [receiver.received[0]!.id, account.email, KIND, moment, '1 retrying'],
       [''],
     ])
     const newest = await guiche('events', 'list', '--limit', '1', '--json')
     expect(JSON.parse(newest.stdout)).toMatchObject([{ account: other.email, deliveries: [] }])
     expect(newest.stderr).toBe('The newest 1; there are more: see --limit.\n')
-    const filtered = await guiche('events', 'list', '--state', 'pending', '--email', account.email, '--json')
+    const filtered = await guiche('events', 'list', '--state', 'retrying', '--email', account.email, '--json')
     expect(JSON.parse(filtered.stdout)).toMatchObject([{ id, account: account.email }])
     expect((await guiche('events', 'list', '--state', 'failed')).stderr).toBe('There are no such events.\n')
 
@@ -223,7 +223,7 @@ describe('guiche events', () => {
           `Body     {"id":"${id}",.*"transactionId":"${charge.id}".*}`,
           '',
           'WEBHOOK +NAME +STATE +ATTEMPTS +WHEN',
-          `${endpoint.endpointId}  shop  pending  1         next ${second}`,
+          `${endpoint.endpointId}  shop  retrying  1         next ${second}`,
           '',
           'ATTEMPT AT +NAME +NUMBER +OUTCOME +LATENCY +ANSWER',
           `${second}  shop  1       answered 503  \\d+ ms +busy now\n$`,
@@ -314,7 +314,7 @@ test('what the operator can mend is refused in one line, with nothing written', 
 test('an option out of bounds is refused with what is allowed, before anything is opened', async () => {
   for (const [args, text] of [
     [['webhooks', 'rotate', UNKNOWN_ID, '--overlap-hours', '169'], 'It must be a whole number from 0 to 168.'],
-    [['events', 'list', '--state', 'open'], 'Allowed choices are pending, delivered, failed.'],
+    [['events', 'list', '--state', 'open'], 'Allowed choices are pending, retrying, delivered, failed.'],
     [['events', 'list', '--limit', '1001'], 'It must be a whole number from 1 to 1000.'],
     [['events', 'resend', '--since', '2026-01-31T00:00:00'], 'with its zone, such as 2026-01-31T00:00:00Z.'],
   ] as const) {

@@ -46,11 +46,20 @@ describe('a webhook', () => {
         enabled: true,
         disabledAt: null,
         disabledReason: null,
+        disabledCode: null,
         failingSince: null,
         previousSecretUntil: null,
       },
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
-      test: { delivered: true, status: 200, error: null, latencyMs: expect.any(Number), excerpt: 'thanks' },
+      test: {
+        delivered: true,
+        status: 200,
+        error: null,
+        errorCode: null,
+        errorDetail: null,
+        latencyMs: expect.any(Number),
+        excerpt: 'thanks',
+      },
     })
     expect(answer.headers['location']).toBe(`/api/webhooks/${answer.body.webhook.id}`)
     expect(receiver.received).toHaveLength(1)
@@ -73,9 +82,14 @@ describe('a webhook', () => {
     const unreached = await call(w, account, 'POST', '/api/webhooks', { url: nobody, authorization: null })
 
     expect([answered.statusCode, unreached.statusCode]).toEqual([201, 201])
-    const test = { delivered: false, status: null, error: null, latencyMs: expect.any(Number), excerpt: '' }
+    const none = { error: null, errorCode: null, errorDetail: null }
+    const test = { delivered: false, status: null, ...none, latencyMs: expect.any(Number), excerpt: '' }
     expect(answered.body.test).toEqual({ ...test, status: 418, excerpt: 'short and stout' })
-    expect(unreached.body.test).toEqual({ ...test, error: 'the connection was refused' })
+    expect(unreached.body.test).toEqual({
+      ...test,
+      error: 'the connection was refused',
+      errorCode: 'connection_refused',
+    })
     // Without a name it is called after its host.
     expect(unreached.body.webhook.name).toBe(new URL(nobody).host)
     expect(await w.count('webhook_endpoints')).toBe(2)
@@ -128,6 +142,7 @@ describe('a webhook', () => {
       enabled: false,
       disabledAt,
       disabledReason: 'disabled by the account holder',
+      disabledCode: 'disabled_by_account',
     })
     await completedCharge(w, account)
     await deliver(w)
@@ -336,7 +351,7 @@ describe('events', () => {
     const id = receiver.received.at(-1)!.id
     const pending = await call(w, account, 'GET', `/api/events/${id}`)
     const [delivery] = pending.body.event.deliveries
-    expect(delivery).toMatchObject({ state: 'pending', attempts: 1, endedAt: null })
+    expect(delivery).toMatchObject({ state: 'retrying', attempts: 1, endedAt: null })
     expect(Date.parse(delivery.nextAttemptAt) - Date.parse(NOW)).toBeGreaterThanOrEqual(4000)
     expect((await call(w, account, 'GET', '/api/webhooks')).body.webhooks[0].failingSince).toBe(NOW)
 
@@ -344,7 +359,8 @@ describe('events', () => {
     w.clock.advance(6000)
     await deliver(w)
     const read = await call(w, account, 'GET', `/api/events/${id}`)
-    const attempt = { webhookId: webhook.id, error: null, latencyMs: expect.any(Number) }
+    const none = { error: null, errorCode: null, errorDetail: null }
+    const attempt = { webhookId: webhook.id, ...none, latencyMs: expect.any(Number) }
     expect([read.statusCode, read.body]).toEqual([
       200,
       {
@@ -356,7 +372,9 @@ describe('events', () => {
         ],
       },
     ])
-    expect(Object.keys(read.body.attempts[0])).toEqual('webhookId number at status error latencyMs excerpt'.split(' '))
+    expect(Object.keys(read.body.attempts[0])).toEqual(
+      'webhookId number at status error errorCode errorDetail latencyMs excerpt'.split(' '),
+    )
     expect((await call(w, account, 'GET', '/api/webhooks')).body.webhooks[0].failingSince).toBeNull()
   })
 

@@ -163,7 +163,7 @@ describe('a refused request', () => {
     const w = await world()
     const account = await w.account()
     const kinds = `event must be one of ${EVENT_KINDS.join(', ')}, WEBHOOK_TEST`
-    const states = 'state must be one of pending, delivered, failed'
+    const states = 'state must be one of pending, retrying, delivered, failed'
     for (const [query, error] of [
       ['event=DEPOSIT', kinds],
       ['event=', kinds],
@@ -301,9 +301,17 @@ describe('secrets', () => {
     const error = 'this service cannot open the webhook’s secrets: tell its operator'
     expect([tested.statusCode, tested.body.test]).toEqual([
       200,
-      { delivered: false, status: null, error, latencyMs: 0, excerpt: '' },
+      {
+        delivered: false,
+        status: null,
+        error,
+        errorCode: 'secrets_unreadable',
+        errorDetail: null,
+        latencyMs: 0,
+        excerpt: '',
+      },
     ])
-    expect(await statesOf(w, account)).toContainEqual(['pending'])
+    expect(await statesOf(w, account)).toContainEqual(['retrying'])
     expect(JSON.stringify(w.logged.map(({ fields }) => String((fields as { err: Error }).err)))).toContain(
       'add that one to SECRET_KEY',
     )

@@ -10,6 +10,7 @@ import { createEndpoint, deleteEndpoint, findEndpoint, rotateSecret, updateEndpo
 import { makeSender } from '../src/workers/deliver.ts'
 import { makeReceivers } from '../src/workers/receivers.ts'
 import { startReceiver, type Received } from './receiver.ts'
+import { makeReason } from '../src/domain/delivery-reason.ts'
 import { world, type TestAccount, type World } from './world.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -126,7 +127,7 @@ test('the schedule is the promised one, each step off by at most a fifth, and th
   const attemptOf = (attempt: number): Attempt => ({
     delivery: { attempt } as Attempt['delivery'],
     at: new Date(),
-    answer: { kind: 'failed', latencyMs: 1, reason: 'x' },
+    answer: { kind: 'failed', latencyMs: 1, reason: makeReason('no_answer', 'x') },
   })
   const steps = [5, 60, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
   expect(RETRY_AFTER_MS).toEqual(steps.map((seconds) => seconds * 1000))

@@ -7,18 +7,18 @@ import {
   listEvents,
   resendEvent,
   resendMany,
-  type DeliveryState,
   type LoggedAttempt,
   type LoggedDelivery,
   type LoggedEvent,
 } from '../domain/event-log.ts'
+import { DELIVERY_STATES, type DeliveryState } from '../domain/find-deliveries.ts'
 import { listEndpointsOf } from '../domain/webhooks.ts'
 import { presentAttempt, presentEvent } from '../http/webhook-shapes.ts'
 import { requireAccount } from './account.ts'
 import { time, wholeNumber } from './arguments.ts'
 import { cut, json, moment, table, withContext, type Terminal } from './terminal.ts'
 
-const STATES: DeliveryState[] = ['pending', 'delivered', 'failed']
+const STATES = [...DELIVERY_STATES]
 const USUAL_LIMIT = 50
 const MAX_LIMIT = 1000
 // As much of a receiver's answer as fits beside the rest of its line.

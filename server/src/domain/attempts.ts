@@ -1,6 +1,7 @@
 import type { Pool } from '../db/pool.ts'
 import { isTaken, read, type Tx } from '../db/tx.ts'
 import type { CourierAnswer } from './courier.ts'
+import { makeReason } from './delivery-reason.ts'
 import { giveUpEndpoint } from './endpoints.ts'
 
 /** One event on its way to one endpoint. */
@@ -53,6 +54,9 @@ const JITTER = 0.2
 // What a receiver may ask for by Retry-After.
 const MAX_RETRY_AFTER_MS = 24 * HOUR_MS
 const FAILING_UNTIL_DISABLED_MS = 5 * 24 * HOUR_MS
+
+const GONE = makeReason('receiver_gone', 'the receiver answered 410 Gone')
+const FAILED_FOR_DAYS = makeReason('failed_for_days', 'every delivery failed for 5 days')
 
 export type Verdict = { kind: 'delivered' } | { kind: 'retry'; afterMs: number } | { kind: 'failed' } | { kind: 'gone' }
 
@@ -151,10 +155,17 @@ type Judged = Attempt & { verdict: Verdict }
 export async function insertAttempts(tx: Tx, attempts: Attempt<Delivery>[]): Promise<void> {
   const made = attempts.filter((attempt) => attempt.answer)
   if (made.length === 0) return
+  const reasons = made.map(({ answer }) => (answer?.kind === 'failed' ? answer.reason : undefined))
   await tx.run(
-    `insert into attempts (event_id, endpoint_id, number, at, status, latency_ms, excerpt, error)
-     select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::int[], $7::text[], $8::text[])`,
-    [...attemptColumns(made), made.map(({ answer }) => (answer?.kind === 'failed' ? answer.reason : null))],
+    `insert into attempts (event_id, endpoint_id, number, at, status, latency_ms, excerpt, error, error_code, error_detail)
+     select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::int[], $7::text[], $8::text[], $9::text[],
+       $10::text[])`,
+    [
+      ...attemptColumns(made),
+      reasons.map((reason) => reason?.text ?? null),
+      reasons.map((reason) => reason?.code ?? null),
+      reasons.map((reason) => reason?.detail ?? null),
+    ],
   )
 }
 
@@ -240,7 +251,7 @@ async function postponeDeliveries(tx: Tx, judged: Judged[]): Promise<void> {
   )
 }
 
-/** An endpoint that answers 410, or has failed for five days without one success, is disabled, with the reason in words. */
+/** An endpoint that answers 410, or has failed for five days without one success, is disabled, with the reason. */
 async function noteFailing(tx: Tx, now: Date, troubled: Judged[]): Promise<void> {
   const tried = troubled.filter((one) => one.answer)
   const failing = [...new Set(tried.map((one) => one.delivery.endpointId))].toSorted()
@@ -250,10 +261,10 @@ async function noteFailing(tx: Tx, now: Date, troubled: Judged[]): Promise<void>
     now,
   ])
   const gone = new Set(tried.filter((one) => one.verdict.kind === 'gone').map((one) => one.delivery.endpointId))
-  for (const id of gone) await giveUpEndpoint(tx, now, id, 'the receiver answered 410 Gone')
+  for (const id of gone) await giveUpEndpoint(tx, now, id, GONE)
   const tired = await tx.rows<{ id: string }>(
     'select id from webhook_endpoints where id = any($1) and failing_since <= $2 and disabled_at is null',
     [failing, new Date(now.getTime() - FAILING_UNTIL_DISABLED_MS)],
   )
-  for (const { id } of tired) await giveUpEndpoint(tx, now, id, 'every delivery failed for 5 days')
+  for (const { id } of tired) await giveUpEndpoint(tx, now, id, FAILED_FOR_DAYS)
 }

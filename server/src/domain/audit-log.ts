@@ -16,9 +16,46 @@ export const SYSTEM: Actor = { kind: 'system', name: 'guiche' }
 export const MAX_REASON_LENGTH = 500
 export const REASON_RULE = `reason must be 1 to ${MAX_REASON_LENGTH} characters, without control characters`
 
+/** What can be in the log. The web has words for each; codes.test.ts compares. */
+export const AUDIT_ACTIONS = [
+  'account.created',
+  'account.suspended',
+  'account.resumed',
+  'account.terms_changed',
+  'exception.opened',
+  'exception.resolved',
+  'exception.reopened',
+  'refund.requested',
+  'refund.ended',
+  'reconcile.started',
+  'invitation.created',
+  'invitation.revoked',
+  'key.created',
+  'key.revoked',
+  'webhook.created',
+  'webhook.changed',
+  'webhook.deleted',
+  'webhook.disabled',
+  'webhook.secret_rotated',
+  'operator.created',
+  'operator.enabled',
+  'operator.disabled',
+  'session.opened',
+  'sessions.ended',
+  'password.changed',
+  'password.reset',
+  'password.set',
+  'email.confirmed',
+  'second_factor.enabled',
+  'second_factor.disabled',
+  'second_factor.locked',
+  'recovery_codes.made',
+  'recovery_code.used',
+] as const
+export type AuditAction = (typeof AUDIT_ACTIONS)[number]
+
 export type Change = {
-  /** A dotted past tense, such as 'exception.resolved'. */
-  action: string
+  action: AuditAction
   subject: string
   accountId: string | null
   reason: string | null

@@ -1,3 +1,5 @@
+import type { Reason } from './delivery-reason.ts'
+
 /** Carries a message to an address that a user typed. egress/courier.ts implements it, with the guard that such addresses need. */
 export type Courier = {
   send(request: CourierRequest): Promise<CourierAnswer>
@@ -5,7 +7,7 @@ export type Courier = {
    * What is wrong with a URL on the face of it, for saving an endpoint. What its name resolves to is judged at each
    * delivery.
    */
-  check(url: string): { reason: string } | undefined
+  check(url: string): { reason: Reason } | undefined
   /** Breaks off what is under way. */
   close(): Promise<void>
 }
@@ -26,5 +28,5 @@ export type CourierAnswer =
    * for, unbounded.
    */
   | { kind: 'answered'; status: number; latencyMs: number; retryAfterMs: number | null; excerpt: string }
-  /** `reason`: in words, and without anything that the receiver sent. */
-  | { kind: 'failed'; latencyMs: number; reason: string }
+  /** `reason`: without anything that the receiver sent. */
+  | { kind: 'failed'; latencyMs: number; reason: Reason }

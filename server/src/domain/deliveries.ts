@@ -2,6 +2,7 @@ import { read } from '../db/tx.ts'
 import type { Claimed, Delivery, Receiver } from './attempts.ts'
 import type { Context } from './context.ts'
 import type { CourierAnswer } from './courier.ts'
+import { makeReason } from './delivery-reason.ts'
 import { eventName } from './events.ts'
 import { signMessage } from './signature.ts'
 
@@ -9,7 +10,7 @@ import { signMessage } from './signature.ts'
 export const DEADLINE_MS = 15_000
 // An exchange, and as long again for writing down what came of it.
 const LEASE_MS = 30_000
-const UNOPENED = 'this service cannot open the webhook’s secrets: tell its operator'
+const UNOPENED = makeReason('secrets_unreadable', 'this service cannot open the webhook’s secrets: tell its operator')
 
 export type Allowances = {
   /** How many an endpoint that is not named below may have at most. */

@@ -5,11 +5,9 @@ import type { Context } from './context.ts'
 import { cursorUuid } from './cursor.ts'
 import { headersOf } from './deliveries.ts'
 import { eventIdFrom, eventName } from './events.ts'
+import { findDeliveries, LAST_UUID, type DeliveryState, type Place } from './find-deliveries.ts'
 
 // What became of each event at each endpoint. event-log.ts has the same by event.
-
-export const DELIVERY_STATUSES = ['delivered', 'failed', 'waiting'] as const
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
 export type LogEntry = {
   eventId: string
@@ -18,29 +16,26 @@ export type LogEntry = {
   paymentLinkId: string | null
   endpointId: string
   endpointName: string
-  status: DeliveryStatus
+  status: DeliveryState
   attempts: number
   lastStatus: number | null
   lastError: string | null
+  lastErrorCode: string | null
+  lastErrorDetail: string | null
   lastAt: Date | null
   nextAt: Date | null
   createdAt: Date
 }
 
 export type LogFilter = {
-  status?: DeliveryStatus
+  status?: DeliveryState
   endpointId?: string
   event?: string
   cursor?: string
   limit: number
 }
 
-// A page looks at this many events at the most and may then be short, so that an account whose events had no endpoint to go to does not
-// cost a walk through all of them. What failed or waits has an index of its own.
-const MAX_EVENTS_SEEN = 5_000
 const MAX_ATTEMPTS_SHOWN = 200
-
-type Place = { eventId: string; endpointId: string }
 
 /** Newest first. A page may hold fewer than asked for and still not be the last. */
 export async function listDeliveries(
@@ -48,21 +43,20 @@ export async function listDeliveries(
   accountId: string,
   filter: LogFilter,
 ): Promise<{ deliveries: LogEntry[]; nextCursor: string | null }> {
-  const before = readCursor(filter.cursor)
-  const { status } = filter
-  const isIndexed = status === 'failed' || status === 'waiting'
-  const floor = isIndexed ? undefined : await eventsSeenDownTo(ctx, accountId, before)
-  const params = [accountId, before.eventId, before.endpointId, filter.endpointId ?? null, filter.event ?? null]
-  const found = await read<Place>(ctx.pool, isIndexed ? IN_ORDER_OF_ENDPOINTS[status] : IN_ORDER_OF_EVENTS, [
-    ...params,
-    filter.limit + 1,
-    ...(isIndexed ? [] : [floor ?? FIRST_UUID, status ?? null]),
-  ])
+  const { places: found, seenDownTo } = await findDeliveries(ctx, {
+    accountId,
+    state: filter.status,
+    endpointId: filter.endpointId,
+    kind: filter.event,
+    before: readCursor(filter.cursor),
+    limit: filter.limit + 1,
+    isByEvent: false,
+  })
   const places = found.slice(0, filter.limit)
   const deliveries = await readEntries(ctx, places)
   if (found.length > filter.limit) return { deliveries, nextCursor: cursorOf(places.at(-1)!) }
   // The event at which the look ended comes first on the next page.
-  return { deliveries, nextCursor: floor ? cursorOf({ eventId: floor, endpointId: LAST_UUID }) : null }
+  return { deliveries, nextCursor: seenDownTo ? cursorOf({ eventId: seenDownTo, endpointId: LAST_UUID }) : null }
 }
 
 export type SentRequest = { url: string; headers: Record<string, string>; body: string }
@@ -72,6 +66,8 @@ export type LogAttempt = {
   at: Date
   status: number | null
   error: string | null
+  errorCode: string | null
+  errorDetail: string | null
   latencyMs: number
   excerpt: string
 }
@@ -96,7 +92,8 @@ export async function readLoggedDelivery(
   if (!sent || !delivery) throw new Fault('not_found', 'Delivery not found')
   const attempts = await read<LogAttempt>(
     ctx.pool,
-    `select number, at, status, error, latency_ms as "latencyMs", excerpt from attempts
+    `select number, at, status, error, error_code as "errorCode", error_detail as "errorDetail", latency_ms as "latencyMs", excerpt
+     from attempts
      where event_id = $1 and endpoint_id = $2 order by at desc, number desc limit $3`,
     [eventId, endpointId, MAX_ATTEMPTS_SHOWN],
   )
@@ -121,53 +118,13 @@ function maskedHeaders(
   }
 }
 
-/** The oldest event that a page looks at; undefined when it looks at all that there are. */
-async function eventsSeenDownTo(ctx: Context, accountId: string, before: Place): Promise<string | undefined> {
-  const [row] = await read<{ id: string }>(
-    ctx.pool,
-    'select id from events where account_id = $1 and id <= $2 order by id desc offset $3 limit 1',
-    [accountId, before.eventId, MAX_EVENTS_SEEN],
-  )
-  return row?.id
-}
-
-// A delivery that is in the queue waits, whatever became of it before.
-const IN_ORDER_OF_EVENTS = `
-  select v.id as "eventId", s.endpoint_id as "endpointId" from events v
-  cross join lateral (
-    select endpoint_id, 'waiting' as status from deliveries where event_id = v.id
-    union all
-    select endpoint_id, outcome from delivery_outcomes o where event_id = v.id
-      and not exists (select from deliveries d where d.event_id = v.id and d.endpoint_id = o.endpoint_id)
-  ) s
-  where v.account_id = $1 and v.id <= $2 and v.id > $7 and (v.id, s.endpoint_id) < ($2::uuid, $3::uuid)
-    and ($4::uuid is null or s.endpoint_id = $4) and ($5::text is null or v.kind = $5) and ($8::text is null or s.status = $8)
-  order by v.id desc, s.endpoint_id desc limit $6`
-
-const ofEndpoints = (table: string) => `
-  select d.event_id as "eventId", d.endpoint_id as "endpointId" from webhook_endpoints e
-  cross join lateral (
-    select event_id, endpoint_id from ${table}
-    where endpoint_id = e.id and event_id <= $2 and (event_id, endpoint_id) < ($2::uuid, $3::uuid)
-      and ($5::text is null or exists (select from events v where v.id = event_id and v.kind = $5))
-    order by event_id desc limit $6
-  ) d
-  where e.account_id = $1 and ($4::uuid is null or e.id = $4)
-  order by d.event_id desc, d.endpoint_id desc limit $6`
-
-const IN_ORDER_OF_ENDPOINTS = {
-  waiting: ofEndpoints('deliveries'),
-  failed: ofEndpoints(`(
-    select event_id, endpoint_id from delivery_outcomes o where outcome = 'failed'
-      and not exists (select from deliveries w where w.event_id = o.event_id and w.endpoint_id = o.endpoint_id)) failed`),
-}
-
 async function readEntries(ctx: Context, places: Place[]): Promise<LogEntry[]> {
   const rows = await read<LogEntry>(
     ctx.pool,
     `select v.id as "eventId", v.kind as event, v.body::jsonb -> 'data' ->> 'paymentLinkId' as "paymentLinkId",
-       e.id as "endpointId", e.name as "endpointName", case when d.event_id is null then o.outcome else 'waiting' end as status,
-       coalesce(d.attempts, o.attempts) as attempts, t.status as "lastStatus", t.error as "lastError", t.at as "lastAt",
+       e.id as "endpointId", e.name as "endpointName", case when d.event_id is null then o.outcome when d.attempts = 0 then 'pending' else 'retrying' end as status,
+       coalesce(d.attempts, o.attempts) as attempts, t.status as "lastStatus", t.error as "lastError",
+       t.error_code as "lastErrorCode", t.error_detail as "lastErrorDetail", t.at as "lastAt",
        d.due_at as "nextAt", v.created_at as "createdAt"
      from unnest($1::uuid[], $2::uuid[]) with ordinality as n (event_id, endpoint_id, place)
      join events v on v.id = n.event_id
@@ -175,7 +132,7 @@ async function readEntries(ctx: Context, places: Place[]): Promise<LogEntry[]> {
      left join deliveries d on d.event_id = n.event_id and d.endpoint_id = n.endpoint_id
      left join delivery_outcomes o on o.event_id = n.event_id and o.endpoint_id = n.endpoint_id
      left join lateral (
-       select status, error, at from attempts a where a.event_id = n.event_id and a.endpoint_id = n.endpoint_id
+       select status, error, error_code, error_detail, at from attempts a where a.event_id = n.event_id and a.endpoint_id = n.endpoint_id
        order by at desc limit 1
      ) t on true
      where d.event_id is not null or o.event_id is not null
@@ -184,9 +141,6 @@ async function readEntries(ctx: Context, places: Place[]): Promise<LogEntry[]> {
   )
   return rows.map((row) => ({ ...row, eventId: eventName(row.eventId) }))
 }
-
-const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
-const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 function cursorOf({ eventId, endpointId }: Place): string {
   return hexFromUuid(eventId) + hexFromUuid(endpointId)
@@ -208,7 +162,12 @@ export type TroubledEndpoint = {
   failingSince: Date | null
   disabledAt: Date | null
   disabledReason: string | null
+  disabledCode: string | null
+  /** Of the last attempt that failed: what was answered, or why nothing was. */
+  lastStatus: number | null
   lastError: string | null
+  lastErrorCode: string | null
+  lastErrorDetail: string | null
   /** How much is in its queue, up to a bound. */
   waiting: number
 }
@@ -224,15 +183,18 @@ export async function listTroubledEndpoints(
   const rows = await read<TroubledEndpoint>(
     ctx.pool,
     `select e.id as "endpointId", e.account_id as "accountId", a.email as "accountEmail", e.name, e.url,
-       e.failing_since as "failingSince", e.disabled_at as "disabledAt", e.disabled_reason as "disabledReason", (
-         select coalesce(t.error, 'answered ' || t.status) from (
-           (select event_id from deliveries where endpoint_id = e.id and attempts > 0 order by due_at desc limit 1)
-           union all
-           (select event_id from delivery_outcomes where endpoint_id = e.id and outcome = 'failed' order by event_id desc limit 1)
-         ) failed join attempts t on t.event_id = failed.event_id and t.endpoint_id = e.id
-         order by t.at desc limit 1) as "lastError",
+       e.failing_since as "failingSince", e.disabled_at as "disabledAt", e.disabled_reason as "disabledReason",
+       e.disabled_code as "disabledCode", l.status as "lastStatus", l.error as "lastError", l.error_code as "lastErrorCode",
+       l.error_detail as "lastErrorDetail",
        (select count(*) from (select from deliveries d where d.endpoint_id = e.id limit $3) q) as waiting
      from webhook_endpoints e join accounts a on a.id = e.account_id
+     left join lateral (
+       select t.status, t.error, t.error_code, t.error_detail from (
+         (select event_id from deliveries where endpoint_id = e.id and attempts > 0 order by due_at desc limit 1)
+         union all
+         (select event_id from delivery_outcomes where endpoint_id = e.id and outcome = 'failed' order by event_id desc limit 1)
+       ) failed join attempts t on t.event_id = failed.event_id and t.endpoint_id = e.id
+       order by t.at desc limit 1) l on true
      where e.id < $1 and e.deleted_at is null and (e.failing_since is not null or e.disabled_at is not null)
      order by e.id desc limit $2`,
     [cursorUuid(filter.cursor), filter.limit + 1, MAX_WAITING_COUNTED],

@@ -21,6 +21,7 @@ import { searchCharges } from './charge-search.ts'
 import { providerNamed, type Context } from './context.ts'
 import { cursorUuid } from './cursor.ts'
 import { priceDeposit, termsFor, type Price } from './fees.ts'
+import { readHeld } from './held-payments.ts'
 import type { Caller } from './key-cache.ts'
 import { takeOverOpening, whileOpening } from './opening-owner.ts'
 import { findKeyHolder, type KeyUsed, type Opening } from './openings.ts'
@@ -62,7 +63,7 @@ export async function openDeposit(
     }
     switch (result.kind) {
       case 'external_id_taken':
-        throw new Fault('conflict', 'externalId is already used by another deposit')
+        throw new Fault('external_id_taken', 'externalId is already used by another deposit')
       case 'opened':
         return { charge: await accept(ctx, { ...opening, isResumed: false }), replayed: false }
       case 'key_used':
@@ -212,8 +213,7 @@ export async function cancelDeposit(ctx: Context, accountId: string, paymentLink
     })
   }
   const after = visible(await findChargeById(ctx, accountId, charge.id))
-  if (after.status === 'PENDING')
-    throw new Fault('provider_refused', 'The payment provider refused to withdraw the charge')
+  if (after.status === 'PENDING') throw await notWithdrawn(ctx, after)
   if (after.status !== 'CANCELED') throw cannotCancel(after.status)
   return after
 }
@@ -224,8 +224,20 @@ async function isPaidOtherwise(ctx: Context, charge: Charge): Promise<boolean> {
   return answer !== 'absent' && answer.status === 'paid' && answer.payments.length > 0
 }
 
+/** A charge that received another amount may be one that its provider does not withdraw any more. */
+async function notWithdrawn(ctx: Context, charge: Charge): Promise<Fault> {
+  const heldCents = (await readHeld(ctx, [charge.id])).get(charge.id)?.heldCents ?? 0
+  return heldCents === 0
+    ? new Fault('provider_refused', 'The payment provider refused to withdraw the charge')
+    : new Fault(
+        'payment_held',
+        `A payment of ${heldCents} cents was received for this charge and is held: ask the operator to decide on it`,
+        { details: { heldCents } },
+      )
+}
+
 function cannotCancel(status: ChargeStatus): Fault {
-  return new Fault('conflict', `Charge is ${status} and cannot be canceled`)
+  return new Fault('not_cancelable', `Charge is ${status} and cannot be canceled`, { details: { status } })
 }
 
 export type DepositFilter = {
@@ -284,11 +296,6 @@ export async function listDeposits(
 export async function findPublicCharge(ctx: Context, paymentLinkId: string): Promise<Charge | undefined> {
   const charge = await findChargeByLink(ctx, null, paymentLinkId)
   return charge && isVisible(charge) ? charge : undefined
-}
-
-/** As it is stored: the provider is not asked. */
-export async function readDeposit(ctx: Context, accountId: string, paymentLinkId: string): Promise<Charge> {
-  return visible(await findChargeByLink(ctx, accountId, paymentLinkId))
 }
 
 function visible(charge: StoredCharge | undefined): Charge {

@@ -1,5 +1,6 @@
 import type { Tx } from '../db/tx.ts'
 import { noteChange, SYSTEM } from './audit-log.ts'
+import type { Reason } from './delivery-reason.ts'
 import type { EventKind } from './events.ts'
 
 /** Where an account holder wants to be told of events. */
@@ -13,6 +14,8 @@ export type Endpoint = {
   failingSince: Date | null
   disabledAt: Date | null
   disabledReason: string | null
+  /** The same for programs; null on one that was disabled before there were codes. */
+  disabledCode: string | null
   /** While a replaced secret still signs beside the new one. */
   previousSecretUntil: Date | null
 }
@@ -20,22 +23,24 @@ export type Endpoint = {
 export const ENDPOINT_COLUMNS = `
   id as "endpointId", name, url, event_kinds as "eventKinds", authorization_box is not null as "hasAuthorization",
   created_at as "createdAt", failing_since as "failingSince", disabled_at as "disabledAt", disabled_reason as "disabledReason",
+  disabled_code as "disabledCode",
   previous_secret_until as "previousSecretUntil"`
 
 export async function enableEndpoint(tx: Tx, endpointId: string): Promise<Endpoint> {
   const [row] = await tx.rows<Endpoint>(
-    `update webhook_endpoints set disabled_at = null, disabled_reason = null, failing_since = null where id = $1 returning ${ENDPOINT_COLUMNS}`,
+    `update webhook_endpoints set disabled_at = null, disabled_reason = null, disabled_code = null, failing_since = null where id = $1 returning ${ENDPOINT_COLUMNS}`,
     [endpointId],
   )
   return row!
 }
 
 /** What was still to be delivered counts as failed, and can be resent when the endpoint is enabled again. */
-export async function disableEndpoint(tx: Tx, now: Date, endpointId: string, reason: string): Promise<Endpoint> {
+export async function disableEndpoint(tx: Tx, now: Date, endpointId: string, reason: Reason): Promise<Endpoint> {
   const [row] = await tx.rows<Endpoint>(
-    `update webhook_endpoints set disabled_at = coalesce(disabled_at, $2), disabled_reason = coalesce(disabled_reason, $3)
+    `update webhook_endpoints set disabled_at = coalesce(disabled_at, $2), disabled_reason = coalesce(disabled_reason, $3),
+       disabled_code = case when disabled_at is null then $4 else disabled_code end
      where id = $1 returning ${ENDPOINT_COLUMNS}`,
-    [endpointId, now, reason],
+    [endpointId, now, reason.text, reason.code],
   )
   await tx.run(
     `with stopped as (delete from deliveries where endpoint_id = $1 returning event_id, attempts)
@@ -48,13 +53,18 @@ export async function disableEndpoint(tx: Tx, now: Date, endpointId: string, rea
 }
 
 /** Disabled by guiche itself, which stands in the audit log like what people do. */
-export async function giveUpEndpoint(tx: Tx, now: Date, endpointId: string, reason: string): Promise<void> {
+export async function giveUpEndpoint(tx: Tx, now: Date, endpointId: string, reason: Reason): Promise<void> {
   const [enabled] = await tx.rows<{ accountId: string }>(
     'select account_id as "accountId" from webhook_endpoints where id = $1 and disabled_at is null for no key update',
     [endpointId],
   )
   await disableEndpoint(tx, now, endpointId, reason)
   if (!enabled) return
-  const change = { action: 'webhook.disabled', subject: `webhook ${endpointId}`, accountId: enabled.accountId, reason }
-  await noteChange(tx, now, SYSTEM, { ...change, details: {} })
+  await noteChange(tx, now, SYSTEM, {
+    action: 'webhook.disabled',
+    subject: `webhook ${endpointId}`,
+    accountId: enabled.accountId,
+    reason: reason.text,
+    details: { reasonCode: reason.code },
+  })
 }

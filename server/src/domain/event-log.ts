@@ -1,5 +1,5 @@
 import { Fault } from '../base/fault.ts'
-import { hexFromUuid, newUuid7 } from '../base/ids.ts'
+import { hexFromUuid, newUuid7, uuidFromHex } from '../base/ids.ts'
 import { read, transact } from '../db/tx.ts'
 import { insertAttempts } from './attempts.ts'
 import type { Context } from './context.ts'
@@ -7,11 +7,10 @@ import type { CourierAnswer } from './courier.ts'
 import { cursorUuid } from './cursor.ts'
 import { readDelivery, sendDelivery } from './deliveries.ts'
 import { eventIdFrom, eventName, insertEvents } from './events.ts'
+import { findDeliveries, findEvents, FIRST_UUID, QUEUED_STATE, type DeliveryState } from './find-deliveries.ts'
 import { findEndpoint, findEndpointOwner } from './webhooks.ts'
 
 // What account holders see of their events, and how they have them sent again.
-
-export type DeliveryState = 'pending' | 'delivered' | 'failed'
 
 /** An account's, or with null everybody's, which is for the operator. */
 export type Whose = string | null
@@ -39,6 +38,8 @@ export type LoggedAttempt = {
   at: Date
   status: number | null
   error: string | null
+  errorCode: string | null
+  errorDetail: string | null
   latencyMs: number
   excerpt: string
 }
@@ -56,39 +57,39 @@ export type EventFilter = {
 // A batch is one short transaction; all batches together are what one request may put into the queue.
 const RESEND_BATCH = 5_000
 const MAX_RESEND_BATCHES = 200
-const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
 // Eleven attempts for each of at most a hundred endpoints, and resends; beyond that the newest tell enough.
 const MAX_ATTEMPTS_SHOWN = 2_000
 
-/** Newest first, each with what became of it at every endpoint. */
+/** Newest first, each with what became of it at every endpoint. With a filter, a page may be short and still not be the last. */
 export async function listEvents(
   ctx: Context,
   accountId: Whose,
   filter: EventFilter,
 ): Promise<{ events: LoggedEvent[]; nextCursor: string | null }> {
+  const search = { ...filter, accountId, limit: filter.limit + 1 }
+  const cursor = cursorUuid(filter.cursor)
+  // Of the event at the cursor itself nothing is left.
+  const before = { eventId: cursor, endpointId: FIRST_UUID }
+  const hasDelivery = filter.state !== undefined || filter.endpointId !== undefined
+  const { ids, seenDownTo } = hasDelivery
+    ? await findDeliveries(ctx, { ...search, before, isByEvent: true }).then(({ places, seenDownTo }) => ({
+        ids: places.map((place) => place.eventId),
+        seenDownTo,
+      }))
+    : await findEvents(ctx, { ...search, before: cursor })
+  const shown = ids.slice(0, filter.limit)
   const rows = await read<EventRow>(
     ctx.pool,
-    `select ${EVENT_COLUMNS} from events v
-     where ($1::uuid is null or v.account_id = $1) and v.id < $2
-       and ($3::text is null or v.kind = $3)
-       and ($4::timestamptz is null or v.created_at >= $4) and ($5::timestamptz is null or v.created_at < $5)
-       and (($6::text is null and $7::uuid is null) or exists (
-         select from (${DELIVERY_STATES}) s
-         where ($6::text is null or s.state = $6) and ($7::uuid is null or s.endpoint_id = $7)))
-     order by v.id desc limit $8`,
-    [
-      accountId,
-      cursorUuid(filter.cursor),
-      filter.kind ?? null,
-      filter.from ?? null,
-      filter.to ?? null,
-      filter.state ?? null,
-      filter.endpointId ?? null,
-      filter.limit + 1,
-    ],
+    `select ${EVENT_COLUMNS} from events v where v.id = any($1) order by v.id desc`,
+    [shown],
   )
-  const events = rows.slice(0, filter.limit).map(eventFromRow)
-  return { events, nextCursor: rows.length > filter.limit ? hexFromUuid(rows[filter.limit - 1]!.id) : null }
+  const next = ids.length > filter.limit ? shown.at(-1)! : seenDownTo && idAfter(seenDownTo)
+  return { events: rows.map(eventFromRow), nextCursor: next === undefined ? null : hexFromUuid(next) }
+}
+
+/** A cursor names the last event that was seen, and this one was not: the next larger id stands for "this one is next". */
+function idAfter(id: string): string {
+  return uuidFromHex((BigInt(`0x${hexFromUuid(id)}`) + 1n).toString(16).padStart(32, '0'))
 }
 
 export async function findEvent(
@@ -105,7 +106,8 @@ export async function findEvent(
   if (!row) throw new Fault('not_found', 'Event not found')
   const attempts = await read<LoggedAttempt>(
     ctx.pool,
-    `select endpoint_id as "endpointId", number, at, status, error, latency_ms as "latencyMs", excerpt
+    `select endpoint_id as "endpointId", number, at, status, error, error_code as "errorCode", error_detail as "errorDetail",
+       latency_ms as "latencyMs", excerpt
      from attempts where event_id = $1 order by at desc, number desc limit $2`,
     [id, MAX_ATTEMPTS_SHOWN],
   )
@@ -121,10 +123,10 @@ export async function resendEvent(
 ): Promise<number> {
   const { event } = await findEvent(ctx, accountId, name)
   await requireEndpoint(ctx, accountId, endpointId)
-  return queueAgain(ctx, 'v.id = $4', [accountId, endpointId, eventIdFrom(event.id)])
+  return queueAgain(ctx, ONE_EVENT, [accountId, endpointId, eventIdFrom(event.id)])
 }
 
-/** Everything that failed, or everything since a time. Returns how many were put in the queue. */
+/** Everything that failed, whether given up or still being retried, or everything since a time. Returns how many were put in the queue. */
 export async function resendMany(
   ctx: Context,
   accountId: Whose,
@@ -132,13 +134,18 @@ export async function resendMany(
   endpointId: string | null,
 ): Promise<number> {
   await requireEndpoint(ctx, accountId, endpointId)
-  if ('since' in which) return queueAgain(ctx, 'v.created_at >= $4', [accountId, endpointId, which.since])
-  return queueAgain(
-    ctx,
-    `exists (select from delivery_outcomes o where o.event_id = v.id and o.endpoint_id = e.id and o.outcome = $4)`,
-    [accountId, endpointId, 'failed'],
-  )
+  if ('since' in which) return queueAgain(ctx, EVENTS_SINCE, [accountId, endpointId, which.since])
+  return queueAgain(ctx, TROUBLED_EVENTS, [accountId, endpointId, 'failed'])
 }
+
+const ONE_EVENT = 'join events v on v.account_id = e.account_id and v.id = $4'
+const EVENTS_SINCE = 'join events v on v.account_id = e.account_id and v.created_at >= $4'
+// What was given up, and what failed and will be tried again. Of those in the queue that were never tried, none failed.
+const TROUBLED_EVENTS = `cross join lateral (
+    select event_id from delivery_outcomes where endpoint_id = e.id and outcome = $4
+    union
+    select event_id from deliveries where endpoint_id = e.id and attempts > 0
+  ) s join events v on v.id = s.event_id`
 
 async function requireEndpoint(ctx: Context, accountId: Whose, endpointId: string | null): Promise<void> {
   if (endpointId !== null) await findEndpoint(ctx, accountId ?? (await findEndpointOwner(ctx, endpointId)), endpointId)
@@ -157,10 +164,9 @@ async function queueAgain(
       tx.rows<typeof last>(
         `with picked as (
            select v.id as event_id, e.id as endpoint_id
-           from events v
-           join webhook_endpoints e on e.account_id = v.account_id and v.kind = any(e.event_kinds)
-             and e.disabled_at is null and e.deleted_at is null and ($2::uuid is null or e.id = $2)
-           where ($1::uuid is null or v.account_id = $1) and ${which} and (v.id, e.id) > ($5::uuid, $6::uuid) order by v.id, e.id limit ${RESEND_BATCH}
+           from webhook_endpoints e ${which}
+           where ($1::uuid is null or e.account_id = $1) and e.disabled_at is null and e.deleted_at is null
+             and ($2::uuid is null or e.id = $2) and v.kind = any(e.event_kinds) and (v.id, e.id) > ($5::uuid, $6::uuid) order by v.id, e.id limit ${RESEND_BATCH}
          ), forgotten as (
            delete from delivery_outcomes o using picked p where o.event_id = p.event_id and o.endpoint_id = p.endpoint_id
          ), queued as (
@@ -204,16 +210,15 @@ export async function testEndpoint(ctx: Context, accountId: string, endpointId: 
   return answer
 }
 
-// A delivery that is in the queue is pending, whatever became of it before.
-const DELIVERY_STATES = `
-  select endpoint_id, 'pending' as state, attempts, due_at, null::timestamptz as ended_at from deliveries where event_id = v.id
+const STATES_OF_EVENT = `
+  select endpoint_id, ${QUEUED_STATE} as state, attempts, due_at, null::timestamptz as ended_at from deliveries where event_id = v.id
   union all
   select endpoint_id, outcome, attempts, null, ended_at from delivery_outcomes o where event_id = v.id
     and not exists (select from deliveries d where d.event_id = v.id and d.endpoint_id = o.endpoint_id)`
 
 const DELIVERIES_OF_EVENT = `(
   select coalesce(jsonb_agg(jsonb_build_object('endpointId', s.endpoint_id, 'state', s.state, 'attempts', s.attempts,
-    'nextAttemptAt', s.due_at, 'endedAt', s.ended_at) order by s.endpoint_id), '[]') from (${DELIVERY_STATES}) s)`
+    'nextAttemptAt', s.due_at, 'endedAt', s.ended_at) order by s.endpoint_id), '[]') from (${STATES_OF_EVENT}) s)`
 
 const EVENT_COLUMNS = `v.id, (select a.email from accounts a where a.id = v.account_id) as email, v.kind, v.body, v.created_at,
   ${DELIVERIES_OF_EVENT} as deliveries`

@@ -47,7 +47,8 @@ export async function requireFunds(tx: Tx, { debit, credit, amountCents }: Move)
   const held = await holdBalances(tx, [debit, credit])
   if (held(debit) >= amountCents) return
   throw new Fault(
-    'conflict',
+    'balance_too_small',
     `Balance is too small: it holds ${held(debit)} cents, and ${amountCents} are to be charged`,
+    { details: { balanceCents: held(debit), neededCents: amountCents } },
   )
 }

@@ -197,7 +197,7 @@ async function noteDecided(tx: Tx, now: Date, exception: LockedException, outcom
 function requireRest({ amountCents }: LockedException, refunds: LockedException[]): void {
   const gone = refunds.reduce((sum, refund) => sum + refund.amountCents, 0)
   if (gone >= amountCents)
-    throw new Fault('conflict', 'The provider gave all of this payment back: resolve it by write_off')
+    throw new Fault('payment_returned', 'The provider gave all of this payment back: resolve it by write_off')
 }
 
 // The constraint exceptions_resolution says the same.
@@ -209,19 +209,23 @@ const WAYS: Partial<Record<ExceptionKind, Resolution['how'][]>> = {
 }
 
 function requireOpen({ kind, state, isHeld }: LockedException, how: Resolution['how']): void {
-  if (state === 'resolved') throw new Fault('conflict', 'Exception is resolved already')
-  if (state === 'resolving') throw new Fault('conflict', 'Exception is being resolved: its refund is under way')
+  if (state === 'resolved') throw new Fault('exception_resolved', 'Exception is resolved already')
+  if (state === 'resolving')
+    throw new Fault('exception_resolving', 'Exception is being resolved: its refund is under way')
   const ways = WAYS[kind] ?? ['credit', 'refund', 'write_off']
   if (!ways.includes(how))
     throw new Fault('bad_request', `Resolve an exception of kind ${kind} by ${ways.join(' or ')}`)
   if (kind === 'foreign_refund' && isHeld)
-    throw new Fault('conflict', 'The rest of this payment is in suspense: resolve that exception, and this one with it')
+    throw new Fault(
+      'payment_rest_held',
+      'The rest of this payment is in suspense: resolve that exception, and this one with it',
+    )
 }
 
 async function bearerOf(tx: Tx, exception: LockedException, resolution: Resolution): Promise<string | null> {
   if (resolution.how === 'charge_account') {
     if (exception.creditedAccountId !== null) return exception.creditedAccountId
-    throw new Fault('conflict', 'No account was credited with this payment: resolve it by write_off')
+    throw new Fault('payment_not_credited', 'No account was credited with this payment: resolve it by write_off')
   }
   if (resolution.how !== 'credit') return null
   const { accountId } = resolution
@@ -234,7 +238,10 @@ async function giveBack(tx: Tx, now: Date, exception: LockedException, decision:
   const { paymentId, amountCents } = exception
   const earlier = await tx.run(`select from refunds where payment_id = $1 and status <> 'FAILED'`, [paymentId])
   if (earlier > 0)
-    throw new Fault('conflict', 'This payment was refunded at the provider already: resolve it by credit or write_off')
+    throw new Fault(
+      'payment_refunded',
+      'This payment was refunded at the provider already: resolve it by credit or write_off',
+    )
   const refund = await reserveRefund(tx, now, decision.actor, {
     source: 'suspense',
     exceptionId: hexFromUuid(exception.id),

@@ -25,18 +25,26 @@ export function termsFor(deployment: Terms, overrides: TermsOverrides): Terms {
 /** Whoever bears the fee, value − fee is what the account is credited. Throws what the caller should be told. */
 export function priceDeposit(terms: Terms, originalValueCents: Cents): Price {
   if (originalValueCents < terms.valueMinCents) {
-    throw new Fault('bad_request', `value must be at least ${terms.valueMinCents} (cents)`)
+    throw new Fault('value_too_small', `value must be at least ${terms.valueMinCents} (cents)`, {
+      details: { minCents: terms.valueMinCents },
+    })
   }
   if (originalValueCents > terms.valueMaxCents) {
-    throw new Fault('bad_request', `value must be at most ${terms.valueMaxCents} (cents)`)
+    throw new Fault('value_too_large', `value must be at most ${terms.valueMaxCents} (cents)`, {
+      details: { maxCents: terms.valueMaxCents },
+    })
   }
   const feeCents = feeOf(terms, originalValueCents)
   const valueCents = terms.feeBearer === 'payer' ? originalValueCents + feeCents : originalValueCents
   if (feeCents >= valueCents) {
-    throw new Fault('bad_request', `value must be greater than its fee, which is ${feeCents} (cents)`)
+    throw new Fault('value_not_above_fee', `value must be greater than its fee, which is ${feeCents} (cents)`, {
+      details: { feeCents },
+    })
   }
   if (valueCents > MAX_CENTS) {
-    throw new Fault('bad_request', `value with its fee must be at most ${MAX_CENTS} (cents)`)
+    throw new Fault('value_too_large', `value with its fee must be at most ${MAX_CENTS} (cents)`, {
+      details: { maxCents: MAX_CENTS },
+    })
   }
   return { originalValueCents, valueCents, feeCents }
 }

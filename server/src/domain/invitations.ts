@@ -3,7 +3,7 @@ import { Fault } from '../base/fault.ts'
 import { isUuid, newUuid7 } from '../base/ids.ts'
 import type { Pool } from '../db/pool.ts'
 import { read, type Tx } from '../db/tx.ts'
-import { noteChange, SYSTEM, type Actor } from './audit-log.ts'
+import { noteChange, SYSTEM, type Actor, type AuditAction } from './audit-log.ts'
 import { checkEmail } from './sign-in.ts'
 
 export type Invitation = {
@@ -108,7 +108,7 @@ function note(
   tx: Tx,
   now: Date,
   actor: Actor,
-  action: string,
+  action: AuditAction,
   invitation: Invitation,
   reason: string | null = null,
 ): Promise<void> {

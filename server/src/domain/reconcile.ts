@@ -146,7 +146,7 @@ export async function reconcileWindow(
 
 function noteRun(tx: Tx, now: Date, actor: Actor, { from, to, providers }: Window & { providers: Provider[] }) {
   const subject = `provider ${providers.map((provider) => provider.name).join(', ')}`
-  const change = { action: 'reconcile.started', subject, accountId: null, reason: null }
+  const change = { action: 'reconcile.started', subject, accountId: null, reason: null } as const
   return noteChange(tx, now, actor, { ...change, details: { from: from.toISOString(), to: to.toISOString() } })
 }
 

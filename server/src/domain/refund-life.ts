@@ -92,8 +92,9 @@ export async function reserveRefund(tx: Tx, now: Date, actor: Actor, wanted: New
   const takenCents = amountCents - feeReturnedCents
   if (held(source) < takenCents) {
     throw new Fault(
-      'conflict',
+      'balance_too_small',
       `Balance is too small: it holds ${held(source)} cents, and this refund takes ${takenCents}`,
+      { details: { balanceCents: held(source), neededCents: takenCents } },
     )
   }
   await post(tx, now, refund, moves)

@@ -232,10 +232,14 @@ type RefundablePayment = {
 /** Pure. What this refund sends back and what it returns of the fee; or why it cannot be. */
 function sharesOf(charge: Charge, payment: RefundablePayment, { amountCents, returnsFee }: Asked) {
   const leftCents = payment.amount_cents - payment.refunded_cents
-  if (leftCents <= 0) throw new Fault('conflict', 'Charge is refunded already: 0 cents are left')
+  if (leftCents <= 0) throw new Fault('already_refunded', 'Charge is refunded already: 0 cents are left')
   const wantedCents = amountCents ?? leftCents
   if (wantedCents > leftCents) {
-    throw new Fault('conflict', `value is more than is left to refund: ${leftCents} cents of ${payment.amount_cents}`)
+    throw new Fault(
+      'refund_too_large',
+      `value is more than is left to refund: ${leftCents} cents of ${payment.amount_cents}`,
+      { details: { leftCents } },
+    )
   }
   if (!returnsFee) return { amountCents: wantedCents, feeReturnedCents: 0 }
   // Of the sum, less what went back before: so the shares of many small refunds add up to the fee, to the cent.
@@ -253,7 +257,9 @@ async function lockCharge(tx: Tx, chargeId: string): Promise<Charge> {
 }
 
 async function requirePayment(tx: Tx, charge: Charge): Promise<RefundablePayment> {
-  if (charge.status !== 'COMPLETED') throw new Fault('conflict', `Charge is ${charge.status} and cannot be refunded`)
+  const { status } = charge
+  if (status !== 'COMPLETED')
+    throw new Fault('not_refundable', `Charge is ${status} and cannot be refunded`, { details: { status } })
   const [row] = await tx.rows<RefundablePayment>(
     `select p.id, p.amount_cents, coalesce(r.refunded, 0)::bigint as refunded_cents, coalesce(r.by_us, 0)::bigint as refunded_by_us_cents,
        coalesce(r.fees, 0)::bigint as fee_returned_cents

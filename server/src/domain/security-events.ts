@@ -1,6 +1,6 @@
 import type { Pool } from '../db/pool.ts'
 import { read, transact, type Tx } from '../db/tx.ts'
-import { noteChange, type Actor } from './audit-log.ts'
+import { noteChange, type Actor, type AuditAction } from './audit-log.ts'
 import type { Context } from './context.ts'
 import { endVerifications } from './verifications.ts'
 
@@ -49,7 +49,12 @@ export async function noteSecurityIn(
   tx: Tx,
   now: Date,
   userId: string,
-  { action, details, actor, reason = null }: { action: string; details: object; actor?: Actor; reason?: string | null },
+  {
+    action,
+    details,
+    actor,
+    reason = null,
+  }: { action: AuditAction; details: object; actor?: Actor; reason?: string | null },
 ): Promise<void> {
   const [user] = await tx.rows<{ kind: 'account' | 'operator'; email: string; accountId: string | null }>(
     `select u.kind, u.email, a.id as "accountId" from users u left join accounts a on a.user_id = u.id where u.id = $1`,

@@ -9,6 +9,7 @@ import type { Context } from './context.ts'
 import { forgetDepositDays, readDepositDays } from './deposit-days.ts'
 import { dayOf } from './days.ts'
 import { openDeposit } from './deposits.ts'
+import { makeReason } from './delivery-reason.ts'
 import { disableEndpoint } from './endpoints.ts'
 import { storeEvents, type NewEvent } from './events.ts'
 import { SCOPES } from './key-cache.ts'
@@ -265,7 +266,7 @@ async function endpointsOf(ctx: Context, accountId: string): Promise<string[]> {
     authorization: null,
   } satisfies Parameters<typeof createEndpoint>[2]
   const { endpoint } = await createEndpoint(ctx, accountId, fields, SEED)
-  const reason = 'made by guiche seed as an example: nobody listens there'
+  const reason = makeReason('seed_example', 'made by guiche seed as an example: nobody listens there')
   await transact(ctx.pool, (tx) => disableEndpoint(tx, ctx.now(), endpoint.endpointId, reason))
   return [endpoint.endpointId]
 }

@@ -37,6 +37,8 @@ type AttemptFacts = {
   number: number
   status: number | null
   error: string | null
+  errorCode: string | null
+  errorDetail: string | null
   latencyMs: number
 }
 
@@ -155,7 +157,7 @@ async function momentsOfEvents(tx: Tx, accountId: string, subjects: string[]): P
   )
   const attempts = await tx.rows<AttemptFacts & { at: Date }>(
     `select t.event_id as "eventId", t.endpoint_id as "endpointId", e.name as "endpointName", t.number, t.at, t.status, t.error,
-       t.latency_ms as "latencyMs"
+       t.error_code as "errorCode", t.error_detail as "errorDetail", t.latency_ms as "latencyMs"
      from attempts t join webhook_endpoints e on e.id = t.endpoint_id
      where t.event_id = any($1) order by t.at desc, t.number desc limit $2`,
     [events.map((event) => event.id), MAX_ATTEMPTS],

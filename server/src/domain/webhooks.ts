@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { Fault } from '../base/fault.ts'
 import { isUuid, newUuid7 } from '../base/ids.ts'
 import { read, transact, type Tx } from '../db/tx.ts'
-import { differenceOf, noteChange, type Actor } from './audit-log.ts'
+import { differenceOf, noteChange, type Actor, type AuditAction } from './audit-log.ts'
 import type { Context } from './context.ts'
+import { makeReason, type Reason } from './delivery-reason.ts'
 import { disableEndpoint, enableEndpoint, ENDPOINT_COLUMNS, type Endpoint } from './endpoints.ts'
 import { EVENT_KINDS, type EventKind } from './events.ts'
 import { makeSigningSecret } from './signature.ts'
@@ -121,7 +122,7 @@ export async function updateEndpoint(
     // The Authorization value was meant for the old host: whoever may only change the address must not get to read it.
     const isElsewhere = patch.url !== undefined && new URL(patch.url).origin !== new URL(before.url).origin
     const change = isElsewhere ? { authorization: null, ...patch } : patch
-    const after = await changeEndpoint(tx, now, { endpointId, patch: change, authorizationBox, by: inWords(actor) })
+    const after = await changeEndpoint(tx, now, { endpointId, patch: change, authorizationBox, by: disabledBy(actor) })
     const difference = differenceOf(auditable(before), auditable(after))
     // Of a value that replaces another, both sides are true, and neither may be written down.
     const isReplaced = typeof patch.authorization === 'string' && before.hasAuthorization
@@ -140,7 +141,7 @@ async function changeEndpoint(
     endpointId: string
     patch: Partial<EndpointFields> & { enabled?: boolean }
     authorizationBox: string | null
-    by: string
+    by: Reason
   },
 ): Promise<Endpoint> {
   const { endpointId, patch, authorizationBox, by } = change
@@ -152,7 +153,7 @@ async function changeEndpoint(
     [endpointId, patch.name, patch.url, patch.eventKinds, patch.authorization !== undefined, authorizationBox],
   )
   if (patch.enabled === undefined) return row!
-  return patch.enabled ? enableEndpoint(tx, endpointId) : disableEndpoint(tx, now, endpointId, `disabled by ${by}`)
+  return patch.enabled ? enableEndpoint(tx, endpointId) : disableEndpoint(tx, now, endpointId, by)
 }
 
 export async function deleteEndpoint(
@@ -165,7 +166,7 @@ export async function deleteEndpoint(
   await transact(ctx.pool, async (tx) => {
     const now = ctx.now()
     const before = await lockEndpoint(tx, accountId, endpointId)
-    await disableEndpoint(tx, now, endpointId, 'deleted')
+    await disableEndpoint(tx, now, endpointId, makeReason('deleted', 'deleted'))
     await tx.run('update webhook_endpoints set deleted_at = $2 where id = $1', [endpointId, now])
     await note(tx, now, actor, { action: 'webhook.deleted', endpointId, accountId, details: auditable(before) })
   })
@@ -229,7 +230,12 @@ function checkFields(ctx: Context, fields: Partial<EndpointFields>): void {
     throw new Fault('bad_request', EVENTS_RULE)
   }
   const refusal = url === undefined ? undefined : ctx.courier.check(url)
-  if (refusal) throw new Fault('bad_request', `url cannot be used: ${refusal.reason}`)
+  if (refusal) {
+    const { code, text, detail } = refusal.reason
+    throw new Fault('url_not_allowed', `url cannot be used: ${text}`, {
+      details: { reason: code, ...(detail !== null && { detail }) },
+    })
+  }
   if (typeof authorization === 'string' && !AUTHORIZATION_SHAPE.test(authorization))
     throw new Fault('bad_request', AUTHORIZATION_RULE)
 }
@@ -254,8 +260,10 @@ function holder(accountId: string): Actor {
   return { kind: 'account', name: accountId }
 }
 
-function inWords(actor: Actor): string {
-  return actor.kind === 'account' ? 'the account holder' : 'the operator'
+function disabledBy(actor: Actor): Reason {
+  return actor.kind === 'account'
+    ? makeReason('disabled_by_account', 'disabled by the account holder')
+    : makeReason('disabled_by_operator', 'disabled by the operator')
 }
 
 /**
@@ -263,7 +271,7 @@ function inWords(actor: Actor): string {
  * whether two are the same.
  */
 function auditable(endpoint: Endpoint): object {
-  const { name, url, eventKinds, hasAuthorization, disabledReason } = endpoint
+  const { name, url, eventKinds, hasAuthorization, disabledCode } = endpoint
   return {
     name,
     origin: new URL(url).origin,
@@ -271,7 +279,7 @@ function auditable(endpoint: Endpoint): object {
     eventKinds,
     hasAuthorization,
     isEnabled: endpoint.disabledAt === null,
-    disabledReason,
+    disabledCode,
   }
 }
 
@@ -279,7 +287,7 @@ function note(
   tx: Tx,
   now: Date,
   actor: Actor,
-  change: { action: string; endpointId: string; accountId: string; details: object },
+  change: { action: AuditAction; endpointId: string; accountId: string; details: object },
 ): Promise<void> {
   const { action, endpointId, accountId, details } = change
   return noteChange(tx, now, actor, { action, subject: `webhook ${endpointId}`, accountId, reason: null, details })

@@ -1,12 +1,13 @@
 import { BlockList, isIP } from 'node:net'
+import { makeReason, type Reason } from '../domain/delivery-reason.ts'
 
 /**
  * Which addresses may be dialled. An address is judged by its bits and never by its notation: whatever is not plainly
  * an IP address is refused, so a form that this file has never heard of cannot slip through.
  */
 export type Networks = {
-  /** Why this address must not be dialled, in words; undefined when it may be. `plain`: without TLS. */
-  refusal(address: string, options: { plain: boolean }): string | undefined
+  /** Why this address must not be dialled; undefined when it may be. `plain`: without TLS. */
+  refusal(address: string, options: { plain: boolean }): Reason | undefined
   /**
    * The operator has receivers on networks of their own, so a name or a scheme that is odd on the internet may be
    * right.
@@ -26,15 +27,21 @@ export function makeNetworks(options: { allowNetworks: string[]; allowHttp: bool
     refusal(address, { plain }) {
       const family = isIP(address)
       // A zone (fe80::1%eth0) picks a network card of this machine, which is nobody else's business.
-      if ((family !== 4 && family !== 6) || address.includes('%')) return `"${address.slice(0, 64)}" is not an address`
+      if ((family !== 4 && family !== 6) || address.includes('%')) {
+        const shown = address.slice(0, 64)
+        return makeReason('address_invalid', `"${shown}" is not an address`, shown)
+      }
       // The operator's word comes before every rule below.
       if (allowed[family].check(address, `ipv${family}`)) return undefined
       const special = specialUse(family, address)
-      if (special) return `the address ${address} is not allowed: ${special}`
-      return plain && !options.allowHttp ? 'plain http is not allowed: use https' : undefined
+      if (special)
+        return makeReason('address_not_allowed', `the address ${address} is not allowed: ${special}`, address)
+      return plain && !options.allowHttp ? PLAIN_HTTP : undefined
     },
   }
 }
+
+const PLAIN_HTTP = makeReason('http_not_allowed', 'plain http is not allowed: use https')
 
 type Network = { family: 4 | 6; address: string; prefix: number }
 

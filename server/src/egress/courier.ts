@@ -1,8 +1,10 @@
 import type { LookupFunction } from 'node:net'
 import type { Courier, CourierAnswer } from '../domain/courier.ts'
+import { makeReason, type Reason } from '../domain/delivery-reason.ts'
 import { makeNetworks } from './address.ts'
 import { makeDialer } from './dial.ts'
 import { makeExchange } from './exchange.ts'
+import { STOPPING } from './reason.ts'
 import { makeReceiver, type Receiver } from './receiver.ts'
 import { makeResolve } from './resolve.ts'
 import { readUrl, type Target, type UrlRefusal } from './url.ts'
@@ -78,13 +80,13 @@ export function makeCourier(options: CourierOptions): Courier {
 
   return {
     send({ url, headers, body, deadlineMs = DEADLINE_MS, lane = '' }) {
-      if (closed) return Promise.resolve(failed('the service is stopping'))
+      if (closed) return Promise.resolve(failed(STOPPING))
       const target = read(url)
       if ('reason' in target) return Promise.resolve(failed(target.reason))
       return new Promise((done) => {
         const exchange = makeExchange({ deadlineMs, now, done })
         const taken = receiverOf(lane, target.origin).carry({ path: target.path, headers, body, exchange })
-        if (!taken) exchange.giveUp('too many deliveries are waiting for this receiver')
+        if (!taken) exchange.giveUp(QUEUE_FULL)
       })
     },
 
@@ -116,6 +118,8 @@ function rememberTargets(read: (url: string) => Target | UrlRefusal): (url: stri
   }
 }
 
-function failed(reason: string): CourierAnswer {
+const QUEUE_FULL = makeReason('queue_full', 'too many deliveries are waiting for this receiver')
+
+function failed(reason: Reason): CourierAnswer {
   return { kind: 'failed', latencyMs: 0, reason }
 }

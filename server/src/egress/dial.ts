@@ -1,6 +1,7 @@
 import { connect, isIPv4, isIPv6, Socket, type LookupFunction } from 'node:net'
 import { createSecureContext, rootCertificates } from 'node:tls'
 import { buildConnector, Pool } from 'undici'
+import { makeReason, type Reason } from '../domain/delivery-reason.ts'
 import type { Networks } from './address.ts'
 import { CLOSED, codeOf, duration, EgressError } from './reason.ts'
 import type { Resolve } from './resolve.ts'
@@ -42,14 +43,17 @@ export function makeDialer(options: {
 
   async function permittedAddresses({ host, plain }: Endpoint): Promise<string[]> {
     const addresses = await resolve(host)
-    if (addresses.length > MAX_ADDRESSES) throw new EgressError(`the name has more than ${MAX_ADDRESSES} addresses`)
+    if (addresses.length > MAX_ADDRESSES) {
+      const text = `the name has more than ${MAX_ADDRESSES} addresses`
+      throw new EgressError(makeReason('too_many_addresses', text, String(MAX_ADDRESSES)))
+    }
     const judged = addresses.map((address) => ({ address, refusal: networks.refusal(address, { plain }) }))
     const permitted = judged.flatMap(({ address, refusal }) => (refusal === undefined ? address : []))
     // One bad answer condemns the name, even beside good ones: whoever mixes them is up to something, or does not know
     // what they publish. Of localhost's two addresses, which are ours and not an answer, the operator may have allowed
     // one.
     const condemned = isLocalhost(host) ? permitted.length === 0 : permitted.length < judged.length
-    if (condemned) throw new EgressError(judged.find(({ refusal }) => refusal !== undefined)!.refusal)
+    if (condemned) throw new EgressError(judged.find(({ refusal }) => refusal !== undefined)!.refusal!)
     return permitted
   }
 
@@ -81,20 +85,25 @@ export function makeDialer(options: {
         if (outcome instanceof Socket) callback(null, outcome)
         else callback(outcome, null)
       }
-      const breakOff = (reason: string) => {
+      const breakOff = (reason: Reason) => {
         if (over) return
         settle(new EgressError(reason))
         attempt.abort()
       }
-      const timer = setTimeout(() => breakOff(`no connection within ${duration(CONNECT_MS)}`), CONNECT_MS)
+      const timer = setTimeout(() => breakOff(NO_CONNECTION), CONNECT_MS)
       open(target, attempt.signal).then(settle, settle)
-      return () => breakOff('the connection is not wanted any more')
+      return () => breakOff(UNWANTED)
     },
     async close() {
       await proxy?.close()
     },
   }
 }
+
+const UNWANTED = makeReason('connection_unwanted', 'the connection is not wanted any more')
+const ENDLESS = makeReason('endless_answer', 'the answer never ends')
+const CONNECT_TIME = duration(CONNECT_MS)
+const NO_CONNECTION = makeReason('no_connection', `no connection within ${CONNECT_TIME}`, CONNECT_TIME)
 
 /** Exported for the test of the last of its checks. */
 export function dial(call: {
@@ -155,7 +164,7 @@ function limitAnswers(socket: Socket): void {
       readBefore = read
     }
     read = socket.bytesRead
-    if (read - readBefore > MAX_ANSWER_WIRE_BYTES) socket.destroy(new EgressError('the answer never ends'))
+    if (read - readBefore > MAX_ANSWER_WIRE_BYTES) socket.destroy(new EgressError(ENDLESS))
   })
 }
 
@@ -191,12 +200,15 @@ function makeProxy(proxyUrl: string): Proxy {
         .connect({ path, headers: { ...headers, host: path }, signal })
         .catch((error) => {
           signal.throwIfAborted()
-          throw new EgressError(`the egress proxy cannot be reached (${codeOf(error)})`, { cause: error })
+          const code = codeOf(error)
+          const text = `the egress proxy cannot be reached (${code})`
+          throw new EgressError(makeReason('proxy_unreachable', text, code), { cause: error })
         })
       socket.on('error', () => {})
       if (statusCode === 200 && socket instanceof Socket) return socket
       socket.destroy()
-      throw new EgressError(`the egress proxy refused the connection (${statusCode})`)
+      const text = `the egress proxy refused the connection (${statusCode})`
+      throw new EgressError(makeReason('proxy_refused', text, String(statusCode)))
     },
     close: () => pool.destroy(),
   }

@@ -1,4 +1,5 @@
 import type { CourierAnswer } from '../domain/courier.ts'
+import { makeReason, type Reason } from '../domain/delivery-reason.ts'
 import type { Dispatcher } from 'undici'
 import { duration, reasonOf } from './reason.ts'
 
@@ -6,7 +7,7 @@ import { duration, reasonOf } from './reason.ts'
 export type Exchange = {
   /** Goes on a connection; what undici is to tell. */
   start(line: Line): Dispatcher.DispatchHandler
-  giveUp(reason: string): void
+  giveUp(reason: Reason): void
   isOver(): boolean
 }
 
@@ -37,14 +38,15 @@ export function makeExchange(options: {
     clearTimeout(timer)
     options.done(answer)
   }
-  const fail = (reason: string) => finish({ kind: 'failed', latencyMs: latencyMs(), reason })
-  const giveUp = (reason: string) => {
+  const fail = (reason: Reason) => finish({ kind: 'failed', latencyMs: latencyMs(), reason })
+  const giveUp = (reason: Reason) => {
     fail(reason)
     line?.destroy()
   }
   const timer = setTimeout(() => {
-    const what = status === 0 ? 'no answer' : 'no complete answer'
-    giveUp(`${what} within ${duration(options.deadlineMs)}`)
+    const time = duration(options.deadlineMs)
+    if (status === 0) giveUp(makeReason('no_answer', `no answer within ${time}`, time))
+    else giveUp(makeReason('no_complete_answer', `no complete answer within ${time}`, time))
   }, options.deadlineMs)
 
   function start(onLine: Line): Dispatcher.DispatchHandler {

@@ -1,38 +1,49 @@
+import { makeReason, type Reason, type ReasonCode } from '../domain/delivery-reason.ts'
+
 /**
- * A failure that we have already put into words. Its code keeps undici from taking it for one of its own, some of which
- * it retries.
+ * A failure whose reason we know already. Its code keeps undici from taking it for one of its own, some of which it
+ * retries.
  */
 export class EgressError extends Error {
   override name = 'EgressError'
   readonly code = 'EGRESS'
+  readonly reason: Reason
+
+  constructor(reason: Reason, options: { cause?: unknown } = {}) {
+    super(reason.text, options)
+    this.reason = reason
+  }
 }
 
 export type Stage = 'before' | 'answering'
 
 /**
- * Words for the user who looks at a failed delivery. Of foreign errors only the code is told: their messages quote what
- * the far side sent.
+ * For the user who looks at a failed delivery. Of foreign errors only the code is told: their messages quote what the far
+ * side sent.
  */
-export function reasonOf(error: unknown, stage: Stage): string {
-  if (error instanceof EgressError) return error.message
+export function reasonOf(error: unknown, stage: Stage): Reason {
+  if (error instanceof EgressError) return error.reason
   // Several addresses were tried in vain; the first is as good as any.
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0], stage)
   const code = codeOf(error)
-  const words = WORDS[code]
-  if (words) return words
+  const known = KNOWN[code]
+  if (known) return makeReason(...known)
   const fault = CERTIFICATE_FAULTS[code]
-  if (fault) return `the TLS certificate is not valid: ${fault}`
+  if (fault) return makeReason(fault[0], `the TLS certificate is not valid: ${fault[1]}`)
   if (/^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|.*_CERT|INVALID_(CA|PURPOSE))/.test(code))
-    return `the TLS certificate is not valid: ${code}`
-  if (code === 'EPROTO' || /^ERR_(SSL|TLS)_/.test(code)) return `the TLS handshake failed (${code})`
-  if (code.startsWith('HPE_') || code === 'HTTPParserError') return 'the answer is not HTTP'
+    return makeReason('tls_invalid', `the TLS certificate is not valid: ${code}`, code)
+  if (code === 'EPROTO' || /^ERR_(SSL|TLS)_/.test(code))
+    return makeReason('tls_failed', `the TLS handshake failed (${code})`, code)
+  if (code.startsWith('HPE_') || code === 'HTTPParserError')
+    return makeReason('answer_not_http', 'the answer is not HTTP')
   if (BROKEN.has(code)) {
-    return stage === 'before' ? CLOSED : 'the connection broke in the middle of the answer'
+    return stage === 'before' ? CLOSED : makeReason('broken_answer', 'the connection broke in the middle of the answer')
   }
-  return `the delivery failed (${code})`
+  return makeReason('delivery_failed', `the delivery failed (${code})`, code)
 }
 
-export const CLOSED = 'the connection was closed before the answer'
+export const CLOSED = makeReason('closed_before_answer', 'the connection was closed before the answer')
+export const STOPPING = makeReason('stopping', 'the service is stopping')
 
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
@@ -46,33 +57,35 @@ export function duration(ms: number): string {
 
 const BROKEN = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'UND_ERR_SOCKET', 'UND_ERR_ABORTED'])
 
-const UNREACHABLE = 'the address cannot be reached'
+type Known = [code: ReasonCode, text: string]
 
-const WORDS: Record<string, string> = {
-  ECONNREFUSED: 'the connection was refused',
-  ETIMEDOUT: 'the address does not answer',
+const UNREACHABLE: Known = ['address_unreachable', 'the address cannot be reached']
+
+const KNOWN: Record<string, Known> = {
+  ECONNREFUSED: ['connection_refused', 'the connection was refused'],
+  ETIMEDOUT: ['address_silent', 'the address does not answer'],
   EHOSTUNREACH: UNREACHABLE,
   ENETUNREACH: UNREACHABLE,
   EADDRNOTAVAIL: UNREACHABLE,
   EACCES: UNREACHABLE,
-  EMFILE: 'this server has too many open connections',
-  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is not as long as it says',
-  UND_ERR_INVALID_ARG: 'the request cannot be sent: a header is not valid',
-  UND_ERR_DESTROYED: 'the service is stopping',
-  UND_ERR_CLOSED: 'the service is stopping',
+  EMFILE: ['too_many_connections', 'this server has too many open connections'],
+  UND_ERR_HEADERS_OVERFLOW: ['answer_headers_too_large', 'the headers of the answer are too large'],
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: ['answer_length_wrong', 'the answer is not as long as it says'],
+  UND_ERR_INVALID_ARG: ['request_invalid', 'the request cannot be sent: a header is not valid'],
+  UND_ERR_DESTROYED: ['stopping', STOPPING.text],
+  UND_ERR_CLOSED: ['stopping', STOPPING.text],
 }
 
-const UNKNOWN_ISSUER = 'its issuer is not known'
+const UNKNOWN_ISSUER: Known = ['tls_issuer_unknown', 'its issuer is not known']
 
-const CERTIFICATE_FAULTS: Record<string, string> = {
-  ERR_TLS_CERT_ALTNAME_INVALID: 'it is made out to another name',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'it is signed by an issuer that is not known',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: `${UNKNOWN_ISSUER}, or the chain is incomplete`,
+const CERTIFICATE_FAULTS: Record<string, Known> = {
+  ERR_TLS_CERT_ALTNAME_INVALID: ['tls_name', 'it is made out to another name'],
+  DEPTH_ZERO_SELF_SIGNED_CERT: ['tls_self_signed', 'it is self-signed'],
+  SELF_SIGNED_CERT_IN_CHAIN: ['tls_issuer_unknown', 'it is signed by an issuer that is not known'],
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: ['tls_issuer_unknown', `${UNKNOWN_ISSUER[1]}, or the chain is incomplete`],
   UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_ISSUER,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_ISSUER,
-  CERT_HAS_EXPIRED: 'it has expired',
-  CERT_NOT_YET_VALID: 'it is not valid yet',
-  CERT_REVOKED: 'it has been revoked',
+  CERT_HAS_EXPIRED: ['tls_expired', 'it has expired'],
+  CERT_NOT_YET_VALID: ['tls_not_yet_valid', 'it is not valid yet'],
+  CERT_REVOKED: ['tls_revoked', 'it has been revoked'],
 }

@@ -1,6 +1,7 @@
 import { Client } from 'undici'
 import type { Dialer } from './dial.ts'
 import type { Exchange } from './exchange.ts'
+import { STOPPING } from './reason.ts'
 
 /** The connections to one origin, and who waits for one. */
 export type Receiver = {
@@ -114,7 +115,7 @@ export function makeReceiver(options: {
     isIdle: () => connections.size === idle.length,
     usedAt: 0,
     async close() {
-      for (const { exchange } of waiting) exchange.giveUp('the service is stopping')
+      for (const { exchange } of waiting) exchange.giveUp(STOPPING)
       await Promise.all([...connections].map((connection) => connection.destroy()))
     },
   }

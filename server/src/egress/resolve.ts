@@ -1,6 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { isIP, type LookupFunction } from 'node:net'
+import { makeReason } from '../domain/delivery-reason.ts'
 import { codeOf, EgressError } from './reason.ts'
 import { isLocalhost, LOOPBACK } from './url.ts'
 
@@ -30,6 +31,8 @@ export function makeResolve(options: {
   }
 }
 
+const UNRESOLVED = makeReason('name_unresolved', 'the name does not resolve')
+
 const QUERY_MS = 2_000
 const QUERY_TRIES = 2
 
@@ -54,10 +57,11 @@ function makeAskNameServers(nameServers?: string[]): Resolve {
     if (addresses.length > 0) return addresses
     const codes = answers.flatMap((answer) => (answer.status === 'rejected' ? codeOf(answer.reason) : []))
     const trouble = codes.find((code) => code !== 'ENOTFOUND' && code !== 'ENODATA')
-    if (trouble === undefined) throw new EgressError('the name does not resolve')
+    if (trouble === undefined) throw new EgressError(UNRESOLVED)
     // A resolver reads the system's name servers once. Perhaps they have changed.
     resolver = makeResolver()
-    throw new EgressError(`the name does not resolve: its name servers do not answer (${trouble})`)
+    const text = `the name does not resolve: its name servers do not answer (${trouble})`
+    throw new EgressError(makeReason('name_servers_silent', text, trouble))
   }
 }
 
@@ -72,9 +76,9 @@ export function addressesInHosts(hosts: string, name: string): string[] {
 function askLookup(lookup: LookupFunction, name: string): Promise<string[]> {
   return new Promise((resolve, reject) => {
     lookup(name, { all: true }, (error, found) => {
-      if (error) return reject(new EgressError('the name does not resolve', { cause: error }))
+      if (error) return reject(new EgressError(UNRESOLVED, { cause: error }))
       const addresses = typeof found === 'string' ? [found] : found.map(({ address }) => address)
-      if (addresses.length === 0) return reject(new EgressError('the name does not resolve'))
+      if (addresses.length === 0) return reject(new EgressError(UNRESOLVED))
       resolve(addresses)
     })
   })

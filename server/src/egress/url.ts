@@ -1,36 +1,45 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
+import { makeReason, type Reason } from '../domain/delivery-reason.ts'
 import type { Networks } from './address.ts'
 
-/** Why a URL cannot be a receiver, in words for the person who typed it. */
-export type UrlRefusal = { reason: string }
+/** Why a URL cannot be a receiver, for the person who typed it. */
+export type UrlRefusal = { reason: Reason }
 
 export type Target = { origin: string; path: string }
 
 const MAX_URL_LENGTH = 2_048
 const MAX_NAME_LENGTH = 253
 
+const TOO_LONG = makeReason(
+  'url_too_long',
+  `the URL is longer than ${MAX_URL_LENGTH} characters`,
+  String(MAX_URL_LENGTH),
+)
+
 /**
  * Everything that can be said of a URL without asking anybody. A name that passes is judged again by what it resolves
  * to, and a connection by where it ended up: this spares the user a wait, and is not what the safety rests on.
  */
 export function readUrl(text: string, networks: Networks): Target | UrlRefusal {
-  if (text.length > MAX_URL_LENGTH) return refuse(`the URL is longer than ${MAX_URL_LENGTH} characters`)
+  if (text.length > MAX_URL_LENGTH) return { reason: TOO_LONG }
   // The URL parser silently drops or turns these around, so that what a person reads is not what is dialled.
-  if (/[\p{Cc}\p{Cf}\s\\]/u.test(text)) return refuse('the URL holds spaces, invisible characters or backslashes')
+  if (/[\p{Cc}\p{Cf}\s\\]/u.test(text))
+    return refuse('url_characters', 'the URL holds spaces, invisible characters or backslashes')
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
-  if (authority === undefined) return refuse('the URL does not begin with https:// and a host')
-  if (!URL.canParse(text)) return refuse('the URL is not valid')
+  if (authority === undefined) return refuse('url_without_host', 'the URL does not begin with https:// and a host')
+  if (!URL.canParse(text)) return refuse('url_invalid', 'the URL is not valid')
   const url = new URL(text)
-  if (url.href.length > MAX_URL_LENGTH) return refuse(`the URL is longer than ${MAX_URL_LENGTH} characters`)
-  if (authority.includes('@')) return refuse('the URL holds a user name or password')
-  if (BAD_PORTS.has(Number(url.port || -1))) return refuse(`the port ${url.port} belongs to another service`)
+  if (url.href.length > MAX_URL_LENGTH) return { reason: TOO_LONG }
+  if (authority.includes('@')) return refuse('url_password', 'the URL holds a user name or password')
+  if (BAD_PORTS.has(Number(url.port || -1)))
+    return refuse('url_port', `the port ${url.port} belongs to another service`, url.port)
 
   const plain = url.protocol === 'http:'
   const host = url.hostname.replaceAll(/^\[|\]$/g, '')
   const reason = isIP(host)
     ? (networks.refusal(host, { plain }) ?? oddNotation(host, authority))
     : refusalOfName(host, { plain, networks })
-  return reason === undefined ? { origin: url.origin, path: url.pathname + url.search } : refuse(reason)
+  return reason === undefined ? { origin: url.origin, path: url.pathname + url.search } : { reason }
 }
 
 /** RFC 6761: these mean this machine, whatever a name server says. */
@@ -43,16 +52,16 @@ export const LOOPBACK = ['127.0.0.1', '::1']
 // Octal, hexadecimal, shortened and full-width forms have been turned into the plain one by the parser, and it has been
 // judged. That they are refused even for public addresses costs nobody anything, and keeps the corners of the parser
 // out of the picture.
-function oddNotation(address: string, authority: string): string | undefined {
+function oddNotation(address: string, authority: string): Reason | undefined {
   const typed = authority.replace(/:\d*$/, '')
   const isPlain = isIPv4(typed) || (typed.startsWith('[') && isIPv6(typed.slice(1, -1)))
-  return isPlain ? undefined : `write the address as ${address}`
+  return isPlain ? undefined : makeReason('url_notation', `write the address as ${address}`, address)
 }
 
-function refusalOfName(name: string, rules: { plain: boolean; networks: Networks }): string | undefined {
+function refusalOfName(name: string, rules: { plain: boolean; networks: Networks }): Reason | undefined {
   const { plain, networks } = rules
   if (name.length > MAX_NAME_LENGTH || !/^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/.test(name)) {
-    return 'the host is not a valid name'
+    return makeReason('host_invalid', 'the host is not a valid name')
   }
   if (isLocalhost(name)) {
     const reasons = LOOPBACK.map((address) => networks.refusal(address, { plain }))
@@ -60,7 +69,8 @@ function refusalOfName(name: string, rules: { plain: boolean; networks: Networks
   }
   // From here on only the name's addresses can tell, if there are networks in which it may lie.
   if (networks.allowsSome) return undefined
-  if (!name.includes('.') || INTERNAL_NAME.test(name)) return `the name ${name} belongs to an internal network`
+  if (!name.includes('.') || INTERNAL_NAME.test(name))
+    return makeReason('name_internal', `the name ${name} belongs to an internal network`, name)
   // Any public address will do to ask whether plain http is allowed at all.
   return networks.refusal('1.1.1.1', { plain })
 }
@@ -76,6 +86,6 @@ const BAD_PORTS = new Set([
   6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ]) // prettier-ignore
 
-function refuse(reason: string): UrlRefusal {
-  return { reason }
+function refuse(...reason: Parameters<typeof makeReason>): UrlRefusal {
+  return { reason: makeReason(...reason) }
 }

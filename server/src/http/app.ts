@@ -170,11 +170,15 @@ function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
     // For an address that the rewriting above does not save; no hook has run for it, and Fastify would answer in its own words.
     frameworkErrors: (_error, request, reply) => {
       stamp(everywhereHeaders(ctx.settings), request, reply)
-      sendRefusal(request, reply, { status: 404, error: 'Not found' })
+      sendRefusal(request, reply, { status: 404, code: 'not_found', error: 'Not found' })
     },
   })
   app.server.maxConnections = MAX_CONNECTIONS
-  app.server.on('checkExpectation', (raw) => raw.socket.end(rawAnswer(417, 'This Expect header is not supported')))
+  app.server.on('checkExpectation', (raw) =>
+    raw.socket.end(
+      rawAnswer({ status: 417, code: 'expectation_failed', error: 'This Expect header is not supported' }),
+    ),
+  )
   return app
 }
 

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { Counts, DayCounts } from '../domain/deposit-days.ts'
-import { DELIVERY_STATUSES, type LogAttempt, type LogEntry, type TroubledEndpoint } from '../domain/delivery-log.ts'
+import type { LogAttempt, LogEntry, TroubledEndpoint } from '../domain/delivery-log.ts'
 import { EVENT_KINDS } from '../domain/events.ts'
+import { DELIVERY_STATES } from '../domain/find-deliveries.ts'
 import { SCOPES } from '../domain/key-cache.ts'
 import type { ListedKey } from '../domain/keys.ts'
 import { ATTENTION_KINDS, type Attention } from '../domain/overview.ts'
@@ -133,7 +134,7 @@ export function presentMoment(moment: Moment) {
 // ---- Deliveries ----
 
 export const deliveriesQuery = z.object({
-  status: z.enum(DELIVERY_STATUSES, { error: `status must be one of ${DELIVERY_STATUSES.join(', ')}` }).exactOptional(),
+  status: z.enum(DELIVERY_STATES, { error: `status must be one of ${DELIVERY_STATES.join(', ')}` }).exactOptional(),
   endpointId: z.uuid({ error: ENDPOINT_ERROR }).exactOptional(),
   event: z.enum(EVENTS, { error: `event must be one of ${EVENTS.join(', ')}` }).exactOptional(),
   cursor: page.cursor,
@@ -148,10 +149,12 @@ export const deliveryShape = z.object({
   subject: z.object({ paymentLinkId: z.string().nullable() }),
   endpointId: z.string(),
   endpointName: z.string(),
-  status: z.enum(DELIVERY_STATUSES),
+  status: z.enum(DELIVERY_STATES),
   attempts: z.int(),
   lastStatus: z.int().nullable(),
   lastError: z.string().nullable(),
+  lastErrorCode: z.string().nullable(),
+  lastErrorDetail: z.string().nullable(),
   lastAt: time.nullable(),
   nextAt: time.nullable(),
   createdAt: time,
@@ -178,6 +181,8 @@ export const attemptShape = z.object({
   at: time,
   status: z.int().nullable(),
   error: z.string().nullable(),
+  errorCode: z.string().nullable(),
+  errorDetail: z.string().nullable(),
   latencyMs: z.int(),
   excerpt: z.string(),
 })
@@ -207,7 +212,11 @@ export const troubledShape = z.object({
   failingSince: time.nullable(),
   disabledAt: time.nullable(),
   disabledReason: z.string().nullable(),
+  disabledCode: z.string().nullable(),
+  lastStatus: z.int().nullable(),
   lastError: z.string().nullable(),
+  lastErrorCode: z.string().nullable(),
+  lastErrorDetail: z.string().nullable(),
   waiting: z.int(),
 })
 

@@ -3,17 +3,40 @@ import type { Socket } from 'node:net'
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
-import { Fault, type FaultCode } from '../base/fault.ts'
+import { Fault, FAULT_CODES, type FaultCode, type FaultDetails } from '../base/fault.ts'
 import type { Context } from '../domain/context.ts'
 import { SEND_JSON, UnsupportedType } from './body.ts'
 import { errorPage } from './error-page.ts'
 
 /** What a refused request is told: always `{ success: false, error }`, or a page where a browser asked for one. */
-export type Refusal = { status: number; error: string; code?: FaultCode; headers?: Record<string, string> }
+export type Refusal = {
+  status: number
+  error: string
+  code: ErrorCode
+  details?: FaultDetails
+  headers?: Record<string, string>
+}
+
+/** What HTTP itself refuses, beside the refusals of the domain. */
+const HTTP_CODES = [
+  'request_timeout',
+  'method_not_allowed',
+  'body_too_large',
+  'unsupported_type',
+  'expectation_failed',
+  'headers_too_large',
+  'internal',
+] as const
+export type ErrorCode = FaultCode | (typeof HTTP_CODES)[number]
+export const ERROR_CODES: readonly ErrorCode[] = [...FAULT_CODES, ...HTTP_CODES]
 
 /** The only place where a refusal of the domain meets a status of HTTP. */
 const STATUS: Record<FaultCode, number> = {
   bad_request: 400,
+  value_too_small: 400,
+  value_too_large: 400,
+  value_not_above_fee: 400,
+  url_not_allowed: 400,
   key_missing: 401,
   key_invalid: 401,
   not_signed_in: 401,
@@ -30,6 +53,22 @@ const STATUS: Record<FaultCode, number> = {
   signature_wrong: 403,
   not_found: 404,
   conflict: 409,
+  external_id_taken: 409,
+  not_cancelable: 409,
+  payment_held: 409,
+  not_refundable: 409,
+  already_refunded: 409,
+  refund_too_large: 409,
+  balance_too_small: 409,
+  exception_resolved: 409,
+  exception_resolving: 409,
+  payment_rest_held: 409,
+  payment_not_credited: 409,
+  payment_returned: 409,
+  payment_refunded: 409,
+  payment_below_fee: 409,
+  charge_not_named: 409,
+  charge_completed: 409,
   in_flight: 409,
   idempotency_mismatch: 422,
   rate_limited: 429,
@@ -59,6 +98,7 @@ export function answerRefusals(app: FastifyInstance, ctx: Context): void {
 
 export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
   reply.code(refusal.status).headers(refusal.headers ?? {})
+  if (isUnder(pathOf(request), '/api') && refusal.status !== 204) reply.header('guiche-error', refusal.code)
   if (refusal.status === 204) void reply.send()
   else if (wantsPage(request)) void errorPage(reply, request, refusal)
   // As text: an answer of the error handler must not depend on a serializer that could be what failed.
@@ -75,27 +115,33 @@ export function isUnder(path: string, prefix: string): boolean {
 
 function refusalOf(error: unknown, request: FastifyRequest): Refusal {
   if (error instanceof Fault) return faultRefusal(error)
-  if (error instanceof UnsupportedType) return { status: 415, error: error.message }
+  if (error instanceof UnsupportedType) return { status: 415, code: 'unsupported_type', error: error.message }
   // Schemas carry their texts, in the order in which they matter.
   if (hasZodFastifySchemaValidationErrors(error))
-    return { status: 400, error: error.validation[0]!.message ?? 'Bad request' }
+    return { status: 400, code: 'bad_request', error: error.validation[0]!.message ?? 'Bad request' }
   switch (codeOf(error) ?? '') {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return { status: 415, error: SEND_JSON }
+      return { status: 415, code: 'unsupported_type', error: SEND_JSON }
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return { status: 413, error: `Request body is too large: at most ${request.routeOptions.bodyLimit / 1024} KiB` }
+      return {
+        status: 413,
+        code: 'body_too_large',
+        error: `Request body is too large: at most ${request.routeOptions.bodyLimit / 1024} KiB`,
+      }
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return { status: 400, error: 'Request body does not match its Content-Length' }
+      return { status: 400, code: 'bad_request', error: 'Request body does not match its Content-Length' }
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
     // A path to a file that leads out of its folder, or to the folder itself.
     case 'FST_STATIC_FORBIDDEN_PATH':
-      return { status: 404, error: 'Not found' }
+      return { status: 404, code: 'not_found', error: 'Not found' }
     // The caller hung up while sending; nobody reads this answer.
     case 'ECONNRESET':
-      return { status: 400, error: 'Request was aborted' }
+      return { status: 400, code: 'bad_request', error: 'Request was aborted' }
     default:
-      return isForbiddenFile(error) ? { status: 404, error: 'Not found' } : { status: 500, error: 'Internal error' }
+      return isForbiddenFile(error)
+        ? { status: 404, code: 'not_found', error: 'Not found' }
+        : { status: 500, code: 'internal', error: 'Internal error' }
   }
 }
 
@@ -109,18 +155,22 @@ function faultRefusal(fault: Fault): Refusal {
   if (fault.code === 'key_missing' || fault.code === 'key_invalid') headers['www-authenticate'] = 'Bearer'
   const retryAfter = fault.retryAfterSeconds ?? (RETRIABLE.has(fault.code) ? RETRY_AFTER_SECONDS : undefined)
   if (retryAfter !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfter)))
-  return { status: STATUS[fault.code], error: fault.message, code: fault.code, headers }
+  const { code, details } = fault
+  return { status: STATUS[code], error: fault.message, code, headers, ...(details && { details }) }
 }
 
 function unknownRoute(app: FastifyInstance, request: FastifyRequest): Refusal {
   const url = pathOf(request)
   const methods = app.supportedMethods.filter((method) => app.findRoute({ method, url }) !== null)
   // A route of this very method turned it down: a file that is not there.
-  if (methods.length === 0 || methods.includes(request.method)) return { status: 404, error: 'Not found' }
+  if (methods.length === 0 || methods.includes(request.method))
+    return { status: 404, code: 'not_found', error: 'Not found' }
   const headers = { allow: [...methods, 'OPTIONS'].toSorted().join(', ') }
-  if (request.method === 'OPTIONS') return { status: 204, error: '', headers }
+  const code = 'method_not_allowed'
+  if (request.method === 'OPTIONS') return { status: 204, code, error: '', headers }
   return {
     status: 405,
+    code,
     error: `${request.method} is not allowed here: use ${methods.toSorted().join(' or ')}`,
     headers,
   }
@@ -147,11 +197,10 @@ function wantsPage(request: FastifyRequest): boolean {
 }
 
 /** The dashboard is told more, to show it in its own words; where better-auth answers too, in the form that it uses. */
-function extras(request: FastifyRequest, { status, error, code }: Refusal): object {
+function extras(request: FastifyRequest, { error, code, details }: Refusal): object {
   const path = pathOf(request)
   if (!isUnder(path, '/dashboard/api')) return {}
-  const told = code ?? (status === 404 ? 'not_found' : status >= 500 ? 'internal' : 'bad_request')
-  return isUnder(path, '/dashboard/api/auth') ? { code: told, message: error } : { code: told }
+  return isUnder(path, '/dashboard/api/auth') ? { code, message: error } : { code, ...(details && { details }) }
 }
 
 function envelopeText(error: string, more: object = {}): string {
@@ -167,17 +216,17 @@ function codeOf(error: unknown): string | undefined {
 /** Node hands over a bare socket; what goes out must be written by hand, and the connection is of no more use. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
-  const { status, text } = clientErrorAnswer(error.code)
-  socket.end(rawAnswer(status, text))
+  socket.end(rawAnswer(clientErrorAnswer(error.code)))
 }
 
-export function rawAnswer(status: number, error: string): string {
+export function rawAnswer({ status, error, code }: Refusal): string {
   const body = envelopeText(error)
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${randomUUID()}`,
+    `Guiche-Error: ${code}`,
     'Cache-Control: no-store',
     'Connection: close',
     '',
@@ -185,9 +234,15 @@ export function rawAnswer(status: number, error: string): string {
   ].join('\r\n')
 }
 
-function clientErrorAnswer(code: string | undefined): { status: number; text: string } {
-  if (code === 'HPE_HEADER_OVERFLOW') return { status: 431, text: 'Request headers are too large' }
-  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return { status: 413, text: 'Request body is too large' }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return { status: 408, text: 'Request took too long to arrive' }
-  return { status: 400, text: 'Malformed HTTP request' }
+function clientErrorAnswer(code = ''): Refusal {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return { status: 431, code: 'headers_too_large', error: 'Request headers are too large' }
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return { status: 413, code: 'body_too_large', error: 'Request body is too large' }
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { status: 408, code: 'request_timeout', error: 'Request took too long to arrive' }
+    default:
+      return { status: 400, code: 'bad_request', error: 'Malformed HTTP request' }
+  }
 }

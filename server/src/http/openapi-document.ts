@@ -1,3 +1,5 @@
+import { ERROR_CODES } from './envelope.ts'
+
 // What the generator cannot know or says badly: headers, which hooks and handlers set where no schema sees them, and
 // bounds that are JavaScript's and not ours.
 
@@ -26,14 +28,17 @@ export function finishDocument(generated: object): Document {
     JSON.stringify(generated),
     tidySchema,
   ) as Document
-  for (const operation of Object.values(paths).flatMap((path) => Object.values(path))) {
+  const operations = Object.entries(paths).flatMap(([path, byMethod]) =>
+    Object.values(byMethod).map((operation) => ({ path, operation })),
+  )
+  for (const { path, operation } of operations) {
     operation.parameters?.forEach(writeHeaderName)
     for (const [status, response] of Object.entries(operation.responses ?? {})) {
       const json = response.content?.['application/json']
       const example = errorExample(operation, status, response.description)
       if (json?.schema['$ref'] === '#/components/schemas/Error' && example) json.example = example
       response.headers = Object.fromEntries(
-        headersFor(operation, status).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+        headersFor(path, operation, status).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
       )
     }
   }
@@ -107,6 +112,10 @@ const HEADERS: Record<string, Header> = {
     description: 'The limit: a burst of `q` requests, refilled within `w` seconds.',
     schema: { type: 'string' },
   },
+  'Guiche-Error': {
+    description: 'Why it was refused, as a code to decide by. New codes may be added; one is never renamed.',
+    schema: { type: 'string', enum: [...ERROR_CODES] },
+  },
   'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer' } },
   'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' } },
   Location: { description: 'Where to ask for it.', schema: { type: 'string' } },
@@ -129,13 +138,14 @@ const OF_OPERATION: Record<string, string[]> = {
   'getDeposit 200': ['Guiche-Provider-Check'],
 }
 
-function headersFor(operation: Operation, status: string): string[] {
+function headersFor(path: string, operation: Operation, status: string): string[] {
   // An empty list of schemes is how a public operation says so.
   const isPublic = operation.security?.length === 0
   return [
     'X-Request-Id',
     // On every answer behind a key; shown where they matter, because twelve tables of them hide the rest.
     ...(!isPublic && (status === '429' || status.startsWith('2')) ? ['RateLimit', 'RateLimit-Policy'] : []),
+    ...(status >= '400' && path.startsWith('/api/') ? ['Guiche-Error'] : []),
     ...(status === '401' ? ['WWW-Authenticate'] : []),
     ...(status === '429' || status === '503' ? ['Retry-After'] : []),
     ...(OF_OPERATION[`${operation.operationId} ${status}`] ?? []),

@@ -268,7 +268,10 @@ export const nextCursor = z
 const errorShape = z
   .object({
     success: z.literal(false),
-    error: z.string().meta({ description: 'What was wrong, for people. Decide by the status and not by this text.' }),
+    error: z.string().meta({
+      description:
+        'What was wrong, for people. Decide by the status and by the header `Guiche-Error`, and not by this text.',
+    }),
   })
   .meta({ id: 'Error' })
 

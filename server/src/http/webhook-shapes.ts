@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { CourierAnswer } from '../domain/courier.ts'
 import type { LoggedAttempt, LoggedEvent } from '../domain/event-log.ts'
+import { DELIVERY_STATES } from '../domain/find-deliveries.ts'
 import { EVENT_KINDS } from '../domain/events.ts'
 import type { Endpoint } from '../domain/endpoints.ts'
 import {
@@ -72,7 +73,6 @@ export const rotateBody = z.object({ overlapSeconds }, { error: BODY_ERROR }).nu
 export const webhookParams = z.object({ webhookId: z.string().meta({ description: 'The id of the webhook.' }) })
 export const eventParams = z.object({ eventId: z.string().meta({ description: 'The id of the event, `evt_…`.' }) })
 
-const STATES = ['pending', 'delivered', 'failed'] as const
 const KINDS = [...EVENT_KINDS, 'WEBHOOK_TEST'] as const
 const webhookId = z.uuid({ error: ENDPOINT_ERROR })
 
@@ -82,9 +82,12 @@ export const eventsQuery = z.object({
     .exactOptional()
     .meta({ description: 'Only events of this kind.' }),
   state: z
-    .enum(STATES, { error: `state must be one of ${STATES.join(', ')}` })
+    .enum(DELIVERY_STATES, { error: `state must be one of ${DELIVERY_STATES.join(', ')}` })
     .exactOptional()
-    .meta({ description: 'Only events with a delivery in this state.' }),
+    .meta({
+      description:
+        'Only events with a delivery in this state. pending: not tried yet; retrying: failed, and tried again; failed: given up.',
+    }),
   webhookId: webhookId.exactOptional().meta({ description: 'Only events with a delivery to this webhook.' }),
   ...page,
 })
@@ -101,7 +104,10 @@ const WHICH_ERROR =
 export const resendManyBody = z
   .object(
     {
-      failed: z.literal(true, { error: WHICH_ERROR }).exactOptional().meta({ description: 'Everything that failed.' }),
+      failed: z
+        .literal(true, { error: WHICH_ERROR })
+        .exactOptional()
+        .meta({ description: 'Everything that failed, given up or still retried.' }),
       since: z.iso
         .datetime({ offset: true, error: WHICH_ERROR })
         .transform((text) => new Date(text))
@@ -130,6 +136,7 @@ export const webhookShape = z
       .nullable()
       .meta({ description: 'Since when it gets no events: resend `since` this time to catch up.' }),
     disabledReason: z.string().nullable().meta({ description: 'Why it gets no events, in words.' }),
+    disabledCode: z.string().nullable().meta({ description: 'The same as a code, to decide by.' }),
     failingSince: time.nullable().meta({
       description: 'The first failure after the last success. After 5 days of nothing but failures it is disabled.',
     }),
@@ -148,6 +155,7 @@ export function presentWebhook(endpoint: Endpoint) {
     enabled: endpoint.disabledAt === null,
     disabledAt: endpoint.disabledAt?.toISOString() ?? null,
     disabledReason: endpoint.disabledReason,
+    disabledCode: endpoint.disabledCode,
     failingSince: endpoint.failingSince?.toISOString() ?? null,
     previousSecretUntil: endpoint.previousSecretUntil?.toISOString() ?? null,
   }
@@ -160,6 +168,8 @@ export const testShape = z
     delivered: z.boolean().meta({ description: 'True if the receiver answered with a 2xx status.' }),
     status: z.int().nullable().meta({ description: 'What the receiver answered; null when it did not.' }),
     error: z.string().nullable().meta({ description: 'Why there was no answer, in words.' }),
+    errorCode: z.string().nullable().meta({ description: 'The same as a code, to decide by.' }),
+    errorDetail: z.string().nullable().meta({ description: 'What the code is about: an address, a time.' }),
     latencyMs: z.int(),
     excerpt: z.string().meta({ description: 'The first 2 kB of the answer.' }),
   })
@@ -170,7 +180,9 @@ export function presentTest(answer: CourierAnswer) {
   return {
     delivered: isAnswered && answer.status >= 200 && answer.status < 300,
     status: isAnswered ? answer.status : null,
-    error: isAnswered ? null : answer.reason,
+    error: isAnswered ? null : answer.reason.text,
+    errorCode: isAnswered ? null : answer.reason.code,
+    errorDetail: isAnswered ? null : answer.reason.detail,
     latencyMs: Math.round(answer.latencyMs),
     excerpt: isAnswered ? answer.excerpt : '',
   }
@@ -178,11 +190,12 @@ export function presentTest(answer: CourierAnswer) {
 
 const deliveryShape = z.object({
   webhookId: z.string(),
-  state: z
-    .enum(STATES)
-    .meta({ description: 'pending: it is tried again at `nextAttemptAt`; failed: it was given up.' }),
+  state: z.enum(DELIVERY_STATES).meta({
+    description:
+      'pending: it waits for its first attempt; retrying: the last attempt failed, and the next is at `nextAttemptAt`; failed: it was given up.',
+  }),
   attempts: z.int().meta({ description: 'How often it was tried since it was last put in the queue.' }),
-  nextAttemptAt: time.nullable().meta({ description: 'Null unless pending.' }),
+  nextAttemptAt: time.nullable().meta({ description: 'Null unless pending or retrying.' }),
   endedAt: time.nullable().meta({ description: 'When it was delivered or given up.' }),
 })
 
@@ -221,6 +234,8 @@ export const attemptShape = z
     at: time,
     status: z.int().nullable().meta({ description: 'What the receiver answered; null when it did not.' }),
     error: z.string().nullable().meta({ description: 'Why there was no answer, in words.' }),
+    errorCode: z.string().nullable().meta({ description: 'The same as a code, to decide by.' }),
+    errorDetail: z.string().nullable().meta({ description: 'What the code is about: an address, a time.' }),
     latencyMs: z.int(),
     excerpt: z.string().meta({ description: 'The first 2 kB of the answer.' }),
   })

@@ -7,11 +7,15 @@ const TIMEOUT_MS = 30_000
 export type Query = Record<string, string | number | boolean | null | undefined>
 type Options = { idempotencyKey?: string; timeoutMs?: number; signal?: AbortSignal }
 
+export type Details = Readonly<Record<string, string | number>>
+
 export class ApiError extends Error {
   override name = 'ApiError'
   /** 0: there was no answer. */
   readonly status: number
   readonly code: string
+  /** What the code is about, by name: amounts in cents, states. */
+  readonly details: Details
   readonly retryAfterSeconds: number | undefined
   readonly requestId: string | undefined
 
@@ -19,11 +23,12 @@ export class ApiError extends Error {
     status: number,
     code: string,
     text: string,
-    more: { retryAfterSeconds?: number | undefined; requestId?: string | undefined } = {},
+    more: { details?: Details; retryAfterSeconds?: number | undefined; requestId?: string | undefined } = {},
   ) {
     super(text)
     this.status = status
     this.code = code
+    this.details = more.details ?? {}
     this.retryAfterSeconds = more.retryAfterSeconds
     this.requestId = more.requestId
   }
@@ -134,10 +139,15 @@ async function readAnswer<T>(response: Response): Promise<T> {
     typeof answer?.['code'] === 'string' ? answer['code'] : 'unknown',
     typeof text === 'string' && text !== '' ? text : `The server answered ${response.status}`,
     {
+      details: detailsOf(answer?.['details']),
       retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : undefined,
       requestId: response.headers.get('x-request-id') ?? undefined,
     },
   )
+}
+
+function detailsOf(value: unknown): Details {
+  return typeof value === 'object' && value !== null ? (value as Details) : {}
 }
 
 function queryText(query: Query): string {

@@ -121,7 +121,11 @@ function useDepositLife(paymentLinkId: string) {
     refetchInterval: ({ state: { data } }) => (data && isMoving(data) ? POLL_MS : false),
   })
   // What other pages remember is older than what was just seen here.
-  const state = life.data && [life.data.deposit.status, life.data.deposit.heldValue, ...life.data.refunds.map((refund) => refund.status)].join(' ')
+  const state =
+    life.data &&
+    [life.data.deposit.status, life.data.deposit.heldValue, ...life.data.refunds.map((refund) => refund.status)].join(
+      ' ',
+    )
   const seen = useRef(state)
   useEffect(() => {
     if (seen.current !== undefined && state !== seen.current)
@@ -134,7 +138,9 @@ function useDepositLife(paymentLinkId: string) {
 }
 
 function isMoving({ deposit, refunds }: DepositLife): boolean {
-  return deposit.status === 'PENDING' || deposit.heldValue > 0 || refunds.some((refund) => refund.status === 'PROCESSING')
+  return (
+    deposit.status === 'PENDING' || deposit.heldValue > 0 || refunds.some((refund) => refund.status === 'PROCESSING')
+  )
 }
 
 function Life({

@@ -1,4 +1,5 @@
 import { ApiError } from '../../base/api.ts'
+import type { ErrorCode } from '../../base/codes.ts'
 import { useErrorText } from '../../base/error-text.ts'
 import { useLanguage, words } from '../../base/language.ts'
 import { moneyText } from '../../base/money.ts'
@@ -17,6 +18,9 @@ const useWords = words({
     balance: (has: string, takes: string) => `Saldo insuficiente: há ${has} e a devolução precisa de ${takes}.`,
     notEnabled: 'Nesta instalação, só o operador faz devoluções. Fale com ele.',
     providerRefused: 'A instituição de pagamento recusou. Nada foi alterado.',
+    held: (money: string) =>
+      `Foram recebidos ${money} para este depósito, que esperam a decisão do operador. Não dá para cancelar antes disso.`,
+    notRefundable: (status: string) => `Não dá para devolver: a situação agora é “${status}”.`,
     notFound: 'Este depósito não existe nesta conta.',
   },
   en: {
@@ -30,39 +34,38 @@ const useWords = words({
     balance: (has: string, takes: string) => `The balance is too small: it has ${has}, and the refund takes ${takes}.`,
     notEnabled: 'On this service only the operator makes refunds. Please ask there.',
     providerRefused: 'The payment provider refused. Nothing has changed.',
+    held: (money: string) =>
+      `${money} was received for this deposit and waits for the operator’s decision. It cannot be canceled before that.`,
+    notRefundable: (status: string) => `It cannot be refunded: its status is now “${status}”.`,
     notFound: 'This account has no such deposit.',
   },
 })
 
-/** Why the server refused something about a deposit. Its texts name amounts in cents; readers get them as money, in their language. */
+/** Why the server refused something about a deposit, in the reader's language, with its amounts as money. */
 export function useRefusalText(): (error: unknown) => string {
   const t = useWords()
   const language = useLanguage()
   const statusText = useStatusText()
   const errorText = useErrorText()
-  const money = (cents: string | undefined) => moneyText(Number(cents), language)
-  const known: [RegExp, (...parts: string[]) => string][] = [
-    [/^value must be at least (\d+)/, (cents) => t.min(money(cents))],
-    [/^value (?:with its fee )?must be at most (\d+)/, (cents) => t.max(money(cents))],
-    [/^value must be greater than its fee, which is (\d+)/, (cents) => t.fee(money(cents))],
-    [/^externalId is already used/, () => t.externalId],
-    [/^Charge is (\w+) and cannot be canceled/, (status) => t.notCancelable(statusText(status as DepositStatus))],
-    [/^Charge is refunded already/, () => t.refunded],
-    [/^value is more than is left to refund: (\d+)/, (cents) => t.left(money(cents))],
-    [
-      /^Balance is too small: it holds (-?\d+) cents, and this refund takes (\d+)/,
-      (a, b) => t.balance(money(a), money(b)),
-    ],
-  ]
   return (error) => {
     if (!(error instanceof ApiError)) return errorText(error)
-    for (const [pattern, say] of known) {
-      const match = pattern.exec(error.message)
-      if (match) return say(...match.slice(1))
+    const money = (name: string) => moneyText(Number(error.details[name]), language)
+    const status = () => statusText(error.details['status'] as DepositStatus)
+    const known: Partial<Record<ErrorCode, () => string>> = {
+      value_too_small: () => t.min(money('minCents')),
+      value_too_large: () => t.max(money('maxCents')),
+      value_not_above_fee: () => t.fee(money('feeCents')),
+      external_id_taken: () => t.externalId,
+      not_cancelable: () => t.notCancelable(status()),
+      payment_held: () => t.held(money('heldCents')),
+      not_refundable: () => t.notRefundable(status()),
+      already_refunded: () => t.refunded,
+      refund_too_large: () => t.left(money('leftCents')),
+      balance_too_small: () => t.balance(money('balanceCents'), money('neededCents')),
+      not_enabled: () => t.notEnabled,
+      provider_refused: () => t.providerRefused,
+      not_found: () => t.notFound,
     }
-    if (error.code === 'not_enabled') return t.notEnabled
-    if (error.code === 'provider_refused') return t.providerRefused
-    if (error.code === 'not_found') return t.notFound
-    return errorText(error)
+    return known[error.code as ErrorCode]?.() ?? errorText(error)
   }
 }

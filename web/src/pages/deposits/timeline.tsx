@@ -196,7 +196,11 @@ function useLines(): (moment: Moment) => Line {
       case 'event':
         return { icon: icons.LogIcon, tone: 'mark', text: t.event(moment.event) }
       case 'webhook_attempt':
-        return attemptLine(moment, t, moment.error && reason(moment.error))
+        return attemptLine(
+          moment,
+          t,
+          moment.error && reason({ code: moment.errorCode, detail: moment.errorDetail, text: moment.error }),
+        )
       case 'next_check':
         return { icon: icons.ClockIcon, tone: 'wait', text: t.next_check }
     }

@@ -15,7 +15,7 @@ import { Failure } from '../../ui/table.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { DeliveryStatus } from './delivery-status.tsx'
 import { useReason } from './reasons.ts'
-import { useEventName, type Delivery } from './shapes.ts'
+import { isQueued, useEventName, type Delivery } from './shapes.ts'
 
 const useWords = words({
   'pt-BR': {
@@ -77,6 +77,8 @@ type Attempt = {
   at: string
   status: number | null
   error: string | null
+  errorCode: string | null
+  errorDetail: string | null
   latencyMs: number
   excerpt: string
 }
@@ -98,7 +100,7 @@ export function DeliveryPage({ eventId, endpointId }: { eventId: string; endpoin
   const { data, error, refetch } = useQuery({
     queryKey,
     queryFn: ({ signal }) => get<Answer>(`/deliveries/${eventId}/${endpointId}`, {}, { signal }),
-    refetchInterval: (query) => (query.state.data?.delivery.status === 'waiting' ? REREAD_MS : false),
+    refetchInterval: (query) => (isQueued(query.state.data?.delivery) ? REREAD_MS : false),
   })
   const resend = useMutation({
     mutationFn: () => post<{ queued: number }>(`/events/${eventId}/resend`, { webhookId: endpointId }),
@@ -118,7 +120,7 @@ export function DeliveryPage({ eventId, endpointId }: { eventId: string; endpoin
       actions={
         canResend && (
           <Button
-            kind={data?.delivery.status === 'failed' ? 'primary' : 'secondary'}
+            kind={data?.delivery.status === 'failed' || data?.delivery.status === 'retrying' ? 'primary' : 'secondary'}
             isBusy={resend.isPending}
             disabled={!data}
             onClick={() => resend.mutate()}
@@ -225,7 +227,11 @@ function AttemptItem({ attempt, isOpen }: { attempt: Attempt; isOpen: boolean })
           </span>
         </summary>
         <div className="space-y-2 pt-1 pb-3">
-          {attempt.error !== null && <p className="text-sm text-bad wrap-anywhere">{reasonText(attempt.error)}</p>}
+          {attempt.error !== null && (
+            <p className="text-sm text-bad wrap-anywhere">
+              {reasonText({ code: attempt.errorCode, detail: attempt.errorDetail, text: attempt.error })}
+            </p>
+          )}
           {attempt.status !== null &&
             (attempt.excerpt.trim() === '' ? (
               <p className="text-sm text-soft">{t.noBody}</p>

@@ -7,14 +7,14 @@ import { Input, Select } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Skeleton } from '../../ui/skeleton.tsx'
 import { toast } from '../../ui/toast.tsx'
-import { webhooksQuery, type Webhook } from './shapes.ts'
+import { webhooksQuery, type Delivery, type Webhook } from './shapes.ts'
 
 const useWords = words({
   'pt-BR': {
     title: 'Reenviar entregas?',
     text: 'Vão de novo com o mesmo id e o mesmo conteúdo, do mais antigo ao mais novo. O seu sistema reconhece repetições pelo id.',
     which: 'O que reenviar',
-    failed: 'Tudo o que falhou',
+    failed: 'Tudo o que falhou, também o que está sendo tentado de novo',
     since: 'Tudo desde um momento',
     from: 'Desde',
     to: 'Para',
@@ -30,7 +30,7 @@ const useWords = words({
     title: 'Resend deliveries?',
     text: 'They go again with the same id and the same content, oldest first. Your system tells repetitions by the id.',
     which: 'What to resend',
-    failed: 'Everything that failed',
+    failed: 'Everything that failed, also what is being retried',
     since: 'Everything since a time',
     from: 'Since',
     to: 'To',
@@ -102,10 +102,13 @@ export function ResendMany({ onClose }: { onClose: () => void }) {
   )
 }
 
+const TROUBLED = ['failed', 'retrying'] as const
+
 type CountedEvent = {
+  id: string
   event: string
   createdAt: string
-  deliveries: { webhookId: string; state: 'pending' | 'delivered' | 'failed' }[]
+  deliveries: { webhookId: string; state: Delivery['status'] }[]
 }
 
 /** Before it is done: how many will go. Counted as the server will pick them, as far as a page of events goes. */
@@ -113,10 +116,20 @@ function HowMany({ which, enabled }: { which: Which; enabled: Webhook[] }) {
   const t = useWords()
   const events = useQuery({
     queryKey: ['resend', which],
-    queryFn: ({ signal }) => {
-      const filter = which.since ? {} : { state: 'failed', webhookId: which.webhookId }
-      const query = { ...filter, limit: COUNTED_EVENTS }
-      return get<{ events: CountedEvent[]; nextCursor: string | null }>('/events', query, { signal })
+    queryFn: async ({ signal }) => {
+      const filters = which.since ? [{}] : TROUBLED.map((state) => ({ state, webhookId: which.webhookId }))
+      const pages = await Promise.all(
+        filters.map((filter) =>
+          get<{ events: CountedEvent[]; nextCursor: string | null }>(
+            '/events',
+            { ...filter, limit: COUNTED_EVENTS },
+            { signal },
+          ),
+        ),
+      )
+      // An event that failed at one webhook may be retried at another.
+      const events = new Map(pages.flatMap((page) => page.events).map((event) => [event.id, event]))
+      return { events: [...events.values()], isMore: pages.some((page) => page.nextCursor !== null) }
     },
     staleTime: 0,
   })
@@ -127,7 +140,7 @@ function HowMany({ which, enabled }: { which: Which; enabled: Webhook[] }) {
   const receivers = enabled.filter(({ id }) => which.webhookId === '' || id === which.webhookId)
   const meant = events.data.events.filter(({ createdAt }) => since === null || createdAt >= since)
   const count = meant.reduce((sum, event) => sum + receivers.filter((one) => wouldGet(one, event, since)).length, 0)
-  const isMore = events.data.nextCursor !== null && meant.length === events.data.events.length
+  const isMore = events.data.isMore && meant.length === events.data.events.length
   if (isMore) return <Notice tone="mark">{t.atLeast(count)}</Notice>
   return (
     <Notice tone={count === 0 ? 'still' : 'mark'}>{count === 0 ? t.none : count === 1 ? t.one : t.many(count)}</Notice>
@@ -136,7 +149,10 @@ function HowMany({ which, enabled }: { which: Which; enabled: Webhook[] }) {
 
 function wouldGet({ id, events }: Webhook, { event, deliveries }: CountedEvent, since: string | null): boolean {
   if (!events.some((kind) => kind === event)) return false
-  return since !== null || deliveries.some(({ webhookId, state }) => webhookId === id && state === 'failed')
+  return (
+    since !== null ||
+    deliveries.some(({ webhookId, state }) => webhookId === id && (state === 'failed' || state === 'retrying'))
+  )
 }
 
 /** As such a field writes it: the reader's own time, to the minute. */

@@ -32,6 +32,7 @@ export type Webhook = {
   enabled: boolean
   disabledAt: string | null
   disabledReason: string | null
+  disabledCode: string | null
   failingSince: string | null
   previousSecretUntil: string | null
 }
@@ -40,6 +41,8 @@ export type TestResult = {
   delivered: boolean
   status: number | null
   error: string | null
+  errorCode: string | null
+  errorDetail: string | null
   latencyMs: number
   excerpt: string
 }
@@ -50,10 +53,12 @@ export type Delivery = {
   subject: { paymentLinkId: string | null }
   endpointId: string
   endpointName: string
-  status: 'delivered' | 'failed' | 'waiting'
+  status: 'pending' | 'retrying' | 'delivered' | 'failed'
   attempts: number
   lastStatus: number | null
   lastError: string | null
+  lastErrorCode: string | null
+  lastErrorDetail: string | null
   lastAt: string | null
   nextAt: string | null
   createdAt: string
@@ -63,6 +68,11 @@ export const webhooksQuery = queryOptions({
   queryKey: ['webhooks'],
   queryFn: ({ signal }) => get<{ webhooks: Webhook[] }>('/webhooks', {}, { signal }),
 })
+
+/** It will be tried, for the first time or again. */
+export function isQueued(delivery: Pick<Delivery, 'status'> | undefined): boolean {
+  return delivery?.status === 'pending' || delivery?.status === 'retrying'
+}
 
 export function isAhead(at: string): boolean {
   return Date.parse(at) > Date.now()

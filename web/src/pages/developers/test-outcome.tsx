@@ -36,7 +36,7 @@ export function TestOutcome({ test }: { test: TestResult }) {
         title={test.delivered ? t.arrived : test.status === null ? t.lost : t.refused}
       >
         {test.status === null
-          ? t.after(reasonText(test.error ?? '—'), test.latencyMs)
+          ? t.after(reasonText({ code: test.errorCode, detail: test.errorDetail, text: test.error }), test.latencyMs)
           : t.answered(test.status, test.latencyMs)}
         {test.status !== null && !test.delivered && ` ${t.want}`}
       </Notice>

@@ -6,6 +6,7 @@ import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Input } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
+import { useUrlRefusal } from './reasons.ts'
 import { EVENTS, useEventName, type EventKind, type Webhook } from './shapes.ts'
 
 const useWords = words({
@@ -68,6 +69,7 @@ export function WebhookForm({
 }) {
   const t = useWords()
   const errorText = useErrorText()
+  const urlRefusal = useUrlRefusal()
   const [isTried, setTried] = useState(false)
   const [fields, setFields] = useState<WebhookFields>({
     name: webhook?.name ?? '',
@@ -131,7 +133,9 @@ export function WebhookForm({
         />
         <Authorization fields={fields} onChange={set} {...(webhook && { webhook })} />
         {children}
-        {send.error && !isCanceled(send.error) && <Notice tone="bad">{errorText(send.error)}</Notice>}
+        {send.error && !isCanceled(send.error) && (
+          <Notice tone="bad">{urlRefusal(send.error) ?? errorText(send.error)}</Notice>
+        )}
       </form>
     </Dialog>
   )

@@ -144,7 +144,7 @@ function Trouble({ webhook }: { webhook: Webhook }) {
       {webhook.disabledAt && (
         <p className="text-sm text-bad">
           {t.disabledSince} <DateTime at={webhook.disabledAt} />
-          {webhook.disabledReason && `: ${reasonText(webhook.disabledReason)}`}
+          {webhook.disabledReason && `: ${reasonText({ code: webhook.disabledCode, text: webhook.disabledReason })}`}
         </p>
       )}
       {webhook.enabled && webhook.failingSince && (

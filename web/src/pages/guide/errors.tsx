@@ -8,7 +8,7 @@ const useWords = words({
   'pt-BR': {
     shape: 'A forma',
     shapeText:
-      'Todo erro tem a mesma forma. Decida pelo status; o texto é para pessoas e pode mudar. Cada resposta traz `X-Request-Id`: cite-o ao perguntar a quem opera o serviço.',
+      'Todo erro tem a mesma forma. Decida pelo status e pelo código no cabeçalho `Guiche-Error`; o texto é para pessoas e pode mudar. Cada resposta traz `X-Request-Id`: cite-o ao perguntar a quem opera o serviço.',
     title: 'Status',
     status: 'Status',
     means: 'Significa',
@@ -38,7 +38,7 @@ const useWords = words({
   en: {
     shape: 'The form',
     shapeText:
-      'Every error has the same form. Decide by the status; the text is for people and may change. Each answer carries `X-Request-Id`: name it when you ask whoever runs the service.',
+      'Every error has the same form. Decide by the status and by the code in the header `Guiche-Error`; the text is for people and may change. Each answer carries `X-Request-Id`: name it when you ask whoever runs the service.',
     title: 'Statuses',
     status: 'Status',
     means: 'Means',

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
+import { useState } from 'react'
+import type { AuditAction } from '../../base/codes.ts'
 import { useCursorList } from '../../base/cursor-list.ts'
 import { endOfDayIso, startOfDayIso } from '../../base/dates.ts'
 import { useFilters } from '../../base/filters.ts'
@@ -14,6 +15,7 @@ import { LogIcon } from '../../ui/icons.tsx'
 import { Page } from '../../ui/page.tsx'
 import { Pagination } from '../../ui/pagination.tsx'
 import { Empty, Table } from '../../ui/table.tsx'
+import { useFieldName, useFieldValue, useSubject } from './audit-words.ts'
 import { AccountLink, useActorText } from './names.tsx'
 import type { LogEntry } from './shapes.ts'
 
@@ -37,7 +39,6 @@ const useWords = words({
     key: 'Chave de API',
     changes: 'O que mudou',
     open: 'Abrir a exceção',
-    nothing: 'nada',
     empty: 'Nada registrado ainda',
     none: 'Nenhum registro assim',
     noneText: 'Mude os filtros para ver outros.',
@@ -63,6 +64,7 @@ const useWords = words({
       'operator.created': 'Operador criado',
       'operator.enabled': 'Operador reativado',
       'operator.disabled': 'Operador desativado',
+      'refund.ended': 'Devolução encerrada',
       'session.opened': 'Entrada no painel',
       'sessions.ended': 'Sessões encerradas',
       'password.changed': 'Senha trocada',
@@ -74,7 +76,7 @@ const useWords = words({
       'second_factor.locked': 'Duas etapas bloqueadas por códigos errados',
       'recovery_codes.made': 'Códigos de recuperação criados',
       'recovery_code.used': 'Código de recuperação usado',
-    },
+    } satisfies Record<AuditAction, string>,
   },
   en: {
     title: 'Audit log',
@@ -95,7 +97,6 @@ const useWords = words({
     key: 'API key',
     changes: 'What changed',
     open: 'Open the exception',
-    nothing: 'nothing',
     empty: 'Nothing is recorded yet',
     none: 'No such entry',
     noneText: 'Change the filters to see others.',
@@ -121,6 +122,7 @@ const useWords = words({
       'operator.created': 'Operator created',
       'operator.enabled': 'Operator enabled',
       'operator.disabled': 'Operator disabled',
+      'refund.ended': 'Refund ended',
       'session.opened': 'Signed in',
       'sessions.ended': 'Sessions ended',
       'password.changed': 'Password changed',
@@ -132,7 +134,7 @@ const useWords = words({
       'second_factor.locked': 'Two steps locked by wrong codes',
       'recovery_codes.made': 'Recovery codes made',
       'recovery_code.used': 'Recovery code used',
-    },
+    } satisfies Record<AuditAction, string>,
   },
 })
 
@@ -141,6 +143,7 @@ export function AuditLogPage() {
   const actorText = useActorText()
   const actionText = useActionText()
   const filters = useFilters(['actor', 'action', 'accountId', 'from', 'to'])
+  const whyText = useWhy()
   const [shown, setShown] = useState<LogEntry>()
   const { from, to, ...asked } = filters.values
   const list = useCursorList<LogEntry>({
@@ -184,7 +187,7 @@ export function AuditLogPage() {
             {
               key: 'why',
               header: t.why,
-              cell: (row) => <span className="wrap-anywhere">{row.reason ?? '–'}</span>,
+              cell: (row) => <span className="wrap-anywhere">{whyText(row) ?? '–'}</span>,
             },
             {
               key: 'details',
@@ -218,6 +221,13 @@ export function AuditLogPage() {
   )
 }
 
+/** What people wrote stays as it is; what guiche did by itself has a code. */
+function useWhy(): (entry: LogEntry) => string | null {
+  const fieldValue = useFieldValue()
+  return ({ reason, details }) =>
+    typeof details['reasonCode'] === 'string' ? fieldValue('reasonCode', details['reasonCode']) : reason
+}
+
 function useActionText(): (action: string) => string {
   const actions: Readonly<Record<string, string>> = useWords().actions
   return (action) => actions[action] ?? action
@@ -227,23 +237,26 @@ function EntryDialog({ entry, onClose }: { entry: LogEntry; onClose: () => void 
   const t = useWords()
   const actorText = useActorText()
   const actionText = useActionText()
-  const [subject = '', subjectId = ''] = entry.subject.split(' ')
+  const whyText = useWhy()
+  const subject = useSubject()(entry.subject)
   return (
     <Dialog isOpen isWide onClose={onClose} title={actionText(entry.action)}>
       <Facts
         facts={[
           { name: t.at, value: <DateTime at={entry.at} /> },
           { name: t.who, value: actorText(`${entry.actorKind} ${entry.actor}`) },
-          { name: t.why, value: entry.reason },
+          { name: t.why, value: whyText(entry) },
           {
             name: t.subject,
             value:
-              subject === 'exception' ? (
-                <Link to="/operator/exceptions/$exceptionId" params={{ exceptionId: subjectId }} className="link">
+              subject.kind === 'exception' ? (
+                <Link to="/operator/exceptions/$exceptionId" params={{ exceptionId: subject.id }} className="link">
                   {t.open}
                 </Link>
               ) : (
-                <Copyable text={entry.subject} />
+                <>
+                  {subject.name} <Copyable text={subject.id} />
+                </>
               ),
           },
           { name: t.account, value: entry.accountId === null ? null : <AccountLink accountId={entry.accountId} /> },
@@ -255,25 +268,33 @@ function EntryDialog({ entry, onClose }: { entry: LogEntry; onClose: () => void 
   )
 }
 
-/** Before and after side by side, where there are both; the names are those of the API. */
+/** Before and after side by side, where there are both. */
 function Details({ details }: { details: LogEntry['details'] }) {
   const t = useWords()
-  const { before, after, ...rest } = details
+  const fieldName = useFieldName()
+  const fieldValue = useFieldValue()
+  // The reason stands above.
+  const { before, after, reasonCode: _, ...rest } = details
   const [old, fresh] = [fieldsOf(before), fieldsOf(after)]
-  const changed = Object.keys({ ...old, ...fresh }).map((name) => ({
-    name,
+  const changed = Object.keys({ ...old, ...fresh }).map((field) => ({
+    name: fieldName(field),
     value: (
       <>
-        {shown(old[name], t.nothing)} → <b>{shown(fresh[name], t.nothing)}</b>
+        {fieldValue(field, old[field])} → <b>{fieldValue(field, fresh[field])}</b>
       </>
     ),
   }))
-  const facts = [...changed, ...Object.entries(rest).map(([name, value]) => ({ name, value: shown(value, t.nothing) }))]
+  const told = Object.entries(rest).filter(([, value]) => value !== null)
+  const others = told.map(([field, value]) => ({
+    name: fieldName(field),
+    value: <span className="wrap-anywhere">{fieldValue(field, value)}</span>,
+  }))
+  const facts = [...changed, ...others]
   if (facts.length === 0) return null
   return (
     <>
       <h3 className="mt-6 mb-2 font-semibold">{t.changes}</h3>
-      <div className="rounded-lg bg-code-ground px-4 py-3 font-mono text-[0.8125rem]">
+      <div className="rounded-lg bg-code-ground px-4 py-3 text-sm">
         <Facts facts={facts} />
       </div>
     </>
@@ -282,9 +303,4 @@ function Details({ details }: { details: LogEntry['details'] }) {
 
 function fieldsOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-}
-
-function shown(value: unknown, nothing: string): ReactNode {
-  if (value === null || value === undefined) return nothing
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -44,6 +44,8 @@ const useWords = words({
       missing: (amount: string) =>
         `${amount} saíram da instituição sem pedido nosso e estão em saídas a atribuir, até que se decida quem arca.`,
       refunding: (amount: string) => `${amount} saíram da conta transitória e estão reservados para a devolução.`,
+      match: (amount: string) =>
+        `${amount} saíram da conta transitória: concluíram o depósito, e a conta recebeu o valor menos a tarifa.`,
       credit: (amount: string) => `${amount} saíram da conta transitória para o saldo da conta.`,
       refund: (amount: string) => `${amount} saíram da conta transitória e voltaram ao pagador.`,
       write_off: (amount: string) => `${amount} saíram da conta transitória para baixas: ficaram com a casa.`,
@@ -90,6 +92,8 @@ const useWords = words({
       missing: (amount: string) =>
         `${amount} left the provider without our asking and stands as missing, until it is decided who bears it.`,
       refunding: (amount: string) => `${amount} left suspense and is reserved for the refund.`,
+      match: (amount: string) =>
+        `${amount} went from suspense: it completed the deposit, and the account has it less the fee.`,
       credit: (amount: string) => `${amount} went from suspense to the balance of the account.`,
       refund: (amount: string) => `${amount} went from suspense back to the payer.`,
       write_off: (amount: string) => `${amount} went from suspense to written off: the house has kept it.`,

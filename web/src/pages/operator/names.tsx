@@ -28,6 +28,7 @@ export const useNames = words({
     },
     state: { open: 'A decidir', resolving: 'Devolução em andamento', resolved: 'Resolvida' },
     way: {
+      match: 'Concluir o depósito com este valor',
       credit: 'Creditar a uma conta',
       refund: 'Devolver ao pagador',
       write_off: 'Dar baixa',
@@ -62,6 +63,7 @@ export const useNames = words({
     },
     state: { open: 'To decide', resolving: 'Refund in progress', resolved: 'Resolved' },
     way: {
+      match: 'Complete the deposit with this amount',
       credit: 'Credit an account',
       refund: 'Refund the payer',
       write_off: 'Write off',

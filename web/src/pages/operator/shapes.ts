@@ -61,7 +61,7 @@ export const EXCEPTION_KINDS = [
 export type ExceptionKind = (typeof EXCEPTION_KINDS)[number]
 export const EXCEPTION_STATES = ['open', 'resolving', 'resolved'] as const
 export type ExceptionState = (typeof EXCEPTION_STATES)[number]
-export type Way = 'credit' | 'refund' | 'write_off' | 'charge_account'
+export type Way = 'match' | 'credit' | 'refund' | 'write_off' | 'charge_account'
 
 export type Exception = {
   id: string
@@ -80,6 +80,7 @@ export type Exception = {
     email: string
     status: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
     value: number
+    fee: number
   } | null
   resolution: { how: Way; accountId: string | null; by: string; reason: string } | null
   resolvedAt: string | null
@@ -125,7 +126,11 @@ export type TroubledWebhook = {
   failingSince: string | null
   disabledAt: string | null
   disabledReason: string | null
+  disabledCode: string | null
+  lastStatus: number | null
   lastError: string | null
+  lastErrorCode: string | null
+  lastErrorDetail: string | null
   waiting: number
 }
 

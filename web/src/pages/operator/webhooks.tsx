@@ -9,6 +9,7 @@ import { WebhookIcon } from '../../ui/icons.tsx'
 import { Page } from '../../ui/page.tsx'
 import { Pagination } from '../../ui/pagination.tsx'
 import { Empty, Table } from '../../ui/table.tsx'
+import { useReason } from '../developers/reasons.ts'
 import type { TroubledWebhook } from './shapes.ts'
 
 const useWords = words({
@@ -22,6 +23,7 @@ const useWords = words({
     disabled: 'Desativado',
     since: 'desde',
     lastError: 'Última falha',
+    answered: (status: number) => `respondeu ${status}`,
     waiting: 'Na fila',
     empty: 'Nenhum webhook com falha',
     emptyText: 'Todos os avisos estão chegando aos clientes.',
@@ -36,6 +38,7 @@ const useWords = words({
     disabled: 'Disabled',
     since: 'since',
     lastError: 'Last failure',
+    answered: (status: number) => `answered ${status}`,
     waiting: 'In the queue',
     empty: 'No webhook fails',
     emptyText: 'All notices reach the customers.',
@@ -86,7 +89,7 @@ export function OperatorWebhooksPage() {
             {
               key: 'lastError',
               header: t.lastError,
-              cell: (row) => <span className="text-sm wrap-anywhere">{row.lastError ?? '–'}</span>,
+              cell: (row) => <LastFailure webhook={row} />,
             },
             {
               key: 'waiting',
@@ -108,8 +111,24 @@ export function OperatorWebhooksPage() {
   )
 }
 
-function State({ webhook: { disabledAt, disabledReason, failingSince } }: { webhook: TroubledWebhook }) {
+function LastFailure({ webhook }: { webhook: TroubledWebhook }) {
   const t = useWords()
+  const reasonText = useReason()
+  const { lastStatus, lastError, lastErrorCode, lastErrorDetail } = webhook
+  if (lastStatus === null && lastError === null) return '–'
+  return (
+    <span className="text-sm wrap-anywhere">
+      {lastStatus === null
+        ? reasonText({ code: lastErrorCode, detail: lastErrorDetail, text: lastError })
+        : t.answered(lastStatus)}
+    </span>
+  )
+}
+
+function State({ webhook }: { webhook: TroubledWebhook }) {
+  const t = useWords()
+  const reasonText = useReason()
+  const { disabledAt, disabledReason, disabledCode, failingSince } = webhook
   const since = disabledAt ?? failingSince
   return (
     <>
@@ -119,7 +138,11 @@ function State({ webhook: { disabledAt, disabledReason, failingSince } }: { webh
           {t.since} <DateTime at={since} />
         </span>
       )}
-      {disabledReason !== null && <span className="block text-sm text-soft wrap-anywhere">{disabledReason}</span>}
+      {disabledReason !== null && (
+        <span className="block text-sm text-soft wrap-anywhere">
+          {reasonText({ code: disabledCode, text: disabledReason })}
+        </span>
+      )}
     </>
   )
 }

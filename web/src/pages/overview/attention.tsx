@@ -109,12 +109,17 @@ function Item({ attention: { kind, subjectId, name, at, value } }: { attention: 
   }
   return (
     <li>
-      <Link to={isHeld ? `${to}/${subjectId}` : to} className="flex min-h-14 items-center gap-3.5 px-5 py-2.5 -outline-offset-2 hover:bg-hover">
+      <Link
+        to={isHeld ? `${to}/${subjectId}` : to}
+        className="flex min-h-14 items-center gap-3.5 px-5 py-2.5 -outline-offset-2 hover:bg-hover"
+      >
         <span className={`flex size-9 shrink-0 items-center justify-center rounded-full ${tone}`}>
           <Icon className="size-4.5" />
         </span>
         <span className="min-w-0 grow">
-          <span className="block font-medium wrap-anywhere">{t[kind](isHeld ? moneyText(value ?? 0, language) : (name ?? ''))}</span>
+          <span className="block font-medium wrap-anywhere">
+            {t[kind](isHeld ? moneyText(value ?? 0, language) : (name ?? ''))}
+          </span>
           <span className="block text-sm text-soft">{more[kind]}</span>
         </span>
         <span className="hidden text-sm font-semibold sm:block">{isHeld ? t.see : t.fix}</span>
