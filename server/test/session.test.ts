@@ -248,6 +248,7 @@ test('who is signed in, and what the service is like, can be asked by anybody', 
     signup: 'open',
     sendsMail: true,
     accountsMayRefund: false,
+    refundsReturnFee: false,
     timeZone: 'America/Sao_Paulo',
   }
   expect((await w.app.inject('/dashboard/api/me')).json()).toEqual({ success: true, me: null, service })

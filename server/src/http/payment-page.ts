@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
+import type { Cents } from '../base/money.ts'
 import { paidCents, type Charge } from '../domain/charges.ts'
 import type { Context } from '../domain/context.ts'
 import { findPublicCharge } from '../domain/deposits.ts'
@@ -86,7 +87,7 @@ function sendCharge(reply: FastifyReply, view: View): FastifyReply {
   const isOpen = charge.status === 'PENDING'
   return sendPage(reply, {
     language: reader.language,
-    title: `${words.states[state].title} · ${moneyText(reader.locale, paidCents(charge))}`,
+    title: `${words.states[state].title} · ${moneyText(reader.locale, shownCents(view))}`,
     isForm: view.isPayableHere,
     ...(isOpen && {
       script: PAYMENT_SCRIPT,
@@ -124,7 +125,7 @@ function stateBanner({ charge, state, now, words, reader }: View): Html {
 
 function summary(view: View): Html {
   const { charge, state, words, reader } = view
-  const amount = moneyText(reader.locale, paidCents(charge))
+  const amount = moneyText(reader.locale, shownCents(view))
   const { advice } = words.states[state]
   const heldText = heldAdvice(view)
   const facts: [string, Html | string][] = [
@@ -152,6 +153,12 @@ function summary(view: View): Html {
         )}
       </dl>`
     }`
+}
+
+/** What was received, where that is what the page is about; else what is asked for. */
+function shownCents({ charge, held, state }: View): Cents {
+  if (state === 'HELD') return held.heldCents
+  return state === 'KEPT' ? held.keptCents : paidCents(charge)
 }
 
 /** What a payer must know of money that did not complete the charge. Of both kinds, what is not decided yet matters more. */

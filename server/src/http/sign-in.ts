@@ -115,6 +115,7 @@ function presentService({ settings, mailer }: Context) {
     signup: signIn.signup,
     sendsMail,
     accountsMayRefund: refunds.byAccounts,
+    refundsReturnFee: refunds.returnFee,
     timeZone: DAY_ZONE,
   }
 }

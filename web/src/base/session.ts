@@ -18,6 +18,8 @@ export type Service = {
   signup: 'open' | 'invite' | 'closed'
   sendsMail: boolean
   accountsMayRefund: boolean
+  /** Whether a refund gives the share of the fee back too. */
+  refundsReturnFee: boolean
   /** Of days, on every page and in every export. */
   timeZone: string
 }

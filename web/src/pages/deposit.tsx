@@ -35,16 +35,17 @@ const useWords = words({
     cancelText: 'O QR code e o código deixam de valer. Não dá para desfazer.',
     cancelAction: 'Cancelar depósito',
     refund: 'Devolver',
+    askOperator: 'Para devolver este depósito ao pagador, fale com o operador: aqui, só ele faz devoluções.',
     missing: 'Depósito não encontrado',
     missingText: 'Ele não existe nesta conta, ou o endereço está incompleto.',
     all: 'Ver todos os depósitos',
     now: (status: string) => `Situação: ${status}`,
     held: (money: string) => `Recebemos ${money} para este depósito`,
     heldText: (money: string) =>
-      `O depósito é de ${money}, e por isso o dinheiro está guardado até o operador decidir: concluir, creditar ou devolver. O pagador já foi avisado para não pagar de novo.`,
+      `O depósito é de ${money}, e por isso o dinheiro está guardado até o operador decidir: concluir, creditar ou devolver. A página de pagamento diz ao pagador que não pague de novo.`,
     heldBesides: (money: string) => `Recebemos mais ${money} para este depósito, que já estava pago`,
     heldBesidesText: 'O dinheiro está guardado até o operador decidir: creditar ou devolver.',
-    kept: (money: string) => `${money} recebidos, e decididos pelo operador`,
+    kept: (money: string) => `Recebemos ${money}, e o operador já decidiu o que fazer`,
     keptText: 'O pagador não é mais convidado a pagar. Se faltar algum valor, crie outro depósito.',
   },
   en: {
@@ -58,16 +59,17 @@ const useWords = words({
     cancelText: 'The QR code and the code stop working. This cannot be undone.',
     cancelAction: 'Cancel deposit',
     refund: 'Refund',
+    askOperator: 'To refund this deposit to its payer, ask your operator: here only they make refunds.',
     missing: 'Deposit not found',
     missingText: 'This account has no such deposit, or the address is incomplete.',
     all: 'See all deposits',
     now: (status: string) => `Status: ${status}`,
     held: (money: string) => `We received ${money} for this deposit`,
     heldText: (money: string) =>
-      `The deposit is for ${money}, so the money is held until the operator decides: complete it, credit it or give it back. The payer has been told not to pay again.`,
+      `The deposit is for ${money}, so the money is held until the operator decides: complete it, credit it or give it back. The payment page tells the payer not to pay again.`,
     heldBesides: (money: string) => `We received another ${money} for this deposit, which was paid already`,
     heldBesidesText: 'The money is held until the operator decides: credit it or give it back.',
-    kept: (money: string) => `${money} received, and decided by the operator`,
+    kept: (money: string) => `We received ${money}, and the operator has decided what becomes of it`,
     keptText: 'The payer is no longer asked to pay. If anything is missing, create another deposit.',
   },
 })
@@ -185,7 +187,8 @@ function Life({
               <PaymentCode deposit={deposit} />
             </Card>
           )}
-          <Amounts deposit={deposit} />
+          <Amounts deposit={deposit} refunds={refunds} />
+          {!mayRefund && refundable > 0 && <p className="px-1 text-sm text-soft">{t.askOperator}</p>}
         </div>
         <div className="min-w-0 space-y-6">
           {refunds.length > 0 && <Refunds refunds={refunds} />}
@@ -199,14 +202,7 @@ function Life({
         onClose={close}
         onChange={onChange}
       />
-      {asked === 'refund' && (
-        <RefundDialog
-          paymentLinkId={deposit.paymentLinkId}
-          refundable={refundable}
-          onClose={close}
-          onRefunded={onChange}
-        />
-      )}
+      {asked === 'refund' && <RefundDialog life={life} onClose={close} onRefunded={onChange} />}
     </Page>
   )
 }

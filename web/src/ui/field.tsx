@@ -1,6 +1,7 @@
 import {
   useId,
   useState,
+  type FormEvent,
   type InputHTMLAttributes,
   type ReactNode,
   type SelectHTMLAttributes,
@@ -10,8 +11,26 @@ import { words } from '../base/language.ts'
 import { ChevronDownIcon, EyeIcon, EyeOffIcon } from './icons.tsx'
 
 const useWords = words({
-  'pt-BR': { show: 'Mostrar a senha', hide: 'Ocultar a senha', optional: 'opcional' },
-  en: { show: 'Show the password', hide: 'Hide the password', optional: 'optional' },
+  'pt-BR': {
+    show: 'Mostrar a senha',
+    hide: 'Ocultar a senha',
+    optional: 'opcional',
+    missing: 'Preencha este campo.',
+    email: 'Informe um e-mail válido, como ana@loja.com.br.',
+    url: 'Informe um endereço completo, como https://loja.com.br/webhook.',
+    short: (count: number) => `Use ao menos ${count} caracteres.`,
+    wrong: 'Confira o que está neste campo.',
+  },
+  en: {
+    show: 'Show the password',
+    hide: 'Hide the password',
+    optional: 'optional',
+    missing: 'Fill in this field.',
+    email: 'Enter a valid e-mail address, such as ana@shop.com.',
+    url: 'Enter a whole address, such as https://shop.com/webhook.',
+    short: (count: number) => `Use at least ${count} characters.`,
+    wrong: 'Check what is in this field.',
+  },
 })
 
 const CONTROL =
@@ -52,6 +71,29 @@ export function Field({
   )
 }
 
+/**
+ * What the browser finds wrong, said in our words and our language: its own bubble speaks that of the browser. Told when the form is sent, and forgotten as soon
+ * as something is typed.
+ */
+function useValidity() {
+  const t = useWords()
+  const [wrong, setWrong] = useState<string>()
+  const textOf = ({ validity, type, minLength }: HTMLInputElement) => {
+    if (validity.valueMissing) return t.missing
+    if (validity.typeMismatch && type === 'email') return t.email
+    if (validity.typeMismatch && type === 'url') return t.url
+    return validity.tooShort ? t.short(minLength) : t.wrong
+  }
+  const onInvalid = (event: FormEvent<HTMLInputElement>) => {
+    event.preventDefault()
+    const input = event.currentTarget
+    setWrong(textOf(input))
+    // Which the browser would have done together with its bubble.
+    if (input.form?.querySelector('input:invalid, select:invalid, textarea:invalid') === input) input.focus()
+  }
+  return { wrong, handlers: { onInvalid, onInput: () => setWrong(undefined) } }
+}
+
 export function Input({
   label,
   hint,
@@ -60,9 +102,10 @@ export function Input({
   className = '',
   ...rest
 }: Described & InputHTMLAttributes<HTMLInputElement>) {
+  const { wrong, handlers } = useValidity()
   return (
-    <Field {...described({ label, hint, error, isOptional })}>
-      {(wiring) => <input {...wiring} {...rest} className={`${CONTROL} ${className}`} />}
+    <Field {...described({ label, hint, error: error || wrong, isOptional })}>
+      {(wiring) => <input {...wiring} {...handlers} {...rest} className={`${CONTROL} ${className}`} />}
     </Field>
   )
 }
@@ -76,12 +119,14 @@ export function PasswordInput({
 }: Described & InputHTMLAttributes<HTMLInputElement>) {
   const [isShown, setShown] = useState(false)
   const t = useWords()
+  const { wrong, handlers } = useValidity()
   return (
-    <Field {...described({ label, hint, error })}>
+    <Field {...described({ label, hint, error: error || wrong })}>
       {(wiring) => (
         <div className="relative">
           <input
             {...wiring}
+            {...handlers}
             autoComplete="current-password"
             {...rest}
             type={isShown ? 'text' : 'password'}

@@ -17,8 +17,11 @@ const useWords = words({
     credited: 'Creditado no saldo',
     toCredit: 'A creditar, se for pago',
     refunded: 'Devolvido',
+    feeReturned: 'Tarifa devolvida',
+    net: 'Ficou no saldo',
+    received: 'Valor pago',
     held: 'Recebido, em análise',
-    kept: 'Recebido, decidido pelo operador',
+    kept: 'Recebido, já decidido',
     details: 'Detalhes',
     description: 'Descrição',
     externalId: 'Sua referência',
@@ -45,8 +48,11 @@ const useWords = words({
     credited: 'Credited to the balance',
     toCredit: 'To be credited, if paid',
     refunded: 'Refunded',
+    feeReturned: 'Fee returned',
+    net: 'Left on the balance',
+    received: 'Amount paid',
     held: 'Received, under review',
-    kept: 'Received, decided by the operator',
+    kept: 'Received, decided',
     details: 'Details',
     description: 'Description',
     externalId: 'Your reference',
@@ -66,9 +72,12 @@ const useWords = words({
   },
 })
 
-export function Amounts({ deposit }: { deposit: Deposit }) {
+export function Amounts({ deposit, refunds }: { deposit: Deposit; refunds: readonly Refund[] }) {
   const t = useWords()
-  const { value, originalValue, fee, creditedValue, refundedValue, heldValue, keptValue } = deposit
+  const { value, originalValue, receivedValue, fee, creditedValue, refundedValue, heldValue, keptValue } = deposit
+  const feeReturned = refunds
+    .filter((refund) => refund.status === 'DONE')
+    .reduce((sum, refund) => sum + refund.returnedFee, 0)
   // Two amounts only where the payer bears the fee.
   const asked =
     value === originalValue
@@ -82,6 +91,7 @@ export function Amounts({ deposit }: { deposit: Deposit }) {
       <Facts
         facts={[
           ...asked,
+          { name: t.received, value: receivedValue === null ? null : <Money cents={receivedValue} /> },
           { name: t.fee, value: <Money cents={-fee} /> },
           {
             name: t.credited,
@@ -91,6 +101,14 @@ export function Amounts({ deposit }: { deposit: Deposit }) {
           { name: t.held, value: heldValue > 0 ? <Money cents={heldValue} className="font-semibold" /> : null },
           { name: t.kept, value: keptValue > 0 ? <Money cents={keptValue} /> : null },
           { name: t.refunded, value: refundedValue > 0 ? <Money cents={-refundedValue} /> : null },
+          { name: t.feeReturned, value: feeReturned > 0 ? <Money cents={feeReturned} /> : null },
+          {
+            name: t.net,
+            value:
+              creditedValue !== null && refundedValue > 0 ? (
+                <Money cents={creditedValue - refundedValue + feeReturned} className="font-semibold" />
+              ) : null,
+          },
         ]}
       />
     </Card>

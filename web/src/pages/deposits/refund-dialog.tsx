@@ -3,6 +3,7 @@ import { useState, type FormEvent } from 'react'
 import { ApiError, freshKey, isCanceled, post } from '../../base/api.ts'
 import { useLanguage, words } from '../../base/language.ts'
 import { moneyInputText, moneyText, parseMoney } from '../../base/money.ts'
+import { useService } from '../../base/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Facts } from '../../ui/card.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -11,7 +12,7 @@ import { Money } from '../../ui/money.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useRefusalText } from './refusals.ts'
-import type { Refund } from './shapes.ts'
+import { refundableCents, returnedFeeCents, type DepositLife, type Refund } from './shapes.ts'
 
 const useWords = words({
   'pt-BR': {
@@ -28,6 +29,12 @@ const useWords = words({
     confirmTitle: (money: string) => `Devolver ${money}?`,
     confirmText: 'Não dá para desfazer. O valor sai do seu saldo agora; se o banco recusar, ele volta.',
     remaining: 'Ainda poderá devolver',
+    fee: 'Tarifa',
+    feeReturned: (money: string) => `${money} voltam para você`,
+    feeLost: 'não volta: você arca com ela',
+    cost: 'Sai do seu saldo',
+    note: (fee: string) => `A tarifa de ${fee} deste depósito não volta com a devolução.`,
+    noteReturned: 'A parte da tarifa que corresponde à devolução volta para o seu saldo.',
     confirm: (money: string) => `Devolver ${money}`,
     done: 'Devolução concluída',
     processing: 'Devolução pedida: o banco está processando',
@@ -47,6 +54,12 @@ const useWords = words({
     confirmTitle: (money: string) => `Refund ${money}?`,
     confirmText: 'This cannot be undone. Your balance pays for it now, and gets it back if the bank refuses.',
     remaining: 'Left to refund after it',
+    fee: 'Fee',
+    feeReturned: (money: string) => `${money} comes back to you`,
+    feeLost: 'does not come back: you bear it',
+    cost: 'Your balance pays',
+    note: (fee: string) => `The fee of ${fee} for this deposit does not come back with a refund.`,
+    noteReturned: 'The share of the fee that belongs to the refund comes back to your balance.',
     confirm: (money: string) => `Refund ${money}`,
     done: 'Refund done',
     processing: 'Refund requested: the bank is working on it',
@@ -54,13 +67,16 @@ const useWords = words({
   },
 })
 
-type Props = { paymentLinkId: string; refundable: number; onClose: () => void; onRefunded: () => void }
+type Props = { life: Pick<DepositLife, 'deposit' | 'refunds'>; onClose: () => void; onRefunded: () => void }
 
 const FORM = 'refund'
 
 /** First how much, then whether really: two steps, since money that left does not come back by a click. Mounted while it is open. */
-export function RefundDialog({ paymentLinkId, refundable, onClose, onRefunded }: Props) {
+export function RefundDialog({ life, onClose, onRefunded }: Props) {
   const t = useWords()
+  const { paymentLinkId, fee } = life.deposit
+  const refundable = refundableCents(life)
+  const { refundsReturnFee } = useService()
   const language = useLanguage()
   const refusalText = useRefusalText()
   const [typed, setTyped] = useState({ value: moneyInputText(refundable, language), reason: '' })
@@ -96,6 +112,7 @@ export function RefundDialog({ paymentLinkId, refundable, onClose, onRefunded }:
     setStep(isValid ? 'confirm' : 'tried')
   }
   const money = moneyText(cents, language)
+  const returned = refundsReturnFee ? returnedFeeCents(life, cents) : 0
   if (step === 'confirm')
     return (
       <Dialog
@@ -118,6 +135,11 @@ export function RefundDialog({ paymentLinkId, refundable, onClose, onRefunded }:
           <Facts
             facts={[
               { name: t.value, value: <Money cents={cents} /> },
+              {
+                name: t.fee,
+                value: fee === 0 ? null : returned > 0 ? t.feeReturned(moneyText(returned, language)) : t.feeLost,
+              },
+              { name: t.cost, value: <Money cents={cents - returned} className="font-semibold" /> },
               { name: t.remaining, value: <Money cents={refundable - cents} /> },
               { name: t.reason, value: typed.reason.trim() || null },
             ]}
@@ -168,6 +190,7 @@ export function RefundDialog({ paymentLinkId, refundable, onClose, onRefunded }:
           autoComplete="off"
           hint={t.reasonHint}
         />
+        {fee > 0 && <Notice>{refundsReturnFee ? t.noteReturned : t.note(moneyText(fee, language))}</Notice>}
       </form>
     </Dialog>
   )

@@ -18,6 +18,8 @@ export type Deposit = NewDeposit & {
   createdAt: string
   expiresAt: string
   paidAt: string | null
+  /** What the payer paid, where the operator accepted another amount. */
+  receivedValue: number | null
   creditedValue: number | null
   refundedValue: number
   /** Received and not enough, too much or too often: it waits for the operator. */
@@ -67,6 +69,8 @@ export type Moment = { at: string } & (
       number: number
       status: number | null
       error: string | null
+      errorCode: string | null
+      errorDetail: string | null
       latencyMs: number
     }
   | { kind: 'next_check'; attempts: number }
@@ -79,9 +83,28 @@ export function asksToPay({ status, heldValue, keptValue }: Deposit): boolean {
   return status === 'PENDING' && heldValue === 0 && keptValue === 0
 }
 
+/**
+ * How much of the fee comes back with a refund of so much, where the service returns fees: the share of all that was refunded, half a cent up, less what came
+ * back before. As the server counts it.
+ */
+export function returnedFeeCents(
+  { deposit, refunds }: Pick<DepositLife, 'deposit' | 'refunds'>,
+  cents: number,
+): number {
+  const made = refunds.filter((refund) => refund.status !== 'FAILED' && refund.madeBy !== 'provider')
+  const before = made.reduce((sum, refund) => sum + refund.value, 0)
+  const returned = made.reduce((sum, refund) => sum + refund.returnedFee, 0)
+  const [fee, refunded, value] = [deposit.fee, before + cents, deposit.receivedValue ?? deposit.value].map(BigInt) as [
+    bigint,
+    bigint,
+    bigint,
+  ]
+  return Math.max(0, Number((2n * fee * refunded + value) / (2n * value)) - returned)
+}
+
 /** What may still be given back: a refund that is under way has its share already. The server has the last word. */
 export function refundableCents({ deposit, refunds }: Pick<DepositLife, 'deposit' | 'refunds'>): number {
   if (deposit.status !== 'COMPLETED') return 0
   const given = refunds.filter((refund) => refund.status !== 'FAILED').reduce((sum, refund) => sum + refund.value, 0)
-  return Math.max(0, deposit.value - Math.max(given, deposit.refundedValue))
+  return Math.max(0, (deposit.receivedValue ?? deposit.value) - Math.max(given, deposit.refundedValue))
 }

@@ -3,6 +3,7 @@ import { useState, type FormEvent } from 'react'
 import { isCanceled, post } from '../../base/api.ts'
 import { useErrorText } from '../../base/error-text.ts'
 import { words } from '../../base/language.ts'
+import { useService } from '../../base/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { CodeBlock } from '../../ui/code-block.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -19,11 +20,12 @@ const useWords = words({
     scopes: 'O que ela pode fazer',
     noScope: 'Escolha ao menos uma permissão.',
     scope: {
-      'deposits:write': ['Criar depósitos', 'Pedir, cancelar e devolver depósitos.'],
+      'deposits:write': ['Criar depósitos', 'Pedir e cancelar depósitos.'],
       'deposits:read': ['Ver depósitos', 'Consultar e listar depósitos e devoluções.'],
       'balance:read': ['Ver saldo e extrato', 'Sem poder mudar nada.'],
       'webhooks:write': ['Gerir webhooks', 'Decidir para onde vão os eventos, e reenviá-los.'],
     },
+    andRefund: 'Pedir, cancelar e devolver depósitos.',
     expires: 'Validade',
     expiry: { '': 'Não expira', '30': '30 dias', '90': '90 dias', '365': '1 ano' },
     cancel: 'Voltar',
@@ -41,11 +43,12 @@ const useWords = words({
     scopes: 'What it may do',
     noScope: 'Choose at least one.',
     scope: {
-      'deposits:write': ['Make deposits', 'Ask for deposits, cancel and refund them.'],
+      'deposits:write': ['Make deposits', 'Ask for deposits and cancel them.'],
       'deposits:read': ['See deposits', 'Query and list deposits and refunds.'],
       'balance:read': ['See balance and statement', 'And change nothing.'],
       'webhooks:write': ['Manage webhooks', 'Decide where events go, and send them again.'],
     },
+    andRefund: 'Ask for deposits, cancel and refund them.',
     expires: 'Valid for',
     expiry: { '': 'Does not expire', '30': '30 days', '90': '90 days', '365': '1 year' },
     cancel: 'Back',
@@ -122,6 +125,7 @@ function Form({
   onClose: () => void
 }) {
   const t = useWords()
+  const mayRefund = useService().accountsMayRefund
   const errorText = useErrorText()
   const [isTried, setTried] = useState(false)
   const hasScope = form.scopes.length > 0
@@ -168,7 +172,8 @@ function Form({
                 label={t.scope[scope][0]}
                 hint={
                   <>
-                    {t.scope[scope][1]} <code className="font-mono text-[0.8125rem] whitespace-nowrap">{scope}</code>
+                    {scope === 'deposits:write' && mayRefund ? t.andRefund : t.scope[scope][1]}{' '}
+                    <code className="font-mono text-[0.8125rem] whitespace-nowrap">{scope}</code>
                   </>
                 }
                 checked={form.scopes.includes(scope)}

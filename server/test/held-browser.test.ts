@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest'
+import { queryDeposit } from '../src/domain/deposits.ts'
+import { enter, expectAccessible, signIn, useChromium, visit } from './chromium.ts'
+import { makeOperator } from './operators-client.ts'
+import { portOf } from './requests.ts'
+import { world } from './world.ts'
+
+// A payment of another amount, seen by all whom it concerns at once: payer, account holder and operator.
+
+useChromium()
+
+const EMAIL = 'ops@example.com'
+
+test('a payment of another amount is told to payer and shop, and completing it in the console ends it for both', async () => {
+  const w = await world()
+  const account = await w.account()
+  await makeOperator(w, EMAIL)
+  await w.app.listen({ port: 0, host: '127.0.0.1' })
+  const url = `http://127.0.0.1:${portOf(w.app)}`
+  const charge = await w.deposit(account, { valueCents: 100_00 })
+  const { page: payer } = await visit({ locale: 'pt-BR' })
+  const listening = payer.waitForResponse((response) => response.url().endsWith('/events') && response.ok())
+  await payer.goto(`${url}/payment-link/${charge.paymentLinkId}`)
+  await listening
+  await w.sandbox.pay({ emv: charge.emv, amountCents: 90_00 })
+  await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)
+
+  await payer.getByRole('heading', { name: 'Pagamento em análise' }).waitFor()
+  expect(await payer.getByText('Recebemos R$ 90,00, e esta cobrança é de R$ 100,00.').isVisible()).toBe(true)
+  expect(await payer.locator('.qr, #code, #copy, form').count()).toBe(0)
+  await expectAccessible(payer, 'held')
+
+  const { page: shop, errors } = await visit({ locale: 'pt-BR' })
+  await enter(shop, await w.session(account))
+  await shop.goto(`${url}/`)
+  await shop.getByRole('link', { name: /R\$ 90,00 recebidos estão guardados/ }).click()
+  await shop.getByText('Recebemos R$ 90,00 para este depósito').waitFor()
+  await shop.getByText('Recebidos R$ 90,00: valor diferente do esperado').waitFor()
+  expect(await shop.getByText('Para o pagador').count()).toBe(0)
+  await expectAccessible(shop, 'a deposit with held money')
+
+  const { page: console } = await visit({ locale: 'pt-BR' })
+  await console.goto(`${url}/operator/exceptions`)
+  await signIn(console, EMAIL)
+  await console.getByRole('link', { name: 'Valor divergente' }).click()
+  // Nobody must be asked again for what is credited, so the charge goes with it unless the operator says otherwise.
+  await console.getByLabel('Creditar a uma conta').check()
+  expect(await console.getByLabel('Encerrar a cobrança').isChecked()).toBe(true)
+  await console.getByLabel('Devolver ao pagador').check()
+  expect(await console.getByLabel('Encerrar a cobrança').isChecked()).toBe(false)
+  await console.getByLabel('Concluir o depósito com este valor').check()
+  expect(await console.getByLabel('Encerrar a cobrança').count()).toBe(0)
+  await console.getByRole('button', { name: 'Conferir e confirmar' }).click()
+  const dialog = console.getByRole('dialog', { name: 'Concluir o depósito?' })
+  await dialog.getByText('R$ 89,00 entram no saldo').waitFor()
+  await dialog.getByLabel('Motivo').fill('o cliente aceita o valor a menos')
+  await dialog.getByRole('button', { name: 'Concluir o depósito com este valor' }).click()
+
+  await payer.getByRole('heading', { name: 'Pagamento confirmado' }).waitFor()
+  expect(await payer.locator('.amount').textContent()).toBe('R$\u{a0}90,00')
+  await shop.getByText('Os R$ 90,00 concluíram este depósito').waitFor()
+  expect(await w.balanceCents(account.accountId)).toBe(89_00)
+  expect(errors).toEqual([])
+})
+
+test('without scripts the page tells of held money too', async () => {
+  const w = await world()
+  const account = await w.account()
+  await w.app.listen({ port: 0, host: '127.0.0.1' })
+  const charge = await w.deposit(account, { valueCents: 100_00 })
+  await w.sandbox.pay({ emv: charge.emv, amountCents: 90_00 })
+  await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)
+  const { page } = await visit({ locale: 'en-US', javaScriptEnabled: false })
+  await page.goto(`http://127.0.0.1:${portOf(w.app)}/payment-link/${charge.paymentLinkId}`)
+  expect(await page.getByRole('heading').textContent()).toBe('Payment under review')
+  expect(await page.getByText('Do not pay again.').isVisible()).toBe(true)
+})
+
+test('a form says in the reader’s language what is missing, and the browser’s bubble says nothing', async () => {
+  const w = await world()
+  await w.app.listen({ port: 0, host: '127.0.0.1' })
+  const { page } = await visit({ locale: 'pt-BR' })
+  await page.goto(`http://127.0.0.1:${portOf(w.app)}/sign-in`)
+  await page.getByRole('button', { name: 'Entrar' }).click()
+  await page.getByText('Preencha este campo.').first().waitFor()
+  const email = page.getByLabel('E-mail')
+  expect(await page.locator(':focus').getAttribute('type')).toBe('email')
+  expect(await email.getAttribute('aria-invalid')).toBe('true')
+  await email.fill('ana')
+  await page.getByLabel('Senha', { exact: true }).fill('x')
+  await page.getByRole('button', { name: 'Entrar' }).click()
+  await page.getByText('Informe um e-mail válido').waitFor()
+  await expectAccessible(page, 'a form with mistakes')
+})
