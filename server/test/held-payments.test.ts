@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import { queryDeposit } from '../src/domain/deposits.ts'
+import { cancelDeposit, queryDeposit } from '../src/domain/deposits.ts'
 import { listExceptions, resolveException } from '../src/domain/exceptions.ts'
 import { openPage } from './pages.ts'
-import { followToEnd, OPERATOR } from './refund-steps.ts'
+import { changeProvider, followToEnd, OPERATOR } from './refund-steps.ts'
 import { get } from './requests.ts'
 import { world, type TestAccount, type World } from './world.ts'
 
@@ -140,6 +140,23 @@ test('once the money went back to the payer, the charge can be paid again', asyn
   const { deposit, timeline } = await lifeOf(w, account, charge.paymentLinkId)
   expect(deposit).toMatchObject({ heldValue: 0, keptValue: 0 })
   expect(timeline).toContainEqual(expect.objectContaining({ kind: 'payment_released', how: 'refund', isOwn: false }))
+})
+
+test('a charge that its provider does not withdraw while money for it is held says so, with the amount', async () => {
+  const w = await world()
+  const account = await w.account()
+  const { charge } = await underpaid(w, account)
+  // A bank that keeps the charge open after a payment of another amount, and does not withdraw it.
+  const { id: txid, emv, valueCents, expiresAt } = charge
+  changeProvider(w, {
+    cancel: async () => 'not_active',
+    check: async () => ({ txid, emv, valueCents, expiresAt, status: 'active', payments: [] }),
+  })
+  await expect(cancelDeposit(w.ctx, account.accountId, charge.paymentLinkId)).rejects.toMatchObject({
+    code: 'payment_held',
+    details: { heldCents: 90_00 },
+    message: expect.stringContaining('ask the operator'),
+  })
 })
 
 // A payment is booked while the answer is being read: held up between the charge and the rest by a lock on a table that settling leaves alone.
