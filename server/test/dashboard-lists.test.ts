@@ -165,7 +165,8 @@ test('a CSV file has every deposit once, in order, over many pages, also when ot
       response.once('data', (first: string) => {
         chunks.push(first)
         response.pause()
-        // While the first page is out.
+        // While the first page is out. Newer than all of them, as what is added is.
+        w.clock.advance(24 * 3_600_000)
         void w.deposit(account).then(() => response.on('data', (text: string) => chunks.push(text)).resume())
       })
       response.on('end', resolve)
