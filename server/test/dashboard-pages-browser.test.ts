@@ -118,6 +118,7 @@ async function filledWorld() {
   await w.app.listen({ port: 0, host: '127.0.0.1' })
   const url = `http://127.0.0.1:${portOf(w.app)}`
   const addresses: Addresses = {
+    '/$': ['/deposits/none/none'],
     '/deposits/$paymentLinkId': [`/deposits/${charge!.id}`],
     '/developers/$': [
       '/developers/webhooks',

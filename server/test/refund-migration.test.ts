@@ -45,7 +45,7 @@ test('a refund that was under way before doubt was stored is in doubt afterwards
   )
 })
 
-/** A database as guiche left it before 0009. */
+/** A database as guiche left it before 0011. */
 async function beforeDoubt() {
   const w = await world()
   const name = `before_${randomBytes(6).toString('hex')}`
@@ -61,6 +61,6 @@ async function beforeDoubt() {
   const run = async (some: string[]) => {
     for (const file of some) await client.query(readFileSync(new URL(file, folder), 'utf8'))
   }
-  await run(files.filter((file) => file < '0009'))
-  return { client, migrateOn: () => run(files.filter((file) => file.startsWith('0009'))) }
+  await run(files.filter((file) => file < '0011'))
+  return { client, migrateOn: () => run(files.filter((file) => file.startsWith('0011'))) }
 }
