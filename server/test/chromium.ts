@@ -2,8 +2,10 @@ import { existsSync } from 'node:fs'
 import axe, { type AxeResults } from 'axe-core'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll, beforeEach, expect, onTestFinished, vi } from 'vitest'
+import type { Settings } from '../src/domain/context.ts'
 import { PASSWORD } from './sign-in-client.ts'
-import type { TestSession } from './world.ts'
+import { freePort } from './process.ts'
+import { world, type TestSession, type World } from './world.ts'
 
 // A real browser, for what only a browser can show. Without one its tests are skipped and say so; CI must have one.
 
@@ -33,6 +35,15 @@ function theBrowser(): Promise<Browser> {
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-background-networking'],
   })
   return launched
+}
+
+/** A service at the address that it knows itself by: a browser's Origin must be exactly that. */
+export async function serve(settings: Partial<Settings> = {}): Promise<{ w: World; url: string }> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const w = await world({ settings: { publicUrl: url, ...settings } })
+  await w.app.listen({ port, host: '127.0.0.1' })
+  return { w, url }
 }
 
 export type Visit = {

@@ -4,12 +4,12 @@ import { createAccount } from '../src/domain/accounts.ts'
 import { queryDeposit } from '../src/domain/deposits.ts'
 import { isWellFormedKey } from '../src/domain/keys.ts'
 import { startDeliverWorker } from '../src/workers/deliver.ts'
-import { expectAccessible, signIn, useChromium, visit } from './chromium.ts'
+import { expectAccessible, serve, signIn, useChromium, visit } from './chromium.ts'
 import { startReceiver } from './receiver.ts'
-import { bearer, portOf } from './requests.ts'
+import { bearer } from './requests.ts'
 import { PASSWORD } from './sign-in-client.ts'
 import { holds } from './webhooks-client.ts'
-import { until, world, type World } from './world.ts'
+import { until, type World } from './world.ts'
 
 // The section "API and webhooks" as account holders meet it: in a browser, from signing in to an event that arrived.
 
@@ -206,11 +206,9 @@ test('a secret is rotated in the dashboard: the new one is shown once, and for a
 
 /** Signed in through the page, on the way to the section. */
 async function signedIn(language: Language) {
-  const w = await world()
+  const { w, url } = await serve()
   const person = { email: 'ana@loja.example', name: 'Loja da Ana', password: PASSWORD }
   const { accountId } = await createAccount(w.pool, w.clock.now(), person)
-  await w.app.listen({ port: 0, host: '127.0.0.1' })
-  const url = `http://127.0.0.1:${portOf(w.app)}`
   const worker = startDeliverWorker(w.ctx)
   onTestFinished(() => worker.stop())
   const { page, errors } = await visit({

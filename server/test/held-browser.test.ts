@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest'
 import { queryDeposit } from '../src/domain/deposits.ts'
-import { enter, expectAccessible, signIn, useChromium, visit } from './chromium.ts'
+import { enter, expectAccessible, serve, signIn, useChromium, visit } from './chromium.ts'
 import { makeOperator } from './operators-client.ts'
-import { portOf } from './requests.ts'
-import { world } from './world.ts'
 
 // A payment of another amount, seen by all whom it concerns at once: payer, account holder and operator.
 
@@ -12,11 +10,9 @@ useChromium()
 const EMAIL = 'ops@example.com'
 
 test('a payment of another amount is told to payer and shop, and completing it in the console ends it for both', async () => {
-  const w = await world()
+  const { w, url } = await serve()
   const account = await w.account()
   await makeOperator(w, EMAIL)
-  await w.app.listen({ port: 0, host: '127.0.0.1' })
-  const url = `http://127.0.0.1:${portOf(w.app)}`
   const charge = await w.deposit(account, { valueCents: 100_00 })
   const { page: payer } = await visit({ locale: 'pt-BR' })
   const listening = payer.waitForResponse((response) => response.url().endsWith('/events') && response.ok())
@@ -64,23 +60,21 @@ test('a payment of another amount is told to payer and shop, and completing it i
 })
 
 test('without scripts the page tells of held money too', async () => {
-  const w = await world()
+  const { w, url } = await serve()
   const account = await w.account()
-  await w.app.listen({ port: 0, host: '127.0.0.1' })
   const charge = await w.deposit(account, { valueCents: 100_00 })
   await w.sandbox.pay({ emv: charge.emv, amountCents: 90_00 })
   await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)
   const { page } = await visit({ locale: 'en-US', javaScriptEnabled: false })
-  await page.goto(`http://127.0.0.1:${portOf(w.app)}/payment-link/${charge.paymentLinkId}`)
+  await page.goto(`${url}/payment-link/${charge.paymentLinkId}`)
   expect(await page.getByRole('heading').textContent()).toBe('Payment under review')
   expect(await page.getByText('Do not pay again.').isVisible()).toBe(true)
 })
 
 test('a form says in the reader’s language what is missing, and the browser’s bubble says nothing', async () => {
-  const w = await world()
-  await w.app.listen({ port: 0, host: '127.0.0.1' })
+  const { url } = await serve()
   const { page } = await visit({ locale: 'pt-BR' })
-  await page.goto(`http://127.0.0.1:${portOf(w.app)}/sign-in`)
+  await page.goto(`${url}/sign-in`)
   await page.getByRole('button', { name: 'Entrar' }).click()
   await page.getByText('Preencha este campo.').first().waitFor()
   const email = page.getByLabel('E-mail')
@@ -92,3 +86,34 @@ test('a form says in the reader’s language what is missing, and the browser’
   await page.getByText('Informe um e-mail válido').waitFor()
   await expectAccessible(page, 'a form with mistakes')
 })
+
+test('a refund says what becomes of the fee before it is made, and who may not refund is told whom to ask', async () => {
+  for (const [refunds, wanted] of [
+    [{ byAccounts: true, returnFee: false }, 'The fee of R$1.00 for this deposit does not come back with a refund.'],
+    [
+      { byAccounts: true, returnFee: true },
+      'The share of the fee that belongs to the refund comes back to your balance.',
+    ],
+  ] as const) {
+    const { shop, open } = await paidDeposit(refunds)
+    await open()
+    await shop.getByRole('button', { name: 'Refund' }).click()
+    await shop.getByRole('dialog').getByText(wanted).waitFor()
+  }
+  const { shop, open } = await paidDeposit({ byAccounts: false, returnFee: false })
+  await open()
+  await shop.getByText('To refund this deposit to its payer, ask your operator').waitFor()
+  expect(await shop.getByRole('button', { name: 'Refund' }).count()).toBe(0)
+})
+
+async function paidDeposit(refunds: { byAccounts: boolean; returnFee: boolean }) {
+  const { w, url } = await serve({ refunds })
+  const account = await w.account()
+  const charge = await w.deposit(account, { valueCents: 100_00 })
+  await w.sandbox.pay({ emv: charge.emv })
+  await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)
+  const { page: shop } = await visit({ locale: 'en' })
+  await enter(shop, await w.session(account))
+  const open = () => shop.goto(`${url}/deposits/${charge.paymentLinkId}`)
+  return { shop, open }
+}

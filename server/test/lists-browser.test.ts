@@ -1,8 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { enter, useChromium, visit } from './chromium.ts'
-import { freePort } from './process.ts'
-import { until, world, type TestAccount, type World } from './world.ts'
+import { enter, serve, useChromium, visit } from './chromium.ts'
+import { until, type TestAccount, type World } from './world.ts'
 
 // Lists of the dashboard as account holders use them.
 
@@ -19,6 +18,7 @@ test('a deposit made by API appears in the list without a reload', async () => {
   await w.deposit(account, { externalId: 'second' })
   await page.clock.runFor(REFRESH_MS)
   await page.getByText('second').last().waitFor()
+  expect(await page.locator('tbody tr').count()).toBe(2)
 })
 
 test('the page of a list survives a reload and the way back from a row, and another filter begins at the first page', async () => {
@@ -62,6 +62,7 @@ test('without a network a click on the menu keeps the frame, and the page comes 
   await page.context().setOffline(false)
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.getByRole('heading', { name: 'Settings' }).waitFor()
+  expect(new URL(page.url()).pathname).toBe('/settings')
 })
 
 test('an address that does not exist keeps the navigation, or leads to the start', async () => {
@@ -72,6 +73,7 @@ test('an address that does not exist keeps the navigation, or leads to the start
   await page.goto('/nope')
   await page.getByRole('link', { name: 'Go to the start' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  expect(new URL(page.url()).pathname).toBe('/')
 })
 
 test('the cells of a table stand below their headers', async () => {
@@ -94,16 +96,14 @@ test('a list names its time zone, and its days are those of the books in a brows
   await page.getByText('2 Mar 2026, 09:00').last().waitFor()
   await page.goto('/deposits?from=2026-03-03')
   await page.getByText('Nothing found').waitFor()
+  expect(await page.locator('tbody tr').count()).toBe(0)
 })
 
 async function signedIn(
   options: { timezoneId?: string } = {},
 ): Promise<{ w: World; account: TestAccount; page: Page; errors: string[] }> {
-  const port = await freePort()
-  const baseURL = `http://127.0.0.1:${port}`
-  const w = await world({ settings: { publicUrl: baseURL } })
+  const { w, url: baseURL } = await serve()
   const account = await w.account()
-  await w.app.listen({ port, host: '127.0.0.1' })
   const viewport = { width: 1280, height: 900 }
   const { page, errors } = await visit({ baseURL, locale: 'en', viewport, reducedMotion: 'reduce', ...options })
   await enter(page, await w.session(account))

@@ -3,12 +3,11 @@ import { expect, test } from 'vitest'
 import { read } from '../src/db/tx.ts'
 import { listExceptions, resolveException } from '../src/domain/exceptions.ts'
 import { followDue } from '../src/workers/refund.ts'
-import { enter, signIn, useChromium, visit } from './chromium.ts'
+import { enter, serve, signIn, useChromium, visit } from './chromium.ts'
 import { makeOperator } from './operators-client.ts'
 import { holdings, OPERATOR, settleAll, strayPayment, untilMade } from './refund-steps.ts'
-import { portOf } from './requests.ts'
 import { PASSWORD } from './sign-in-client.ts'
-import { world, type TestAccount, type World } from './world.ts'
+import { type TestAccount, type World } from './world.ts'
 
 // The operator's console in a browser: what it says about money is what the ledger says, before and after.
 
@@ -118,7 +117,7 @@ test('a fee that is set with a reason stands in the account’s history and the 
 })
 
 test('an account holder who opens the console is sent home, and the server tells them nothing', async () => {
-  const { w, url } = await service()
+  const { w, url } = await serve()
   const { page, requests } = await visit({ locale: 'pt-BR' })
   await enter(page, await w.session(await w.account()))
   for (const path of ['/operator', '/operator/exceptions', '/operator/audit-log']) {
@@ -132,15 +131,9 @@ test('an account holder who opens the console is sent home, and the server tells
 
 // ---- The service and its operator ----
 
-async function service(): Promise<{ w: World; url: string }> {
-  const w = await world()
-  await w.app.listen({ port: 0, host: '127.0.0.1' })
-  return { w, url: `http://127.0.0.1:${portOf(w.app)}` }
-}
-
 /** Signed in through the page. */
 async function operatorConsole() {
-  const { w, url } = await service()
+  const { w, url } = await serve()
   await makeOperator(w, EMAIL)
   const { page, errors } = await visit({
     locale: 'pt-BR',

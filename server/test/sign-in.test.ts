@@ -292,9 +292,12 @@ test('one person’s password can be guessed ten times and then once a minute, f
 
 test('from one address only so many passwords can be tried, whoever they are of', async () => {
   const { w } = await prepare()
-  const statuses = await Promise.all(
-    Array.from({ length: 45 }, async (_, time) => (await openBrowser(w).signIn(`n${time}@loja.example`)).statusCode),
-  )
+  const signIn = async (time: number) => (await openBrowser(w).signIn(`n${time}@loja.example`)).statusCode
+  const statuses: number[] = []
+  // Some at once, because tries that are judged together must be counted one by one; few, because each takes a processor for a while, and a busy
+  // machine would refuse them for want of a connection.
+  for (let time = 0; time < 45; time += 5)
+    statuses.push(...(await Promise.all([0, 1, 2, 3, 4].map((more) => signIn(time + more)))))
   expect(statuses.filter((status) => status === 401)).toHaveLength(40)
   expect(statuses.filter((status) => status === 429)).toHaveLength(5)
   expect((await openBrowser(w, '10.0.0.2').signIn(ANA)).statusCode).toBe(200)

@@ -1,4 +1,4 @@
-import { useEffect, useState, type ComponentType, type ReactNode } from 'react'
+import { useCallback, useEffect, useState, type ComponentType, type ReactNode } from 'react'
 import { Failure } from './table.tsx'
 
 type Pages<Name extends string> = Record<Name, ComponentType>
@@ -22,24 +22,17 @@ export function lazyPage<Name extends string>(
   function LazyPage() {
     const [, setReady] = useState(Loaded !== undefined)
     const [failure, setFailure] = useState<unknown>()
-    const [attempt, setAttempt] = useState(0)
-    useEffect(() => {
-      let isShown = true
-      preload().then(
-        () => isShown && setReady(true),
-        (error: unknown) => isShown && !reloadOnce() && setFailure(error),
-      )
-      return () => {
-        isShown = false
-      }
-    }, [attempt])
+    const attempt = useCallback(
+      () =>
+        void preload().then(
+          () => setReady(true),
+          (error: unknown) => void (reloadOnce() || setFailure(error)),
+        ),
+      [],
+    )
+    useEffect(attempt, [attempt])
     if (Loaded) return <Loaded />
-    if (failure === undefined) return null
-    const retry = () => {
-      setFailure(undefined)
-      setAttempt(attempt + 1)
-    }
-    return <Failure error={failure} onRetry={retry} />
+    return failure === undefined ? null : <Failure error={failure} onRetry={attempt} />
   }
   // The router waits for it, and must go on to the page that tells of the failure.
   return Object.assign(LazyPage, { preload: () => preload().catch(() => undefined) })
