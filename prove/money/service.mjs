@@ -7,13 +7,14 @@ import { createWriteStream, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setDatabaseClock } from './database-clock.mjs'
 
 // A first start copies PostgreSQL and makes a cluster; on a busy machine that takes its time.
 const READY_WITHIN_MS = 90_000
 const STOP_WITHIN_MS = 15_000
 const LATER = new URL('later.mjs', import.meta.url).href
 
-/** `clock.laterMs` is read at each start. `ended(text)` is told when the service ends and nobody asked it to. */
+/** `clock.laterMs` is read at each start, and moves the clocks of the service and of its database alike. `ended(text)` is told when the service ends and nobody asked it to. */
 export async function makeService({ dist, home, env, clock, ended }) {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
@@ -28,6 +29,7 @@ export async function makeService({ dist, home, env, clock, ended }) {
   const log = createWriteStream(join(home, 'service.log'), { flags: 'a' })
   let child
   let output = ''
+  let databaseLaterMs = clock.laterMs
 
   const run = (args, stdio) =>
     spawn(process.execPath, ['--import', LATER, join(dist, 'cli.js'), ...args], {
@@ -36,6 +38,8 @@ export async function makeService({ dist, home, env, clock, ended }) {
     })
 
   async function start() {
+    if (databaseLaterMs !== clock.laterMs) await setDatabaseClock({ dist, home, laterMs: clock.laterMs })
+    databaseLaterMs = clock.laterMs
     const started = run(['start'], ['ignore', 'pipe', 'pipe'])
     child = started
     for (const stream of [started.stdout, started.stderr]) {
