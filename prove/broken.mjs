@@ -168,7 +168,18 @@ const BREAKS = [
     proof: 'session',
     by: ['one-session'],
   },
+  {
+    name: 'the-clock-ahead',
+    says: 'the time is that of the machine, and not the database’s',
+    file: 'db/clock.js',
+    find: 'const databaseMs = await readClock(pool);',
+    replace: 'const databaseMs = (await readClock(pool), wallMs());',
+    proof: 'clock',
+    by: ['future'],
+  },
 ]
+
+const WITHOUT_SEED = ['session', 'clock']
 
 const { values: options } = parseArgs({
   options: {
@@ -226,7 +237,7 @@ async function tryOn({ proof = 'money', file, find, replace, edits, plans, lives
   try {
     for (const [from, to] of edits ?? (find ? [[find, replace]] : [])) edit(join(place, 'server/dist', file), from, to)
     const bounds = ['--plans', plans, '--lives', String(lives), '--kills', '1', '--database-kills', '0']
-    const seed = proof === 'session' ? [] : ['--seed', options.seed]
+    const seed = WITHOUT_SEED.includes(proof) ? [] : ['--seed', options.seed]
     const args = [...seed, ...(proof === 'money' ? bounds : [])]
     const script = fileURLToPath(new URL(`${proof}.mjs`, import.meta.url))
     const child = spawn(process.execPath, [script, ...args, '--dist', join(place, 'server/dist')])

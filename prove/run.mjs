@@ -16,6 +16,7 @@ const proofs = {
   money: ['prove/money.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
   refunds: ['prove/refunds.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
   sessions: ['prove/session.mjs'],
+  clock: ['prove/clock.mjs'],
   'broken on purpose': ['prove/broken.mjs'],
   ...(options.openapi && {
     'API Pix, and broken on purpose': ['scripts/conformance.mjs', options.openapi, '--sabotage', 'all'],

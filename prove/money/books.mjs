@@ -21,6 +21,13 @@ export async function openBooks({ dist, home }) {
       Number((await rows(`select count(*) as n from charges where status in ('OPENING', 'PENDING')`))[0].n),
     undelivered: async () => Number((await rows('select count(*) as n from deliveries'))[0].n),
     recorded: async () => new Set((await rows('select end_to_end_id from payments')).map((row) => row.end_to_end_id)),
+    /** What a sweep wrote that no right clock can have written. A lease takes two minutes. */
+    cursorsAhead: () =>
+      rows(
+        `select provider, began_at, swept_until, due_at, next_closing::text from sweeps
+         where greatest(began_at, swept_until, due_at - interval '2 minutes') > clock_timestamp() + interval '1 minute'
+            or next_closing > (clock_timestamp() + interval '1 day')::date`,
+      ),
     refunds: () => rows('select provider_refund_id, source, status, amount_cents from refunds order by id'),
     async read() {
       return {

@@ -31,16 +31,17 @@ export async function makeService({ dist, home, env, clock, ended }) {
   let output = ''
   let databaseLaterMs = clock.laterMs
 
-  const run = (args, stdio) =>
+  const run = (args, { aheadMs = 0 } = {}) =>
     spawn(process.execPath, ['--import', LATER, join(dist, 'cli.js'), ...args], {
-      env: { ...settings, PROVE_LATER_MS: String(clock.laterMs) },
-      stdio,
+      env: { ...settings, PROVE_LATER_MS: String(clock.laterMs + aheadMs) },
+      stdio: ['ignore', 'pipe', 'pipe'],
     })
 
-  async function start() {
+  /** `aheadMs`: how far the service's clock, and not its database's, is set wrong. */
+  async function start(options) {
     if (databaseLaterMs !== clock.laterMs) await setDatabaseClock({ dist, home, laterMs: clock.laterMs })
     databaseLaterMs = clock.laterMs
-    const started = run(['start'], ['ignore', 'pipe', 'pipe'])
+    const started = run(['start'], options)
     child = started
     for (const stream of [started.stdout, started.stderr]) {
       stream.on('data', (chunk) => {
@@ -82,7 +83,7 @@ export async function makeService({ dist, home, env, clock, ended }) {
     killDatabase: () => process.kill(databasePid(home), 'SIGKILL'),
     /** A command, run to its end. */
     async command(...args) {
-      const running = run(args, ['ignore', 'pipe', 'pipe'])
+      const running = run(args)
       const result = { stdout: '', stderr: '' }
       for (const name of ['stdout', 'stderr']) running[name].on('data', (chunk) => (result[name] += chunk))
       const [code] = await once(running, 'close')

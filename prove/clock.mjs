@@ -1,0 +1,120 @@
+// Proves that a process whose clock is hours ahead makes no other one skip a payment. See prove/README.md.
+
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { ensureBuilt, root } from '../scripts/bootstrap.mjs'
+import { makeApi } from './money/api.mjs'
+import { openBank } from './money/bank.mjs'
+import { openBooks } from './money/books.mjs'
+import { makeService } from './money/service.mjs'
+
+const CLAIMS = {
+  future: 'a process whose clock is ahead leaves nothing behind that is in the future',
+  skipped: 'what was paid while it ran and afterwards is in the books soon after a right process starts',
+  audit: 'guiche audit finds no difference',
+}
+
+const AHEAD_MS = 6 * 3_600_000
+// Sweeps are due every second here: enough for several.
+const WRONG_FOR_MS = 5_000
+const FOUND_WITHIN_MS = 60_000
+const WHOLE_WITHIN_MS = 5 * 60_000
+
+const { values: options } = parseArgs({ options: { dist: { type: 'string' } } })
+if (!options.dist) await ensureBuilt()
+const dist = resolve(options.dist ?? join(root, 'server/dist'))
+const home = mkdtempSync(join(tmpdir(), 'guiche-prove-clock-'))
+// The database's own user must be able to pass when this runs as root.
+chmodSync(home, 0o755)
+const clock = { laterMs: 0, now: () => new Date() }
+const breaches = []
+const note = (claim, text) => void breaches.push({ claim, text })
+let bank
+let service
+let books
+setTimeout(() => void end(2, `not done within ${WHOLE_WITHIN_MS / 1000} s`), WHOLE_WITHIN_MS).unref()
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void end(2, signal))
+try {
+  await prove()
+  for (const [claim, says] of Object.entries(CLAIMS)) {
+    const texts = breaches.filter((breach) => breach.claim === claim).map(({ text }) => text)
+    console.log(`${texts.length === 0 ? 'held    ' : 'NOT HELD'} ${claim}: ${says}`)
+    for (const text of texts) console.log(`           ${text}`)
+  }
+  await end(breaches.length > 0 ? 1 : 0)
+} catch (error) {
+  await end(2, `The proof could not be carried out: ${error.stack ?? error}`)
+}
+
+async function prove() {
+  const { openSandbox } = await import(pathToFileURL(join(dist, 'sandbox/server.js')).href)
+  bank = await openBank({ openSandbox, home, clock })
+  const env = { PROVIDER_SANDBOX_URL: bank.url, RATE_LIMIT_PER_SECOND: '0', RECONCILE_SECONDS: '1' }
+  // Whoever refuses to start ends by itself, as it should.
+  service = await makeService({ dist, home, clock, env, ended: (text) => console.log(`the service: ${text}`) })
+  await service.start()
+  books = await openBooks({ dist, home })
+  const emv = await openDeposit()
+  // From here on only the sweep can learn of a payment that belongs to no charge.
+  await bank.faults({ dropNotifications: 1 })
+  await service.stop()
+
+  const hasStarted = await startAhead()
+  console.log(`the clock ${AHEAD_MS / 3_600_000} h ahead: the service ${hasStarted ? 'started' : 'refused to start'}`)
+  await bank.pay({ txid: 'paidwhiletheclockwasahead00', amountCents: 111 })
+  if (hasStarted) await sleep(WRONG_FOR_MS)
+  await service.stop()
+  for (const row of await books.cursorsAhead()) note('future', `the cursor of a sweep: ${JSON.stringify(row)}`)
+
+  await bank.pay({ emv })
+  await bank.pay({ txid: 'paidaftertheclockwasahead00', amountCents: 222 })
+  await service.start()
+  for (const pix of await missingAfterSweep())
+    note('skipped', `${pix.endToEndId}, ${pix.amountCents} cents for ${pix.txid}`)
+  await service.stop()
+  const audit = await service.command('audit', '--json')
+  if (audit.code !== 0) note('audit', `it ended with ${audit.code}: ${audit.stdout} ${audit.stderr}`.slice(0, 2_000))
+}
+
+async function openDeposit() {
+  const account = { key: /^API key: (.+)$/m.exec(service.output())?.[1] }
+  const api = makeApi({ url: service.url, note: (_, text) => console.log(text), counts: new Map() })
+  const { status, json } = await api(account, 'POST', '/api/deposit', { body: { value: 10_00 }, key: 'deposit' })
+  if (status !== 201) throw new Error(`the deposit was answered with ${status}: ${JSON.stringify(json)}`)
+  return json.charge.emv
+}
+
+/** Whether it became ready to work. */
+async function startAhead() {
+  try {
+    await service.start({ aheadMs: AHEAD_MS })
+    return true
+  } catch (error) {
+    console.log(String(error.message).trim().split('\n').at(-1))
+    return false
+  }
+}
+
+async function missingAfterSweep() {
+  const until = Date.now() + FOUND_WITHIN_MS
+  for (;;) {
+    const recorded = await books.recorded()
+    const missing = (await bank.payments()).filter((pix) => !recorded.has(pix.endToEndId))
+    if (missing.length === 0 || Date.now() > until) return missing
+    await sleep(200)
+  }
+}
+
+/** 0: all claims held. 1: one did not. 2: it could not be carried out. */
+async function end(code, text) {
+  if (text) console.log(text)
+  await service?.close()
+  await books?.close().catch(() => undefined)
+  await bank?.stop()
+  rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
+  process.exit(code)
+}
