@@ -34,3 +34,35 @@ test('a running process whose clock is set wrong stops its workers and says so, 
   expect(server.output()).toContain('the clock agrees with the database again')
   expect(await server.end('SIGTERM')).toBe(0)
 })
+
+test('a command writes the database’s time, however wrong the clock of the terminal is', async () => {
+  const env = { GUICHE_HOME: temporaryHome() }
+  const server = await startServer(env)
+  const wrong = { ...env, ...shifted(3 * 24 * 3_600_000) }
+  const ana = ['--email', 'ana@loja.example']
+  const why = ['--reason', 'a test']
+  for (const args of [
+    ['account', 'create', ...ana],
+    ['account', 'confirm', ...ana, ...why],
+    ['account', 'terms', ...ana, '--fee-bps', '80', ...why],
+    ['account', 'suspend', ...ana, ...why],
+    ['account', 'password', ...ana, ...why],
+    ['account', 'sign-out', ...ana, ...why],
+    ['key', 'create', ...ana, '--name', 'a key', '--expires-in-days', '2'],
+    ['invite'],
+    ['operator', 'create', '--email', 'ops@example.com'],
+    ['operator', 'disable', '--email', 'ops@example.com', ...why],
+  ]) {
+    const { code, stderr } = await runCli(args, wrong)
+    expect(stderr).not.toContain('guiche:')
+    expect(code).toBe(0)
+  }
+  const listed = await runCli(['audit-log', '--json'], env)
+  const changes = JSON.parse(listed.stdout) as { at: string; action: string }[]
+  expect(changes.length).toBeGreaterThanOrEqual(8)
+  const soon = new Date(Date.now() + 60_000).toISOString()
+  expect(changes.filter(({ at }) => at > soon)).toEqual([])
+  // By the terminal's clock, the key would have expired a day ago.
+  expect((await runCli(['key', 'list', ...ana], wrong)).stdout).toContain('until ')
+  expect(await server.end('SIGTERM')).toBe(0)
+}, 120_000)

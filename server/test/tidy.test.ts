@@ -111,6 +111,19 @@ const RULES: Rule[] = [
     ],
   },
   {
+    guarantee: 'commands write the time of the database, and not that of the terminal',
+    check: forbid(
+      // webhooks-listen shows when something arrived at the terminal, and opens no database.
+      (path) => path.startsWith('server/src/commands/') && !path.endsWith('/webhooks-listen.ts'),
+      /Date\.now\(|new Date\(\)/g,
+      'take `now` from withDatabase(), or ctx.now()',
+    ),
+    broken: [
+      { 'server/src/commands/a.ts': 'revokeKey(tx, new Date(), id, consoleActor())' },
+      { 'server/src/commands/a.ts': 'const expiresAtMs = Date.now() + DAY_MS' },
+    ],
+  },
+  {
     guarantee: 'no amount is a float',
     check: forbid(inSource, /\bparseFloat\b|\.toFixed\(/g, 'use base/money.ts, which works on digits'),
     broken: [

@@ -29,10 +29,10 @@ export async function createAccountCommand(
   options: { email: string; name?: string; passwordStdin?: boolean },
 ): Promise<void> {
   const given = options.passwordStdin ? await readPassword() : null
-  await withDatabase(config, terminal, async (pool) => {
+  await withDatabase(config, terminal, async (pool, now) => {
     const { email, name = email } = options
     const account = { email, name, password: given, publicUrl: config.publicUrl }
-    const { password, ...made } = await createAccount(pool, new Date(), account, consoleActor())
+    const { password, ...made } = await createAccount(pool, now(), account, consoleActor())
     terminal.print(json({ ...made, ...(given === null && { password }) }))
   })
 }
@@ -83,16 +83,16 @@ export function accountCommands(account: Command, terminal: Terminal): void {
 }
 
 async function confirmCommand(terminal: Terminal, options: { email: string; reason: string }): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (pool) => {
-    await confirmEmail(pool, new Date(), options.email, options.reason, consoleActor())
+  await withDatabase(loadConfig(), terminal, async (pool, now) => {
+    await confirmEmail(pool, now(), options.email, options.reason, consoleActor())
     terminal.print(`${options.email}: confirmed`)
   })
 }
 
 async function signOutCommand(terminal: Terminal, options: { email: string; reason: string }): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (pool) => {
+  await withDatabase(loadConfig(), terminal, async (pool, now) => {
     const { accountId, email } = await requireAccount(pool, options.email)
-    const ended = await endSessions({ pool, now: () => new Date() }, consoleActor(), accountId, options.reason)
+    const ended = await endSessions({ pool, now }, consoleActor(), accountId, options.reason)
     terminal.print(`${email}: ${ended} ${ended === 1 ? 'session' : 'sessions'} ended`)
   })
 }
@@ -149,9 +149,9 @@ async function suspensionCommand(
   verb: 'suspend' | 'resume',
   options: { email: string; reason: string },
 ): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (pool) => {
+  await withDatabase(loadConfig(), terminal, async (pool, now) => {
     const { accountId, email } = await requireAccount(pool, options.email)
-    const ctx = { pool, now: () => new Date() }
+    const ctx = { pool, now }
     const change = verb === 'suspend' ? suspendAccount : resumeAccount
     await change(ctx, consoleActor(), accountId, options.reason)
     terminal.print(`${email}: ${stateOf((await readAccount(ctx, accountId)).account)}`)
@@ -197,9 +197,9 @@ async function termsCommand(terminal: Terminal, options: TermsOptions): Promise<
   const isChange = Object.keys(patch).length > 0
   if (isChange && options.reason === undefined)
     throw new Refusal('a change of terms needs a --reason "…", which is kept with it')
-  await withDatabase(config, terminal, async (pool) => {
+  await withDatabase(config, terminal, async (pool, now) => {
     const { accountId } = await requireAccount(pool, options.email)
-    const ctx = { pool, now: () => new Date(), settings: config.settings }
+    const ctx = { pool, now, settings: config.settings }
     const terms = isChange
       ? await setAccountTerms(ctx, consoleActor(), accountId, patch, options.reason!)
       : await readAccountTerms(ctx, accountId)

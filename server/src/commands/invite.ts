@@ -22,9 +22,9 @@ export function inviteCommand(program: Command, terminal: Terminal): void {
 async function invite(terminal: Terminal, options: { email?: string; days: number }): Promise<void> {
   const config = loadConfig()
   const { settings } = config
-  await withDatabase(config, terminal, async (pool) => {
+  await withDatabase(config, terminal, async (pool, now) => {
     const wanted = { email: options.email ?? null, expiresInDays: options.days }
-    const { invitation, token } = await transact(pool, (tx) => createInvitation(tx, new Date(), wanted, consoleActor()))
+    const { invitation, token } = await transact(pool, (tx) => createInvitation(tx, now(), wanted, consoleActor()))
     terminal.print(invitationLink(settings.publicUrl, token))
     const whom = invitation.email ?? 'whoever has it'
     terminal.say(`For ${whom}, once, until ${moment(invitation.expiresAt)} UTC.`)

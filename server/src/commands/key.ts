@@ -13,20 +13,20 @@ export async function createKeyCommand(
   terminal: Terminal,
   options: { email: string; name: string; scopes: string; expiresInDays?: number },
 ): Promise<void> {
-  await withDatabase(config, terminal, async (pool) => {
+  await withDatabase(config, terminal, async (pool, now) => {
     const account = await requireAccount(pool, options.email)
-    const now = new Date()
+    const createdAt = now()
     const { text } = await transact(pool, (tx) =>
       createKey(
         tx,
-        now,
+        createdAt,
         config.settings.mode,
         {
           accountId: account.accountId,
           name: options.name,
           // createKey refuses what is not a scope, with the list of those that are.
           scopes: options.scopes.split(',').map((scope) => scope.trim()) as Scope[],
-          expiresAt: options.expiresInDays ? new Date(now.getTime() + options.expiresInDays * DAY_MS) : null,
+          expiresAt: options.expiresInDays ? new Date(createdAt.getTime() + options.expiresInDays * DAY_MS) : null,
         },
         consoleActor(),
       ),
@@ -40,31 +40,36 @@ export async function listKeysCommand(
   terminal: Terminal,
   options: { email?: string; json?: boolean },
 ): Promise<void> {
-  await withDatabase(config, terminal, async (pool) => {
+  await withDatabase(config, terminal, async (pool, now) => {
     const keys = await listKeys(pool, options.email ?? null)
     if (options.json) return terminal.print(json(keys))
     if (keys.length === 0)
       return terminal.say('There are no keys yet. Make one with: guiche key create --email <email> --name <name>')
-    terminal.print(table(['ID', 'OF', 'NAME', 'KEY', 'STATE', 'LAST USED', 'SCOPES'], keys.map(rowOf)))
+    terminal.print(
+      table(
+        ['ID', 'OF', 'NAME', 'KEY', 'STATE', 'LAST USED', 'SCOPES'],
+        keys.map((key) => rowOf(now(), key)),
+      ),
+    )
   })
 }
 
 export async function revokeKeyCommand(config: Config, terminal: Terminal, idOrText: string): Promise<void> {
-  await withDatabase(config, terminal, async (pool) => {
-    const revoked = await transact(pool, (tx) => revokeKey(tx, new Date(), idOrText, consoleActor()))
+  await withDatabase(config, terminal, async (pool, now) => {
+    const revoked = await transact(pool, (tx) => revokeKey(tx, now(), idOrText, consoleActor()))
     if (!revoked) throw new Fault('not_found', 'no such key; guiche key list shows their ids')
     terminal.print(`Revoked ${revoked.keyId} (${revoked.name}).`)
   })
 }
 
-function rowOf(key: ListedKey): string[] {
+function rowOf(now: Date, key: ListedKey): string[] {
   const lastUsed = key.lastUsedAt ? moment(key.lastUsedAt) : 'never'
   const of = key.holder === 'operator' ? `${key.email} (operator)` : key.email
-  return [key.keyId, of, key.name, `${key.prefix}…`, stateOf(key), lastUsed, key.scopes.join(' ')]
+  return [key.keyId, of, key.name, `${key.prefix}…`, stateOf(now, key), lastUsed, key.scopes.join(' ')]
 }
 
-function stateOf(key: ListedKey): string {
+function stateOf(now: Date, key: ListedKey): string {
   if (key.revokedAt) return `revoked ${moment(key.revokedAt)}`
-  if (key.expiresAt && key.expiresAt <= new Date()) return `expired ${moment(key.expiresAt)}`
+  if (key.expiresAt && key.expiresAt <= now) return `expired ${moment(key.expiresAt)}`
   return key.expiresAt ? `until ${moment(key.expiresAt)}` : 'active'
 }

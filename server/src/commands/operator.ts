@@ -67,10 +67,10 @@ async function createOperatorCommand(
 ): Promise<void> {
   const given = options.passwordStdin ? await readPassword() : null
   const config = loadConfig()
-  await withDatabase(config, terminal, async (pool) => {
+  await withDatabase(config, terminal, async (pool, now) => {
     const { email, name = email } = options
     const operator = { email, name, password: given, publicUrl: config.publicUrl }
-    const { password, ...made } = await createOperator(pool, new Date(), operator, consoleActor())
+    const { password, ...made } = await createOperator(pool, now(), operator, consoleActor())
     terminal.print(json({ ...made, ...(given === null && { password }) }))
   })
 }
@@ -97,10 +97,10 @@ async function enableOperatorCommand(
   verb: 'disable' | 'enable',
   options: { email: string; reason: string },
 ): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (pool) => {
+  await withDatabase(loadConfig(), terminal, async (pool, now) => {
     const { operatorId, email } = await requireOperatorNamed(pool, options.email)
     const change = { operatorId, isEnabled: verb === 'enable', reason: options.reason }
-    await setOperatorEnabled(pool, new Date(), change, consoleActor())
+    await setOperatorEnabled(pool, now(), change, consoleActor())
     terminal.print(`${email}: ${verb}d`)
   })
 }
@@ -110,15 +110,15 @@ async function createOperatorKeyCommand(
   options: { email: string; name: string; scope: OperatorScope; expiresInDays?: number },
 ): Promise<void> {
   const config = loadConfig()
-  await withDatabase(config, terminal, async (pool) => {
+  await withDatabase(config, terminal, async (pool, now) => {
     const { operatorId, email, disabledAt } = await requireOperatorNamed(pool, options.email)
     if (disabledAt) throw new Refusal(`${email} is disabled; enable with: guiche operator enable --email ${email}`)
-    const now = new Date()
-    const expiresAt = options.expiresInDays ? new Date(now.getTime() + options.expiresInDays * DAY_MS) : null
+    const createdAt = now()
+    const expiresAt = options.expiresInDays ? new Date(createdAt.getTime() + options.expiresInDays * DAY_MS) : null
     const { text } = await transact(pool, (tx) =>
       createOperatorKey(
         tx,
-        now,
+        createdAt,
         config.settings.mode,
         { operatorId, name: options.name, scope: options.scope, expiresAt },
         consoleActor(),

@@ -22,10 +22,10 @@ async function setPasswordCommand(
 ): Promise<void> {
   const config = loadConfig()
   const given = options.passwordStdin ? await readPassword() : null
-  await withDatabase(config, terminal, async (pool) => {
+  await withDatabase(config, terminal, async (pool, now) => {
     const { email, reason } = options
     const wanted = { kind, email, reason, password: given, publicUrl: config.publicUrl }
-    const set = await setPassword(pool, new Date(), wanted, consoleActor())
+    const set = await setPassword(pool, now(), wanted, consoleActor())
     terminal.print(json({ email: set.email, ...(given === null && { password: set.password }) }))
   })
 }

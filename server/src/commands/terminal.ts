@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os'
 import type { Log } from '../base/log.ts'
 import type { Config } from '../config.ts'
+import { makeDatabaseClock } from '../db/clock.ts'
 import type { Pool } from '../db/pool.ts'
 import type { Actor } from '../domain/audit-log.ts'
 import type { Context } from '../domain/context.ts'
@@ -52,14 +53,17 @@ export function commandLog(): Log {
   return makeLog('error')
 }
 
+/** `now` is the database's time: the clock of an operator's machine may be wrong, and what a command writes is read by the service. */
 export async function withDatabase<Result>(
   config: Config,
   terminal: Terminal,
-  work: (pool: Pool) => Promise<Result>,
+  work: (pool: Pool, now: () => Date) => Promise<Result>,
 ): Promise<Result> {
   const { part, close } = await openDatabase(config, commandLog(), terminal.say)
   try {
-    return await work(part.pool)
+    const clock = makeDatabaseClock(part.pool)
+    await clock.measure()
+    return await work(part.pool, clock.now)
   } finally {
     await close()
   }
