@@ -33,8 +33,8 @@ test('an account is made, confirmed by the link in its letter and entered, with 
   await refused(page, 'Confirme primeiro o seu e-mail.')
 
   await page.goto(w.letters[0]!.link)
-  await page.getByRole('heading', { name: 'E-mail confirmado' }).waitFor()
-  await page.getByRole('link', { name: 'Entrar' }).click()
+  await page.getByText('E-mail confirmado. Agora é só entrar.').waitFor()
+  expect(await page.getByLabel('E-mail').inputValue()).toBe(ANA)
   await signIn(page, ANA, 'not the password')
   await refused(page, 'E-mail ou senha incorretos.')
   expect(await page.context().cookies()).toEqual([])
@@ -50,6 +50,55 @@ test('an account is made, confirmed by the link in its letter and entered, with 
   expect(await page.evaluate('document.cookie')).toBe('')
   expect(beyondRefusals(errors)).toEqual([])
 })
+
+test('in the sandbox without a mail server the page itself shows the link, and after it only the password is missing', async () => {
+  const { open } = await service({}, { sendsMail: false })
+  for (const [locale, email, says] of [
+    ['pt-BR', 'ana@loja.example', PORTUGUESE],
+    ['en', 'bob@shop.example', ENGLISH],
+  ] as const) {
+    const { page, errors } = await open(locale)
+    await page.goto('/sign-up')
+    await page.getByLabel(says.name).fill('Loja')
+    await page.getByLabel('E-mail').fill(email)
+    await page.getByLabel(says.password, { exact: true }).fill(PASSWORD)
+    await page.getByRole('button', { name: says.create }).click()
+    await page.getByText(says.noMail).waitFor()
+    await expectAccessible(page, 'the confirmation link')
+    // Who leaves the page gets it again.
+    await page.goto(`/verify-email?email=${email}`)
+    await page.getByRole('button', { name: says.show }).click()
+    await page.getByRole('link', { name: says.confirm }).click()
+    await page.getByText(says.confirmed).waitFor()
+    expect(await page.getByLabel('E-mail').inputValue()).toBe(email)
+    expect(await page.context().cookies()).toEqual([])
+    await page.getByLabel(says.password, { exact: true }).fill(PASSWORD)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: says.overview }).waitFor()
+    expect(beyondRefusals(errors)).toEqual([])
+  }
+})
+
+const PORTUGUESE = {
+  name: 'Nome',
+  password: 'Senha',
+  create: 'Criar conta',
+  noMail: 'No modo de teste nenhum e-mail é enviado.',
+  show: 'Mostrar o link',
+  confirm: 'Confirmar o e-mail',
+  confirmed: 'E-mail confirmado. Agora é só entrar.',
+  overview: 'Visão geral',
+}
+const ENGLISH = {
+  name: 'Name',
+  password: 'Password',
+  create: 'Create the account',
+  noMail: 'In test mode no e-mail is sent.',
+  show: 'Show the link',
+  confirm: 'Confirm the e-mail',
+  confirmed: 'The e-mail address is confirmed. Now sign in.',
+  overview: 'Overview',
+}
 
 test('with two steps the password alone opens nothing: the app’s code does, or a recovery code, once', async () => {
   const { w, open } = await service()

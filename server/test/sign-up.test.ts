@@ -3,6 +3,7 @@ import { read, transact } from '../src/db/tx.ts'
 import { createInvitation, invitationLink, revokeInvitation } from '../src/domain/invitations.ts'
 import { signUp } from '../src/domain/sign-up.ts'
 import { CONSOLE, makeOperator } from './operators-client.ts'
+import { appWith } from './requests.ts'
 import { openBrowser, PASSWORD } from './sign-in-client.ts'
 import { until, world, type World } from './world.ts'
 
@@ -76,6 +77,51 @@ test('a confirmation can be sent again, and asking for it tells nothing about th
   await confirm(w, 1)
   expect((await browser.signIn(BIA.email)).statusCode).toBe(200)
 })
+
+test('in the sandbox without a mail server the answer holds the link that confirms, for a known address too', async () => {
+  const w = await world()
+  const browser = openBrowser({ app: await appWith({ ...w.ctx, mailer: { ...w.ctx.mailer, sendsMail: false } }) })
+  const made = await browser.post('auth/sign-up/email', BIA)
+  const { confirmationLink: link } = made.json<{ confirmationLink: string }>()
+  expect(link).toMatch(/^https:\/\/guiche\.example\/verify-email\?token=/)
+  const again = await browser.post('auth/sign-up/email', { ...BIA, password: 'the password of a thief' })
+  expect(shape(again.json())).toEqual(shape(made.json()))
+  const asked = await browser.post('auth/send-verification-email', { email: BIA.email })
+  const unknown = await browser.post('auth/send-verification-email', { email: 'nobody@loja.example' })
+  expect(shape(asked.json())).toEqual({ status: true, confirmationLink: 'a link' })
+  expect(shape(unknown.json())).toEqual(shape(asked.json()))
+
+  const confirmed = await browser.get(`auth/verify-email${new URL(link).search}`)
+  expect(confirmed.json()).toEqual({ status: true, email: BIA.email })
+  // Whoever opens the link is not signed in by it.
+  expect(await browser.me()).toBe(null)
+  expect((await browser.signIn(BIA.email)).statusCode).toBe(200)
+})
+
+test('where money is real, or mail is sent, no answer holds a link that confirms an e-mail', async () => {
+  for (const [mode, sendsMail] of [
+    ['live', false],
+    ['live', true],
+    ['test', true],
+  ] as const) {
+    const w = await world({ settings: { mode } })
+    const browser = openBrowser({ app: await appWith({ ...w.ctx, mailer: { ...w.ctx.mailer, sendsMail } }) })
+    for (const path of ['auth/sign-up/email', 'auth/send-verification-email']) {
+      const { body } = await browser.post(path, path.endsWith('up/email') ? BIA : { email: BIA.email })
+      expect([mode, sendsMail, path, /confirmationLink|verify-email\?|eyJ/.test(body)]).toEqual([
+        mode,
+        sendsMail,
+        path,
+        false,
+      ])
+    }
+    expect(await w.count('users')).toBe(1)
+  }
+})
+
+function shape(answer: { confirmationLink?: string }): object {
+  return { ...answer, ...(answer.confirmationLink && { confirmationLink: 'a link' }) }
+}
 
 test('a link that was made up confirms nothing', async () => {
   const w = await world()
@@ -289,7 +335,7 @@ async function confirm(w: World, index: number): Promise<void> {
   const { pathname, searchParams } = new URL(w.letters[index]!.link)
   expect(pathname).toBe('/verify-email')
   const answer = await openBrowser(w).get(`auth/verify-email?token=${searchParams.get('token')}`)
-  expect([answer.statusCode, answer.json()]).toEqual([200, { status: true, user: null }])
+  expect([answer.statusCode, answer.json()]).toEqual([200, { status: true, email: w.letters[index]!.to }])
 }
 
 async function rowsMade(w: World) {

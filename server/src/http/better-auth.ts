@@ -24,6 +24,8 @@ export type Auth = {
   handle(request: Request): Promise<Response>
   /** For the link in a letter. */
   confirmationToken(email: string): Promise<string>
+  /** Whose e-mail a token confirms. It is not checked here: ask only of one that better-auth has accepted. */
+  emailOfToken(token: string): string
   /** The secret of an authenticator app, from what the database holds. */
   totpSecret(sealed: string): Promise<string>
 }
@@ -88,6 +90,8 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
       auth.handler(request).catch((error: unknown) => {
         throw isOutOfReach(error) ? unavailable(ctx.pool, error) : error
       }),
+    emailOfToken: (token) =>
+      (JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { email: string }).email,
     confirmationToken: (email) => createEmailVerificationToken(secrets[0]!, email, undefined, CONFIRM_WITHIN_SECONDS),
   }
 }

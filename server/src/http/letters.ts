@@ -9,7 +9,11 @@ type Words = { subject: string; said: string; act: string; otherwise: string }
 type LetterLanguage = 'pt-BR' | 'en'
 
 export function confirmationLetter(language: Language, publicUrl: string, { to, token }: Addressee): Letter {
-  return letter(language, CONFIRMATION, { to, link: `${publicUrl}/verify-email?token=${token}` })
+  return letter(language, CONFIRMATION, { to, link: confirmationLink(publicUrl, token) })
+}
+
+export function confirmationLink(publicUrl: string, token: string): string {
+  return `${publicUrl}/verify-email?token=${token}`
 }
 
 export function passwordLetter(language: Language, publicUrl: string, { to, token }: Addressee): Letter {

@@ -7,7 +7,7 @@ import { isFresh, reauthenticate, type Session } from '../domain/sessions.ts'
 import { signUp } from '../domain/sign-up.ts'
 import type { Api } from './api.ts'
 import { judgeCookies, type Judged } from './auth-request.ts'
-import { answerAuth, AUTH_ROUTES } from './auth-routes.ts'
+import { answerAuth, AUTH_ROUTES, shownConfirmation } from './auth-routes.ts'
 import { AUTH_PATH, loadAuth, type Auth } from './better-auth.ts'
 import { readerOf } from './language.ts'
 import { confirmationLetter, knownLetter } from './letters.ts'
@@ -64,14 +64,15 @@ export function signInRoutes(app: Api, ctx: Context): void {
     const { publicUrl } = ctx.settings
     const to = made.email
     const user = { email: to, name: made.name, emailVerified: made.isEmailVerified }
+    const shown = made.isEmailVerified ? {} : await shownConfirmation(ctx, await auth(), to)
     // Who tries again and again has had the letter.
-    if (!limits.mayMail('sign_up', to)) return { token: null, user }
+    if (!limits.mayMail('sign_up', to)) return { token: null, user, ...shown }
     if (!made.isNew) ctx.mailer.send(knownLetter(language, publicUrl, to))
     else if (!made.isEmailVerified)
       ctx.mailer.send(
         confirmationLetter(language, publicUrl, { to, token: await (await auth()).confirmationToken(to) }),
       )
-    return { token: null, user }
+    return { token: null, user, ...shown }
   })
 
   for (const [path, route] of Object.entries(AUTH_ROUTES)) {

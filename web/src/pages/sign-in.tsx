@@ -75,8 +75,8 @@ function SignInForm() {
   const errorText = useErrorText()
   const navigate = useNavigate()
   const enter = useEnter()
-  const { to } = useSearch({ strict: false })
-  const [email, setEmail] = useState('')
+  const { to, email: known } = useSearch({ strict: false })
+  const [email, setEmail] = useState(known ?? '')
   const [password, setPassword] = useState('')
   const [rememberMe, setRememberMe] = useState(true)
   const signIn = useMutation({

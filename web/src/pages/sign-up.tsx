@@ -6,6 +6,7 @@ import { useErrorText } from '../base/error-text.ts'
 import { words } from '../base/language.ts'
 import { useService } from '../base/session.ts'
 import { Button } from '../ui/button.tsx'
+import { ConfirmationLink } from '../ui/confirmation-link.tsx'
 import { Doorway } from '../ui/doorway.tsx'
 import { Input } from '../ui/field.tsx'
 import { NewPassword } from '../ui/new-password.tsx'
@@ -25,6 +26,8 @@ const useWords = words({
     closed: 'Não há cadastro aberto',
     closedText: 'Neste guiche, as contas são criadas por quem o opera. Fale com essa pessoa para ter a sua.',
     inviteText: 'Neste guiche, cada conta precisa de um convite. Peça o link a quem o opera.',
+    made: 'Conta criada',
+    madeText: (email: string) => `Falta confirmar o e-mail ${email}.`,
   },
   en: {
     title: 'Create an account',
@@ -39,6 +42,8 @@ const useWords = words({
     closed: 'Sign-up is not open',
     closedText: 'Accounts here are made by whoever runs this guiche. Ask them for one.',
     inviteText: 'Accounts here need an invitation. Ask whoever runs this guiche for the link.',
+    made: 'Account created',
+    madeText: (email: string) => `The e-mail ${email} must still be confirmed.`,
   },
 })
 
@@ -46,6 +51,7 @@ export function SignUpPage() {
   const t = useWords()
   const { signup } = useService()
   const { invitation } = useSearch({ strict: false })
+  const [shown, setShown] = useState<{ email: string; link: string }>()
   const below = (
     <>
       {t.known}{' '}
@@ -54,16 +60,22 @@ export function SignUpPage() {
       </Link>
     </>
   )
+  if (shown)
+    return (
+      <Doorway title={t.made} text={t.madeText(shown.email)}>
+        <ConfirmationLink link={shown.link} />
+      </Doorway>
+    )
   if (signup === 'closed') return <Doorway title={t.closed} text={t.closedText} below={below} />
   if (signup === 'invite' && !invitation) return <Doorway title={t.closed} text={t.inviteText} below={below} />
   return (
     <Doorway title={t.title} text={invitation && t.invited} below={below}>
-      <SignUpForm />
+      <SignUpForm onLink={setShown} />
     </Doorway>
   )
 }
 
-function SignUpForm() {
+function SignUpForm({ onLink }: { onLink: (shown: { email: string; link: string }) => void }) {
   const t = useWords()
   const errorText = useErrorText()
   const navigate = useNavigate()
@@ -73,16 +85,17 @@ function SignUpForm() {
   const [password, setPassword] = useState('')
   const signUp = useMutation({
     mutationFn: () =>
-      auth.post<{ user: { emailVerified: boolean } }>('sign-up/email', {
+      auth.post<{ user: { emailVerified: boolean }; confirmationLink?: string }>('sign-up/email', {
         name: name.trim(),
         email: email.trim(),
         password,
         ...(invitation && { invitation }),
       }),
-    onSuccess: ({ user }) =>
-      user.emailVerified
-        ? navigate({ to: '/sign-in', search: { done: 'email' } })
-        : navigate({ to: '/verify-email', search: { email: email.trim(), sent: 'yes' } }),
+    onSuccess: ({ user, confirmationLink: link }) => {
+      if (user.emailVerified) return navigate({ to: '/sign-in', search: { done: 'email', email: email.trim() } })
+      if (link) return onLink({ email: email.trim(), link })
+      return navigate({ to: '/verify-email', search: { email: email.trim(), sent: 'yes' } })
+    },
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()

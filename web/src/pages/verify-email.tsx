@@ -1,11 +1,12 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { Link, useSearch } from '@tanstack/react-router'
+import { Link, Navigate, useSearch } from '@tanstack/react-router'
 import { useState, type FormEvent } from 'react'
 import { auth } from '../base/api.ts'
 import { useErrorText } from '../base/error-text.ts'
 import { words } from '../base/language.ts'
 import { useService } from '../base/session.ts'
-import { Button, ButtonLink } from '../ui/button.tsx'
+import { Button } from '../ui/button.tsx'
+import { ConfirmationLink } from '../ui/confirmation-link.tsx'
 import { Doorway } from '../ui/doorway.tsx'
 import { Input } from '../ui/field.tsx'
 import { Notice } from '../ui/notice.tsx'
@@ -17,16 +18,14 @@ const useWords = words({
     sent: (email: string) => `Mandamos um link para ${email}. Ele vale por 24 horas.`,
     made: (email: string) => `A conta foi criada. Falta abrir o link de confirmação de ${email}.`,
     ask: 'Informe o seu e-mail e mandamos o link de confirmação de novo.',
-    log: 'Este serviço não envia e-mails: o link está no log do servidor, onde quem o opera pode vê-lo.',
+    askHere: 'No modo de teste nenhum e-mail é enviado. Informe o seu e-mail e mostramos o link de confirmação aqui.',
     none: 'Este serviço não envia e-mails. Peça a quem o opera que confirme o seu e-mail.',
     email: 'E-mail',
     again: 'Enviar de novo',
+    show: 'Mostrar o link',
     sentAgain: 'Se há uma conta a confirmar com este e-mail, o link foi enviado.',
     checking: 'Confirmando…',
-    confirmed: 'E-mail confirmado',
-    confirmedText: 'Tudo certo. Agora você já pode entrar.',
     failed: 'Este link não vale mais',
-    signIn: 'Entrar',
     back: 'Voltar para a entrada',
   },
   en: {
@@ -34,16 +33,14 @@ const useWords = words({
     sent: (email: string) => `We sent a link to ${email}. It works for 24 hours.`,
     made: (email: string) => `The account is made. The confirmation link for ${email} must still be opened.`,
     ask: 'Enter your e-mail and we send the confirmation link again.',
-    log: 'This service sends no mail: the link stands in the server’s log, where whoever runs it can see it.',
+    askHere: 'In test mode no e-mail is sent. Enter your e-mail and we show the confirmation link here.',
     none: 'This service sends no mail. Ask whoever runs it to confirm your e-mail.',
     email: 'E-mail',
     again: 'Send it again',
+    show: 'Show the link',
     sentAgain: 'If there is an account to confirm with this e-mail, the link was sent.',
     checking: 'Confirming…',
-    confirmed: 'E-mail confirmed',
-    confirmedText: 'All done. You can sign in now.',
     failed: 'This link is not valid any more',
-    signIn: 'Sign in',
     back: 'Back to sign-in',
   },
 })
@@ -59,7 +56,7 @@ function Confirm({ token }: { token: string }) {
   // Confirming twice does no harm, and a link is opened, not pressed: so it is done as soon as the page is here.
   const confirm = useQuery({
     queryKey: ['verify-email', token],
-    queryFn: () => auth.get<unknown>('verify-email', { token }),
+    queryFn: () => auth.get<{ email: string }>('verify-email', { token }),
     staleTime: Number.POSITIVE_INFINITY,
   })
   if (confirm.isPending)
@@ -74,25 +71,19 @@ function Confirm({ token }: { token: string }) {
         <AskForm />
       </Doorway>
     )
-  return (
-    <Doorway title={t.confirmed} text={t.confirmedText}>
-      <div className="grid">
-        <ButtonLink to="/sign-in" kind="primary">
-          {t.signIn}
-        </ButtonLink>
-      </div>
-    </Doorway>
-  )
+  // Opening the link does not sign in: somebody could send a link of their own, and the reader would be in a stranger's account without noticing.
+  return <Navigate to="/sign-in" search={{ done: 'email', email: confirm.data.email }} replace />
 }
 
 function Ask() {
   const t = useWords()
-  const { sendsMail } = useService()
+  const { sendsMail, mode } = useService()
   const { email, sent } = useSearch({ strict: false })
+  const isShown = !sendsMail && mode === 'test'
   return (
     <Doorway
       title={t.title}
-      text={sent && email ? (sendsMail ? t.sent(email) : t.made(email)) : t.ask}
+      text={sent && email ? (sendsMail ? t.sent(email) : t.made(email)) : isShown ? t.askHere : t.ask}
       below={
         <Link to="/sign-in" className="link">
           {t.back}
@@ -110,16 +101,18 @@ function AskForm() {
   const { sendsMail, mode } = useService()
   const search = useSearch({ strict: false })
   const [email, setEmail] = useState(search.email ?? '')
-  const send = useMutation({ mutationFn: () => auth.post('send-verification-email', { email: email.trim() }) })
+  const send = useMutation({
+    mutationFn: () => auth.post<{ confirmationLink?: string }>('send-verification-email', { email: email.trim() }),
+  })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     send.mutate()
   }
   // Where money is real, no link is made that whoever reads the log could open.
   if (!sendsMail && mode === 'live') return <Notice tone="mark">{t.none}</Notice>
+  if (send.data?.confirmationLink) return <ConfirmationLink link={send.data.confirmationLink} />
   return (
     <form onSubmit={submit} className="space-y-5">
-      {!sendsMail && <Notice tone="mark">{t.log}</Notice>}
       <Input
         label={t.email}
         type="email"
@@ -131,7 +124,7 @@ function AskForm() {
       {send.isSuccess && <Notice tone="good">{t.sentAgain}</Notice>}
       {send.error && <Notice tone="bad">{errorText(send.error)}</Notice>}
       <Button type="submit" isBusy={send.isPending} className="w-full">
-        {t.again}
+        {sendsMail ? t.again : t.show}
       </Button>
     </form>
   )
