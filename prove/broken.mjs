@@ -89,7 +89,7 @@ const BREAKS = [
     name: 'cancels-unasked',
     says: 'a deposit is called CANCELED before the bank has withdrawn it',
     file: 'domain/deposits.js',
-    find: 'await providerNamed(ctx, charge.provider).cancel(charge.id)',
+    find: 'await providerNamed(ctx, charge.provider).cancel(charge.id, { onBehalfOf: accountId })',
     replace: "'withdrawn'",
     plans: 'calm',
     by: ['unpayable'],
@@ -98,7 +98,7 @@ const BREAKS = [
     name: 'answers-too-early',
     says: 'a query answers before what it learned is in the books',
     file: 'domain/checks.js',
-    find: /(\.check\(id\);\s+if \(answer !== 'absent' && answer\.payments\.length > 0\)\s+)await/,
+    find: /(\.check\(id, \{ onBehalfOf \}\);\s+if \(answer !== 'absent' && answer\.payments\.length > 0\)\s+)await/,
     replace: '$1void',
     plans: 'drop',
     by: ['fresh'],
@@ -107,9 +107,9 @@ const BREAKS = [
     name: 'expires-unasked',
     says: 'a deposit expires by the clock, and the bank is not asked once more',
     file: 'domain/checks.js',
-    find: 'const answer = await providerNamed(ctx, provider).check(id);',
+    find: 'const answer = await providerNamed(ctx, provider).check(id, { onBehalfOf });',
     replace: `const before = await readCharge(ctx, id);
-    const answer = ctx.now() > before.expiresAt ? 'absent' : await providerNamed(ctx, provider).check(id);`,
+    const answer = ctx.now() > before.expiresAt ? 'absent' : await providerNamed(ctx, provider).check(id, { onBehalfOf });`,
     plans: 'drop',
     lives: 60,
     by: ['in-time', 'fresh'],
@@ -195,6 +195,7 @@ if (options.help) {
 }
 if (!options.dist) await ensureBuilt()
 const chosen = options.only ? BREAKS.filter(({ name }) => options.only.split(',').includes(name)) : BREAKS
+for (const one of chosen) for (const [from] of editsOf(one)) requireOnce(join(builtAt(), one.file), from)
 let isBad = false
 for (const proof of new Set(chosen.map(proofOf))) {
   const plans = new Set(chosen.flatMap((one) => one.plans ?? []))
@@ -235,7 +236,7 @@ async function tryOn({ proof = 'money', file, find, replace, edits, plans, lives
   const began = performance.now()
   const place = copyBuild()
   try {
-    for (const [from, to] of edits ?? (find ? [[find, replace]] : [])) edit(join(place, 'server/dist', file), from, to)
+    for (const [from, to] of editsOf({ edits, find, replace })) edit(join(place, 'server/dist', file), from, to)
     const bounds = ['--plans', plans, '--lives', String(lives), '--kills', '1', '--database-kills', '0']
     const seed = WITHOUT_SEED.includes(proof) ? [] : ['--seed', options.seed]
     const args = [...seed, ...(proof === 'money' ? bounds : [])]
@@ -251,9 +252,13 @@ async function tryOn({ proof = 'money', file, find, replace, edits, plans, lives
   }
 }
 
+function builtAt() {
+  return resolve(options.dist ?? join(root, 'server/dist'))
+}
+
 /** The build is copied; what it needs beside it is linked. */
 function copyBuild() {
-  const dist = resolve(options.dist ?? join(root, 'server/dist'))
+  const dist = builtAt()
   const server = dirname(dist)
   const place = mkdtempSync(join(tmpdir(), 'guiche-broken-'))
   mkdirSync(join(place, 'server'))
@@ -266,13 +271,21 @@ function copyBuild() {
   return place
 }
 
-/** A break that does not apply any more breaks nothing, and must not pass for one that was noticed. */
 function edit(path, from, to) {
+  writeFileSync(path, requireOnce(path, from).replace(from, to))
+}
+
+/** A break that does not apply any more breaks nothing, and must not pass for one that was noticed. All are checked before the first proof, which takes minutes. */
+function requireOnce(path, from) {
   const text = readFileSync(path, 'utf8')
   const places =
     typeof from === 'string' ? text.split(from).length - 1 : [...text.matchAll(new RegExp(from, 'g'))].length
   if (places !== 1) throw new Error(`${path} holds ${places} times, not once: ${from}`)
-  writeFileSync(path, text.replace(from, to))
+  return text
+}
+
+function editsOf({ edits, find, replace }) {
+  return edits ?? (find ? [[find, replace]] : [])
 }
 
 function help() {
