@@ -101,7 +101,8 @@ const BREAKS = [
     find: /(\.check\(id, \{ onBehalfOf \}\);\s+if \(answer !== 'absent' && answer\.payments\.length > 0\)\s+)await/,
     replace: '$1void',
     plans: 'drop',
-    by: ['fresh'],
+    lives: 24,
+    by: ['fresh', 'in-time'],
   },
   {
     name: 'expires-unasked',
