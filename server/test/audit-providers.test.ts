@@ -321,4 +321,4 @@ test('the command exits 0 only when everything was compared and agrees, 1 with d
     'It must be a day such as 2026-01-31.',
   )
   expect((await runCli(['audit', '--help'], envOf(w))).stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}3 /)
-}, 180_000)
+}, 400_000)

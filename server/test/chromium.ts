@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import axe, { type AxeResults } from 'axe-core'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
-import { afterAll, beforeEach, expect, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeEach, expect, onTestFinished } from 'vitest'
 import type { Settings } from '../src/domain/context.ts'
 import { PASSWORD } from './sign-in-client.ts'
 import { freePort } from './process.ts'
@@ -14,8 +14,6 @@ const isSkipped = !existsSync(PATH) && !process.env['CI']
 
 /** To be called by a file whose tests visit pages. */
 export function useChromium(): void {
-  // Starting a browser and its pages on a busy machine takes its time.
-  vi.setConfig({ testTimeout: 60_000 })
   beforeEach((context) => {
     // Developers without a browser still run everything else.
     if (isSkipped) context.skip(`there is no Chromium at ${PATH}: install it, or set CHROMIUM_PATH`)
@@ -25,6 +23,9 @@ export function useChromium(): void {
     launched = undefined
   })
 }
+
+// For what comes at once on an idle machine, and must come on a busy one.
+const WAIT_MS = 90_000
 
 let launched: Promise<Browser> | undefined
 
@@ -56,6 +57,7 @@ export type Visit = {
 export async function visit(options: BrowserContextOptions = {}): Promise<Visit> {
   const context = await (await theBrowser()).newContext(options)
   onTestFinished(() => context.close())
+  context.setDefaultTimeout(WAIT_MS)
   const page = await context.newPage()
   const requests: string[] = []
   const errors: string[] = []

@@ -50,7 +50,7 @@ test('every page is accessible in light and dark, fits a phone, and has nothing 
       expect([path, errors, refused]).toEqual([path, [], []])
     }
   }
-}, 120_000)
+})
 
 async function look(page: Page, url: string, path: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'light' })

@@ -56,7 +56,7 @@ test('kill -9 during the delivery of 1,000 events: each arrives, and no more arr
   await w.pool.query('update deliveries set leased_until = null')
 
   const second = await startServer(env)
-  await until('the queue is empty', async () => (await w.count('deliveries')) === 0, 20_000)
+  await until('the queue is empty', async () => (await w.count('deliveries')) === 0, 120_000)
   await second.end('SIGTERM')
 
   const times = new Map<string, number>()

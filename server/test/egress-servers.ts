@@ -32,7 +32,7 @@ export async function reasonOf(answer: Promise<CourierAnswer>): Promise<string> 
 }
 
 /** What the far side sees a moment later. The bound is for a busy machine. */
-export const eventually = (check: () => void) => vi.waitFor(check, { timeout: 10_000 })
+export const eventually = (check: () => void) => vi.waitFor(check, { timeout: 60_000 })
 
 /** What the far side of a connection saw. */
 export type Receiver = {

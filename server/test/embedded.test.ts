@@ -36,7 +36,7 @@ beforeAll(() => {
   return () => {
     for (const path of temporaries) rmSync(path, { recursive: true, force: true })
   }
-}, 60_000)
+})
 
 afterEach(() => {
   if (isRunning(home)) throw new Error('the test left the database running')

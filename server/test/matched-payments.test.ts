@@ -174,7 +174,7 @@ test('a settlement that would match a payment while an operator decides leaves i
 async function untilTwoWait(w: World): Promise<void> {
   await expect
     .poll(() => w.count('pg_stat_activity', `datname = current_database() and wait_event_type = 'Lock'`), {
-      timeout: 10_000,
+      timeout: 60_000,
     })
     .toBe(2)
 }

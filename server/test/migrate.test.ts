@@ -9,7 +9,7 @@ import { runCli, temporaryHome } from './process.ts'
 import { until, world } from './world.ts'
 
 /** A database is made, and started twice, which takes long on a busy machine. */
-const SLOW_MS = 120_000
+const SLOW_MS = 400_000
 const TABLES = `select tablename as name from pg_tables where schemaname = 'public' order by 1`
 
 test('an empty database is migrated once; after that there is nothing to do', async () => {

@@ -17,7 +17,7 @@ test('no centavo is lost, doubled or made up while the bank errs and the service
   expect(output).not.toContain('NOT HELD')
   expect(output.match(/^held /gm)?.length).toBeGreaterThanOrEqual(15)
   expect(code).toBe(0)
-}, 150_000)
+}, 400_000)
 
 test('a request that is repeated and does not get through does not give up the charge that the first one may have made', async () => {
   const w = await world()

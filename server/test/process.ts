@@ -42,7 +42,7 @@ export async function startServer(env: Record<string, string>, cli = CLI): Promi
         .then((response) => response.ok)
         .catch(() => false)
     },
-    30_000,
+    120_000,
   )
   return { url, output: () => output, signal: (signal) => void child.kill(signal), end }
 }

@@ -195,7 +195,7 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
 export async function until<Result>(
   what: string,
   ask: () => Promise<Result | undefined | false>,
-  boundMs = 10_000,
+  boundMs = 60_000,
 ): Promise<Result> {
   const end = Date.now() + boundMs
   for (;;) {
