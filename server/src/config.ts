@@ -10,6 +10,7 @@ import { MAX_CENTS } from './base/money.ts'
 import { file, integer, oneOf, origin, refusal, text, url, type Env } from './base/variables.ts'
 import { noteReads, unreadVariables } from './base/unread-variables.ts'
 import { readDatabaseUrl } from './db/database-url.ts'
+import { makeChargeSeal } from './domain/charge-seal.ts'
 import type { SessionLimits, Settings } from './domain/context.ts'
 import { makeSecretBox } from './domain/secret-box.ts'
 
@@ -117,6 +118,7 @@ function parseConfig(env: Env, overrides: { port?: number }): Omit<Config, 'warn
       hstsIncludesSubdomains: oneOf(env, 'HSTS_INCLUDE_SUBDOMAINS', ['true', 'false'], 'false') === 'true',
       callbackSecrets: callbackSecrets(secretKeys),
       secretBox: makeSecretBox(secretKeys),
+      chargeSeal: makeChargeSeal(secretKeys),
       signIn: loadSignIn(env, mode, secretKeys),
       refunds: {
         byAccounts: oneOf(env, 'REFUNDS_BY_ACCOUNTS', ['true', 'false'], 'false') === 'true',

@@ -2,10 +2,11 @@ import { expect, test } from 'vitest'
 import { authenticate } from '../src/domain/keys.ts'
 import { signUp } from '../src/domain/sign-up.ts'
 import { runCli, temporaryHome } from './process.ts'
-import { world, type World } from './world.ts'
+import { CHARGE_SECRET, world, type World } from './world.ts'
 
 function envOf(w: World): Record<string, string> {
-  return { DATABASE_URL: w.databaseUrl, PROVIDER_SANDBOX_URL: w.sandbox.url, GUICHE_HOME: temporaryHome() }
+  const bank = { PROVIDER_SANDBOX_URL: w.sandbox.url, SECRET_KEY: CHARGE_SECRET }
+  return { DATABASE_URL: w.databaseUrl, ...bank, GUICHE_HOME: temporaryHome() }
 }
 
 test('account create prints JSON with a password once, and key create prints a key that works, alone', async () => {

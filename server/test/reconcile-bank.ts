@@ -1,5 +1,6 @@
 import { Pool } from 'undici'
 import { onTestFinished } from 'vitest'
+import { encodeBrCode } from '../src/base/brcode.ts'
 import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
 import { read, transact } from '../src/db/tx.ts'
 import { markPending } from '../src/domain/charges.ts'
@@ -43,11 +44,16 @@ export async function makeCharges(w: World, account: TestAccount, count: number)
       await markPending(
         tx,
         w.ctx.instance,
-        chunk.map((chargeId) => ({ chargeId, emv: 'made without the bank' })),
+        chunk.map((chargeId) => ({ chargeId, emv: codeFor(chargeId, VALUE_CENTS) })),
       )
     })
   }
   return ids
+}
+
+/** A code of the right shape, though the bank never heard of it. */
+export function codeFor(chargeId: string, amountCents: number): string {
+  return encodeBrCode({ location: `localhost/${chargeId}`, merchantName: 'Loja', merchantCity: 'Recife', amountCents })
 }
 
 /** Pays each charge once. Nobody is told: the bank has no address of ours. */

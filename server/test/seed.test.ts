@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
 import { read } from '../src/db/tx.ts'
 import { findAccount } from '../src/domain/accounts.ts'
 import { readDepositDays } from '../src/domain/deposit-days.ts'
@@ -93,6 +94,7 @@ const PLAN: SeedPlan = {
     valueMinCents: 1,
     valueMaxCents: 999_999_999_999,
   },
+  newChargeId: (at) => hexFromUuid(newUuid7(at)),
 }
 
 const shape = (happenings: Happening[]) =>

@@ -15,6 +15,7 @@ import { audit } from '../src/domain/audit.ts'
 import type { Difference } from '../src/domain/audit-books.ts'
 import { readBalance } from '../src/domain/balance.ts'
 import type { Charge } from '../src/domain/charges.ts'
+import { makeChargeSeal } from '../src/domain/charge-seal.ts'
 import { makeContext, type Context, type Settings } from '../src/domain/context.ts'
 import { openDeposit, type DepositRequest } from '../src/domain/deposits.ts'
 import { SCOPES, type Scope } from '../src/domain/key-cache.ts'
@@ -51,6 +52,9 @@ export type TestSession = {
     payload?: object,
   ): Promise<LightMyRequestResponse>
 }
+
+/** What ids of charges are sealed with; a command that audits them needs it as SECRET_KEY. */
+export const CHARGE_SECRET = 'a secret for ids of charges that only tests know'
 
 /** What a test stands on: a database of its own, a sandbox of its own, an app that is wired as in main.ts, and a clock that only the test moves. */
 export type World = {
@@ -124,6 +128,7 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
     hstsIncludesSubdomains: false,
     callbackSecrets: (provider) => [`secret-of-${provider}`],
     secretBox: makeSecretBox(() => ['a secret key for tests']),
+    chargeSeal: makeChargeSeal(() => [CHARGE_SECRET]),
     signIn: {
       signup: 'open',
       secrets: () => ['a secret for sign-in that only tests know'],

@@ -10,12 +10,26 @@ let placeInMs = 0
  * a millisecond too if one process made them. (PostgreSQL makes them from 18 on; we support 15.)
  */
 export function newUuid7(now: Date): string {
-  const bytes = randomBytes(16)
+  return finish(Buffer.concat([timeOf(now, 0x7000), randomBytes(8)]))
+}
+
+/** The same with version 8, whose second half is not by chance: it is made of the first, given as hexadecimal digits. */
+export function newSealedUuid(now: Date, seal: (head: string) => Buffer): string {
+  const head = timeOf(now, 0x8000)
+  return finish(Buffer.concat([head, seal(head.toString('hex'))]))
+}
+
+function timeOf(now: Date, version: number): Buffer {
+  const bytes = Buffer.alloc(8)
   const ms = now.getTime()
   placeInMs = ms === lastMs ? (placeInMs + 1) & 0xfff : 0
   lastMs = ms
   bytes.writeUIntBE(ms, 0, 6)
-  bytes.writeUInt16BE(0x7000 | placeInMs, 6)
+  bytes.writeUInt16BE(version | placeInMs, 6)
+  return bytes
+}
+
+function finish(bytes: Buffer): string {
   bytes[8] = 0x80 | (bytes[8]! & 0x3f)
   return uuidFromHex(bytes.toString('hex'))
 }

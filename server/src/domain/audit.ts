@@ -33,7 +33,11 @@ const BOOKS_SHARE = 0.4
 export async function audit(ctx: Context, { since, onProgress = () => {} }: AuditOptions = {}): Promise<AuditReport> {
   const onStep = (name: string, step: number, steps: number) =>
     onProgress({ done: (BOOKS_SHARE * step) / steps, text: `the books: ${name}` })
-  const books = await transact(ctx.pool, (tx) => auditBooks(tx, { onStep }), { isolation: 'repeatable read' })
+  const books = await transact(
+    ctx.pool,
+    (tx) => auditBooks(tx, { now: ctx.now(), seal: ctx.settings.chargeSeal, onStep }),
+    { isolation: 'repeatable read' },
+  )
   const differences = [...books.differences]
   let differenceCount = differences.length
   const compared: Compared[] = []

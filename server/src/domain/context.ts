@@ -9,6 +9,7 @@ import { transact } from '../db/tx.ts'
 import { isDelivered, judge, recordDelivered, recordTroubled, type Attempt } from './attempts.ts'
 import { markPending, type StoredCharge } from './charges.ts'
 import { makeChargeWatch, type ChargeWatch } from './charge-watch.ts'
+import type { ChargeSeal } from './charge-seal.ts'
 import type { Courier } from './courier.ts'
 import type { Terms } from './fees.ts'
 import { makeKeyCache, type KeyCache } from './key-cache.ts'
@@ -76,6 +77,7 @@ export type Settings = {
    */
   callbackSecrets: (provider: string) => string[]
   secretBox: SecretBox
+  chargeSeal: ChargeSeal
   signIn: SignInSettings
   /** byAccounts: account holders may refund by API. returnFee: a refund gives back its share of the fee. */
   refunds: { byAccounts: boolean; returnFee: boolean }

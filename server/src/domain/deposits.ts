@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Fault } from '../base/fault.ts'
-import { hexFromUuid, isUuid, newUuid7, uuidFromHex, uuidOfTime } from '../base/ids.ts'
+import { isUuid, uuidFromHex, uuidOfTime } from '../base/ids.ts'
 import type { Cents } from '../base/money.ts'
 import { hashRequest } from '../base/request-hash.ts'
 import { read, transact } from '../db/tx.ts'
@@ -98,14 +98,17 @@ type Wanted = DepositRequest & Price & { idempotency: Opening['idempotency'] }
 function prepareOpening(ctx: Context, accountId: string, { expiresInSeconds, ...wanted }: Wanted): Opening {
   const now = ctx.now()
   const lifeSeconds = expiresInSeconds ?? ctx.settings.chargeExpiresSeconds
-  return {
+  const facts = {
     ...wanted,
-    chargeId: hexFromUuid(newUuid7(now)),
     // Random through and through: whoever knows it may look at the payment page.
     paymentLinkId: randomUUID(),
     accountId,
-    provider: preferredProvider(ctx).name,
     expiresAt: new Date(now.getTime() + lifeSeconds * 1000),
+  }
+  return {
+    ...facts,
+    chargeId: ctx.settings.chargeSeal.newId(now, facts),
+    provider: preferredProvider(ctx).name,
     instance: ctx.instance,
   }
 }

@@ -3,6 +3,7 @@ import { base62, hexFromUuid, newUuid7 } from '../base/ids.ts'
 import type { Cents } from '../base/money.ts'
 import { seededDraw } from '../base/seeded-draw.ts'
 import { dayOf, dayStart } from './days.ts'
+import type { ChargeFacts } from './charge-seal.ts'
 import { priceDeposit, type Price, type Terms } from './fees.ts'
 
 // A history that could have been, for trying things out: when people pay, how much, and what goes wrong now and then.
@@ -25,7 +26,16 @@ export type PastRefund = { refundId: string; deposit: PastDeposit; amountCents: 
 /** What is written down, in the order in which it happened. */
 export type Happening = { at: Date } & ({ deposit: PastDeposit } | { refund: PastRefund })
 
-export type SeedPlan = { deposits: number; days: number; seed: number; now: Date; terms: Terms }
+export type SeedPlan = {
+  deposits: number
+  days: number
+  seed: number
+  now: Date
+  terms: Terms
+  /** The last number that the account has already: an external id is used once. */
+  earlier?: number
+  newChargeId: (createdAt: Date, facts: Omit<ChargeFacts, 'accountId'>) => string
+}
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -54,7 +64,7 @@ export function planHistory(plan: SeedPlan): Happening[] {
   const times = drawTimes(draw, plan.deposits, { from: until - plan.days * DAY_MS, until })
   const happenings: Happening[] = []
   for (const [index, createdAtMs] of times.entries()) {
-    const deposit = drawDeposit(draw, plan, { number: index + 1, createdAtMs })
+    const deposit = drawDeposit(draw, plan, { number: (plan.earlier ?? 0) + index + 1, createdAtMs })
     happenings.push({ at: deposit.endedAt, deposit })
     const refund = drawRefund(draw, plan.now, deposit)
     if (refund) happenings.push({ at: refund.createdAt, refund })
@@ -93,7 +103,7 @@ function firstReaching<Item extends { upTo: number }>(items: Item[], weight: num
 
 function drawDeposit(
   draw: () => number,
-  { terms, now }: SeedPlan,
+  { terms, now, newChargeId }: SeedPlan,
   { number, createdAtMs }: { number: number; createdAtMs: number },
 ): PastDeposit {
   const createdAt = new Date(createdAtMs)
@@ -101,14 +111,17 @@ function drawDeposit(
   const price = priceDeposit(terms, drawValue(draw, terms))
   const externalId = draw() < SHARE_WITH_EXTERNAL_ID ? `order-${reference}` : null
   const thing = THINGS[Math.floor(draw() * THINGS.length)]!
-  return {
+  const facts = {
     ...price,
-    chargeId: hexFromUuid(newUuid7(createdAt)),
     paymentLinkId: randomUUID(),
     externalId,
     description: externalId && `${thing} ${reference}`,
-    createdAt,
     expiresAt: new Date(createdAtMs + EXPIRES_MS),
+  }
+  return {
+    ...facts,
+    chargeId: newChargeId(createdAt, facts),
+    createdAt,
     ...drawFate(draw, createdAtMs, now.getTime()),
   }
 }

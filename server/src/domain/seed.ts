@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { encodeBrCode } from '../base/brcode.ts'
 import { newUuid7, uuidFromHex } from '../base/ids.ts'
-import { transact, type Tx } from '../db/tx.ts'
+import { read, transact, type Tx } from '../db/tx.ts'
 import { readAccountTerms } from './account-terms.ts'
 import type { Account } from './accounts.ts'
-import type { Actor } from './audit-log.ts'
+import { noteChange, type Actor } from './audit-log.ts'
 import type { Context } from './context.ts'
 import { forgetDepositDays, readDepositDays } from './deposit-days.ts'
 import { dayOf } from './days.ts'
@@ -57,8 +57,17 @@ export async function seedHistory(
   const { overrides, effective: terms } = await readAccountTerms(ctx, account.accountId)
   const pending = Math.min(MAX_PENDING, Math.ceil(request.deposits * SHARE_PENDING))
   const now = ctx.now()
-  const happenings = planHistory({ ...request, deposits: request.deposits - pending, now, terms })
+  const earlier = await lastNumber(ctx, account.accountId)
+  const happenings = planHistory({
+    ...request,
+    deposits: request.deposits - pending,
+    now,
+    terms,
+    earlier,
+    newChargeId: (at, facts) => ctx.settings.chargeSeal.newId(at, { ...facts, accountId: account.accountId }),
+  })
   const endpointIds = await endpointsOf(ctx, account.accountId)
+  await transact(ctx.pool, (tx) => noteSeed(tx, now, request))
   for (let start = 0; start < happenings.length; start += BATCH) {
     const batch = happenings.slice(start, start + BATCH)
     await transact(ctx.pool, (tx) => writeBatch(tx, { account, provider, endpointIds, now }, batch))
@@ -80,6 +89,22 @@ export async function seedHistory(
   const refunds = happenings.filter((one) => 'refund' in one).length
   const payments = happenings.filter((one) => 'deposit' in one && one.deposit.payment).length
   return { deposits: request.deposits, payments, refunds, pending }
+}
+
+/** Of an earlier seed, also of one that was cut off. */
+async function lastNumber(ctx: Context, accountId: string): Promise<number> {
+  const [row] = await read<{ last: number }>(
+    ctx.pool,
+    `select coalesce(max(substring(external_id from '^order-(\\d{1,9})$')::bigint), 0) as last from charges where account_id = $1`,
+    [accountId],
+  )
+  return row!.last
+}
+
+/** What it writes lies in days that may be closed, and their sums were taken without it. */
+function noteSeed(tx: Tx, now: Date, { account, provider, deposits, days, seed }: SeedRequest): Promise<void> {
+  const change = { action: 'history.seeded', subject: `account ${account.accountId}`, accountId: account.accountId }
+  return noteChange(tx, now, SEED, { ...change, reason: null, details: { provider, deposits, days, seed } })
 }
 
 type Where = { account: Account; provider: string; endpointIds: string[]; now: Date }
@@ -188,6 +213,20 @@ async function insertRefunds(tx: Tx, { account }: Where, refunds: PastRefund[]):
       refunds.map((one) => one.createdAt),
     ],
   )
+  for (const { refundId, deposit, amountCents, createdAt } of refunds) {
+    await noteChange(
+      tx,
+      createdAt,
+      { kind: 'account', name: account.email },
+      {
+        action: 'refund.requested',
+        subject: `refund ${refundId}`,
+        accountId: account.accountId,
+        reason: 'returned',
+        details: { paymentLinkId: deposit.paymentLinkId, amountCents, feeReturnedCents: 0 },
+      },
+    )
+  }
 }
 
 function transfersOf({ account, provider }: Where, one: Happening): Transfer[] {

@@ -1,0 +1,142 @@
+import { read, transact } from '../src/db/tx.ts'
+import { setAccountTerms } from '../src/domain/account-terms.ts'
+import { suspendAccount } from '../src/domain/accounts.ts'
+import { recordDelivered, recordTroubled, type Attempt } from '../src/domain/attempts.ts'
+import { claimDeliveries } from '../src/domain/deliveries.ts'
+import { readDepositDays } from '../src/domain/deposit-days.ts'
+import { cancelDeposit, openDeposit } from '../src/domain/deposits.ts'
+import { listExceptions, resolveException, type ExceptionKind } from '../src/domain/exceptions.ts'
+import type { Resolution } from '../src/domain/exception-life.ts'
+import { endRefund } from '../src/domain/refund-life.ts'
+import { createEndpoint } from '../src/domain/webhooks.ts'
+import { checkDue } from '../src/workers/check.ts'
+import { sweepAll } from './reconcile-bank.ts'
+import { completedCharge, followToEnd, OPERATOR, refund, refundAtBank, strayPayment } from './refund-steps.ts'
+import { world, type TestAccount, type World } from './world.ts'
+
+const HOUR_MS = 3_600_000
+
+/**
+ * Books with one of everything: deposits that were paid, paid late, paid wrong, paid twice, canceled, expired and left open; refunds that are done, failed, under
+ * way and made at the bank; exceptions of each kind, open and resolved in each way; webhooks that were reached and not; closed days; terms.
+ */
+export async function makeHistory(): Promise<{ w: World; victim: string; eve: string }> {
+  const w = await world({ settings: { refunds: { byAccounts: false, returnFee: true } } })
+  const [victim, eve, idle] = [await w.account(), await w.account(), await w.account()]
+  await setAccountTerms(w.ctx, OPERATOR, victim.accountId, { feeBps: 150, feeFixedCents: 7 }, 'as agreed')
+  await suspendAccount(w.ctx, OPERATOR, idle.accountId, 'has left')
+  for (const account of [victim, eve]) await addWebhook(w, account)
+  w.clock.advance(60_000)
+  await makeDeposits(w, victim, eve)
+  await makeRefunds(w, victim)
+  await makeExceptions(w, victim)
+  await deliver(w, eve)
+  await sweepAll(w)
+  w.clock.advance(50 * HOUR_MS)
+  await sweepAll(w)
+  await readDepositDays(w.pool, w.clock.now(), null, '2020-01-01')
+  // What is open still.
+  for (const [account, externalId] of [[victim, 'open-1'] as const, [eve, 'open-2'] as const]) {
+    const asked = { valueCents: 50_00, externalId, description: 'order', expiresInSeconds: null }
+    await openDeposit(w.ctx, account.caller, asked, `key ${externalId}`)
+  }
+  return { w, victim: victim.accountId, eve: eve.accountId }
+}
+
+async function addWebhook(w: World, { accountId }: TestAccount): Promise<void> {
+  const fields = { name: 'shop', url: 'https://shop.example.com/events', authorization: null }
+  await createEndpoint(w.ctx, accountId, { ...fields, eventKinds: ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED'] })
+}
+
+async function makeDeposits(w: World, victim: TestAccount, eve: TestAccount): Promise<void> {
+  for (const [account, shop] of [[victim, 'order'] as const, [eve, 'sale'] as const]) {
+    for (const externalId of [`${shop}-1`, `${shop}-2`]) {
+      const charge = await w.deposit(account, { externalId, description: 'order', valueCents: 50_00 })
+      await pay(w, { txid: charge.id, amountCents: 50_00 })
+    }
+  }
+  await settleListed(w)
+  const late = await w.deposit(victim, { externalId: 'order-3', valueCents: 70_00 })
+  await w.deposit(victim, { externalId: 'order-4', valueCents: 71_00 })
+  const canceled = await w.deposit(victim, { externalId: 'order-5', valueCents: 72_00 })
+  await cancelDeposit(w.ctx, victim.accountId, canceled.paymentLinkId)
+  w.clock.advance(2 * HOUR_MS)
+  await checkDue(w.ctx)
+  await pay(w, { txid: late.id, amountCents: 70_00 })
+  await settleListed(w)
+}
+
+async function makeRefunds(w: World, account: TestAccount): Promise<void> {
+  const { charge } = await completedCharge(w, { valueCents: 90_00, account })
+  const failed = await refund(w, charge, { amountCents: 4_00, idempotencyKey: 'refund-1' })
+  await transact(w.pool, (tx) => endRefund(tx, w.clock.now(), failed.id, { status: 'failed', failure: 'no' }))
+  await followToEnd(w, await refund(w, charge, { amountCents: 10_00, reason: 'returned' }))
+  await followToEnd(w, await refund(w, charge, { amountCents: 20_00 }))
+  await refund(w, charge, { amountCents: 5_00 })
+  for (const cents of [1_00, 2_00, 3_00]) await refundAtBank(w, failed.endToEndId, cents)
+  await settleListed(w)
+  await resolve(w, 'foreign_refund', { how: 'charge_account' })
+  await resolve(w, 'foreign_refund', { how: 'write_off' })
+}
+
+async function makeExceptions(w: World, account: TestAccount): Promise<void> {
+  const charge = await w.deposit(account, { valueCents: 60_00, expiresInSeconds: 86_400 })
+  await pay(w, { txid: charge.id, amountCents: 60_00 })
+  await settleListed(w)
+  await pay(w, { txid: charge.id, amountCents: 60_00 })
+  await settleListed(w)
+  await resolve(w, 'second_payment', { how: 'credit', accountId: account.accountId })
+  for (const way of [{ how: 'write_off' }, { how: 'refund' }] as const) {
+    await strayPayment(w, 7_00)
+    await resolve(w, 'unknown_charge', way)
+  }
+  await strayPayment(w, 8_00)
+  const other = await w.deposit(account, { valueCents: 61_00 })
+  await pay(w, { txid: other.id, amountCents: 62_00 })
+  await settleListed(w)
+  w.clock.advance(2 * HOUR_MS)
+  await checkDue(w.ctx)
+}
+
+async function resolve(w: World, kind: ExceptionKind, way: Resolution): Promise<void> {
+  const { exceptions } = await listExceptions(w.ctx, { state: 'open', kind, limit: 1 })
+  await resolveException(w.ctx, OPERATOR, exceptions[0]!.id, way, 'because')
+  w.clock.advance(60_000)
+}
+
+async function pay(w: World, order: { txid: string; amountCents: number }): Promise<void> {
+  await w.sandbox.pay({ ...order, force: true })
+}
+
+/** Whatever the bank has and the books do not. */
+async function settleListed(w: World): Promise<void> {
+  const window = {
+    from: new Date(w.clock.now().getTime() - 24 * HOUR_MS),
+    to: new Date(w.clock.now().getTime() + HOUR_MS),
+  }
+  for await (const page of w.ctx.providers[0]!.listReceived(window)) await w.ctx.settlements.add(page)
+  w.clock.advance(60_000)
+}
+
+/** The victim's webhook takes what it gets, and eve's is gone. */
+async function deliver(w: World, eve: TestAccount): Promise<void> {
+  const claimed = await claimDeliveries(w.ctx, { usual: 1_000, named: new Map(), total: 1_000 })
+  const rows = await read<{ id: string }>(w.pool, 'select id from webhook_endpoints where account_id = $1', [
+    eve.accountId,
+  ])
+  const now = w.clock.now()
+  const attempts = claimed.map((delivery): Attempt => {
+    const status = delivery.endpointId === rows[0]!.id ? 410 : 200
+    return { delivery, at: now, answer: { kind: 'answered', status, latencyMs: 1, retryAfterMs: null, excerpt: '' } }
+  })
+  const isTaken = (one: Attempt) => one.answer?.kind === 'answered' && one.answer.status === 200
+  await recordDelivered(w.pool, now, attempts.filter(isTaken))
+  await transact(w.pool, (tx) =>
+    recordTroubled(
+      tx,
+      now,
+      attempts.filter((one) => !isTaken(one)),
+      () => 0,
+    ),
+  )
+}
