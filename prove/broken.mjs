@@ -134,6 +134,15 @@ const BREAKS = [
     by: ['told', 'audit'],
   },
   {
+    name: 'audits-no-transfers',
+    says: 'the audit adds transfers up, and does not ask what each of them follows from: forged books pass',
+    file: 'domain/audit-ledger.js',
+    find: 'export const LEDGER_CHECKS = { transfer, balance,',
+    replace: 'export const LEDGER_CHECKS = { balance,',
+    proof: 'tamper',
+    by: ['named'],
+  },
+  {
     name: 'forgets-doubt',
     says: 'a refund that may have been made is failed because a later request for it is refused',
     file: 'domain/refund-pursuit.js',

@@ -17,6 +17,7 @@ const proofs = {
   refunds: ['prove/refunds.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
   sessions: ['prove/session.mjs'],
   clock: ['prove/clock.mjs'],
+  tamper: ['prove/tamper.mjs'],
   'broken on purpose': ['prove/broken.mjs'],
   ...(options.openapi && {
     'API Pix, and broken on purpose': ['scripts/conformance.mjs', options.openapi, '--sabotage', 'all'],

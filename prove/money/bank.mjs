@@ -35,6 +35,18 @@ export async function openBank({ openSandbox, home, clock }) {
       const { status, json } = await call('POST', '/bank/pay', order)
       return status < 300 ? json.pix : undefined
     },
+    /** As its own clerk does, without the service. */
+    async giveBack(endToEndId, amountCents) {
+      const form = { grant_type: 'client_credentials', client_id: 'prove', client_secret: 'prove' }
+      const { access_token: token } = await ask('POST', '/oauth/token', form)
+      const valor = (amountCents / 100).toFixed(2)
+      await ask(
+        'PUT',
+        `/pix/${endToEndId}/devolucao/clerk${amountCents}`,
+        { valor },
+        { authorization: `Bearer ${token}` },
+      )
+    },
     faults: (plan) => ask('PUT', '/bank/faults', plan),
     readFaults: () => ask('GET', '/bank/faults'),
     stats: () => ask('GET', '/bank/stats'),

@@ -31,9 +31,9 @@ export async function makeService({ dist, home, env, clock, ended }) {
   let output = ''
   let databaseLaterMs = clock.laterMs
 
-  const run = (args, { aheadMs = 0 } = {}) =>
+  const run = (args, { aheadMs = 0, env = {} } = {}) =>
     spawn(process.execPath, ['--import', LATER, join(dist, 'cli.js'), ...args], {
-      env: { ...settings, PROVE_LATER_MS: String(clock.laterMs + aheadMs) },
+      env: { ...settings, PROVE_LATER_MS: String(clock.laterMs + aheadMs), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
 
@@ -81,9 +81,10 @@ export async function makeService({ dist, home, env, clock, ended }) {
     stop: () => end('SIGTERM'),
     /** PostgreSQL's first process; its sessions end with it. */
     killDatabase: () => process.kill(databasePid(home), 'SIGKILL'),
-    /** A command, run to its end. */
-    async command(...args) {
-      const running = run(args)
+    /** A command, run to its end; after its words may stand settings of its own. */
+    async command(...given) {
+      const args = given.filter((one) => typeof one === 'string')
+      const running = run(args, { env: given.find((one) => typeof one === 'object') ?? {} })
       const result = { stdout: '', stderr: '' }
       for (const name of ['stdout', 'stderr']) running[name].on('data', (chunk) => (result[name] += chunk))
       const [code] = await once(running, 'close')

@@ -1,0 +1,717 @@
+// What somebody with a database console could write into the books, each as SQL. Balances, running totals and whatever else is kept twice are
+// brought in line wherever that is possible, so that nothing but the audit's own reasoning can tell.
+
+/**
+ * `by`: one of these checks of the audit must name it. `bank`: the books agree with themselves, and only the comparison with the bank can tell. Accounts are those
+ * of `makeHistory`: the victim has deposits, refunds and exceptions; eve has a PENDING charge of the same value as a paid deposit of the victim.
+ */
+export function forgeries({ victim, eve }) {
+  const at = (kind) => `(select id from ledger_accounts where kind = '${kind}')`
+  const balance = (account) => `(select id from ledger_accounts where account_id = '${account}')`
+  const hex = (column) => `replace(${column}::text, '-', '')`
+  const charge = (where) => `(select id from charges where ${where} order by id limit 1)`
+  const deposit = charge(
+    `account_id = '${victim}' and status = 'COMPLETED' and not paid_late and refunded_cents = 0 and external_id is not null`,
+  )
+  const paymentOf = (chargeId) => `(select id from payments where charge_id = ${chargeId} and credited)`
+  const payment = paymentOf(deposit)
+  const pendingOfEve = charge(`account_id = '${eve}' and status = 'PENDING'`)
+  const canceled = charge(`status = 'CANCELED'`)
+  const suspended = `(select p.id from payments p join exceptions x on x.payment_id = p.id where x.kind = 'wrong_amount' and x.resolution is null limit 1)`
+  const refund = `(select id from refunds where status = 'DONE' and source = 'balance' and fee_returned_cents > 0 order by id limit 1)`
+  const credited = `(select id from exceptions where resolution = 'credit' limit 1)`
+  const post = (kind, from, to, cents, paymentId, more = '') => `
+    insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, occurred_at, recorded_at ${more && ', charge_id'})
+    select '${kind}', ${from}, ${to}, ${cents}, 0, 0, p.id, p.occurred_at, p.recorded_at ${more && `, ${more}`} from payments p where p.id = ${paymentId};
+    select rebook();`
+  const body = (from, to) => `body = replace(body, '${from}', '${to}')`
+
+  return [
+    // ---- Transfers
+    [
+      'a deposit from the victim’s balance to eve’s',
+      ['transfer'],
+      post('deposit', balance(victim), balance(eve), 200, suspended),
+    ],
+    ['a deposit out of fees to eve', ['transfer'], post('deposit', at('fees'), balance(eve), 5, suspended)],
+    ['a fee that the victim pays to eve', ['transfer'], post('fee', balance(victim), balance(eve), 100, suspended)],
+    [
+      'a deposit out of suspense to eve',
+      ['transfer'],
+      post('deposit', at('suspense'), balance(eve), 100, suspended, 'p.charge_id'),
+    ],
+    [
+      'money in suspense that eve has',
+      ['transfer', 'total'],
+      `update transfers set credit_id = ${balance(eve)} where kind = 'suspense' and payment_id = ${suspended}; select rebook();`,
+    ],
+    [
+      'fees that eve has',
+      ['transfer', 'total'],
+      `update transfers set credit_id = ${balance(eve)} where kind = 'fee' and payment_id = ${payment}; select rebook();`,
+    ],
+    [
+      'a deposit that eve has',
+      ['transfer'],
+      `update transfers set credit_id = ${balance(eve)} where kind = 'deposit' and payment_id = ${payment}; select rebook();`,
+    ],
+    [
+      'a deposit of no charge',
+      ['transfer'],
+      `update transfers set charge_id = null where kind = 'deposit' and payment_id = ${payment}`,
+    ],
+    [
+      'a deposit of another charge',
+      ['transfer'],
+      `update transfers set charge_id = ${pendingOfEve} where kind = 'deposit' and payment_id = ${payment}`,
+    ],
+    [
+      'a deposit at another time',
+      ['transfer'],
+      `update transfers set occurred_at = occurred_at - interval '1 hour' where kind = 'deposit' and payment_id = ${payment}`,
+    ],
+    [
+      'a deposit recorded at another time',
+      ['transfer'],
+      `update transfers set recorded_at = recorded_at + interval '1 second' where kind = 'deposit' and payment_id = ${payment}`,
+    ],
+    [
+      'a fee that is gone',
+      ['transfer'],
+      `delete from transfers where kind = 'fee' and payment_id = ${payment}; select rebook();`,
+    ],
+    [
+      'a deposit that is called a fee, and the fee a deposit',
+      ['transfer'],
+      `update transfers set kind = case kind when 'fee' then 'suspense' else kind end where payment_id = ${payment} and kind = 'fee'`,
+    ],
+    [
+      'a cent of a deposit booked as fee',
+      ['transfer'],
+      `update transfers set amount_cents = amount_cents + case kind when 'fee' then 1 else -1 end where payment_id = ${payment} and kind in ('deposit', 'fee'); select rebook();`,
+    ],
+    [
+      'a refund that another account paid',
+      ['transfer'],
+      `update transfers set debit_id = ${balance(eve)} where kind = 'refund_reserved' and refund_id = ${refund};
+      insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, occurred_at, recorded_at)
+      select 'deposit', ${at('written_off')}, ${balance(eve)}, 100000, 0, 0, p.id, p.occurred_at, p.recorded_at from payments p where p.id = ${suspended}; select rebook();`,
+    ],
+    [
+      'a refund paid of another payment',
+      ['transfer'],
+      `update transfers set payment_id = ${payment} where kind = 'refund_paid' and refund_id = ${refund}`,
+    ],
+    [
+      'a transfer twice, without the index that forbids it',
+      ['schema', 'balance'],
+      `drop index transfers_once_per_payment; insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, occurred_at, recorded_at)
+      select kind, debit_id, credit_id, amount_cents, 0, 0, payment_id, charge_id, occurred_at, recorded_at from transfers where kind = 'suspense' limit 1; select rebook();`,
+    ],
+    [
+      'a running total that jumps and comes back',
+      ['chain'],
+      `update transfers set credit_after_cents = credit_after_cents + 1 where kind = 'deposit' and payment_id = ${payment}`,
+    ],
+
+    // ---- Ledger accounts and balances
+    [
+      'a balance below zero, allowed by its own row',
+      ['transfer', 'chain', 'ledger_account'],
+      `update ledger_balances set may_be_negative = true where ledger_account_id = ${balance(victim)};
+      ${post('deposit', balance(victim), balance(eve), 9_000_000, suspended)}`,
+    ],
+    [
+      'a balance that may be negative',
+      ['ledger_account'],
+      `update ledger_balances set may_be_negative = true where ledger_account_id = ${balance(victim)}`,
+    ],
+    [
+      'the same cent debited and credited',
+      ['balance'],
+      `update ledger_balances set debits_cents = debits_cents + 1, credits_cents = credits_cents + 1 where ledger_account_id = ${balance(victim)}`,
+    ],
+    [
+      'balances of two accounts that swap owners',
+      ['transfer'],
+      `alter table ledger_accounts drop constraint ledger_accounts_kind_account_id_provider_key;
+      update ledger_accounts set account_id = case account_id when '${victim}' then '${eve}'::uuid else '${victim}'::uuid end where account_id in ('${victim}', '${eve}');
+      alter table ledger_accounts add constraint ledger_accounts_kind_account_id_provider_key unique nulls not distinct (kind, account_id, provider)`,
+    ],
+    [
+      'cash at a bank that nobody knows',
+      ['ledger_account'],
+      `with made as (insert into ledger_accounts (kind, provider) values ('cash', 'ghost') returning id) insert into ledger_balances (ledger_account_id, may_be_negative) select id, true from made`,
+    ],
+    [
+      'an account whose balance is gone',
+      ['ledger_account'],
+      `delete from deposit_day_marks; delete from deposit_days; delete from ledger_balances b using ledger_accounts l where l.id = b.ledger_account_id and l.kind = 'balance' and b.credits_cents = 0 and b.debits_cents = 0 and l.account_id <> '${eve}'; delete from ledger_accounts l where kind = 'balance' and not exists (select from ledger_balances b where b.ledger_account_id = l.id)`,
+    ],
+
+    // ---- Payments
+    [
+      'the victim’s payment on eve’s charge',
+      ['charge', 'payment'],
+      movePayment({ deposit, pendingOfEve, payment, eve, victim, txid: false }),
+    ],
+    [
+      'a payment of another amount, and a charge of that value',
+      ['code'],
+      `update charges set value_cents = value_cents + 100, original_value_cents = original_value_cents + 100 where id = ${deposit};
+      update transfers set amount_cents = amount_cents + 100 where kind = 'deposit' and payment_id = ${payment};
+      update events e set body = replace(replace(replace(body, '"value":' || c.value_cents - 100, '"value":' || c.value_cents), '"originalValue":' || c.original_value_cents - 100, '"originalValue":' || c.original_value_cents), '"creditedValue":' || c.value_cents - 100 - c.fee_cents, '"creditedValue":' || c.value_cents - c.fee_cents) from charges c where c.id = ${deposit} and e.subject_id = c.id;
+      update payments set amount_cents = amount_cents + 100 where id = ${payment}; select rebook();`,
+    ],
+    [
+      'a payment from the day after tomorrow',
+      ['future'],
+      `update payments set occurred_at = occurred_at + interval '20 days' where id = ${payment}; update transfers set occurred_at = occurred_at + interval '20 days' where payment_id = ${payment}; update charges set paid_at = paid_at + interval '20 days' where id = ${deposit};
+      update events e set body = regexp_replace(body, '"paidAt":"[^"]*"', '"paidAt":"' || to_char(c.paid_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"') from charges c where c.id = ${deposit} and e.subject_id = c.id;
+      delete from deposit_day_marks; delete from deposit_days`,
+    ],
+    [
+      'a payment recorded at another time',
+      ['payment'],
+      `update payments set recorded_at = recorded_at + interval '1 second' where id = ${suspended}; update transfers set recorded_at = recorded_at + interval '1 second' where payment_id = ${suspended}; update exceptions set opened_at = opened_at + interval '1 second' where payment_id = ${suspended}`,
+    ],
+    [
+      'another endToEndId on the payment',
+      ['charge'],
+      `update payments set end_to_end_id = 'E00000000202601010000forged00001' where id = ${payment}`,
+    ],
+    [
+      'another endToEndId on the charge',
+      ['charge'],
+      `update charges set end_to_end_id = 'E00000000202601010000forged00001' where id = ${deposit}`,
+    ],
+    [
+      'another time of payment on the charge',
+      ['charge'],
+      `update charges set paid_at = paid_at - interval '1 day' where id = ${deposit}`,
+    ],
+    ['another provider on the charge', ['charge'], `update charges set provider = 'ghost' where id = ${deposit}`],
+    [
+      'a credited payment that is not credited',
+      ['charge'],
+      `update payments set credited = false where id = ${payment}`,
+    ],
+    [
+      'a payment in the books of two providers',
+      ['one_provider'],
+      `with made as (insert into ledger_accounts (kind, provider) values ('cash', 'ghost') returning id) insert into ledger_balances (ledger_account_id, may_be_negative) select id, true from made;
+      insert into payments select newid(recorded_at), 'ghost', end_to_end_id, txid, amount_cents, charge_id, false, occurred_at, recorded_at from payments where id = ${payment};
+      insert into exceptions (id, payment_id, kind, opened_at) select newid(recorded_at), id, 'wrong_provider', recorded_at from payments where provider = 'ghost';
+      insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, occurred_at, recorded_at)
+      select 'suspense', (select id from ledger_accounts where provider = 'ghost'), ${at('suspense')}, amount_cents, 0, 0, id, charge_id, occurred_at, recorded_at from payments where provider = 'ghost'; select rebook();`,
+    ],
+    [
+      'money in suspense that names another charge',
+      ['payment'],
+      `update payments set charge_id = ${pendingOfEve} where id = ${suspended}; update transfers set charge_id = ${pendingOfEve} where payment_id = ${suspended}`,
+    ],
+    ['money in suspense whose txid is gone', ['payment'], `update payments set txid = null where id = ${suspended}`],
+    [
+      'a stray payment that is gone with all its traces',
+      { bank: true },
+      `create temp table target on commit drop as select ${suspended} as id;
+      delete from transfers where payment_id = (select id from target); delete from exceptions where payment_id = (select id from target);
+      delete from payments where id = (select id from target); select rebook();`,
+    ],
+    [
+      'the victim’s payment on eve’s charge, with its txid',
+      { bank: true },
+      movePayment({ deposit, pendingOfEve, payment, eve, victim, txid: true }),
+    ],
+
+    // ---- Charges
+    [
+      'another fee, consistent in charge, ledger and event',
+      ['code'],
+      `update charges set fee_cents = fee_cents - 10 where id = ${deposit};
+      update transfers set amount_cents = amount_cents + case kind when 'fee' then -10 else 10 end where kind in ('deposit', 'fee') and payment_id = ${payment};
+      update events e set body = replace(replace(body, '"fee":' || c.fee_cents + 10, '"fee":' || c.fee_cents), '"creditedValue":' || c.value_cents - c.fee_cents - 10, '"creditedValue":' || c.value_cents - c.fee_cents) from charges c where c.id = ${deposit} and e.subject_id = c.id;
+      delete from deposit_day_marks; delete from deposit_days; select rebook();`,
+    ],
+    [
+      'another owner, consistent in charge, ledger, event and claims',
+      ['code'],
+      `create temp table target on commit drop as select ${deposit} as id;
+      update charges set account_id = '${eve}' where id = (select id from target);
+      update transfers set credit_id = ${balance(eve)} where kind = 'deposit' and charge_id = (select id from target);
+      update events set account_id = '${eve}' where subject_id = (select id from target); delete from attempts where event_id in (select id from events where subject_id = (select id from target));
+      delete from delivery_outcomes where event_id in (select id from events where subject_id = (select id from target)); delete from deliveries where event_id in (select id from events where subject_id = (select id from target));
+      update external_ids set account_id = '${eve}' where charge_id = (select id from target); update idempotency_keys set account_id = '${eve}' where charge_id = (select id from target);
+      delete from deposit_day_marks; delete from deposit_days; select rebook();`,
+    ],
+    [
+      'a canceled charge that is called expired',
+      ['charge'],
+      `update charges set status = 'EXPIRED' where id = ${canceled}`,
+    ],
+    [
+      'an open charge that is called failed',
+      ['charge'],
+      `delete from external_ids where charge_id = ${pendingOfEve}; update charges set status = 'FAILED', closed_at = created_at where id = ${pendingOfEve}`,
+    ],
+    [
+      'an open charge that is called paid',
+      ['charge'],
+      `update charges set status = 'COMPLETED', end_to_end_id = 'E00000000202601010000forged00001', paid_at = created_at, closed_at = created_at where id = ${pendingOfEve}`,
+    ],
+    [
+      'a charge that was refunded more',
+      ['charge'],
+      `update charges set refunded_cents = refunded_cents + 1 where id = ${deposit}`,
+    ],
+    [
+      'codes of two charges that change places',
+      ['code'],
+      `update charges c set emv = o.emv from charges o where (c.id, o.id) in ((${deposit}, ${canceled}), (${canceled}, ${deposit}))`,
+    ],
+    [
+      'eve’s code on another charge',
+      ['code', 'one_code'],
+      `update charges set emv = (select emv from charges where id = ${pendingOfEve}) where id = ${deposit}`,
+    ],
+    ['a torn code', ['code'], `update charges set emv = left(emv, -1) || 'x' where id = ${pendingOfEve}`],
+    [
+      'a charge that can be paid for longer',
+      ['code'],
+      `update charges set expires_at = expires_at + interval '1 hour' where id = ${pendingOfEve}; update checks set due_at = due_at + interval '1 hour' where subject = ${hex(pendingOfEve)}`,
+    ],
+    [
+      'another external id, claimed too',
+      ['code'],
+      `update external_ids set external_id = 'forged' where charge_id = ${deposit}; update charges set external_id = 'forged' where id = ${deposit}; update events set body = regexp_replace(body, '"externalId":"[^"]*"', '"externalId":"forged"') where subject_id = ${deposit}`,
+    ],
+    ['another description', ['code'], `update charges set description = 'forged' where id = ${deposit}`],
+    [
+      'another payment link',
+      ['code'],
+      `update events e set body = replace(body, c.payment_link_id::text, '00000000-0000-4000-8000-000000000001') from charges c where c.id = ${deposit} and e.subject_id = c.id; update charges set payment_link_id = '00000000-0000-4000-8000-000000000001' where id = ${deposit}`,
+    ],
+    [
+      'a charge that was made earlier',
+      ['charge'],
+      `update charges set created_at = created_at - interval '1 day' where id = ${deposit}; delete from deposit_day_marks; delete from deposit_days; delete from idempotency_keys`,
+    ],
+    ['a deposit that is called late', ['deposit_event'], `update charges set paid_late = true where id = ${deposit}`],
+    [
+      'a process that opens an open charge',
+      ['charge'],
+      `update charges set opening_instance = 7 where id = ${pendingOfEve}`,
+    ],
+    [
+      'a charge that was closed at another time',
+      ['charge'],
+      `update charges set closed_at = closed_at + interval '1 second' where id = ${deposit}`,
+    ],
+
+    // ---- Refunds
+    [
+      'a refund that returned more of the fee, also by the log',
+      ['refund'],
+      `update refunds set fee_returned_cents = fee_returned_cents + 1 where id = ${refund};
+      update transfers set amount_cents = amount_cents + 1 where kind = 'fee_returned' and refund_id = ${refund};
+      update audit_log set details = details || jsonb_build_object('feeReturnedCents', (details ->> 'feeReturnedCents')::int + 1) where subject = 'refund ' || ${hex(refund)};
+      update events e set body = replace(body, '"returnedFee":' || r.fee_returned_cents - 1, '"returnedFee":' || r.fee_returned_cents) from refunds r where r.id = ${refund} and e.subject_id = r.id; select rebook();`,
+    ],
+    [
+      'a refund that somebody else asked for',
+      ['refund_request'],
+      `update refunds set requested_by = 'somebody' where id = ${refund}`,
+    ],
+    ['a refund for another reason', ['refund_request'], `update refunds set reason = 'forged' where id = ${refund}`],
+    [
+      'a refund that is done and is called failed',
+      ['transfer'],
+      `update refunds set status = 'FAILED', failure = 'forged' where id = ${refund}`,
+    ],
+    [
+      'a refund that nobody asks about any more',
+      ['refund'],
+      `update refunds set due_at = due_at + interval '1000 years' where status = 'PROCESSING'`,
+      'under way',
+    ],
+    [
+      'a refund with another id at the bank',
+      ['refund'],
+      `update refunds set provider_refund_id = 'forged' where id = ${refund}`,
+    ],
+    [
+      'a refund that eve bears, also by ledger and log',
+      ['refund'],
+      `${post('deposit', at('written_off'), balance(eve), 100000, suspended)}
+      update refunds set account_id = '${eve}' where id = ${refund}; update transfers set debit_id = ${balance(eve)} where refund_id = ${refund} and kind = 'refund_reserved';
+      update transfers set credit_id = ${balance(eve)} where refund_id = ${refund} and kind = 'fee_returned'; update audit_log set account_id = '${eve}' where subject = 'refund ' || ${hex(refund)}; select rebook();`,
+    ],
+    [
+      'a refund that ended at another time',
+      ['refund_event'],
+      `update refunds set ended_at = ended_at + interval '1 second' where id = ${refund}; update transfers set occurred_at = occurred_at + interval '1 second', recorded_at = recorded_at + interval '1 second' where kind = 'refund_paid' and refund_id = ${refund}`,
+    ],
+    [
+      'a refund that is gone, but for the log',
+      ['refund_request'],
+      `update charges c set refunded_cents = c.refunded_cents - r.amount_cents from refunds r where r.id = ${refund} and c.id = r.charge_id;
+      create temp table target on commit drop as select ${refund} as id; delete from attempts where event_id in (select id from events where subject_id = (select id from target)); delete from delivery_outcomes where event_id in (select id from events where subject_id = (select id from target));
+      delete from deliveries where event_id in (select id from events where subject_id = (select id from target)); delete from events where subject_id = (select id from target); delete from transfers where refund_id = (select id from target); delete from refunds where id = (select id from target); select rebook();`,
+    ],
+    [
+      'a refund of a key that was used for another request',
+      ['refund'],
+      `update refunds set request_hash = sha256('forged') where idempotency_key is not null`,
+    ],
+
+    [
+      'more given back than was paid',
+      ['over_refunded'],
+      `update refunds set amount_cents = 1000000 where id = ${refund}`,
+    ],
+
+    // ---- Exceptions
+    [
+      'an exception of another kind',
+      ['exception'],
+      `update exceptions set kind = 'second_payment' where payment_id = ${suspended}`,
+    ],
+    ['an open exception that is gone', ['payment', 'total'], `delete from exceptions where payment_id = ${suspended}`],
+    [
+      'money out of suspense that went to eve, by all but the log',
+      ['decision'],
+      `update exceptions set account_id = '${eve}' where id = ${credited}; update transfers set credit_id = ${balance(eve)}, charge_id = null where exception_id = ${credited} and kind = 'exception_credited'; select rebook();`,
+    ],
+    [
+      'money out of suspense that nobody decided on',
+      ['decision'],
+      `update exceptions set resolution = 'credit', account_id = '${eve}', resolved_by_kind = 'console', resolved_by = 'x', reason = 'x', resolved_at = opened_at where payment_id = ${suspended};
+      insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, exception_id, charge_id, occurred_at, recorded_at)
+      select 'exception_credited', ${at('suspense')}, ${balance(eve)}, p.amount_cents, 0, 0, p.id, x.id, (select c.id from charges c where c.id = p.charge_id and c.account_id = '${eve}'), x.resolved_at, x.resolved_at from payments p join exceptions x on x.payment_id = p.id where p.id = ${suspended}; select rebook();`,
+    ],
+    [
+      'a decision that the log forgot',
+      ['decision'],
+      `delete from audit_log where action = 'exception.resolved' and subject = 'exception ' || ${hex(credited)}`,
+    ],
+    [
+      'a decision at another time',
+      ['decision'],
+      `update exceptions set resolved_at = resolved_at + interval '1 second' where id = ${credited}; update transfers set occurred_at = occurred_at + interval '1 second', recorded_at = recorded_at + interval '1 second' where exception_id = ${credited}`,
+    ],
+    [
+      'a decision of somebody else',
+      ['decision'],
+      `update exceptions set resolved_by = 'somebody' where id = ${credited}`,
+    ],
+    ['a decision for another reason', ['decision'], `update exceptions set reason = 'forged' where id = ${credited}`],
+    [
+      'an exception that was opened earlier',
+      ['exception'],
+      `update exceptions set opened_at = opened_at - interval '1 day' where payment_id = ${suspended}`,
+    ],
+    [
+      'a refund without us that nobody must decide on',
+      ['refund', 'total'],
+      `delete from exceptions where kind = 'foreign_refund' and resolution is null`,
+    ],
+    [
+      'a loss that is borne by eve',
+      ['exception', 'transfer'],
+      `update exceptions set account_id = '${eve}' where resolution = 'charge_account'`,
+    ],
+
+    [
+      'an exception whose opening the log forgot',
+      ['exception_opened'],
+      `delete from audit_log where id = (select min(id) from audit_log where action = 'exception.opened')`,
+    ],
+
+    // ---- Events and deliveries
+    [
+      'an event that tells another value',
+      ['deposit_event'],
+      `update events set ${body('"value":', '"value":1')} where subject_id = ${deposit}`,
+    ],
+    [
+      'an event with a space more',
+      ['deposit_event'],
+      `update events set ${body('"value":', '"value": ')} where subject_id = ${deposit}`,
+    ],
+    [
+      'an event of another account',
+      ['deposit_event'],
+      `update events set account_id = '${eve}' where subject_id = ${deposit}`,
+    ],
+    [
+      'an event at another time',
+      ['deposit_event'],
+      `update events set created_at = created_at - interval '1 day' where subject_id = ${deposit}`,
+    ],
+    [
+      'an event that is gone with its deliveries',
+      ['deposit_event'],
+      `delete from attempts where event_id = (select id from events where subject_id = ${deposit}); delete from delivery_outcomes where event_id = (select id from events where subject_id = ${deposit}); delete from events where subject_id = ${deposit}`,
+    ],
+    [
+      'an event of a charge that is not paid',
+      ['deposit_event'],
+      `insert into events select newid(created_at), '${eve}', kind, ${pendingOfEve}, body, created_at from events where subject_id = ${deposit}`,
+    ],
+    [
+      'an event of a kind that there is not',
+      ['other_event'],
+      `insert into events select newid(created_at), '${eve}', 'FORGED', ${pendingOfEve}, '{}', created_at from events where subject_id = ${deposit}`,
+    ],
+    [
+      'an event of a refund that tells another sum',
+      ['refund_event'],
+      `update events set ${body('"totalRefundedValue":', '"totalRefundedValue":1')} where subject_id = ${refund}`,
+    ],
+    [
+      'a delivery that nobody remembers',
+      ['delivery'],
+      `delete from delivery_outcomes where event_id = (select id from events where subject_id = ${deposit}); delete from deliveries where event_id = (select id from events where subject_id = ${deposit}); delete from attempts where event_id = (select id from events where subject_id = ${deposit})`,
+    ],
+    [
+      'a delivery to another account’s webhook',
+      ['delivery'],
+      `insert into delivery_outcomes select e.id, w.id, 'delivered', 1, e.created_at from events e, webhook_endpoints w where e.subject_id = ${deposit} and w.account_id <> e.account_id limit 1`,
+    ],
+    [
+      'a delivery that failed and is called delivered',
+      ['delivery'],
+      `update delivery_outcomes set outcome = 'delivered' where outcome = 'failed'`,
+    ],
+
+    // ---- Queues, cursors and claims
+    ['an open charge that nobody asks about', ['check'], `delete from checks where subject = ${hex(pendingOfEve)}`],
+    [
+      'an open charge that is asked about in a thousand years',
+      ['check'],
+      `update checks set due_at = due_at + interval '1000 years' where subject = ${hex(pendingOfEve)}`,
+    ],
+    [
+      'a question about a charge that is not there',
+      ['check'],
+      `insert into checks (provider, subject, kind, due_at) select 'sandbox', repeat('a', 32), 'charge', now()`,
+    ],
+    [
+      'a claim of an external id that is gone',
+      ['external_id'],
+      `delete from external_ids where charge_id = ${deposit}`,
+    ],
+    [
+      'an external id that two charges have',
+      ['external_id'],
+      `update charges set external_id = (select external_id from charges where id = ${deposit}) where id = ${charge(`account_id = '${victim}' and status = 'PENDING'`)}`,
+    ],
+    [
+      'a claim of a charge that expired',
+      ['external_id'],
+      `insert into external_ids select account_id, 'forged', id from charges where id = ${canceled}`,
+    ],
+    [
+      'an idempotency key of another account',
+      ['idempotency_key'],
+      `update idempotency_keys set account_id = '${eve}' where charge_id in (select id from charges where account_id = '${victim}') and key = (select min(key) from idempotency_keys)`,
+    ],
+    [
+      'an idempotency key of another request',
+      ['idempotency_key'],
+      `update idempotency_keys set request_hash = sha256('forged')`,
+    ],
+    [
+      'a sweep that is ahead of its time',
+      ['sweep'],
+      `update sweeps set swept_until = swept_until + interval '1000 days'`,
+    ],
+    ['a sweep that is never due', ['sweep'], `update sweeps set due_at = due_at + interval '1000 days'`],
+    ['days that are passed over', ['sweep'], `update sweeps set next_closing = next_closing + 30`],
+    [
+      'a closed day that is gone',
+      ['sweep', 'closing'],
+      `delete from closings where revision = 1 and (provider, day) = (select provider, min(day) from closings group by 1 limit 1)`,
+    ],
+    [
+      'a closed day of another sum, on both sides',
+      ['closing'],
+      `update closings set ledger_total_cents = ledger_total_cents + 1, provider_total_cents = provider_total_cents + 1 where ledger_count > 0`,
+    ],
+    [
+      'a closed day of another number, on both sides',
+      ['closing'],
+      `update closings set ledger_count = ledger_count + 1, provider_count = provider_count + 1 where ledger_count > 0`,
+    ],
+    [
+      'a closed day whose differences are gone',
+      ['closing'],
+      `update closings set provider_total_cents = provider_total_cents + 1, difference_count = 0, differences = '[]' where ledger_count > 0`,
+    ],
+    [
+      'a closed day that was closed again, with a revision left out',
+      ['closing'],
+      `insert into closings select provider, day, revision + 1000, starts_at, ends_at, provider_count, provider_total_cents, ledger_count, ledger_total_cents, difference_count, differences, closed_at from closings where revision = 1 limit 1`,
+    ],
+
+    // ---- Counts of days
+    [
+      'a deposit more on a day',
+      ['deposit_day'],
+      `update deposit_days set paid = paid + 1 where account_id = '${victim}'`,
+    ],
+    [
+      'cents more on a day',
+      ['deposit_day'],
+      `update deposit_days set paid_cents = paid_cents + 1 where account_id = '${victim}'`,
+    ],
+    ['a day that is gone', ['deposit_day'], `delete from deposit_days where account_id = '${victim}'`],
+    ['a day that never was', ['deposit_day'], `insert into deposit_days values ('${eve}', '2020-01-01', 1, 1, 100, 1)`],
+    [
+      'counts that skip what comes',
+      ['deposit_day_mark'],
+      `update deposit_day_marks set charge_id = 'ffffffff-ffff-7fff-bfff-ffffffffffff'`,
+    ],
+    [
+      'counts that say they are up to date',
+      ['deposit_day_mark'],
+      `update deposit_day_marks set credits_cents = credits_cents + 1000`,
+    ],
+
+    // ---- Terms and the audit log
+    ['terms that nobody set', ['terms'], `update accounts set fee_bps = 1 where id = '${victim}'`],
+    [
+      'terms that were other',
+      ['terms'],
+      `update account_terms set fee_bps = 1; update accounts a set fee_bps = 1 where exists (select from account_terms t where t.account_id = a.id)`,
+    ],
+    [
+      'terms without a line in the log',
+      ['terms'],
+      `insert into account_terms (account_id, valid_from, fee_bps, set_by_kind, set_by, reason) select '${eve}', created_at, 1, 'console', 'x', 'x' from accounts where id = '${eve}'; update accounts set fee_bps = 1 where id = '${eve}'`,
+    ],
+    [
+      'a line of the log that tells other terms',
+      ['terms'],
+      `update audit_log set details = jsonb_set(details, '{after}', '{"feeBps": 1}') where action = 'account.terms_changed'`,
+    ],
+    [
+      'terms that are valid from another day',
+      ['terms'],
+      `update account_terms set valid_from = valid_from - interval '1 day'`,
+    ],
+    [
+      'a suspension that is gone',
+      ['suspension'],
+      `update accounts set suspended_at = null, suspended_reason = null where suspended_at is not null`,
+    ],
+    [
+      'a suspension that nobody decided on',
+      ['suspension'],
+      `update accounts set suspended_at = created_at, suspended_reason = 'x' where id = '${eve}'`,
+    ],
+    [
+      'a line of the log that names another person',
+      ['refund_request'],
+      `update audit_log set actor = 'somebody' where action = 'refund.requested'`,
+    ],
+    [
+      'a line of the log of a refund that never was',
+      ['refund_request'],
+      `insert into audit_log (at, actor_kind, actor, action, subject, details) select at, 'console', 'x', 'refund.requested', 'refund ' || repeat('a', 32), '{}' from audit_log limit 1`,
+    ],
+    [
+      'a line of the log from the future',
+      ['future'],
+      `update audit_log set at = at + interval '1000 days' where id = (select max(id) from audit_log where action not like 'exception.%' and action not like 'refund.%' and action not like 'account.%')`,
+    ],
+
+    // ---- What guards the rows
+    [
+      'a trigger that stays disabled',
+      ['schema'],
+      'alter table transfers disable trigger transfers_append_only',
+      'last',
+    ],
+    ['a trigger that is gone', ['schema'], 'drop trigger payments_append_only on payments', 'last'],
+    [
+      'a trigger that does nothing',
+      ['schema'],
+      `create or replace function refuse_change() returns trigger language plpgsql as 'begin return null; end'`,
+    ],
+    ['a constraint that is gone', ['schema'], 'alter table ledger_balances drop constraint ledger_balances_check'],
+    [
+      'a constraint that holds for new rows alone',
+      ['schema'],
+      'alter table ledger_balances drop constraint ledger_balances_check; alter table ledger_balances add constraint ledger_balances_check check (may_be_negative or credits_cents >= debits_cents) not valid',
+    ],
+    ['a unique index that is gone', ['schema'], 'drop index payments_one_credit_per_charge'],
+    [
+      'a unique index that forbids less',
+      ['schema'],
+      'drop index payments_one_credit_per_charge; create unique index payments_one_credit_per_charge on payments (charge_id) where credited and amount_cents < 0',
+    ],
+    ['a rule that swallows deletions', ['schema'], 'create rule swallow as on delete to checks do instead nothing'],
+    ['rows that are hidden', ['schema'], 'alter table events enable row level security'],
+    ['a table beneath a table', ['schema'], 'create table more_charges () inherits (charges)'],
+    [
+      'a trigger that nobody knows',
+      ['schema'],
+      'create trigger more before update on charges for each row execute function refuse_change()',
+    ],
+  ].map(([name, by, sql, order]) => ({
+    name,
+    by: Array.isArray(by) ? by : ['provider'],
+    isBanks: !Array.isArray(by),
+    sql,
+    order,
+  }))
+}
+
+function movePayment({ deposit, pendingOfEve, payment, eve, victim, txid }) {
+  const balance = `(select id from ledger_accounts where account_id = '${eve}')`
+  return `
+    create temp table target on commit drop as select ${deposit} as mine, ${pendingOfEve} as hers, ${payment} as payment;
+    update charges h set status = 'COMPLETED', end_to_end_id = m.end_to_end_id, paid_at = m.paid_at, closed_at = m.closed_at
+    from charges m, target t where h.id = t.hers and m.id = t.mine;
+    update payments p set charge_id = t.hers ${txid ? `, txid = replace(t.hers::text, '-', '')` : ''} from target t where p.id = t.payment;
+    update transfers x set charge_id = t.hers, credit_id = case when x.kind = 'deposit' then ${balance} else x.credit_id end from target t where x.payment_id = t.payment;
+    update transfers x set amount_cents = case x.kind when 'fee' then c.fee_cents else c.value_cents - c.fee_cents end from target t join charges c on c.id = t.hers where x.payment_id = t.payment;
+    delete from attempts where event_id in (select e.id from events e, target t where e.subject_id = t.mine);
+    delete from delivery_outcomes where event_id in (select e.id from events e, target t where e.subject_id = t.mine);
+    delete from deliveries where event_id in (select e.id from events e, target t where e.subject_id = t.mine);
+    update events e set subject_id = t.hers, account_id = '${eve}', body = '{"id":"evt_' || replace(e.id::text, '-', '') || '","event":"DEPOSIT_ASSET_SUCCESS","createdAt":"'
+      || to_char(e.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '","data":{"transactionId":"' || replace(c.id::text, '-', '') || '","paymentLinkId":"' || c.payment_link_id
+      || '","externalId":' || coalesce(to_json(c.external_id)::text, 'null') || ',"value":' || c.value_cents || ',"originalValue":' || c.original_value_cents || ',"fee":' || c.fee_cents
+      || ',"creditedValue":' || c.value_cents - c.fee_cents || ',"status":"COMPLETED","paidLate":false,"endToEndId":"' || c.end_to_end_id || '","paidAt":"'
+      || to_char(c.paid_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"}}' from target t join charges c on c.id = t.hers where e.subject_id = t.mine;
+    update charges c set status = 'PENDING', end_to_end_id = null, paid_at = null, closed_at = null from target t where c.id = t.mine;
+    insert into checks (provider, subject, kind, due_at) select c.provider, replace(c.id::text, '-', ''), 'charge', c.expires_at + interval '1 minute' from charges c, target t where c.id = t.mine on conflict do nothing;
+    delete from deposit_day_marks; delete from deposit_days; select rebook();`
+}
+
+/** Tables whose triggers stand in the way. */
+const GUARDED = ['transfers', 'payments', 'events', 'refunds', 'exceptions', 'audit_log', 'account_terms', 'closings']
+
+/** Around each forgery: triggers out of the way and back, and what brings balances and running totals in line with the transfers. */
+export function statementsOf({ sql, order }) {
+  const triggers = (what) => GUARDED.map((table) => `alter table ${table} ${what} trigger user;`).join('\n')
+  const before = `${triggers('disable')}
+    create function newid(at timestamptz) returns uuid language sql as $f$
+      select (lpad(to_hex(floor(extract(epoch from at) * 1000)::bigint), 12, '0') || '7' || substr(md5(random()::text), 1, 3) || '8' || substr(md5(random()::text), 1, 15))::uuid
+    $f$;
+    create function rebook() returns void language sql as $f$
+      update transfers t set debit_after_cents = r.debit, credit_after_cents = r.credit from (
+        select id, max(running) filter (where side = 'd') as debit, max(running) filter (where side = 'c') as credit from (
+          select id, side, sum(amount) over (partition by account order by id) as running from (
+            select id, 'd' as side, debit_id as account, -amount_cents as amount from transfers
+            union all select id, 'c', credit_id, amount_cents from transfers) s) l group by id) r
+      where r.id = t.id;
+      update ledger_balances b set debits_cents = coalesce((select sum(amount_cents) from transfers where debit_id = b.ledger_account_id), 0),
+        credits_cents = coalesce((select sum(amount_cents) from transfers where credit_id = b.ledger_account_id), 0);
+    $f$;`
+  const after = `drop function newid(timestamptz); drop function rebook();`
+  return order === 'last'
+    ? [before, `${triggers('enable')} ${after}`, sql]
+    : [before, sql, `${triggers('enable')} ${after}`]
+}
