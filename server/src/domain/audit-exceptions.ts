@@ -1,6 +1,9 @@
 import { bornAt, broken, equal, hex, must, SKEW, there, type Checks } from './audit-rules.ts'
 import { EXCEPTION_STATE } from './exception-life.ts'
 
+// When the charge was completed: as its payment was recorded, or when that was matched with it.
+const COMPLETED_AT = 'coalesce(m.resolved_at, d.recorded_at)'
+
 // An exception's kind follows from its payment and the charge that it names. A second payment came after the first, wrong money for a charge
 // that was paid by then is a second payment too; which came first is certain only beyond the skew of clocks.
 const KIND = `
@@ -9,8 +12,8 @@ const KIND = `
     when 'undone_refund' then f.status = 'DONE'
     when 'unknown_charge' then p.charge_id is null or x.resolution = 'match'
     when 'wrong_provider' then c.provider <> p.provider
-    when 'second_payment' then c.provider = p.provider and d.id <> p.id and d.recorded_at <= p.recorded_at + ${SKEW}
-    when 'wrong_amount' then c.value_cents <> p.amount_cents and coalesce(d.id = p.id or d.recorded_at >= p.recorded_at - ${SKEW}, true)
+    when 'second_payment' then c.provider = p.provider and d.id <> p.id and ${COMPLETED_AT} <= p.recorded_at + ${SKEW}
+    when 'wrong_amount' then c.value_cents <> p.amount_cents and coalesce(d.id = p.id or ${COMPLETED_AT} >= p.recorded_at - ${SKEW}, true)
   end`
 
 const exceptionRules = broken([
@@ -63,6 +66,7 @@ const exception = `
   left join payments p on p.id = x.payment_id
   left join charges c on c.id = p.charge_id
   left join payments d on d.charge_id = p.charge_id and d.credited
+  left join exceptions m on m.payment_id = d.id and m.resolution = 'match'
   left join refunds f on f.id = x.refund_id
   left join refunds r on r.exception_id = x.id and r.status <> 'FAILED'
   left join exceptions o on o.payment_id = x.payment_id and o.resolution = 'credit' and o.refund_id is null

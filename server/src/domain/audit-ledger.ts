@@ -40,7 +40,7 @@ const WANTED = `
   where v.is_wanted
   union all
   select v.kind, v.debit_id, v.credit_id, v.amount_cents, x.payment_id, v.charge_id,
-    x.refund_id, x.id, case when x.resolution = 'match' then p.occurred_at else x.resolved_at end, x.resolved_at
+    x.refund_id, x.id, x.resolved_at, x.resolved_at
   from exceptions x
   join payments p on p.id = x.payment_id
   left join refunds f on f.id = x.refund_id

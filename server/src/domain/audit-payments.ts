@@ -1,7 +1,7 @@
 import { BANK_SKEW, bornAt, broken, equal, hex, idMs, must, SKEW, there, timeMs, type Checks } from './audit-rules.ts'
 
-// What a charge received. A payment that completed it without an operator's word has its value.
-const RECEIVED = 'c.value_cents'
+// What a charge received: its value, unless an operator completed it with a payment of another amount.
+const RECEIVED = 'coalesce(c.received_cents, c.value_cents)'
 // When the payment completed the charge: as it was recorded, or when an exception was matched with it.
 const COMPLETED_AT = 'coalesce(m.resolved_at, p.recorded_at)'
 
@@ -16,6 +16,11 @@ const chargeRules = broken([
   must('p.id is null or p.provider = c.provider', 'was paid through another provider'),
   must(`p.id is null or p.txid = ${hex('c.id')}`, 'its payment names another txid'),
   must(`p.id is null or p.amount_cents = ${RECEIVED}`, 'its payment has another amount'),
+  equal(
+    'received_cents',
+    'c.received_cents',
+    'case when m.id is not null and p.amount_cents <> c.value_cents then p.amount_cents end',
+  ),
   must(`p.id is null or p.occurred_at >= c.created_at - ${BANK_SKEW}`, 'was paid before it was made'),
   must(
     `case when c.status = 'COMPLETED' then c.closed_at = ${COMPLETED_AT} else (c.closed_at is null) = (c.status in ('OPENING', 'PENDING')) end`,

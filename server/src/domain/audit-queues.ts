@@ -38,16 +38,22 @@ const externalId = `
   from external_ids i left join charges c on c.id = i.charge_id
   where (c.account_id, c.external_id) is distinct from (i.account_id, i.external_id) or c.status in ('EXPIRED', 'CANCELED', 'FAILED')`
 
+// What a request for a charge is hashed from, see base/request-hash.ts: with the default expiry or with its own, and as older versions wrote it.
+const EXTERNAL_ID = `coalesce(to_json(c.external_id)::text, 'null')`
+const DESCRIPTION = `coalesce(to_json(c.description)::text, 'null')`
+const SECONDS = `div((${timeMs('c.expires_at')} - ${idMs('c.id')})::numeric, 1000)`
+const REQUESTS = [`'null'`, SECONDS].flatMap((seconds) => [
+  `format('[["description",%s],["expiresInSeconds",%s],["externalId",%s],["valueCents",%s]]', ${DESCRIPTION}, ${seconds}, ${EXTERNAL_ID},
+    c.original_value_cents)`,
+  `format('[%s,%s,%s,%s]', c.original_value_cents, ${EXTERNAL_ID}, ${DESCRIPTION}, ${seconds})`,
+])
+
 const keyRules = broken([
   there('c.id is not null', 'belongs to a charge that is not there'),
   must('c.account_id = k.account_id', 'belongs to a charge of another account'),
   must('k.created_at = c.created_at', 'was used at another time than its charge was made'),
   must(
-    `k.request_hash in (
-      sha256(convert_to(format('[%s,%s,%s,null]', c.original_value_cents, coalesce(to_json(c.external_id)::text, 'null'),
-        coalesce(to_json(c.description)::text, 'null')), 'UTF8')),
-      sha256(convert_to(format('[%s,%s,%s,%s]', c.original_value_cents, coalesce(to_json(c.external_id)::text, 'null'),
-        coalesce(to_json(c.description)::text, 'null'), div((${timeMs('c.expires_at')} - ${idMs('c.id')})::numeric, 1000)), 'UTF8')))`,
+    `k.request_hash in (${REQUESTS.map((text) => `sha256(convert_to(${text}, 'UTF8'))`).join(', ')})`,
     'was used with another request than its charge',
   ),
 ])

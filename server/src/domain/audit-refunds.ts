@@ -41,6 +41,26 @@ const refundRules = (now: string) =>
     ),
     must(`r.ended_at >= r.created_at - ${SKEW} or r.ended_at is null`, 'ended before it began'),
     must(`r.due_at <= ${now} + ${DUE_WITHIN} or r.due_at is null`, 'is not asked about any more: due_at is far away'),
+    // Nothing that was never sent can have an end, but by an operator's word.
+    must(
+      `case when r.source = 'provider' then num_nonnulls(r.sent_at, r.doubted_at, r.absent_since, r.ended_by) = 0
+        else r.status = 'PROCESSING' or r.sent_at is not null or r.ended_by is not null end`,
+      'ended without having been sent to the provider, or was made without us and was sent',
+    ),
+    must(
+      `(r.doubted_at is null or r.sent_at <= r.doubted_at + ${SKEW}) and (r.absent_since is null or r.sent_at <= r.absent_since + ${SKEW})
+        and (r.absent_since is null or r.doubted_at is not null)`,
+      'was in doubt before it was sent',
+    ),
+    must(
+      `(r.sent_at >= r.created_at - ${SKEW} and r.sent_at <= coalesce(r.ended_at, r.sent_at) + ${SKEW}) or r.sent_at is null`,
+      'was sent before it was asked for, or after it ended',
+    ),
+    must(
+      `num_nonnulls(r.ended_by_kind, r.ended_by, r.ended_reason) in (0, 3) and (r.ended_by is null or r.status <> 'PROCESSING')`,
+      'was ended by an operator in part',
+    ),
+    must(`r.attention is null or r.status = 'PROCESSING'`, 'has ended, and still wants attention'),
     must(`r.failure is null or r.status = 'FAILED'`, 'has a reason for failing, and did not fail'),
     must(
       `r.idempotency_key is null or r.request_hash in (

@@ -17,7 +17,8 @@ const day = `
       left join paid d on d.charge_id = c.id and c.emv is null
       where c.id <= m.charge_id and c.status not in ('OPENING', 'FAILED') and (c.emv is not null or d.id is null or d.id <= m.transfer_id)
       union all
-      select m.account_id, (d.occurred_at at time zone '${DAY_ZONE}')::date, 0, 1, c.value_cents, c.fee_cents
+      select m.account_id, (d.occurred_at at time zone '${DAY_ZONE}')::date, 0, 1, coalesce(c.received_cents, c.value_cents),
+        c.fee_cents
       from paid d join marks m on m.ledger_id = d.credit_id and d.id <= m.transfer_id join charges c on c.id = d.charge_id
     ) counted group by 1, 2
   )

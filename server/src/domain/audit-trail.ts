@@ -7,11 +7,10 @@ const decisionRules = broken([
   there('l.id is not null', 'is decided, and the audit log has no line of it'),
   equal('who decided, by the log', `l.actor_kind || ' ' || l.actor`, `x.resolved_by_kind || ' ' || x.resolved_by`),
   equal('the reason in the log', 'l.reason', 'x.reason'),
-  // A match that nobody asked for is noted as the affair of the charge's account.
-  equal(
-    'the account in the log',
-    'l.account_id',
-    `case when x.resolution = 'match' and l.actor_kind = 'system' then c.account_id else x.account_id end`,
+  equal('the account in the log', 'l.account_id', 'x.account_id'),
+  must(
+    `coalesce(l.details ->> 'chargeId' = ${hex('p.charge_id')}, true)`,
+    'the log says that it completed another charge',
   ),
   equal('the way in the log', `l.details ->> 'how'`, 'x.resolution'),
   equal('the amount in the log', `(l.details ->> 'amountCents')::bigint`, 'coalesce(f.amount_cents, p.amount_cents)'),
@@ -75,6 +74,23 @@ const request = `
   left join charges c on c.id = r.charge_id
   full join (select * from audit_log where action = 'refund.requested') l on l.subject = 'refund ' || ${hex('r.id')}
   where ${requestRules.where}`
+
+const endRules = broken([
+  there('l.id is not null', 'was ended by an operator, and the audit log has no line of it'),
+  there('r.id is not null', 'was ended by an operator, by the audit log, and is not'),
+  equal('who ended it, by the log', `l.actor_kind || ' ' || l.actor`, `r.ended_by_kind || ' ' || r.ended_by`),
+  equal('the reason in the log', 'l.reason', 'r.ended_reason'),
+  equal('the account in the log', 'l.account_id', 'r.account_id'),
+  equal('the time in the log', 'l.at', 'r.ended_at'),
+  equal('the outcome in the log', `upper(l.details ->> 'outcome')`, 'r.status'),
+  equal('the amount in the log', `(l.details ->> 'amountCents')::bigint`, 'r.amount_cents'),
+])
+
+const refundEnd = `
+  select coalesce(l.subject, 'refund ' || ${hex('r.id')}) as subject, ${endRules.text} as text
+  from (select * from refunds where ended_by is not null) r
+  full join (select * from audit_log where action = 'refund.ended') l on l.subject = 'refund ' || ${hex('r.id')}
+  where ${endRules.where}`
 
 // ---- The terms of accounts ----
 
@@ -140,7 +156,7 @@ const PAST: Record<string, string[]> = {
   charges: ['created_at', 'closed_at'],
   payments: ['recorded_at'],
   transfers: ['recorded_at'],
-  refunds: ['created_at', 'ended_at'],
+  refunds: ['created_at', 'sent_at', 'doubted_at', 'absent_since', 'ended_at'],
   exceptions: ['opened_at', 'resolved_at'],
   events: ['created_at'],
   audit_log: ['at'],
@@ -166,6 +182,7 @@ export function trailChecks(now: Date): Checks {
     decision,
     exception_opened: opened,
     refund_request: request,
+    refund_end: refundEnd,
     terms,
     suspension,
     future: future(sqlTime(now)),

@@ -196,8 +196,8 @@ async function insertRefunds(tx: Tx, { account }: Where, refunds: PastRefund[]):
   await tx.run(
     `with made as (
        insert into refunds (id, payment_id, charge_id, source, account_id, provider_refund_id, amount_cents, status, reason,
-         requested_by_kind, requested_by, created_at, ended_at)
-       select id, payment_id, charge_id, 'balance', $1, provider_refund_id, amount_cents, 'DONE', 'returned', 'account', $2, at, at
+         requested_by_kind, requested_by, created_at, sent_at, ended_at)
+       select id, payment_id, charge_id, 'balance', $1, provider_refund_id, amount_cents, 'DONE', 'returned', 'account', $2, at, at, at
        from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::bigint[], $8::timestamptz[])
          as n (id, payment_id, charge_id, provider_refund_id, amount_cents, at)
      )
