@@ -20,6 +20,7 @@ export function forgeries({ victim, eve }) {
   const suspended = `(select p.id from payments p join exceptions x on x.payment_id = p.id where x.kind = 'wrong_amount' and x.resolution is null limit 1)`
   const refund = `(select id from refunds where status = 'DONE' and source = 'balance' and fee_returned_cents > 0 order by id limit 1)`
   const credited = `(select id from exceptions where resolution = 'credit' limit 1)`
+  const matched = `(select id from exceptions where resolution = 'match' limit 1)`
   const post = (kind, from, to, cents, paymentId, more = '') => `
     insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, occurred_at, recorded_at ${more && ', charge_id'})
     select '${kind}', ${from}, ${to}, ${cents}, 0, 0, p.id, p.occurred_at, p.recorded_at ${more && `, ${more}`} from payments p where p.id = ${paymentId};
@@ -199,7 +200,8 @@ export function forgeries({ victim, eve }) {
     [
       'a payment in the books of two providers',
       ['one_provider'],
-      `with made as (insert into ledger_accounts (kind, provider) values ('cash', 'ghost') returning id) insert into ledger_balances (ledger_account_id, may_be_negative) select id, true from made;
+      `alter table payments drop constraint payments_end_to_end_id_key;
+      with made as (insert into ledger_accounts (kind, provider) values ('cash', 'ghost') returning id) insert into ledger_balances (ledger_account_id, may_be_negative) select id, true from made;
       insert into payments select newid(recorded_at), 'ghost', end_to_end_id, txid, amount_cents, charge_id, false, occurred_at, recorded_at from payments where id = ${payment};
       insert into exceptions (id, payment_id, kind, opened_at) select newid(recorded_at), id, 'wrong_provider', recorded_at from payments where provider = 'ghost';
       insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, occurred_at, recorded_at)
@@ -368,6 +370,68 @@ export function forgeries({ victim, eve }) {
       'more given back than was paid',
       ['over_refunded'],
       `update refunds set amount_cents = 1000000 where id = ${refund}`,
+    ],
+
+    [
+      'a refund that is done and was never sent',
+      ['refund'],
+      `update refunds set sent_at = null, doubted_at = null, absent_since = null where id = ${refund}`,
+    ],
+    [
+      'a refund that was sent before it was asked for',
+      ['refund'],
+      `update refunds set sent_at = created_at - interval '1 day' where id = ${refund}`,
+    ],
+    [
+      'a refund that an operator ended, but for the log',
+      ['refund_end'],
+      `update refunds set ended_by_kind = 'console', ended_by = 'x', ended_reason = 'x' where id = ${refund}`,
+    ],
+    [
+      'a line of the log of an operator who ended no refund',
+      ['refund_end'],
+      `insert into audit_log (at, actor_kind, actor, action, subject, details) select ended_at, 'console', 'x', 'refund.ended', 'refund ' || ${hex('id')}, '{}' from refunds where id = ${refund}`,
+    ],
+    [
+      'a refund that the bank never took back',
+      ['exception_opened'],
+      `insert into exceptions (id, payment_id, refund_id, kind, opened_at) select newid(ended_at), payment_id, id, 'undone_refund', ended_at from refunds where id = ${refund};
+      insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, refund_id, occurred_at, recorded_at)
+      select 'refund_undone', t.credit_id, ${at('suspense')}, r.amount_cents, 0, 0, r.payment_id, r.charge_id, r.id, r.ended_at, r.ended_at from refunds r join transfers t on t.refund_id = r.id and t.kind = 'refund_paid' where r.id = ${refund};
+      update charges c set refunded_cents = c.refunded_cents - r.amount_cents from refunds r where r.id = ${refund} and c.id = r.charge_id; select rebook();`,
+    ],
+
+    // ---- Payments that completed their charge out of suspense
+    [
+      'a matched charge that received more',
+      ['charge'],
+      'update charges set received_cents = received_cents + 1 where received_cents is not null',
+    ],
+    [
+      'a deposit that is said to have brought more than its value',
+      ['charge'],
+      `update charges set received_cents = value_cents + 1 where id = ${deposit}`,
+    ],
+    [
+      'a matched payment that eve has',
+      ['transfer'],
+      `update transfers set credit_id = ${balance(eve)} where kind = 'matched_deposit'; select rebook();`,
+    ],
+    [
+      'a matched payment without its fee',
+      ['transfer', 'total'],
+      `delete from transfers where kind = 'matched_fee'; select rebook();`,
+    ],
+    [
+      'a match that the log forgot',
+      ['decision'],
+      `delete from audit_log where action = 'exception.resolved' and subject = 'exception ' || ${hex(matched)}`,
+    ],
+    [
+      'a match at another time, in books and event',
+      ['decision', 'deposit_event'],
+      `update exceptions set resolved_at = resolved_at + interval '1 second' where id = ${matched}; update transfers set occurred_at = occurred_at + interval '1 second', recorded_at = recorded_at + interval '1 second' where exception_id = ${matched};
+      update charges c set closed_at = x.resolved_at from exceptions x join payments p on p.id = x.payment_id where x.id = ${matched} and c.id = p.charge_id`,
     ],
 
     // ---- Exceptions
@@ -633,7 +697,7 @@ export function forgeries({ victim, eve }) {
       'alter table transfers disable trigger transfers_append_only',
       'last',
     ],
-    ['a trigger that is gone', ['schema'], 'drop trigger payments_append_only on payments', 'last'],
+    ['a trigger that is gone', ['schema'], 'drop trigger payments_kept on payments', 'last'],
     [
       'a trigger that does nothing',
       ['schema'],

@@ -119,9 +119,12 @@ async function makeExceptions({ call, bank, db, service, victim }) {
   const [, first, second] = await db.exceptions('unknown_charge')
   await resolve(service, first, '--write-off')
   await resolve(service, second, '--refund')
-  const { charge: other } = await call(victim, 'POST', '/api/deposit', { body: { value: 6100 } })
-  await bank.pay({ txid: other.id, amountCents: 6200 })
-  await settled({ service, db, bank })
+  for (const how of ['--match', undefined]) {
+    const { charge: other } = await call(victim, 'POST', '/api/deposit', { body: { value: 6100 } })
+    await bank.pay({ txid: other.id, amountCents: 6200 })
+    await settled({ service, db, bank })
+    if (how) await resolve(service, (await db.exceptions('wrong_amount'))[0], how)
+  }
 }
 
 async function paid({ call, bank, account, value }) {

@@ -158,14 +158,13 @@ test.each<[lie: string, sql: (books: Books) => string, checks: string[], found: 
 test('a refund of another amount is found in the books, and at the bank', async () => {
   const { w, underWay, payment } = await books()
   await corrupt(w, `update refunds set amount_cents = amount_cents - 1 where id = '${underWay.id}'`)
-  expect(await w.differences()).toEqual([
-    { check: 'refund', subject: `refund ${underWay.id}`, text: containing('refunding 1999') },
-    {
-      check: 'provider',
-      subject: `payment ${payment.endToEndId}`,
-      text: `sandbox says that refund ${underWay.id} is of 2000 cents, our books 1999`,
-    },
-  ])
+  const differences = await w.differences()
+  expect(differences.map(({ check }) => check)).toEqual(['transfer', 'total', 'refund_request', 'provider'])
+  expect(differences.at(-1)).toEqual({
+    check: 'provider',
+    subject: `payment ${payment.endToEndId}`,
+    text: `sandbox says that refund ${underWay.id} is of 2000 cents, our books 1999`,
+  })
 })
 
 test('a refund under way that is called done is found by every check that it touches', async () => {

@@ -9,7 +9,7 @@ import { noteReportedRefunds } from '../src/domain/reported-refunds.ts'
 import { settle, type Settled } from '../src/domain/settle.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { reconcileDue } from '../src/workers/reconcile.ts'
-import { changeProvider, holdings, OPERATOR, settleAll } from './refund-steps.ts'
+import { bookDifferences, changeProvider, holdings, OPERATOR, settleAll } from './refund-steps.ts'
 import { get } from './requests.ts'
 import { world, type World } from './world.ts'
 
@@ -192,6 +192,7 @@ test('of a held payment and a new one of the same charge, the earlier completes 
   })
   const { rows } = await w.pool.query('select end_to_end_id from payments where credited')
   expect(rows).toEqual([{ end_to_end_id: payment.endToEndId }])
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('a held payment that does not fit the charge it names later is left to the operator', async () => {
@@ -305,6 +306,7 @@ test('the code of a charge that an operator completed is withdrawn, so that it i
   expect(withdrawn).toEqual([charge.id])
   expect(await w.count('checks')).toBe(0)
   expect(await statusOf(w, charge)).toBe('COMPLETED')
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('a match that does not fit is refused in words, and changes nothing', async () => {
@@ -322,6 +324,7 @@ test('a match that does not fit is refused in words, and changes nothing', async
   const [stray] = (await listExceptions(w.ctx, { kind: 'unknown_charge', limit: 1 })).exceptions
   await expect(match(w, stray!.id)).rejects.toThrow('names no charge that it could complete')
   expect(await w.count('exceptions', 'resolution is not null')).toBe(0)
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 // The operator waits for the charge that the settlement holds, and then finds it completed.
@@ -339,6 +342,7 @@ test('an operator’s match loses to a payment of the right amount that is settl
   expect(await w.balanceCents(account.accountId)).toBe(99_00)
   expect(await statusOf(w, charge)).toBe('COMPLETED')
   expect((await exceptionOf(w, exceptionId)).state).toBe('open')
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 // ---- By an operator: the charge is closed ----
@@ -363,6 +367,7 @@ test('a charge that can still be paid is withdrawn at the provider before it is 
   const answer = await w.ctx.providers[0]!.check(charge.id)
   expect(answer).toMatchObject({ status: 'withdrawn' })
   expect(await statusOf(w, charge)).toBe('CANCELED')
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 /** In the books the charge was paid with too little; at the bank it is active. */
@@ -389,6 +394,7 @@ test('a charge that was paid meanwhile cannot be closed, and nothing is resolved
   ).rejects.toThrow('Charge is COMPLETED and cannot be canceled')
   expect((await exceptionOf(w, exceptionId)).state).toBe('open')
   expect(await w.balanceCents(account.accountId)).toBe(99_00)
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('what cannot be resolved closes no charge, and a charge that is closed already is no obstacle', async () => {
@@ -400,6 +406,7 @@ test('what cannot be resolved closes no charge, and a charge that is closed alre
   await cancelDeposit(w.ctx, account.accountId, charge.paymentLinkId)
   const closed = await resolveException(w.ctx, OPERATOR, exceptionId, { how: 'write_off', charge: 'close' }, 'closed')
   expect(closed.state).toBe('resolved')
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 // ---- The schema ----
@@ -475,6 +482,7 @@ test('a Pix that two providers report at the same time is booked once', async ()
     duplicates: [{ endToEndId, provider: 'second', bookedUnder: 'sandbox' }],
   })
   expect(await w.count('payments')).toBe(1)
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('of two reports of one Pix in one batch, the one of the charge’s provider is booked', async () => {
@@ -508,4 +516,5 @@ test('a refund that the bank reports while its payment is matched is a refund of
   await noted
   expect(await w.count('refunds', `charge_id is not null and source = 'provider'`)).toBe(1)
   expect(await w.count('charges', 'refunded_cents = 1000')).toBe(1)
+  expect(await bookDifferences(w)).toEqual([])
 })

@@ -7,7 +7,15 @@ import { claimRefunds, followRefund, REFUND_ABSENT_MS } from '../src/domain/refu
 import { listRefunds, requestRefund } from '../src/domain/refunds.ts'
 import { makeApiPix } from '../src/providers/api-pix.ts'
 import { followDue } from '../src/workers/refund.ts'
-import { changeProvider, completedCharge, holdings, OPERATOR, refund, wholeOf } from './refund-steps.ts'
+import {
+  bookDifferences,
+  changeProvider,
+  completedCharge,
+  holdings,
+  OPERATOR,
+  refund,
+  wholeOf,
+} from './refund-steps.ts'
 import { closeAfterTest, notFound, openScriptedPsp, SECRET, type Said } from './scripted-psp.ts'
 import { world, type World } from './world.ts'
 
@@ -107,6 +115,7 @@ test('a refund that the bank made and whose answer was lost is not failed becaus
   await follow(w, otherCtx, 300_000)
   expect(await standing(w)).toMatchObject({ status: 'DONE', attention: null })
   expect(await holdings(w)).toEqual(PAID)
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 // The payment is days old, so no sweep and no closing ever reads it again.
@@ -125,6 +134,7 @@ test('a refund of an old payment whose answer was lost is not failed because a l
   await follow(w, otherCtx, 300_000)
   expect(await standing(w)).toMatchObject({ id: made.id, status: 'DONE' })
   expect(await holdings(w)).toEqual(PAID)
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('a refund that was sent by a process that died is in doubt, and a refusal to the next process does not fail it', async () => {
@@ -146,6 +156,7 @@ test('a refund that was sent by a process that died is in doubt, and a refusal t
   await follow(w, otherCtx, 3_600_000)
   expect(await standing(w)).toMatchObject(inDoubt)
   expect(await holdings(w)).toEqual(RESERVED)
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 // Its lease ran out while it waited for the bank, and another process sent the refund meanwhile: that one may be why it is refused.
@@ -166,6 +177,7 @@ test('a worker that was overtaken by another does not fail a refund by the refus
   expect(await refund(w, charge, { amountCents: 10_00 })).toMatchObject({ status: 'PROCESSING' })
   expect(await standing(w)).toMatchObject({ status: 'PROCESSING', doubtedAt: expect.any(Date), absentSince: null })
   expect(await holdings(w)).toEqual(RESERVED)
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('a bank that has said that a refund is under way, and then does not know it, leaves it in doubt', async () => {
@@ -178,6 +190,7 @@ test('a bank that has said that a refund is under way, and then does not know it
   bank.put = underWay
   await follow(w, otherCtx, 300_000)
   expect(await standing(w)).toMatchObject({ status: 'PROCESSING', doubtedAt: null, absentSince: null, attention: null })
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('a bank that does not know the payment any more is no witness: the refund stays in doubt however long', async () => {
@@ -196,6 +209,7 @@ test('a bank that does not know the payment any more is no witness: the refund s
     attention: expect.stringContaining('does not know the payment'),
   })
   expect(await holdings(w)).toEqual(RESERVED)
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 // ---- When it surely was not made, the money comes back ----
@@ -209,6 +223,7 @@ test('a refund that the bank neither shows nor takes for six hours on end has fa
   await follow(w, otherCtx, 600_000)
   expect(await standing(w)).toMatchObject({ status: 'FAILED', failure: expect.stringContaining('Sem permissão') })
   expect(await holdings(w)).toEqual(RELEASED)
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('the six hours begin anew when another request is lost, and when its process dies', async () => {
@@ -239,6 +254,7 @@ test('the six hours begin anew when another request is lost, and when its proces
   expect(await standing(w)).toMatchObject(inDoubt)
   await follow(w, otherCtx, REFUND_ABSENT_MS)
   expect(await standing(w)).toMatchObject({ status: 'FAILED' })
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('a refund that is refused at its first request fails at once, also after requests that never left', async () => {
@@ -255,6 +271,7 @@ test('a refund that is refused at its first request fails at once, also after re
   expect(await standing(w)).toMatchObject({ status: 'FAILED' })
   expect(await holdings(w)).toEqual(RELEASED)
   expect(await transact(w.pool, (tx) => tx.run('select from refunds where sent_at is null'))).toBe(0)
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('a bank that makes a first refund with another amount has not refused it', async () => {
@@ -269,4 +286,5 @@ test('a bank that makes a first refund with another amount has not refused it', 
     attention: expect.stringContaining('with 900 cents instead of 1000'),
   })
   expect(await holdings(w)).toEqual(RESERVED)
+  expect(await bookDifferences(w)).toEqual([])
 })

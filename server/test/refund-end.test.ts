@@ -8,7 +8,16 @@ import { endUndecided, listRefunds } from '../src/domain/refunds.ts'
 import { followDue } from '../src/workers/refund.ts'
 import { ask, makeOperator } from './operators-client.ts'
 import { runCli, temporaryHome } from './process.ts'
-import { changeProvider, completedCharge, holdings, OPERATOR, refund, stateOf, strayPayment } from './refund-steps.ts'
+import {
+  bookDifferences,
+  changeProvider,
+  completedCharge,
+  holdings,
+  OPERATOR,
+  refund,
+  stateOf,
+  strayPayment,
+} from './refund-steps.ts'
 import { UNKNOWN_ID } from './requests.ts'
 import { world, type World } from './world.ts'
 
@@ -51,6 +60,7 @@ test.each([
         `Refund has ended already: it is ${status} since ${w.clock.now().toISOString()} by console ana`,
       )
     expect(await holdings(w)).toEqual(held)
+    expect(await bookDifferences(w)).toEqual([])
   },
 )
 
@@ -65,6 +75,7 @@ test('of an operator and a bank that end a refund at once, the second learns of 
   })
   expect(await second).toMatchObject({ code: 'conflict', message: expect.stringContaining('it is DONE since') })
   expect(await holdings(w)).toEqual({ cash: 40_00, balance: 39_50, fees: 50 })
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('a refund that the bank has with another amount is in doubt, says so, and can be ended', async () => {
@@ -80,6 +91,7 @@ test('a refund that the bank has with another amount is in doubt, says so, and c
   ])
   await endUndecided(w.ctx, OPERATOR, made.id, { outcome: 'done', reason: 'one real is settled by hand' })
   expect((await listRefunds(w.ctx, { inDoubt: true, limit: 10 })).refunds).toEqual([])
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('a refund that the bank has and works on is left to it, for six hours; one that was never sent can only fail', async () => {
@@ -97,6 +109,7 @@ test('a refund that the bank has and works on is left to it, for six hours; one 
   await expect(end(unsent.id, 'done')).rejects.toThrow('was never sent to the provider')
   expect(await end(unsent.id, 'failed')).toMatchObject({ status: 'FAILED' })
   await expect(end('x', 'done')).rejects.toThrow('Refund not found')
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('an exception whose refund an operator ends as failed is open again, and the log says why', async () => {
@@ -160,6 +173,7 @@ test('a refund in doubt is listed as that by API, and ended by an operator whose
     status: 409,
     body: { error: expect.stringContaining('Refund has ended already: it is FAILED since') },
   })
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('a refund in doubt is listed and ended from the terminal', async () => {
@@ -190,4 +204,5 @@ test('a refund in doubt is listed and ended from the terminal', async () => {
     stderr: expect.stringContaining('--reason <text>'),
   })
   expect(await holdings(w)).toEqual({ cash: 50_00, balance: 49_50, fees: 50 })
+  expect(await bookDifferences(w)).toEqual([])
 })

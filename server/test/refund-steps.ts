@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { transact } from '../src/db/tx.ts'
+import { auditBooks, type Difference } from '../src/domain/audit-books.ts'
 import type { Actor } from '../src/domain/audit-log.ts'
 import type { Charge } from '../src/domain/charges.ts'
 import type { Provider, ReceivedPayment } from '../src/domain/provider.ts'
@@ -90,6 +91,12 @@ export async function holdings(w: World): Promise<Record<string, number>> {
      from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id group by 1`,
   )
   return Object.fromEntries(rows.filter((row) => row.cents !== 0).map((row) => [row.kind, row.cents]))
+}
+
+/** What the audit finds in the books, whatever the bank of the test tells. */
+export async function bookDifferences(w: World): Promise<Difference[]> {
+  const options = { now: w.clock.now(), seal: w.ctx.settings.chargeSeal }
+  return (await transact(w.pool, (tx) => auditBooks(tx, options), { isolation: 'repeatable read' })).differences
 }
 
 /** A request for all of it. */

@@ -6,6 +6,7 @@ import { takeReceived } from '../src/domain/received.ts'
 import { listRefunds } from '../src/domain/refunds.ts'
 import { noteReportedRefunds } from '../src/domain/reported-refunds.ts'
 import {
+  bookDifferences,
   changeProvider,
   completedCharge,
   followToEnd,
@@ -73,6 +74,7 @@ test('a refund that was done and that the bank then calls failed comes to suspen
   changeProvider(w, { refund: async (request) => ({ ...request, status: 'done', reason: null }) })
   expect(await refund(w, charge, { amountCents: 49_50 })).toMatchObject({ status: 'DONE' })
   expect(await holdings(w)).toEqual({ cash: 50, fees: 50 })
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('two refunds of one payment that are undone are two exceptions, and each is written off or credited for itself', async () => {
@@ -91,6 +93,7 @@ test('two refunds of one payment that are undone are two exceptions, and each is
   for (const { id } of exceptions) await resolveException(w.ctx, OPERATOR, id, credit, 'because')
   expect(exceptions).toHaveLength(2)
   expect(await holdings(w)).toEqual({ cash: 50_00, balance: 49_50, fees: 50 })
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('a refund that is told undone twice at once is undone once', async () => {
@@ -108,6 +111,7 @@ test('a refund that is told undone twice at once is undone once', async () => {
   await both
   expect(await holdings(w)).toEqual({ cash: 50_00, balance: 39_50, fees: 50, suspense: 10_00 })
   expect(await w.count('exceptions')).toBe(1)
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('a refund that the bank made without us and took back is two questions: who bears it, and whose it is', async () => {
@@ -121,6 +125,7 @@ test('a refund that the bank made without us and took back is two questions: who
   expect(exceptions.map(({ kind }) => kind).toSorted()).toEqual(['foreign_refund', 'undone_refund'])
   for (const { id } of exceptions) await resolveException(w.ctx, OPERATOR, id, { how: 'write_off' }, 'it cancels out')
   expect(await holdings(w)).toEqual({ cash: 50_00, balance: 49_50, fees: 50 })
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('where the fee was given back with a refund that is undone, the next refund does not give it back again', async () => {
@@ -135,6 +140,7 @@ test('where the fee was given back with a refund that is undone, the next refund
   await resolveException(w.ctx, OPERATOR, exceptions[0]!.id, credit, 'because')
   expect(await holdings(w)).toEqual({ cash: 50_00, balance: 50_00 })
   expect(await refund(w, charge)).toMatchObject({ amountCents: 50_00, feeReturnedCents: 0 })
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 // ---- One payment that makes no sense beside others ----
@@ -152,6 +158,7 @@ test('money in suspense that the bank gave back twice is booked, once out of sus
   ])
   expect(await holdings(w)).toEqual({ cash: 50_00 - 12_00, balance: 49_50, fees: 50, missing: -12_00 })
   expect(await w.count('exceptions', `kind = 'foreign_refund'`)).toBe(2)
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('a payment whose refunds cannot be booked keeps the others of its page out of nothing, and is named', async () => {
@@ -167,4 +174,5 @@ test('a payment whose refunds cannot be booked keeps the others of its page out 
       fields: { endToEndId: mad.endToEndId },
     },
   ])
+  expect(await bookDifferences(w)).toEqual([])
 })

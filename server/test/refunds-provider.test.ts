@@ -6,6 +6,7 @@ import { claimRefunds, followRefund } from '../src/domain/refund-pursuit.ts'
 import { listRefunds, requestRefund } from '../src/domain/refunds.ts'
 import { followDue } from '../src/workers/refund.ts'
 import {
+  bookDifferences,
   changeProvider,
   completedCharge,
   followToEnd,
@@ -137,6 +138,7 @@ test('of two workers who hear different ends of a refund the first is booked, an
   expect(await holdings(w)).toEqual({ cash: 40_00, balance: 44_50, fees: 50, missing: -10_00, suspense: 5_00 })
   expect(await w.count('exceptions', `kind = 'foreign_refund'`)).toBe(1)
   expect(await w.count('exceptions', `kind = 'undone_refund'`)).toBe(1)
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 test('a bank that speaks of another amount is not believed, and asked again', async () => {

@@ -7,7 +7,11 @@ import { readDepositDays } from '../src/domain/deposit-days.ts'
 import { cancelDeposit, openDeposit } from '../src/domain/deposits.ts'
 import { listExceptions, resolveException, type ExceptionKind } from '../src/domain/exceptions.ts'
 import type { Resolution } from '../src/domain/exception-life.ts'
+import type { Charge } from '../src/domain/charges.ts'
 import { endRefund } from '../src/domain/refund-life.ts'
+import { REFUND_ABSENT_MS } from '../src/domain/refund-pursuit.ts'
+import { endUndecided } from '../src/domain/refunds.ts'
+import { noteReportedRefunds } from '../src/domain/reported-refunds.ts'
 import { createEndpoint } from '../src/domain/webhooks.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { sweepAll } from './reconcile-bank.ts'
@@ -72,11 +76,24 @@ async function makeRefunds(w: World, account: TestAccount): Promise<void> {
   await transact(w.pool, (tx) => endRefund(tx, w.clock.now(), failed.id, { status: 'failed', failure: 'no' }))
   await followToEnd(w, await refund(w, charge, { amountCents: 10_00, reason: 'returned' }))
   await followToEnd(w, await refund(w, charge, { amountCents: 20_00 }))
+  const ended = await refund(w, charge, { amountCents: 5_00 })
+  w.clock.advance(REFUND_ABSENT_MS)
+  await endUndecided(w.ctx, OPERATOR, ended.id, { outcome: 'done', reason: 'the bank said so' })
+  await takeBack(w, charge)
   await refund(w, charge, { amountCents: 5_00 })
   for (const cents of [1_00, 2_00, 3_00]) await refundAtBank(w, failed.endToEndId, cents)
   await settleListed(w)
   await resolve(w, 'foreign_refund', { how: 'charge_account' })
   await resolve(w, 'foreign_refund', { how: 'write_off' })
+}
+
+/** A refund that the bank made and took back. */
+async function takeBack(w: World, charge: Charge): Promise<void> {
+  const { provider, endToEndId, ...undone } = await refund(w, charge, { amountCents: 6_00 })
+  await transact(w.pool, (tx) => endRefund(tx, w.clock.now(), undone.id, { status: 'done' }))
+  const told = { refundId: undone.providerRefundId, amountCents: 6_00, status: 'failed' as const, reason: null }
+  await noteReportedRefunds(w.ctx, [{ provider, endToEndId, refunds: [told] }])
+  await resolve(w, 'undone_refund', { how: 'write_off' })
 }
 
 async function makeExceptions(w: World, account: TestAccount): Promise<void> {
@@ -91,9 +108,12 @@ async function makeExceptions(w: World, account: TestAccount): Promise<void> {
     await resolve(w, 'unknown_charge', way)
   }
   await strayPayment(w, 8_00)
-  const other = await w.deposit(account, { valueCents: 61_00 })
-  await pay(w, { txid: other.id, amountCents: 62_00 })
-  await settleListed(w)
+  for (const way of [{ how: 'match' }, undefined] as const) {
+    const other = await w.deposit(account, { valueCents: 61_00 })
+    await pay(w, { txid: other.id, amountCents: 62_00 })
+    await settleListed(w)
+    if (way) await resolve(w, 'wrong_amount', way)
+  }
   w.clock.advance(2 * HOUR_MS)
   await checkDue(w.ctx)
 }

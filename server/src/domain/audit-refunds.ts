@@ -110,12 +110,15 @@ const refund = (now: string) => {
   where ${where}`
 }
 
-// We never promise more than a payment brought. A bank may give back more, and then says so itself.
+// We never promise more than a payment brought, and was not taken back. A bank may give back more, and then says so itself.
 const overRefunded = `
   select 'payment ' || p.end_to_end_id as subject, format('brought %s cents, and %s are promised back by us', p.amount_cents, r.cents) as text
   from payments p
-  join (select payment_id, sum(amount_cents) as cents from refunds where status <> 'FAILED' and source <> 'provider' group by 1) r
-    on r.payment_id = p.id
+  join (
+    select r.payment_id, sum(r.amount_cents) as cents
+    from refunds r left join exceptions u on u.refund_id = r.id and u.kind = 'undone_refund'
+    where r.status <> 'FAILED' and r.source <> 'provider' and u.id is null group by 1
+  ) r on r.payment_id = p.id
   where r.cents > p.amount_cents`
 
 export function refundChecks(now: Date): Checks {
