@@ -154,7 +154,7 @@ export function forgeries({ victim, eve }) {
     [
       'the victim’s payment on eve’s charge',
       ['charge', 'payment'],
-      movePayment({ deposit, pendingOfEve, payment, eve, victim, txid: false }),
+      movePayment({ deposit, pendingOfEve, payment, eve, txid: false }),
     ],
     [
       'a payment of another amount, and a charge of that value',
@@ -223,7 +223,7 @@ export function forgeries({ victim, eve }) {
     [
       'the victim’s payment on eve’s charge, with its txid',
       { bank: true },
-      movePayment({ deposit, pendingOfEve, payment, eve, victim, txid: true }),
+      movePayment({ deposit, pendingOfEve, payment, eve, txid: true }),
     ],
 
     // ---- Charges
@@ -732,7 +732,7 @@ export function forgeries({ victim, eve }) {
   }))
 }
 
-function movePayment({ deposit, pendingOfEve, payment, eve, victim, txid }) {
+function movePayment({ deposit, pendingOfEve, payment, eve, txid }) {
   const balance = `(select id from ledger_accounts where account_id = '${eve}')`
   return `
     create temp table target on commit drop as select ${deposit} as mine, ${pendingOfEve} as hers, ${payment} as payment;

@@ -18,14 +18,9 @@ export async function makeHistory({ service, bank, api, db }) {
     await makeDeposits({ call, bank, db, service, victim, eve })
     await makeRefunds({ call, bank, db, service, victim })
     await makeExceptions({ call, bank, db, service, victim })
-    for (const [account, externalId] of [
-      [victim, 'open-1'],
-      [eve, 'open-2'],
-    ])
-      await call(account, 'POST', '/api/deposit', {
-        body: { value: 5000, externalId, description: 'order' },
-        key: `key-${externalId}`,
-      })
+    const open = { value: 5000, description: 'order' }
+    await call(victim, 'POST', '/api/deposit', { body: { ...open, externalId: 'open-1' }, key: 'key-open-1' })
+    await call(eve, 'POST', '/api/deposit', { body: { ...open, externalId: 'open-2' }, key: 'key-open-2' })
     await until('events are delivered', async () => (await db.count('deliveries')) === 0)
     return { victim: await db.accountId(VICTIM), eve: await db.accountId(EVE) }
   } finally {
