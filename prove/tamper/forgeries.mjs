@@ -166,7 +166,7 @@ export function forgeries({ victim, eve }) {
     ],
     [
       'a payment from the day after tomorrow',
-      ['future'],
+      { bank: true },
       `update payments set occurred_at = occurred_at + interval '20 days' where id = ${payment}; update transfers set occurred_at = occurred_at + interval '20 days' where payment_id = ${payment}; update charges set paid_at = paid_at + interval '20 days' where id = ${deposit};
       update events e set body = regexp_replace(body, '"paidAt":"[^"]*"', '"paidAt":"' || to_char(c.paid_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"') from charges c where c.id = ${deposit} and e.subject_id = c.id;
       delete from deposit_day_marks; delete from deposit_days`,

@@ -9,7 +9,7 @@ import { runCli, temporaryHome } from './process.ts'
 import { makeWoovi } from '../src/providers/woovi.ts'
 import { APP_ID, openWooviServer } from './woovi-server.ts'
 import { makeContext } from '../src/domain/context.ts'
-import { world, type World } from './world.ts'
+import { CHARGE_SECRET, world, type World } from './world.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -282,7 +282,8 @@ test('one refund that cannot be asked about is not compared, and holds up no oth
 // ---- The command ----
 
 function envOf(w: World): Record<string, string> {
-  return { DATABASE_URL: w.databaseUrl, PROVIDER_SANDBOX_URL: w.sandbox.url, GUICHE_HOME: temporaryHome() }
+  const bank = { PROVIDER_SANDBOX_URL: w.sandbox.url, SECRET_KEY: CHARGE_SECRET }
+  return { DATABASE_URL: w.databaseUrl, ...bank, GUICHE_HOME: temporaryHome() }
 }
 
 // The command goes by the machine's clock, so a whole audit compares all days since this world's. Where that does not matter, today is enough.
