@@ -28,6 +28,7 @@ export const AUDIT_ACTIONS = [
   'refund.requested',
   'refund.ended',
   'reconcile.started',
+  'history.seeded',
   'invitation.created',
   'invitation.revoked',
   'key.created',

@@ -103,8 +103,8 @@ async function lastNumber(ctx: Context, accountId: string): Promise<number> {
 
 /** What it writes lies in days that may be closed, and their sums were taken without it. */
 function noteSeed(tx: Tx, now: Date, { account, provider, deposits, days, seed }: SeedRequest): Promise<void> {
-  const change = { action: 'history.seeded', subject: `account ${account.accountId}`, accountId: account.accountId }
-  return noteChange(tx, now, SEED, { ...change, reason: null, details: { provider, deposits, days, seed } })
+  const change = { subject: `account ${account.accountId}`, accountId: account.accountId, reason: null }
+  return noteChange(tx, now, SEED, { action: 'history.seeded', ...change, details: { provider, deposits, days, seed } })
 }
 
 type Where = { account: Account; provider: string; endpointIds: string[]; now: Date }
