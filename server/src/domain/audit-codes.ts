@@ -21,7 +21,10 @@ export async function checkCodes(tx: Tx, seal: ChargeSeal, limit: number): Promi
   )
   const differences: CodeDifference[] = []
   const seals = { fitting: 0, unfitting: [] as string[] }
-  for (let rows = await fetch(); rows.length > 0 && differences.length < limit; rows = await fetch()) {
+  let next = fetch()
+  for (let rows = await next; rows.length > 0 && differences.length < limit; rows = await next) {
+    // PostgreSQL makes the next ones ready while these are looked at.
+    next = fetch()
     for (const row of rows) {
       const wrong = row.emv === null ? undefined : wrongCode(row.emv, row.value)
       if (wrong !== undefined) differences.push({ subject: `charge ${row.id}`, text: wrong })
@@ -30,6 +33,7 @@ export async function checkCodes(tx: Tx, seal: ChargeSeal, limit: number): Promi
       else if (seals.unfitting.push(row.id) > limit) seals.unfitting.pop()
     }
   }
+  await next
   await tx.run('close codes')
   return [...differences, ...unsealed(seals)]
 
