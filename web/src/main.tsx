@@ -3,7 +3,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { setNonce } from 'get-nonce'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { ApiError, setDoors } from './base/api.ts'
+import { ApiError, noticeTouches, setDoors } from './base/api.ts'
 import { leaveToSignIn, sessionQuery } from './base/session.ts'
 import { makeRouter } from './router.tsx'
 import './style.css'
@@ -29,6 +29,7 @@ const queryClient = new QueryClient({
   },
 })
 const router = makeRouter(queryClient)
+noticeTouches()
 setDoors({ signedOut: () => leaveToSignIn(router.state.location.href) })
 // Asked for at once, and not only when the code that needs it has arrived.
 void queryClient.prefetchQuery(sessionQuery)

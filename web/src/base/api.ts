@@ -102,8 +102,12 @@ async function call<T>(url: string, method: string, body?: object, options: Opti
 // As the server counts inactivity: in minutes.
 const UNATTENDED_AFTER_MS = 60_000
 let touchedAt = Date.now()
-for (const kind of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart'])
-  addEventListener(kind, () => (touchedAt = Date.now()), { passive: true })
+
+/** Once, by the page that somebody sits at. */
+export function noticeTouches(): void {
+  for (const kind of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart'])
+    addEventListener(kind, () => (touchedAt = Date.now()), { passive: true })
+}
 
 async function exchange<T>(url: string, method: string, body: object | undefined, options: Options): Promise<T> {
   const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS)
