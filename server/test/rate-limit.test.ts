@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { makePool } from '../src/db/pool.ts'
 import { makeKeyText } from '../src/domain/keys.ts'
 import { networkOf, plainAddress } from '../src/http/address.ts'
-import { makeRateLimiter } from '../src/http/rate-limit.ts'
+import { makeRateLimiter, makeRefusalDelay } from '../src/http/rate-limit.ts'
 import { appWith, bearer, get } from './requests.ts'
 import { world } from './world.ts'
 
@@ -25,6 +25,34 @@ test('a key may spend its burst, is then told when to come again, and is served 
   expect((await ask())[0]).toBe(429)
   w.clock.advance(60_000)
   expect(await ask()).toEqual([200, '"default";r=2;t=1', policy, undefined])
+})
+
+test('the refusals of a key that goes on and on wait, and those of nobody else do', async () => {
+  const waiting: (() => void)[] = []
+  const delay = makeRefusalDelay(() => new Promise((resolve) => waiting.push(resolve)))
+  const now = new Date()
+  for (let refusal = 0; refusal < 100; refusal++) await delay('flooding', now)
+  expect(waiting).toHaveLength(0)
+
+  let isAnswered = false
+  const late = delay('flooding', now).finally(() => (isAnswered = true))
+  await delay('other', now)
+  expect([waiting.length, isAnswered]).toEqual([1, false])
+  waiting[0]!()
+  await late
+  // However many wait, a bound keeps their memory small: the next is answered at once.
+  for (let refusal = 0; refusal < 1_000; refusal++) void delay('flooding', now)
+  await delay('flooding', now)
+  expect(waiting).toHaveLength(1_001)
+})
+
+test('a key that floods is refused all the same', async () => {
+  const w = await world({ settings: { rateLimit: { perSecond: 1, burst: 1 } } })
+  const { key } = await w.account()
+  const statuses = []
+  for (let request = 0; request < 103; request++)
+    statuses.push((await w.app.inject(get(key, '/api/balance'))).statusCode)
+  expect(statuses).toEqual([200, ...Array<number>(102).fill(429)])
 })
 
 test('the headers are on every answer behind a key, whatever its status, and a refused one counts', async () => {

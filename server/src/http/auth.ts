@@ -11,7 +11,7 @@ import {
 } from '../domain/key-cache.ts'
 import { identify, requireAccount, requireOperator, requireScope } from '../domain/keys.ts'
 import { isUnder } from './envelope.ts'
-import { boundedMap, makeGuessGuard, makeRateLimiter, type RateLimiter } from './rate-limit.ts'
+import { boundedMap, makeGuessGuard, makeRateLimiter, makeRefusalDelay, type RateLimiter } from './rate-limit.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -29,6 +29,7 @@ declare module 'fastify' {
 /** Every route here needs a key, and says which scope; the key is looked at before the body is read. */
 export function requireKeys(app: FastifyInstance, ctx: Context): void {
   const limiter = makeRateLimiter(ctx.settings.rateLimit)
+  const delayRefusal = makeRefusalDelay()
   const identifyCaller = makeIdentify(ctx)
 
   app.decorateRequest('caller')
@@ -36,7 +37,12 @@ export function requireKeys(app: FastifyInstance, ctx: Context): void {
   app.addHook('onRoute', (route) => checkRouteScope(route, OPERATOR_PREFIX))
   app.addHook('onRequest', async (request, reply) => {
     const caller = await identifyCaller(request)
-    limitRate(limiter, ctx.now(), caller.keyId!, reply)
+    try {
+      limitRate(limiter, ctx.now(), caller.keyId!, reply)
+    } catch (refusal) {
+      await delayRefusal(caller.keyId!, ctx.now())
+      throw refusal
+    }
     const scope = request.routeOptions.config.scope!
     if (isOperatorScope(scope)) {
       request.operator = requireOperator(caller, scope)

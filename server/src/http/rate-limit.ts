@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { Fault } from '../base/fault.ts'
 import { makeTokenBucket, type TokenBucket } from '../base/token-bucket.ts'
@@ -29,6 +30,30 @@ export function makeRateLimiter(rate: Rate): RateLimiter {
       retryAfterSeconds: taken.ok ? 0 : Math.ceil(taken.waitMs / 1000),
       headers: { ratelimit: `"default";r=${left};t=${resetSeconds}`, 'ratelimit-policy': policy },
     }
+  }
+}
+
+// Refusals that are answered at once, for each key: a program that was too fast for a moment learns of it without delay.
+const REFUSALS_AT_ONCE: Rate = { perSecond: 20, burst: 100 }
+// Longer than a busy process takes to serve the others in between; shorter than any client's time-out.
+const REFUSAL_DELAY_MS = 250
+// What waits costs memory and a connection. Past this many, refusals are answered at once.
+const MAX_DELAYED = 1_000
+
+/**
+ * A key that goes on after a hundred refusals belongs to a program in a loop. However cheap a refusal is, thousands a second take the processor from everybody
+ * else, so its refusals wait, and the loop with them.
+ */
+export function makeRefusalDelay(
+  wait: () => Promise<void> = () => sleep(REFUSAL_DELAY_MS),
+): (subject: string, now: Date) => Promise<void> {
+  const atOnce = makeRateLimiter(REFUSALS_AT_ONCE)
+  let delayed = 0
+  return async (subject, now) => {
+    if (atOnce(subject, now)!.isAdmitted || delayed >= MAX_DELAYED) return
+    delayed++
+    await wait()
+    delayed--
   }
 }
 
