@@ -7,18 +7,18 @@ import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { setFlagsFromString } from 'node:v8'
 import { newUuid7 } from '../server/dist/base/ids.js'
-import { makeMeters } from '../server/dist/base/meters.js'
-import { openEmbedded } from '../server/dist/db/embedded.js'
+import { makeMetrics } from '../server/dist/base/metrics.js'
+import { openEmbedded } from '../server/dist/db/embedded/server.js'
 import { migrate } from '../server/dist/db/migrate.js'
 import { makePool } from '../server/dist/db/pool.js'
 import { joinPresence } from '../server/dist/db/presence.js'
 import { transact } from '../server/dist/db/tx.js'
-import { createAccount } from '../server/dist/domain/accounts.js'
+import { createAccount } from '../server/dist/domain/accounts/accounts.js'
 import { makeContext } from '../server/dist/domain/context.js'
-import { insertEvents } from '../server/dist/domain/events.js'
-import { makeSecretBox } from '../server/dist/domain/secret-box.js'
-import { createEndpoint } from '../server/dist/domain/webhooks.js'
-import { makeCourier } from '../server/dist/egress/courier.js'
+import { insertEvents } from '../server/dist/domain/webhooks/events.js'
+import { makeSecretBox } from '../server/dist/domain/core/secret-box.js'
+import { createEndpoint } from '../server/dist/domain/webhooks/webhooks.js'
+import { makeWebhookSender } from '../server/dist/egress/webhook-sender.js'
 
 const log = { debug() {}, info() {}, warn: console.error, error: console.error }
 
@@ -29,7 +29,7 @@ export async function openHouse() {
   await migrate(embedded.databaseUrl)
   const pool = makePool(embedded.databaseUrl, log)
   const presence = await joinPresence(embedded.databaseUrl)
-  const courier = makeCourier({ allowNetworks: ['127.0.0.0/8'], allowHttp: false })
+  const webhookSender = makeWebhookSender({ allowNetworks: ['127.0.0.0/8'], allowHttp: false })
   const terms = {
     feeBps: 100,
     feeFixedCents: 0,
@@ -54,17 +54,17 @@ export async function openHouse() {
     pool,
     clock: { now: () => new Date(), offsetMs: () => 0, agrees: () => true },
     log,
-    meters: makeMeters(),
+    metrics: makeMetrics(),
     settings,
     providers: [],
-    courier,
+    webhookSender,
     mailer: { send: async () => {} },
     instance: presence.instance,
   })
   return {
     ctx,
     async close() {
-      await courier.close()
+      await webhookSender.close()
       await presence.leave()
       await pool.end()
       await embedded.stop()

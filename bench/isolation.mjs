@@ -37,7 +37,7 @@ async function measure() {
   const beside = await waits(house, healthy, write, EVENTS)
 
   for (const sink of [healthy, ...dead]) sink.stop()
-  await house.ctx.courier.close()
+  await house.ctx.webhookSender.close()
   await worker.stop()
   await house.close()
   return { alone, beside }

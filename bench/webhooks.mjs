@@ -2,7 +2,7 @@
 // posts them to the same sink. The two run in turns, and the medians are compared.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { makeSigningSecret, signMessage } from '../server/dist/domain/signature.js'
+import { makeSigningSecret, signMessage } from '../server/dist/domain/webhooks/signature.js'
 import { startDeliverWorker } from '../server/dist/workers/deliver.js'
 import { accountWithEndpoint, collectGarbage, median, openHouse, startSink } from './house.mjs'
 

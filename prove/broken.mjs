@@ -19,7 +19,7 @@ const BREAKS = [
     name: 'believes-notifications',
     says: 'what a notification says is credited, and the bank is not asked',
     file: 'http/callbacks.js',
-    find: 'await takeHints(ctx, provider, hints);',
+    find: 'await enqueueChecks(ctx, provider, hints);',
     replace: `await ctx.settlements.add(JSON.parse(body).pix.map((pix) => ({ provider, endToEndId: pix.endToEndId, txid: pix.txid,
       amountCents: Math.round(Number(pix.valor) * 100), occurredAt: new Date(pix.horario) })));`,
     plans: 'calm',
@@ -29,7 +29,7 @@ const BREAKS = [
   {
     name: 'books-twice',
     says: 'a payment that is reported again is taken for another one',
-    file: 'domain/settle.js',
+    file: 'domain/deposits/settle.js',
     find: 'decisions.map((one) => one.payment.endToEndId),',
     replace: 'decisions.map((one) => one.payment.endToEndId + one.paymentId),',
     plans: 'calm',
@@ -38,7 +38,7 @@ const BREAKS = [
   {
     name: 'stumbles-over-the-known',
     says: 'a payment that is reported again makes the whole batch fail',
-    file: 'domain/settle.js',
+    file: 'domain/deposits/settle.js',
     edits: [
       ['on conflict (end_to_end_id) do nothing', ''],
       ['received.filter((payment) => !recorded.has(paymentKey(payment)))', 'received'],
@@ -50,7 +50,7 @@ const BREAKS = [
   {
     name: 'takes-any-amount',
     says: 'a payment completes its charge whatever its amount',
-    file: 'domain/settle.js',
+    file: 'domain/deposits/settle.js',
     find: 'charge.valueCents !== payment.amountCents',
     replace: 'false',
     plans: 'calm',
@@ -59,7 +59,7 @@ const BREAKS = [
   {
     name: 'unknown-is-failed',
     says: 'a charge whose fate nobody knows is taken for one that was not made',
-    file: 'domain/acceptance.js',
+    file: 'domain/deposits/failover.js',
     find: "if (error.outcome === 'unknown') {",
     replace: 'if (false) {',
     plans: 'waves',
@@ -69,7 +69,7 @@ const BREAKS = [
   {
     name: 'forgets-the-first-attempt',
     says: 'a second attempt that does not get through is taken as the fate of the first',
-    file: 'domain/acceptance.js',
+    file: 'domain/deposits/failover.js',
     find: 'isInDoubt ? doubted(caught) : caught',
     replace: 'caught',
     plans: 'waves',
@@ -79,7 +79,7 @@ const BREAKS = [
   {
     name: 'forgets-keys',
     says: 'idempotency keys are kept for no time at all',
-    file: 'domain/openings.js',
+    file: 'domain/deposits/intents.js',
     find: 'const IDEMPOTENCY_MS = 24 * 3_600_000;',
     replace: 'const IDEMPOTENCY_MS = 0;',
     plans: 'calm',
@@ -88,7 +88,7 @@ const BREAKS = [
   {
     name: 'cancels-unasked',
     says: 'a deposit is called CANCELED before the bank has withdrawn it',
-    file: 'domain/deposits.js',
+    file: 'domain/deposits/deposits.js',
     find: 'await providerNamed(ctx, charge.provider).cancel(charge.id, { onBehalfOf: accountId })',
     replace: "'withdrawn'",
     plans: 'calm',
@@ -97,7 +97,7 @@ const BREAKS = [
   {
     name: 'answers-too-early',
     says: 'a query answers before what it learned is in the books',
-    file: 'domain/checks.js',
+    file: 'domain/deposits/checks.js',
     find: /(\.check\(id, \{ onBehalfOf \}\);\s+if \(answer !== 'absent' && answer\.payments\.length > 0\)\s+)await/,
     replace: '$1void',
     plans: 'drop',
@@ -107,7 +107,7 @@ const BREAKS = [
   {
     name: 'expires-unasked',
     says: 'a deposit expires by the clock, and the bank is not asked once more',
-    file: 'domain/checks.js',
+    file: 'domain/deposits/checks.js',
     find: 'const answer = await providerNamed(ctx, provider).check(id, { onBehalfOf });',
     replace: `const before = await readCharge(ctx, id);
     const answer = ctx.now() > before.expiresAt ? 'absent' : await providerNamed(ctx, provider).check(id, { onBehalfOf });`,
@@ -118,7 +118,7 @@ const BREAKS = [
   {
     name: 'pays-out-the-fee',
     says: 'the account is credited the whole value, and the fee is booked besides',
-    file: 'domain/settle.js',
+    file: 'domain/deposits/settle.js',
     find: 'amountCents: valueCents - feeCents,',
     replace: 'amountCents: valueCents,',
     plans: 'calm',
@@ -127,7 +127,7 @@ const BREAKS = [
   {
     name: 'tells-nobody',
     says: 'a deposit is completed without its event',
-    file: 'domain/settle.js',
+    file: 'domain/deposits/settle.js',
     find: 'await insertEvents(tx, now, credited.map((decision) => depositEvent(now, decision)));',
     replace: '',
     plans: 'calm',
@@ -136,7 +136,7 @@ const BREAKS = [
   {
     name: 'audits-no-transfers',
     says: 'the audit adds transfers up, and does not ask what each of them follows from: forged books pass',
-    file: 'domain/audit-ledger.js',
+    file: 'domain/audit/ledger.js',
     find: 'export const LEDGER_CHECKS = { transfer, balance,',
     replace: 'export const LEDGER_CHECKS = { balance,',
     proof: 'tamper',
@@ -145,7 +145,7 @@ const BREAKS = [
   {
     name: 'forgets-doubt',
     says: 'a refund that may have been made is failed because a later request for it is refused',
-    file: 'domain/refund-pursuit.js',
+    file: 'domain/refunds/run-refund.js',
     find: "fate === 'refused' && isOver",
     replace: "fate === 'refused'",
     proof: 'refunds',
@@ -154,7 +154,7 @@ const BREAKS = [
   {
     name: 'believes-a-lagging-lookup',
     says: 'a refund whose answer was lost is failed because the repeat is refused and a lookup finds nothing',
-    file: 'providers/repeat.js',
+    file: 'providers/http/retry.js',
     find: "known &&= !saysTaken(refused.put) && found.kind === 'refused'",
     replace: 'known = !saysTaken(refused.put) && saysAbsent(found)',
     proof: 'refunds',
@@ -163,7 +163,7 @@ const BREAKS = [
   {
     name: 'stumbles-over-the-malformed',
     says: 'one malformed entry in the bank’s list stops the sweep',
-    file: 'providers/api-pix-messages.js',
+    file: 'providers/api-pix/messages.js',
     find: 'read.unread.push(unreadEntry(entry, error.message));',
     replace: 'throw error;',
     plans: 'calm',
@@ -172,7 +172,7 @@ const BREAKS = [
   {
     name: 'the-second-cookie',
     says: 'better-auth reads the cookies of the caller, and not those that were judged',
-    file: 'http/auth-request.js',
+    file: 'http/auth/auth-request.js',
     find: 'const cookie = cookieHeader(ctx, judged);',
     replace: "const cookie = request.headers.cookie ?? '';",
     proof: 'session',

@@ -39,7 +39,7 @@ const dist = resolve(options.dist ?? join(root, 'server/dist'))
 const { readDocument } = await import('../prove/conformance/document.mjs')
 const { startProxy, startReceiver } = await import('../prove/conformance/proxy.mjs')
 const { makeAllCalls } = await import('../prove/conformance/calls.mjs')
-const { makeApiPix } = await load('providers/api-pix.js')
+const { makeApiPix } = await load('providers/api-pix/adapter.js')
 const { openSandbox } = await load('sandbox/server.js')
 process.exitCode = options.sabotage === 'all' ? await sabotageAll() : await checkOnce(options.sabotage)
 

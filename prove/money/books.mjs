@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 export async function openBooks({ dist, home }) {
-  const { openEmbedded } = await import(pathToFileURL(join(dist, 'db/embedded.js')).href)
+  const { openEmbedded } = await import(pathToFileURL(join(dist, 'db/embedded/server.js')).href)
   const pg = createRequire(join(dist, 'cli.js'))('pg')
   // Kept open to the end, and with it the database.
   const embedded = await openEmbedded({ home, say: () => undefined })

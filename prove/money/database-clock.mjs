@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 
 /** Holds for every connection that is opened from now on, also after the database was killed. The schema must exist, and the service must not run. */
 export async function setDatabaseClock({ dist, home, laterMs }) {
-  const { openEmbedded } = await import(pathToFileURL(join(dist, 'db/embedded.js')).href)
+  const { openEmbedded } = await import(pathToFileURL(join(dist, 'db/embedded/server.js')).href)
   const pg = createRequire(join(dist, 'cli.js'))('pg')
   const embedded = await openEmbedded({ home, say: () => undefined })
   const client = new pg.Client({ connectionString: embedded.databaseUrl })

@@ -18,12 +18,12 @@ function hurry(data) {
 
 export async function openDatabase({ dist, home }) {
   const load = (path) => import(pathToFileURL(join(dist, path)).href)
-  const { openEmbedded } = await load('db/embedded.js')
+  const { openEmbedded } = await load('db/embedded/server.js')
   const { makePool } = await load('db/pool.js')
   const { transact } = await load('db/tx.js')
-  const { auditBooks } = await load('domain/audit-books.js')
-  const { makeChargeSeal } = await load('domain/charge-seal.js')
-  const { readDepositDays } = await load('domain/deposit-days.js')
+  const { auditBooks } = await load('domain/audit/books.js')
+  const { makeChargeSeal } = await load('domain/core/charge-seal.js')
+  const { readDepositDays } = await load('domain/reports/daily-totals.js')
   const pg = createRequire(join(dist, 'cli.js'))('pg')
   const embedded = await openEmbedded({ home, say: () => undefined })
   const named = (name) => embedded.databaseUrl.replace(/\/guiche(\?|$)/, `/${name}$1`)

@@ -1,4 +1,4 @@
-import { Refusal } from './base/refusal.ts'
+import { OperatorError } from './base/operator-error.ts'
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { Fault } from './base/fault.ts'
@@ -21,8 +21,8 @@ import { seedCommand } from './commands/seed.ts'
 import { webhookCommands } from './commands/webhooks.ts'
 import { loadConfig } from './config.ts'
 import { DatabaseUnavailable, explainDatabase } from './db/failure.ts'
-import { ProviderError } from './domain/provider.ts'
-import { SCOPES } from './domain/key-cache.ts'
+import { ProviderError } from './domain/ports/provider.ts'
+import { SCOPES } from './domain/accounts/callers.ts'
 
 // What a command answers goes to standard output; what it is doing meanwhile goes to standard error, so that output can be piped.
 const print = (line: string) => void process.stdout.write(`${line}\n`)
@@ -131,7 +131,7 @@ program
   .command('openapi')
   .description('print the OpenAPI document')
   .action(async () => {
-    const { renderOpenapi } = await import('./http/docs.ts')
+    const { renderOpenapi } = await import('./http/render-openapi.ts')
     print(await renderOpenapi())
   })
 
@@ -145,7 +145,7 @@ try {
 /** One line for what the operator can mend; a stack for what only we can. */
 function explain(error: unknown): string {
   if (error instanceof DatabaseUnavailable) return explainDatabase(error.cause) ?? error.message
-  const isForOperator = error instanceof Refusal || error instanceof Fault || error instanceof ProviderError
+  const isForOperator = error instanceof OperatorError || error instanceof Fault || error instanceof ProviderError
   if (!(error instanceof Error)) return String(error)
   if (isForOperator) return error.message
   return explainDatabase(error) ?? error.stack ?? error.message

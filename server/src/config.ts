@@ -1,5 +1,5 @@
 import { isLocalUrl, plainHttpNames } from './base/local-url.ts'
-import { Refusal } from './base/refusal.ts'
+import { OperatorError } from './base/operator-error.ts'
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
@@ -10,9 +10,9 @@ import { MAX_CENTS } from './base/money.ts'
 import { file, integer, oneOf, origin, refusal, text, url, type Env } from './base/variables.ts'
 import { noteReads, unreadVariables } from './base/unread-variables.ts'
 import { readDatabaseUrl } from './db/database-url.ts'
-import { makeChargeSeal } from './domain/charge-seal.ts'
-import type { SessionLimits, Settings } from './domain/context.ts'
-import { makeSecretBox } from './domain/secret-box.ts'
+import { makeChargeSeal } from './domain/core/charge-seal.ts'
+import type { SessionLimits, Settings } from './domain/core/settings.ts'
+import { makeSecretBox } from './domain/core/secret-box.ts'
 
 /** The only reader of the environment. Everything is parsed once, here, and refused here with what to set. */
 export type Config = {
@@ -383,7 +383,7 @@ function madeSecret(home: string): string {
   const key = readFileSync(path, 'utf8').trim()
   // A process that died between making the file and filling it leaves it empty, and an empty key is everybody's.
   if (key.length < MIN_SECRET_LENGTH)
-    throw new Refusal(`${path} holds no key: set SECRET_KEY, or delete the file and start again`)
+    throw new OperatorError(`${path} holds no key: set SECRET_KEY, or delete the file and start again`)
   return key
 }
 

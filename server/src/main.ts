@@ -3,19 +3,19 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { explainListen, requireListen } from './base/listen.ts'
-import { measureProcess } from './base/meters.ts'
-import { Refusal } from './base/refusal.ts'
+import { measureProcess } from './base/metrics.ts'
+import { OperatorError } from './base/operator-error.ts'
 import { onStopSignal } from './base/stop-signals.ts'
 import type { Config } from './config.ts'
 import { clockText } from './db/clock.ts'
 import type { Context } from './domain/context.ts'
-import { makeDemoAccount, type DemoAccount } from './domain/demo.ts'
-import { checkSecretKeys, recordSecretKey } from './domain/secret-keys.ts'
+import { makeDemoAccount, type DemoAccount } from './domain/demo/demo-account.ts'
+import { checkSecretKeys, recordSecretKey } from './domain/core/secret-keys.ts'
 import { buildApp, type App } from './http/app.ts'
 import type { Say } from './open-database.ts'
 import { NO_MAIL } from './mail/none.ts'
-import { openContext } from './open.ts'
-import { makeLog } from './terminal-log.ts'
+import { openContext } from './wiring.ts'
+import { makeLog } from './log.ts'
 import { startCheckWorker } from './workers/check.ts'
 import { startDeliverWorker } from './workers/deliver.ts'
 import { startPurgeWorker } from './workers/purge.ts'
@@ -89,22 +89,22 @@ async function open(config: Config, { log, say, stoppers, signal }: Opening): Pr
   await requireListen(config)
   const { part: ctx, sandboxUrl, clock, close } = await openContext(config, log, say, { migrates: true, signal })
   stoppers.push(close)
-  if (!clock.agrees()) throw new Refusal(clockText(clock.offsetMs()))
+  if (!clock.agrees()) throw new OperatorError(clockText(clock.offsetMs()))
   clock.watch(log)
   const otherKeys = await checkSecretKeys(ctx)
   if (otherKeys) log.error({}, otherKeys)
   else await recordSecretKey(ctx)
   stoppers.push(async () => {
     await Promise.all([
-      ctx.openings.drained(),
+      ctx.intents.drained(),
       ctx.acceptances.drained(),
       ctx.settlements.drained(),
       ctx.attempts.drained(),
     ])
   })
   const demo = config.settings.mode === 'test' ? await makeDemoAccount(ctx) : undefined
-  measureProcess(ctx.meters)
-  ctx.meters.buildInfo.set({ version: version(), node: process.version }, 1)
+  measureProcess(ctx.metrics)
+  ctx.metrics.buildInfo.set({ version: version(), node: process.version }, 1)
   signal.throwIfAborted()
   const app = await buildApp(ctx, { trustProxy: config.trustProxy })
   await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => {

@@ -4,14 +4,13 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { MAX_CENTS } from '../src/base/money.ts'
-import { read, transact } from '../src/db/tx.ts'
-import { readAccountTerms, setAccountTerms, type TermsPatch } from '../src/domain/account-terms.ts'
-import { priceDeposit } from '../src/domain/fees.ts'
-import { authenticate } from '../src/domain/keys.ts'
+import { query, transact } from '../src/db/tx.ts'
+import { readAccountTerms, setAccountTerms, type TermsPatch } from '../src/domain/accounts/terms.ts'
+import { priceDeposit } from '../src/domain/accounts/pricing.ts'
 import { databaseNamed } from './cluster.ts'
 import { deposit, get, UNKNOWN_ID } from './requests.ts'
 import { ask, CONSOLE, makeOperator } from './operators-client.ts'
-import { world, type TestAccount, type World } from './world.ts'
+import { authenticate, world, type TestAccount, type World } from './world.ts'
 
 const NONE = {
   feeBps: null,
@@ -254,8 +253,8 @@ test('what the columns of an account say is what the newest row of its history s
   ] as const)
     await set(w, account, patch)
   const columns = 'fee_bps, fee_fixed_cents, fee_min_cents, fee_max_cents, fee_bearer, value_min_cents, value_max_cents'
-  const [now] = await read(w.pool, `select ${columns} from accounts`)
-  const [newest] = await read(w.pool, `select ${columns} from account_terms order by id desc limit 1`)
+  const [now] = await query(w.pool, `select ${columns} from accounts`)
+  const [newest] = await query(w.pool, `select ${columns} from account_terms order by id desc limit 1`)
   expect(newest).toEqual(now)
 })
 

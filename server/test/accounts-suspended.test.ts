@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { resumeAccount, suspendAccount } from '../src/domain/accounts.ts'
+import { resumeAccount, suspendAccount } from '../src/domain/accounts/accounts.ts'
 import { buildApp } from '../src/http/app.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { bearer, deposit, get } from './requests.ts'

@@ -1,18 +1,18 @@
 import { verify } from '@node-rs/argon2'
 import { expect, test } from 'vitest'
-import { read, transact } from '../src/db/tx.ts'
-import { createAccount, findAccount, insertAccount, type NewAccount } from '../src/domain/accounts.ts'
+import { query, transact } from '../src/db/tx.ts'
+import { createAccount, findAccount, insertAccount, type NewAccount } from '../src/domain/accounts/accounts.ts'
 import { world, type World } from './world.ts'
 
 const ANA = { email: 'ana@loja.example', name: 'Loja da Ana', password: 'correct horse battery' }
 
 const create = (w: World, fields: Partial<NewAccount> = {}) =>
-  createAccount(w.pool, w.clock.now(), { ...ANA, ...fields })
+  createAccount(w.ctx, w.clock.now(), { ...ANA, ...fields })
 
 test('what is stored of a password is an argon2id hash', async () => {
   const w = await world()
   await create(w)
-  const [row] = await read<{ hash: string; row: string }>(
+  const [row] = await query<{ hash: string; row: string }>(
     w.pool,
     'select password as hash, u::text as row from credentials join users u on u.id = user_id',
   )
@@ -26,14 +26,14 @@ test('two accounts with one password have different hashes', async () => {
   const w = await world()
   await create(w)
   await create(w, { email: 'bia@loja.example' })
-  const rows = await read<{ hash: string }>(w.pool, 'select distinct password as hash from credentials')
+  const rows = await query<{ hash: string }>(w.pool, 'select distinct password as hash from credentials')
   expect(rows).toHaveLength(2)
 })
 
 test('without a password a random one is made, and told this once', async () => {
   const w = await world()
   const { password } = await create(w, { password: null })
-  const [row] = await read<{ hash: string }>(w.pool, 'select password as hash from credentials')
+  const [row] = await query<{ hash: string }>(w.pool, 'select password as hash from credentials')
   expect(password).toHaveLength(20)
   expect(await verify(row!.hash, password)).toBe(true)
 })
@@ -42,8 +42,8 @@ test('an account is found by its e-mail, however it is written', async () => {
   const w = await world()
   const { accountId } = await create(w, { email: ' Ana@Loja.Example ' })
   const found = { accountId, email: 'ana@loja.example', name: 'Loja da Ana' }
-  expect(await findAccount(w.pool, ' ANA@loja.example')).toEqual(found)
-  expect(await findAccount(w.pool, 'bia@loja.example')).toBeUndefined()
+  expect(await findAccount(w.ctx, ' ANA@loja.example')).toEqual(found)
+  expect(await findAccount(w.ctx, 'bia@loja.example')).toBeUndefined()
 })
 
 test('a second account with an e-mail is refused, in whatever case it is written', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Provider, ProviderCharge, ReceivedPayment } from '../src/domain/provider.ts'
+import type { Provider, ProviderCharge, ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { cob, connectScripted, E2E, notFound, ok, REQUEST, TXID, type Said, type Script } from './scripted-psp.ts'
 
 // What the adapter makes of everything that a PSP may say.

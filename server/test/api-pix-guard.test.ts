@@ -1,6 +1,6 @@
 import assert from 'node:assert'
 import { describe, expect, test } from 'vitest'
-import { ProviderError } from '../src/domain/provider.ts'
+import { ProviderError } from '../src/domain/ports/provider.ts'
 import {
   connectScripted,
   E2E,

@@ -6,8 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { decodeBrCode } from '../src/base/brcode.ts'
 import type { Log } from '../src/base/log.ts'
 import { newUuid7, hexFromUuid } from '../src/base/ids.ts'
-import type { Provider, ReceivedPayment } from '../src/domain/provider.ts'
-import { makeApiPix, type ApiPixOptions, type ApiPixTimings } from '../src/providers/api-pix.ts'
+import type { Provider, ReceivedPayment } from '../src/domain/ports/provider.ts'
+import { makeApiPix, type ApiPixOptions, type ApiPixTimings } from '../src/providers/api-pix/adapter.ts'
 import { openSandbox, type Sandbox } from '../src/sandbox/server.ts'
 
 // The adapter against a real PSP on a real socket: the sandbox, well and ill.

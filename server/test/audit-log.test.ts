@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { read, transact } from '../src/db/tx.ts'
-import { setAccountTerms } from '../src/domain/account-terms.ts'
-import { createAccount, resumeAccount, suspendAccount } from '../src/domain/accounts.ts'
+import { query, transact } from '../src/db/tx.ts'
+import { setAccountTerms } from '../src/domain/accounts/terms.ts'
+import { createAccount, resumeAccount, suspendAccount } from '../src/domain/accounts/accounts.ts'
 import {
   checkReason,
   differenceOf,
   listAuditLog,
-  noteChange,
+  writeAudit,
   SYSTEM,
   type Actor,
   type AuditAction,
-} from '../src/domain/audit-log.ts'
-import { makeReason } from '../src/domain/delivery-reason.ts'
-import { giveUpEndpoint } from '../src/domain/endpoints.ts'
-import { createKey, createOperatorKey, revokeKey } from '../src/domain/keys.ts'
-import { createOperator, setOperatorEnabled } from '../src/domain/operators.ts'
-import { createEndpoint, deleteEndpoint, rotateSecret, updateEndpoint } from '../src/domain/webhooks.ts'
+} from '../src/domain/core/audit-log.ts'
+import { makeReason } from '../src/domain/ports/delivery-reasons.ts'
+import { giveUpEndpoint } from '../src/domain/webhooks/webhook-rows.ts'
+import { createKey, createOperatorKey, revokeKey } from '../src/domain/accounts/api-keys.ts'
+import { createOperator, setOperatorEnabled } from '../src/domain/users/operators.ts'
+import { createEndpoint, deleteEndpoint, rotateSecret, updateEndpoint } from '../src/domain/webhooks/webhooks.ts'
 import { startReceiver } from './receiver.ts'
 import { ask, CONSOLE, makeOperator } from './operators-client.ts'
 import { add, call } from './webhooks-client.ts'
@@ -42,7 +42,7 @@ const CHANGES: Changing[] = [
     action: 'account.created',
     table: 'accounts',
     change: ({ w }) =>
-      createAccount(w.pool, w.clock.now(), { email: 'new@example.com', name: 'New', password: null }, OLGA),
+      createAccount(w.ctx, w.clock.now(), { email: 'new@example.com', name: 'New', password: null }, OLGA),
   },
   {
     action: 'account.terms_changed',
@@ -90,17 +90,17 @@ const CHANGES: Changing[] = [
     action: 'operator.created',
     table: 'operators',
     change: ({ w }) =>
-      createOperator(w.pool, w.clock.now(), { email: 'b@example.com', name: 'B', password: null }, OLGA),
+      createOperator(w.ctx, w.clock.now(), { email: 'b@example.com', name: 'B', password: null }, OLGA),
   },
   {
     action: 'operator.disabled',
     table: 'operators',
-    change: ({ w, operatorId }) => setOperatorEnabled(w.pool, w.clock.now(), { operatorId, isEnabled: false }, OLGA),
+    change: ({ w, operatorId }) => setOperatorEnabled(w.ctx, w.clock.now(), { operatorId, isEnabled: false }, OLGA),
   },
   {
     action: 'operator.enabled',
     table: 'operators',
-    change: ({ w, operatorId }) => setOperatorEnabled(w.pool, w.clock.now(), { operatorId, isEnabled: true }, OLGA),
+    change: ({ w, operatorId }) => setOperatorEnabled(w.ctx, w.clock.now(), { operatorId, isEnabled: true }, OLGA),
   },
   {
     action: 'webhook.created',
@@ -203,11 +203,11 @@ test('what changes nothing leaves no entry', async () => {
   await transact(w.pool, (tx) => revokeKey(tx, w.clock.now(), keyId, OLGA))
   const before = await entries(w)
   await transact(w.pool, (tx) => revokeKey(tx, w.clock.now(), keyId, OLGA))
-  await setOperatorEnabled(w.pool, w.clock.now(), { operatorId, isEnabled: true }, OLGA)
+  await setOperatorEnabled(w.ctx, w.clock.now(), { operatorId, isEnabled: true }, OLGA)
   await resumeAccount(w.ctx, OLGA, accountId, 'because')
   await updateEndpoint(w.ctx, accountId, endpointId, { name: 'shop', enabled: true }, OLGA)
   await updateEndpoint(w.ctx, accountId, endpointId, {}, OLGA)
-  await expect(createOperator(w.pool, w.clock.now(), { email: 'x', name: 'X', password: null }, OLGA)).rejects.toThrow(
+  await expect(createOperator(w.ctx, w.clock.now(), { email: 'x', name: 'X', password: null }, OLGA)).rejects.toThrow(
     'not an e-mail address',
   )
   expect(await entries(w)).toBe(before)
@@ -288,9 +288,9 @@ test('no secret is in the log: no key, password, signing secret, authorization, 
   const w = await world()
   const { key: operatorKey, operatorId } = await makeOperator(w)
   const person = { name: 'Loja', password: null }
-  const { password, accountId } = await createAccount(w.pool, w.clock.now(), { ...person, email: 'l@example.com' })
+  const { password, accountId } = await createAccount(w.ctx, w.clock.now(), { ...person, email: 'l@example.com' })
   const { password: second } = await createOperator(
-    w.pool,
+    w.ctx,
     w.clock.now(),
     { ...person, email: 'o@example.com' },
     CONSOLE,
@@ -307,17 +307,17 @@ test('no secret is in the log: no key, password, signing secret, authorization, 
   await transact(w.pool, (tx) => revokeKey(tx, w.clock.now(), text))
   await deleteEndpoint(w.ctx, accountId, endpointId)
 
-  const log = (await read<{ row: string }>(w.pool, 'select l::text as row from audit_log l')).map(({ row }) => row)
+  const log = (await query<{ row: string }>(w.pool, 'select l::text as row from audit_log l')).map(({ row }) => row)
   // That what is no secret is found proves that the search finds things.
   expect(log.filter((row) => row.includes('https://shop.example'))).toHaveLength(2)
   expect(log.filter((row) => row.includes(operatorId))).not.toHaveLength(0)
-  const hashes = await read<{ hash: string }>(w.pool, 'select password as hash from credentials')
+  const hashes = await query<{ hash: string }>(w.pool, 'select password as hash from credentials')
   const keys = [operatorKey, text].flatMap((key) => [
     key.slice(14),
     createHash('sha256').update(key).digest('hex'),
     createHash('sha256').update(key).digest('base64'),
   ])
-  const boxes = await read<{ box: string }>(w.pool, 'select secret_box as box from webhook_endpoints')
+  const boxes = await query<{ box: string }>(w.pool, 'select secret_box as box from webhook_endpoints')
   for (const secret of [
     ...keys,
     password,
@@ -344,7 +344,7 @@ test('the log is read newest first, in pages, and found by account, actor, actio
   const { accountId } = await w.account()
   const note = (at: string, actor: Actor, action: AuditAction, whose: string | null) =>
     transact(w.pool, (tx) =>
-      noteChange(tx, new Date(at), actor, { action, subject: 'x', accountId: whose, reason: null, details: {} }),
+      writeAudit(tx, new Date(at), actor, { action, subject: 'x', accountId: whose, reason: null, details: {} }),
     )
   await note('2026-02-01T00:00:00Z', OLGA, 'invitation.created', null)
   await note('2026-02-02T00:00:00Z', OLGA, 'invitation.revoked', accountId)
@@ -401,7 +401,7 @@ async function snapshot(w: World): Promise<{ entries: number; rows: string[] }> 
   // The time of last use is written beside the requests, whenever it comes to that.
   const row = (table: string) =>
     `select '${table}' as name, (to_jsonb(t) - 'last_used_at')::text as row from ${table} t`
-  const rows = await read<{ name: string; row: string }>(
+  const rows = await query<{ name: string; row: string }>(
     w.pool,
     `${tables.map(row).join(' union all ')} order by name, row`,
   )

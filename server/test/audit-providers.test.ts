@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { audit } from '../src/domain/audit.ts'
-import { dayOf } from '../src/domain/days.ts'
-import { ProviderError, type Provider, type ReceivedPayment } from '../src/domain/provider.ts'
-import { makeStatement } from '../src/domain/statements.ts'
+import { audit } from '../src/domain/audit/audit.ts'
+import { dayOf } from '../src/domain/core/business-days.ts'
+import { ProviderError, type Provider, type ReceivedPayment } from '../src/domain/ports/provider.ts'
+import { compareWindow } from '../src/domain/reconciliation/compare.ts'
 import { makeCharges, payAll, smallPages, sweepAll } from './reconcile-bank.ts'
 import { changeProvider, completedCharge, refund, settleAll } from './refund-steps.ts'
 import { runCli, temporaryHome } from './process.ts'
-import { makeWoovi } from '../src/providers/woovi.ts'
+import { makeWoovi } from '../src/providers/woovi/adapter.ts'
 import { APP_ID, openWooviServer } from './woovi-server.ts'
 import { makeContext } from '../src/domain/context.ts'
 import { CHARGE_SECRET, world, type World } from './world.ts'
@@ -25,7 +25,7 @@ test('a day that holds more than the adapter reads at once is compared in shorte
   await sweepAll(w)
   // Three pages of ten hold half an hour, and the first stretch is a day.
   const provider = smallPages(w, 10, { maxPages: 3 })
-  const read = await makeStatement(w.ctx, provider, DAY, { mode: 'read', pace: { spanMs: DAY_MS } })
+  const read = await compareWindow(w.ctx, provider, DAY, { mode: 'read', pace: { spanMs: DAY_MS } })
   expect(read).toMatchObject({ providerCount: 60, ledgerCount: 60, differenceCount: 0 })
   const report = await audit({ ...w.ctx, providers: [provider] })
   expect(report).toMatchObject({ compared: [{ payments: 60 }], notCompared: [], differences: [] })
@@ -35,7 +35,7 @@ test('what was booked before a stretch turned out too long is counted as booked'
   const w = await world()
   await payAll(w, await makeCharges(w, await w.account(), 60), { everyMs: MINUTE_MS })
   const provider = smallPages(w, 10, { maxPages: 3 })
-  const statement = await makeStatement(w.ctx, provider, DAY, { pace: { spanMs: DAY_MS } })
+  const statement = await compareWindow(w.ctx, provider, DAY, { pace: { spanMs: DAY_MS } })
   expect(statement).toMatchObject({ providerCount: 60, ledgerCount: 60, settledCount: 60, differenceCount: 0 })
   expect(statement).toMatchObject({ providerTotalCents: 60 * 50_00, settledTotalCents: 60 * 50_00 })
 })
@@ -181,7 +181,7 @@ test('a refund that was made up is named, by the audit and when its day is compa
   w.ctx.providers[0] = provider!
   const text = `our books say that 4900 cents were given back (refund ${forged.id}), but sandbox does not`
   expect(await w.differences()).toEqual([{ check: 'provider', subject: `payment ${payment.endToEndId}`, text }])
-  expect((await makeStatement(w.ctx, provider!, DAY)).differences).toEqual([
+  expect((await compareWindow(w.ctx, provider!, DAY)).differences).toEqual([
     { kind: 'refund_not_at_provider', endToEndId: payment.endToEndId, text },
   ])
 })
@@ -201,8 +201,18 @@ async function withWoovi() {
     await provider.close()
     await woovi.stop()
   })
-  const { pool, clock, log, meters, settings, courier, instance, mailer } = w.ctx
-  const ctx = makeContext({ pool, clock, log, meters, settings, providers: [provider], courier, mailer, instance })
+  const { pool, clock, log, metrics, settings, webhookSender, instance, mailer } = w.ctx
+  const ctx = makeContext({
+    pool,
+    clock,
+    log,
+    metrics,
+    settings,
+    providers: [provider],
+    webhookSender,
+    mailer,
+    instance,
+  })
   const paid = async () => {
     const endToEndId = await woovi.payByKey(50_00, { sent: false })
     await ctx.settlements.add([(await provider.findPayment(endToEndId)) as ReceivedPayment])
@@ -231,7 +241,7 @@ test('Woovi lists no refunds: it is asked about each of ours', async () => {
   await bookRefund(s, endToEndId, 'r2', 7_00)
   const text = 'our books say that 700 cents were given back (refund r2), but woovi does not'
   expect((await audit(s.ctx)).differences).toEqual([{ check: 'provider', subject: `payment ${endToEndId}`, text }])
-  expect((await makeStatement(s.ctx, s.provider, DAY)).differences).toMatchObject([
+  expect((await compareWindow(s.ctx, s.provider, DAY)).differences).toMatchObject([
     { kind: 'refund_not_at_provider', text },
   ])
 })
@@ -245,7 +255,7 @@ test.each([
   s.woovi.changeEntry(endToEndId, { status })
   const text = `woovi gave back ${share}, our books 0 cents`
   expect((await audit(s.ctx)).differences).toEqual([{ check: 'provider', subject: `payment ${endToEndId}`, text }])
-  expect((await makeStatement(s.ctx, s.provider, DAY)).differences).toMatchObject([
+  expect((await compareWindow(s.ctx, s.provider, DAY)).differences).toMatchObject([
     { kind: 'refund_not_in_books', text },
   ])
 })

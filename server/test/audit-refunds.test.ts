@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import { audit } from '../src/domain/audit.ts'
-import { listExceptions, resolveException } from '../src/domain/exceptions.ts'
-import type { ReceivedPayment } from '../src/domain/provider.ts'
-import { endRefund } from '../src/domain/refund-life.ts'
+import { audit } from '../src/domain/audit/audit.ts'
+import { listExceptions } from '../src/domain/refunds/exceptions.ts'
+import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
+import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
+import { endRefund } from '../src/domain/refunds/refund-states.ts'
 import {
   changeProvider,
   completedCharge,

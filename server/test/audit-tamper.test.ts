@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { transact, type Tx } from '../src/db/tx.ts'
-import { auditBooks, bookChecks, type Difference } from '../src/domain/audit-books.ts'
+import { auditBooks, bookChecks, type Difference } from '../src/domain/audit/books.ts'
 import { makeHistory } from './tamper-history.ts'
 
 // The forgeries are those of prove/tamper.mjs, which tries all of them on the real service.

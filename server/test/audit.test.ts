@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import { audit } from '../src/domain/audit.ts'
-import { bookChecks, prepareAudit } from '../src/domain/audit-books.ts'
-import type { Provider, ReceivedPayment } from '../src/domain/provider.ts'
-import { settle } from '../src/domain/settle.ts'
+import { audit } from '../src/domain/audit/audit.ts'
+import { bookChecks, prepareAudit } from '../src/domain/audit/books.ts'
+import type { Provider, ReceivedPayment } from '../src/domain/ports/provider.ts'
+import { settle } from '../src/domain/deposits/settle.ts'
 import { makeCharges } from './reconcile-bank.ts'
 import { world, type World } from './world.ts'
 

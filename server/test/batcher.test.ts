@@ -108,7 +108,7 @@ test('a failure that no item caused fails the whole batch at once', async () => 
     maxBatch: 10,
     maxWaiting: 10,
     full: () => new Error('full'),
-    isNobodysFault: () => true,
+    isInfrastructureError: () => true,
   })
   const results = await Promise.allSettled([1, 2, 3].map((item) => batcher.add(item)))
   expect(results.map((result) => result.status)).toEqual(['rejected', 'rejected', 'rejected'])

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeBudget, type BudgetCall } from '../src/providers/budget.ts'
+import { makeBudget, type BudgetCall } from '../src/providers/http/rate-limit.ts'
 
 // Sleeping is moving the clock, so that waiting costs the test no time.
 function setUp(options: { callsPerSecond: number; maxWaiting?: number }) {

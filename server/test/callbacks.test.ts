@@ -1,6 +1,6 @@
 import type { InjectOptions } from 'fastify'
 import { expect, test } from 'vitest'
-import { readHints } from '../src/providers/api-pix-messages.ts'
+import { readHints } from '../src/providers/api-pix/messages.ts'
 import { appWith, withProvider } from './requests.ts'
 import { world } from './world.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeApiPix } from '../src/providers/api-pix.ts'
+import { makeApiPix } from '../src/providers/api-pix/adapter.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
 
 // What one account may take from the others. The bank allows ten calls a second, the clock stands still, and unless a test says so nobody may

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { authenticate } from '../src/domain/keys.ts'
-import { signUp } from '../src/domain/sign-up.ts'
+import { signUp } from '../src/domain/accounts/sign-up.ts'
 import { runCli, temporaryHome } from './process.ts'
-import { CHARGE_SECRET, world, type World } from './world.ts'
+import { authenticate, CHARGE_SECRET, world, type World } from './world.ts'
 
 function envOf(w: World): Record<string, string> {
   const bank = { PROVIDER_SANDBOX_URL: w.sandbox.url, SECRET_KEY: CHARGE_SECRET }

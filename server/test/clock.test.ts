@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeDatabaseClock, MAX_CLOCK_OFFSET_MS } from '../src/db/clock.ts'
-import { read } from '../src/db/tx.ts'
+import { query } from '../src/db/tx.ts'
 import type { Context } from '../src/domain/context.ts'
 import { reconcileDue } from '../src/workers/reconcile.ts'
 import { startLoop } from '../src/workers/loop.ts'
@@ -138,7 +138,7 @@ test('a cursor in the future is rewound: what was paid since is credited, and da
   // The day that was closed before it was over is closed again, with its payment.
   w.clock.advance(DAY_MS)
   await sweepAll(w)
-  const closings = await read<{ revision: number; ledger_count: number }>(
+  const closings = await query<{ revision: number; ledger_count: number }>(
     w.pool,
     `select revision, ledger_count from closings where day = '2026-03-02' order by revision`,
   )
@@ -152,7 +152,7 @@ test('a sweep that is due in three days is done now', async () => {
   const w = await world()
   await w.deposit(await w.account())
   await sweepAll(w)
-  await read(w.pool, `update sweeps set due_at = $1`, [new Date(w.clock.now().getTime() + 3 * DAY_MS)])
+  await query(w.pool, `update sweeps set due_at = $1`, [new Date(w.clock.now().getTime() + 3 * DAY_MS)])
   const before = (await w.sandbox.stats()).calls['GET /pix'] ?? 0
   await reconcileDue(w.ctx, w.ctx.providers[0]!)
   expect((await w.sandbox.stats()).calls['GET /pix']).toBeGreaterThan(before)
@@ -163,7 +163,7 @@ test('the age of a cursor in the future is told below zero', async () => {
   const { key } = await makeOperator(w)
   await w.deposit(await w.account())
   await sweepAll(w)
-  await read(w.pool, `update sweeps set swept_until = $1`, [new Date(w.clock.now().getTime() + HOUR_MS)])
+  await query(w.pool, `update sweeps set swept_until = $1`, [new Date(w.clock.now().getTime() + HOUR_MS)])
   const metrics = await w.app.inject({ method: 'GET', url: '/metrics', headers: bearer(key) })
   expect(metrics.body).toContain('\nguiche_sweep_age_seconds{provider="sandbox"} -3600\n')
 })
@@ -179,10 +179,10 @@ async function sweepWith(w: World, ctx: Context): Promise<void> {
 }
 
 function cursors(w: World): Promise<{ sweptUntil: Date; nextClosing: string }[]> {
-  return read(w.pool, `select swept_until as "sweptUntil", next_closing::text as "nextClosing" from sweeps`)
+  return query(w.pool, `select swept_until as "sweptUntil", next_closing::text as "nextClosing" from sweeps`)
 }
 
 async function databaseTime(pool: World['pool']): Promise<Date> {
-  const [row] = await read<{ now: Date }>(pool, 'select clock_timestamp() as now')
+  const [row] = await query<{ now: Date }>(pool, 'select clock_timestamp() as now')
   return row!.now
 }

@@ -5,9 +5,9 @@ import {
   ERROR_CODES as WEB_ERRORS,
   REASON_CODES as WEB_REASONS,
 } from '../../web/src/base/codes.ts'
-import { AUDIT_ACTIONS } from '../src/domain/audit-log.ts'
-import { REASON_CODES } from '../src/domain/delivery-reason.ts'
-import { ERROR_CODES } from '../src/http/envelope.ts'
+import { AUDIT_ACTIONS } from '../src/domain/core/audit-log.ts'
+import { REASON_CODES } from '../src/domain/ports/delivery-reasons.ts'
+import { ERROR_CODES } from '../src/http/server/envelope.ts'
 import { deposit, get, UNKNOWN_ID } from './requests.ts'
 import { world } from './world.ts'
 

@@ -1,4 +1,4 @@
-import { Refusal } from '../src/base/refusal.ts'
+import { OperatorError } from '../src/base/operator-error.ts'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -332,7 +332,7 @@ test.each<[env: Record<string, string>, text: string]>([
     "PROVIDER_BIG_BANK_PFX must be the path of a file that can be read: ENOENT: no such file or directory, open '/no/such/file'",
   ],
 ])('%j is refused with one line that says what to set', (env, text) => {
-  expect(() => loadConfig(env)).toThrow(new Refusal(text))
+  expect(() => loadConfig(env)).toThrow(new OperatorError(text))
   expect(text).not.toContain('\n')
 })
 

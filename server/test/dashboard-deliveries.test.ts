@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { listDeliveries } from '../src/domain/delivery-log.ts'
-import { createEndpoint, deleteEndpoint } from '../src/domain/webhooks.ts'
+import { listDeliveries } from '../src/domain/webhooks/delivery-log.ts'
+import { createEndpoint, deleteEndpoint } from '../src/domain/webhooks/webhooks.ts'
 import { startReceiver } from './receiver.ts'
 import { UNKNOWN_ID } from './requests.ts'
 import { completedCharge, deliver, KIND } from './webhooks-client.ts'

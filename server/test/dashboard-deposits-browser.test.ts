@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
-import { read } from '../src/db/tx.ts'
-import { listRefunds } from '../src/domain/refunds.ts'
-import { seedHistory } from '../src/domain/seed.ts'
+import { query } from '../src/db/tx.ts'
+import { listRefunds } from '../src/domain/refunds/request-refund.ts'
+import { seedHistory } from '../src/domain/demo/seed.ts'
 import { startCheckWorker } from '../src/workers/check.ts'
 import { startRegistration } from '../src/workers/register.ts'
 import { enter, expectAccessible, useChromium, visit } from './chromium.ts'
@@ -201,7 +201,7 @@ test('the list shows what its address asks for, page by page, and the file holds
     .split('\r\n')
   expect(lines).toHaveLength(paidCount + 1)
 
-  const [oldest] = await read<{ endToEndId: string; paymentLinkId: string }>(
+  const [oldest] = await query<{ endToEndId: string; paymentLinkId: string }>(
     w.pool,
     `select end_to_end_id as "endToEndId", payment_link_id as "paymentLinkId" from charges where status = 'COMPLETED' order by id limit 1`,
   )

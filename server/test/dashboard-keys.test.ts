@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import { authenticate, createKey } from '../src/domain/keys.ts'
+import { createKey } from '../src/domain/accounts/api-keys.ts'
 import { bearer, get } from './requests.ts'
-import { world } from './world.ts'
+import { authenticate, world } from './world.ts'
 
 const KEYS = '/dashboard/api/keys'
 const WANTED = { name: 'shop', scopes: ['deposits:write', 'deposits:read'], expiresAt: null }

@@ -1,10 +1,10 @@
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
-import { read } from '../src/db/tx.ts'
-import { centsIn, searchCharges } from '../src/domain/charge-search.ts'
-import { listDeposits } from '../src/domain/deposits.ts'
-import { CSV_PAGE } from '../src/http/dashboard-csv.ts'
+import { query } from '../src/db/tx.ts'
+import { centsIn, searchCharges } from '../src/domain/deposits/charge-search.ts'
+import { listDeposits } from '../src/domain/deposits/deposits.ts'
+import { CSV_PAGE } from '../src/http/dashboard/exports.ts'
 import { completedCharge } from './refund-steps.ts'
 import { get } from './requests.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
@@ -36,7 +36,7 @@ async function countingRows(w: World, search: () => Promise<string[]>): Promise<
   const ids = await search()
   const [sql, params] = asked.mock.calls.at(-1)! as unknown as [string, unknown[]]
   asked.mockRestore()
-  const [row] = await read<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+  const [row] = await query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
     w.pool,
     `explain (analyze, format json) ${sql}`,
     params,
@@ -108,7 +108,7 @@ test('a search looks at what matches, and not at all deposits of the account', a
   const account = await w.account()
   await insertDeposits(w, account, 20_000, `'order-' || lpad(n::text, 6, '0'), 'Ingresso ' || n`)
   await insertDeposits(w, await w.account(), 5_000, `'order-' || lpad(n::text, 6, '0'), null`, '019caea6')
-  await read(w.pool, 'analyze charges')
+  await query(w.pool, 'analyze charges')
   for (const [text, count] of [
     ['R-004995', 1],
     ['ingresso 1999', 11],

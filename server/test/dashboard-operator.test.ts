@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createEndpoint } from '../src/domain/webhooks.ts'
+import { createEndpoint } from '../src/domain/webhooks/webhooks.ts'
 import { makeOperator } from './operators-client.ts'
 import { startReceiver } from './receiver.ts'
 import { completedCharge, strayPayment } from './refund-steps.ts'

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { dashboardPageRoutes } from '../src/http/dashboard-page.ts'
+import { dashboardPageRoutes } from '../src/http/dashboard/static.ts'
 import { world } from './world.ts'
 
 const INDEX = `<!doctype html><meta property="csp-nonce" nonce="__CSP_NONCE__"><script nonce="__CSP_NONCE__">1</script>`

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { read } from '../src/db/tx.ts'
-import { eventName } from '../src/domain/events.ts'
-import { listExceptions } from '../src/domain/exceptions.ts'
-import { seedHistory } from '../src/domain/seed.ts'
+import { query } from '../src/db/tx.ts'
+import { eventName } from '../src/domain/webhooks/events.ts'
+import { listExceptions } from '../src/domain/refunds/exceptions.ts'
+import { seedHistory } from '../src/domain/demo/seed.ts'
 import { enter, expectAccessible, overflowPx, useChromium, visit } from './chromium.ts'
 import { makeOperator } from './operators-client.ts'
 import { sweepAll } from './reconcile-bank.ts'
@@ -107,11 +107,11 @@ async function filledWorld() {
   await sweepAll(w)
   await strayPayment(w)
   const { exceptions } = await listExceptions(w.ctx, { state: 'open', limit: 1 })
-  const [delivery] = await read<{ event_id: string; endpoint_id: string }>(
+  const [delivery] = await query<{ event_id: string; endpoint_id: string }>(
     w.pool,
     'select event_id, endpoint_id from delivery_outcomes limit 1',
   )
-  const [charge] = await read<{ id: string }>(
+  const [charge] = await query<{ id: string }>(
     w.pool,
     `select payment_link_id as id from charges where status = 'COMPLETED' order by refunded_cents desc limit 1`,
   )

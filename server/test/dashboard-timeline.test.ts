@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { cancelDeposit, queryDeposit } from '../src/domain/deposits.ts'
-import { createEndpoint } from '../src/domain/webhooks.ts'
+import { cancelDeposit, queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { createEndpoint } from '../src/domain/webhooks/webhooks.ts'
 import { startReceiver } from './receiver.ts'
 import { completedCharge, followToEnd, refund } from './refund-steps.ts'
 import { UNKNOWN_ID } from './requests.ts'

@@ -2,9 +2,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { DatabaseUnavailable } from '../src/db/failure.ts'
 import { makeOutageLog } from '../src/db/outage-log.ts'
 import { makePool } from '../src/db/pool.ts'
-import { read, transact } from '../src/db/tx.ts'
-import { readOperatorOverview, readOverview } from '../src/domain/overview.ts'
-import { makeLog } from '../src/terminal-log.ts'
+import { query, transact } from '../src/db/tx.ts'
+import { readOperatorOverview, readOverview } from '../src/domain/reports/overview.ts'
+import { makeLog } from '../src/log.ts'
 import { startLoop } from '../src/workers/loop.ts'
 import { startFreezingProxy } from './database-proxy.ts'
 import { appWith, deposit, get } from './requests.ts'
@@ -19,7 +19,7 @@ const SHORT = { statementTimeoutMs: 1_000, clientGraceMs: 500 }
 test('a read-only database is 503 with Retry-After and not ready, and a connection to it is not kept', async () => {
   const w = await world()
   const { key } = await w.account()
-  const set = (what: string) => read(w.pool, `alter database ${databaseOf(w)} ${what}`)
+  const set = (what: string) => query(w.pool, `alter database ${databaseOf(w)} ${what}`)
   await set('set default_transaction_read_only = on')
   const app = await appWith((await w.anotherProcess()).ctx)
 
@@ -36,9 +36,9 @@ test('a read-only database is 503 with Retry-After and not ready, and a connecti
 
 test('a single statement that meets a read-only database gives its connection up too', async () => {
   const w = await world()
-  await read(w.pool, `alter database ${databaseOf(w)} set default_transaction_read_only = on`)
+  await query(w.pool, `alter database ${databaseOf(w)} set default_transaction_read_only = on`)
   const pool = poolOf(w, {})
-  await expect(read(pool, 'delete from charges')).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 })
+  await expect(query(pool, 'delete from charges')).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 })
   expect(pool.totalCount).toBe(0)
 })
 
@@ -48,7 +48,7 @@ test.each([
 ])('%s is 503 with Retry-After', async (_, pool, setting) => {
   const w = await world()
   const { key } = await w.account()
-  if (setting) await read(w.pool, `alter database ${databaseOf(w)} ${setting}`)
+  if (setting) await query(w.pool, `alter database ${databaseOf(w)} ${setting}`)
   const app = await appWith((await w.anotherProcess({ pool })).ctx)
   await transact(w.pool, async (tx) => {
     await tx.run('lock table charges')
@@ -138,7 +138,7 @@ test('while the database is away, the log has one line for a cause and ten secon
 
   for (let request = 0; request < 10; request++) await fail()
   await app.inject('/readyz')
-  const round = () => read(pool, 'select 1').then(() => 'idle' as const)
+  const round = () => query(pool, 'select 1').then(() => 'idle' as const)
   const loop = startLoop({ clock: w.ctx.clock, log }, { name: 'test', idleMs: 60_000, round })
   await loop.stop()
   expect(told()).toMatchObject([{ reason: 'connect ECONNREFUSED 127.0.0.1:1', failures: 1 }])

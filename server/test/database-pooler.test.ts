@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { migrate } from '../src/db/migrate.ts'
-import { read } from '../src/db/tx.ts'
+import { query } from '../src/db/tx.ts'
 import { startTransactionPooler } from './database-proxy.ts'
 import { freePort, runCli, temporaryHome } from './process.ts'
 import { appWith, deposit } from './requests.ts'
@@ -56,7 +56,7 @@ test.runIf(existsSync(PGBOUNCER))('PgBouncer in session mode works as it comes, 
   const { ctx } = await w.anotherProcess({ databaseUrl })
   const app = await appWith(ctx)
   expect((await app.inject(deposit(key, '{"value":5000}'))).statusCode).toBe(201)
-  const [limits] = await read(ctx.pool, `select current_setting('statement_timeout') as statement`)
+  const [limits] = await query(ctx.pool, `select current_setting('statement_timeout') as statement`)
   expect(limits).toEqual({ statement: '10s' })
 })
 

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
 import type { Context } from '../src/domain/context.ts'
-import { cancelDeposit, listDeposits, openDeposit, queryDeposit, type DepositRequest } from '../src/domain/deposits.ts'
-import { ProviderError } from '../src/domain/provider.ts'
+import {
+  cancelDeposit,
+  listDeposits,
+  openDeposit,
+  queryDeposit,
+  type DepositRequest,
+} from '../src/domain/deposits/deposits.ts'
+import { ProviderError } from '../src/domain/ports/provider.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { until, world, type TestAccount } from './world.ts'
 

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
-import { createAccount } from '../src/domain/accounts.ts'
-import { queryDeposit } from '../src/domain/deposits.ts'
-import { isWellFormedKey } from '../src/domain/keys.ts'
+import { createAccount } from '../src/domain/accounts/accounts.ts'
+import { queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { isWellFormedKey } from '../src/domain/accounts/api-keys.ts'
 import { startDeliverWorker } from '../src/workers/deliver.ts'
 import { expectAccessible, serve, signIn, useChromium, visit } from './chromium.ts'
 import { startReceiver } from './receiver.ts'
@@ -208,7 +208,7 @@ test('a secret is rotated in the dashboard: the new one is shown once, and for a
 async function signedIn(language: Language) {
   const { w, url } = await serve()
   const person = { email: 'ana@loja.example', name: 'Loja da Ana', password: PASSWORD }
-  const { accountId } = await createAccount(w.pool, w.clock.now(), person)
+  const { accountId } = await createAccount(w.ctx, w.clock.now(), person)
   const worker = startDeliverWorker(w.ctx)
   onTestFinished(() => worker.stop())
   const { page, errors } = await visit({

@@ -53,9 +53,9 @@ describe('TLS', () => {
 
   test('the name is asked for and checked; an address is checked too, but not asked for', async () => {
     const receiver = await openTls(good)
-    const courier = openCourier({ lookup, ca: good.cert })
-    expect(await post(courier, receiver.named)).toMatchObject({ kind: 'answered', status: 200, excerpt: 'hi' })
-    expect(await post(courier, receiver.url)).toMatchObject({ kind: 'answered', status: 200 })
+    const webhookSender = openCourier({ lookup, ca: good.cert })
+    expect(await post(webhookSender, receiver.named)).toMatchObject({ kind: 'answered', status: 200, excerpt: 'hi' })
+    expect(await post(webhookSender, receiver.url)).toMatchObject({ kind: 'answered', status: 200 })
     expect(receiver.asked).toEqual([
       { servername: 'receiver.example', alpn: 'http/1.1', resumed: false },
       { servername: false, alpn: 'http/1.1', resumed: false },
@@ -67,11 +67,11 @@ describe('TLS', () => {
     ['for another name', () => misnamed, 'the TLS certificate is not valid: it is made out to another name'],
   ])('a certificate that is %s is refused each time, and nothing is sent', async (_, certificate, reason) => {
     const receiver = await openTls(certificate())
-    const courier = openCourier({ lookup, ca: misnamed.cert })
+    const webhookSender = openCourier({ lookup, ca: misnamed.cert })
     // Each time: a resumed session would not be checked again, so one that failed must not be resumed.
     for (let nth = 0; nth < 3; nth++) {
-      expect(await reasonOf(post(courier, receiver.named))).toBe(reason)
-      expect(await reasonOf(post(courier, receiver.url))).toBe(reason)
+      expect(await reasonOf(post(webhookSender, receiver.named))).toBe(reason)
+      expect(await reasonOf(post(webhookSender, receiver.url))).toBe(reason)
     }
     expect(receiver.sent).toEqual([])
   })
@@ -100,8 +100,8 @@ describe('connections', () => {
   test('are kept and used again, without asking for the name', async () => {
     const receiver = await openHttp((_request, response) => response.end('ok'))
     const lookup = names({ 'receiver.example': [['127.0.0.1']] })
-    const courier = openCourier({ lookup })
-    for (let nth = 0; nth < 50; nth++) await post(courier, `http://receiver.example:${receiver.port}/${nth}`)
+    const webhookSender = openCourier({ lookup })
+    for (let nth = 0; nth < 50; nth++) await post(webhookSender, `http://receiver.example:${receiver.port}/${nth}`)
     // undici frees a connection a moment after its answer, so there are two that take turns.
     expect(receiver.sockets.length).toBeLessThanOrEqual(2)
     expect(lookup.asked.length).toBe(receiver.sockets.length)
@@ -110,8 +110,8 @@ describe('connections', () => {
   test('are at most 64 for a receiver, which share one question for its name', async () => {
     const receiver = await openHttp((_request, response) => setImmediate(() => response.end('ok')))
     const lookup = names({ 'receiver.example': [['127.0.0.1']] })
-    const courier = openCourier({ lookup })
-    const all = Array.from({ length: 1_000 }, () => post(courier, `http://receiver.example:${receiver.port}/`))
+    const webhookSender = openCourier({ lookup })
+    const all = Array.from({ length: 1_000 }, () => post(webhookSender, `http://receiver.example:${receiver.port}/`))
     expect((await Promise.all(all)).filter((answer) => answer.kind === 'failed')).toEqual([])
     expect(receiver.sockets.length).toBeLessThanOrEqual(64)
     expect(lookup.asked).toEqual(['receiver.example'])
@@ -120,12 +120,12 @@ describe('connections', () => {
   test('of a dead receiver hold up nobody else, and only so many deliveries wait for it', async () => {
     const dead = await openSockets(() => {})
     const alive = await openHttp((_request, response) => response.end('ok'))
-    const courier = openCourier()
-    const waiting = Array.from({ length: 64 + 4_096 }, () => post(courier, dead.url))
-    expect(await reasonOf(post(courier, dead.url))).toBe('too many deliveries are waiting for this receiver')
-    expect(await post(courier, alive.url)).toMatchObject({ kind: 'answered', status: 200 })
+    const webhookSender = openCourier()
+    const waiting = Array.from({ length: 64 + 4_096 }, () => post(webhookSender, dead.url))
+    expect(await reasonOf(post(webhookSender, dead.url))).toBe('too many deliveries are waiting for this receiver')
+    expect(await post(webhookSender, alive.url)).toMatchObject({ kind: 'answered', status: 200 })
     expect(dead.sockets.length).toBeLessThanOrEqual(64)
-    await courier.close()
+    await webhookSender.close()
     expect(new Set(await Promise.all(waiting.map(reasonOf)))).toEqual(new Set(['the service is stopping']))
   })
 
@@ -133,13 +133,13 @@ describe('connections', () => {
     let nth = 0
     const fickle = await openSockets((socket) => void (nth++ % 2 && socket.resetAndDestroy()))
     const alive = await openHttp((_request, response) => response.end('ok'))
-    const courier = openCourier()
-    const all = Array.from({ length: 300 }, () => post(courier, fickle.url))
+    const webhookSender = openCourier()
+    const all = Array.from({ length: 300 }, () => post(webhookSender, fickle.url))
     // Sooner or later each place is taken by one of those that were kept, and the rest waits.
     await eventually(() => expect(fickle.open()).toBe(64))
-    for (let round = 0; round < 10; round++) await post(courier, alive.url)
+    for (let round = 0; round < 10; round++) await post(webhookSender, alive.url)
     expect(fickle.open()).toBe(64)
-    await courier.close()
+    await webhookSender.close()
     const reasons = new Set(await Promise.all(all.map(reasonOf)))
     expect(reasons).toEqual(new Set(['the connection was closed before the answer', 'the service is stopping']))
   })
@@ -147,30 +147,34 @@ describe('connections', () => {
   test('are kept for at most 500 receivers', async () => {
     const receiver = await openHttp((_request, response) => response.end('ok'))
     const hosts = Array.from({ length: 520 }, (_, nth) => `r${nth}.example`)
-    const courier = openCourier({ lookup: names(Object.fromEntries(hosts.map((host) => [host, [['127.0.0.1']]]))) })
+    const webhookSender = openCourier({
+      lookup: names(Object.fromEntries(hosts.map((host) => [host, [['127.0.0.1']]]))),
+    })
     for (let from = 0; from < hosts.length; from += 40) {
-      await Promise.all(hosts.slice(from, from + 40).map((host) => post(courier, `http://${host}:${receiver.port}/`)))
+      await Promise.all(
+        hosts.slice(from, from + 40).map((host) => post(webhookSender, `http://${host}:${receiver.port}/`)),
+      )
     }
     await eventually(() => expect(receiver.open()).toBe(500))
     const before = receiver.sockets.length
     // The oldest made room, the newest are there.
-    await post(courier, `http://r510.example:${receiver.port}/`)
+    await post(webhookSender, `http://r510.example:${receiver.port}/`)
     expect(receiver.sockets.length).toBe(before)
-    await post(courier, `http://r0.example:${receiver.port}/`)
+    await post(webhookSender, `http://r0.example:${receiver.port}/`)
     expect(receiver.sockets.length).toBe(before + 1)
   })
 
-  test('are closed with the courier, and what is under way is told', async () => {
+  test('are closed with the webhookSender, and what is under way is told', async () => {
     const receiver = await openHttp((request, response) => void (request.url === '/hook' && response.end()))
-    const courier = openCourier({ lookup: () => {} })
-    await post(courier, receiver.url)
-    const answering = post(courier, receiver.url.replace('/hook', '/slow'))
-    const resolving = post(courier, 'https://silent.example/')
+    const webhookSender = openCourier({ lookup: () => {} })
+    await post(webhookSender, receiver.url)
+    const answering = post(webhookSender, receiver.url.replace('/hook', '/slow'))
+    const resolving = post(webhookSender, 'https://silent.example/')
     await eventually(() => expect(receiver.open()).toBeGreaterThan(0))
-    await courier.close()
+    await webhookSender.close()
     expect(await reasonOf(answering)).toBe('the service is stopping')
     expect(await reasonOf(resolving)).toBe('the service is stopping')
-    expect(await reasonOf(post(courier, receiver.url))).toBe('the service is stopping')
+    expect(await reasonOf(post(webhookSender, receiver.url))).toBe('the service is stopping')
     await eventually(() => expect(receiver.open()).toBe(0))
   })
 })

@@ -46,9 +46,9 @@ test('the proxy is asked for the judged address and not for the name, and the re
     response.end('ok')
   })
   const proxy = await openProxy()
-  const courier = openCourier({ lookup, proxyUrl: `http://127.0.0.1:${proxy.port}` })
+  const webhookSender = openCourier({ lookup, proxyUrl: `http://127.0.0.1:${proxy.port}` })
   for (let nth = 0; nth < 5; nth++) {
-    const answer = await post(courier, `http://receiver.example:${receiver.port}/`)
+    const answer = await post(webhookSender, `http://receiver.example:${receiver.port}/`)
     expect(answer).toMatchObject({ kind: 'answered', status: 200, excerpt: 'ok' })
   }
   expect(proxy.targets()).toEqual([`127.0.0.1:${receiver.port}`])
@@ -59,8 +59,8 @@ test('of several addresses the proxy is asked for one of IPv4', async () => {
   const receiver = await openHttp((_request, response) => response.end('ok'))
   const proxy = await openProxy()
   const allowNetworks = ['127.0.0.1/32', '::1/128']
-  const courier = openCourier({ lookup, allowNetworks, proxyUrl: `http://127.0.0.1:${proxy.port}` })
-  expect(await post(courier, `http://both.example:${receiver.port}/`)).toMatchObject({ kind: 'answered' })
+  const webhookSender = openCourier({ lookup, allowNetworks, proxyUrl: `http://127.0.0.1:${proxy.port}` })
+  expect(await post(webhookSender, `http://both.example:${receiver.port}/`)).toMatchObject({ kind: 'answered' })
   expect(proxy.targets()).toEqual([`127.0.0.1:${receiver.port}`])
 })
 
@@ -74,8 +74,8 @@ test.each([
   ['https://user@receiver.example/', /user name/],
 ])('nobody asks the proxy for %s', async (url, words) => {
   const proxy = await openProxy()
-  const courier = openCourier({ lookup, proxyUrl: `http://127.0.0.1:${proxy.port}` })
-  expect(await reasonOf(post(courier, url))).toMatch(words)
+  const webhookSender = openCourier({ lookup, proxyUrl: `http://127.0.0.1:${proxy.port}` })
+  expect(await reasonOf(post(webhookSender, url))).toMatch(words)
   expect(proxy.sockets).toHaveLength(0)
 })
 
@@ -104,8 +104,8 @@ test('the proxy is told who asks, the receiver is not', async () => {
     response.end()
   })
   const proxy = await openProxy()
-  const courier = openCourier({ proxyUrl: `http://guiche:s%40crable@127.0.0.1:${proxy.port}` })
-  expect(await post(courier, receiver.url)).toMatchObject({ kind: 'answered' })
+  const webhookSender = openCourier({ proxyUrl: `http://guiche:s%40crable@127.0.0.1:${proxy.port}` })
+  expect(await post(webhookSender, receiver.url)).toMatchObject({ kind: 'answered' })
   const expected = `Basic ${Buffer.from('guiche:s@crable').toString('base64')}`
   expect(proxy.asked[0]?.headers['proxy-authorization']).toBe(expected)
   expect(headers[0]).not.toHaveProperty('proxy-authorization')
@@ -117,8 +117,8 @@ test.each([
   ['garbage\r\n\r\n', 'the egress proxy cannot be reached (HTTPParserError)'],
 ])('a proxy that answers %j is not taken for the receiver', async (answer, reason) => {
   const proxy = await openProxy(answer)
-  const courier = openCourier({ proxyUrl: `http://127.0.0.1:${proxy.port}` })
-  expect(await reasonOf(post(courier, 'http://127.0.0.1:8/'))).toBe(reason)
+  const webhookSender = openCourier({ proxyUrl: `http://127.0.0.1:${proxy.port}` })
+  expect(await reasonOf(post(webhookSender, 'http://127.0.0.1:8/'))).toBe(reason)
 })
 
 test('a proxy that is not there, or does not answer', async () => {

@@ -6,8 +6,8 @@ import { createServer, type LookupFunction, type Server, type Socket } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, vi } from 'vitest'
-import type { Courier, CourierAnswer } from '../src/domain/courier.ts'
-import { makeCourier, type CourierOptions } from '../src/egress/courier.ts'
+import type { WebhookSender, WebhookAnswer } from '../src/domain/ports/webhook-sender.ts'
+import { makeWebhookSender, type CourierOptions } from '../src/egress/webhook-sender.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 
@@ -15,18 +15,18 @@ afterEach(async () => {
   await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()))
 })
 
-/** A courier that may reach 127.0.0.1 and nothing else that is special, unless the test says otherwise. */
-export function openCourier(options: Partial<CourierOptions> = {}): Courier {
-  const courier = makeCourier({ allowNetworks: ['127.0.0.1/32'], allowHttp: false, ...options })
-  cleanups.push(() => courier.close())
-  return courier
+/** A webhookSender that may reach 127.0.0.1 and nothing else that is special, unless the test says otherwise. */
+export function openCourier(options: Partial<CourierOptions> = {}): WebhookSender {
+  const webhookSender = makeWebhookSender({ allowNetworks: ['127.0.0.1/32'], allowHttp: false, ...options })
+  cleanups.push(() => webhookSender.close())
+  return webhookSender
 }
 
-export function post(courier: Courier, url: string, deadlineMs = 10_000): Promise<CourierAnswer> {
-  return courier.send({ url, headers: { 'content-type': 'application/json' }, body: '{"event":"X"}', deadlineMs })
+export function post(webhookSender: WebhookSender, url: string, deadlineMs = 10_000): Promise<WebhookAnswer> {
+  return webhookSender.send({ url, headers: { 'content-type': 'application/json' }, body: '{"event":"X"}', deadlineMs })
 }
 
-export async function reasonOf(answer: Promise<CourierAnswer>): Promise<string> {
+export async function reasonOf(answer: Promise<WebhookAnswer>): Promise<string> {
   const got = await answer
   return got.kind === 'failed' ? got.reason.text : `answered ${got.status}`
 }
@@ -42,7 +42,7 @@ export type Receiver = {
   open(): number
   /** Connections that are over. */
   lost(): number
-  /** Bytes that the kernel took from the server, thus an upper bound of what the courier read. */
+  /** Bytes that the kernel took from the server, thus an upper bound of what the webhookSender read. */
   bytesTaken(): number
   bytesReceived(): number
 }
@@ -59,7 +59,7 @@ export async function openSockets(
 }
 
 export async function openHttp(listener: RequestListener, options: { hosts?: string[] } = {}): Promise<Receiver> {
-  // The courier, and not the server, is to be the first to hang up.
+  // The webhookSender, and not the server, is to be the first to hang up.
   return watch(() => createHttpServer({ keepAliveTimeout: 60_000 }, listener), options)
 }
 

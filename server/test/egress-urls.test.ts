@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Courier } from '../src/domain/courier.ts'
+import type { WebhookSender } from '../src/domain/ports/webhook-sender.ts'
 import { names, openCourier, openHttp, openSockets, post, reasonOf, type Receiver } from './egress-servers.ts'
 
 // Every way that we know of to talk a server into calling its own machine or its neighbours. A canary listens on the
 // loopback: a test passes only if the URL was refused in words and nobody has come to the canary.
 
 let canary: Receiver
-let courier: Courier
+let webhookSender: WebhookSender
 
 // Names that resolve, to nothing good. What a name answers the second time is in the second list.
 const lookup = names({
@@ -33,7 +33,7 @@ beforeEach(async () => {
   canary = await openSockets((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'), {
     hosts: ['127.0.0.1', '::1'],
   })
-  courier = openCourier({ allowNetworks: [], allowHttp: true, lookup })
+  webhookSender = openCourier({ allowNetworks: [], allowHttp: true, lookup })
 })
 
 const LOOPBACK_NOTATIONS = [
@@ -150,14 +150,14 @@ const CORPUS: Record<string, Case[]> = {
 describe.each(Object.entries(CORPUS))('refused, and nobody comes to the canary: %s', (_, corpus) => {
   test.each(corpus)('%j', async (template, words) => {
     const url = template.replaceAll('PORT', String(canary.port))
-    const reason = await reasonOf(post(courier, url, 2_000))
+    const reason = await reasonOf(post(webhookSender, url, 2_000))
     expect(reason).toMatch(words)
     // In words, and not in codes.
     expect(reason).toMatch(/^["a-z]\S* .+ .+/)
     expect(canary.sockets).toHaveLength(0)
     // Whatever the text alone gives away is told already when an endpoint is saved.
     const isAboutName = /example[:.]/i.test(template) || reason === 'the name does not resolve'
-    if (!isAboutName) expect(courier.check(url)?.reason.text).toBe(reason)
+    if (!isAboutName) expect(webhookSender.check(url)?.reason.text).toBe(reason)
   })
 })
 
@@ -185,11 +185,11 @@ describe('rebinding', () => {
   test('a name that is good at first and bad later is reached while it is good', async () => {
     const { friend, foe, url } = await friendAndCanary()
     const rebinding = names({ 'rebind.example': [['127.0.0.1'], ['::1'], ['127.0.0.2'], ['127.0.0.1']] })
-    const courier = openCourier({ lookup: rebinding })
-    expect(await post(courier, url)).toMatchObject({ kind: 'answered', status: 200, excerpt: 'friend' })
-    expect(await reasonOf(post(courier, url))).toBe('the address ::1 is not allowed: loopback')
-    expect(await reasonOf(post(courier, url))).toBe('the address 127.0.0.2 is not allowed: loopback')
-    expect(await post(courier, url)).toMatchObject({ kind: 'answered', status: 200 })
+    const webhookSender = openCourier({ lookup: rebinding })
+    expect(await post(webhookSender, url)).toMatchObject({ kind: 'answered', status: 200, excerpt: 'friend' })
+    expect(await reasonOf(post(webhookSender, url))).toBe('the address ::1 is not allowed: loopback')
+    expect(await reasonOf(post(webhookSender, url))).toBe('the address 127.0.0.2 is not allowed: loopback')
+    expect(await post(webhookSender, url)).toMatchObject({ kind: 'answered', status: 200 })
     expect(friend.sockets).toHaveLength(2)
     expect(foe.sockets).toHaveLength(0)
   })
@@ -197,8 +197,8 @@ describe('rebinding', () => {
   test('a name is asked once for a connection, so the answer that was judged is the one that is dialled', async () => {
     const { friend, foe, url } = await friendAndCanary()
     const rebinding = names({ 'rebind.example': [['127.0.0.1'], ['::1']] })
-    const courier = openCourier({ lookup: rebinding })
-    expect(await post(courier, url)).toMatchObject({ kind: 'answered', excerpt: 'friend' })
+    const webhookSender = openCourier({ lookup: rebinding })
+    expect(await post(webhookSender, url)).toMatchObject({ kind: 'answered', excerpt: 'friend' })
     expect(rebinding.asked).toEqual(['rebind.example'])
     expect([friend.sockets.length, foe.sockets.length]).toEqual([1, 0])
   })
@@ -207,8 +207,8 @@ describe('rebinding', () => {
     'a name with a good and a bad answer is not dialled at all: %j',
     async (answers) => {
       const { friend, foe, url } = await friendAndCanary()
-      const courier = openCourier({ lookup: names({ 'rebind.example': [answers] }) })
-      expect(await reasonOf(post(courier, url))).toMatch(/is not allowed/)
+      const webhookSender = openCourier({ lookup: names({ 'rebind.example': [answers] }) })
+      expect(await reasonOf(post(webhookSender, url))).toMatch(/is not allowed/)
       expect([friend.sockets.length, foe.sockets.length]).toEqual([0, 0])
     },
   )
@@ -217,8 +217,8 @@ describe('rebinding', () => {
     const { friend } = await friendAndCanary()
     const lying = names({ localhost: [['10.0.0.1']] })
     // Of its two addresses the operator allows one.
-    const courier = openCourier({ lookup: lying })
-    expect(await post(courier, `http://localhost:${friend.port}/`)).toMatchObject({
+    const webhookSender = openCourier({ lookup: lying })
+    expect(await post(webhookSender, `http://localhost:${friend.port}/`)).toMatchObject({
       kind: 'answered',
       excerpt: 'friend',
     })

@@ -46,16 +46,16 @@ describe('a delivery', () => {
     ['99999999999', null], ['Thu, 99 Foo 2026 00:01:00 GMT', null],
   ])('may be asked for again later: Retry-After: %s', async (header, retryAfterMs) => {
     const receiver = await openHttp((_request, response) => response.writeHead(503, { 'retry-after': header }).end())
-    const courier = openCourier({ now: () => new Date('2026-01-01T00:00:00Z') })
-    expect(await post(courier, receiver.url)).toMatchObject({ status: 503, retryAfterMs })
+    const webhookSender = openCourier({ now: () => new Date('2026-01-01T00:00:00Z') })
+    expect(await post(webhookSender, receiver.url)).toMatchObject({ status: 503, retryAfterMs })
   }) // prettier-ignore
 
   test('that cannot be put into a request is a failure like any other', async () => {
     const receiver = await openHttp((_request, response) => response.end())
-    const courier = openCourier()
-    const answer = courier.send({ url: receiver.url, headers: { authorization: 'a\r\nb: c' }, body: '' })
+    const webhookSender = openCourier()
+    const answer = webhookSender.send({ url: receiver.url, headers: { authorization: 'a\r\nb: c' }, body: '' })
     expect(await reasonOf(answer)).toBe('the request cannot be sent: a header is not valid')
-    expect(await post(courier, receiver.url)).toMatchObject({ kind: 'answered' })
+    expect(await post(webhookSender, receiver.url)).toMatchObject({ kind: 'answered' })
   })
 })
 
@@ -103,11 +103,11 @@ describe('what a receiver sends is bounded', () => {
   test('a body of 16 kB is read whole and its connection used again; one byte more costs the connection', async () => {
     let bytes = 16 * 1024
     const receiver = await openHttp((_request, response) => response.end('x'.repeat(bytes)))
-    const courier = openCourier()
-    for (let nth = 0; nth < 3; nth++) expect(await post(courier, receiver.url)).toMatchObject({ status: 200 })
+    const webhookSender = openCourier()
+    for (let nth = 0; nth < 3; nth++) expect(await post(webhookSender, receiver.url)).toMatchObject({ status: 200 })
     expect(receiver.lost()).toBe(0)
     bytes += 1
-    expect(await post(courier, receiver.url)).toMatchObject({ kind: 'answered', status: 200 })
+    expect(await post(webhookSender, receiver.url)).toMatchObject({ kind: 'answered', status: 200 })
     await eventually(() => expect(receiver.lost()).toBe(1))
   })
 
@@ -142,8 +142,9 @@ describe('what a receiver sends is bounded', () => {
 
   test('many answers over one connection are not taken for a flood', async () => {
     const receiver = await openHttp((_request, response) => response.end('x'.repeat(15_000)))
-    const courier = openCourier()
-    for (let nth = 0; nth < 60; nth++) expect(await post(courier, receiver.url)).toMatchObject({ kind: 'answered' })
+    const webhookSender = openCourier()
+    for (let nth = 0; nth < 60; nth++)
+      expect(await post(webhookSender, receiver.url)).toMatchObject({ kind: 'answered' })
     expect(receiver.sockets.length).toBeLessThan(5)
   })
 })
@@ -183,32 +184,32 @@ describe('one deadline bounds the whole exchange', () => {
   })
 
   test('a name server that does not answer', async () => {
-    const courier = openCourier({ lookup: () => {} })
-    expect(await reasonOf(post(courier, 'https://silent.example/', 150))).toBe('no answer within 150 ms')
+    const webhookSender = openCourier({ lookup: () => {} })
+    expect(await reasonOf(post(webhookSender, 'https://silent.example/', 150))).toBe('no answer within 150 ms')
   })
 
   test('a place in the queue', async () => {
     const receiver = await openSockets(() => {})
-    const courier = openCourier()
-    const patient = Array.from({ length: 64 }, () => post(courier, receiver.url))
-    const hasty = Array.from({ length: 100 }, () => reasonOf(post(courier, receiver.url, 150)))
+    const webhookSender = openCourier()
+    const patient = Array.from({ length: 64 }, () => post(webhookSender, receiver.url))
+    const hasty = Array.from({ length: 100 }, () => reasonOf(post(webhookSender, receiver.url, 150)))
     expect(new Set(await Promise.all(hasty))).toEqual(new Set(['no answer within 150 ms']))
     expect(receiver.sockets.length).toBeLessThanOrEqual(64)
-    await courier.close()
+    await webhookSender.close()
     expect(await reasonOf(patient[0]!)).toBe('the service is stopping')
   })
 
   test('one that is given up while its name is looked for is not dialled afterwards', async () => {
     const receiver = await openHttp((_request, response) => response.end())
     let answer = () => {}
-    const courier = openCourier({
+    const webhookSender = openCourier({
       lookup: (_name, _options, callback) => {
         answer = () => callback(null, [{ address: '127.0.0.1', family: 4 }])
       },
     })
     const url = `http://slow.example:${receiver.port}/`
-    expect(await reasonOf(post(courier, url, 50))).toBe('no answer within 50 ms')
-    const second = post(courier, url)
+    expect(await reasonOf(post(webhookSender, url, 50))).toBe('no answer within 50 ms')
+    const second = post(webhookSender, url)
     answer()
     expect(await second).toMatchObject({ kind: 'answered' })
     expect(receiver.sockets).toHaveLength(1)
@@ -242,19 +243,19 @@ describe('failures are told in words', () => {
 
   test('nobody listens', async () => {
     const { port } = await openSockets(() => {}, { hosts: ['127.0.0.2', '::1'] })
-    const courier = openCourier({ lookup: names({ 'a.example': [['127.0.0.1', '127.0.0.1']] }) })
-    expect(await reasonOf(post(courier, `http://127.0.0.1:${port}/`))).toBe('the connection was refused')
-    expect(await reasonOf(post(courier, `http://a.example:${port}/`))).toBe('the connection was refused')
+    const webhookSender = openCourier({ lookup: names({ 'a.example': [['127.0.0.1', '127.0.0.1']] }) })
+    expect(await reasonOf(post(webhookSender, `http://127.0.0.1:${port}/`))).toBe('the connection was refused')
+    expect(await reasonOf(post(webhookSender, `http://a.example:${port}/`))).toBe('the connection was refused')
     // More than there are places: those that wait are told as well.
-    const many = Array.from({ length: 200 }, () => reasonOf(post(courier, `http://127.0.0.1:${port}/`)))
+    const many = Array.from({ length: 200 }, () => reasonOf(post(webhookSender, `http://127.0.0.1:${port}/`)))
     expect(new Set(await Promise.all(many))).toEqual(new Set(['the connection was refused']))
   })
 
   test('a name that does not exist, or has no addresses, or far too many', async () => {
     const crowd = Array.from({ length: 65 }, () => '127.0.0.1')
-    const courier = openCourier({ lookup: names({ 'empty.example': [[]], 'crowd.example': [crowd] }) })
-    expect(await reasonOf(post(courier, 'https://crowd.example/'))).toBe('the name has more than 64 addresses')
-    expect(await reasonOf(post(courier, 'https://nobody.example/'))).toBe('the name does not resolve')
-    expect(await reasonOf(post(courier, 'https://empty.example/'))).toBe('the name does not resolve')
+    const webhookSender = openCourier({ lookup: names({ 'empty.example': [[]], 'crowd.example': [crowd] }) })
+    expect(await reasonOf(post(webhookSender, 'https://crowd.example/'))).toBe('the name has more than 64 addresses')
+    expect(await reasonOf(post(webhookSender, 'https://nobody.example/'))).toBe('the name does not resolve')
+    expect(await reasonOf(post(webhookSender, 'https://empty.example/'))).toBe('the name does not resolve')
   })
 })

@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client, type QueryResultRow } from 'pg'
 import { afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { openEmbedded, type Embedded } from '../src/db/embedded.ts'
+import { openEmbedded, type Embedded } from '../src/db/embedded/server.ts'
 import { isPresent, joinPresence } from '../src/db/presence.ts'
 
 // Most of these tests go through the life of one home, as an installation does; each leaves it usable and stopped.
@@ -251,7 +251,7 @@ async function open(at: string, lines: string[] = []): Promise<Embedded> {
 
 /** Opens the home, writes a row, and stays until it is told to end or its standard input closes. */
 const PROCESS = `
-  import { openEmbedded } from './dist/db/embedded.js'
+  import { openEmbedded } from './dist/db/embedded/server.js'
   import { Client } from 'pg'
   const embedded = await openEmbedded({ home: process.env.TEST_HOME, say: () => {} })
   const client = new Client({ connectionString: embedded.databaseUrl })

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { makePool } from '../src/db/pool.ts'
-import type { Settings } from '../src/domain/context.ts'
+import type { Settings } from '../src/domain/core/settings.ts'
 import {
   appWith,
   deposit,

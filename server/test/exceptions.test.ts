@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import { readStatement } from '../src/domain/balance.ts'
-import type { Resolution } from '../src/domain/exception-life.ts'
-import { findException, listExceptions, resolveException } from '../src/domain/exceptions.ts'
-import { ProviderError, type ReceivedPayment } from '../src/domain/provider.ts'
-import { requestRefund } from '../src/domain/refunds.ts'
-import { noteReportedRefunds } from '../src/domain/reported-refunds.ts'
+import { readStatement } from '../src/domain/ledger/account-statement.ts'
+import type { Resolution } from '../src/domain/deposits/exception-states.ts'
+import { findException, listExceptions } from '../src/domain/refunds/exceptions.ts'
+import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
+import { ProviderError, type ReceivedPayment } from '../src/domain/ports/provider.ts'
+import { requestRefund } from '../src/domain/refunds/request-refund.ts'
+import { recordExternalRefunds } from '../src/domain/refunds/external-refunds.ts'
 import { followDue } from '../src/workers/refund.ts'
 import {
   changeProvider,
@@ -223,7 +224,7 @@ test.each(['a deposit', 'money in suspense'])(
     await transact(w.pool, async (tx) => {
       await tx.run('select from charges for update')
       await tx.run('select from exceptions for update')
-      const note = () => noteReportedRefunds(w.ctx, [reported as ReceivedPayment])
+      const note = () => recordExternalRefunds(w.ctx, [reported as ReceivedPayment])
       reporting = Promise.all([note(), note()])
       await untilWaiting(w, 2)
     })
@@ -326,7 +327,7 @@ test('a refund at the bank that is being booked while the operator credits the p
   const refunds = [{ refundId: 'bank1', amountCents: 2_00, status: 'done', reason: null } as const]
   const begun = await transact(w.pool, async (tx) => {
     await tx.run('select from ledger_balances for update')
-    const reported = noteReportedRefunds(w.ctx, [{ ...payment, refunds: [...refunds] }])
+    const reported = recordExternalRefunds(w.ctx, [{ ...payment, refunds: [...refunds] }])
     await untilWaiting(w, 1)
     const credited = resolve(w, id, { how: 'credit', accountId })
     await untilWaiting(w, 2)

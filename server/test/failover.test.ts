@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { takeHints } from '../src/domain/checks.ts'
-import { openDeposit, queryDeposit, type DepositRequest } from '../src/domain/deposits.ts'
-import { ProviderError, type Provider } from '../src/domain/provider.ts'
+import { enqueueChecks } from '../src/domain/deposits/checks.ts'
+import { openDeposit, queryDeposit, type DepositRequest } from '../src/domain/deposits/deposits.ts'
+import { ProviderError, type Provider } from '../src/domain/ports/provider.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { world, type World } from './world.ts'
 
@@ -113,8 +113,8 @@ test('money that arrives at a provider that the charge does not belong to is an 
   const account = await w.account()
   const charge = await w.deposit(account)
   const { pix } = await w.second.pay({ txid: charge.id, amountCents: charge.valueCents })
-  await takeHints(w.ctx, 'second', [{ txid: charge.id, endToEndId: pix[0]!.endToEndId }])
-  await takeHints(w.ctx, 'second', [{ txid: null, endToEndId: pix[0]!.endToEndId }])
+  await enqueueChecks(w.ctx, 'second', [{ txid: charge.id, endToEndId: pix[0]!.endToEndId }])
+  await enqueueChecks(w.ctx, 'second', [{ txid: null, endToEndId: pix[0]!.endToEndId }])
   await checkDue(w.ctx)
   expect(await w.count('exceptions', `kind = 'wrong_provider'`)).toBe(1)
   expect(await w.balanceCents(account.accountId)).toBe(0)

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { makeHttpClient, type HttpBounds, type HttpClient } from '../src/providers/http-client.ts'
+import { makeHttpClient, type HttpBounds, type HttpClient } from '../src/providers/http/client.ts'
 import { closeAfterTest, listen, openScriptedPsp, type Script, type ScriptedPsp } from './scripted-psp.ts'
 
 const BOUNDS: HttpBounds = { connections: 4, maxPending: 10, maxAnswerBytes: 1_000, connectTimeoutMs: 2_000 }

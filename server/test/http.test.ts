@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ProviderError } from '../src/domain/provider.ts'
+import { ProviderError } from '../src/domain/ports/provider.ts'
 import {
   appWith,
   bearer,

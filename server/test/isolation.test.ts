@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { newUuid7 } from '../src/base/ids.ts'
 import { transact } from '../src/db/tx.ts'
-import { insertEvents } from '../src/domain/events.ts'
-import { createEndpoint } from '../src/domain/webhooks.ts'
+import { insertEvents } from '../src/domain/webhooks/events.ts'
+import { createEndpoint } from '../src/domain/webhooks/webhooks.ts'
 import { startDeliverWorker } from '../src/workers/deliver.ts'
-import { makeReceivers, type Receivers } from '../src/workers/receivers.ts'
+import { makeReceivers, type Receivers } from '../src/workers/delivery-window.ts'
 import { startReceiver } from './receiver.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
 

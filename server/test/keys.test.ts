@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { read, transact } from '../src/db/tx.ts'
-import { authenticate, createKey, isWellFormedKey, makeKeyText, requireScope, revokeKey } from '../src/domain/keys.ts'
-import type { NewKey } from '../src/domain/keys.ts'
+import { query, transact } from '../src/db/tx.ts'
+import { createKey, isWellFormedKey, makeKeyText, revokeKey } from '../src/domain/accounts/api-keys.ts'
+import { requireScope } from '../src/domain/accounts/callers.ts'
+import type { NewKey } from '../src/domain/accounts/api-keys.ts'
 import type { Pool } from '../src/db/pool.ts'
-import { until, world, type World } from './world.ts'
+import { authenticate, until, world, type World } from './world.ts'
 
 const INVALID = { code: 'key_invalid', message: 'Invalid API key' }
 const MAX_REVOCATION_MS = 2_000
@@ -219,13 +220,13 @@ function revoke(w: World, idOrText: string) {
 
 /** Looks at each row as one text, in which bytes are hexadecimal. */
 async function tablesThatHold(pool: Pool, needle: string): Promise<string[]> {
-  const tables = await read<{ name: string }>(
+  const tables = await query<{ name: string }>(
     pool,
     `select tablename as name from pg_tables where schemaname = 'public'`,
   )
   const found: string[] = []
   for (const { name } of tables) {
-    const rows = await read(pool, `select from ${name} t where position($1 in t::text) > 0`, [needle])
+    const rows = await query(pool, `select from ${name} t where position($1 in t::text) > 0`, [needle])
     if (rows.length > 0) found.push(name)
   }
   return found

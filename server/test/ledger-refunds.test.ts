@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Fault } from '../src/base/fault.ts'
-import { read } from '../src/db/tx.ts'
-import { audit } from '../src/domain/audit.ts'
-import type { Resolution } from '../src/domain/exception-life.ts'
-import { listExceptions, resolveException } from '../src/domain/exceptions.ts'
-import { ProviderError, type ProviderRefund, type ReceivedPayment } from '../src/domain/provider.ts'
-import { requestRefund } from '../src/domain/refunds.ts'
-import { noteReportedRefunds } from '../src/domain/reported-refunds.ts'
+import { query } from '../src/db/tx.ts'
+import { audit } from '../src/domain/audit/audit.ts'
+import type { Resolution } from '../src/domain/deposits/exception-states.ts'
+import { listExceptions } from '../src/domain/refunds/exceptions.ts'
+import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
+import { ProviderError, type ProviderRefund, type ReceivedPayment } from '../src/domain/ports/provider.ts'
+import { requestRefund } from '../src/domain/refunds/request-refund.ts'
+import { recordExternalRefunds } from '../src/domain/refunds/external-refunds.ts'
 import { followDue } from '../src/workers/refund.ts'
 import { changeProvider, holdings, OPERATOR, settleAll } from './refund-steps.ts'
 import { world, type TestAccount, type World } from './world.ts'
@@ -110,7 +111,7 @@ function rethrowUnlessRefused(error: unknown): void {
 
 async function expectEveryCentInPlace(w: World): Promise<void> {
   const held = await holdings(w)
-  const [facts] = await read<Record<string, number>>(
+  const [facts] = await query<Record<string, number>>(
     w.pool,
     `select
        (select coalesce(sum(amount_cents), 0)::bigint from payments)
@@ -171,7 +172,7 @@ function makeBank(w: World) {
   const bank = {
     mood: 'done' as Mood,
     async heldCents(): Promise<number> {
-      const [row] = await read<{ sum: number }>(w.pool, 'select sum(amount_cents)::bigint from payments')
+      const [row] = await query<{ sum: number }>(w.pool, 'select sum(amount_cents)::bigint from payments')
       const gone = [...refunds.values()].filter((refund) => refund.status === 'done')
       return row!.sum - gone.reduce((sum, refund) => sum + refund.amountCents, 0)
     },
@@ -188,7 +189,7 @@ function makeBank(w: World) {
         endToEndId: refund.endToEndId,
         refunds: [refund],
       }))
-      return noteReportedRefunds(w.ctx, reporting)
+      return recordExternalRefunds(w.ctx, reporting)
     },
     async giveBack({ endToEndId, amountCents: paidCents }: Paid, amountCents: number) {
       if (gaveBack(endToEndId) + amountCents > paidCents) return
@@ -217,7 +218,7 @@ function makeBank(w: World) {
       // Also of one that it hides, and may make after all.
       if (bank.mood === 'refused') throw new ProviderError('refused', 'no')
       if (known) throw new ProviderError('unknown', 'still in some queue')
-      const [row] = await read<{ amount_cents: number }>(
+      const [row] = await query<{ amount_cents: number }>(
         w.pool,
         'select amount_cents from payments where end_to_end_id = $1',
         [endToEndId],

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
-import { read, transact, type Tx } from '../src/db/tx.ts'
-import { audit } from '../src/domain/audit.ts'
-import { readBalance, readStatement, type StatementLine } from '../src/domain/balance.ts'
-import { markPending } from '../src/domain/charges.ts'
-import { postTransfers, type Transfer } from '../src/domain/ledger.ts'
-import { insertOpenings } from '../src/domain/openings.ts'
-import type { ReceivedPayment } from '../src/domain/provider.ts'
-import { settle } from '../src/domain/settle.ts'
+import { query, transact, type Tx } from '../src/db/tx.ts'
+import { audit } from '../src/domain/audit/audit.ts'
+import { readBalance, readStatement, type StatementLine } from '../src/domain/ledger/account-statement.ts'
+import { markPending } from '../src/domain/deposits/charge-states.ts'
+import { postTransfers, type Transfer } from '../src/domain/ledger/ledger.ts'
+import { insertIntents } from '../src/domain/deposits/intents.ts'
+import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
+import { settle } from '../src/domain/deposits/settle.ts'
 import { codeFor } from './reconcile-bank.ts'
 import { until, world, type World } from './world.ts'
 
@@ -219,7 +219,7 @@ async function openCharges(w: World, accountIds: string[], count: number): Promi
     valueCents: 100 + index,
   }))
   await transact(w.pool, async (tx) => {
-    const openings = charges.map(({ id, valueCents }, index) => ({
+    const intents = charges.map(({ id, valueCents }, index) => ({
       chargeId: id,
       paymentLinkId: crypto.randomUUID(),
       accountId: accountIds[index % accountIds.length]!,
@@ -233,7 +233,7 @@ async function openCharges(w: World, accountIds: string[], count: number): Promi
       instance: w.ctx.instance,
       idempotency: null,
     }))
-    await insertOpenings(tx, w.clock.now(), openings)
+    await insertIntents(tx, w.clock.now(), intents)
     await markPending(
       tx,
       w.ctx.instance,
@@ -271,7 +271,7 @@ async function strayPayments(w: World, count: number): Promise<string[]> {
   )
   await settleAll(w, strays)
   const sql = 'select id from payments where end_to_end_id = any($1)'
-  const rows = await read<{ id: string }>(w.pool, sql, [strays.map((stray) => stray.endToEndId)])
+  const rows = await query<{ id: string }>(w.pool, sql, [strays.map((stray) => stray.endToEndId)])
   return rows.map((row) => row.id)
 }
 
@@ -314,7 +314,7 @@ function runningBalances(lines: StatementLine[]): number[] {
 }
 
 async function sumOfAllBalances(w: World): Promise<number> {
-  const [row] = await read<{ sum: number }>(
+  const [row] = await query<{ sum: number }>(
     w.pool,
     'select sum(credits_cents - debits_cents)::bigint as sum from ledger_balances',
   )
@@ -328,7 +328,7 @@ function countTransfers(w: World, accountId: string): Promise<number> {
 
 async function creditedTo(w: World, accountId: string): Promise<number> {
   const sql = `select coalesce(sum(value_cents - fee_cents), 0)::bigint as sum from charges where account_id = $1 and status = 'COMPLETED'`
-  const [row] = await read<{ sum: number }>(w.pool, sql, [accountId])
+  const [row] = await query<{ sum: number }>(w.pool, sql, [accountId])
   return row!.sum
 }
 

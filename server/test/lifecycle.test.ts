@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { openEmbedded } from '../src/db/embedded.ts'
+import { openEmbedded } from '../src/db/embedded/server.ts'
 import { freePort, runCli, startServer, temporaryHome, type ServerProcess } from './process.ts'
 import { until } from './world.ts'
 

@@ -5,7 +5,7 @@ import type { Log } from '../src/base/log.ts'
 import { makeLogMailer } from '../src/mail/log.ts'
 import { makeNoMailer } from '../src/mail/none.ts'
 import { makeSmtpMailer } from '../src/mail/smtp.ts'
-import { createAccount } from '../src/domain/accounts.ts'
+import { createAccount } from '../src/domain/accounts/accounts.ts'
 import { appWith } from './requests.ts'
 import { openBrowser, PASSWORD } from './sign-in-client.ts'
 import { until, world } from './world.ts'
@@ -115,7 +115,7 @@ test('without a mail server where money is real, nothing that could be opened is
 
 test('without a mail server where money is real, no link to a password is made, for anybody', async () => {
   const w = await world({ settings: { mode: 'live' } })
-  await createAccount(w.pool, w.clock.now(), { email: LETTER.to, name: 'Loja da Ana', password: PASSWORD })
+  await createAccount(w.ctx, w.clock.now(), { email: LETTER.to, name: 'Loja da Ana', password: PASSWORD })
   const app = await appWith({ ...w.ctx, mailer: makeNoMailer(w.ctx.log) })
   const answers = []
   for (const path of ['auth/request-password-reset', 'auth/send-verification-email'])

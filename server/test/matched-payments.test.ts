@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import type { Charge } from '../src/domain/charges.ts'
-import { cancelDeposit, queryDeposit } from '../src/domain/deposits.ts'
-import { listExceptions, resolveException } from '../src/domain/exceptions.ts'
-import type { Provider, ReceivedPayment } from '../src/domain/provider.ts'
-import { requestRefund } from '../src/domain/refunds.ts'
-import { noteReportedRefunds } from '../src/domain/reported-refunds.ts'
-import { settle, type Settled } from '../src/domain/settle.ts'
+import type { Charge } from '../src/domain/deposits/charge-states.ts'
+import { cancelDeposit, queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { listExceptions } from '../src/domain/refunds/exceptions.ts'
+import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
+import type { Provider, ReceivedPayment } from '../src/domain/ports/provider.ts'
+import { requestRefund } from '../src/domain/refunds/request-refund.ts'
+import { recordExternalRefunds } from '../src/domain/refunds/external-refunds.ts'
+import { settle, type Settled } from '../src/domain/deposits/settle.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { reconcileDue } from '../src/workers/reconcile.ts'
 import { bookDifferences, changeProvider, holdings, OPERATOR, settleAll } from './refund-steps.ts'
@@ -457,7 +458,7 @@ test('a Pix that two providers report is booked once, logged and counted', async
   expect(w.logged).toMatchObject([
     { level: 'warn', fields: { endToEndId: payment.endToEndId, provider: 'second', bookedUnder: 'sandbox' } },
   ])
-  const metrics = await w.ctx.meters.registry.metrics()
+  const metrics = await w.ctx.metrics.registry.metrics()
   expect(metrics).toContain('guiche_payments_duplicate_total{provider="second"} 1')
   expect(await w.balanceCents(account.accountId)).toBe(49_50)
   expect(await w.differences()).toEqual([])
@@ -510,7 +511,7 @@ test('a refund that the bank reports while its payment is matched is a refund of
   let noted: Promise<void> | undefined
   await transact(w.pool, async (tx) => {
     await settle(tx, w.clock.now(), [{ ...payment, txid: charge.id }])
-    noted = noteReportedRefunds(w.ctx, [{ ...payment, refunds }])
+    noted = recordExternalRefunds(w.ctx, [{ ...payment, refunds }])
     await w.lockWait()
   })
   await noted

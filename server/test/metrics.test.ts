@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
-import { makeMeters, measureProcess } from '../src/base/meters.ts'
-import { queryDeposit } from '../src/domain/deposits.ts'
-import { makeReceivers } from '../src/workers/receivers.ts'
+import { makeMetrics, measureProcess } from '../src/base/metrics.ts'
+import { queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { makeReceivers } from '../src/workers/delivery-window.ts'
 import { makeSender } from '../src/workers/deliver.ts'
 import { makeOperator } from './operators-client.ts'
 import { startReceiver } from './receiver.ts'
@@ -222,9 +222,9 @@ test('while a table is locked the rest is told, and that the database was not re
 })
 
 test('a process tells of its memory, its processor and its event loop', async () => {
-  const meters = makeMeters()
-  measureProcess(meters)
-  const text = await meters.registry.metrics()
+  const metrics = makeMetrics()
+  measureProcess(metrics)
+  const text = await metrics.registry.metrics()
   for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'nodejs_eventloop_lag_p99_seconds'])
     expect(text).toMatch(new RegExp(`^${name} `, 'm'))
 })

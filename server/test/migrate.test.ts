@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { findMissingMigrations, migrate, missingMigrations, requireMigrated } from '../src/db/migrate.ts'
-import { read } from '../src/db/tx.ts'
+import { query } from '../src/db/tx.ts'
 import { databaseNamed } from './cluster.ts'
 import { runCli, temporaryHome } from './process.ts'
 import { until, world } from './world.ts'
@@ -153,7 +153,7 @@ test('a role that may not create tables is told so in one line, with the remedy'
 
 test('a role that may not read the tables is told so in one line too', async () => {
   const w = await world()
-  await read(w.pool, 'revoke all on table api_keys from guiche')
+  await query(w.pool, 'revoke all on table api_keys from guiche')
   const refused = await runCli(['key', 'list'], { DATABASE_URL: w.databaseUrl, GUICHE_HOME: temporaryHome() })
   expect(refused.stderr).toMatch(
     /^guiche: the role of DATABASE_URL lacks a permission \(permission denied for table api_keys\): .*\n$/,

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Log } from '../src/base/log.ts'
-import type { Provider } from '../src/domain/provider.ts'
-import { makeApiPix, type ApiPixOptions } from '../src/providers/api-pix.ts'
+import type { Provider } from '../src/domain/ports/provider.ts'
+import { makeApiPix, type ApiPixOptions } from '../src/providers/api-pix/adapter.ts'
 import { closeAfterTest, cob, openScriptedPsp, TXID, type ScriptedPsp } from './scripted-psp.ts'
 
 // A PSP that lets nobody in without a client certificate. Certificates are made anew for each run, so that no key lies in the repository and none

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { renderOpenapi } from '../src/http/docs.ts'
+import { renderOpenapi } from '../src/http/render-openapi.ts'
 import { world } from './world.ts'
 
 const COMMITTED = new URL('../openapi.json', import.meta.url)

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { read } from '../src/db/tx.ts'
-import { readNotificationHealth } from '../src/domain/notifications.ts'
-import { makeSecretBox } from '../src/domain/secret-box.ts'
-import { checkSecretKeys, recordSecretKey } from '../src/domain/secret-keys.ts'
+import { query } from '../src/db/tx.ts'
+import { readNotificationHealth } from '../src/domain/deposits/notifications.ts'
+import { makeSecretBox } from '../src/domain/core/secret-box.ts'
+import { checkSecretKeys, recordSecretKey } from '../src/domain/core/secret-keys.ts'
 import { makeOperator, makeOperatorKey } from './operators-client.ts'
 import { runCli, startServer, temporaryHome } from './process.ts'
 import { sweepAll } from './reconcile-bank.ts'
@@ -102,7 +102,7 @@ test('the database refuses a key of an account that reads the metrics, and one o
   const { keyId } = await makeOperator(w)
   const account = await w.account()
   const set = (scopes: string[], where: string, id: string) =>
-    read(w.pool, `update api_keys set scopes = $1 where ${where} = $2`, [scopes, id])
+    query(w.pool, `update api_keys set scopes = $1 where ${where} = $2`, [scopes, id])
   await expect(set(['metrics:read'], 'account_id', account.accountId)).rejects.toThrow('api_keys_operator_scope')
   await expect(set(['operator', 'metrics:read'], 'id', keyId)).rejects.toThrow('api_keys_operator_scope')
 })

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { read } from '../src/db/tx.ts'
-import { listExceptions, resolveException } from '../src/domain/exceptions.ts'
+import { query } from '../src/db/tx.ts'
+import { listExceptions } from '../src/domain/refunds/exceptions.ts'
+import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import { followDue } from '../src/workers/refund.ts'
 import { enter, serve, signIn, useChromium, visit } from './chromium.ts'
 import { makeOperator } from './operators-client.ts'
@@ -67,7 +68,7 @@ test('a refund is shown as under way until the provider has made it', async () =
   expect(await page.getByText('voltaram ao pagador').count()).toBe(0)
   expect(await holdings(w)).toEqual({ cash: 7_00, refunding: 7_00 })
 
-  const [refund] = await read<{ id: string }>(w.pool, 'select provider_refund_id as id from refunds')
+  const [refund] = await query<{ id: string }>(w.pool, 'select provider_refund_id as id from refunds')
   await untilMade(w, { endToEndId, refundId: refund!.id })
   w.clock.advance(10 * 60_000)
   await followDue(w.ctx)
@@ -166,5 +167,5 @@ async function onlyException(w: World) {
 }
 
 async function nameOf(w: World, { accountId }: TestAccount): Promise<string> {
-  return (await read<{ name: string }>(w.pool, 'select name from accounts where id = $1', [accountId]))[0]!.name
+  return (await query<{ name: string }>(w.pool, 'select name from accounts where id = $1', [accountId]))[0]!.name
 }

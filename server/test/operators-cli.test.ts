@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os'
 import { expect, test } from 'vitest'
-import { read } from '../src/db/tx.ts'
-import { createAccount } from '../src/domain/accounts.ts'
-import { identify } from '../src/domain/keys.ts'
+import { query } from '../src/db/tx.ts'
+import { createAccount } from '../src/domain/accounts/accounts.ts'
+import { identify } from '../src/domain/accounts/api-keys.ts'
 import { makeOperator } from './operators-client.ts'
 import { runCli, temporaryHome } from './process.ts'
 import { world } from './world.ts'
@@ -79,7 +79,7 @@ test('who cannot sign in gets a new password at the terminal, and is signed out 
   expect(ended.stdout).toBe(`${ana.email}: 1 session ended\n`)
   const confirmed = await guiche('account', 'confirm', '--email', ana.email, '--reason', 'known to us')
   expect(confirmed.stdout).toBe(`${ana.email}: confirmed\n`)
-  const log = await read(
+  const log = await query(
     w.pool,
     `select actor_kind as kind, action, reason from audit_log where action in ('password.set', 'sessions.ended') order by id`,
   )
@@ -96,7 +96,7 @@ test('disabling and enabling an operator wants a reason, which the audit log kee
   const unsaid = await guiche('operator', 'disable', '--email', email)
   expect([unsaid.code, unsaid.stderr]).toEqual([1, expect.stringContaining('--reason')])
   await guiche('operator', 'disable', '--email', email, '--reason', 'left')
-  const log = await read(w.pool, `select action, reason from audit_log where action like 'operator.%abled'`)
+  const log = await query(w.pool, `select action, reason from audit_log where action like 'operator.%abled'`)
   expect(log).toEqual([{ action: 'operator.disabled', reason: 'left' }])
 })
 
@@ -159,7 +159,7 @@ test.each([
   ],
 ])('%s is refused in one line', async (_, args, words) => {
   const { w, guiche } = await terminal()
-  await createAccount(w.pool, w.clock.now(), { email: 'ana@loja.example', name: 'Ana', password: null })
+  await createAccount(w.ctx, w.clock.now(), { email: 'ana@loja.example', name: 'Ana', password: null })
   const refused = await guiche(...args, '--email', 'ana@loja.example')
   expect([refused.code, refused.stdout]).toEqual([1, ''])
   expect(refused.stderr).toContain(words)

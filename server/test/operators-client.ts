@@ -1,11 +1,11 @@
 import type { InjectOptions } from 'fastify'
 import { transact } from '../src/db/tx.ts'
-import type { Actor } from '../src/domain/audit-log.ts'
-import { createOperatorKey } from '../src/domain/keys.ts'
-import { createOperator } from '../src/domain/operators.ts'
+import type { Actor } from '../src/domain/core/audit-log.ts'
+import { createOperatorKey } from '../src/domain/accounts/api-keys.ts'
+import { createOperator } from '../src/domain/users/operators.ts'
 import type { App } from '../src/http/app.ts'
 import { bearer } from './requests.ts'
-import type { OperatorScope } from '../src/domain/key-cache.ts'
+import type { OperatorScope } from '../src/domain/accounts/callers.ts'
 import type { World } from './world.ts'
 
 // An operator who uses the API, for the tests of http/operator.ts and of what it changes.
@@ -16,7 +16,7 @@ export type TestOperator = { operatorId: string; email: string; key: string; key
 
 export async function makeOperator(w: World, email = 'ops@example.com'): Promise<TestOperator> {
   const operator = { email, name: 'Olga', password: 'correct horse battery' }
-  const { operatorId } = await createOperator(w.pool, w.clock.now(), operator, CONSOLE)
+  const { operatorId } = await createOperator(w.ctx, w.clock.now(), operator, CONSOLE)
   return { operatorId, email, ...(await makeOperatorKey(w, operatorId)) }
 }
 

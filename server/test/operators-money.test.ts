@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import { settle } from '../src/domain/settle.ts'
+import { settle } from '../src/domain/deposits/settle.ts'
 import { bearer, get, UNKNOWN_ID } from './requests.ts'
 import { ask, makeOperator } from './operators-client.ts'
 import { world, type World } from './world.ts'

@@ -1,14 +1,14 @@
 import Fastify from 'fastify'
 import { expect, test, vi } from 'vitest'
-import { read, transact } from '../src/db/tx.ts'
-import { authenticate, createKey, identify, revokeKey } from '../src/domain/keys.ts'
-import { createAccount } from '../src/domain/accounts.ts'
-import { createOperator, setOperatorEnabled } from '../src/domain/operators.ts'
+import { query, transact } from '../src/db/tx.ts'
+import { createKey, identify, revokeKey } from '../src/domain/accounts/api-keys.ts'
+import { createAccount } from '../src/domain/accounts/accounts.ts'
+import { createOperator, setOperatorEnabled } from '../src/domain/users/operators.ts'
 import { buildApp } from '../src/http/app.ts'
-import { requireKeys } from '../src/http/auth.ts'
+import { requireKeys } from '../src/http/auth/api-key-auth.ts'
 import { appWith, bearer, get, UNKNOWN_ID } from './requests.ts'
 import { apiRoutesOf, ask, CONSOLE, filledIn, makeOperator, makeOperatorKey } from './operators-client.ts'
-import { until, world, type World } from './world.ts'
+import { authenticate, until, world, type World } from './world.ts'
 
 const OPERATORS_KEY = 'This is an operator’s API key, which belongs to no account: use a key of the account'
 const NOT_AN_OPERATOR = 'This API key lacks the scope operator: only operators’ keys have it'
@@ -22,7 +22,7 @@ test('every route of the operators refuses no key, every account’s key, and a 
   const { key: expired } = await makeOperatorKey(w, operatorId, new Date(w.clock.now().getTime() + 1_000))
   const { operatorId: leaver, key: ofDisabled } = await makeOperator(w, 'leaver@example.com')
   await transact(w.pool, (tx) => revokeKey(tx, w.clock.now(), revoked))
-  await setOperatorEnabled(w.pool, w.clock.now(), { operatorId: leaver, isEnabled: false }, CONSOLE)
+  await setOperatorEnabled(w.ctx, w.clock.now(), { operatorId: leaver, isEnabled: false }, CONSOLE)
   w.clock.advance(1_000)
 
   const routes = apiRoutesOf(await buildApp(w.ctx)).filter(({ url }) => url.startsWith('/api/operator'))
@@ -150,7 +150,7 @@ test('a disabled operator’s keys work again when the operator is enabled, but 
   const { key: revoked } = await makeOperatorKey(w, operatorId)
   await transact(w.pool, (tx) => revokeKey(tx, w.clock.now(), revoked))
   const set = async (isEnabled: boolean) => {
-    await setOperatorEnabled(w.pool, w.clock.now(), { operatorId, isEnabled }, CONSOLE)
+    await setOperatorEnabled(w.ctx, w.clock.now(), { operatorId, isEnabled }, CONSOLE)
     w.clock.advance(1_000)
   }
   await set(false)
@@ -165,8 +165,8 @@ test('a disabled operator’s keys work again when the operator is enabled, but 
 test('an operator is no account holder, and its password is stored as a hash', async () => {
   const w = await world()
   const olga = { email: 'olga@example.com', name: 'Olga', password: null }
-  const { password } = await createOperator(w.pool, w.clock.now(), olga, CONSOLE)
-  const [row] = await read<{ row: string }>(w.pool, 'select c::text as row from credentials c')
+  const { password } = await createOperator(w.ctx, w.clock.now(), olga, CONSOLE)
+  const [row] = await query<{ row: string }>(w.pool, 'select c::text as row from credentials c')
   expect(password).toHaveLength(20)
   expect(row!.row).toContain('$argon2id$')
   expect(row!.row).not.toContain(password)
@@ -179,13 +179,13 @@ test('an e-mail is an account holder’s or an operator’s: the second role is 
   const olga = await makeOperator(w)
   const before = await w.count('users')
   await expect(
-    createOperator(w.pool, w.clock.now(), { email, name: 'Olga', password: null }, CONSOLE),
+    createOperator(w.ctx, w.clock.now(), { email, name: 'Olga', password: null }, CONSOLE),
   ).rejects.toMatchObject({
     code: 'conflict',
     message: `the e-mail ${email} is an account holder’s, and an e-mail is one or the other: use another`,
   })
   await expect(
-    createAccount(w.pool, w.clock.now(), { email: olga.email, name: 'Olga', password: null }),
+    createAccount(w.ctx, w.clock.now(), { email: olga.email, name: 'Olga', password: null }),
   ).rejects.toMatchObject({
     code: 'conflict',
     message: `the e-mail ${olga.email} is an operator’s, and an e-mail is one or the other: use another`,
@@ -201,7 +201,7 @@ test('a second operator with an e-mail, and what cannot be one, is refused and t
   const w = await world()
   await makeOperator(w)
   const make = (fields: object) =>
-    createOperator(w.pool, w.clock.now(), { email: 'b@example.com', name: 'B', password: null, ...fields }, CONSOLE)
+    createOperator(w.ctx, w.clock.now(), { email: 'b@example.com', name: 'B', password: null, ...fields }, CONSOLE)
   await expect(make({ email: 'OPS@example.com' })).rejects.toMatchObject({
     code: 'conflict',
     message: 'an operator with the e-mail ops@example.com exists already',

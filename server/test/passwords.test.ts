@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { read } from '../src/db/tx.ts'
-import { createAccount } from '../src/domain/accounts.ts'
-import { createOperator } from '../src/domain/operators.ts'
-import { checkPassword } from '../src/domain/password-rules.ts'
-import { confirmEmail, setPassword } from '../src/domain/passwords.ts'
+import { query } from '../src/db/tx.ts'
+import { createAccount } from '../src/domain/accounts/accounts.ts'
+import { createOperator } from '../src/domain/users/operators.ts'
+import { checkPassword } from '../src/domain/users/password-rules.ts'
+import { confirmEmail, setPassword } from '../src/domain/users/passwords.ts'
 import { CONSOLE } from './operators-client.ts'
 import { openBrowser, PASSWORD, type Browser } from './sign-in-client.ts'
 import { world, type World } from './world.ts'
@@ -88,11 +88,11 @@ test('a weak password is refused wherever one is chosen: at sign-up, by a link, 
     ].map((answer) => [answer.statusCode, answer.json().code])
     expect([password, answers]).toEqual([password, answers.map(() => [400, code])])
     for (const make of [createAccount, createOperator])
-      await expect(make(w.pool, w.clock.now(), { email, name: 'Eva', password }, CONSOLE)).rejects.toMatchObject({
+      await expect(make(w.ctx, w.clock.now(), { email, name: 'Eva', password }, CONSOLE)).rejects.toMatchObject({
         code,
       })
     const set = { kind: 'account' as const, email: ANA, password, reason: 'asked', publicUrl: 'https://guiche.example' }
-    await expect(setPassword(w.pool, w.clock.now(), set, CONSOLE)).rejects.toMatchObject({ code })
+    await expect(setPassword(w.ctx, w.clock.now(), set, CONSOLE)).rejects.toMatchObject({ code })
   }
   // The link was not used up by that.
   expect((await browser.post('auth/reset-password', { newPassword: NEW_PASSWORD, token })).statusCode).toBe(200)
@@ -124,7 +124,7 @@ test('a link to choose a password ends with the next link, with any reset, and w
 test('what the database holds of a link opens nothing', async () => {
   const { w, browser } = await prepare()
   await browser.post('auth/request-password-reset', { email: ANA })
-  const [row] = await read<{ identifier: string }>(w.pool, 'select identifier from verifications')
+  const [row] = await query<{ identifier: string }>(w.pool, 'select identifier from verifications')
   for (const token of [row!.identifier, row!.identifier.replace(/^[^:]*:/, '')]) {
     const answer = await browser.post('auth/reset-password', { newPassword: NEW_PASSWORD, token })
     expect([token, answer.json().code]).toEqual([token, 'INVALID_TOKEN'])
@@ -141,19 +141,19 @@ test('whoever runs the service sets a password: sessions and links end, and the 
     reason: 'called us',
     publicUrl: 'https://x.example',
   }
-  const set = await setPassword(w.pool, w.clock.now(), { ...wanted, password: null }, CONSOLE)
+  const set = await setPassword(w.ctx, w.clock.now(), { ...wanted, password: null }, CONSOLE)
   expect(await browser.me()).toBeNull()
   expect((await browser.post('auth/reset-password', { newPassword: NEW_PASSWORD, token: tokenIn(w) })).statusCode).toBe(
     400,
   )
   expect((await browser.signIn(ANA, set.password)).statusCode).toBe(200)
-  const log = await read(
+  const log = await query(
     w.pool,
     `select actor_kind, actor, reason, details from audit_log where action = 'password.set'`,
   )
   expect(log).toEqual([{ actor_kind: 'console', actor: 'tester', reason: 'called us', details: {} }])
   await expect(
-    setPassword(w.pool, w.clock.now(), { ...wanted, kind: 'operator', password: null }, CONSOLE),
+    setPassword(w.ctx, w.clock.now(), { ...wanted, kind: 'operator', password: null }, CONSOLE),
   ).rejects.toMatchObject({ code: 'not_found' })
 })
 
@@ -163,7 +163,7 @@ test('whoever runs the service confirms an e-mail where no mail can prove it, on
   await browser.post('auth/sign-up/email', { name: 'Eva', email: 'eva@loja.example', password: NEW_PASSWORD })
   expect((await browser.signIn('eva@loja.example', NEW_PASSWORD)).statusCode).toBe(403)
   for (let time = 0; time < 2; time++)
-    await confirmEmail(w.pool, w.clock.now(), 'eva@loja.example', 'known to us', CONSOLE)
+    await confirmEmail(w.ctx, w.clock.now(), 'eva@loja.example', 'known to us', CONSOLE)
   expect((await browser.signIn('eva@loja.example', NEW_PASSWORD)).statusCode).toBe(200)
   expect(await w.count('audit_log', `action = 'email.confirmed' and reason = 'known to us'`)).toBe(1)
 })
@@ -183,6 +183,6 @@ function tokenIn(w: World): string {
 
 async function prepare(): Promise<{ w: World; browser: Browser }> {
   const w = await world()
-  await createAccount(w.pool, w.clock.now(), { email: ANA, name: NAME, password: PASSWORD })
+  await createAccount(w.ctx, w.clock.now(), { email: ANA, name: NAME, password: PASSWORD })
   return { w, browser: openBrowser(w) }
 }

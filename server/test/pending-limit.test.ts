@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import { openDeposit } from '../src/domain/deposits.ts'
-import { settle } from '../src/domain/settle.ts'
+import { openDeposit } from '../src/domain/deposits/deposits.ts'
+import { settle } from '../src/domain/deposits/settle.ts'
 import { world, type TestAccount, type World } from './world.ts'
 
 const full = (max: number) => ({

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { keptPng, keptSvg } from '../src/http/qr-image.ts'
+import { keptPng, keptSvg } from '../src/http/pay/qr-image.ts'
 import { appWith, get } from './requests.ts'
 import { world } from './world.ts'
 

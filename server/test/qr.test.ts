@@ -1,6 +1,6 @@
 import { decodeQR } from 'qr/decode.js'
 import { expect, test } from 'vitest'
-import { qrMatrix, qrPng } from '../src/http/qr-image.ts'
+import { qrMatrix, qrPng } from '../src/http/pay/qr-image.ts'
 import { drawSvg, hasZbar, openPage, readPng, readWithZbar } from './pages.ts'
 import { UNKNOWN_ID } from './requests.ts'
 import { world } from './world.ts'

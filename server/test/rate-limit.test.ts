@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { makePool } from '../src/db/pool.ts'
-import { makeKeyText } from '../src/domain/keys.ts'
-import { networkOf, plainAddress } from '../src/http/address.ts'
-import { makeRateLimiter, makeRefusalDelay } from '../src/http/rate-limit.ts'
+import { makeKeyText } from '../src/domain/accounts/api-keys.ts'
+import { networkOf, plainAddress } from '../src/http/server/client-address.ts'
+import { makeRateLimiter, makeRefusalDelay } from '../src/http/server/rate-limit.ts'
 import { appWith, bearer, get } from './requests.ts'
 import { world } from './world.ts'
 

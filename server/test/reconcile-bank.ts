@@ -2,12 +2,12 @@ import { Pool } from 'undici'
 import { onTestFinished } from 'vitest'
 import { encodeBrCode } from '../src/base/brcode.ts'
 import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
-import { read, transact } from '../src/db/tx.ts'
-import { markPending } from '../src/domain/charges.ts'
-import { insertOpenings } from '../src/domain/openings.ts'
-import type { Provider } from '../src/domain/provider.ts'
-import { makePace } from '../src/domain/statements.ts'
-import { API_PIX_TIMINGS, makeApiPix, type ApiPixTimings } from '../src/providers/api-pix.ts'
+import { query, transact } from '../src/db/tx.ts'
+import { markPending } from '../src/domain/deposits/charge-states.ts'
+import { insertIntents } from '../src/domain/deposits/intents.ts'
+import type { Provider } from '../src/domain/ports/provider.ts'
+import { makePace } from '../src/domain/reconciliation/compare.ts'
+import { API_PIX_TIMINGS, makeApiPix, type ApiPixTimings } from '../src/providers/api-pix/adapter.ts'
 import { reconcileDue } from '../src/workers/reconcile.ts'
 import type { TestAccount, World } from './world.ts'
 
@@ -23,7 +23,7 @@ export async function makeCharges(w: World, account: TestAccount, count: number)
   for (let start = 0; start < count; start += CHUNK) {
     const chunk = ids.slice(start, start + CHUNK)
     await transact(w.pool, async (tx) => {
-      await insertOpenings(
+      await insertIntents(
         tx,
         now,
         chunk.map((chargeId) => ({
@@ -103,6 +103,6 @@ export async function sweepAll(w: World, provider: Provider = w.ctx.providers[0]
 }
 
 export async function sweptUntil(w: World): Promise<Date | undefined> {
-  const [row] = await read<{ swept_until: Date }>(w.pool, 'select swept_until from sweeps')
+  const [row] = await query<{ swept_until: Date }>(w.pool, 'select swept_until from sweeps')
   return row?.swept_until
 }

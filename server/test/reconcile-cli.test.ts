@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { makeProgress } from '../src/commands/progress.ts'
 import { transact } from '../src/db/tx.ts'
-import { settle } from '../src/domain/settle.ts'
+import { settle } from '../src/domain/deposits/settle.ts'
 import { runCli, startServer, temporaryHome } from './process.ts'
 import { until, world, type World } from './world.ts'
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { read, transact } from '../src/db/tx.ts'
-import { insertClosing, listClosings } from '../src/domain/closings.ts'
-import { dayAfter, dayOf, dayStart, isDay } from '../src/domain/days.ts'
-import type { Provider } from '../src/domain/provider.ts'
-import { reconcileWindow } from '../src/domain/reconcile.ts'
-import { makeStatement } from '../src/domain/statements.ts'
+import { query, transact } from '../src/db/tx.ts'
+import { insertClosing, listClosings } from '../src/domain/reconciliation/closings.ts'
+import { dayAfter, dayOf, dayStart, isDay } from '../src/domain/core/business-days.ts'
+import type { Provider } from '../src/domain/ports/provider.ts'
+import { reconcileWindow } from '../src/domain/reconciliation/reconcile.ts'
+import { compareWindow } from '../src/domain/reconciliation/compare.ts'
 import { sweepAll } from './reconcile-bank.ts'
 import { OPERATOR } from './refund-steps.ts'
 import { world, type World } from './world.ts'
@@ -185,7 +185,7 @@ test('a day that is closed again gets a new revision, and the old one stays', as
   await w.sandbox.pay({ txid: 'nobody', amountCents: 1, at: '2026-03-02T20:00:00Z' })
   await reconcileWindow(w.ctx, OPERATOR, day)
   expect(await closings(w)).toMatchObject([{ revision: 2, providerCount: 2 }])
-  expect(await read(w.pool, 'select revision, provider_count from closings order by revision')).toEqual([
+  expect(await query(w.pool, 'select revision, provider_count from closings order by revision')).toEqual([
     { revision: 1, provider_count: 1 },
     { revision: 2, provider_count: 2 },
   ])
@@ -195,7 +195,7 @@ test('a day that is closed again gets a new revision, and the old one stays', as
 
 test('a day that two processes close at the same moment gets two revisions', async () => {
   const w = await world()
-  const statement = await makeStatement(w.ctx, w.ctx.providers[0]!, {
+  const statement = await compareWindow(w.ctx, w.ctx.providers[0]!, {
     from: dayStart('2026-03-01'),
     to: dayStart('2026-03-02'),
   })

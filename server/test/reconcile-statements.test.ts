@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import type { Provider, ReceivedPayment } from '../src/domain/provider.ts'
-import { reconcileWindow, type DayStatement } from '../src/domain/reconcile.ts'
-import { settle } from '../src/domain/settle.ts'
-import { quicken, slowDown } from '../src/domain/statements.ts'
+import type { Provider, ReceivedPayment } from '../src/domain/ports/provider.ts'
+import { reconcileWindow, type DayStatement } from '../src/domain/reconciliation/reconcile.ts'
+import { settle } from '../src/domain/deposits/settle.ts'
+import { widen, narrow } from '../src/domain/reconciliation/compare.ts'
 import { makeCharges, payAll, smallPages } from './reconcile-bank.ts'
 import { OPERATOR } from './refund-steps.ts'
 import { world, type World } from './world.ts'
@@ -74,15 +74,15 @@ test('a quiet day costs a few questions, and each page of a busy one its own', a
 
 test('a stretch of few pages is followed by a longer one, of many by one as long, and a failed one by a shorter', () => {
   const pace = { spanMs: HOUR_MS }
-  quicken(pace, 201)
+  widen(pace, 201)
   expect(pace.spanMs).toBe(HOUR_MS)
   for (const hours of [2, 4, 8, 16, 24, 24]) {
-    quicken(pace, 200)
+    widen(pace, 200)
     expect(pace.spanMs).toBe(hours * HOUR_MS)
   }
-  slowDown(pace)
+  narrow(pace)
   expect(pace.spanMs).toBe(12 * HOUR_MS)
-  for (let times = 0; times < 20; times++) slowDown(pace)
+  for (let times = 0; times < 20; times++) narrow(pace)
   expect(pace.spanMs).toBe(MINUTE_MS)
 })
 

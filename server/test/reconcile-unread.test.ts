@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { audit } from '../src/domain/audit.ts'
-import { listClosings } from '../src/domain/closings.ts'
-import { reconcileWindow } from '../src/domain/reconcile.ts'
-import { makeApiPix } from '../src/providers/api-pix.ts'
+import { audit } from '../src/domain/audit/audit.ts'
+import { listClosings } from '../src/domain/reconciliation/closings.ts'
+import { reconcileWindow } from '../src/domain/reconciliation/reconcile.ts'
+import { makeApiPix } from '../src/providers/api-pix/adapter.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { makeCharges, sweepAll, sweptUntil } from './reconcile-bank.ts'
 import { OPERATOR } from './refund-steps.ts'
@@ -39,7 +39,7 @@ async function bankWith(list: Pix[]) {
     callsPerSecond: 0,
     now: w.clock.now,
     log: w.ctx.log,
-    meters: w.ctx.meters,
+    metrics: w.ctx.metrics,
     timings: { breakerFaults: 3 },
   })
   closeAfterTest(() => psp.stop())
@@ -72,7 +72,7 @@ test('entries of a bank’s list that cannot be read are named, and everything e
   expect(await w.count('payments', `end_to_end_id in ('${e2e('nul')}', '${e2e('long')}') and txid is null`)).toBe(2)
   expect(await sweptUntil(w)).toEqual(w.clock.now())
   expect(provider.health().breaker).toBe('closed')
-  expect(await w.ctx.meters.unread.get()).toMatchObject({ values: [{ value: 2, labels: { provider: 'sandbox' } }] })
+  expect(await w.ctx.metrics.unread.get()).toMatchObject({ values: [{ value: 2, labels: { provider: 'sandbox' } }] })
   // The one that has an id is asked about until it can be read, and the bank is not at fault for it.
   const asked = async () => (await w.count('checks', `subject = '${e2e('noamount')}'`)) === 1
   for (let round = 0; round < 8; round++) {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
 import type { Context } from '../src/domain/context.ts'
-import { ProviderError } from '../src/domain/provider.ts'
-import type { Refund } from '../src/domain/refund-life.ts'
-import { claimRefunds, followRefund, REFUND_ABSENT_MS } from '../src/domain/refund-pursuit.ts'
-import { listRefunds, requestRefund } from '../src/domain/refunds.ts'
-import { makeApiPix } from '../src/providers/api-pix.ts'
+import { ProviderError } from '../src/domain/ports/provider.ts'
+import type { Refund } from '../src/domain/refunds/refund-states.ts'
+import { claimRefunds, runRefundNow, REFUND_ABSENT_MS } from '../src/domain/refunds/run-refund.ts'
+import { listRefunds, requestRefund } from '../src/domain/refunds/request-refund.ts'
+import { makeApiPix } from '../src/providers/api-pix/adapter.ts'
 import { followDue } from '../src/workers/refund.ts'
 import {
   bookDifferences,
@@ -170,7 +170,7 @@ test('a worker that was overtaken by another does not fail a refund by the refus
         ...otherCtx.providers[0]!,
         refund: () => Promise.reject(new ProviderError('unknown', 'sandbox: lost')),
       }
-      for (const claimed of await claimRefunds(otherCtx, 1)) await followRefund(otherCtx, claimed)
+      for (const claimed of await claimRefunds(otherCtx, 1)) await runRefundNow(otherCtx, claimed)
       return mine.refund(request)
     },
   })

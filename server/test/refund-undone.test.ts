@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import { listExceptions, resolveException } from '../src/domain/exceptions.ts'
-import type { ReceivedPayment } from '../src/domain/provider.ts'
-import { takeReceived } from '../src/domain/received.ts'
-import { listRefunds } from '../src/domain/refunds.ts'
-import { noteReportedRefunds } from '../src/domain/reported-refunds.ts'
+import { listExceptions } from '../src/domain/refunds/exceptions.ts'
+import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
+import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
+import { importReceived } from '../src/domain/reconciliation/import-received.ts'
+import { listRefunds } from '../src/domain/refunds/request-refund.ts'
+import { recordExternalRefunds } from '../src/domain/refunds/external-refunds.ts'
 import {
   bookDifferences,
   changeProvider,
@@ -39,7 +40,7 @@ async function sweep(w: World, page: ReceivedPayment[]): Promise<void> {
     },
   }
   const window = { from: new Date(0), to: w.clock.now() }
-  for await (const _ of takeReceived(w.ctx, provider, window, { mode: 'book', onUnread: () => {} }));
+  for await (const _ of importReceived(w.ctx, provider, window, { mode: 'book', onUnread: () => {} }));
 }
 
 // ---- Done, and taken back by the provider ----
@@ -105,7 +106,7 @@ test('a refund that is told undone twice at once is undone once', async () => {
   let both: Promise<unknown> | undefined
   await transact(w.pool, async (tx) => {
     await tx.run('select from charges for update')
-    both = Promise.all([noteReportedRefunds(w.ctx, told), noteReportedRefunds(w.ctx, told)])
+    both = Promise.all([recordExternalRefunds(w.ctx, told), recordExternalRefunds(w.ctx, told)])
     await w.lockWait()
   })
   await both

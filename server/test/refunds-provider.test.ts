@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import { ProviderError } from '../src/domain/provider.ts'
-import { endRefund } from '../src/domain/refund-life.ts'
-import { claimRefunds, followRefund } from '../src/domain/refund-pursuit.ts'
-import { listRefunds, requestRefund } from '../src/domain/refunds.ts'
+import { ProviderError } from '../src/domain/ports/provider.ts'
+import { endRefund } from '../src/domain/refunds/refund-states.ts'
+import { claimRefunds, runRefundNow } from '../src/domain/refunds/run-refund.ts'
+import { listRefunds, requestRefund } from '../src/domain/refunds/request-refund.ts'
 import { followDue } from '../src/workers/refund.ts'
 import {
   bookDifferences,
@@ -130,7 +130,7 @@ test('of two workers who hear different ends of a refund the first is booked, an
       return question.refundId === toFail.id || answer === 'absent' ? answer : { ...answer, status: 'failed' }
     },
   })
-  for (const one of claimed) await followRefund(w.ctx, one)
+  for (const one of claimed) await runRefundNow(w.ctx, one)
   expect(w.logged.map(({ level, text }) => [level, text])).toEqual([
     ['error', 'a refund that had ended ended otherwise'],
     ['error', 'a refund that had ended ended otherwise'],

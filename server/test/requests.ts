@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import type { InjectOptions } from 'fastify'
 import { expect, onTestFinished } from 'vitest'
 import type { Context } from '../src/domain/context.ts'
-import type { Provider } from '../src/domain/provider.ts'
+import type { Provider } from '../src/domain/ports/provider.ts'
 import { buildApp, type App, type AppOptions } from '../src/http/app.ts'
 
 // What the tests of http/ send, and the ways in which their servers differ.

@@ -4,7 +4,7 @@ import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { Server as SocketServer } from 'node:net'
 import { afterEach } from 'vitest'
 import type { Log } from '../src/base/log.ts'
-import { makeApiPix, type ApiPixOptions, type ApiPixTimings } from '../src/providers/api-pix.ts'
+import { makeApiPix, type ApiPixOptions, type ApiPixTimings } from '../src/providers/api-pix/adapter.ts'
 
 /**
  * A PSP that says what a test writes, for what the sandbox cannot do. It runs on a real socket; a request whose script answers 'hang' is held

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { read, transact } from '../src/db/tx.ts'
-import { createAccount } from '../src/domain/accounts.ts'
-import { totpStepOf } from '../src/domain/totp.ts'
-import { loadAuth } from '../src/http/better-auth.ts'
+import { query, transact } from '../src/db/tx.ts'
+import { createAccount } from '../src/domain/accounts/accounts.ts'
+import { totpStepOf } from '../src/domain/users/totp.ts'
+import { loadAuth } from '../src/http/auth/better-auth.ts'
 import { nextTotpOf, openBrowser, PASSWORD, totpOf, type Browser } from './sign-in-client.ts'
 import { until, world, type World } from './world.ts'
 
@@ -39,7 +39,7 @@ test('of two who come with the same code at once, one gets in', async () => {
     )
     await until('both wait', async () => {
       const sql = `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-      return (await read(w.pool, sql)).length === 2
+      return (await query(w.pool, sql)).length === 2
     })
   })
   expect((await both)!.filter((status) => status === 200)).toHaveLength(1)
@@ -72,7 +72,7 @@ test('recovery codes from before they were hashed go on working, once each', asy
   const { w } = await prepare()
   const { symmetricEncrypt } = await import('better-auth/crypto')
   const auth = await loadAuth(w.ctx)
-  const [row] = await read<{ secret: string }>(w.pool, 'select secret from second_factors')
+  const [row] = await query<{ secret: string }>(w.pool, 'select secret from second_factors')
   // In the envelope of the key that seals today.
   const [, , version] = row!.secret.split('$')
   const key = {
@@ -93,7 +93,7 @@ test('recovery codes from before they were hashed go on working, once each', asy
 
 async function decryptedCodes(w: World): Promise<string[]> {
   const auth = await loadAuth(w.ctx)
-  const [row] = await read<{ codes: string }>(w.pool, 'select backup_codes as codes from second_factors')
+  const [row] = await query<{ codes: string }>(w.pool, 'select backup_codes as codes from second_factors')
   return JSON.parse(await auth.totpSecret(row!.codes))
 }
 
@@ -106,7 +106,7 @@ function base32(text: string): string {
 
 async function prepare(): Promise<{ w: World; browser: Browser; uri: string; code: string; codes: string[] }> {
   const w = await world()
-  await createAccount(w.pool, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  await createAccount(w.ctx, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
   const browser = openBrowser(w)
   await browser.signIn(ANA)
   const enabled = (await browser.post('auth/two-factor/enable', { password: PASSWORD })).json()

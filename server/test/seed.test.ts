@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
-import { read } from '../src/db/tx.ts'
-import { findAccount } from '../src/domain/accounts.ts'
-import { readDepositDays } from '../src/domain/deposit-days.ts'
-import { dayOf } from '../src/domain/days.ts'
-import { planHistory, type Happening, type SeedPlan } from '../src/domain/seed-plan.ts'
-import { seedHistory, type BankHistory } from '../src/domain/seed.ts'
+import { query } from '../src/db/tx.ts'
+import { findAccount } from '../src/domain/accounts/accounts.ts'
+import { readDepositDays } from '../src/domain/reports/daily-totals.ts'
+import { dayOf } from '../src/domain/core/business-days.ts'
+import { planHistory, type Happening, type SeedPlan } from '../src/domain/demo/seed-plan.ts'
+import { seedHistory, type BankHistory } from '../src/domain/demo/seed.ts'
 import { runCli, temporaryHome } from './process.ts'
 import { world, type TestAccount, type World } from './world.ts'
 
@@ -14,7 +14,7 @@ async function tellBank(w: World, history: BankHistory | object): Promise<Respon
 }
 
 async function seed(w: World, { email }: TestAccount, deposits: number, onBatch: () => void = () => {}) {
-  const account = (await findAccount(w.pool, email))!
+  const account = (await findAccount(w.ctx, email))!
   const request = { account, provider: 'sandbox', deposits, days: 30, seed: 7 }
   const tell = async ({ pix, refunds }: BankHistory) => {
     for (let start = 0; start < pix.length; start += 200) await tellBank(w, { pix: pix.slice(start, start + 200) })
@@ -69,14 +69,14 @@ test('a history that is seeded behind days that were counted is counted too', as
   const w = await world()
   const account = await w.account()
   const total = async () => {
-    const days = await readDepositDays(w.pool, w.clock.now(), account.accountId, '2020-01-01')
+    const days = await readDepositDays(w.ctx, w.clock.now(), account.accountId, '2020-01-01')
     return days.reduce((sum, day) => sum + day.created, 0)
   }
   await w.deposit(account)
   expect(await total()).toBe(1)
   await seed(w, account, 300)
   expect(await total()).toBe(301)
-  const [row] = await read<{ days: number }>(w.pool, 'select count(distinct day) as days from deposit_days')
+  const [row] = await query<{ days: number }>(w.pool, 'select count(distinct day) as days from deposit_days')
   expect(row!.days).toBeGreaterThan(25)
 })
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { read } from '../src/db/tx.ts'
-import { createAccount } from '../src/domain/accounts.ts'
-import { setOperatorEnabled } from '../src/domain/operators.ts'
+import { query } from '../src/db/tx.ts'
+import { createAccount } from '../src/domain/accounts/accounts.ts'
+import { setOperatorEnabled } from '../src/domain/users/operators.ts'
 import { CONSOLE, makeOperator } from './operators-client.ts'
 import { openBrowser, PASSWORD, type Browser } from './sign-in-client.ts'
 import { world, type World } from './world.ts'
@@ -49,7 +49,7 @@ test('a change of password is done to the person who was judged, and the audit l
     expect((await asker(w, `${NAME}=${bob.value}`)('POST', 'auth/change-password', back)).statusCode).toBe(200)
   }
   expect((await openBrowser(w).signIn(ANA)).statusCode).toBe(200)
-  const log = await read<{ actor: string; subject: string }>(
+  const log = await query<{ actor: string; subject: string }>(
     w.pool,
     `select distinct actor, subject from audit_log where action = 'password.changed'`,
   )
@@ -60,9 +60,9 @@ test('a session of a disabled operator does nothing beside one that stands', asy
   const { w, ana } = await prepare()
   const olga = await makeOperator(w)
   const { value } = await signedIn(w, olga.email)
-  await setOperatorEnabled(w.pool, w.clock.now(), { operatorId: olga.operatorId, isEnabled: false }, CONSOLE)
+  await setOperatorEnabled(w.ctx, w.clock.now(), { operatorId: olga.operatorId, isEnabled: false }, CONSOLE)
   const hashes = () =>
-    read<{ password: string }>(
+    query<{ password: string }>(
       w.pool,
       'select c.password from credentials c join operators o on o.user_id = c.user_id where o.id = $1',
       [olga.operatorId],
@@ -89,8 +89,7 @@ test('wrong guesses with somebody’s session are counted for that session, what
 
 async function prepare() {
   const w = await world()
-  for (const email of [ANA, BOB])
-    await createAccount(w.pool, w.clock.now(), { email, name: 'Loja', password: PASSWORD })
+  for (const email of [ANA, BOB]) await createAccount(w.ctx, w.clock.now(), { email, name: 'Loja', password: PASSWORD })
   return { w, ana: await signedIn(w, ANA), bob: await signedIn(w, BOB) }
 }
 

@@ -1,12 +1,12 @@
 import type { InjectOptions } from 'fastify'
 import { expect, test } from 'vitest'
-import { read, transact } from '../src/db/tx.ts'
-import { suspendAccount } from '../src/domain/accounts.ts'
-import type { Settings } from '../src/domain/context.ts'
-import { createKey } from '../src/domain/keys.ts'
-import { setOperatorEnabled } from '../src/domain/operators.ts'
-import { createEndpoint } from '../src/domain/webhooks.ts'
-import { signToken, sessionCookieName } from '../src/http/session-cookie.ts'
+import { query, transact } from '../src/db/tx.ts'
+import { suspendAccount } from '../src/domain/accounts/accounts.ts'
+import type { Settings } from '../src/domain/core/settings.ts'
+import { createKey } from '../src/domain/accounts/api-keys.ts'
+import { setOperatorEnabled } from '../src/domain/users/operators.ts'
+import { createEndpoint } from '../src/domain/webhooks/webhooks.ts'
+import { signToken, sessionCookieName } from '../src/http/auth/session-cookie.ts'
 import { apiRoutesOf, CONSOLE, filledIn, makeOperator, type Route } from './operators-client.ts'
 import { appWith, bearer } from './requests.ts'
 import { world, type World } from './world.ts'
@@ -94,7 +94,7 @@ test('another account’s ids are unknown to a session, on every route that take
     eventKinds: ['DEPOSIT_ASSET_SUCCESS'],
   })
   await w.app.inject({ url: `/api/deposit/${charge.paymentLinkId}`, headers: bearer(account.key) })
-  const [event] = await read<{ id: string }>(w.pool, 'select id from events')
+  const [event] = await query<{ id: string }>(w.pool, 'select id from events')
   const { keyId } = await transact(w.pool, (tx) =>
     createKey(tx, w.clock.now(), 'test', {
       accountId: account.accountId,
@@ -137,7 +137,7 @@ test('the routes of the API answer a session under /dashboard as they answer a k
   expect(found.headers['cache-control']).toBe('no-store')
 
   expect((await session.ask('POST', '/dashboard/api/webhooks', ENDPOINT)).statusCode).toBe(201)
-  const [change] = await read(
+  const [change] = await query(
     w.pool,
     `select actor_kind, actor, key_id from audit_log where action = 'webhook.created'`,
   )
@@ -204,7 +204,7 @@ test('a session that is ended, has expired, or whose operator was disabled is re
 
   expect(await status(operator, '/dashboard/api/operator/accounts')).toBe(200)
   const { operatorId } = olga
-  await setOperatorEnabled(w.pool, w.clock.now(), { operatorId, isEnabled: false }, CONSOLE)
+  await setOperatorEnabled(w.ctx, w.clock.now(), { operatorId, isEnabled: false }, CONSOLE)
   expect(await status(operator, '/dashboard/api/operator/accounts')).toBe(401)
 
   const old = await w.session(account)
@@ -294,13 +294,13 @@ async function refusal(w: World, { method, url }: Route, options: InjectOptions)
 
 /** All rows of all tables, before and after. */
 async function expectNothingWritten(w: World, work: () => Promise<void>): Promise<void> {
-  const tables = await read<{ name: string }>(
+  const tables = await query<{ name: string }>(
     w.pool,
     `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
   )
   const snapshot = async () => {
     const sums = tables.map(async ({ name }) => {
-      const [row] = await read<{ sum: string }>(
+      const [row] = await query<{ sum: string }>(
         w.pool,
         `select md5(string_agg(t::text, ',' order by t::text)) as sum from ${name} t`,
       )

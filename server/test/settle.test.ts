@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import type { ReceivedPayment } from '../src/domain/provider.ts'
-import { settle, type Settled } from '../src/domain/settle.ts'
+import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
+import { settle, type Settled } from '../src/domain/deposits/settle.ts'
 import { world } from './world.ts'
 
 // The provider's callback and our own query race on every payment. The second is held in flight by the first one's row lock,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { createAccount } from '../src/domain/accounts.ts'
-import type { Settings } from '../src/domain/context.ts'
-import type { Mailer } from '../src/domain/mailer.ts'
+import { createAccount } from '../src/domain/accounts/accounts.ts'
+import type { Settings } from '../src/domain/core/settings.ts'
+import type { Mailer } from '../src/domain/ports/mailer.ts'
 import { expectAccessible, signIn, useChromium, visit, type Visit } from './chromium.ts'
 import { freePort } from './process.ts'
 import { appWith } from './requests.ts'
@@ -273,7 +273,7 @@ async function service(settings: Partial<Settings> = {}, mailer: Partial<Mailer>
 }
 
 async function makeAna(w: World): Promise<void> {
-  await createAccount(w.pool, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  await createAccount(w.ctx, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
 }
 
 /** Another browser, in which Ana looks at her deposits. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Log } from '../src/base/log.ts'
-import { read } from '../src/db/tx.ts'
-import { createAccount } from '../src/domain/accounts.ts'
-import { setOperatorEnabled } from '../src/domain/operators.ts'
+import { query } from '../src/db/tx.ts'
+import { createAccount } from '../src/domain/accounts/accounts.ts'
+import { setOperatorEnabled } from '../src/domain/users/operators.ts'
 import { CONSOLE, makeOperator } from './operators-client.ts'
 import { appWith, bearer } from './requests.ts'
 import { nextTotpOf, openBrowser, PASSWORD, totpOf } from './sign-in-client.ts'
@@ -23,7 +23,7 @@ test('every try to sign in is one line with who, from where and what came of it,
   await browser.post('auth/sign-out')
   await open('10.0.0.2').post('auth/sign-up/email', { name: 'Eva', email: 'eva@loja.example', password: PASSWORD })
   await open('10.0.0.2').signIn('eva@loja.example')
-  await setOperatorEnabled(w.pool, w.clock.now(), { operatorId: olga.operatorId, isEnabled: false }, CONSOLE)
+  await setOperatorEnabled(w.ctx, w.clock.now(), { operatorId: olga.operatorId, isEnabled: false }, CONSOLE)
   await open('10.0.0.3').signIn(olga.email)
   for (let time = 0; time < 12; time++) await open(`10.1.${time}.1`).signIn('nobody@loja.example', 'not the password')
 
@@ -109,7 +109,7 @@ test('steps with a second factor are told: wanted, wrong, used before, locked, o
     'second_factor_locked',
   ])
   expect(told.every(({ userId }) => userId === anaId)).toBe(true)
-  const log = await read<{ action: string; details: object }>(
+  const log = await query<{ action: string; details: object }>(
     w.pool,
     `select action, details from audit_log where subject = $1 order by id`,
     [`user ${anaId}`],
@@ -125,8 +125,8 @@ test('steps with a second factor are told: wanted, wrong, used before, locked, o
 
 async function prepare() {
   const w = await world()
-  await createAccount(w.pool, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
-  const [ana] = await read<{ id: string }>(w.pool, 'select id from users')
+  await createAccount(w.ctx, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  const [ana] = await query<{ id: string }>(w.pool, 'select id from users')
   const all: { text: string; fields: Record<string, unknown> }[] = []
   const note = (fields: object, text: string) => void all.push({ text, fields: { ...fields } })
   const log: Log = { debug: note, info: note, warn: note, error: note }

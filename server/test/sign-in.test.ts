@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { makePool } from '../src/db/pool.ts'
-import { read, transact } from '../src/db/tx.ts'
-import { createAccount } from '../src/domain/accounts.ts'
-import { setOperatorEnabled } from '../src/domain/operators.ts'
-import { purgeSessions } from '../src/domain/sessions.ts'
+import { query, transact } from '../src/db/tx.ts'
+import { createAccount } from '../src/domain/accounts/accounts.ts'
+import { setOperatorEnabled } from '../src/domain/users/operators.ts'
+import { purgeSessions } from '../src/domain/accounts/sessions.ts'
 import { CONSOLE, makeOperator } from './operators-client.ts'
 import { appWith } from './requests.ts'
 import { nextTotpOf, openBrowser, PASSWORD, totpOf, type Browser } from './sign-in-client.ts'
@@ -27,7 +27,7 @@ test('without "remember me" the cookie ends with the browser, and the session af
   const { w, browser } = await prepare()
   const answer = await browser.post('auth/sign-in/email', { email: ANA, password: PASSWORD, rememberMe: false })
   expect(String(answer.headers['set-cookie'])).toMatch(/guiche_session=[^;]+; Path=/)
-  const [row] = await read<{ hours: number }>(
+  const [row] = await query<{ hours: number }>(
     w.pool,
     `select extract(epoch from expires_at - created_at)::int / 3600 as hours from sessions`,
   )
@@ -56,7 +56,7 @@ test('where PUBLIC_URL is plain http on a network, the cookie goes without Secur
 test('the database holds no cookie: what stands in it opens nothing without the key', async () => {
   const { w, browser } = await prepare()
   await browser.signIn(ANA)
-  const [row] = await read<{ row: string; token: string }>(w.pool, 'select s::text as row, token from sessions s')
+  const [row] = await query<{ row: string; token: string }>(w.pool, 'select s::text as row, token from sessions s')
   const [[name, value]] = [...browser.cookies] as [[string, string]]
   expect(row!.row).not.toContain(decodeURIComponent(value).split('.')[1])
   browser.cookies.set(name, row!.token)
@@ -93,7 +93,7 @@ test('signing out ends the session, also for a copy of the cookie', async () => 
 
 test('sessions are listed with which one is this, and each other can be ended, by nobody but their owner', async () => {
   const { browser, w } = await prepare()
-  await createAccount(w.pool, w.clock.now(), { email: 'bia@loja.example', name: 'Bia', password: PASSWORD })
+  await createAccount(w.ctx, w.clock.now(), { email: 'bia@loja.example', name: 'Bia', password: PASSWORD })
   const [phone, stranger] = [openBrowser(w), openBrowser(w)]
   await browser.signIn(ANA)
   await phone.signIn(ANA)
@@ -142,7 +142,7 @@ test('who forgot the password gets a link that works once, ends all sessions, an
   ])
 
   const token = new URL(w.letters[0]!.link).searchParams.get('token')!
-  const rows = await read<{ row: string }>(w.pool, 'select v::text as row from verifications v')
+  const rows = await query<{ row: string }>(w.pool, 'select v::text as row from verifications v')
   expect([rows.length, rows.some(({ row }) => row.includes(token))]).toEqual([1, false])
 
   const reset = (newPassword: string) => openBrowser(w).post('auth/reset-password', { newPassword, token })
@@ -168,7 +168,7 @@ test('with a second factor the password alone opens nothing; the code of the app
   expect((await phone.post('auth/two-factor/verify-totp', { code: nextTotpOf(uri) })).statusCode).toBe(200)
   expect(await phone.me()).toMatchObject({ email: ANA, isFresh: true })
 
-  const [row] = await read<{ row: string }>(w.pool, 'select s::text as row from second_factors s')
+  const [row] = await query<{ row: string }>(w.pool, 'select s::text as row from second_factors s')
   const secret = new URL(uri).searchParams.get('secret')!
   expect(row!.row).not.toContain(secret)
 })
@@ -200,7 +200,7 @@ test('a recovery code works once, also when two come with it at once', async () 
     )
     await until('both wait', async () => {
       const sql = `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-      return (await read(w.pool, sql)).length === 2
+      return (await query(w.pool, sql)).length === 2
     })
   })
   expect((await both)!.filter((status) => status === 200)).toHaveLength(1)
@@ -235,7 +235,7 @@ test('what somebody changes about how they sign in is in the audit log, once, an
   await browser.post('auth/request-password-reset', { email: ANA })
   const token = new URL(w.letters[0]!.link).searchParams.get('token')!
   await browser.post('auth/reset-password', { newPassword: 'and yet another one', token })
-  const log = await read<{ action: string; actor: string; details: object; named: boolean }>(
+  const log = await query<{ action: string; actor: string; details: object; named: boolean }>(
     w.pool,
     `select action, actor, details, account_id is not null as named from audit_log where subject like 'user %' order by id`,
   )
@@ -351,7 +351,7 @@ test('an operator signs in as such, and one who was disabled does not', async ()
   await browser.signIn(olga.email)
   expect(await browser.me()).toMatchObject({ kind: 'operator', accountId: null })
   expect((await browser.get('operator/accounts')).statusCode).toBe(200)
-  await setOperatorEnabled(w.pool, w.clock.now(), { operatorId: olga.operatorId, isEnabled: false }, CONSOLE)
+  await setOperatorEnabled(w.ctx, w.clock.now(), { operatorId: olga.operatorId, isEnabled: false }, CONSOLE)
   expect(await browser.me()).toBeNull()
   expect([(await browser.signIn(olga.email)).statusCode, await browser.me()]).toEqual([401, null])
 })
@@ -360,9 +360,9 @@ test('sessions and links that have expired are deleted, and no others', async ()
   const { browser, w } = await prepare()
   await browser.signIn(ANA)
   await browser.post('auth/request-password-reset', { email: ANA })
-  await purgeSessions(w.pool, new Date())
+  await purgeSessions(w.ctx, new Date())
   expect([await w.count('sessions'), await w.count('verifications')]).toEqual([1, 1])
-  await purgeSessions(w.pool, new Date(Date.now() + 8 * 24 * 3_600_000))
+  await purgeSessions(w.ctx, new Date(Date.now() + 8 * 24 * 3_600_000))
   expect([await w.count('sessions'), await w.count('verifications')]).toEqual([0, 0])
 })
 
@@ -376,7 +376,7 @@ test('a database that is out of reach is told as such, and to come again', async
 
 async function prepare(): Promise<{ w: World; browser: Browser }> {
   const w = await world()
-  await createAccount(w.pool, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  await createAccount(w.ctx, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
   return { w, browser: openBrowser(w) }
 }
 

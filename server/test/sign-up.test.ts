@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { read, transact } from '../src/db/tx.ts'
-import { createInvitation, invitationLink, revokeInvitation } from '../src/domain/invitations.ts'
-import { signUp } from '../src/domain/sign-up.ts'
+import { query, transact } from '../src/db/tx.ts'
+import { createInvitation, invitationLink, revokeInvitation } from '../src/domain/users/invitations.ts'
+import { signUp } from '../src/domain/accounts/sign-up.ts'
 import { CONSOLE, makeOperator } from './operators-client.ts'
 import { appWith } from './requests.ts'
 import { openBrowser, PASSWORD } from './sign-in-client.ts'
@@ -18,7 +18,7 @@ test('who signs up has a whole account at once, and signs in when the e-mail is 
     { token: null, user: { email: BIA.email, name: BIA.name, emailVerified: false } },
   ])
   expect(await rowsMade(w)).toEqual({ users: 1, credentials: 1, accounts: 1, balances: 1 })
-  expect(await read(w.pool, 'select actor_kind, actor, action from audit_log')).toEqual([
+  expect(await query(w.pool, 'select actor_kind, actor, action from audit_log')).toEqual([
     { actor_kind: 'account', actor: BIA.email, action: 'account.created' },
   ])
 
@@ -192,9 +192,9 @@ test('where accounts need an invitation, one is made with it and none without', 
   const made = await browser.post('auth/sign-up/email', { ...BIA, invitation: token })
   expect([made.statusCode, made.json().user.emailVerified]).toEqual([200, false])
   expect(
-    await read(w.pool, 'select used_at, used_by from invitations where id = $1', [invitation.invitationId]),
-  ).toEqual(await read(w.pool, 'select $1::timestamptz as used_at, id as used_by from accounts', [w.clock.now()]))
-  const rows = await read<{ row: string }>(w.pool, 'select i::text as row from invitations i')
+    await query(w.pool, 'select used_at, used_by from invitations where id = $1', [invitation.invitationId]),
+  ).toEqual(await query(w.pool, 'select $1::timestamptz as used_at, id as used_by from accounts', [w.clock.now()]))
+  const rows = await query<{ row: string }>(w.pool, 'select i::text as row from invitations i')
   expect(rows.some(({ row }) => row.includes(token))).toBe(false)
 })
 
@@ -220,7 +220,7 @@ test('of two who come with one invitation at once, one gets an account', async (
     second = signUp(w.ctx, { ...BIA, email: 'eva@loja.example', invitation: token }).catch((error: unknown) => error)
     await until('both wait', async () => {
       const sql = `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-      return (await read(w.pool, sql)).length === 2
+      return (await query(w.pool, sql)).length === 2
     })
   })
   const outcomes = await Promise.all([first, second])
@@ -279,7 +279,7 @@ test('an invitation is good for 1 to 90 days, and making and revoking one is in 
   await revoke(invitation.invitationId)
   await revoke(invitation.invitationId)
   await expect(revoke('x')).rejects.toMatchObject({ code: 'not_found' })
-  const log = await read<{ action: string }>(w.pool, 'select action from audit_log order by id')
+  const log = await query<{ action: string }>(w.pool, 'select action from audit_log order by id')
   expect(log.map(({ action }) => action)).toEqual(['invitation.created', 'invitation.revoked'])
 })
 

@@ -1,18 +1,19 @@
-import { read, transact } from '../src/db/tx.ts'
-import { setAccountTerms } from '../src/domain/account-terms.ts'
-import { suspendAccount } from '../src/domain/accounts.ts'
-import { recordDelivered, recordTroubled, type Attempt } from '../src/domain/attempts.ts'
-import { claimDeliveries } from '../src/domain/deliveries.ts'
-import { readDepositDays } from '../src/domain/deposit-days.ts'
-import { cancelDeposit, openDeposit } from '../src/domain/deposits.ts'
-import { listExceptions, resolveException, type ExceptionKind } from '../src/domain/exceptions.ts'
-import type { Resolution } from '../src/domain/exception-life.ts'
-import type { Charge } from '../src/domain/charges.ts'
-import { endRefund } from '../src/domain/refund-life.ts'
-import { REFUND_ABSENT_MS } from '../src/domain/refund-pursuit.ts'
-import { endUndecided } from '../src/domain/refunds.ts'
-import { noteReportedRefunds } from '../src/domain/reported-refunds.ts'
-import { createEndpoint } from '../src/domain/webhooks.ts'
+import { query, transact } from '../src/db/tx.ts'
+import { setAccountTerms } from '../src/domain/accounts/terms.ts'
+import { suspendAccount } from '../src/domain/accounts/accounts.ts'
+import { recordDelivered, recordTroubled, type Attempt } from '../src/domain/webhooks/record-attempts.ts'
+import { claimDeliveries } from '../src/domain/webhooks/delivery-queue.ts'
+import { readDepositDays } from '../src/domain/reports/daily-totals.ts'
+import { cancelDeposit, openDeposit } from '../src/domain/deposits/deposits.ts'
+import { listExceptions, type ExceptionKind } from '../src/domain/refunds/exceptions.ts'
+import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
+import type { Resolution } from '../src/domain/deposits/exception-states.ts'
+import type { Charge } from '../src/domain/deposits/charge-states.ts'
+import { endRefund } from '../src/domain/refunds/refund-states.ts'
+import { REFUND_ABSENT_MS } from '../src/domain/refunds/run-refund.ts'
+import { endUndecided } from '../src/domain/refunds/request-refund.ts'
+import { recordExternalRefunds } from '../src/domain/refunds/external-refunds.ts'
+import { createEndpoint } from '../src/domain/webhooks/webhooks.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { sweepAll } from './reconcile-bank.ts'
 import { completedCharge, followToEnd, OPERATOR, refund, refundAtBank, strayPayment } from './refund-steps.ts'
@@ -38,7 +39,7 @@ export async function makeHistory(): Promise<{ w: World; victim: string; eve: st
   await sweepAll(w)
   w.clock.advance(50 * HOUR_MS)
   await sweepAll(w)
-  await readDepositDays(w.pool, w.clock.now(), null, '2020-01-01')
+  await readDepositDays(w.ctx, w.clock.now(), null, '2020-01-01')
   // What is open still.
   for (const [account, externalId] of [[victim, 'open-1'] as const, [eve, 'open-2'] as const]) {
     const asked = { valueCents: 50_00, externalId, description: 'order', expiresInSeconds: null }
@@ -92,7 +93,7 @@ async function takeBack(w: World, charge: Charge): Promise<void> {
   const { provider, endToEndId, ...undone } = await refund(w, charge, { amountCents: 6_00 })
   await transact(w.pool, (tx) => endRefund(tx, w.clock.now(), undone.id, { status: 'done' }))
   const told = { refundId: undone.providerRefundId, amountCents: 6_00, status: 'failed' as const, reason: null }
-  await noteReportedRefunds(w.ctx, [{ provider, endToEndId, refunds: [told] }])
+  await recordExternalRefunds(w.ctx, [{ provider, endToEndId, refunds: [told] }])
   await resolve(w, 'undone_refund', { how: 'write_off' })
 }
 
@@ -141,7 +142,7 @@ async function settleListed(w: World): Promise<void> {
 /** The victim's webhook takes what it gets, and eve's is gone. */
 async function deliver(w: World, eve: TestAccount): Promise<void> {
   const claimed = await claimDeliveries(w.ctx, { usual: 1_000, named: new Map(), total: 1_000 })
-  const rows = await read<{ id: string }>(w.pool, 'select id from webhook_endpoints where account_id = $1', [
+  const rows = await query<{ id: string }>(w.pool, 'select id from webhook_endpoints where account_id = $1', [
     eve.accountId,
   ])
   const now = w.clock.now()
@@ -149,13 +150,13 @@ async function deliver(w: World, eve: TestAccount): Promise<void> {
     const status = delivery.endpointId === rows[0]!.id ? 410 : 200
     return { delivery, at: now, answer: { kind: 'answered', status, latencyMs: 1, retryAfterMs: null, excerpt: '' } }
   })
-  const isTaken = (one: Attempt) => one.answer?.kind === 'answered' && one.answer.status === 200
-  await recordDelivered(w.pool, now, attempts.filter(isTaken))
+  const isUniqueViolation = (one: Attempt) => one.answer?.kind === 'answered' && one.answer.status === 200
+  await recordDelivered(w.ctx, now, attempts.filter(isUniqueViolation))
   await transact(w.pool, (tx) =>
     recordTroubled(
       tx,
       now,
-      attempts.filter((one) => !isTaken(one)),
+      attempts.filter((one) => !isUniqueViolation(one)),
       () => 0,
     ),
   )

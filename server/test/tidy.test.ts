@@ -16,17 +16,42 @@ const THIS_FILE = 'server/test/tidy.test.ts'
 const MAX_FILE_LINES = 400
 const MAX_FUNCTION_LINES = 60
 
-// An import stays in its folder or goes to a lower floor, never sideways.
-const FLOORS = [
+// An import stays in its folder or goes to a lower layer, never sideways.
+const LAYERS = [
   ['base'],
   ['db'],
   ['domain'],
   ['http', 'workers', 'providers', 'egress', 'mail', 'sandbox', 'config.ts'],
-  ['open-database.ts', 'terminal-log.ts'],
-  ['open.ts'],
+  ['open-database.ts', 'log.ts'],
+  ['wiring.ts'],
   ['commands', 'main.ts'],
   ['cli.ts'],
 ]
+
+// The same rule within a folder. '.' stands for the files that lie directly in it.
+const FOLDERS: Record<string, string[][]> = {
+  db: [['.'], ['embedded']],
+  domain: [
+    ['core'],
+    ['ports'],
+    ['ledger'],
+    ['webhooks'],
+    ['users'],
+    ['accounts'],
+    ['deposits'],
+    ['refunds'],
+    ['reconciliation'],
+    ['reports'],
+    ['audit'],
+    ['demo'],
+    ['.'],
+  ],
+  http: [['server'], ['docs'], ['auth'], ['api'], ['operator'], ['dashboard'], ['pay'], ['.']],
+  providers: [['http'], ['api-pix', 'woovi']],
+}
+
+// Whoever may call a provider says so by taking the Context, whose type is put together on top.
+const CONTEXT = 'server/src/domain/context.ts'
 
 const SQL_START =
   /[`'"]\s*(select\s|insert into\s|update\s+\w+\s+(\w+\s+)?set\s|delete from\s|with\s+\w+\s+as\s*\(|(create|alter|drop)\s+(unique\s+)?(table|index|function|trigger|database|role)\s|truncate\s|set (local|session)\s)/g
@@ -38,12 +63,12 @@ const inCode = (path: string) => /\.(ts|tsx|mjs|js|sql)$/.test(path)
 const RULES: Rule[] = [
   {
     guarantee:
-      'imports go down: cli → commands, main → open → http | workers | providers | egress | sandbox → domain → db → base',
+      'imports go down: cli → commands, main → wiring → http | workers | providers | egress | mail | sandbox → domain → db → base, and within each folder in its order',
     check: (files) =>
-      importsOf(files).flatMap(({ from, to }) =>
-        mayImport(roomOf(from), roomOf(to))
+      importsOf(files).flatMap(({ from, to, isType }) =>
+        mayImport(from, to) || (to === CONTEXT && isType)
           ? []
-          : `${from} imports ${to}: move what they share down, or wire them in main.ts (floors: ${THIS_FILE})`,
+          : `${from} imports ${to}: move what they share down, or wire them in main.ts (layers: ${THIS_FILE})`,
       ),
     broken: [
       { 'server/src/base/a.ts': `import { b } from '../domain/b.ts'` },
@@ -53,6 +78,12 @@ const RULES: Rule[] = [
       { 'server/src/sandbox/a.ts': `const b = await import('../domain/b.ts')` },
       { 'server/src/attic/a.ts': `import { b } from '../base/b.ts'` },
       { 'server/src/cli.ts': `import { a } from './attic/a.ts'` },
+      { 'server/src/domain/ledger/a.ts': `import { b } from '../deposits/b.ts'` },
+      { 'server/src/domain/ledger/a.ts': `import { makeContext } from '../context.ts'` },
+      { 'server/src/domain/attic/a.ts': `import { b } from '../ledger/b.ts'` },
+      { 'server/src/http/api/a.ts': `import { b } from '../app.ts'` },
+      { 'server/src/providers/woovi/a.ts': `import { b } from '../api-pix/b.ts'` },
+      { 'server/src/db/a.ts': `import { b } from './embedded/b.ts'` },
     ],
   },
   {
@@ -97,6 +128,22 @@ const RULES: Rule[] = [
       'use tx.setStatementTimeout(), which moves the limit of the process too',
     ),
     broken: [{ 'server/src/domain/a.ts': 'tx.run(`set local statement_timeout = 60000`)' }],
+  },
+  {
+    // A Core or a Context behind a Tx would put a second transaction, or a network call, inside the first.
+    guarantee: 'the first argument tells what a function of the domain may do: tx: Tx, core: Core or ctx: Context',
+    check: forbid(
+      (path) => inDomain(path) && path !== 'server/src/domain/core/core.ts',
+      /: Pool\b|\bPick<(Context|Core)\b|\b(?!tx\b)\w+: Tx\b|\b(?!core\b)\w+: Core\b|\b(?!ctx\b)\w+: Context\b|,\s*(tx: Tx|core: Core|ctx: Context)\b/g,
+      'take tx: Tx, core: Core or ctx: Context as the first argument',
+    ),
+    broken: [
+      { 'server/src/domain/ledger/a.ts': 'export function f(pool: Pool) {' },
+      { 'server/src/domain/ledger/a.ts': "function f(ctx: Pick<Context, 'now'>) {" },
+      { 'server/src/domain/ledger/a.ts': 'export function f(tx: Tx, ctx: Context) {' },
+      { 'server/src/domain/ledger/a.ts': 'export function f(\n  id: string,\n  tx: Tx,\n) {' },
+      { 'server/src/domain/ledger/a.ts': 'export function f(ctx: Core) {' },
+    ],
   },
   {
     guarantee: 'time and chance reach the domain as values',
@@ -260,34 +307,58 @@ test.each(byName)('the rule can fail: %s', (_, { check, broken }) => {
   expect(broken.filter((sample) => check(filesOf(sample)).length === 0)).toEqual([])
 })
 
-test('the rules look at the whole house', () => {
-  for (const room of FLOORS.flat()) expect(tree.some(({ path }) => inSource(path) && roomOf(path) === room)).toBe(true)
+test('the rules look at every folder', () => {
+  const sources = tree.filter(({ path }) => inSource(path))
+  for (const room of LAYERS.flat()) expect(sources.some(({ path }) => roomOf(path)[0] === room)).toBe(true)
+  for (const [folder, rooms] of Object.entries(FOLDERS))
+    for (const room of rooms.flat())
+      expect(sources.some(({ path }) => roomOf(path)[0] === folder && roomOf(path)[1] === room)).toBe(true)
   expect(functionsOf(tree.find(({ path }) => path.endsWith('/settle.ts'))!).length).toBeGreaterThan(10)
 })
 
 // ---- Imports ----
 
-function importsOf(files: File[]): { from: string; to: string }[] {
+type Import = { from: string; to: string; isType: boolean }
+
+function importsOf(files: File[]): Import[] {
   return files
     .filter(({ path }) => inSource(path))
     .flatMap(({ path, text }) =>
-      [...text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g)].map(([, specifier]) => ({
-        from: path,
-        to: posix.join(posix.dirname(path), specifier!),
-      })),
+      [...text.matchAll(/(?:(import type )[^']*?from|\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g)].map(
+        ([, type, specifier]) => ({
+          from: path,
+          to: posix.join(posix.dirname(path), specifier!),
+          isType: type !== undefined,
+        }),
+      ),
     )
 }
 
-/** The folder, or the file itself when it stands directly in src. */
-function roomOf(path: string): string {
-  return path.replace('server/src/', '').split('/')[0]!
+/** The folder, or the file itself when it lies directly in src; then the folder within that one. */
+function roomOf(path: string): [string, string] {
+  const [outer, inner, ...rest] = path.replace('server/src/', '').split('/')
+  return [outer!, rest.length > 0 ? inner! : '.']
 }
 
-function mayImport(own: string, other: string): boolean {
-  const [from, to] = [own, other].map((room) => FLOORS.findIndex((floor) => floor.includes(room)))
-  if (from === -1 || to === -1) return false
-  // The sandbox is a bank: it knows nothing of the house that it serves.
-  return own === other || (own === 'sandbox' ? other === 'base' : to! < from!)
+function mayImport(from: string, to: string): boolean {
+  const [own, inner] = roomOf(from)
+  const [other, otherInner] = roomOf(to)
+  // The sandbox is a bank: it knows nothing of the service that calls it.
+  if (own === 'sandbox' && other !== own) return other === 'base' && isKnown(from)
+  if (own !== other) return isKnown(from) && isKnown(to) && levelOf(LAYERS, other) < levelOf(LAYERS, own)
+  const order = FOLDERS[own]
+  if (!order) return isKnown(from)
+  return inner === otherInner || (isKnown(from) && isKnown(to) && levelOf(order, otherInner) < levelOf(order, inner))
+}
+
+function isKnown(path: string): boolean {
+  const [outer, inner] = roomOf(path)
+  const order = FOLDERS[outer]
+  return levelOf(LAYERS, outer) >= 0 && (order ? levelOf(order, inner) >= 0 : inner === '.')
+}
+
+function levelOf(order: string[][], room: string): number {
+  return order.findIndex((rooms) => rooms.includes(room))
 }
 
 function findCycles(files: File[]): string[] {

@@ -1,11 +1,11 @@
 import type { InjectOptions } from 'fastify'
 import { expect } from 'vitest'
 import type { Context } from '../src/domain/context.ts'
-import { queryDeposit } from '../src/domain/deposits.ts'
-import { signatureHolds } from '../src/domain/signature.ts'
-import { makeCourier } from '../src/egress/courier.ts'
+import { queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { signatureHolds } from '../src/domain/webhooks/signature.ts'
+import { makeWebhookSender } from '../src/egress/webhook-sender.ts'
 import { makeSender } from '../src/workers/deliver.ts'
-import { makeReceivers } from '../src/workers/receivers.ts'
+import { makeReceivers } from '../src/workers/delivery-window.ts'
 import type { Received } from './receiver.ts'
 import { bearer } from './requests.ts'
 import type { TestAccount, World } from './world.ts'
@@ -93,7 +93,7 @@ export function encoded(id: string): string {
 
 /** Where the operator allows no special network, which the world does for the sake of its receivers. */
 export function asInProduction(ctx: Context): Context {
-  return { ...ctx, courier: makeCourier({ allowNetworks: [], allowHttp: false }) }
+  return { ...ctx, webhookSender: makeWebhookSender({ allowNetworks: [], allowHttp: false }) }
 }
 
 /** One round of the worker, to its end. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { openListener, webhooksListenCommand, type ListenOptions } from '../src/commands/webhooks-listen.ts'
-import { makeSigningSecret, signMessage } from '../src/domain/signature.ts'
+import { makeSigningSecret, signMessage } from '../src/domain/webhooks/signature.ts'
 import { freePort } from './process.ts'
 import { until } from './world.ts'
 

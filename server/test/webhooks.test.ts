@@ -1,16 +1,22 @@
 import type { ServerResponse } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
-import { judge, recordDelivered, RETRY_AFTER_MS, type Attempt } from '../src/domain/attempts.ts'
-import { keepAttemptParts } from '../src/domain/attempt-parts.ts'
-import { claimDeliveries } from '../src/domain/deliveries.ts'
-import { findEvent, listEvents, resendEvent, resendMany, testEndpoint } from '../src/domain/event-log.ts'
-import { queryDeposit } from '../src/domain/deposits.ts'
-import { createEndpoint, deleteEndpoint, findEndpoint, rotateSecret, updateEndpoint } from '../src/domain/webhooks.ts'
+import { judge, recordDelivered, RETRY_AFTER_MS, type Attempt } from '../src/domain/webhooks/record-attempts.ts'
+import { keepAttemptPartitions } from '../src/domain/webhooks/attempt-partitions.ts'
+import { claimDeliveries } from '../src/domain/webhooks/delivery-queue.ts'
+import { findEvent, listEvents, resendEvent, resendMany, testEndpoint } from '../src/domain/webhooks/event-log.ts'
+import { queryDeposit } from '../src/domain/deposits/deposits.ts'
+import {
+  createEndpoint,
+  deleteEndpoint,
+  findEndpoint,
+  rotateSecret,
+  updateEndpoint,
+} from '../src/domain/webhooks/webhooks.ts'
 import { makeSender } from '../src/workers/deliver.ts'
-import { makeReceivers } from '../src/workers/receivers.ts'
+import { makeReceivers } from '../src/workers/delivery-window.ts'
 import { startReceiver, type Received } from './receiver.ts'
-import { makeReason } from '../src/domain/delivery-reason.ts'
+import { makeReason } from '../src/domain/ports/delivery-reasons.ts'
 import { world, type TestAccount, type World } from './world.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -263,7 +269,7 @@ test('what was delivered twice because its lease ran out, and beside others, has
   const [again] = await claimDeliveries(w.ctx, { ...everything, total: 1 })
   const answer = { kind: 'answered' as const, status: 200, latencyMs: 1, retryAfterMs: null, excerpt: '' }
   const attempts = [...first, again!].map((delivery) => ({ delivery, at: w.clock.now(), answer }))
-  await recordDelivered(w.ctx.pool, w.clock.now(), attempts)
+  await recordDelivered(w.ctx, w.clock.now(), attempts)
   expect(await w.count('attempts', 'status = 200')).toBe(3)
   expect(await w.count('delivery_outcomes', "outcome = 'delivered'")).toBe(2)
   expect(await w.count('deliveries')).toBe(0)
@@ -339,10 +345,10 @@ test('attempts are kept in parts by day, and days past the thirtieth are dropped
   await addEndpoint(w, account, receiver.url)
   await completedCharge(w, account)
   await deliver(w) // before any part exists: the default one takes it
-  expect((await keepAttemptParts(w.pool, w.clock.now())).made).toHaveLength(8)
+  expect((await keepAttemptPartitions(w.ctx, w.clock.now())).made).toHaveLength(8)
   expect(await w.count('attempts_default')).toBe(0)
   expect(await w.count('attempts')).toBe(1)
   w.clock.advance(31 * DAY_MS)
-  expect((await keepAttemptParts(w.pool, w.clock.now())).dropped).toHaveLength(1)
+  expect((await keepAttemptPartitions(w.ctx, w.clock.now())).dropped).toHaveLength(1)
   expect(await w.count('attempts')).toBe(0)
 })

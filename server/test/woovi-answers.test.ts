@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { encodeBrCode } from '../src/base/brcode.ts'
-import type { ReceivedPayment } from '../src/domain/provider.ts'
+import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { ok, TXID, type Said } from './scripted-psp.ts'
 import { connectScripted, listAll, requestOf } from './woovi-client.ts'
 import { APP_ID } from './woovi-server.ts'

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { audit } from '../src/domain/audit.ts'
-import { listClosings } from '../src/domain/closings.ts'
+import { audit } from '../src/domain/audit/audit.ts'
+import { listClosings } from '../src/domain/reconciliation/closings.ts'
 import { makeContext, type Context } from '../src/domain/context.ts'
-import { makeWoovi } from '../src/providers/woovi.ts'
+import { makeWoovi } from '../src/providers/woovi/adapter.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { reconcileDue } from '../src/workers/reconcile.ts'
 import { appWith, bearer, deposit, get, portOf, post } from './requests.ts'
@@ -24,19 +24,19 @@ async function serveWithWoovi() {
     callsPerSecond: 0,
     now: w.clock.now,
     log: w.ctx.log,
-    meters: w.ctx.meters,
+    metrics: w.ctx.metrics,
     timings: { writeTimeoutMs: 400, backoffBaseMs: 1 },
   })
   onTestFinished(() => provider.close())
-  const { pool, clock, log, meters, settings, courier, instance } = w.ctx
+  const { pool, clock, log, metrics, settings, webhookSender, instance } = w.ctx
   const ctx: Context = makeContext({
     pool,
     clock,
     log,
-    meters,
+    metrics,
     settings,
     providers: [provider],
-    courier,
+    webhookSender,
     mailer: w.ctx.mailer,
     instance,
   })
@@ -171,7 +171,7 @@ test('a transaction of a kind that nobody knows is told once and named when its 
   expect(s.logged.filter(({ level }) => level === 'error')).toMatchObject([
     { text: expect.stringContaining('cannot be read'), fields: { endToEndId: 'E54811417202603021200gift0000001' } },
   ])
-  expect(await s.ctx.meters.unread.get()).toMatchObject({ values: [{ value: 1, labels: { provider: 'woovi' } }] })
+  expect(await s.ctx.metrics.unread.get()).toMatchObject({ values: [{ value: 1, labels: { provider: 'woovi' } }] })
   // Nobody is asked about it again and again.
   expect(await s.count('checks', `subject like '%gift%'`)).toBe(0)
 

@@ -6,27 +6,28 @@ import type { FastifyListenOptions, InjectOptions, LightMyRequestResponse } from
 import pg from 'pg'
 import { inject, onTestFinished } from 'vitest'
 import type { Log } from '../src/base/log.ts'
-import { makeMeters } from '../src/base/meters.ts'
+import { makeMetrics } from '../src/base/metrics.ts'
 import { joinPresence } from '../src/db/presence.ts'
 import { makePool, type Pool, type PoolOptions } from '../src/db/pool.ts'
-import { read, transact } from '../src/db/tx.ts'
-import { insertAccount } from '../src/domain/accounts.ts'
-import { audit } from '../src/domain/audit.ts'
-import type { Difference } from '../src/domain/audit-books.ts'
-import { readBalance } from '../src/domain/balance.ts'
-import type { Charge } from '../src/domain/charges.ts'
-import { makeChargeSeal } from '../src/domain/charge-seal.ts'
-import { makeContext, type Context, type Settings } from '../src/domain/context.ts'
-import { openDeposit, type DepositRequest } from '../src/domain/deposits.ts'
-import { SCOPES, type Scope } from '../src/domain/key-cache.ts'
-import { authenticate, createKey, type Caller } from '../src/domain/keys.ts'
-import type { Letter } from '../src/domain/mailer.ts'
-import type { ReceivedPayment } from '../src/domain/provider.ts'
-import { makeSecretBox } from '../src/domain/secret-box.ts'
-import { makeCourier } from '../src/egress/courier.ts'
+import { query, transact } from '../src/db/tx.ts'
+import { insertAccount } from '../src/domain/accounts/accounts.ts'
+import { audit } from '../src/domain/audit/audit.ts'
+import type { Difference } from '../src/domain/audit/books.ts'
+import { readBalance } from '../src/domain/ledger/account-statement.ts'
+import type { Charge } from '../src/domain/deposits/charge-states.ts'
+import { makeChargeSeal } from '../src/domain/core/charge-seal.ts'
+import { makeContext, type Context } from '../src/domain/context.ts'
+import type { Settings } from '../src/domain/core/settings.ts'
+import { openDeposit, type DepositRequest } from '../src/domain/deposits/deposits.ts'
+import { requireAccount, SCOPES, type Scope, type Caller } from '../src/domain/accounts/callers.ts'
+import { createKey, identify } from '../src/domain/accounts/api-keys.ts'
+import type { Email } from '../src/domain/ports/mailer.ts'
+import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
+import { makeSecretBox } from '../src/domain/core/secret-box.ts'
+import { makeWebhookSender } from '../src/egress/webhook-sender.ts'
 import { buildApp, type App } from '../src/http/app.ts'
-import { sessionCookieName, signToken } from '../src/http/session-cookie.ts'
-import { makeApiPix } from '../src/providers/api-pix.ts'
+import { sessionCookieName, signToken } from '../src/http/auth/session-cookie.ts'
+import { makeApiPix } from '../src/providers/api-pix/adapter.ts'
 import { openSandbox } from '../src/sandbox/server.ts'
 import { databaseNamed } from './cluster.ts'
 
@@ -69,7 +70,7 @@ export type World = {
   /** Warnings and errors that the product logged. */
   logged: { level: string; text: string; fields: object }[]
   /** What was mailed, oldest first. */
-  letters: Letter[]
+  letters: Email[]
   account(options?: { scopes?: Scope[] }): Promise<TestAccount>
   session(who: { accountId: string } | { operatorId: string }): Promise<TestSession>
   deposit(account: TestAccount, request?: Partial<DepositRequest>): Promise<Charge>
@@ -138,7 +139,7 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
     refunds: { byAccounts: false, returnFee: false },
     ...options.settings,
   }
-  const letters: Letter[] = []
+  const letters: Email[] = []
   const makeOne: World['anotherProcess'] = (other) =>
     openContext({ databaseUrl, clock, banks, settings, log: recordingLog(logged), letters, ...other })
   const { ctx } = await makeOne()
@@ -189,7 +190,7 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
     },
     balanceCents: async (accountId) => (await readBalance(ctx, accountId)).balanceCents,
     count: async (table, where = 'true') =>
-      (await read<{ count: number }>(ctx.pool, `select count(*) from ${table} where ${where}`))[0]!.count,
+      (await query<{ count: number }>(ctx.pool, `select count(*) from ${table} where ${where}`))[0]!.count,
     lockWait: () => untilLockWait(ctx.pool),
     differences: async () => (await audit(ctx)).differences,
     anotherProcess: makeOne,
@@ -211,19 +212,24 @@ export async function until<Result>(
   }
 }
 
+/** The account holder whose key it is. */
+export async function authenticate(ctx: Context, key: string): Promise<Caller> {
+  return requireAccount(await identify(ctx, key))
+}
+
 async function openContext(parts: {
   databaseUrl: string
   clock: World['clock']
   banks: Record<string, string>
   settings: Settings
   log: Log
-  letters: Letter[]
+  letters: Email[]
   pool?: PoolOptions
 }): Promise<{ ctx: Context; die(): Promise<void> }> {
   const pool = makePool(parts.databaseUrl, parts.log, parts.pool)
-  const meters = makeMeters()
+  const metrics = makeMetrics()
   const presence = await joinPresence(parts.databaseUrl)
-  const courier = makeCourier({ allowNetworks: ['127.0.0.0/8'], allowHttp: false })
+  const webhookSender = makeWebhookSender({ allowNetworks: ['127.0.0.0/8'], allowHttp: false })
   const providers = Object.entries(parts.banks).map(([name, url]) =>
     makeApiPix({
       name,
@@ -235,13 +241,13 @@ async function openContext(parts: {
       callsPerSecond: 0,
       now: parts.clock.now,
       log: parts.log,
-      meters,
+      metrics,
     }),
   )
   let dead: Promise<void> | undefined
   const die = () =>
     (dead ??= (async () => {
-      await courier.close()
+      await webhookSender.close()
       await Promise.all(providers.map((provider) => provider.close()))
       await presence.leave()
       await pool.end()
@@ -252,10 +258,10 @@ async function openContext(parts: {
       pool,
       clock: { now: parts.clock.now, offsetMs: () => 0, agrees: () => true },
       log: parts.log,
-      meters,
+      metrics,
       settings: parts.settings,
       providers,
-      courier,
+      webhookSender,
       mailer: { sendsMail: true, send: (letter) => void parts.letters.push(letter), close: async () => {} },
       instance: presence.instance,
     }),
@@ -275,7 +281,7 @@ async function openSession({
 }): Promise<TestSession> {
   const [table, id] = 'accountId' in who ? ['accounts', who.accountId] : ['operators', who.operatorId]
   const token = randomBytes(24).toString('base64url')
-  const [row] = await read<{ id: string }>(
+  const [row] = await query<{ id: string }>(
     ctx.pool,
     `insert into sessions (id, user_id, token, created_at, updated_at, expires_at, authenticated_at)
      select gen_random_uuid(), user_id, $2, $3, $3, $3::timestamptz + interval '30 years', $3 from ${table} where id = $1 returning id`,
@@ -386,7 +392,7 @@ async function startSandbox(now: () => Date): Promise<SandboxHandle> {
 
 async function untilLockWait(pool: Pool): Promise<void> {
   await until('a session waits for a lock', async () => {
-    const rows = await read<{ waiting: boolean }>(
+    const rows = await query<{ waiting: boolean }>(
       pool,
       `select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') as waiting`,
     )

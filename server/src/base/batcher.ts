@@ -1,4 +1,4 @@
-import { makeNap } from './nap.ts'
+import { makeWakeableSleep } from './wakeable-sleep.ts'
 
 /**
  * Gathers what callers hand in while an earlier batch is under way, and works on it as one: under load a hundred callers share one
@@ -26,12 +26,12 @@ export function makeBatcher<Item, Result>(options: {
    */
   paceMs?: number
   /** True for a failure that no item caused, such as a database out of reach: trying each alone would only take longer. */
-  isNobodysFault?: (error: unknown) => boolean
+  isInfrastructureError?: (error: unknown) => boolean
 }): Batcher<Item, Result> {
   const { maxBatch, paceMs = 0 } = options
   const queue: Waiting<Item, Result>[] = []
   let running: Promise<void> | undefined
-  const nap = makeNap()
+  const pause = makeWakeableSleep()
   let beganAt = -Infinity
 
   async function run() {
@@ -46,7 +46,7 @@ export function makeBatcher<Item, Result>(options: {
 
   async function pace() {
     const waitMs = beganAt + paceMs - performance.now()
-    if (waitMs > 0 && queue.length < maxBatch / 2) await nap.take(waitMs)
+    if (waitMs > 0 && queue.length < maxBatch / 2) await pause.sleep(waitMs)
     beganAt = performance.now()
   }
 
@@ -58,7 +58,8 @@ export function makeBatcher<Item, Result>(options: {
     } catch (error) {
       // One bad item must not fail its neighbours, so a failed batch is done again item by item. That is safe because
       // the work is one transaction: a failed batch left nothing behind.
-      if (batch.length === 1 || options.isNobodysFault?.(error)) for (const waiting of batch) waiting.reject(error)
+      if (batch.length === 1 || options.isInfrastructureError?.(error))
+        for (const waiting of batch) waiting.reject(error)
       else for (const waiting of batch) await workOn([waiting])
     }
   }
@@ -68,7 +69,7 @@ export function makeBatcher<Item, Result>(options: {
       if (queue.length >= options.maxWaiting) return Promise.reject(options.full())
       return new Promise<Result>((resolve, reject) => {
         queue.push({ item, resolve, reject })
-        if (queue.length >= maxBatch / 2) nap.end()
+        if (queue.length >= maxBatch / 2) pause.wake()
         running ??= run()
       })
     },

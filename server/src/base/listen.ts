@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { Refusal } from './refusal.ts'
+import { OperatorError } from './operator-error.ts'
 
 /** Refuses an address at which this process could not listen, before anything else is begun. Port 0 tries the host alone. */
 export async function requireListen({ host, port }: { host: string; port: number }): Promise<void> {
@@ -20,15 +20,15 @@ export function explainListen(error: unknown, { host, port }: { host: string; po
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   switch (code) {
     case 'EADDRINUSE':
-      return new Refusal(
+      return new OperatorError(
         `the port is taken: something listens on ${host}:${port} already; stop it, or set PORT to another`,
       )
     case 'EACCES':
-      return new Refusal(`port ${port} needs root: set PORT to one above 1023`)
+      return new OperatorError(`port ${port} needs root: set PORT to one above 1023`)
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'EADDRNOTAVAIL':
-      return new Refusal(`HOST ${host} is no address of this machine: use 127.0.0.1, or 0.0.0.0 for all of them`)
+      return new OperatorError(`HOST ${host} is no address of this machine: use 127.0.0.1, or 0.0.0.0 for all of them`)
     default:
       return error
   }

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { Refusal } from './refusal.ts'
+import { OperatorError } from './operator-error.ts'
 
 // Reading one variable of an environment. An empty one counts as unset, as in most shells' and containers' idea of a blank.
 
 export type Env = Record<string, string | undefined>
 
-export function refusal(name: string, text: string): Refusal {
-  return new Refusal(`${name} ${text}`)
+export function refusal(name: string, text: string): OperatorError {
+  return new OperatorError(`${name} ${text}`)
 }
 
 export function text(env: Env, name: string, fallback?: string): string {

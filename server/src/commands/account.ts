@@ -1,10 +1,10 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { formatReais, MAX_CENTS } from '../base/money.ts'
-import { Refusal } from '../base/refusal.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { loadConfig, type Config } from '../config.ts'
-import type { Pool } from '../db/pool.ts'
-import { readAccountTerms, setAccountTerms, type AccountTerms, type TermsPatch } from '../domain/account-terms.ts'
+import type { Core } from '../domain/core/core.ts'
+import { readAccountTerms, setAccountTerms, type AccountTerms, type TermsPatch } from '../domain/accounts/terms.ts'
 import {
   createAccount,
   findAccount,
@@ -14,10 +14,11 @@ import {
   suspendAccount,
   type Account,
   type ListedAccount,
-} from '../domain/accounts.ts'
-import type { Terms, TermsOverrides } from '../domain/fees.ts'
-import { confirmEmail } from '../domain/passwords.ts'
-import { endSessions } from '../domain/sessions.ts'
+} from '../domain/accounts/accounts.ts'
+import type { TermsOverrides } from '../domain/accounts/pricing.ts'
+import type { Terms } from '../domain/core/settings.ts'
+import { confirmEmail } from '../domain/users/passwords.ts'
+import { endSessions } from '../domain/accounts/sessions.ts'
 import { wholeNumber } from './arguments.ts'
 import { passwordCommand } from './password.ts'
 import { readPassword } from './read-password.ts'
@@ -29,16 +30,16 @@ export async function createAccountCommand(
   options: { email: string; name?: string; passwordStdin?: boolean },
 ): Promise<void> {
   const given = options.passwordStdin ? await readPassword() : null
-  await withDatabase(config, terminal, async (pool, now) => {
+  await withDatabase(config, terminal, async (core) => {
     const { email, name = email } = options
     const account = { email, name, password: given, publicUrl: config.publicUrl }
-    const { password, ...made } = await createAccount(pool, now(), account, consoleActor())
+    const { password, ...made } = await createAccount(core, core.now(), account, consoleActor())
     terminal.print(json({ ...made, ...(given === null && { password }) }))
   })
 }
 
-export async function requireAccount(pool: Pool, email: string): Promise<Account> {
-  const account = await findAccount(pool, email)
+export async function requireAccount(core: Core, email: string): Promise<Account> {
+  const account = await findAccount(core, email)
   if (account) return account
   throw new Fault(
     'not_found',
@@ -83,16 +84,16 @@ export function accountCommands(account: Command, terminal: Terminal): void {
 }
 
 async function confirmCommand(terminal: Terminal, options: { email: string; reason: string }): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (pool, now) => {
-    await confirmEmail(pool, now(), options.email, options.reason, consoleActor())
+  await withDatabase(loadConfig(), terminal, async (core) => {
+    await confirmEmail(core, core.now(), options.email, options.reason, consoleActor())
     terminal.print(`${options.email}: confirmed`)
   })
 }
 
 async function signOutCommand(terminal: Terminal, options: { email: string; reason: string }): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (pool, now) => {
-    const { accountId, email } = await requireAccount(pool, options.email)
-    const ended = await endSessions({ pool, now }, consoleActor(), accountId, options.reason)
+  await withDatabase(loadConfig(), terminal, async (core) => {
+    const { accountId, email } = await requireAccount(core, options.email)
+    const ended = await endSessions(core, consoleActor(), accountId, options.reason)
     terminal.print(`${email}: ${ended} ${ended === 1 ? 'session' : 'sessions'} ended`)
   })
 }
@@ -127,8 +128,8 @@ async function listAccountsCommand(
   terminal: Terminal,
   options: { search?: string; limit: number; json?: boolean },
 ): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (pool) => {
-    const { accounts, nextCursor } = await listAccounts({ pool }, options)
+  await withDatabase(loadConfig(), terminal, async (core) => {
+    const { accounts, nextCursor } = await listAccounts(core, options)
     if (options.json) return terminal.print(json(accounts))
     if (accounts.length === 0) return terminal.say('No account matches.')
     const rows = accounts.map((one) => [
@@ -149,12 +150,11 @@ async function suspensionCommand(
   verb: 'suspend' | 'resume',
   options: { email: string; reason: string },
 ): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (pool, now) => {
-    const { accountId, email } = await requireAccount(pool, options.email)
-    const ctx = { pool, now }
+  await withDatabase(loadConfig(), terminal, async (core) => {
+    const { accountId, email } = await requireAccount(core, options.email)
     const change = verb === 'suspend' ? suspendAccount : resumeAccount
-    await change(ctx, consoleActor(), accountId, options.reason)
-    terminal.print(`${email}: ${stateOf((await readAccount(ctx, accountId)).account)}`)
+    await change(core, consoleActor(), accountId, options.reason)
+    terminal.print(`${email}: ${stateOf((await readAccount(core, accountId)).account)}`)
   })
 }
 
@@ -196,13 +196,12 @@ async function termsCommand(terminal: Terminal, options: TermsOptions): Promise<
   const patch = patchOf(options)
   const isChange = Object.keys(patch).length > 0
   if (isChange && options.reason === undefined)
-    throw new Refusal('a change of terms needs a --reason "…", which is kept with it')
-  await withDatabase(config, terminal, async (pool, now) => {
-    const { accountId } = await requireAccount(pool, options.email)
-    const ctx = { pool, now, settings: config.settings }
+    throw new OperatorError('a change of terms needs a --reason "…", which is kept with it')
+  await withDatabase(config, terminal, async (core) => {
+    const { accountId } = await requireAccount(core, options.email)
     const terms = isChange
-      ? await setAccountTerms(ctx, consoleActor(), accountId, patch, options.reason!)
-      : await readAccountTerms(ctx, accountId)
+      ? await setAccountTerms(core, consoleActor(), accountId, patch, options.reason!)
+      : await readAccountTerms(core, accountId)
     terminal.print(options.json ? json(terms) : describe(terms))
   })
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { loadConfig } from '../config.ts'
-import { listAuditLog, type LoggedChange } from '../domain/audit-log.ts'
+import { listAuditLog, type LoggedChange } from '../domain/core/audit-log.ts'
 import { requireAccount } from './account.ts'
 import { time, wholeNumber } from './arguments.ts'
 import { cut, json, moment, table, withDatabase, type Terminal } from './terminal.ts'
@@ -37,9 +37,9 @@ type Options = {
 }
 
 async function showAuditLog(terminal: Terminal, { email, json: asJson, ...filter }: Options): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (pool) => {
-    const account = email === undefined ? undefined : await requireAccount(pool, email)
-    const { changes } = await listAuditLog({ pool }, { ...filter, ...(account && { accountId: account.accountId }) })
+  await withDatabase(loadConfig(), terminal, async (core) => {
+    const account = email === undefined ? undefined : await requireAccount(core, email)
+    const { changes } = await listAuditLog(core, { ...filter, ...(account && { accountId: account.accountId }) })
     if (asJson) return terminal.print(json(changes))
     if (changes.length === 0) return terminal.say('Nothing in the audit log matches.')
     terminal.print(table(['AT', 'WHO', 'ACTION', 'SUBJECT', 'REASON', 'DETAILS'], changes.map(rowOf)))

@@ -1,8 +1,8 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
 import { loadConfig } from '../config.ts'
-import { audit, type AuditReport } from '../domain/audit.ts'
-import { DAY_ZONE, dayOf, isDay } from '../domain/days.ts'
+import { audit, type AuditReport } from '../domain/audit/audit.ts'
+import { DAY_ZONE, dayOf, isDay } from '../domain/core/business-days.ts'
 import { makeProgress } from './progress.ts'
 import { json, withContext, type Terminal } from './terminal.ts'
 

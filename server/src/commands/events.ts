@@ -10,16 +10,16 @@ import {
   type LoggedAttempt,
   type LoggedDelivery,
   type LoggedEvent,
-} from '../domain/event-log.ts'
-import { DELIVERY_STATES, type DeliveryState } from '../domain/find-deliveries.ts'
-import { listEndpointsOf } from '../domain/webhooks.ts'
-import { presentAttempt, presentEvent } from '../http/webhook-shapes.ts'
+} from '../domain/webhooks/event-log.ts'
+import { DELIVERY_STATES, type DeliveryState } from '../domain/webhooks/find-deliveries.ts'
+import { listEndpointsOf } from '../domain/webhooks/webhooks.ts'
+import { presentAttempt, presentEvent } from '../http/api/webhook-schemas.ts'
 import { requireAccount } from './account.ts'
 import { time, wholeNumber } from './arguments.ts'
 import { cut, json, moment, table, withContext, type Terminal } from './terminal.ts'
 
 const STATES = [...DELIVERY_STATES]
-const USUAL_LIMIT = 50
+const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 1000
 // As much of a receiver's answer as fits beside the rest of its line.
 const EXCERPT_LENGTH = 60
@@ -31,7 +31,7 @@ export function eventCommands(program: Command, terminal: Terminal): void {
     .description('the newest events, each with the state of its deliveries')
     .option('--email <email>', 'of this account only')
     .addOption(new Option('--state <state>', 'only those with a delivery in this state').choices(STATES))
-    .option('--limit <n>', `how many, up to ${MAX_LIMIT}`, wholeNumber({ min: 1, max: MAX_LIMIT }), USUAL_LIMIT)
+    .option('--limit <n>', `how many, up to ${MAX_LIMIT}`, wholeNumber({ min: 1, max: MAX_LIMIT }), DEFAULT_LIMIT)
     .option('--json', 'as JSON, for programs')
     .addHelpText('after', '\nExample:\n  $ npx guiche events list --state failed --email ana@loja.example')
     .action((options) => listEventsCommand(terminal, options))
@@ -120,7 +120,7 @@ async function resendCommand(terminal: Terminal, id: string | undefined, options
 }
 
 async function accountIdOf(ctx: Context, email: string | undefined): Promise<string | null> {
-  return email === undefined ? null : (await requireAccount(ctx.pool, email)).accountId
+  return email === undefined ? null : (await requireAccount(ctx, email)).accountId
 }
 
 function summaryOf(deliveries: LoggedDelivery[]): string {

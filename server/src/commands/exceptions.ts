@@ -1,24 +1,24 @@
 import { Option, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
-import { Refusal } from '../base/refusal.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { loadConfig } from '../config.ts'
 import type { Context } from '../domain/context.ts'
-import type { ExceptionState, Resolution } from '../domain/exception-life.ts'
+import type { ExceptionState, Resolution } from '../domain/deposits/exception-states.ts'
 import {
   EXCEPTION_KINDS,
   findException,
   listExceptions,
-  resolveException,
   type Exception,
   type ExceptionKind,
-} from '../domain/exceptions.ts'
+} from '../domain/refunds/exceptions.ts'
+import { resolveException } from '../domain/refunds/resolve-exception.ts'
 import { requireAccount } from './account.ts'
 import { time, wholeNumber } from './arguments.ts'
 import { FOLLOWED } from './refund.ts'
 import { consoleActor, json, moment, table, withContext, type Terminal } from './terminal.ts'
 
 const STATES: (ExceptionState | 'all')[] = ['open', 'resolving', 'resolved', 'all']
-const USUAL_LIMIT = 50
+const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 1000
 
 export function exceptionCommands(program: Command, terminal: Terminal): void {
@@ -33,7 +33,7 @@ export function exceptionCommands(program: Command, terminal: Terminal): void {
     .option('--provider <name>', 'of this provider only')
     .option('--from <time>', 'opened from this time on', time)
     .option('--to <time>', 'opened before this time', time)
-    .option('--limit <n>', `how many, up to ${MAX_LIMIT}`, wholeNumber({ min: 1, max: MAX_LIMIT }), USUAL_LIMIT)
+    .option('--limit <n>', `how many, up to ${MAX_LIMIT}`, wholeNumber({ min: 1, max: MAX_LIMIT }), DEFAULT_LIMIT)
     .option('--json', 'as JSON, for programs')
     .action((options) => listCommand(terminal, options))
   exceptions
@@ -108,10 +108,10 @@ type ResolveOptions = {
 async function resolveCommand(terminal: Terminal, id: string, options: ResolveOptions): Promise<void> {
   const { credit, refund, writeOff, chargeAccount, match, closeCharge } = options
   if ([credit, refund, writeOff, chargeAccount, match].filter((way) => way !== undefined).length !== 1) {
-    throw new Refusal('name one of these: --credit <email>, --refund, --write-off, --charge-account, --match')
+    throw new OperatorError('name one of these: --credit <email>, --refund, --write-off, --charge-account, --match')
   }
   if (closeCharge && (match || chargeAccount)) {
-    throw new Refusal('--close-charge goes with --credit, --refund or --write-off')
+    throw new OperatorError('--close-charge goes with --credit, --refund or --write-off')
   }
   await withContext(loadConfig(), terminal, async (ctx) => {
     const resolution = await resolutionFrom(ctx, options)
@@ -126,7 +126,7 @@ async function resolveCommand(terminal: Terminal, id: string, options: ResolveOp
 async function resolutionFrom(ctx: Context, options: ResolveOptions): Promise<Resolution> {
   const charge = options.closeCharge ? 'close' : 'keep'
   if (options.credit !== undefined) {
-    return { how: 'credit', accountId: (await requireAccount(ctx.pool, options.credit)).accountId, charge }
+    return { how: 'credit', accountId: (await requireAccount(ctx, options.credit)).accountId, charge }
   }
   if (options.match) return { how: 'match' }
   if (options.chargeAccount) return { how: 'charge_account' }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { loadConfig } from '../config.ts'
 import { transact } from '../db/tx.ts'
-import { createInvitation, INVITATION_DAYS, invitationLink } from '../domain/invitations.ts'
+import { createInvitation, INVITATION_DAYS, invitationLink } from '../domain/users/invitations.ts'
 import { wholeNumber } from './arguments.ts'
 import { consoleActor, moment, withDatabase, type Terminal } from './terminal.ts'
 
@@ -22,9 +22,11 @@ export function inviteCommand(program: Command, terminal: Terminal): void {
 async function invite(terminal: Terminal, options: { email?: string; days: number }): Promise<void> {
   const config = loadConfig()
   const { settings } = config
-  await withDatabase(config, terminal, async (pool, now) => {
+  await withDatabase(config, terminal, async (core) => {
     const wanted = { email: options.email ?? null, expiresInDays: options.days }
-    const { invitation, token } = await transact(pool, (tx) => createInvitation(tx, now(), wanted, consoleActor()))
+    const { invitation, token } = await transact(core.pool, (tx) =>
+      createInvitation(tx, core.now(), wanted, consoleActor()),
+    )
     terminal.print(invitationLink(settings.publicUrl, token))
     const whom = invitation.email ?? 'whoever has it'
     terminal.say(`For ${whom}, once, until ${moment(invitation.expiresAt)} UTC.`)

@@ -1,8 +1,8 @@
 import { Fault } from '../base/fault.ts'
 import type { Config } from '../config.ts'
 import { transact } from '../db/tx.ts'
-import type { Scope } from '../domain/key-cache.ts'
-import { createKey, listKeys, revokeKey, type ListedKey } from '../domain/keys.ts'
+import type { Scope } from '../domain/accounts/callers.ts'
+import { createKey, listKeys, revokeKey, type ListedKey } from '../domain/accounts/api-keys.ts'
 import { requireAccount } from './account.ts'
 import { consoleActor, json, moment, table, withDatabase, type Terminal } from './terminal.ts'
 
@@ -13,10 +13,10 @@ export async function createKeyCommand(
   terminal: Terminal,
   options: { email: string; name: string; scopes: string; expiresInDays?: number },
 ): Promise<void> {
-  await withDatabase(config, terminal, async (pool, now) => {
-    const account = await requireAccount(pool, options.email)
-    const createdAt = now()
-    const { text } = await transact(pool, (tx) =>
+  await withDatabase(config, terminal, async (core) => {
+    const account = await requireAccount(core, options.email)
+    const createdAt = core.now()
+    const { text } = await transact(core.pool, (tx) =>
       createKey(
         tx,
         createdAt,
@@ -40,23 +40,23 @@ export async function listKeysCommand(
   terminal: Terminal,
   options: { email?: string; json?: boolean },
 ): Promise<void> {
-  await withDatabase(config, terminal, async (pool, now) => {
-    const keys = await listKeys(pool, options.email ?? null)
+  await withDatabase(config, terminal, async (core) => {
+    const keys = await listKeys(core, options.email ?? null)
     if (options.json) return terminal.print(json(keys))
     if (keys.length === 0)
       return terminal.say('There are no keys yet. Make one with: guiche key create --email <email> --name <name>')
     terminal.print(
       table(
         ['ID', 'OF', 'NAME', 'KEY', 'STATE', 'LAST USED', 'SCOPES'],
-        keys.map((key) => rowOf(now(), key)),
+        keys.map((key) => rowOf(core.now(), key)),
       ),
     )
   })
 }
 
 export async function revokeKeyCommand(config: Config, terminal: Terminal, idOrText: string): Promise<void> {
-  await withDatabase(config, terminal, async (pool, now) => {
-    const revoked = await transact(pool, (tx) => revokeKey(tx, now(), idOrText, consoleActor()))
+  await withDatabase(config, terminal, async (core) => {
+    const revoked = await transact(core.pool, (tx) => revokeKey(tx, core.now(), idOrText, consoleActor()))
     if (!revoked) throw new Fault('not_found', 'no such key; guiche key list shows their ids')
     terminal.print(`Revoked ${revoked.keyId} (${revoked.name}).`)
   })

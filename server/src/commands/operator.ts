@@ -1,12 +1,18 @@
 import { Option, type Command } from 'commander'
 import { Fault } from '../base/fault.ts'
-import { Refusal } from '../base/refusal.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { loadConfig } from '../config.ts'
-import type { Pool } from '../db/pool.ts'
+import type { Core } from '../domain/core/core.ts'
 import { transact } from '../db/tx.ts'
-import { OPERATOR_SCOPE, OPERATOR_SCOPES, type OperatorScope } from '../domain/key-cache.ts'
-import { createOperatorKey } from '../domain/keys.ts'
-import { createOperator, findOperator, listOperators, setOperatorEnabled, type Operator } from '../domain/operators.ts'
+import { OPERATOR_SCOPE, OPERATOR_SCOPES, type OperatorScope } from '../domain/accounts/callers.ts'
+import { createOperatorKey } from '../domain/accounts/api-keys.ts'
+import {
+  createOperator,
+  findOperator,
+  listOperators,
+  setOperatorEnabled,
+  type Operator,
+} from '../domain/users/operators.ts'
 import { positive } from './arguments.ts'
 import { passwordCommand } from './password.ts'
 import { readPassword } from './read-password.ts'
@@ -67,17 +73,17 @@ async function createOperatorCommand(
 ): Promise<void> {
   const given = options.passwordStdin ? await readPassword() : null
   const config = loadConfig()
-  await withDatabase(config, terminal, async (pool, now) => {
+  await withDatabase(config, terminal, async (core) => {
     const { email, name = email } = options
     const operator = { email, name, password: given, publicUrl: config.publicUrl }
-    const { password, ...made } = await createOperator(pool, now(), operator, consoleActor())
+    const { password, ...made } = await createOperator(core, core.now(), operator, consoleActor())
     terminal.print(json({ ...made, ...(given === null && { password }) }))
   })
 }
 
 async function listOperatorsCommand(terminal: Terminal, options: { json?: boolean }): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (pool) => {
-    const operators = await listOperators(pool)
+  await withDatabase(loadConfig(), terminal, async (core) => {
+    const operators = await listOperators(core)
     if (options.json) return terminal.print(json(operators))
     if (operators.length === 0)
       return terminal.say('There are no operators yet. Make one with: guiche operator create --email <email>')
@@ -97,10 +103,10 @@ async function enableOperatorCommand(
   verb: 'disable' | 'enable',
   options: { email: string; reason: string },
 ): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (pool, now) => {
-    const { operatorId, email } = await requireOperatorNamed(pool, options.email)
+  await withDatabase(loadConfig(), terminal, async (core) => {
+    const { operatorId, email } = await requireOperatorNamed(core, options.email)
     const change = { operatorId, isEnabled: verb === 'enable', reason: options.reason }
-    await setOperatorEnabled(pool, now(), change, consoleActor())
+    await setOperatorEnabled(core, core.now(), change, consoleActor())
     terminal.print(`${email}: ${verb}d`)
   })
 }
@@ -110,12 +116,13 @@ async function createOperatorKeyCommand(
   options: { email: string; name: string; scope: OperatorScope; expiresInDays?: number },
 ): Promise<void> {
   const config = loadConfig()
-  await withDatabase(config, terminal, async (pool, now) => {
-    const { operatorId, email, disabledAt } = await requireOperatorNamed(pool, options.email)
-    if (disabledAt) throw new Refusal(`${email} is disabled; enable with: guiche operator enable --email ${email}`)
-    const createdAt = now()
+  await withDatabase(config, terminal, async (core) => {
+    const { operatorId, email, disabledAt } = await requireOperatorNamed(core, options.email)
+    if (disabledAt)
+      throw new OperatorError(`${email} is disabled; enable with: guiche operator enable --email ${email}`)
+    const createdAt = core.now()
     const expiresAt = options.expiresInDays ? new Date(createdAt.getTime() + options.expiresInDays * DAY_MS) : null
-    const { text } = await transact(pool, (tx) =>
+    const { text } = await transact(core.pool, (tx) =>
       createOperatorKey(
         tx,
         createdAt,
@@ -128,8 +135,8 @@ async function createOperatorKeyCommand(
   })
 }
 
-async function requireOperatorNamed(pool: Pool, email: string): Promise<Operator> {
-  const operator = await findOperator(pool, email)
+async function requireOperatorNamed(core: Core, email: string): Promise<Operator> {
+  const operator = await findOperator(core, email)
   if (operator) return operator
   throw new Fault(
     'not_found',

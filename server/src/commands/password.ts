@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { loadConfig } from '../config.ts'
-import { setPassword, type PersonKind } from '../domain/passwords.ts'
+import { setPassword, type PersonKind } from '../domain/users/passwords.ts'
 import { readPassword } from './read-password.ts'
 import { consoleActor, json, withDatabase, type Terminal } from './terminal.ts'
 
@@ -22,10 +22,10 @@ async function setPasswordCommand(
 ): Promise<void> {
   const config = loadConfig()
   const given = options.passwordStdin ? await readPassword() : null
-  await withDatabase(config, terminal, async (pool, now) => {
+  await withDatabase(config, terminal, async (core) => {
     const { email, reason } = options
     const wanted = { kind, email, reason, password: given, publicUrl: config.publicUrl }
-    const set = await setPassword(pool, now(), wanted, consoleActor())
+    const set = await setPassword(core, core.now(), wanted, consoleActor())
     terminal.print(json({ email: set.email, ...(given === null && { password: set.password }) }))
   })
 }

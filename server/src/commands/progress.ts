@@ -8,7 +8,7 @@ export type Progress = {
 type Screen = { isTTY?: boolean; columns?: number; write(text: string): unknown }
 
 const BAR_WIDTH = 24
-const USUAL_COLUMNS = 80
+const DEFAULT_COLUMNS = 80
 // Faster than this the eye does not follow.
 const REDRAW_MS = 100
 // In a file or a log a line now and then tells that it is still at work.
@@ -25,7 +25,7 @@ export function makeProgress(screen: Screen, nowMs: () => number): Progress {
     const percent = `${String(Math.floor(done * 100)).padStart(3)} %`
     const filled = Math.round(done * BAR_WIDTH)
     const bar = screen.isTTY ? `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ` : ''
-    return `${bar}${percent}  ${text}, ${elapsed(nowMs() - startMs)}`.slice(0, (screen.columns ?? USUAL_COLUMNS) - 1)
+    return `${bar}${percent}  ${text}, ${elapsed(nowMs() - startMs)}`.slice(0, (screen.columns ?? DEFAULT_COLUMNS) - 1)
   }
   return {
     show(done, text) {

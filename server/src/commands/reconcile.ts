@@ -1,17 +1,17 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { Refusal } from '../base/refusal.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { formatReais } from '../base/money.ts'
 import { loadConfig } from '../config.ts'
-import { listClosings, type Closing } from '../domain/closings.ts'
+import { listClosings, type Closing } from '../domain/reconciliation/closings.ts'
 import type { Context } from '../domain/context.ts'
-import { DAY_ZONE, dayAfter, dayStart, isDay } from '../domain/days.ts'
-import { reconcileWindow, type ReconcileReport } from '../domain/reconcile.ts'
-import type { StatementDifference } from '../domain/statement-differences.ts'
+import { DAY_ZONE, dayAfter, dayStart, isDay } from '../domain/core/business-days.ts'
+import { reconcileWindow, type ReconcileReport } from '../domain/reconciliation/reconcile.ts'
+import type { ComparisonDifference } from '../domain/reconciliation/differences.ts'
 import { time, wholeNumber } from './arguments.ts'
 import { makeProgress } from './progress.ts'
 import { consoleActor, json, moment, table, withContext, type Terminal } from './terminal.ts'
 
-const USUAL_LIMIT = 30
+const DEFAULT_LIMIT = 30
 const MAX_LIMIT = 1000
 
 /** A day, or a moment. */
@@ -29,7 +29,7 @@ export function reconcileCommand(program: Command, terminal: Terminal): void {
       '--limit <n>',
       `with --list: how many, up to ${MAX_LIMIT}`,
       wholeNumber({ min: 1, max: MAX_LIMIT }),
-      USUAL_LIMIT,
+      DEFAULT_LIMIT,
     )
     .option('--json', 'as JSON, for programs')
     .addHelpText(
@@ -51,7 +51,7 @@ type Options = { from?: When; to?: When; provider?: string; limit: number; json?
 
 async function compareCommand(terminal: Terminal, options: Options): Promise<void> {
   const { from, to, provider } = options
-  if (!from) throw new Refusal('say which days: --from 2026-01-31, and --to for more than one; or --list')
+  if (!from) throw new OperatorError('say which days: --from 2026-01-31, and --to for more than one; or --list')
   const report = await withContext(loadConfig(), terminal, (ctx) => {
     const window = { from: startOf(from), to: endOf(to ?? ('day' in from ? from : { at: ctx.now() })) }
     return compareWithProgress(ctx, { ...window, provider })
@@ -130,7 +130,7 @@ function describeClosings(closings: Closing[]): string {
   )
 }
 
-type Compared = { day: string; provider: string; differenceCount: number; differences: StatementDifference[] }
+type Compared = { day: string; provider: string; differenceCount: number; differences: ComparisonDifference[] }
 
 function nameDifferences(days: Compared[]): string[] {
   return days.flatMap(({ day, provider, differenceCount, differences }) => [

@@ -1,15 +1,15 @@
 import { Option, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
 import { loadConfig } from '../config.ts'
-import { isInDoubt, type Refund, type RefundStatus } from '../domain/refund-life.ts'
-import { endUndecided, listRefunds, requestRefund } from '../domain/refunds.ts'
+import { isInDoubt, type Refund, type RefundStatus } from '../domain/refunds/refund-states.ts'
+import { endUndecided, listRefunds, requestRefund } from '../domain/refunds/request-refund.ts'
 import { requireAccount } from './account.ts'
 import { positive, wholeNumber } from './arguments.ts'
 import { consoleActor, json, moment, table, withContext, type Terminal } from './terminal.ts'
 
 const STATUSES: RefundStatus[] = ['PROCESSING', 'DONE', 'FAILED']
 const OUTCOMES = ['done', 'failed'] as const
-const USUAL_LIMIT = 50
+const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 1000
 
 export function refundCommands(program: Command, terminal: Terminal): void {
@@ -63,7 +63,7 @@ Example:
     .option('--charge <paymentLinkId>', 'of this charge only')
     .addOption(new Option('--status <status>', 'only those that are').choices(STATUSES))
     .option('--in-doubt', 'only those whose outcome at the provider is not known')
-    .option('--limit <n>', `how many, up to ${MAX_LIMIT}`, wholeNumber({ min: 1, max: MAX_LIMIT }), USUAL_LIMIT)
+    .option('--limit <n>', `how many, up to ${MAX_LIMIT}`, wholeNumber({ min: 1, max: MAX_LIMIT }), DEFAULT_LIMIT)
     .option('--json', 'as JSON, for programs')
     .action((options) => refundsCommand(terminal, options))
 }
@@ -122,7 +122,7 @@ async function refundsCommand(
 ): Promise<void> {
   await withContext(loadConfig(), terminal, async (ctx) => {
     const { email, charge, status, inDoubt, limit } = options
-    const account = email === undefined ? undefined : await requireAccount(ctx.pool, email)
+    const account = email === undefined ? undefined : await requireAccount(ctx, email)
     const { refunds, nextCursor } = await listRefunds(ctx, {
       limit,
       ...(account && { accountId: account.accountId }),

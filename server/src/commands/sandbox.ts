@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import closeWithGrace from 'close-with-grace'
 import { Fault } from '../base/fault.ts'
 import type { Config } from '../config.ts'
-import { prepareHome } from '../db/embedded.ts'
+import { prepareHome } from '../db/embedded/server.ts'
 import type { Terminal } from './terminal.ts'
 
 const STOP_WITHIN_MS = 3_000

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { Refusal } from '../base/refusal.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { loadConfig, type Config } from '../config.ts'
-import { findAccount } from '../domain/accounts.ts'
-import { DEMO_EMAIL } from '../domain/demo.ts'
-import { seedHistory, type BankHistory } from '../domain/seed.ts'
+import { findAccount } from '../domain/accounts/accounts.ts'
+import { DEMO_EMAIL } from '../domain/demo/demo-account.ts'
+import { seedHistory, type BankHistory } from '../domain/demo/seed.ts'
 import { requireAccount } from './account.ts'
 import { wholeNumber } from './arguments.ts'
 import { requireSandbox, sandboxBankUrl } from './pay.ts'
@@ -14,7 +14,7 @@ import { withContext, type Terminal } from './terminal.ts'
 const MAX_DEPOSITS = 1_000_000
 // The sandbox refuses refunds of what is older, and the dashboard shows less.
 const MAX_DAYS = 365
-const USUAL_DAYS = 90
+const DEFAULT_DAYS = 90
 const MAX_SEED = 2 ** 31 - 1
 // As many as the sandbox bank takes at once.
 const BANK_ITEMS = 300
@@ -26,7 +26,7 @@ export function seedCommand(program: Command, terminal: Terminal): void {
     .description('fill an account with a believable history of deposits, in sandbox mode, to try things out')
     .requiredOption('--deposits <n>', 'how many', wholeNumber({ min: 1, max: MAX_DEPOSITS }))
     .option('--email <email>', 'whose history (default: the demo account)')
-    .option('--days <n>', 'over how many days up to now', wholeNumber({ min: 1, max: MAX_DAYS }), USUAL_DAYS)
+    .option('--days <n>', 'over how many days up to now', wholeNumber({ min: 1, max: MAX_DAYS }), DEFAULT_DAYS)
     .option(
       '--seed <n>',
       'a number: the same one makes the same amounts, times and fates',
@@ -41,14 +41,14 @@ type Options = { deposits: number; email?: string; days: number; seed: number }
 
 async function seed(config: Config, terminal: Terminal, options: Options): Promise<void> {
   if (config.settings.mode === 'live')
-    throw new Refusal('seed works in sandbox mode only: it writes deposits that nobody paid, and here money is real')
+    throw new OperatorError(
+      'seed works in sandbox mode only: it writes deposits that nobody paid, and here money is real',
+    )
   const { name: provider } = requireSandbox(config, 'seed')
   await withContext(config, terminal, async (ctx, sandboxUrl) => {
-    const account = options.email
-      ? await requireAccount(ctx.pool, options.email)
-      : await findAccount(ctx.pool, DEMO_EMAIL)
+    const account = options.email ? await requireAccount(ctx, options.email) : await findAccount(ctx, DEMO_EMAIL)
     if (!account)
-      throw new Refusal(
+      throw new OperatorError(
         'there is no demo account: start the service once to have it made, or name an account with --email',
       )
     const bankUrl = sandboxBankUrl(config, sandboxUrl)
@@ -86,5 +86,7 @@ async function post(url: string, body: object): Promise<void> {
   })
   const text = await answer.body.text()
   if (answer.statusCode !== 201)
-    throw new Refusal(`the sandbox bank did not take the history, so that audit will name it: ${text.slice(0, 300)}`)
+    throw new OperatorError(
+      `the sandbox bank did not take the history, so that audit will name it: ${text.slice(0, 300)}`,
+    )
 }

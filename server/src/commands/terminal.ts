@@ -2,11 +2,12 @@ import { userInfo } from 'node:os'
 import type { Log } from '../base/log.ts'
 import type { Config } from '../config.ts'
 import { makeDatabaseClock } from '../db/clock.ts'
-import type { Pool } from '../db/pool.ts'
-import type { Actor } from '../domain/audit-log.ts'
+import { makeMetrics } from '../base/metrics.ts'
+import type { Actor } from '../domain/core/audit-log.ts'
+import { makeCore, type Core } from '../domain/core/core.ts'
 import type { Context } from '../domain/context.ts'
 import { openDatabase, type Say } from '../open-database.ts'
-import { makeLog } from '../terminal-log.ts'
+import { makeLog } from '../log.ts'
 
 /** print: the answer. say: what is going on meanwhile. */
 export type Terminal = { print: Say; say: Say }
@@ -53,17 +54,22 @@ export function commandLog(): Log {
   return makeLog('error')
 }
 
-/** `now` is the database's time: the clock of an operator's machine may be wrong, and what a command writes is read by the service. */
+/**
+ * `core.now()` is the database's time: the clock of an operator's machine may be wrong, and the service reads what a
+ * command writes.
+ */
 export async function withDatabase<Result>(
   config: Config,
   terminal: Terminal,
-  work: (pool: Pool, now: () => Date) => Promise<Result>,
+  work: (core: Core) => Promise<Result>,
 ): Promise<Result> {
-  const { part, close } = await openDatabase(config, commandLog(), terminal.say)
+  const log = commandLog()
+  const { part, close } = await openDatabase(config, log, terminal.say)
   try {
     const clock = makeDatabaseClock(part.pool)
     await clock.measure()
-    return await work(part.pool, clock.now)
+    const { pool } = part
+    return await work(makeCore({ pool, clock, log, metrics: makeMetrics(), settings: config.settings, instance: 0 }))
   } finally {
     await close()
   }
@@ -75,7 +81,7 @@ export async function withContext<Result>(
   work: (ctx: Context, sandboxUrl: string | undefined) => Promise<Result>,
 ): Promise<Result> {
   // Clients of HTTP take a quarter of a second to load, which commands on the database alone should not wait for.
-  const { openContext } = await import('../open.ts')
+  const { openContext } = await import('../wiring.ts')
   const { part, sandboxUrl, close } = await openContext(config, commandLog(), terminal.say)
   try {
     return await work(part, sandboxUrl)

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { styleText } from 'node:util'
 import closeWithGrace from 'close-with-grace'
 import { Fault } from '../base/fault.ts'
-import { signatureHolds } from '../domain/signature.ts'
+import { signatureHolds } from '../domain/webhooks/signature.ts'
 import type { Terminal } from './terminal.ts'
 
 export type ListenOptions = { port?: number; secret?: string; status?: number }

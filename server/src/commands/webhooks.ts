@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { loadConfig } from '../config.ts'
 import type { Context } from '../domain/context.ts'
-import type { CourierAnswer } from '../domain/courier.ts'
-import type { Endpoint } from '../domain/endpoints.ts'
-import { testEndpoint } from '../domain/event-log.ts'
-import { EVENT_KINDS, type EventKind } from '../domain/events.ts'
+import type { WebhookAnswer } from '../domain/ports/webhook-sender.ts'
+import type { Endpoint } from '../domain/webhooks/webhook-rows.ts'
+import { testEndpoint } from '../domain/webhooks/event-log.ts'
+import { EVENT_KINDS, type EventKind } from '../domain/webhooks/events.ts'
 import {
   canOpenNewestSecret,
   createEndpoint,
@@ -16,10 +16,10 @@ import {
   nameFromUrl,
   rotateSecret,
   updateEndpoint,
-  USUAL_EVENT_KINDS,
-  USUAL_OVERLAP_SECONDS,
-} from '../domain/webhooks.ts'
-import { presentTest, presentWebhook } from '../http/webhook-shapes.ts'
+  DEFAULT_EVENT_KINDS,
+  DEFAULT_OVERLAP_SECONDS,
+} from '../domain/webhooks/webhooks.ts'
+import { presentTest, presentWebhook } from '../http/api/webhook-schemas.ts'
 import { requireAccount } from './account.ts'
 import { positive, wholeNumber } from './arguments.ts'
 import { consoleActor, cut, json, moment, table, withContext, type Terminal } from './terminal.ts'
@@ -53,7 +53,7 @@ function registerAdding(webhooks: Command, terminal: Terminal): void {
     .requiredOption('--email <email>', 'whose events')
     .requiredOption('--url <url>', 'where to send them')
     .option('--name <name>', 'to tell it from others (default: the host of the URL)')
-    .option('--events <kinds>', `comma-separated, of ${EVENT_KINDS.join(', ')}`, USUAL_EVENT_KINDS.join(','))
+    .option('--events <kinds>', `comma-separated, of ${EVENT_KINDS.join(', ')}`, DEFAULT_EVENT_KINDS.join(','))
     .option('--authorization <value>', 'sent as the Authorization header of each delivery')
     .option('--json', 'as JSON, for programs')
     .addHelpText(
@@ -89,7 +89,7 @@ function registerLooking(webhooks: Command, terminal: Terminal): void {
 }
 
 function registerChanging(webhooks: Command, terminal: Terminal): void {
-  const hours = { usual: USUAL_OVERLAP_SECONDS / HOUR_SECONDS, max: MAX_OVERLAP_SECONDS / HOUR_SECONDS }
+  const hours = { usual: DEFAULT_OVERLAP_SECONDS / HOUR_SECONDS, max: MAX_OVERLAP_SECONDS / HOUR_SECONDS }
   webhooks
     .command('rotate')
     .description('replace the signing secret; prints the new one alone, this once')
@@ -130,7 +130,7 @@ type AddOptions = {
 
 function addWebhook(terminal: Terminal, options: AddOptions): Promise<void> {
   return withContext(loadConfig(), terminal, async (ctx) => {
-    const { accountId } = await requireAccount(ctx.pool, options.email)
+    const { accountId } = await requireAccount(ctx, options.email)
     await warnOfForeignKey(ctx, terminal)
     const { endpoint, secret } = await createEndpoint(
       ctx,
@@ -155,7 +155,7 @@ function addWebhook(terminal: Terminal, options: AddOptions): Promise<void> {
 
 function listWebhooks(terminal: Terminal, options: { email?: string; json?: boolean }): Promise<void> {
   return withContext(loadConfig(), terminal, async (ctx) => {
-    const account = options.email === undefined ? null : await requireAccount(ctx.pool, options.email)
+    const account = options.email === undefined ? null : await requireAccount(ctx, options.email)
     const endpoints = await listEndpointsOf(ctx, account?.accountId ?? null)
     if (options.json)
       return terminal.print(json(endpoints.map((one) => ({ account: one.email, ...presentWebhook(one) }))))
@@ -234,7 +234,7 @@ function stateOf(endpoint: Endpoint): string {
   return endpoint.failingSince ? `failing since ${moment(endpoint.failingSince)}` : 'enabled'
 }
 
-function describeTest(test: CourierAnswer): string {
+function describeTest(test: WebhookAnswer): string {
   const { delivered, status, error, latencyMs, excerpt } = presentTest(test)
   const outcome = error ?? `the receiver answered ${status}`
   const first = `Test     ${delivered ? 'delivered' : 'not delivered'}: ${outcome}, after ${latencyMs} ms`

@@ -1,6 +1,6 @@
 import type { Log } from '../base/log.ts'
 import type { Pool } from './pool.ts'
-import { read } from './tx.ts'
+import { query } from './tx.ts'
 
 /**
  * The time that all processes share: the database's. Cursors, leases and due times are written by one process and read by another, so they must
@@ -99,7 +99,7 @@ export function clockText(offsetMs: number): string {
 
 /** In milliseconds and their fractions: a Date would cut the fraction off, and the clocks would seem to differ by it. */
 async function readClock(pool: Pool): Promise<number> {
-  const [row] = await read<{ ms: string }>(pool, 'select (extract(epoch from clock_timestamp()) * 1000)::text as ms')
+  const [row] = await query<{ ms: string }>(pool, 'select (extract(epoch from clock_timestamp()) * 1000)::text as ms')
   return Number(row!.ms)
 }
 

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { Refusal } from '../base/refusal.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { readDatabaseUrl } from './database-url.ts'
 import { explainDatabase } from './failure.ts'
 import { KEEP_ALIVE_AFTER_MS } from './pool.ts'
@@ -27,7 +27,7 @@ export async function withClient<Result>(
     return await work(client)
   } catch (error) {
     const text = explainDatabase(error)
-    throw text === undefined ? error : new Refusal(text, { cause: error })
+    throw text === undefined ? error : new OperatorError(text, { cause: error })
   } finally {
     await client.end().catch(() => {})
   }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
-import { Refusal } from '../base/refusal.ts'
+import { OperatorError } from '../base/operator-error.ts'
 
 /** What node-postgres needs to reach the database. */
 export type DatabaseAddress = { connectionString: string; ssl: false | ConnectionOptions }
@@ -78,6 +78,6 @@ function splitOnce(text: string, mark: string): [string, string] {
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
 }
 
-function refusal(text: string): Refusal {
-  return new Refusal(`DATABASE_URL ${text}`)
+function refusal(text: string): OperatorError {
+  return new OperatorError(`DATABASE_URL ${text}`)
 }

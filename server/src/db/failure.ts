@@ -1,5 +1,5 @@
 import { Fault } from '../base/fault.ts'
-import { Refusal } from '../base/refusal.ts'
+import { OperatorError } from '../base/operator-error.ts'
 
 /** The database cannot be used at this moment. The pool has logged why, once for all who met it: see db/outage-log.ts. */
 export class DatabaseUnavailable extends Fault {
@@ -26,7 +26,7 @@ const READ_ONLY = '25006'
 const NOT_NOW = /^(53|57014|55P03)/
 
 /** True when the failure says "not now", as opposed to "the statement was wrong". */
-export function isOutOfReach(error: unknown): boolean {
+export function isConnectionFailure(error: unknown): boolean {
   return isConnectionUseless(error) || NOT_NOW.test(sqlState(error))
 }
 
@@ -51,7 +51,7 @@ export function sqlState(error: unknown): string {
 
 /** One line for the operator, if the failure is of a kind that only an operator can mend. */
 export function explainDatabase(error: unknown): string | undefined {
-  if (!(error instanceof Error) || error instanceof Refusal) return undefined
+  if (!(error instanceof Error) || error instanceof OperatorError) return undefined
   const text = error.message || String(error)
   const code = sqlState(error)
   if (/unsupported startup parameter/.test(text))
@@ -72,7 +72,8 @@ export function explainDatabase(error: unknown): string | undefined {
   // A file that is missing has the same code as a socket that is missing.
   if ('path' in error) return undefined
   // 28: password or role; 3D: no such database.
-  if (isOutOfReach(error) || /^(28|3D)/.test(code)) return `the database at DATABASE_URL cannot be reached: ${text}`
+  if (isConnectionFailure(error) || /^(28|3D)/.test(code))
+    return `the database at DATABASE_URL cannot be reached: ${text}`
   return undefined
 }
 

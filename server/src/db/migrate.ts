@@ -1,4 +1,4 @@
-import { Refusal } from '../base/refusal.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -58,7 +58,7 @@ export async function requireMigrated(databaseUrl: string): Promise<void> {
   const missing = await findMissingMigrations(databaseUrl)
   if (missing.length === 0) return
   const count = missing.length === 1 ? '1 migration' : `${missing.length} migrations`
-  throw new Refusal(
+  throw new OperatorError(
     `the database lacks ${count} (${missing[0]} …): run guiche migrate, or start the service, which migrates too`,
   )
 }
@@ -69,9 +69,11 @@ export function missingMigrations(files: Migration[], applied: { name: string; c
   for (const row of applied) {
     const file = byName.get(row.name)
     if (!file)
-      throw new Refusal(`the database was migrated by a newer guiche (${row.name}): update guiche, or restore a backup`)
+      throw new OperatorError(
+        `the database was migrated by a newer guiche (${row.name}): update guiche, or restore a backup`,
+      )
     if (file.checksum !== row.checksum)
-      throw new Refusal(`migration ${row.name} was edited after it was applied: restore the file`)
+      throw new OperatorError(`migration ${row.name} was edited after it was applied: restore the file`)
   }
   const done = new Set(applied.map((row) => row.name))
   return files.filter((file) => !done.has(file.name))
@@ -134,13 +136,16 @@ async function apply(client: pg.Client, file: Migration, options: MigrateOptions
     await client.query('rollback').catch(() => {})
     if (isLockTimeout(error)) throw new TableInUse(file.name, { cause: error })
     if (explainDatabase(error) !== undefined) throw error
-    throw new Refusal(`migration ${file.name} failed: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    })
+    throw new OperatorError(
+      `migration ${file.name} failed: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
-class TableInUse extends Refusal {
+class TableInUse extends OperatorError {
   readonly migration: string
 
   constructor(migration: string, options: { cause: unknown }) {

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { Refusal } from '../base/refusal.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { withClient } from './connect.ts'
 import { TRANSACTION_POOLING } from './failure.ts'
 
@@ -23,7 +23,7 @@ export async function requireSession(client: pg.Client, databaseUrl: string): Pr
       const mine = await sessionOf(client)
       await other.query('commit')
       // A session of our own is always the same, and nobody else ever gets it.
-      if (mine !== first || taken === first) throw new Refusal(TRANSACTION_POOLING)
+      if (mine !== first || taken === first) throw new OperatorError(TRANSACTION_POOLING)
     }
   })
 }

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
-import { Refusal } from '../base/refusal.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { readDatabaseUrl } from './database-url.ts'
 
 /**
@@ -142,7 +142,7 @@ async function connect(databaseUrl: string): Promise<Client> {
 async function requirePrimary(client: Client): Promise<void> {
   const { rows } = await client.query<{ recovering: boolean }>('select pg_is_in_recovery() as recovering')
   if (rows[0]?.recovering)
-    throw new Refusal('the database at DATABASE_URL is a standby: name the primary, or wait for its promotion')
+    throw new OperatorError('the database at DATABASE_URL is a standby: name the primary, or wait for its promotion')
 }
 
 async function hold(client: Client, instance: number): Promise<boolean> {

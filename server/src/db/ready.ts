@@ -1,5 +1,5 @@
 import { outageLogOf, type Pool } from './pool.ts'
-import { read, unavailable } from './tx.ts'
+import { query, unavailable } from './tx.ts'
 
 // A probe wants an answer while it still listens: by default a second or a few.
 const READY_WITHIN_MS = 2_000
@@ -32,7 +32,7 @@ export async function databaseTrouble(pool: Pool): Promise<DatabaseTrouble | und
 
 /** What an operator wants to know of the database. */
 export async function describeDatabase(pool: Pool): Promise<{ version: string; migrations: number }> {
-  const [row] = await read<{ version: string; migrations: number }>(
+  const [row] = await query<{ version: string; migrations: number }>(
     pool,
     `select current_setting('server_version') as version, (select count(*) from migrations) as migrations`,
   )

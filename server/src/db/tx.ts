@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { DatabaseUnavailable, isOutOfReach, sqlState } from './failure.ts'
+import { DatabaseUnavailable, isConnectionFailure, sqlState } from './failure.ts'
 import { clientTimeoutMs, outageLogOf, type Pool } from './pool.ts'
 
 declare const inTransaction: unique symbol
@@ -11,6 +11,8 @@ declare const inTransaction: unique symbol
 export type Tx = {
   readonly [inTransaction]: true
   rows<Row>(sql: string, params?: unknown[]): Promise<Row[]>
+  /** For statements that always give exactly one row; any other number is a bug, and throws. */
+  one<Row>(sql: string, params?: unknown[]): Promise<Row>
   /** For statements whose rows do not matter: how many were touched. */
   run(sql: string, params?: unknown[]): Promise<number>
   /** Another time limit for each statement from here to the end of the transaction, at the database and in this process. */
@@ -32,26 +34,37 @@ export async function transact<Result>(
       outageLogOf(pool)?.worked()
       return result
     } catch (error) {
-      if (isOutOfReach(error)) throw unavailable(pool, error)
+      if (isConnectionFailure(error)) throw unavailable(pool, error)
       if (!isTransient(error) || attempt === MAX_ATTEMPTS) throw error
     }
   }
 }
 
 /** One statement on its own, which PostgreSQL runs as a transaction of its own. */
-export function read<Row>(pool: Pool, sql: string, params: unknown[] = []): Promise<Row[]> {
+export function query<Row>(pool: Pool, sql: string, params: unknown[] = []): Promise<Row[]> {
   return pool.query(sql, params).then(
     (result) => {
       outageLogOf(pool)?.worked()
       return result.rows as Row[]
     },
     (error: unknown) => {
-      throw isOutOfReach(error) ? unavailable(pool, error) : error
+      throw isConnectionFailure(error) ? unavailable(pool, error) : error
     },
   )
 }
 
-/** For a library that works on the pool itself: its failures as read() and transact() tell them. */
+/** The same for a statement that always gives exactly one row. */
+export async function queryOne<Row>(pool: Pool, sql: string, params: unknown[] = []): Promise<Row> {
+  return onlyRow(await query<Row>(pool, sql, params))
+}
+
+function onlyRow<Row>(rows: Row[]): Row {
+  const [row] = rows
+  if (row === undefined || rows.length > 1) throw new Error(`expected one row, got ${rows.length}`)
+  return row
+}
+
+/** For a library that works on the pool itself: its failures as query() and transact() tell them. */
 export function unavailable(pool: Pool, error: unknown): DatabaseUnavailable {
   outageLogOf(pool)?.failed(error)
   return new DatabaseUnavailable(error)
@@ -81,6 +94,7 @@ function openTx(pool: Pool, client: pg.PoolClient) {
     client.query({ text, values, ...(timeoutMs && { query_timeout: timeoutMs }) } as pg.QueryConfig)
   const tx = {
     rows: async (sql, params) => (await query(sql, params)).rows,
+    one: async (sql, params) => onlyRow((await query(sql, params)).rows),
     run: async (sql, params) => (await query(sql, params)).rowCount ?? 0,
     async setStatementTimeout(statementTimeoutMs) {
       timeoutMs = clientTimeoutMs(pool, statementTimeoutMs)
@@ -95,6 +109,6 @@ function isTransient(error: unknown): boolean {
 }
 
 /** A row with the same key is there already. */
-export function isTaken(error: unknown): boolean {
+export function isUniqueViolation(error: unknown): boolean {
   return sqlState(error) === '23505'
 }

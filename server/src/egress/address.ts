@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net'
-import { makeReason, type Reason } from '../domain/delivery-reason.ts'
+import { makeReason, type Reason } from '../domain/ports/delivery-reasons.ts'
 
 /**
  * Which addresses may be dialled. An address is judged by its bits and never by its notation: whatever is not plainly

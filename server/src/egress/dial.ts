@@ -1,7 +1,7 @@
 import { connect, isIPv4, isIPv6, Socket, type LookupFunction } from 'node:net'
 import { createSecureContext, rootCertificates } from 'node:tls'
 import { buildConnector, Pool } from 'undici'
-import { makeReason, type Reason } from '../domain/delivery-reason.ts'
+import { makeReason, type Reason } from '../domain/ports/delivery-reasons.ts'
 import type { Networks } from './address.ts'
 import { CLOSED, codeOf, duration, EgressError } from './reason.ts'
 import type { Resolve } from './resolve.ts'

@@ -1,5 +1,5 @@
-import type { CourierAnswer } from '../domain/courier.ts'
-import { makeReason, type Reason } from '../domain/delivery-reason.ts'
+import type { WebhookAnswer } from '../domain/ports/webhook-sender.ts'
+import { makeReason, type Reason } from '../domain/ports/delivery-reasons.ts'
 import type { Dispatcher } from 'undici'
 import { duration, reasonOf } from './reason.ts'
 
@@ -24,7 +24,7 @@ const EXCERPT_BYTES = 2 * 1024
 export function makeExchange(options: {
   deadlineMs: number
   now: () => Date
-  done: (answer: CourierAnswer) => void
+  done: (answer: WebhookAnswer) => void
 }): Exchange {
   const startedAt = performance.now()
   let line: Line | undefined
@@ -32,7 +32,7 @@ export function makeExchange(options: {
   let status = 0
 
   const latencyMs = () => Math.round(performance.now() - startedAt)
-  const finish = (answer: CourierAnswer) => {
+  const finish = (answer: WebhookAnswer) => {
     if (over) return
     over = true
     clearTimeout(timer)

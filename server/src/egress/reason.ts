@@ -1,4 +1,4 @@
-import { makeReason, type Reason, type ReasonCode } from '../domain/delivery-reason.ts'
+import { makeReason, type Reason, type ReasonCode } from '../domain/ports/delivery-reasons.ts'
 
 /**
  * A failure whose reason we know already. Its code keeps undici from taking it for one of its own, some of which it

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { isIP, type LookupFunction } from 'node:net'
-import { makeReason } from '../domain/delivery-reason.ts'
+import { makeReason } from '../domain/ports/delivery-reasons.ts'
 import { codeOf, EgressError } from './reason.ts'
 import { isLocalhost, LOOPBACK } from './url.ts'
 

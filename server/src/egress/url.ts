@@ -1,5 +1,5 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
-import { makeReason, type Reason } from '../domain/delivery-reason.ts'
+import { makeReason, type Reason } from '../domain/ports/delivery-reasons.ts'
 import type { Networks } from './address.ts'
 
 /** Why a URL cannot be a receiver, for the person who typed it. */

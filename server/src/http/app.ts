@@ -2,35 +2,35 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { Fault } from '../base/fault.ts'
 import type { Context } from '../domain/context.ts'
-import { normaliseAddresses } from './address.ts'
-import type { Api } from './api.ts'
-import { requireKeys } from './auth.ts'
-import { balanceRoutes } from './balance.ts'
-import { readJsonOnly } from './body.ts'
+import { normaliseAddresses } from './server/client-address.ts'
+import type { Api } from './server/typed-app.ts'
+import { requireKeys } from './auth/api-key-auth.ts'
+import { balanceRoutes } from './api/statement.ts'
+import { readJsonOnly } from './server/body.ts'
 import { callbackRoutes } from './callbacks.ts'
-import { dashboardPageRoutes } from './dashboard-page.ts'
-import { dashboardRoutes } from './dashboard.ts'
-import { depositRoutes } from './deposits.ts'
-import { answerClientError, answerRefusals, isUnder, pathOf, rawAnswer, sendRefusal } from './envelope.ts'
-import { eventRoutes } from './events.ts'
-import { everywhereHeaders, requestId } from './headers.ts'
+import { dashboardPageRoutes } from './dashboard/static.ts'
+import { dashboardRoutes } from './dashboard/dashboard.ts'
+import { depositRoutes } from './api/deposits.ts'
+import { answerClientError, answerRefusals, isUnder, pathOf, rawAnswer, sendRefusal } from './server/envelope.ts'
+import { eventRoutes } from './api/events.ts'
+import { everywhereHeaders, requestId } from './server/headers.ts'
 import { healthRoutes } from './health.ts'
-import { describeRoutes, docsRoutes } from './openapi.ts'
-import { invitationRoutes } from './invitations.ts'
-import { boundLoad, MAX_IN_FLIGHT, type Load } from './load.ts'
+import { describeRoutes, docsRoutes } from './docs/openapi.ts'
+import { invitationRoutes } from './auth/invitations.ts'
+import { limitInFlight, MAX_IN_FLIGHT, type Load } from './server/backpressure.ts'
 import { measureAnswers, metricsRoutes } from './metrics.ts'
-import { operatorMoneyRoutes } from './operator-money.ts'
-import { operatorRoutes } from './operator.ts'
-import { operatorSessionRoutes } from './operator-sessions.ts'
-import { paymentEventRoutes } from './payment-events.ts'
-import { paymentPageRoutes } from './payment-page.ts'
-import { sandboxPaymentRoutes } from './payment-sandbox.ts'
-import { qrRoutes } from './qr.ts'
-import { makePublicLimit } from './rate-limit.ts'
-import { refundRoutes } from './refunds.ts'
-import { DASHBOARD_PREFIX, requireSession } from './session.ts'
-import { signInRoutes } from './sign-in.ts'
-import { webhookRoutes } from './webhooks.ts'
+import { operatorMoneyRoutes } from './operator/operator-money.ts'
+import { operatorRoutes } from './operator/operator.ts'
+import { operatorSessionRoutes } from './operator/operator-sessions.ts'
+import { paymentEventRoutes } from './pay/events.ts'
+import { paymentPageRoutes } from './pay/page.ts'
+import { sandboxPaymentRoutes } from './pay/sandbox-pay.ts'
+import { qrRoutes } from './pay/qr.ts'
+import { makePublicLimit } from './server/rate-limit.ts'
+import { refundRoutes } from './api/refunds.ts'
+import { DASHBOARD_PREFIX, requireSession } from './auth/session.ts'
+import { signInRoutes } from './auth/sign-in.ts'
+import { webhookRoutes } from './api/webhooks.ts'
 
 export type App = FastifyInstance & {
   /** From now on /readyz says not ready, so that balancers stop sending; what they send all the same is answered. */
@@ -71,7 +71,7 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
   })
   normaliseAddresses(app)
   answerRefusals(app, ctx)
-  boundLoad(app, load, options.maxInFlight ?? MAX_IN_FLIGHT)
+  limitInFlight(app, load, options.maxInFlight ?? MAX_IN_FLIGHT)
   logAnswers(app, ctx)
   measureAnswers(app, ctx)
 
@@ -163,7 +163,7 @@ function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
     },
     // A parameter that is too long is unknown like any other, and the header limit bounds it.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
-    // While closing, boundLoad answers as it does while draining.
+    // While closing, limitInFlight answers as it does while draining.
     return503OnClosing: false,
     rewriteUrl: (raw) => routable(raw.url ?? '/'),
     clientErrorHandler: answerClientError,

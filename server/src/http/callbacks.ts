@@ -1,11 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Fault } from '../base/fault.ts'
-import { takeHints } from '../domain/checks.ts'
-import { providerNamed, type Context } from '../domain/context.ts'
-import { makeNotificationLog } from '../domain/notifications.ts'
-import type { Hint, NotificationRequest } from '../domain/provider.ts'
-import { isNestedDeeper, readBytes } from './body.ts'
+import { enqueueChecks } from '../domain/deposits/checks.ts'
+import type { Context } from '../domain/context.ts'
+import { providerNamed } from '../domain/ports/provider.ts'
+import { makeNotificationLog } from '../domain/deposits/notifications.ts'
+import type { Hint, NotificationRequest } from '../domain/ports/provider.ts'
+import { isNestedDeeper, readBytes } from './server/body.ts'
 
 // A thousand Pix of the largest shape that API Pix allows are well below this.
 const BODY_LIMIT_BYTES = 1024 * 1024
@@ -33,8 +34,8 @@ export function callbackRoutes(app: FastifyInstance, ctx: Context): void {
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0)
       if (isNestedDeeper(body, MAX_DEPTH)) throw new Fault('bad_request', 'Request body is nested too deeply')
       const hints = await readHints(ctx, provider, { headers: request.headers, body })
-      if (hints.length > 0) await takeHints(ctx, provider, hints)
-      ctx.meters.notifications.inc({ provider, result: 'accepted' })
+      if (hints.length > 0) await enqueueChecks(ctx, provider, hints)
+      ctx.metrics.notifications.inc({ provider, result: 'accepted' })
       notifications.received(provider)
       return { success: true }
     })
@@ -42,7 +43,7 @@ export function callbackRoutes(app: FastifyInstance, ctx: Context): void {
 }
 
 async function readHints(ctx: Context, provider: string, request: NotificationRequest): Promise<Hint[]> {
-  const count = (result: 'wrong_signature' | 'unreadable') => ctx.meters.notifications.inc({ provider, result })
+  const count = (result: 'wrong_signature' | 'unreadable') => ctx.metrics.notifications.inc({ provider, result })
   const hints = await providerNamed(ctx, provider)
     .readNotification(request)
     .catch((error: unknown) => {
@@ -60,7 +61,7 @@ type CallbackParams = { provider: string; secret: string }
 function checkSecret(ctx: Context, { provider, secret }: CallbackParams): void {
   const isKnown = ctx.providers.some((candidate) => candidate.name === provider)
   if (!isKnown || !ctx.settings.callbackSecrets(provider).some((known) => isSame(secret, known))) {
-    if (isKnown) ctx.meters.notifications.inc({ provider, result: 'wrong_secret' })
+    if (isKnown) ctx.metrics.notifications.inc({ provider, result: 'wrong_secret' })
     throw new Fault('not_found', 'Not found')
   }
 }

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
-import { makeSharedCall } from '../base/shared-call.ts'
+import { makeSingleFlight } from '../base/single-flight.ts'
 import { databaseTrouble, type DatabaseTrouble } from '../db/ready.ts'
 import type { Context } from '../domain/context.ts'
-import type { Load } from './load.ts'
+import type { Load } from './server/backpressure.ts'
 
 /** /livez: the process answers. /readyz: send requests here. They differ while draining, while the database is away, and while the clock is wrong. */
 export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): void {
   // Anybody may ask, so asking a lot must cost the database little.
-  const askDatabase = makeSharedCall<DatabaseTrouble | undefined>()
+  const askDatabase = makeSingleFlight<DatabaseTrouble | undefined>()
 
   app.get('/livez', { schema: { hide: true } }, async (_request, reply) => {
     reply.header('cache-control', 'no-store')

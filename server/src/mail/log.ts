@@ -1,5 +1,5 @@
 import type { Log } from '../base/log.ts'
-import type { Mailer } from '../domain/mailer.ts'
+import type { Mailer } from '../domain/ports/mailer.ts'
 
 /** Without SMTP_URL in the sandbox: the links are printed, and whoever runs the service hands them on. */
 export function makeLogMailer(log: Log): Mailer {

@@ -1,5 +1,5 @@
 import type { Log } from '../base/log.ts'
-import type { Mailer } from '../domain/mailer.ts'
+import type { Mailer } from '../domain/ports/mailer.ts'
 
 export const NO_MAIL =
   'SMTP_URL is not set: nobody can choose a new password or confirm an e-mail by mail. Set it, or use: guiche account password, account confirm, operator password'

@@ -1,6 +1,6 @@
 import { createTransport } from 'nodemailer'
 import type { Log } from '../base/log.ts'
-import type { Mailer } from '../domain/mailer.ts'
+import type { Mailer } from '../domain/ports/mailer.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 // Some servers look at a message for a while before they take it.

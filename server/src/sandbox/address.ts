@@ -1,4 +1,4 @@
-import { Refusal } from '../base/refusal.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rename, rmdir, stat, unlink } from 'node:fs/promises'
 import { get } from 'node:http'
@@ -53,7 +53,7 @@ export async function claimAddress<L extends Listener>(claimant: Claimant<L>): P
     else if (claim !== 'again') return claim
     await new Promise((done) => setTimeout(done, TRY_WAIT_MS))
   }
-  throw new Refusal(`no sandbox could be opened on ${claimant.home}: other processes keep claiming it`)
+  throw new OperatorError(`no sandbox could be opened on ${claimant.home}: other processes keep claiming it`)
 }
 
 export async function readAddress(home: string): Promise<Address | undefined> {
@@ -64,7 +64,7 @@ export async function readAddress(home: string): Promise<Address | undefined> {
   })
   if (text === undefined) return undefined
   const address = parseAddress(text)
-  if (!address) throw new Refusal(`${path} is damaged; remove it while no sandbox runs on ${home}`)
+  if (!address) throw new OperatorError(`${path} is damaged; remove it while no sandbox runs on ${home}`)
   return address
 }
 
@@ -164,7 +164,7 @@ async function listenSomewhere<L extends Listener>(claimant: Claimant<L>, sandbo
     const listener = await listen(PORT_FROM + (randomBytes(4).readUInt32BE() % PORT_SPAN), sandbox)
     if (listener) return listener
   }
-  throw new Refusal(`no free port found from ${PORT_FROM} to ${PORT_FROM + PORT_SPAN - 1}`)
+  throw new OperatorError(`no free port found from ${PORT_FROM} to ${PORT_FROM + PORT_SPAN - 1}`)
 }
 
 const portInUse = (port: number): Error =>

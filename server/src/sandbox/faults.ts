@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { isRecord } from './answer.ts'
-import { seededDraw } from '../base/seeded-draw.ts'
+import { seededRandom } from '../base/seeded-random.ts'
 
 // How the bank is told to misbehave. Rates are fractions from 0 to 1. The faults of answers meet every API Pix operation
 // but not `POST /oauth/token`: a plan then says exactly what happens to the operation, and a client without a token
@@ -132,5 +132,5 @@ function integer(value: unknown, max: number): number | undefined {
 
 function makePlan(faults: Faults): FaultPlan {
   const seed = faults.seed ?? randomInt(SEED_MAX)
-  return { faults, draw: seededDraw(seed), drawNotice: seededDraw(~seed) }
+  return { faults, draw: seededRandom(seed), drawNotice: seededRandom(~seed) }
 }

@@ -1,4 +1,4 @@
-import { Refusal } from '../base/refusal.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { writeSync } from 'node:fs'
 import { open, readFile, rename, truncate } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
@@ -140,7 +140,9 @@ function parseLine(text: string, where: { path: string; line: number }): Entry {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Refusal(`${where.path} is damaged at line ${where.line}; move the file away to start an empty sandbox`)
+    throw new OperatorError(
+      `${where.path} is damaged at line ${where.line}; move the file away to start an empty sandbox`,
+    )
   }
 }
 

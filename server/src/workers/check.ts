@@ -1,4 +1,4 @@
-import { answerCheck, claimChecks, finishChecks, retryAt, type Check } from '../domain/checks.ts'
+import { answerCheck, claimChecks, finishChecks, retryAt, type Check } from '../domain/deposits/checks.ts'
 import type { Context } from '../domain/context.ts'
 import { startLoop, type Loop } from './loop.ts'
 
@@ -7,7 +7,7 @@ const CLAIM_LIMIT = 64
 const IDLE_MS = 500
 
 /**
- * Asks providers what is due: charges whose time is over, charges that a notification hinted at, openings that nobody finished. Any
+ * Asks providers what is due: charges whose time is over, charges that a notification hinted at, intents that nobody finished. Any
  * number of processes may run it.
  */
 export function startCheckWorker(ctx: Context): Loop {

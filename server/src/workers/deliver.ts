@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDelivered, type Claimed } from '../domain/attempts.ts'
+import { isDelivered, type Claimed } from '../domain/webhooks/record-attempts.ts'
 import type { Context } from '../domain/context.ts'
-import { claimDeliveries, DEADLINE_MS, sendDelivery } from '../domain/deliveries.ts'
+import { claimDeliveries, DEADLINE_MS, sendDelivery } from '../domain/webhooks/delivery-queue.ts'
 import { startLoop, type Loop } from './loop.ts'
-import { makeReceivers, type Receivers } from './receivers.ts'
+import { makeReceivers, type Receivers } from './delivery-window.ts'
 
 // What this process settles wakes it at once; the look is for what others settled, and for retries.
 const IDLE_MS = 500
@@ -112,7 +112,7 @@ export function makeSender(ctx: Context, receivers: Receivers, wantsMore: () => 
       if (underWay > 0) await Promise.race([emptied, sleep(patienceMs, undefined, { ref: false })])
       isBrokenOff = underWay > 0
       if (!isBrokenOff) return
-      await ctx.courier.close()
+      await ctx.webhookSender.close()
       await emptied
     },
   }

@@ -1,4 +1,4 @@
-import { makeNap } from '../base/nap.ts'
+import { makeWakeableSleep } from '../base/wakeable-sleep.ts'
 import type { Context } from '../domain/context.ts'
 
 export type Loop = {
@@ -19,14 +19,14 @@ export function startLoop(
   { clock, log }: Pick<Context, 'clock' | 'log'>,
   options: { name: string; idleMs: number; round: () => Promise<'more' | 'idle'> },
 ): Loop {
-  const nap = makeNap()
+  const pause = makeWakeableSleep()
   const stopping = new AbortController()
   let isAwake = false
 
   async function run() {
     while (!stopping.signal.aborted) {
       const pauseMs = await oneRound()
-      if (pauseMs > 0 && !isAwake) await nap.take(pauseMs)
+      if (pauseMs > 0 && !isAwake) await pause.sleep(pauseMs)
       // A wake during the round counts too: what it announced may have been missed by that round's look.
       isAwake = false
     }
@@ -45,7 +45,7 @@ export function startLoop(
   const running = run()
   const wake = () => {
     isAwake = true
-    nap.end()
+    pause.wake()
   }
   return {
     wake,

@@ -1,7 +1,7 @@
-import { keepAttemptParts } from '../domain/attempt-parts.ts'
+import { keepAttemptPartitions } from '../domain/webhooks/attempt-partitions.ts'
 import type { Context } from '../domain/context.ts'
-import { purgeIdempotencyKeys } from '../domain/openings.ts'
-import { purgeSessions } from '../domain/sessions.ts'
+import { purgeIdempotencyKeys } from '../domain/deposits/intents.ts'
+import { purgeSessions } from '../domain/accounts/sessions.ts'
 import { startLoop, type Loop } from './loop.ts'
 
 const IDLE_MS = 10 * 60_000
@@ -12,9 +12,9 @@ export function startPurgeWorker(ctx: Context): Loop {
     name: 'purge',
     idleMs: IDLE_MS,
     async round() {
-      await keepAttemptParts(ctx.pool, ctx.now())
-      await purgeSessions(ctx.pool, ctx.now())
-      return purgeIdempotencyKeys(ctx.pool, ctx.now())
+      await keepAttemptPartitions(ctx, ctx.now())
+      await purgeSessions(ctx, ctx.now())
+      return purgeIdempotencyKeys(ctx, ctx.now())
     },
   })
 }

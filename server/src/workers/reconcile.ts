@@ -1,9 +1,9 @@
 import type { Context } from '../domain/context.ts'
-import { readNotificationHealth, silenceText } from '../domain/notifications.ts'
-import type { Provider } from '../domain/provider.ts'
-import { closeNextDay, sweepOn } from '../domain/reconcile.ts'
-import { makePace, slowDown, type Pace } from '../domain/statements.ts'
-import { claimSweep, releaseSweep, type Sweep } from '../domain/sweeps.ts'
+import { readNotificationHealth, silenceText } from '../domain/deposits/notifications.ts'
+import type { Provider } from '../domain/ports/provider.ts'
+import { closeNextDay, advanceSweep } from '../domain/reconciliation/reconcile.ts'
+import { makePace, narrow, type WindowSize } from '../domain/reconciliation/compare.ts'
+import { claimSweep, releaseSweep, type Sweep } from '../domain/reconciliation/sweeps.ts'
 import { startLoop, type Loop } from './loop.ts'
 
 // How often a process looks whether a sweep is due; between sweeps this costs two small statements.
@@ -33,7 +33,7 @@ export function startReconcileWorker(ctx: Context): Loop {
 }
 
 /** What a loop keeps in mind from round to round. */
-export type Sweeping = { pace: Pace; signal?: AbortSignal; warnedAt?: Date }
+export type Sweeping = { pace: WindowSize; signal?: AbortSignal; warnedAt?: Date }
 
 export async function reconcileDue(
   ctx: Context,
@@ -49,7 +49,7 @@ export async function reconcileDue(
     // On the way out: whoever comes next begins where this one did.
     if (sweeping.signal?.aborted) next = 'now'
     else {
-      slowDown(sweeping.pace)
+      narrow(sweeping.pace)
       ctx.log.warn({ err: error, provider: provider.name }, 'a sweep of received payments failed and is tried again')
     }
   }
@@ -60,7 +60,7 @@ export async function reconcileDue(
 
 /** One stretch of the sweep, and when that has caught up, one day's closing. */
 async function advance(ctx: Context, provider: Provider, sweep: Sweep, sweeping: Sweeping): Promise<'now' | 'later'> {
-  const { state, settled } = await sweepOn(ctx, provider, sweep, sweeping)
+  const { state, settled } = await advanceSweep(ctx, provider, sweep, sweeping)
   if (settled > 0) {
     ctx.log.info({ provider: provider.name, settled }, 'settled payments that nobody had told us of')
     await warnOfSilence(ctx, provider.name, sweeping)

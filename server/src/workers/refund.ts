@@ -1,5 +1,5 @@
 import type { Context } from '../domain/context.ts'
-import { claimRefunds, followRefund } from '../domain/refund-pursuit.ts'
+import { claimRefunds, runRefundNow } from '../domain/refunds/run-refund.ts'
 import { startLoop, type Loop } from './loop.ts'
 
 // Claimed at a time, and under way at once: the provider's own rate limit binds long before this does.
@@ -16,7 +16,7 @@ export async function followDue(ctx: Context): Promise<'more' | 'idle'> {
   const claimed = await claimRefunds(ctx, CLAIM_LIMIT)
   if (claimed.length === 0) return 'idle'
   // One that cannot be written down is left to its lease, and keeps nobody else back.
-  const outcomes = await Promise.allSettled(claimed.map((one) => followRefund(ctx, one)))
+  const outcomes = await Promise.allSettled(claimed.map((one) => runRefundNow(ctx, one)))
   const failed = outcomes.find((outcome) => outcome.status === 'rejected')
   if (failed) throw failed.reason
   return 'more'

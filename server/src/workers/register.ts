@@ -1,5 +1,5 @@
 import type { Context } from '../domain/context.ts'
-import type { Provider } from '../domain/provider.ts'
+import type { Provider } from '../domain/ports/provider.ts'
 import { startLoop, type Loop } from './loop.ts'
 
 const RETRY_MS = 10_000

@@ -1,0 +1,132 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+/**
+ * What the house counts while it works, and what it looks up when somebody asks (see http/metrics.ts). Made once for each context and handed to whoever
+ * counts: there is no global one. Labels are names from the code and from the configuration, so that there are few of them, and never an id or a key.
+ */
+export type Metrics = ReturnType<typeof makeMetrics>
+
+// From a lookup in memory to the longest deadline of a provider.
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
+
+export function makeMetrics() {
+  const registry = new Registry()
+  const make = makersFor(registry)
+  return { registry, ...makeCounted(make), ...makeLookedUp(make) }
+}
+
+/** Memory, processor, event loop, garbage collection. It watches until the process ends, so it is for who starts one, once, and not for each app in a test. */
+export function measureProcess({ registry }: Metrics): void {
+  collectDefaultMetrics({ register: registry })
+}
+
+/** What happens in this process, counted as it happens. */
+function makeCounted({ counter, timing }: Makers) {
+  const webhookSeconds = timing(
+    'guiche_webhook_attempt_duration_seconds',
+    'Attempts to deliver an event: delivered, to be retried, failed for good, or refused for good (gone).',
+    'outcome',
+  )
+  // From zero on, so that the first one shows as an increase; the counters begin with the first scrape.
+  for (const outcome of ['delivered', 'retry', 'failed', 'gone']) webhookSeconds.zero({ outcome })
+  return {
+    httpSeconds: timing('guiche_http_request_duration_seconds', 'Answers, by route.', 'method', 'route', 'status'),
+    deposits: counter('guiche_deposits_total', 'Deposits that came to a state.', 'state'),
+    payments: counter('guiche_payments_total', 'Payments that were booked: credited, or in suspense.', 'outcome'),
+    paymentsDuplicate: counter(
+      'guiche_payments_duplicate_total',
+      'Reports of a payment that stands in the books under another provider, and was not booked again.',
+      'provider',
+    ),
+    signIns: counter('guiche_sign_ins_total', 'Tries to sign in, second steps and sign-outs.', 'outcome'),
+    exceptionsOpened: counter('guiche_exceptions_opened_total', 'Exceptions that were opened.', 'kind'),
+    providerSeconds: timing(
+      'guiche_provider_call_duration_seconds',
+      'Calls to providers, each attempt by itself; withheld by breaker or budget: not sent.',
+      'provider',
+      'operation',
+      'outcome',
+    ),
+    budgetWaitSeconds: counter(
+      'guiche_provider_budget_wait_seconds_total',
+      'Time that calls waited for their turn within a provider’s rate.',
+      'provider',
+    ),
+    notifications: counter(
+      'guiche_notifications_total',
+      'Notifications of providers: accepted, or refused for a wrong secret, a wrong signature or a body that cannot be read.',
+      'provider',
+      'result',
+    ),
+    unread: counter(
+      'guiche_provider_unread_total',
+      'Entries of a provider’s list that could not be read and may be money.',
+      'provider',
+    ),
+    webhookSeconds,
+  }
+}
+
+/** How things stand, set for each scrape. */
+function makeLookedUp({ gauge }: Makers) {
+  return {
+    // Of this process.
+    clockOffset: gauge(
+      'guiche_clock_offset_seconds',
+      'How far this process’s clock is ahead of the database’s; below zero is behind. Past 2 seconds either way its workers stop.',
+    ),
+    buildInfo: gauge('guiche_build_info', 'Always 1: the version that runs.', 'version', 'node'),
+    inFlight: gauge('guiche_http_requests_in_flight', 'Requests that are being answered.'),
+    connections: gauge(
+      'guiche_database_connections',
+      'Connections of the pool, and callers who wait for one.',
+      'state',
+    ),
+    breaker: gauge('guiche_provider_breaker', '1 for the state that the breaker is in.', 'provider', 'state'),
+    providerUp: gauge('guiche_provider_up', '0 while the breaker keeps calls back.', 'provider'),
+    providerSuccess: gauge(
+      'guiche_provider_last_success_timestamp_seconds',
+      'When a call last succeeded; 0 if none has since the start.',
+      'provider',
+    ),
+
+    // Of the database, and so the same for all processes.
+    databaseUp: gauge('guiche_database_up', '0 if what follows could not be read, and is as it was before.'),
+    exceptionsOpen: gauge('guiche_exceptions_open', 'Exceptions that are not resolved.', 'kind'),
+    ledger: gauge('guiche_ledger_cents', 'What a ledger account holds; missing is below zero.', 'account'),
+    sweepAge: gauge(
+      'guiche_sweep_age_seconds',
+      'How long ago the provider’s list was read up to; below zero is a cursor in the future.',
+      'provider',
+    ),
+    closedUntil: gauge('guiche_closed_until_timestamp_seconds', 'The end of the last day that was closed.', 'provider'),
+    closingDifferences: gauge('guiche_closing_differences', 'Differences of the last day that was closed.', 'provider'),
+    lastNotification: gauge(
+      'guiche_notification_last_timestamp_seconds',
+      'When the provider last notified us; 0 if it never has.',
+      'provider',
+    ),
+    unnotifiedPayments: gauge(
+      'guiche_payments_since_last_notification',
+      'Payments that arrived since the provider last notified us, counted up to 1000. More than a few: notifications do not reach us.',
+      'provider',
+    ),
+    queueDue: gauge('guiche_queue_due', 'What is due and not begun, counted up to 10000.', 'queue'),
+    queueAge: gauge('guiche_queue_oldest_due_seconds', 'How long the oldest of it has been due.', 'queue'),
+    endpoints: gauge('guiche_webhook_endpoints', 'Endpoints of all accounts.', 'state'),
+  }
+}
+
+type Makers = ReturnType<typeof makersFor>
+
+function makersFor(registry: Registry) {
+  const registers = [registry]
+  return {
+    counter: <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+      new Counter<Label>({ name, help, labelNames, registers }),
+    gauge: <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+      new Gauge<Label>({ name, help, labelNames, registers }),
+    timing: <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+      new Histogram<Label>({ name, help, labelNames, registers, buckets: SECONDS }),
+  }
+}

@@ -1,4 +1,0 @@
-/** What the operator can mend, in one line that says how; shown without a stack, which is for what only we can mend. */
-export class Refusal extends Error {
-  override name = 'Refusal'
-}

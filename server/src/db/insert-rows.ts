@@ -1,0 +1,26 @@
+import type { Tx } from './tx.ts'
+
+/** By column name: its PostgreSQL type, and its value for an item. A column of arrays does not fit: unnest flattens it. */
+export type Columns<Item> = Record<string, readonly [type: string, valueOf: (item: Item) => unknown]>
+
+/**
+ * Inserts any number of rows in one statement, each value beside the name of its column. Rows that others may insert at
+ * the same time need `orderBy`, so that two statements lock them in the same order. `tail` is what follows the rows:
+ * `on conflict …`, `returning …`.
+ */
+export async function insertRows<Row, Item = unknown>(
+  tx: Pick<Tx, 'rows'>,
+  table: string,
+  items: readonly Item[],
+  columns: Columns<Item>,
+  { orderBy, tail = '' }: { orderBy?: string; tail?: string } = {},
+): Promise<Row[]> {
+  if (items.length === 0) return []
+  const names = Object.keys(columns).join(', ')
+  const types = Object.values(columns).map(([type], index) => `$${index + 1}::${type}[]`)
+  return tx.rows<Row>(
+    `insert into ${table} (${names})
+     select ${names} from unnest(${types.join(', ')}) as n (${names})${orderBy ? ` order by ${orderBy}` : ''} ${tail}`,
+    Object.values(columns).map(([, valueOf]) => items.map(valueOf)),
+  )
+}

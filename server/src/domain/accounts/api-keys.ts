@@ -1,0 +1,299 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { Fault } from '../../base/fault.ts'
+import { base62, newUuid7 } from '../../base/ids.ts'
+import { query, type Tx } from '../../db/tx.ts'
+import { overridesColumn } from './terms.ts'
+import { writeAudit, SYSTEM, type Actor } from '../core/audit-log.ts'
+import type { TermsOverrides } from './pricing.ts'
+import type { StoredKey } from './key-cache.ts'
+import {
+  type Caller,
+  type OperatorCaller,
+  type OperatorScope,
+  type Scope,
+  isOperatorScope,
+  OPERATOR_SCOPE,
+  SCOPES,
+} from './callers.ts'
+import type { Core } from '../core/core.ts'
+import type { Context } from '../context.ts'
+
+// gk_test_ or gk_live_, 32 random bytes in base62 (43 characters), and 6 characters that check the rest: a secret scanner and a
+// form can tell a real key from a typo without a database.
+const KEY_SHAPE = /^gk_(test|live)_[0-9A-Za-z]{49}$/
+const CHECK_LENGTH = 6
+// Enough to tell keys apart in a list, too little to help a guess.
+const PREFIX_LENGTH = 14
+const LAST_USED_EVERY_MS = 60_000
+// One for each program that calls; far past any use.
+const MAX_WORKING_KEYS = 100
+// Old ones that were revoked are many only where somebody makes them in a loop.
+const MAX_LISTED = 500
+
+export function makeKeyText(mode: 'test' | 'live'): string {
+  const body = `gk_${mode}_${base62(randomBytes(32))}`
+  return body + checkOf(body)
+}
+
+export function isWellFormedKey(text: string): boolean {
+  return KEY_SHAPE.test(text) && checkOf(text.slice(0, -CHECK_LENGTH)) === text.slice(-CHECK_LENGTH)
+}
+
+function checkOf(body: string): string {
+  const crc = Buffer.alloc(4)
+  crc.writeUInt32BE(crc32(body))
+  return base62(crc)
+}
+
+/** Who is calling. Asks the database at most once a second for each key, so a revoked one fails everywhere within two. */
+export async function identify(ctx: Context, text: string): Promise<Caller | OperatorCaller> {
+  // A key of the sandbox is worth nothing where real money moves, even on a database that has seen both.
+  if (!isWellFormedKey(text) || !text.startsWith(`gk_${ctx.settings.mode}_`)) throw invalidKey()
+  const hash = hashOf(text)
+  const nowMs = ctx.now().getTime()
+  const cacheKey = hash.toString('base64')
+  let reading = ctx.keys.get(cacheKey, nowMs)
+  if (!reading) {
+    reading = readKey(ctx, hash)
+    ctx.keys.set(cacheKey, nowMs, reading)
+  }
+  const key = await reading
+  if (!key || key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= nowMs)) throw invalidKey()
+  return key.caller
+}
+
+function invalidKey(): Fault {
+  return new Fault('key_invalid', 'Invalid API key')
+}
+
+function hashOf(text: string): Buffer {
+  // Plain SHA-256: the key is 256 random bits, which no dictionary holds, and each request pays for the hash.
+  return createHash('sha256').update(text).digest()
+}
+
+async function readKey(ctx: Context, hash: Buffer): Promise<StoredKey | undefined> {
+  const key = await findKey(ctx, hash)
+  if (key) touchLastUsed(ctx, key)
+  return key
+}
+
+async function findKey(core: Core, hash: Buffer): Promise<StoredKey | undefined> {
+  const [row] = await query<KeyRow>(
+    core.pool,
+    `select k.id, k.scopes, k.expires_at, coalesce(k.revoked_at, o.disabled_at) as revoked_at, k.last_used_at,
+       k.account_id, k.operator_id, coalesce(a.email, o.email) as email, a.name as account_name, a.suspended_at,
+       ${overridesColumn('a')} as overrides
+     from api_keys k left join accounts a on a.id = k.account_id left join operators o on o.id = k.operator_id
+     where k.hash = $1`,
+    [hash],
+  )
+  if (!row) return undefined
+  const { expires_at: expiresAt, revoked_at: revokedAt, last_used_at: lastUsedAt } = row
+  return { caller: callerFromRow(row), expiresAt, revokedAt, lastUsedAt }
+}
+
+type KeyRow = HolderRow & { expires_at: Date | null; revoked_at: Date | null; last_used_at: Date | null }
+
+type HolderRow = {
+  /** Of the key; null for a session. */
+  id: string | null
+  scopes: string[]
+  email: string
+  suspended_at: Date | null
+  overrides: TermsOverrides
+} & (
+  | { account_id: string; operator_id: null; account_name: string }
+  | { account_id: null; operator_id: string; account_name: null }
+)
+
+/** Whose key it is, or whose session. */
+export function callerFromRow(row: HolderRow): Caller | OperatorCaller {
+  const common = { keyId: row.id, email: row.email }
+  if (row.operator_id !== null) {
+    // A session has no scopes: whoever signed in may do all that operators do.
+    const scope = row.scopes.find(isOperatorScope) ?? OPERATOR_SCOPE
+    return { kind: 'operator', ...common, operatorId: row.operator_id, scope }
+  }
+  return {
+    kind: 'account',
+    ...common,
+    accountId: row.account_id,
+    accountName: row.account_name,
+    suspendedAt: row.suspended_at,
+    // As the constraint api_keys_operator_scope and checkScopes() have it.
+    scopes: row.scopes as Scope[],
+    overrides: row.overrides,
+  }
+}
+
+/** Written at most once a minute and off the request's path; a lost write costs a minute of accuracy. */
+function touchLastUsed(core: Core, key: StoredKey): void {
+  const now = core.now()
+  const staleBefore = new Date(now.getTime() - LAST_USED_EVERY_MS)
+  if (key.lastUsedAt && key.lastUsedAt > staleBefore) return
+  query(
+    core.pool,
+    'update api_keys set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)',
+    [key.caller.keyId, now, staleBefore],
+  ).catch((error: unknown) =>
+    core.log.warn({ err: error, keyId: key.caller.keyId }, 'could not note the use of an API key'),
+  )
+}
+
+// ---- Making, listing, revoking ----
+
+export type NewKey = { accountId: string; name: string; scopes: Scope[]; expiresAt: Date | null }
+export type NewOperatorKey = { operatorId: string; name: string; scope: OperatorScope; expiresAt: Date | null }
+
+/** Returns the key, which is shown once and stored nowhere. */
+export async function createKey(
+  tx: Tx,
+  now: Date,
+  mode: 'test' | 'live',
+  key: NewKey,
+  actor: Actor = SYSTEM,
+): Promise<{ keyId: string; text: string }> {
+  checkNewKey(now, key)
+  checkScopes(key.scopes)
+  // The account's row serialises those who add at the same moment, so that the bound holds.
+  await tx.run('select from accounts where id = $1 for no key update', [key.accountId])
+  const [working] = await tx.rows<{ count: number }>(
+    'select count(*) from api_keys where account_id = $1 and revoked_at is null and (expires_at is null or expires_at > $2)',
+    [key.accountId, now],
+  )
+  if (working!.count >= MAX_WORKING_KEYS)
+    throw new Fault('conflict', `An account has at most ${MAX_WORKING_KEYS} keys that work: revoke one first`)
+  return insertKey(tx, now, mode, { ...key, operatorId: null }, actor)
+}
+
+/** For the terminal alone: no route makes a key that opens the books of everybody. */
+export async function createOperatorKey(
+  tx: Tx,
+  now: Date,
+  mode: 'test' | 'live',
+  key: NewOperatorKey,
+  actor: Actor,
+): Promise<{ keyId: string; text: string }> {
+  checkNewKey(now, key)
+  return insertKey(tx, now, mode, { ...key, accountId: null, scopes: [key.scope] }, actor)
+}
+
+async function insertKey(
+  tx: Tx,
+  now: Date,
+  mode: 'test' | 'live',
+  key: {
+    accountId: string | null
+    operatorId: string | null
+    name: string
+    scopes: string[]
+    expiresAt: Date | null
+  },
+  actor: Actor,
+): Promise<{ keyId: string; text: string }> {
+  const text = makeKeyText(mode)
+  const keyId = newUuid7(now)
+  const { accountId, operatorId, name, scopes, expiresAt } = key
+  await tx.run(
+    `insert into api_keys (id, account_id, operator_id, name, prefix, hash, scopes, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [keyId, accountId, operatorId, name, text.slice(0, PREFIX_LENGTH), hashOf(text), scopes, now, expiresAt],
+  )
+  await writeAudit(tx, now, actor, {
+    action: 'key.created',
+    subject: `key ${keyId}`,
+    accountId,
+    reason: null,
+    details: { name, scopes, expiresAt, ...(operatorId && { operatorId }) },
+  })
+  return { keyId, text }
+}
+
+function checkNewKey(now: Date, key: { name: string; expiresAt: Date | null }): void {
+  if (key.name.length < 1 || key.name.length > 100)
+    throw new Fault('bad_request', 'a key needs a name of 1 to 100 characters')
+  if (key.expiresAt && key.expiresAt <= now) throw new Fault('bad_request', 'a key must expire in the future')
+}
+
+function checkScopes(scopes: string[]): void {
+  const unknown = scopes.filter((scope) => !SCOPES.some((one) => one === scope))
+  const operators = unknown.find(isOperatorScope)
+  if (operators)
+    throw new Fault(
+      'bad_request',
+      `no account’s key has the scope ${operators}; make a key of an operator with: guiche operator key create`,
+    )
+  if (scopes.length === 0 || unknown.length > 0) {
+    throw new Fault(
+      'bad_request',
+      `${unknown.length > 0 ? `unknown scope ${unknown.join(', ')}` : 'a key needs a scope'}: the scopes are ${SCOPES.join(', ')}`,
+    )
+  }
+}
+
+export type ListedKey = {
+  keyId: string
+  holder: 'account' | 'operator'
+  email: string
+  name: string
+  prefix: string
+  scopes: string[]
+  createdAt: Date
+  expiresAt: Date | null
+  revokedAt: Date | null
+  lastUsedAt: Date | null
+}
+
+const LISTED_KEYS = `select k.id as "keyId", case when k.operator_id is null then 'account' else 'operator' end as holder,
+    coalesce(a.email, o.email) as email, k.name, k.prefix, k.scopes, k.created_at as "createdAt", k.expires_at as "expiresAt",
+    k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt"
+  from api_keys k left join accounts a on a.id = k.account_id left join operators o on o.id = k.operator_id`
+
+/** Of account holders and operators; with an e-mail, of whoever has it. */
+export function listKeys(core: Core, email: string | null): Promise<ListedKey[]> {
+  return query<ListedKey>(
+    core.pool,
+    `${LISTED_KEYS} where $1::text is null or coalesce(a.email, o.email) = lower($1)
+     order by coalesce(a.email, o.email), holder, k.created_at`,
+    [email],
+  )
+}
+
+/** Newest first, those that work before the others; or one of them. */
+export function listAccountKeys(core: Core, accountId: string, keyId: string | null = null): Promise<ListedKey[]> {
+  return query<ListedKey>(
+    core.pool,
+    `${LISTED_KEYS} where k.account_id = $1 and ($2::uuid is null or k.id = $2)
+     order by k.revoked_at is not null, k.id desc limit ${MAX_LISTED}`,
+    [accountId, keyId],
+  )
+}
+
+/** By id, or by the whole key where somebody found it in the open; anybody's, or this account's. Revoking twice is fine: the first time stands. */
+export async function revokeKey(
+  tx: Tx,
+  now: Date,
+  idOrText: string,
+  actor: Actor = SYSTEM,
+  ofAccountId: string | null = null,
+): Promise<{ keyId: string; name: string } | undefined> {
+  const byText = isWellFormedKey(idOrText)
+  const [row] = await tx.rows<{ keyId: string; name: string; accountId: string | null; isRevoked: boolean }>(
+    `select id as "keyId", name, account_id as "accountId", revoked_at is not null as "isRevoked" from api_keys
+     where ${byText ? 'hash = $1' : 'id::text = lower($1)'} and ($2::uuid is null or account_id = $2) for no key update`,
+    [byText ? hashOf(idOrText) : idOrText, ofAccountId],
+  )
+  if (!row) return undefined
+  const { keyId, name, accountId } = row
+  if (row.isRevoked) return { keyId, name }
+  await tx.run('update api_keys set revoked_at = $2 where id = $1', [keyId, now])
+  await writeAudit(tx, now, actor, {
+    action: 'key.revoked',
+    subject: `key ${keyId}`,
+    accountId,
+    reason: null,
+    details: { name },
+  })
+  return { keyId, name }
+}

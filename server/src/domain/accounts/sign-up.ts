@@ -1,0 +1,47 @@
+import { Fault } from '../../base/fault.ts'
+import { transact, type Tx } from '../../db/tx.ts'
+import { makeAccount } from './accounts.ts'
+import { endInvitation, markInvitationUsed, lockInvitation } from '../users/invitations.ts'
+import { checkPerson, type CheckedPerson } from '../users/users.ts'
+import type { Core } from '../core/core.ts'
+
+export type SignUp = { email: string; name: string; password: string; invitation: string | null }
+
+/** To a stranger both look the same, or anybody could find out who has an account. The mailbox learns which it was. */
+export type SignedUp = { email: string; name: string; isEmailVerified: boolean; isNew: boolean }
+
+/** Person, password, account, ledger account and the use of the invitation are one transaction: there is no half of an account. */
+export async function signUp(core: Core, wanted: SignUp): Promise<SignedUp> {
+  const { signup } = core.settings.signIn
+  if (signup === 'closed') throw new Fault('not_enabled', 'Accounts here are made by the operator')
+  if (signup === 'invite' && wanted.invitation === null)
+    throw new Fault('not_enabled', 'An account here needs an invitation: ask the operator for one')
+  const person = await checkPerson('an account', { ...wanted, publicUrl: core.settings.publicUrl })
+  const { email, name } = person
+  const made = await transact(core.pool, (tx) => make(tx, core.now(), person, wanted.invitation))
+  return { email, name, isEmailVerified: made === 'confirmed', isNew: made !== 'taken' }
+}
+
+/** confirmed: the invitation was to this address, so that its owner reads the mail. taken: somebody has this e-mail already. */
+async function make(
+  tx: Tx,
+  now: Date,
+  person: CheckedPerson,
+  token: string | null,
+): Promise<'confirmed' | 'unconfirmed' | 'taken'> {
+  const invitation = token === null ? undefined : await lockInvitation(tx, now, token, person.email)
+  const isEmailVerified = invitation?.email === person.email
+  const { email, name, passwordHash } = person
+  const actor = { kind: 'account' as const, name: email }
+  try {
+    const accountId = await makeAccount(tx, now, { email, name, passwordHash, isEmailVerified }, actor)
+    if (invitation) await markInvitationUsed(tx, now, { invitationId: invitation.invitationId, accountId })
+    return isEmailVerified ? 'confirmed' : 'unconfirmed'
+  } catch (error) {
+    // A refusal of ours, before anything was written: the transaction goes on.
+    if (!(error instanceof Fault) || error.code !== 'conflict') throw error
+    // One that still worked afterwards would tell its holder which addresses have accounts.
+    if (invitation) await endInvitation(tx, now, invitation.invitationId)
+    return 'taken'
+  }
+}

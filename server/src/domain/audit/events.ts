@@ -1,0 +1,132 @@
+import { bornAt, broken, equal, hex, idMs, must, sqlTime, there, timeMs, type Checks } from './rules.ts'
+
+function isoTime(at: string): string {
+  return `to_char((${at}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+}
+
+function json(text: string): string {
+  return `coalesce(to_json(${text})::text, 'null')`
+}
+
+function head(kind: string): string {
+  return `'{"id":"evt_' || ${hex('e.id')} || '","event":"${kind}","createdAt":"' || ${isoTime('e.created_at')} || '","data":'`
+}
+
+// The very bytes that receivers got, see depositEvent and refundEvent.
+const DEPOSIT_BODY = `${head('DEPOSIT_ASSET_SUCCESS')} || '{"transactionId":"' || ${hex('c.id')} || '","paymentLinkId":"' || c.payment_link_id
+  || '","externalId":' || ${json('c.external_id')} || ',"value":' || c.value_cents || ',"originalValue":' || c.original_value_cents
+  || ',"fee":' || c.fee_cents || ',"creditedValue":' || p.amount_cents - c.fee_cents || ',"status":"COMPLETED","paidLate":'
+  || c.paid_late || ',"endToEndId":' || ${json('p.end_to_end_id')} || ',"paidAt":"' || ${isoTime('p.occurred_at')} || '"}}'`
+const REFUND_BODY = `${head('DEPOSIT_REFUNDED')} || '{"transactionId":"' || ${hex('c.id')} || '","paymentLinkId":"' || c.payment_link_id
+  || '","externalId":' || ${json('c.external_id')} || ',"refundId":"' || ${hex('r.id')} || '","refundedValue":' || r.amount_cents
+  || ',"totalRefundedValue":' || s.cents || ',"value":' || c.value_cents || ',"returnedFee":' || r.fee_returned_cents
+  || ',"status":"COMPLETED","endToEndId":' || ${json('p.end_to_end_id')} || ',"refundedAt":"' || ${isoTime('r.ended_at')} || '"}}'`
+const TEST_BODY = `${head('WEBHOOK_TEST')} || '{"message":"guiche can reach this address. Nothing was paid."}}'`
+
+const depositRules = broken([
+  there('e.id is not null', 'is COMPLETED, and has no event'),
+  there('p.id is not null', 'has an event, and no payment was credited to it'),
+  equal('the event’s account', 'e.account_id', 'c.account_id'),
+  equal('the event’s time', 'e.created_at', 'coalesce(m.resolved_at, p.recorded_at)'),
+  must(`e.body = ${DEPOSIT_BODY}`, 'the event’s body is not what the charge and its payment say'),
+  bornAt('e.id', 'e.created_at'),
+])
+
+const depositEvent = `
+  select 'charge ' || ${hex('coalesce(c.id, e.subject_id)')} as subject, ${depositRules.text} as text
+  from (select * from payments where credited) p
+  join charges c on c.id = p.charge_id
+  left join exceptions m on m.payment_id = p.id and m.resolution = 'match'
+  full join (select * from events where kind = 'DEPOSIT_ASSET_SUCCESS') e on e.subject_id = c.id
+  where ${depositRules.where}`
+
+const refundRules = broken([
+  there('e.id is not null', 'is DONE, and has no event'),
+  there('r.id is not null', 'has an event, and is not a refund of a deposit that is done'),
+  equal('the event’s account', 'e.account_id', 'c.account_id'),
+  equal('the event’s time', 'e.created_at', 'r.ended_at'),
+  must(`e.body = ${REFUND_BODY}`, 'the event’s body is not what the charge and its refunds say'),
+  bornAt('e.id', 'e.created_at'),
+])
+
+// Each event counts the refunds of its charge up to its own; the ledger has their order.
+const refundEvent = `
+  with r as (select * from refunds where status = 'DONE' and charge_id is not null), s as (
+    select r.id, t.kind, sum(case when t.kind = 'refund_undone' then -r.amount_cents else r.amount_cents end)
+      over (partition by r.charge_id order by t.id) as cents
+    from r join transfers t on t.refund_id = r.id and t.kind in ('refund_paid', 'refund_seen', 'refund_undone')
+  )
+  select 'refund ' || ${hex('coalesce(r.id, e.subject_id)')} as subject, ${refundRules.text} as text
+  from r
+  join payments p on p.id = r.payment_id
+  join charges c on c.id = r.charge_id
+  left join s on s.id = r.id and s.kind <> 'refund_undone'
+  full join (select * from events where kind = 'DEPOSIT_REFUNDED') e on e.subject_id = r.id
+  where ${refundRules.where}`
+
+const otherRules = broken([
+  must(`e.kind = 'WEBHOOK_TEST'`, 'is of a kind that there is not'),
+  equal('the body', 'e.body', TEST_BODY),
+  must(`abs(${idMs('e.id')} - ${timeMs('e.created_at')}) < 1000`, 'its id was made at another time than created_at'),
+])
+
+const otherEvent = `
+  select 'event ' || ${hex('e.id')} as subject, ${otherRules.text} as text
+  from events e where e.kind not in ('DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED') and ${otherRules.where}`
+
+// ---- What became of them ----
+
+const SENT = `
+  select event_id, endpoint_id from deliveries union select event_id, endpoint_id from delivery_outcomes`
+
+// Less than the days for which attempts are kept, see attempt-parts.ts.
+const ATTEMPTS_KEPT = `interval '25 days'`
+
+// An endpoint that was not changed since got every event of its kinds. One that was being made at that moment may have missed the first: what it
+// got before shows that it was there. Attempts are kept for a month.
+const delivery = (now: string) => `
+  with sent as (${SENT}), wanting as (
+    select w.id, w.account_id, w.event_kinds, coalesce(max(l.at) filter (where l.at < coalesce(w.disabled_at, 'infinity')), w.created_at) as since,
+      coalesce(w.disabled_at, 'infinity') as until
+    from webhook_endpoints w
+    left join audit_log l on l.subject = 'webhook ' || w.id and l.action in ('webhook.changed', 'webhook.disabled', 'webhook.deleted')
+    group by w.id
+  ), there as (
+    select w.id, least(w.since + interval '10 seconds', min(e.created_at)) as since
+    from wanting w
+    left join (sent s join events e on e.id = s.event_id) on s.endpoint_id = w.id and e.created_at >= w.since
+    group by w.id, w.since
+  )
+  select 'event ' || ${hex('e.id')} as subject, format('was never sent to webhook %s, nor is it waiting', w.id) as text
+  from events e
+  join wanting w on w.account_id = e.account_id
+  join there t on t.id = w.id
+  left join sent s on s.event_id = e.id and s.endpoint_id = w.id
+  where s.event_id is null and e.kind = any(w.event_kinds) and e.created_at >= t.since and e.created_at < w.until - interval '10 seconds'
+  union all
+  select 'event ' || ${hex('s.event_id')}, case when e.id is null then format('is not there, but was sent to webhook %s', s.endpoint_id)
+    else format('was sent to webhook %s, which is not its account’s', s.endpoint_id) end
+  from sent s
+  left join events e on e.id = s.event_id
+  left join webhook_endpoints w on w.id = s.endpoint_id
+  where w.account_id is distinct from e.account_id or e.id is null
+  union all
+  select 'event ' || ${hex('a.event_id')}, format('was sent to webhook %s, and nothing says what became of it', a.endpoint_id)
+  from (select distinct event_id, endpoint_id from attempts) a
+  left join sent s on s.event_id = a.event_id and s.endpoint_id = a.endpoint_id
+  where s.event_id is null
+  union all
+  select 'event ' || ${hex('o.event_id')}, format('is called delivered to webhook %s, and no attempt succeeded', o.endpoint_id)
+  from delivery_outcomes o
+  left join (select distinct event_id, endpoint_id, number from attempts where status between 200 and 299) a
+    on a.event_id = o.event_id and a.endpoint_id = o.endpoint_id and a.number = o.attempts
+  where o.outcome = 'delivered' and o.ended_at > ${now} - ${ATTEMPTS_KEPT} and a.event_id is null`
+
+export function eventChecks(now: Date): Checks {
+  return {
+    deposit_event: depositEvent,
+    refund_event: refundEvent,
+    other_event: otherEvent,
+    delivery: delivery(sqlTime(now)),
+  }
+}

@@ -1,0 +1,200 @@
+import { broken, equal, hex, must, there, type Checks } from './rules.ts'
+
+// Every transfer that the payments, refunds and exceptions demand, with all of its columns. A new kind of transfer is a line here.
+const WANTED = `
+  select v.kind, v.debit_id, v.credit_id, v.amount_cents, p.id as payment_id, v.charge_id, null::uuid as refund_id, null::uuid as exception_id,
+    p.occurred_at, p.recorded_at
+  from payments p
+  left join charges c on c.id = p.charge_id
+  left join exceptions m on m.payment_id = p.id and m.resolution = 'match'
+  left join ledger_accounts cash on cash.kind = 'cash' and cash.provider = p.provider
+  left join ledger_accounts owner on owner.kind = 'balance' and owner.account_id = c.account_id
+  cross join single s
+  cross join lateral (values
+    ('deposit', p.credited and m.id is null, cash.id, owner.id, p.amount_cents - c.fee_cents, p.charge_id),
+    ('fee', p.credited and m.id is null and c.fee_cents > 0, cash.id, s.fees, c.fee_cents, p.charge_id),
+    ('suspense', not p.credited or m.id is not null, cash.id, s.suspense, p.amount_cents,
+      case when m.kind = 'unknown_charge' then null else p.charge_id end)
+  ) v (kind, is_wanted, debit_id, credit_id, amount_cents, charge_id)
+  where v.is_wanted
+  union all
+  select v.kind, v.debit_id, v.credit_id, v.amount_cents, r.payment_id, r.charge_id, r.id, null, v.at, v.at
+  from refunds r
+  join payments p on p.id = r.payment_id
+  left join exceptions u on u.refund_id = r.id and u.kind = 'undone_refund'
+  left join ledger_accounts cash on cash.kind = 'cash' and cash.provider = p.provider
+  left join ledger_accounts bearer on bearer.kind = 'balance' and bearer.account_id = r.account_id
+  cross join single s
+  cross join lateral (select case when r.source = 'suspense' then s.suspense else bearer.id end as id) src
+  cross join lateral (values
+    ('fee_returned', r.source <> 'provider' and r.fee_returned_cents > 0, s.fees, src.id, r.fee_returned_cents, r.created_at),
+    ('refund_reserved', r.source <> 'provider', src.id, s.refunding, r.amount_cents, r.created_at),
+    ('refund_paid', r.source <> 'provider' and r.status = 'DONE', s.refunding, cash.id, r.amount_cents, r.ended_at),
+    ('refund_released', r.source <> 'provider' and r.status = 'FAILED', s.refunding, src.id, r.amount_cents, r.ended_at),
+    ('fee_kept', r.source <> 'provider' and r.status = 'FAILED' and r.fee_returned_cents > 0, src.id, s.fees, r.fee_returned_cents,
+      r.ended_at),
+    ('refund_seen', r.source = 'provider', case when r.exception_id is null then s.missing else s.suspense end, cash.id, r.amount_cents,
+      r.created_at),
+    ('refund_undone', u.id is not null, cash.id, s.suspense, r.amount_cents, u.opened_at)
+  ) v (kind, is_wanted, debit_id, credit_id, amount_cents, at)
+  where v.is_wanted
+  union all
+  select v.kind, v.debit_id, v.credit_id, v.amount_cents, x.payment_id, v.charge_id,
+    x.refund_id, x.id, x.resolved_at, x.resolved_at
+  from exceptions x
+  join payments p on p.id = x.payment_id
+  left join refunds f on f.id = x.refund_id
+  left join charges c on c.id = p.charge_id
+  left join ledger_accounts chosen on chosen.kind = 'balance' and chosen.account_id = x.account_id
+  left join ledger_accounts owner on owner.kind = 'balance' and owner.account_id = c.account_id
+  cross join single s
+  cross join lateral (
+    -- On the statement of one account stands no charge of another.
+    select x.kind = 'foreign_refund' as is_loss, coalesce(f.amount_cents, p.amount_cents) as amount_cents,
+      case when x.account_id is null or x.account_id = c.account_id then p.charge_id end as charge_id
+  ) o
+  cross join lateral (values
+    ('exception_credited', x.resolution = 'credit', s.suspense, chosen.id, o.amount_cents, o.charge_id),
+    ('exception_written_off', x.resolution = 'write_off' and not o.is_loss, s.suspense, s.written_off, o.amount_cents, o.charge_id),
+    ('refund_charged', x.resolution = 'charge_account', chosen.id, s.missing, o.amount_cents, o.charge_id),
+    ('refund_written_off', x.resolution = 'write_off' and o.is_loss, s.written_off, s.missing, o.amount_cents, o.charge_id),
+    ('matched_deposit', x.resolution = 'match', s.suspense, owner.id, p.amount_cents - c.fee_cents, p.charge_id),
+    ('matched_fee', x.resolution = 'match' and c.fee_cents > 0, s.suspense, s.fees, c.fee_cents, p.charge_id)
+  ) v (kind, is_wanted, debit_id, credit_id, amount_cents, charge_id)
+  where v.is_wanted`
+
+const SINGLE = `
+  select max(id) filter (where kind = 'fees') as fees, max(id) filter (where kind = 'suspense') as suspense,
+    max(id) filter (where kind = 'refunding') as refunding, max(id) filter (where kind = 'missing') as missing,
+    max(id) filter (where kind = 'written_off') as written_off
+  from ledger_accounts`
+
+const NAMES = `select id, kind || coalesce(' ' || account_id, ' ' || provider, '') as name from ledger_accounts`
+
+const transferRules = broken([
+  equal('the debited account', 'dt.name', 'dw.name'),
+  equal('the credited account', 'ct.name', 'cw.name'),
+  equal('the amount', 'x.t_amount', 'x.w_amount'),
+  equal('the charge', 'x.t_charge', 'x.w_charge'),
+  equal('the refund', 'x.t_refund', 'x.w_refund'),
+  equal('the exception', 'x.t_exception', 'x.w_exception'),
+  equal('occurred_at', 'x.t_occurred', 'x.w_occurred'),
+  equal('recorded_at', 'x.t_recorded', 'x.w_recorded'),
+])
+
+// A payment has one transfer of a kind, and so has a refund and an exception; unique indexes see to it, and the check `schema` to them.
+const transfer = `
+  with single as (${SINGLE}), wanted as (${WANTED}), names as (${NAMES}), x as (
+    select t.id, coalesce(t.kind, w.kind) as kind, w.kind is not null as is_wanted, coalesce(t.payment_id, w.payment_id) as payment_id,
+      t.debit_id as t_debit, w.debit_id as w_debit, t.credit_id as t_credit, w.credit_id as w_credit,
+      t.amount_cents as t_amount, w.amount_cents as w_amount, t.charge_id as t_charge, w.charge_id as w_charge,
+      t.refund_id as t_refund, w.refund_id as w_refund, t.exception_id as t_exception, w.exception_id as w_exception,
+      t.occurred_at as t_occurred, w.occurred_at as w_occurred, t.recorded_at as t_recorded, w.recorded_at as w_recorded
+    from transfers t
+    full join wanted w on w.payment_id = t.payment_id and w.kind = t.kind
+      and coalesce(w.refund_id, w.exception_id, w.payment_id) = coalesce(t.refund_id, t.exception_id, t.payment_id)
+    where (t.debit_id, t.credit_id, t.amount_cents, t.charge_id, t.refund_id, t.exception_id, t.occurred_at, t.recorded_at)
+      is distinct from (w.debit_id, w.credit_id, w.amount_cents, w.charge_id, w.refund_id, w.exception_id, w.occurred_at, w.recorded_at)
+      or t.id is null or w.kind is null
+  )
+  select case when x.id is not null then 'transfer ' || x.id
+      when x.w_refund is not null then 'refund ' || ${hex('x.w_refund')}
+      when x.w_exception is not null then 'exception ' || ${hex('x.w_exception')}
+      else 'payment ' || coalesce(p.end_to_end_id, x.payment_id::text) end as subject,
+    case when x.id is null then format('lacks its transfer %s of %s cents from %s to %s', x.kind, x.w_amount, coalesce(dw.name, 'nowhere'),
+        coalesce(cw.name, 'nowhere'))
+      when not x.is_wanted then format('%s of %s cents from %s to %s follows from no payment, refund or exception', x.kind, x.t_amount,
+        dt.name, ct.name)
+      else format('%s: %s', x.kind, ${transferRules.text}) end as text
+  from x
+  left join payments p on p.id = x.payment_id
+  left join names dt on dt.id = x.t_debit left join names dw on dw.id = x.w_debit
+  left join names ct on ct.id = x.t_credit left join names cw on cw.id = x.w_credit`
+
+// What is kept per account is at all times the sum of its transfers.
+const balance = `
+  select l.kind || ' ' || coalesce(l.account_id::text, l.provider, '') as subject,
+    format('keeps debits %s and credits %s, but its transfers add up to %s and %s', coalesce(b.debits_cents::text, 'none'),
+      coalesce(b.credits_cents::text, 'none'), coalesce(d.sum, 0), coalesce(c.sum, 0)) as text
+  from ledger_accounts l
+  left join ledger_balances b on b.ledger_account_id = l.id
+  left join (select debit_id as id, sum(amount_cents) from transfers group by 1) d using (id)
+  left join (select credit_id as id, sum(amount_cents) from transfers group by 1) c using (id)
+  where b.debits_cents is distinct from coalesce(d.sum, 0) or b.credits_cents is distinct from coalesce(c.sum, 0)`
+
+// Each transfer says what its accounts held after it. Together they form an unbroken chain, in which nothing goes below zero that may not.
+const chain = `
+  select 'transfer ' || id as subject,
+    case when after <> running then format('ledger account %s holds %s after it, should be %s', account, after, running)
+      else format('ledger account %s (%s) holds %s after it, and may not be below zero', account, kind, after) end as text
+  from (
+    select s.id, s.account, s.after, l.kind, sum(s.amount) over (partition by s.account order by s.id) as running
+    from (
+      select id, debit_id as account, -amount_cents as amount, debit_after_cents as after from transfers
+      union all
+      select id, credit_id, amount_cents, credit_after_cents from transfers
+    ) s
+    left join ledger_accounts l on l.id = s.account
+  ) lines
+  where after <> running or (after < 0 and kind not in ('cash', 'missing', 'written_off'))`
+
+const accountRules = broken([
+  there('b.ledger_account_id is not null', 'has no row of balances'),
+  equal('may_be_negative', 'b.may_be_negative', `l.kind in ('cash', 'missing', 'written_off')`),
+  must(
+    `l.kind in ('cash', 'missing', 'written_off') or b.credits_cents >= b.debits_cents`,
+    'is below zero, and may not be',
+  ),
+  equal('account_id', 'l.account_id', `case when l.kind = 'balance' then a.id end`),
+  equal('provider', 'l.provider', `case when l.kind = 'cash' then p.provider end`),
+])
+
+// One balance for each account, one cash for each provider that money came from, and one of each other kind.
+const ledgerAccount = `
+  select 'ledger account ' || l.id as subject, l.kind || ' ' || ${accountRules.text} as text
+  from ledger_accounts l
+  left join ledger_balances b on b.ledger_account_id = l.id
+  left join accounts a on a.id = l.account_id
+  left join (select distinct provider from payments) p on p.provider = l.provider
+  where ${accountRules.where}
+  union all
+  select 'account ' || a.id, format('has %s balances in the ledger instead of one', count(l.id))
+  from accounts a left join ledger_accounts l on l.kind = 'balance' and l.account_id = a.id group by a.id having count(l.id) <> 1
+  union all
+  select 'provider ' || p.provider, format('has %s cash accounts in the ledger instead of one', count(l.id))
+  from (select distinct provider from payments) p left join ledger_accounts l on l.kind = 'cash' and l.provider = p.provider
+  group by p.provider having count(l.id) <> 1
+  union all
+  select 'ledger', format('has %s accounts of the kind %s instead of one', count(l.id), k.kind)
+  from unnest(array['fees', 'suspense', 'refunding', 'missing', 'written_off']) as k (kind)
+  left join ledger_accounts l on l.kind = k.kind group by k.kind having count(l.id) <> 1
+  union all
+  select 'ledger account ' || b.ledger_account_id, 'has balances, and is not there'
+  from ledger_balances b left join ledger_accounts l on l.id = b.ledger_account_id where l.id is null`
+
+// What is held for nobody in particular is what is open.
+const total = `
+  with wanted (kind, cents) as (
+    select 'suspense', (
+      select coalesce(sum(coalesce(f.amount_cents, p.amount_cents)), 0) from exceptions x join payments p on p.id = x.payment_id
+      left join refunds f on f.id = x.refund_id
+      where x.kind <> 'foreign_refund' and x.resolution is null)
+    union all
+    select 'refunding', (select coalesce(sum(amount_cents), 0) from refunds where status = 'PROCESSING')
+    union all
+    select 'missing', (
+      select -coalesce(sum(f.amount_cents), 0) from exceptions x join refunds f on f.id = x.refund_id
+      where x.kind = 'foreign_refund' and x.resolved_at is null)
+    union all
+    select 'fees', (select coalesce(sum(c.fee_cents), 0) from payments p join charges c on c.id = p.charge_id where p.credited)
+      - (select coalesce(sum(fee_returned_cents), 0) from refunds where status <> 'FAILED')
+  )
+  select w.kind as subject, format('holds %s cents, but what is open comes to %s', held.cents, w.cents) as text
+  from wanted w
+  left join (
+    select l.kind, sum(b.credits_cents - b.debits_cents) as cents
+    from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id group by 1
+  ) held on held.kind = w.kind
+  where held.cents is distinct from w.cents`
+
+export const LEDGER_CHECKS: Checks = { transfer, balance, chain, ledger_account: ledgerAccount, total }

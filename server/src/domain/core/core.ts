@@ -1,0 +1,30 @@
+import type { Log } from '../../base/log.ts'
+import type { Metrics } from '../../base/metrics.ts'
+import type { Clock } from '../../db/clock.ts'
+import type { Pool } from '../../db/pool.ts'
+import type { Settings } from './settings.ts'
+
+/**
+ * The first argument tells what a function may do. None: it is pure. `Tx`: it reads and writes in the caller's
+ * transaction. `Core`: it may open transactions. `Context` (domain/context.ts): it may also call a provider, send
+ * e-mail or wait for a lane. So no network call can sit inside a transaction.
+ */
+export type Core = {
+  pool: Pool
+  clock: Clock
+  /** The database's time, see db/clock.ts. */
+  now: () => Date
+  log: Log
+  metrics: Metrics
+  settings: Settings
+  /** This process's number among those that share the database, see db/presence.ts. */
+  instance: number
+  /** Makes the worker that checks charges look for due checks now. The worker sets it. */
+  wakeChecks: () => void
+  /** Makes the worker that delivers webhooks look for due deliveries now. The worker sets it. */
+  wakeDeliveries: () => void
+}
+
+export function makeCore(parts: Omit<Core, 'now' | 'wakeChecks' | 'wakeDeliveries'>): Core {
+  return { ...parts, now: parts.clock.now, wakeChecks: () => {}, wakeDeliveries: () => {} }
+}

@@ -1,0 +1,37 @@
+import { Fault } from '../../base/fault.ts'
+import { isHexId, uuidFromHex } from '../../base/ids.ts'
+
+// Cursors are the id of the last row seen. They need no secret: a forged one reads nothing that belongs to somebody else.
+
+/** For lists in the order of a number; without a cursor, a number past all of them. */
+export function cursorNumber(cursor: string | undefined): number {
+  if (cursor === undefined) return Number.MAX_SAFE_INTEGER
+  if (!/^\d{1,15}$/.test(cursor)) throw badCursor()
+  return Number(cursor)
+}
+
+/** For lists in the order of a UUID; without a cursor, the UUID past all of them. */
+export function cursorUuid(cursor: string | undefined): string {
+  if (cursor === undefined) return 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+  if (!isHexId(cursor)) throw badCursor()
+  return uuidFromHex(cursor)
+}
+
+/**
+ * A page of a list whose statement asked for one row more than `limit`: the extra row tells that there is another page.
+ * `cursorOf` gives what cursorUuid() or cursorNumber() reads.
+ */
+export function page<Row, Item>(
+  rows: Row[],
+  limit: number,
+  itemOf: (row: Row) => Item,
+  cursorOf: (item: Item) => string,
+): { items: Item[]; nextCursor: string | null } {
+  const items = rows.slice(0, limit).map(itemOf)
+  const last = items.at(-1)
+  return { items, nextCursor: last !== undefined && rows.length > limit ? cursorOf(last) : null }
+}
+
+function badCursor(): Fault {
+  return new Fault('bad_request', 'cursor must be a nextCursor of an earlier answer')
+}

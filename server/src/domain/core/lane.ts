@@ -1,0 +1,29 @@
+import { makeBatcher, type Batcher } from '../../base/batcher.ts'
+import { Fault } from '../../base/fault.ts'
+
+/**
+ * A lane gathers the work of many callers into one transaction. A concept makes its own lanes (see the files lanes.ts)
+ * and domain/context.ts puts them into the Context.
+ */
+export type Lane<Item, Result = void> = Batcher<Item, Result>
+
+// A batch is one transaction: large enough that a busy moment shares one fsync, small enough to hold its locks for
+// milliseconds.
+const MAX_BATCH = 200
+// With this many items waiting the database is seconds behind, and a refusal is kinder than a longer queue.
+const MAX_WAITING = 5_000
+
+/** `work` must be one transaction: a failed batch is repeated item by item. */
+export function makeLane<Item, Result = void>(
+  work: (items: Item[]) => Promise<Result[] | void>,
+  { maxBatch = MAX_BATCH, paceMs = 0 }: { maxBatch?: number; paceMs?: number } = {},
+): Lane<Item, Result> {
+  return makeBatcher<Item, Result>({
+    work: async (items) => (await work(items)) ?? items.map(() => undefined as Result),
+    maxBatch,
+    paceMs,
+    maxWaiting: MAX_WAITING,
+    full: () => new Fault('unavailable', 'The service is overloaded, please try again', { retryAfterSeconds: 1 }),
+    isInfrastructureError: (error) => error instanceof Fault && error.code === 'unavailable',
+  })
+}

@@ -1,0 +1,188 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { base62, hexFromUuid, newUuid7 } from '../../base/ids.ts'
+import type { Cents } from '../../base/money.ts'
+import { seededRandom } from '../../base/seeded-random.ts'
+import { dayOf, dayStart } from '../core/business-days.ts'
+import type { ChargeFacts } from '../core/charge-seal.ts'
+import { priceDeposit, type Price } from '../accounts/pricing.ts'
+import type { Terms } from '../core/settings.ts'
+
+// A history that could have been, for trying things out: when people pay, how much, and what goes wrong now and then.
+
+export type PastDeposit = Price & {
+  chargeId: string // 32 hexadecimal digits
+  paymentLinkId: string
+  externalId: string | null
+  description: string | null
+  createdAt: Date
+  expiresAt: Date
+  payment: { paymentId: string; endToEndId: string; paidAt: Date; isLate: boolean } | null
+  /** COMPLETED, EXPIRED or CANCELED, and when we learned of it. */
+  status: 'COMPLETED' | 'EXPIRED' | 'CANCELED'
+  endedAt: Date
+}
+
+export type PastRefund = { refundId: string; deposit: PastDeposit; amountCents: Cents; createdAt: Date }
+
+/** What is written down, in the order in which it happened. */
+export type Happening = { at: Date } & ({ deposit: PastDeposit } | { refund: PastRefund })
+
+export type SeedPlan = {
+  deposits: number
+  days: number
+  seed: number
+  now: Date
+  terms: Terms
+  /** The last number that the account has already: an external id is used once. */
+  earlier?: number
+  newChargeId: (createdAt: Date, facts: Omit<ChargeFacts, 'accountId'>) => string
+}
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+// All of it is over by now, so that nothing in it is still to be decided by a provider.
+const OVER_BEFORE_MS = 2 * HOUR_MS
+const EXPIRES_MS = HOUR_MS
+
+const SHARE_PAID = 0.7
+const SHARE_LATE = 0.012
+const SHARE_CANCELED = 0.07
+const SHARE_REFUNDED = 0.015
+const SHARE_WITH_EXTERNAL_ID = 0.8
+
+// From Sunday on; Friday is payday's evening, and Sunday is quiet.
+const WEEKDAYS = [0.55, 1, 1.02, 1, 1.08, 1.3, 0.95]
+// From midnight on, in Brazil.
+const HOURS = [4, 2, 1, 1, 1, 2, 4, 8, 14, 20, 24, 26, 28, 25, 22, 22, 23, 25, 28, 30, 29, 24, 16, 9]
+const PRICES: Cents[] = [19_90, 29_90, 49_90, 50_00, 79_90, 99_90, 100_00, 149_90, 199_90, 250_00, 499_90]
+const THINGS = ['Order', 'Subscription', 'Ticket', 'Course', 'Donation']
+
+/** Amounts, times and fates follow from the seed; ids do not, so that two accounts may have the same history. */
+export function planHistory(plan: SeedPlan): Happening[] {
+  const draw = seededRandom(plan.seed)
+  const until = plan.now.getTime() - OVER_BEFORE_MS
+  const times = drawTimes(draw, plan.deposits, { from: until - plan.days * DAY_MS, until })
+  const happenings: Happening[] = []
+  for (const [index, createdAtMs] of times.entries()) {
+    const deposit = drawDeposit(draw, plan, { number: (plan.earlier ?? 0) + index + 1, createdAtMs })
+    happenings.push({ at: deposit.endedAt, deposit })
+    const refund = drawRefund(draw, plan.now, deposit)
+    if (refund) happenings.push({ at: refund.createdAt, refund })
+  }
+  return affordable(happenings.toSorted((a, b) => a.at.getTime() - b.at.getTime()))
+}
+
+function drawTimes(draw: () => number, count: number, { from, until }: { from: number; until: number }): number[] {
+  const hours: { startMs: number; upTo: number }[] = []
+  let weight = 0
+  let today = { day: '', startMs: 0 }
+  for (let startMs = from; startMs < until; startMs += HOUR_MS) {
+    const day = dayOf(new Date(startMs))
+    if (day !== today.day) today = { day, startMs: dayStart(day).getTime() }
+    const hour = Math.floor((startMs - today.startMs) / HOUR_MS)
+    const growth = 0.7 + (0.6 * (startMs - from)) / (until - from)
+    weight += (HOURS[hour] ?? 1) * WEEKDAYS[new Date(`${day}T00:00:00Z`).getUTCDay()]! * growth * (0.85 + 0.3 * draw())
+    hours.push({ startMs, upTo: weight })
+  }
+  const times = Array.from({ length: count }, () => {
+    const { startMs } = firstReaching(hours, draw() * weight)
+    return Math.min(until - 1, startMs + Math.floor(draw() * HOUR_MS))
+  })
+  return times.toSorted((a, b) => a - b)
+}
+
+function firstReaching<Item extends { upTo: number }>(items: Item[], weight: number): Item {
+  let [low, high] = [0, items.length - 1]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (items[middle]!.upTo > weight) high = middle
+    else low = middle + 1
+  }
+  return items[low]!
+}
+
+function drawDeposit(
+  draw: () => number,
+  { terms, now, newChargeId }: SeedPlan,
+  { number, createdAtMs }: { number: number; createdAtMs: number },
+): PastDeposit {
+  const createdAt = new Date(createdAtMs)
+  const reference = String(number).padStart(6, '0')
+  const price = priceDeposit(terms, drawValue(draw, terms))
+  const externalId = draw() < SHARE_WITH_EXTERNAL_ID ? `order-${reference}` : null
+  const thing = THINGS[Math.floor(draw() * THINGS.length)]!
+  const facts = {
+    ...price,
+    paymentLinkId: randomUUID(),
+    externalId,
+    description: externalId && `${thing} ${reference}`,
+    expiresAt: new Date(createdAtMs + EXPIRES_MS),
+  }
+  return {
+    ...facts,
+    chargeId: newChargeId(createdAt, facts),
+    createdAt,
+    ...drawFate(draw, createdAtMs, now.getTime()),
+  }
+}
+
+function drawValue(draw: () => number, terms: Terms): Cents {
+  const usual = PRICES[Math.floor(draw() * PRICES.length)]!
+  // Around R$ 85, seldom ten times that.
+  const bell = Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw())
+  const other = Math.round(85_00 * Math.exp(0.9 * bell))
+  const wanted = draw() < 0.45 ? usual : Math.max(5_00, other)
+  return Math.min(terms.valueMaxCents, Math.max(terms.valueMinCents, wanted))
+}
+
+function drawFate(
+  draw: () => number,
+  createdAtMs: number,
+  nowMs: number,
+): Pick<PastDeposit, 'status' | 'endedAt' | 'payment'> {
+  const [fate, kind, delay, lag] = [draw(), draw(), draw(), draw()]
+  if (fate >= SHARE_PAID) {
+    const isCanceled = fate >= 1 - SHARE_CANCELED
+    const afterMs = isCanceled ? MINUTE_MS + delay * 40 * MINUTE_MS : EXPIRES_MS + MINUTE_MS + lag * 1_000
+    const endedAt = new Date(createdAtMs + Math.floor(afterMs))
+    return { status: isCanceled ? 'CANCELED' : 'EXPIRED', endedAt, payment: null }
+  }
+  const isLate = kind < SHARE_LATE
+  const soonMs = Math.min(55 * MINUTE_MS, 8_000 - 4 * MINUTE_MS * Math.log(1 - delay))
+  const lateMs = EXPIRES_MS + 2 * MINUTE_MS + delay * DAY_MS
+  const paidAtMs = Math.min(nowMs - 5 * MINUTE_MS, createdAtMs + Math.floor(isLate ? lateMs : soonMs))
+  const paidAt = new Date(paidAtMs)
+  const endedAt = new Date(paidAtMs + 500 + Math.floor(lag * 3_000))
+  const payment = { paymentId: newUuid7(endedAt), endToEndId: newEndToEndId(paidAt), paidAt, isLate }
+  return { status: 'COMPLETED', endedAt, payment }
+}
+
+function drawRefund(draw: () => number, now: Date, deposit: PastDeposit): PastRefund | undefined {
+  const [share, part, delay] = [draw(), draw(), draw()]
+  if (!deposit.payment || share >= SHARE_REFUNDED) return undefined
+  const createdAt = new Date(deposit.endedAt.getTime() + 10 * MINUTE_MS + Math.floor(delay * 5 * DAY_MS))
+  if (createdAt.getTime() > now.getTime() - OVER_BEFORE_MS) return undefined
+  const amountCents = part < 0.75 ? deposit.valueCents : Math.max(1, Math.floor(deposit.valueCents * (part - 0.5)))
+  return { refundId: hexFromUuid(newUuid7(createdAt)), deposit, amountCents, createdAt }
+}
+
+/** No balance may go below zero, and a new account's first refund could. */
+function affordable(happenings: Happening[]): Happening[] {
+  let balanceCents = 0
+  return happenings.filter((one) => {
+    if ('deposit' in one) {
+      if (one.deposit.payment) balanceCents += one.deposit.valueCents - one.deposit.feeCents
+      return true
+    }
+    if (one.refund.amountCents > balanceCents) return false
+    balanceCents -= one.refund.amountCents
+    return true
+  })
+}
+
+// As the Pix system writes them: who, when in UTC to the minute, and what makes it unique. The bank is one that does not exist.
+function newEndToEndId(at: Date): string {
+  const minute = at.toISOString().replaceAll(/[-:T]/g, '').slice(0, 12)
+  return `E88888888${minute}${base62(randomBytes(8)).padStart(11, '0')}`
+}

@@ -1,0 +1,95 @@
+import type { Cents } from '../../base/money.ts'
+import { transact, type Tx } from '../../db/tx.ts'
+import type { ExceptionKind } from '../refunds/exceptions.ts'
+import { notificationHealth, type NotificationHealth } from '../deposits/notifications.ts'
+import type { Context } from '../context.ts'
+
+/** How things stand in the database, for who watches over the service: what waits, what is behind, and what nobody has decided. */
+export type Standing = {
+  exceptionsOpen: { kind: ExceptionKind; count: number }[]
+  ledger: { kind: (typeof WATCHED)[number]; cents: Cents }[]
+  /** Of the configured providers; null until the first day is closed. */
+  sweeps: { provider: string; sweptUntil: Date; closedUntil: Date | null; differenceCount: number | null }[]
+  notifications: NotificationHealth[]
+  queues: Record<'checks' | 'refunds' | 'deliveries', Queue>
+  endpoints: { working: number; failing: number; disabled: number }
+}
+
+/** What is due and not begun: how much, up to MAX_COUNTED, and since when. */
+export type Queue = { due: number; oldest: Date | null }
+
+// Money that is nobody's, gone, or on its way.
+export const WATCHED = ['suspense', 'missing', 'refunding'] as const
+
+// A queue that is longer is as bad, and counting it would cost most when the database has the least to spare.
+const MAX_COUNTED = 10_000
+// Each statement looks into small tables or the ends of indexes. One that takes this long tells of a database in trouble, and must not add to it.
+const STATEMENT_TIMEOUT_MS = 2_000
+
+export function readGauges(ctx: Context): Promise<Standing> {
+  const now = ctx.now()
+  const providers = ctx.providers.map((provider) => provider.name)
+  return transact(ctx.pool, async (tx) => {
+    await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
+    return {
+      notifications: await notificationHealth(tx, now, providers),
+      exceptionsOpen: await tx.rows('select kind, count(*) from exceptions where resolved_at is null group by kind'),
+      ledger: await tx.rows(
+        `select l.kind, b.credits_cents - b.debits_cents as cents
+         from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id where l.kind = any($1)`,
+        [WATCHED],
+      ),
+      sweeps: await readSweeps(tx, providers),
+      queues: {
+        checks: await readQueue(tx, now, 'checks'),
+        refunds: await readQueue(tx, now, 'refunds'),
+        deliveries: await readDeliveries(tx, now),
+      },
+      endpoints: await readEndpoints(tx),
+    }
+  })
+}
+
+function readSweeps(tx: Tx, providers: string[]): Promise<Standing['sweeps']> {
+  return tx.rows(
+    `select s.provider, s.swept_until as "sweptUntil", c.ends_at as "closedUntil", c.difference_count as "differenceCount"
+     from sweeps s left join lateral (
+       select ends_at, difference_count from closings where provider = s.provider order by day desc, revision desc limit 1
+     ) c on true
+     where s.provider = any($1)`,
+    [providers],
+  )
+}
+
+async function readQueue(tx: Tx, now: Date, table: 'checks' | 'refunds'): Promise<Queue> {
+  const [row] = await tx.rows<Queue>(
+    `select (select count(*) from (select from ${table} where due_at <= $1 limit $2) due) as due,
+       (select min(due_at) from ${table} where due_at <= $1) as oldest`,
+    [now, MAX_COUNTED],
+  )
+  return row!
+}
+
+// Endpoint by endpoint, as their index has it.
+async function readDeliveries(tx: Tx, now: Date): Promise<Queue> {
+  const dueOf = (limit: 'limit $2' | 'order by due_at limit 1') =>
+    `webhook_endpoints e cross join lateral (
+       select due_at from deliveries where endpoint_id = e.id and due_at <= $1 ${limit}
+     ) due`
+  const [row] = await tx.rows<Queue>(
+    `select (select count(*) from (select from ${dueOf('limit $2')} limit $2) due) as due,
+       (select min(due.due_at) from ${dueOf('order by due_at limit 1')}) as oldest`,
+    [now, MAX_COUNTED],
+  )
+  return row!
+}
+
+async function readEndpoints(tx: Tx): Promise<Standing['endpoints']> {
+  const [row] = await tx.rows<Standing['endpoints']>(
+    `select count(*) filter (where disabled_at is null and failing_since is null) as working,
+       count(*) filter (where disabled_at is null and failing_since is not null) as failing,
+       count(*) filter (where disabled_at is not null) as disabled
+     from webhook_endpoints where deleted_at is null`,
+  )
+  return row!
+}

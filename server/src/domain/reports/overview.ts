@@ -1,0 +1,159 @@
+import type { Cents } from '../../base/money.ts'
+import { query } from '../../db/tx.ts'
+import { readBalance } from '../ledger/account-statement.ts'
+import type { Charge } from '../deposits/charge-states.ts'
+import { listClosings, type Closing } from '../reconciliation/closings.ts'
+import { dayOf, daysBefore } from '../core/business-days.ts'
+import { readDepositDays, type Counts, type DayCounts } from './daily-totals.ts'
+import { listDeposits } from '../deposits/deposits.ts'
+import { readHeld, type HeldMoney } from '../deposits/held-payments.ts'
+import type { Core } from '../core/core.ts'
+import type { Context } from '../context.ts'
+
+// What people see first: how the deposits fare, and what wants their attention.
+
+export type Overview = {
+  balanceCents: Cents
+  today: Counts
+  yesterday: Counts
+  last30: Counts
+  previous30: Counts
+  /** The last 30, oldest first; those without deposits too. */
+  days: DayCounts[]
+  latest: Charge[]
+  /** Of the latest. */
+  held: Map<string, HeldMoney>
+  attention: Attention[]
+}
+
+export type Attention = {
+  kind: AttentionKind
+  subjectId: string | null
+  name: string | null
+  at: Date | null
+  valueCents: Cents | null
+}
+
+export const ATTENTION_KINDS = [
+  'account_suspended',
+  'payment_held',
+  'webhook_disabled',
+  'webhook_failing',
+  'key_expiring',
+  'no_key',
+  'no_webhook',
+  'no_second_factor',
+] as const
+export type AttentionKind = (typeof ATTENTION_KINDS)[number]
+
+const SHOWN_DAYS = 30
+const LATEST = 8
+// Time enough to make another key and bring it to where it is used.
+const KEY_EXPIRES_SOON_MS = 14 * 24 * 3_600_000
+const MAX_ATTENTION = 50
+// Payments that are held, oldest first. More of them must not push out what else wants attention.
+const MAX_HELD = 10
+
+export async function readOverview(ctx: Context, accountId: string): Promise<Overview> {
+  // One after another: a page that is open on many screens must not take the connections that money waits for.
+  const { balanceCents } = await readBalance(ctx, accountId)
+  const periods = await readPeriods(ctx, accountId)
+  const latest = await listDeposits(ctx, accountId, { limit: LATEST })
+  const attention = await readAttention(ctx, accountId)
+  const held = await readHeld(
+    ctx,
+    latest.charges.map((charge) => charge.id),
+  )
+  return { balanceCents, ...periods, latest: latest.charges, held, attention }
+}
+
+export type OperatorOverview = {
+  accounts: number
+  openExceptions: number
+  failingWebhooks: number
+  suspenseCents: Cents
+  /** Left a provider without us, and nobody has borne it yet. */
+  missingCents: Cents
+  today: Counts
+  days: DayCounts[]
+  lastClosing: Closing | null
+}
+
+/** The same of all accounts, for operators. */
+export async function readOperatorOverview(ctx: Context): Promise<OperatorOverview> {
+  const { today, days } = await readPeriods(ctx, null)
+  const [sums] = await query<Omit<OperatorOverview, 'today' | 'days' | 'lastClosing'>>(
+    ctx.pool,
+    `select (select count(*) from accounts) as accounts,
+         (select count(*) from exceptions where resolved_at is null) as "openExceptions",
+         (select count(*) from webhook_endpoints where failing_since is not null and disabled_at is null and deleted_at is null)
+           as "failingWebhooks",
+         coalesce(sum(b.credits_cents - b.debits_cents) filter (where l.kind = 'suspense'), 0)::bigint as "suspenseCents",
+         coalesce(sum(b.debits_cents - b.credits_cents) filter (where l.kind = 'missing'), 0)::bigint as "missingCents"
+       from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id where l.kind in ('suspense', 'missing')`,
+  )
+  const [lastClosing = null] = await listClosings(ctx, { limit: 1 })
+  return { ...sums!, today, days, lastClosing }
+}
+
+async function readPeriods(ctx: Context, accountId: string | null) {
+  const now = ctx.now()
+  const today = dayOf(now)
+  const wanted = daysBefore(today, 2 * SHOWN_DAYS)
+  const found = new Map((await readDepositDays(ctx, now, accountId, wanted[0]!)).map((counts) => [counts.day, counts]))
+  const all = wanted.map((day) => found.get(day) ?? { day, ...NOTHING })
+  const days = all.slice(SHOWN_DAYS)
+  return {
+    today: sum(days.slice(-1)),
+    yesterday: sum(days.slice(-2, -1)),
+    last30: sum(days),
+    previous30: sum(all.slice(0, SHOWN_DAYS)),
+    days,
+  }
+}
+
+const NOTHING: Counts = { created: 0, paid: 0, paidCents: 0, feeCents: 0 }
+
+function sum(days: Counts[]): Counts {
+  const total = { ...NOTHING }
+  for (const day of days) {
+    total.created += day.created
+    total.paid += day.paid
+    total.paidCents += day.paidCents
+    total.feeCents += day.feeCents
+  }
+  return total
+}
+
+/** What is urgent first. */
+async function readAttention(core: Core, accountId: string): Promise<Attention[]> {
+  const now = core.now()
+  const rows = await query<Attention>(
+    core.pool,
+    `with working as (
+       select id, name, expires_at from api_keys
+       where account_id = $1 and revoked_at is null and (expires_at is null or expires_at > $2)
+     ), endpoints as (
+       select id, name, failing_since, disabled_at from webhook_endpoints where account_id = $1 and deleted_at is null
+     )
+     select 'account_suspended' as kind, null as "subjectId", suspended_reason as name, suspended_at as at, null::bigint as "valueCents"
+     from accounts where id = $1 and suspended_at is not null
+     union all (
+       select 'payment_held', c.payment_link_id::text, x.kind, x.opened_at, p.amount_cents
+       from exceptions x join payments p on p.id = x.payment_id join charges c on c.id = p.charge_id
+       where x.resolved_at is null and x.refund_id is null and c.account_id = $1 order by x.opened_at limit $4)
+     union all select 'webhook_disabled', id::text, name, disabled_at, null from endpoints where disabled_at is not null
+     union all select 'webhook_failing', id::text, name, failing_since, null from endpoints
+       where failing_since is not null and disabled_at is null
+     union all select 'key_expiring', id::text, name, expires_at, null from working where expires_at <= $3
+     union all select 'no_key', null, null, null, null where not exists (select from working)
+     union all select 'no_webhook', null, null, null, null where not exists (select from endpoints)
+     union all select 'no_second_factor', null, null, null, null
+       from accounts a join users u on u.id = a.user_id where a.id = $1 and not u.two_factor_enabled`,
+    [accountId, now, new Date(now.getTime() + KEY_EXPIRES_SOON_MS), MAX_HELD],
+  )
+  const rank = ({ kind }: Attention) => ATTENTION_KINDS.indexOf(kind)
+  return rows
+    .toSorted((a, b) => rank(a) - rank(b) || (a.at?.getTime() ?? 0) - (b.at?.getTime() ?? 0))
+    .slice(0, MAX_ATTENTION)
+}

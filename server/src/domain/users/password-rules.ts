@@ -1,0 +1,97 @@
+import { Fault } from '../../base/fault.ts'
+import { guessablePasswords } from './guessable-passwords.ts'
+
+// What an attacker tries first is refused. Length is the other rule, see PASSWORD_LENGTH.
+
+export type PasswordOwner = {
+  email: string
+  name: string
+  /** Where the service is reached. */
+  publicUrl?: string
+}
+
+const SERVICE_NAME = 'guiche'
+// Shorter parts of a name occur in other words by chance.
+const MIN_PERSONAL_LENGTH = 4
+// What must be left of a password besides names, digits and signs.
+const MIN_OWN_LETTERS = 4
+const MAX_REPEATED_UNIT = 4
+
+export function checkPassword(password: string, owner: PasswordOwner): void {
+  if (isSimple(password))
+    throw new Fault(
+      'password_too_simple',
+      'This password repeats a few characters or counts on from one: choose another, for example a sentence',
+    )
+  if (isPersonal(password, owner))
+    throw new Fault(
+      'password_personal',
+      'This password is little more than your e-mail, your name or the name of this service: choose another',
+    )
+  if (isCommon(password))
+    throw new Fault('password_too_common', 'This password is one of the first that are tried: choose another')
+}
+
+/** Nothing that can be seen, one short piece again and again, or characters in their order. */
+function isSimple(password: string): boolean {
+  const visible = password.replaceAll(/[\s\p{C}]/gu, '')
+  if (visible === '') return true
+  const letters = Array.from(visible.toLowerCase())
+  for (let length = 1; length <= MAX_REPEATED_UNIT; length++)
+    if (letters.length > length && letters.every((letter, at) => letter === letters[at % length])) return true
+  return isCounting(letters, 1) || isCounting(letters, -1)
+}
+
+/** `123456789012` and `lkjihgfedcba`: digits go on from 9 to 0. */
+function isCounting(letters: string[], by: 1 | -1): boolean {
+  return letters.every((letter, at) => {
+    if (at === 0) return true
+    const before = letters[at - 1]!
+    if (/\d/.test(letter) && /\d/.test(before)) return (Number(before) + by + 10) % 10 === Number(letter)
+    return before.codePointAt(0)! + by === letter.codePointAt(0)
+  })
+}
+
+function isPersonal(password: string, { email, name, publicUrl }: PasswordOwner): boolean {
+  const host = publicUrl === undefined ? '' : new URL(publicUrl).hostname
+  const [local = '', domain = ''] = email.split('@')
+  const pieces = `${local} ${domain} ${name} ${host}`.split(/[^\p{L}\p{N}]+/u)
+  const parts = [email, local, domain, name, host, publicUrl ?? '', SERVICE_NAME, ...pieces]
+  const words = [...new Set(parts.map(plain))]
+    .filter((word) => word.length >= MIN_PERSONAL_LENGTH)
+    .toSorted((one, other) => other.length - one.length)
+  const written = plain(password)
+  const rest = words.reduce((text, word) => text.replaceAll(word, ''), written)
+  return rest !== written && rest.replaceAll(/[^\p{L}]/gu, '').length < MIN_OWN_LETTERS
+}
+
+function isCommon(password: string): boolean {
+  const lower = password.toLowerCase().replaceAll(/\s/g, '')
+  const read = unmasked(lower)
+  const candidates = [lower, read, ...[lower, read].map((text) => text.replaceAll(/^[^a-z]+|[^a-z]+$/g, ''))]
+  return candidates.some((candidate) => guessablePasswords().has(candidate))
+}
+
+/** `p@ssw0rd` as it is read. */
+function unmasked(text: string): string {
+  const masks: Record<string, string> = {
+    '@': 'a',
+    '4': 'a',
+    '3': 'e',
+    '1': 'i',
+    '!': 'i',
+    '0': 'o',
+    $: 's',
+    '5': 's',
+    '7': 't',
+  }
+  return text.replaceAll(/[@431!0$57]/g, (sign) => masks[sign]!)
+}
+
+/** Without accents, signs and case. */
+function plain(text: string): string {
+  return text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]/gu, '')
+}

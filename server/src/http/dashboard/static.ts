@@ -1,0 +1,102 @@
+import fastifyStatic from '@fastify/static'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { FastifyInstance } from 'fastify'
+import { contentSecurityPolicy } from '../server/headers.ts'
+import { html } from '../server/html.ts'
+import { ICON, sendPage } from '../server/page-layout.ts'
+
+// In a package, beside the server; in a checkout, where web/ builds it. From src and from dist the same number of steps.
+const PACKED = fileURLToPath(new URL('../../../dashboard/', import.meta.url))
+const BUILT = fileURLToPath(new URL('../../../../web/dist/', import.meta.url))
+const DASHBOARD = existsSync(BUILT) ? BUILT : PACKED
+
+/** Every page of the dashboard is one document; its script shows what the address asks for. Other addresses keep their 404. */
+const PAGES = [
+  '/',
+  '/sign-in',
+  '/sign-up',
+  '/forgot-password',
+  '/reset-password',
+  '/verify-email',
+  '/two-factor',
+  '/deposits',
+  '/deposits/*',
+  '/developers',
+  '/developers/*',
+  '/statement',
+  '/guide',
+  '/settings',
+  '/operator',
+  '/operator/*',
+]
+
+// What vite.config.ts of web writes wherever a nonce belongs.
+const NONCE_PLACE = '__CSP_NONCE__'
+const YEAR_SECONDS = 365 * 24 * 3600
+
+export async function dashboardPageRoutes(app: FastifyInstance, folder = DASHBOARD): Promise<void> {
+  app.get('/icon.svg', { schema: { hide: true } }, async (_request, reply) =>
+    reply.type('image/svg+xml; charset=utf-8').header('cache-control', 'public, max-age=86400').send(ICON),
+  )
+  const index = `${folder}index.html`
+  if (!existsSync(index)) return unbuiltPages(app)
+  const document = readFileSync(index, 'utf8')
+
+  for (const url of PAGES) {
+    app.get(url, { schema: { hide: true } }, async (_request, reply) => {
+      const nonce = randomBytes(18).toString('base64')
+      return reply
+        .type('text/html; charset=utf-8')
+        .headers({ 'content-security-policy': policy(nonce), 'cache-control': 'no-store' })
+        .send(document.replaceAll(NONCE_PLACE, nonce))
+    })
+  }
+  // Their names change with what is in them.
+  await app.register(fastifyStatic, {
+    root: `${folder}assets`,
+    prefix: '/assets/',
+    index: false,
+    // /docs has one of its own.
+    decorateReply: false,
+    maxAge: YEAR_SECONDS * 1000,
+    immutable: true,
+    // The build wrote each also compressed.
+    preCompressed: true,
+    schemaHide: true,
+  })
+}
+
+function policy(nonce: string): string {
+  return contentSecurityPolicy({
+    'script-src': `'self' 'nonce-${nonce}'`,
+    'style-src': `'self' 'nonce-${nonce}'`,
+    'img-src': "'self' data:",
+    'connect-src': "'self'",
+    'font-src': "'self'",
+  })
+}
+
+/** The API works without the dashboard, so a service that lacks it starts, and says what is missing where it is missed. */
+function unbuiltPages(app: FastifyInstance): void {
+  for (const url of PAGES) {
+    app.get(url, { schema: { hide: true } }, async (_request, reply) =>
+      sendPage(reply.code(503), {
+        language: 'en',
+        title: 'guiche: the dashboard is not built',
+        main: html`<main class="wide">
+          <article class="card">
+            <h1>The dashboard is not built</h1>
+            <p class="note">
+              The service runs, and its API works. To see the dashboard here, build it in the folder of guiche and start
+              the service again:
+            </p>
+            <pre>npm run build</pre>
+            <p><a href="/docs">Documentation of the API</a></p>
+          </article>
+        </main>`,
+      }),
+    )
+  }
+}

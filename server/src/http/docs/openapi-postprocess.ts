@@ -1,0 +1,153 @@
+import { ERROR_CODES } from '../server/envelope.ts'
+
+// What the generator cannot know or says badly: headers, which hooks and handlers set where no schema sees them, and
+// bounds that are JavaScript's and not ours.
+
+type Schema = { [keyword: string]: unknown }
+type Parameter = { in: string; name: string }
+type Operation = {
+  operationId?: string
+  security?: unknown[]
+  parameters?: Parameter[]
+  responses?: Record<
+    string,
+    { description: string; headers?: object; content?: Record<string, { schema: Schema; example?: object }> }
+  >
+}
+type Document = {
+  openapi: string
+  info: object
+  tags?: object
+  security?: object
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Schema>; securitySchemes: object; headers?: object }
+}
+
+export function finishDocument(generated: object): Document {
+  const { openapi, info, tags, security, paths, components } = JSON.parse(
+    JSON.stringify(generated),
+    tidySchema,
+  ) as Document
+  const operations = Object.entries(paths).flatMap(([path, byMethod]) =>
+    Object.values(byMethod).map((operation) => ({ path, operation })),
+  )
+  for (const { path, operation } of operations) {
+    operation.parameters?.forEach(writeHeaderName)
+    for (const [status, response] of Object.entries(operation.responses ?? {})) {
+      const json = response.content?.['application/json']
+      const example = errorExample(operation, status, response.description)
+      if (json?.schema['$ref'] === '#/components/schemas/Error' && example) json.example = example
+      response.headers = Object.fromEntries(
+        headersFor(path, operation, status).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+      )
+    }
+  }
+  const rest = { securitySchemes: components.securitySchemes, headers: HEADERS }
+  // By name: the order in which they were made is that of the imports, which differs from one way to run this to another.
+  const schemas = Object.fromEntries(
+    Object.entries(components.schemas)
+      .filter(([name]) => isUsed(name, { paths, schemas: components.schemas }))
+      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  )
+  for (const name of EXACT) schemas[name]!['additionalProperties'] = false
+  return { openapi, info, tags: tags!, security: security!, paths, components: { schemas, ...rest } }
+}
+
+// Clients compare these whole. Everything else may gain fields, and must not promise that it will not.
+const EXACT = ['NewCharge', 'Charge']
+
+/** As a reviver of JSON, so that it meets every schema wherever it lies. */
+function tidySchema(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const schema = value as Schema
+  if (schema['additionalProperties'] === false) delete schema['additionalProperties']
+  // The format says it already, and nobody can read the pattern.
+  if (schema['format'] === 'date-time') delete schema['pattern']
+  if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum']
+  if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum']
+  return schema
+}
+
+// The generator makes each schema two times, for requests and for answers; one that refers to itself would count as used.
+function isUsed(name: string, places: object): boolean {
+  return JSON.stringify(places).includes(`"#/components/schemas/${name}"`)
+}
+
+function writeHeaderName(parameter: Parameter): void {
+  if (parameter.in === 'header')
+    parameter.name = parameter.name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
+}
+
+// Texts that a caller really meets, by operation or for all of them. A description that begins with such a text needs no entry.
+const ERRORS: Record<string, string> = {
+  'createDeposit 400': 'value must be a positive integer (cents)',
+  'createDeposit 409': 'externalId is already used by another deposit',
+  'createDeposit 422': 'Idempotency-Key was already used with a different request',
+  'createDeposit 502': 'The payment provider refused the charge',
+  'listDeposits 400': 'limit must be an integer from 1 to 100',
+  'refundDeposit 409': 'value is more than is left to refund: 2500 cents of 5000',
+  'refundDeposit 422': 'Idempotency-Key was already used with a different request',
+  'cancelDeposit 409': 'Charge is COMPLETED and cannot be canceled',
+  413: 'Request body is too large: at most 16 KiB',
+  415: 'Send the body as JSON, with Content-Type: application/json',
+  500: 'Internal error',
+  503: 'The service is overloaded, please try again',
+}
+
+function errorExample(operation: Operation, status: string, description: string): object | undefined {
+  const error =
+    /^`([A-Z][^`]+)`/.exec(description)?.[1] ?? ERRORS[`${operation.operationId} ${status}`] ?? ERRORS[status]
+  return error === undefined ? undefined : { success: false, error }
+}
+
+type Header = { description: string; schema: { type: string; enum?: string[] } }
+
+const HEADERS: Record<string, Header> = {
+  'X-Request-Id': { description: 'Names this request; yours, if you sent one.', schema: { type: 'string' } },
+  RateLimit: {
+    description: 'What is left: `r` requests, and the whole burst again in `t` seconds.',
+    schema: { type: 'string' },
+  },
+  'RateLimit-Policy': {
+    description: 'The limit: a burst of `q` requests, refilled within `w` seconds.',
+    schema: { type: 'string' },
+  },
+  'Guiche-Error': {
+    description: 'Why it was refused, as a code to decide by. New codes may be added; one is never renamed.',
+    schema: { type: 'string', enum: [...ERROR_CODES] },
+  },
+  'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer' } },
+  'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' } },
+  Location: { description: 'Where to ask for it.', schema: { type: 'string' } },
+  'Idempotency-Replayed': {
+    description: '`true` if this is the first answer again.',
+    schema: { type: 'string', enum: ['true'] },
+  },
+  'Guiche-Provider-Check': {
+    description:
+      'For a charge that was PENDING: `fresh` if the payment provider was asked for this answer, `failed` if it could not be.',
+    schema: { type: 'string', enum: ['fresh', 'failed'] },
+  },
+}
+
+const OF_OPERATION: Record<string, string[]> = {
+  'createDeposit 201': ['Location', 'Idempotency-Replayed'],
+  'createDeposit 409': ['Retry-After'],
+  'refundDeposit 201': ['Location', 'Idempotency-Replayed'],
+  'refundAnyDeposit 201': ['Idempotency-Replayed'],
+  'getDeposit 200': ['Guiche-Provider-Check'],
+}
+
+function headersFor(path: string, operation: Operation, status: string): string[] {
+  // An empty list of schemes is how a public operation says so.
+  const isPublic = operation.security?.length === 0
+  return [
+    'X-Request-Id',
+    // On every answer behind a key; shown where they matter, because twelve tables of them hide the rest.
+    ...(!isPublic && (status === '429' || status.startsWith('2')) ? ['RateLimit', 'RateLimit-Policy'] : []),
+    ...(status >= '400' && path.startsWith('/api/') ? ['Guiche-Error'] : []),
+    ...(status === '401' ? ['WWW-Authenticate'] : []),
+    ...(status === '429' || status === '503' ? ['Retry-After'] : []),
+    ...(OF_OPERATION[`${operation.operationId} ${status}`] ?? []),
+  ]
+}

@@ -1,0 +1,264 @@
+import type { FastifyReply } from 'fastify'
+import { z } from 'zod'
+import type { Cents } from '../../base/money.ts'
+import { paidCents, type Charge } from '../../domain/deposits/charge-states.ts'
+import type { Context } from '../../domain/context.ts'
+import { findPublicCharge } from '../../domain/deposits/deposits.ts'
+import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
+import type { Api } from '../server/typed-app.ts'
+import { html, type Html } from '../server/html.ts'
+import { chosenLanguage, LANGUAGES, readerOf, type Language, type Reader } from '../server/language.ts'
+import { sendPage } from '../server/page-layout.ts'
+import { momentText, moneyText } from './format.ts'
+import { isSandboxCharge } from './sandbox-pay.ts'
+import { PAYMENT_SCRIPT } from './script.ts'
+import { pageStateOf, type PageState } from './state.ts'
+import { LANGUAGE_NAMES, WORDS, type Words } from './texts.ts'
+import { keptSvg } from './qr-image.ts'
+import { paymentLinkParams } from '../server/schemas.ts'
+
+/** The page behind `paymentLinkUrl`, for whoever pays. Shows what is stored: the provider is asked by those who are paid. */
+export function paymentPageRoutes(app: Api, ctx: Context): void {
+  app.get('/payment-link/:paymentLinkId', { schema: pageSchema }, async (request, reply) => {
+    const reader = readerOf(request)
+    reply.header('x-robots-tag', 'noindex, nofollow')
+    const charge = await findPublicCharge(ctx, request.params.paymentLinkId)
+    if (!charge) return sendMissing(reply.code(404), reader.language)
+    const held = (await readHeld(ctx, [charge.id])).get(charge.id) ?? NOTHING_HELD
+    const state = pageStateOf(charge, held, ctx.now())
+    return sendCharge(reply, {
+      charge,
+      held,
+      state,
+      now: ctx.now(),
+      isSandbox: ctx.settings.mode === 'test',
+      isPayableHere: state === 'PENDING' && isSandboxCharge(ctx, charge),
+      reader,
+      chosen: chosenLanguage(request.query),
+      words: WORDS[reader.language],
+    })
+  })
+}
+
+const pageSchema = {
+  tags: ['Payers'],
+  operationId: 'getPaymentPage',
+  security: [],
+  summary: 'Payment page of a charge',
+  description:
+    'The page behind `paymentLinkUrl`: amount, QR code, copy-and-paste code, and the news that the payment has arrived. Needs no key.',
+  params: paymentLinkParams,
+  querystring: z.object({
+    lang: z
+      .string()
+      .optional()
+      // A wish that nobody understands is no reason to refuse a payer.
+      .catch(undefined)
+      .meta({ description: 'One of pt-BR, en, es. Without it the browser’s wish decides.', examples: ['pt-BR'] }),
+  }),
+  response: {
+    200: pageAnswer('The page'),
+    404: pageAnswer('A page that says that nothing matches'),
+    429: pageAnswer('A page that says that too many requests came from this address'),
+  },
+}
+
+function pageAnswer(description: string) {
+  return { description, content: { 'text/html': { schema: z.string() } } }
+}
+
+type View = {
+  charge: Charge
+  held: HeldMoney
+  state: PageState
+  now: Date
+  isSandbox: boolean
+  isPayableHere: boolean
+  reader: Reader
+  chosen: Language | undefined
+  words: Words
+}
+
+// Without scripts the page can only reload as a whole. Long enough to select the code by hand in between.
+const RELOAD_SECONDS = 10
+
+function sendCharge(reply: FastifyReply, view: View): FastifyReply {
+  const { charge, state, words, reader } = view
+  const isOpen = charge.status === 'PENDING'
+  return sendPage(reply, {
+    language: reader.language,
+    title: `${words.states[state].title} · ${moneyText(reader.locale, shownCents(view))}`,
+    isForm: view.isPayableHere,
+    ...(isOpen && {
+      script: PAYMENT_SCRIPT,
+      head: html`<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}" /></noscript>`,
+    }),
+    main: html`${view.isSandbox && html`<header class="sandbox">${words.sandbox}</header>`}
+      <p id="news" class="unseen" role="status"></p>
+      <main${state === 'PENDING' && html` class="pay"`}>
+        <article
+          class="card ${state}"
+          data-state="${state}"
+          data-held="${view.held.heldCents} ${view.held.keptCents}"
+          ${isOpen && html`data-events="${charge.paymentLinkId}/events" data-left-ms="${charge.expiresAt.getTime() - view.now.getTime()}"`}
+        >
+          ${stateBanner(view)}
+          <div class="sum">${summary(view)}</div>
+          ${state === 'PENDING' && payment(view)} ${view.isPayableHere && sandboxPayment(view)}
+        </article>
+        ${footer(words, reader.language)}
+      </main>`,
+  })
+}
+
+function stateBanner({ charge, state, now, words, reader }: View): Html {
+  const isPending = state === 'PENDING'
+  return html`<div class="state">
+    ${ICONS[state]}
+    <div>
+      <h1>${words.states[state].title}</h1>
+      ${isPending && html`<p>${words.payUntil} ${timeText(charge.expiresAt, words, reader, now)}</p>`}
+    </div>
+    ${isPending && html`<p class="left js" id="left" role="timer" aria-label="${words.timeLeft}"></p>`}
+  </div>`
+}
+
+function summary(view: View): Html {
+  const { charge, state, words, reader } = view
+  const amount = moneyText(reader.locale, shownCents(view))
+  const { advice } = words.states[state]
+  const heldText = heldAdvice(view)
+  const facts: [string, Html | string][] = [
+    ...(charge.paidAt ? [[words.paidAt, timeText(charge.paidAt, words, reader)] as [string, Html]] : []),
+    ...(state === 'EXPIRED' ? [[words.expiredAt, timeText(charge.expiresAt, words, reader)] as [string, Html]] : []),
+    ...(charge.refundedCents > 0
+      ? [[words.refunded, moneyText(reader.locale, charge.refundedCents)] as [string, string]]
+      : []),
+  ]
+  return html`<p class="payee">
+      ${words.payTo} <b><bdi>${charge.accountName}</bdi></b>
+    </p>
+    <p class="amount${amount.length > LONG_AMOUNT && ' long'}">${amount}</p>
+    ${charge.description && html`<p class="about"><bdi>${charge.description}</bdi></p>`}
+    ${advice && html`<p class="note">${advice}</p>`} ${heldText && html`<p class="note held">${heldText}</p>`}
+    ${
+      facts.length > 0 &&
+      html`<dl class="facts">
+        ${facts.map(
+          ([name, value]) =>
+            html`<div>
+              <dt>${name}</dt>
+              <dd>${value}</dd>
+            </div>`,
+        )}
+      </dl>`
+    }`
+}
+
+/** What was received, where that is what the page is about; else what is asked for. */
+function shownCents({ charge, held, state }: View): Cents {
+  if (state === 'HELD') return held.heldCents
+  return state === 'KEPT' ? held.keptCents : paidCents(charge)
+}
+
+/** What a payer must know of money that did not complete the charge. Of both kinds, what is not decided yet matters more. */
+function heldAdvice({ charge, held: { heldCents, keptCents }, state, words, reader }: View): string | undefined {
+  if (heldCents + keptCents === 0) return undefined
+  const received = moneyText(reader.locale, heldCents > 0 ? heldCents : keptCents)
+  if (charge.status === 'COMPLETED') return heldCents > 0 ? words.heldBesides(received) : words.keptBesides(received)
+  return words[state === 'HELD' ? 'held' : 'kept'](received, moneyText(reader.locale, charge.valueCents))
+}
+
+function payment({ charge, words }: View): Html {
+  return html`<div class="code">
+      <div class="qr">${keptSvg(charge.emv, words.qrLabel)}</div>
+      <label for="code">${words.codeLabel}</label>
+      <input id="code" value="${charge.emv}" readonly spellcheck="false" autocomplete="off" />
+      <p class="paper">${charge.emv}</p>
+      <button id="copy" class="js" type="button" data-done="${words.copied}" data-failed="${words.notCopied}">
+        ${words.copy}
+      </button>
+    </div>
+    <div class="steps">
+      <h2>${words.howTo}</h2>
+      <ol>
+        ${words.steps.map((step) => html`<li>${step}</li>`)}
+      </ol>
+    </div>`
+}
+
+function sandboxPayment({ charge, words, chosen }: View): Html {
+  return html`<form
+    class="bank"
+    method="post"
+    action="${charge.paymentLinkId}/sandbox-payment${chosen && `?lang=${chosen}`}"
+  >
+    <p>${words.sandboxPay.about}</p>
+    <button>${words.sandboxPay.button}</button>
+  </form>`
+}
+
+function footer(words: Words, current: Language): Html {
+  return html`<footer>
+    <p>${words.footer}</p>
+    <nav aria-label="${words.languages}">
+      ${LANGUAGES.map((language) => {
+        const name = LANGUAGE_NAMES[language]
+        return language === current
+          ? html`<b aria-current="true">${name}</b> `
+          : html`<a href="?lang=${language}" lang="${language}" hreflang="${language}">${name}</a> `
+      })}
+    </nav>
+  </footer>`
+}
+
+function timeText(time: Date, words: Words, { locale }: Reader, now?: Date): Html {
+  return html`<time datetime="${time.toISOString()}">${momentText(locale, time, now)}</time> (${words.zone})`
+}
+
+function sendMissing(reply: FastifyReply, language: Language): FastifyReply {
+  const words = WORDS[language]
+  return sendPage(reply, {
+    language,
+    title: words.missing.title,
+    main: html`<main>
+      <article class="card MISSING">
+        <div class="state">
+          ${ICONS.EXPIRED}
+          <h1>${words.missing.title}</h1>
+        </div>
+        <p class="note">${words.missing.advice}</p>
+      </article>
+      ${footer(words, language)}
+    </main>`,
+  })
+}
+
+// From here on the amount needs a smaller size to fit a phone: "R$ 9.999.999.999,99".
+const LONG_AMOUNT = 13
+
+const icon = (shape: Html) =>
+  html`<svg
+    viewBox="0 0 24 24"
+    fill="none"
+    stroke="currentColor"
+    stroke-width="2"
+    stroke-linecap="round"
+    stroke-linejoin="round"
+    aria-hidden="true"
+  >
+    <circle cx="12" cy="12" r="10" />
+    ${shape}
+  </svg>`
+
+const CLOCK = icon(html`<path d="M12 6.5V12l3.5 2" />`)
+const ICONS: Record<PageState, Html> = {
+  PENDING: CLOCK,
+  CLOSING: CLOCK,
+  HELD: CLOCK,
+  KEPT: icon(html`<path d="M12 11v6M12 7.5v.1" />`),
+  COMPLETED: icon(html`<path d="m7.5 12.5 3 3 6-6.5" />`),
+  REFUNDED: icon(html`<path d="M16 12H8m3-3-3 3 3 3" />`),
+  EXPIRED: icon(html`<path d="M12 7v6M12 16.5v.1" />`),
+  CANCELED: icon(html`<path d="m8.5 8.5 7 7m0-7-7 7" />`),
+}

@@ -1,0 +1,115 @@
+import { crc32, deflateSync } from 'node:zlib'
+import { encodeQR } from 'qr'
+import { html, type Html } from '../server/html.ts'
+import { boundedMap } from '../server/rate-limit.ts'
+
+// Of images drawn lately. A payer's page is opened a few times and its code never changes. About 10 kB each, so 10 MB in all.
+const MAX_KEPT = 1_000
+const kept = { svg: boundedMap<Html>(MAX_KEPT), png: boundedMap<Buffer>(MAX_KEPT) }
+
+/** As qrSvg, of what the code says. Drawn once for those who come again. */
+export function keptSvg(code: string, label: string): Html {
+  return kept.svg.touch(`${label} ${code}`, () => qrSvg(qrMatrix(code), label))
+}
+
+/** As qrPng, of what the code says. */
+export function keptPng(code: string, sizePx: number): Buffer {
+  return kept.png.touch(`${sizePx} ${code}`, () => qrPng(qrMatrix(code), sizePx))
+}
+
+/** Rows of modules, true is dark, with the quiet zone of four that scanners need. */
+export type QrMatrix = boolean[][]
+
+export function qrMatrix(text: string): QrMatrix {
+  // Medium correction is enough for a scratched screen. A very long code gets less of it: on a phone, larger modules are worth more.
+  return encodeQR(text, 'raw', { ecc: text.length > LONG_CODE ? 'low' : 'medium', border: 4 })
+}
+
+// Longer than any code that the central bank's rules make; API Pix would still let a provider send 512 characters.
+const LONG_CODE = 300
+
+/** One line of dashes for each row of modules: an eighth of the size of a rectangle for each module. */
+export function qrSvg(matrix: QrMatrix, label: string): Html {
+  const size = matrix.length
+  const path = matrix.map((row, y) => dashes(row, y)).join('')
+  return html`<svg
+    xmlns="http://www.w3.org/2000/svg"
+    viewBox="0 0 ${size} ${size}"
+    shape-rendering="crispEdges"
+    role="img"
+    aria-label="${label}"
+  >
+    <path fill="#fff" d="M0 0h${size}v${size}h-${size}z" />
+    <path stroke="#000" d="${path}" />
+  </svg>`
+}
+
+/** Exactly `sizePx` wide, unless the code itself needs more; modules are whole pixels, and what is left over is quiet zone. */
+export function qrPng(matrix: QrMatrix, sizePx: number): Buffer {
+  const scale = Math.max(1, Math.floor(sizePx / matrix.length))
+  const width = Math.max(sizePx, matrix.length)
+  const offset = Math.floor((width - matrix.length * scale) / 2)
+  // Each row of pixels is a row of modules, or blank above and below them.
+  const lines = matrix.map((row) => pngRow(row, width, { scale, offset }))
+  const blank = pngRow([], width, { scale, offset })
+  const pixels = Buffer.concat(
+    Array.from({ length: width }, (_, y) => lines[Math.floor((y - offset) / scale)] ?? blank),
+  )
+  return Buffer.concat([
+    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+    pngChunk('IHDR', pngHeader(width)),
+    pngChunk('IDAT', deflateSync(pixels)),
+    pngChunk('IEND', Buffer.alloc(0)),
+  ])
+}
+
+function dashes(row: boolean[], y: number): string {
+  let at = 0
+  return darkRuns(row)
+    .map(({ from, length }, index) => {
+      const move = index === 0 ? `M${from} ${y}.5` : `m${from - at} 0`
+      at = from + length
+      return `${move}h${length}`
+    })
+    .join('')
+}
+
+function darkRuns(row: boolean[]): { from: number; length: number }[] {
+  const runs: { from: number; length: number }[] = []
+  row.forEach((isDark, x) => {
+    const last = runs.at(-1)
+    if (isDark && last && last.from + last.length === x) last.length += 1
+    else if (isDark) runs.push({ from: x, length: 1 })
+  })
+  return runs
+}
+
+/** A filter byte, then one bit for each pixel, of which 1 is white. */
+function pngRow(row: boolean[], width: number, { scale, offset }: { scale: number; offset: number }): Buffer {
+  const bytes = Buffer.alloc(1 + Math.ceil(width / 8), 0xff)
+  bytes[0] = 0
+  row.forEach((isDark, x) => {
+    if (!isDark) return
+    for (let pixel = offset + x * scale; pixel < offset + (x + 1) * scale; pixel++) {
+      bytes[1 + (pixel >> 3)]! &= ~(0x80 >> (pixel & 7))
+    }
+  })
+  return bytes
+}
+
+function pngHeader(width: number): Buffer {
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(width, 4)
+  header[8] = 1 // bits for each pixel; all that follows is 0: grey, and nothing special
+  return header
+}
+
+function pngChunk(type: string, data: Buffer): Buffer {
+  const typed = Buffer.concat([Buffer.from(type, 'latin1'), data])
+  const frame = Buffer.alloc(4)
+  frame.writeUInt32BE(data.length)
+  const sum = Buffer.alloc(4)
+  sum.writeUInt32BE(crc32(typed))
+  return Buffer.concat([frame, typed, sum])
+}

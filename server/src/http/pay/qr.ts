@@ -1,0 +1,79 @@
+import type { FastifyReply } from 'fastify'
+import { z } from 'zod'
+import { Fault } from '../../base/fault.ts'
+import type { Context } from '../../domain/context.ts'
+import { findPublicCharge } from '../../domain/deposits/deposits.ts'
+import type { Api } from '../server/typed-app.ts'
+import { htmlText } from '../server/html.ts'
+import { paymentLinkParams, errorAnswer, integerParameter } from '../server/schemas.ts'
+import { keptPng, keptSvg } from './qr-image.ts'
+
+// The largest fits a poster and costs a few milliseconds; the smallest still has whole pixels for any code of a charge.
+const SIZE = { min: 128, max: 1024, usual: 512 }
+// A charge lives a day at the most, and its code never changes.
+const CACHE_CONTROL = 'public, max-age=86400, immutable'
+
+const binary = (description: string, type: string) => ({
+  description,
+  content: { [type]: { schema: z.string().meta({ format: 'binary' }) } },
+})
+
+/** The images behind `qrCodeLink`: public, because payers see them on pages that are not ours. */
+export function qrRoutes(app: Api, ctx: Context): void {
+  app.get('/qr/:paymentLinkId.png', { schema: pngSchema }, async (request, reply) => {
+    const code = await codeOf(ctx, request.params.paymentLinkId)
+    return sendImage(reply, 'image/png', keptPng(code, request.query.size))
+  })
+  app.get('/qr/:paymentLinkId.svg', { schema: svgSchema }, async (request, reply) => {
+    const code = await codeOf(ctx, request.params.paymentLinkId)
+    return sendImage(reply, 'image/svg+xml; charset=utf-8', htmlText(keptSvg(code, 'Pix QR code')))
+  })
+}
+
+const pngSchema = {
+  tags: ['Payers'],
+  operationId: 'getQrPng',
+  security: [],
+  summary: 'QR code of a charge as PNG',
+  description: 'The image behind `qrCodeLink`. Needs no key, and may be shown on any site: `<img src="…">` is enough.',
+  params: paymentLinkParams,
+  querystring: z.object({
+    size: integerParameter('size', {
+      ...SIZE,
+      description: `Width and height in pixels, from ${SIZE.min} to ${SIZE.max}.`,
+    }),
+  }),
+  response: {
+    200: binary('The image', 'image/png'),
+    400: errorAnswer('`size` is out of bounds'),
+    404: errorAnswer('Nothing matches'),
+    429: errorAnswer('Too many requests from this address'),
+  },
+}
+
+const svgSchema = {
+  tags: ['Payers'],
+  operationId: 'getQrSvg',
+  security: [],
+  summary: 'QR code of a charge as SVG',
+  description: 'The same code in a form that is sharp at any size. Needs no key.',
+  params: paymentLinkParams,
+  response: {
+    200: binary('The image', 'image/svg+xml'),
+    404: errorAnswer('Nothing matches'),
+    429: errorAnswer('Too many requests from this address'),
+  },
+}
+
+async function codeOf(ctx: Context, paymentLinkId: string): Promise<string> {
+  const charge = await findPublicCharge(ctx, paymentLinkId)
+  if (!charge || charge.emv === '') throw new Fault('not_found', 'Charge not found')
+  return charge.emv
+}
+
+function sendImage(reply: FastifyReply, type: string, image: Buffer | string): FastifyReply {
+  return reply
+    .type(type)
+    .headers({ 'cache-control': CACHE_CONTROL, 'cross-origin-resource-policy': 'cross-origin' })
+    .send(image)
+}

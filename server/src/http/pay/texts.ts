@@ -1,0 +1,211 @@
+import type { Language } from '../server/language.ts'
+import type { PageState } from './state.ts'
+
+export type Words = {
+  states: Record<PageState, { title: string; advice: string | null }>
+  payTo: string
+  codeLabel: string
+  copy: string
+  copied: string
+  notCopied: string
+  howTo: string
+  steps: [string, string, string]
+  qrLabel: string
+  payUntil: string
+  timeLeft: string
+  paidAt: string
+  expiredAt: string
+  refunded: string
+  /** Money that arrived and does not complete the charge, by what the payer must know of it. */
+  held: (received: string, charged: string) => string
+  kept: (received: string, charged: string) => string
+  heldBesides: (more: string) => string
+  keptBesides: (more: string) => string
+  zone: string
+  sandbox: string
+  sandboxPay: { about: string; button: string }
+  footer: string
+  languages: string
+  missing: { title: string; advice: string }
+}
+
+/** Each language by its own name, for those who do not read the one on the page. */
+export const LANGUAGE_NAMES: Record<Language, string> = { 'pt-BR': 'Português', en: 'English', es: 'Español' }
+
+export const WORDS: Record<Language, Words> = {
+  'pt-BR': {
+    states: {
+      PENDING: { title: 'Aguardando pagamento', advice: null },
+      CLOSING: {
+        title: 'Prazo encerrado',
+        advice: 'Não pague mais este código. Se você já pagou, a confirmação aparece aqui em instantes.',
+      },
+      HELD: { title: 'Pagamento em análise', advice: null },
+      KEPT: { title: 'Pagamento recebido', advice: null },
+      COMPLETED: { title: 'Pagamento confirmado', advice: 'Tudo certo. Você já pode fechar esta página.' },
+      REFUNDED: { title: 'Pagamento devolvido', advice: 'O valor foi devolvido à conta que fez o pagamento.' },
+      EXPIRED: {
+        title: 'Cobrança expirada',
+        advice: 'Não pague mais este código. Peça uma nova cobrança a quem enviou este link.',
+      },
+      CANCELED: {
+        title: 'Cobrança cancelada',
+        advice: 'Não pague mais este código. Ele foi cancelado por quem o enviou.',
+      },
+    },
+    payTo: 'Pagamento para',
+    codeLabel: 'Pix copia e cola',
+    copy: 'Copiar código Pix',
+    copied: 'Código copiado',
+    notCopied: 'Não foi possível copiar. Selecione o código acima.',
+    howTo: 'Como pagar',
+    steps: [
+      'Abra o aplicativo do seu banco e escolha Pix.',
+      'Leia o QR code ou cole o código.',
+      'Confira o valor e confirme. Esta página avisa quando o pagamento chegar.',
+    ],
+    qrLabel: 'QR code do Pix',
+    payUntil: 'Pague até',
+    timeLeft: 'Tempo restante',
+    paidAt: 'Pago em',
+    expiredAt: 'Expirou em',
+    refunded: 'Devolvido',
+    held: (received, charged) =>
+      `Recebemos ${received}, e esta cobrança é de ${charged}. Quem enviou este link já foi avisado. Não pague de novo.`,
+    kept: (received, charged) =>
+      `Recebemos ${received} desta cobrança de ${charged}. Não pague de novo. Se faltar algum valor, fale com quem enviou este link.`,
+    heldBesides: (more) =>
+      `Além deste pagamento, recebemos mais ${more}. Quem enviou este link já foi avisado. Não pague de novo.`,
+    keptBesides: (more) =>
+      `Além deste pagamento, recebemos mais ${more}. Se tiver dúvida, fale com quem enviou este link.`,
+    zone: 'Brasília',
+    sandbox: 'Ambiente de testes: sem dinheiro real',
+    sandboxPay: {
+      about: 'Só no ambiente de testes: o banco de testes paga esta cobrança.',
+      button: 'Pagar como o banco faria',
+    },
+    footer: 'Pagamento por Pix',
+    languages: 'Idioma',
+    missing: {
+      title: 'Cobrança não encontrada',
+      advice: 'Confira o link: pode faltar um pedaço dele. Se continuar assim, peça um novo a quem o enviou.',
+    },
+  },
+  en: {
+    states: {
+      PENDING: { title: 'Waiting for payment', advice: null },
+      CLOSING: {
+        title: 'Time is over',
+        advice: 'Do not pay this code any more. If you have paid already, this page will say so in a moment.',
+      },
+      HELD: { title: 'Payment under review', advice: null },
+      KEPT: { title: 'Payment received', advice: null },
+      COMPLETED: { title: 'Payment confirmed', advice: 'All done. You can close this page.' },
+      REFUNDED: { title: 'Payment returned', advice: 'The amount was returned to the account that it came from.' },
+      EXPIRED: {
+        title: 'Charge expired',
+        advice: 'Do not pay this code any more. Ask whoever sent you this link for a new one.',
+      },
+      CANCELED: {
+        title: 'Charge canceled',
+        advice: 'Do not pay this code any more. It was canceled by whoever sent it.',
+      },
+    },
+    payTo: 'Payment to',
+    codeLabel: 'Pix copy and paste',
+    copy: 'Copy Pix code',
+    copied: 'Code copied',
+    notCopied: 'It could not be copied. Please select the code above.',
+    howTo: 'How to pay',
+    steps: [
+      'Open your banking app and choose Pix.',
+      'Scan the QR code or paste the code.',
+      'Check the amount and confirm. This page will tell you when the payment has arrived.',
+    ],
+    qrLabel: 'Pix QR code',
+    payUntil: 'Pay until',
+    timeLeft: 'Time left',
+    paidAt: 'Paid',
+    expiredAt: 'Expired',
+    refunded: 'Returned',
+    held: (received, charged) =>
+      `We received ${received}, and this charge is for ${charged}. Whoever sent you this link has been told. Do not pay again.`,
+    kept: (received, charged) =>
+      `We received ${received} for this charge of ${charged}. Do not pay again. If anything is missing, ask whoever sent you this link.`,
+    heldBesides: (more) =>
+      `Besides this payment we received another ${more}. Whoever sent you this link has been told. Do not pay again.`,
+    keptBesides: (more) =>
+      `Besides this payment we received another ${more}. If you have a question, ask whoever sent you this link.`,
+    zone: 'Brasília',
+    sandbox: 'Sandbox: no real money',
+    sandboxPay: {
+      about: 'In the sandbox only: the test bank pays this charge.',
+      button: 'Pay as the bank would',
+    },
+    footer: 'Payment by Pix',
+    languages: 'Language',
+    missing: {
+      title: 'Charge not found',
+      advice:
+        'Please check the link: a part of it may be missing. If that does not help, ask whoever sent it for a new one.',
+    },
+  },
+  es: {
+    states: {
+      PENDING: { title: 'Esperando el pago', advice: null },
+      CLOSING: {
+        title: 'Plazo terminado',
+        advice: 'Ya no pague este código. Si ya pagó, la confirmación aparecerá aquí en un momento.',
+      },
+      HELD: { title: 'Pago en revisión', advice: null },
+      KEPT: { title: 'Pago recibido', advice: null },
+      COMPLETED: { title: 'Pago confirmado', advice: 'Todo listo. Ya puede cerrar esta página.' },
+      REFUNDED: { title: 'Pago devuelto', advice: 'El importe fue devuelto a la cuenta que hizo el pago.' },
+      EXPIRED: {
+        title: 'Cobro vencido',
+        advice: 'Ya no pague este código. Pida un cobro nuevo a quien le envió este enlace.',
+      },
+      CANCELED: {
+        title: 'Cobro cancelado',
+        advice: 'Ya no pague este código. Fue cancelado por quien lo envió.',
+      },
+    },
+    payTo: 'Pago a',
+    codeLabel: 'Código Pix para copiar y pegar',
+    copy: 'Copiar código Pix',
+    copied: 'Código copiado',
+    notCopied: 'No se pudo copiar. Seleccione el código de arriba.',
+    howTo: 'Cómo pagar',
+    steps: [
+      'Abra la aplicación de su banco y elija Pix.',
+      'Escanee el código QR o pegue el código.',
+      'Revise el importe y confirme. Esta página avisa cuando llegue el pago.',
+    ],
+    qrLabel: 'Código QR de Pix',
+    payUntil: 'Pague hasta',
+    timeLeft: 'Tiempo restante',
+    paidAt: 'Pagado',
+    expiredAt: 'Venció',
+    refunded: 'Devuelto',
+    held: (received, charged) =>
+      `Recibimos ${received}, y este cobro es de ${charged}. Ya avisamos a quien le envió este enlace. No pague de nuevo.`,
+    kept: (received, charged) =>
+      `Recibimos ${received} de este cobro de ${charged}. No pague de nuevo. Si falta algo, hable con quien le envió este enlace.`,
+    heldBesides: (more) =>
+      `Además de este pago recibimos otros ${more}. Ya avisamos a quien le envió este enlace. No pague de nuevo.`,
+    keptBesides: (more) =>
+      `Además de este pago recibimos otros ${more}. Si tiene dudas, hable con quien le envió este enlace.`,
+    zone: 'Brasilia',
+    sandbox: 'Entorno de pruebas: sin dinero real',
+    sandboxPay: {
+      about: 'Solo en el entorno de pruebas: el banco de pruebas paga este cobro.',
+      button: 'Pagar como lo haría el banco',
+    },
+    footer: 'Pago por Pix',
+    languages: 'Idioma',
+    missing: {
+      title: 'Cobro no encontrado',
+      advice: 'Revise el enlace: puede faltar una parte. Si no ayuda, pida uno nuevo a quien lo envió.',
+    },
+  },
+}

@@ -1,0 +1,102 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Fault } from '../../base/fault.ts'
+
+/** Reads JSON and nothing else. No body at all is left to the route, which knows what it misses. */
+export function readJsonOnly(app: FastifyInstance, options: { limitBytes: number }): void {
+  app.removeAllContentTypeParsers()
+  app.addHook('preHandler', (request, _reply, done) =>
+    done(unstorable.has(request) ? new Fault('bad_request', UNSTORABLE) : undefined),
+  )
+  const parse = (request: FastifyRequest, body: string | Buffer) => Promise.resolve(parseJson(request, body as Buffer))
+  const parserOptions = { parseAs: 'buffer', bodyLimit: options.limitBytes } as const
+  app.addContentTypeParser('application/json', parserOptions, parse)
+  app.addContentTypeParser('*', parserOptions, (request: FastifyRequest, body: string | Buffer) => {
+    // `curl -X POST` and many clients name a type although they send nothing.
+    if (body.length > 0) return Promise.reject(new UnsupportedType(SEND_JSON))
+    return parse(request, body)
+  })
+}
+
+/** Hands the bytes to the route, whatever type they claim to be; none at all are an empty buffer, or undefined without a type. */
+export function readBytes(app: FastifyInstance, options: { limitBytes: number }): void {
+  app.removeAllContentTypeParsers()
+  const parserOptions = { parseAs: 'buffer', bodyLimit: options.limitBytes } as const
+  app.addContentTypeParser('*', parserOptions, async (request: FastifyRequest, body: string | Buffer) => {
+    refuseEncoded(request)
+    return body
+  })
+}
+
+export const SEND_JSON = 'Send the body as JSON, with Content-Type: application/json'
+
+/** HTTP's own refusal, which the domain has no code for. */
+export class UnsupportedType extends Error {
+  override name = 'UnsupportedType'
+}
+
+// A body that is not UTF-8 is not JSON; without `fatal` its broken characters would be stored as question marks.
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function parseJson(request: FastifyRequest, body: Buffer): unknown {
+  refuseEncoded(request)
+  if (body.length === 0) return undefined
+  const text = decode(body)
+  const value = parse(text)
+  if (isUnstorable(text)) unstorable.add(request)
+  return value
+}
+
+function decode(body: Buffer): string {
+  try {
+    return utf8.decode(body)
+  } catch {
+    throw new Fault('bad_request', NOT_JSON)
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Fault('bad_request', NOT_JSON)
+  }
+}
+
+const NOT_JSON = 'Request body is not valid JSON'
+
+/** Requests whose text cannot be stored. They are refused when the route has said what else is wrong with the body. */
+const unstorable = new WeakSet<FastifyRequest>()
+
+/**
+ * PostgreSQL stores neither NUL nor halves of characters, so no text of ours may hold them. In a body that is UTF-8 and JSON they can only stand as
+ * escapes. Each alternative takes one escape, so that a backslash which is itself escaped begins none.
+ */
+function isUnstorable(text: string): boolean {
+  const escapes = text.matchAll(/\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\./g)
+  for (const [escape] of escapes) if (/^\\u(?:0000|[dD][89a-fA-F][\da-fA-F]{2})$/.test(escape)) return true
+  return false
+}
+
+const UNSTORABLE = 'Request body must not hold NUL characters or lone surrogates (halves of characters)'
+
+/** Whether arrays and objects are nested deeper than this. Told without parsing, which takes seconds for a body of brackets. */
+export function isNestedDeeper(body: Buffer, maxDepth: number): boolean {
+  const [quote, backslash, openers, closers] = [0x22, 0x5c, new Set([0x5b, 0x7b]), new Set([0x5d, 0x7d])]
+  let depth = 0
+  let isText = false
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at]!
+    if (isText && byte === backslash) at += 1
+    else if (byte === quote) isText = !isText
+    else if (!isText && openers.has(byte) && (depth += 1) > maxDepth) return true
+    else if (!isText && closers.has(byte)) depth -= 1
+  }
+  return false
+}
+
+function refuseEncoded(request: FastifyRequest): void {
+  const encoding = request.headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new UnsupportedType('Send the body without Content-Encoding')
+  }
+}

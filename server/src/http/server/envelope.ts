@@ -1,0 +1,248 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
+import { Fault, FAULT_CODES, type FaultCode, type FaultDetails } from '../../base/fault.ts'
+import type { Context } from '../../domain/context.ts'
+import { SEND_JSON, UnsupportedType } from './body.ts'
+import { errorPage } from './error-page.ts'
+
+/** What a refused request is told: always `{ success: false, error }`, or a page where a browser asked for one. */
+export type Refusal = {
+  status: number
+  error: string
+  code: ErrorCode
+  details?: FaultDetails
+  headers?: Record<string, string>
+}
+
+/** What HTTP itself refuses, beside the refusals of the domain. */
+const HTTP_CODES = [
+  'request_timeout',
+  'method_not_allowed',
+  'body_too_large',
+  'unsupported_type',
+  'expectation_failed',
+  'headers_too_large',
+  'internal',
+] as const
+export type ErrorCode = FaultCode | (typeof HTTP_CODES)[number]
+export const ERROR_CODES: readonly ErrorCode[] = [...FAULT_CODES, ...HTTP_CODES]
+
+/** The only place where a refusal of the domain meets a status of HTTP. */
+const STATUS: Record<FaultCode, number> = {
+  bad_request: 400,
+  value_too_small: 400,
+  value_too_large: 400,
+  value_not_above_fee: 400,
+  url_not_allowed: 400,
+  key_missing: 401,
+  key_invalid: 401,
+  not_signed_in: 401,
+  reauthentication_required: 403,
+  foreign_origin: 403,
+  password_too_common: 400,
+  password_too_simple: 400,
+  password_personal: 400,
+  mail_not_set_up: 403,
+  second_factor_required: 403,
+  scope_missing: 403,
+  account_suspended: 403,
+  not_enabled: 403,
+  signature_wrong: 403,
+  not_found: 404,
+  conflict: 409,
+  external_id_taken: 409,
+  not_cancelable: 409,
+  payment_held: 409,
+  not_refundable: 409,
+  already_refunded: 409,
+  refund_too_large: 409,
+  balance_too_small: 409,
+  exception_resolved: 409,
+  exception_resolving: 409,
+  payment_rest_held: 409,
+  payment_not_credited: 409,
+  payment_returned: 409,
+  payment_refunded: 409,
+  payment_below_fee: 409,
+  charge_not_named: 409,
+  charge_completed: 409,
+  in_flight: 409,
+  idempotency_mismatch: 422,
+  rate_limited: 429,
+  unavailable: 503,
+  provider_refused: 502,
+  provider_unavailable: 503,
+}
+
+// For those who are asked to come again and were not told when.
+const RETRY_AFTER_SECONDS = 1
+const RETRIABLE = new Set<FaultCode>(['in_flight', 'rate_limited', 'unavailable', 'provider_unavailable'])
+
+export function answerRefusals(app: FastifyInstance, ctx: Context): void {
+  app.setErrorHandler((error, request, reply) => {
+    const refusal = refusalOf(error, request)
+    noteRefusal(ctx, error, request, refusal)
+    sendRefusal(request, reply, refusal)
+  })
+  // Before the body is read: an unknown route has no opinion on content types.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) sendRefusal(request, reply, unknownRoute(app, request))
+    else done()
+  })
+  // Unreachable because of the hook above, and here so that the framework's own words can never be an answer.
+  app.setNotFoundHandler((request, reply) => sendRefusal(request, reply, unknownRoute(app, request)))
+}
+
+export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
+  reply.code(refusal.status).headers(refusal.headers ?? {})
+  if (isUnder(pathOf(request), '/api') && refusal.status !== 204) reply.header('guiche-error', refusal.code)
+  if (refusal.status === 204) void reply.send()
+  else if (wantsPage(request)) void errorPage(reply, request, refusal)
+  // As text: an answer of the error handler must not depend on a serializer that could be what failed.
+  else void reply.type('application/json; charset=utf-8').send(envelopeText(refusal.error, extras(request, refusal)))
+}
+
+export function pathOf(request: FastifyRequest): string {
+  return request.url.split(/[?#]/, 1)[0]!
+}
+
+export function isUnder(path: string, prefix: string): boolean {
+  return path === prefix || path.startsWith(`${prefix}/`)
+}
+
+function refusalOf(error: unknown, request: FastifyRequest): Refusal {
+  if (error instanceof Fault) return faultRefusal(error)
+  if (error instanceof UnsupportedType) return { status: 415, code: 'unsupported_type', error: error.message }
+  // Schemas carry their texts, in the order in which they matter.
+  if (hasZodFastifySchemaValidationErrors(error))
+    return { status: 400, code: 'bad_request', error: error.validation[0]!.message ?? 'Bad request' }
+  switch (codeOf(error) ?? '') {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return { status: 415, code: 'unsupported_type', error: SEND_JSON }
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return {
+        status: 413,
+        code: 'body_too_large',
+        error: `Request body is too large: at most ${request.routeOptions.bodyLimit / 1024} KiB`,
+      }
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return { status: 400, code: 'bad_request', error: 'Request body does not match its Content-Length' }
+    case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+    // A path to a file that leads out of its folder, or to the folder itself.
+    case 'FST_STATIC_FORBIDDEN_PATH':
+      return { status: 404, code: 'not_found', error: 'Not found' }
+    // The caller hung up while sending; nobody reads this answer.
+    case 'ECONNRESET':
+      return { status: 400, code: 'bad_request', error: 'Request was aborted' }
+    default:
+      return isForbiddenFile(error)
+        ? { status: 404, code: 'not_found', error: 'Not found' }
+        : { status: 500, code: 'internal', error: 'Internal error' }
+  }
+}
+
+/** What the reader of static files says of a folder; it has no code. */
+function isForbiddenFile(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ForbiddenError' && 'statusCode' in error && error.statusCode === 403
+}
+
+function faultRefusal(fault: Fault): Refusal {
+  const headers: Record<string, string> = {}
+  if (fault.code === 'key_missing' || fault.code === 'key_invalid') headers['www-authenticate'] = 'Bearer'
+  const retryAfter = fault.retryAfterSeconds ?? (RETRIABLE.has(fault.code) ? RETRY_AFTER_SECONDS : undefined)
+  if (retryAfter !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfter)))
+  const { code, details } = fault
+  return { status: STATUS[code], error: fault.message, code, headers, ...(details && { details }) }
+}
+
+function unknownRoute(app: FastifyInstance, request: FastifyRequest): Refusal {
+  const url = pathOf(request)
+  const methods = app.supportedMethods.filter((method) => app.findRoute({ method, url }) !== null)
+  // A route of this very method turned it down: a file that is not there.
+  if (methods.length === 0 || methods.includes(request.method))
+    return { status: 404, code: 'not_found', error: 'Not found' }
+  const headers = { allow: [...methods, 'OPTIONS'].toSorted().join(', ') }
+  const code = 'method_not_allowed'
+  if (request.method === 'OPTIONS') return { status: 204, code, error: '', headers }
+  return {
+    status: 405,
+    code,
+    error: `${request.method} is not allowed here: use ${methods.toSorted().join(' or ')}`,
+    headers,
+  }
+}
+
+function noteRefusal(ctx: Context, error: unknown, request: FastifyRequest, refusal: Refusal): void {
+  if (refusal.status < 500) return
+  // Never the address: an API key may stand in it.
+  const fields = {
+    requestId: request.id,
+    method: request.method,
+    route: request.routeOptions.url,
+    status: refusal.status,
+    err: error,
+  }
+  if (refusal.status === 500) ctx.log.error(fields, 'a request failed by our own fault')
+  else ctx.log.warn(fields, 'a request could not be served')
+}
+
+function wantsPage(request: FastifyRequest): boolean {
+  const path = pathOf(request)
+  if (isUnder(path, '/api') || isUnder(path, '/callbacks') || isUnder(path, '/dashboard/api')) return false
+  return request.headers.accept?.includes('text/html') ?? false
+}
+
+/** The dashboard is told more, to show it in its own words; where better-auth answers too, in the form that it uses. */
+function extras(request: FastifyRequest, { error, code, details }: Refusal): object {
+  const path = pathOf(request)
+  if (!isUnder(path, '/dashboard/api')) return {}
+  return isUnder(path, '/dashboard/api/auth') ? { code, message: error } : { code, ...(details && { details }) }
+}
+
+function envelopeText(error: string, more: object = {}): string {
+  return JSON.stringify({ success: false, error, ...more })
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+// ---- Requests so broken that the router never sees them ----
+
+/** Node hands over a bare socket; what goes out must be written by hand, and the connection is of no more use. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return
+  socket.end(rawAnswer(clientErrorAnswer(error.code)))
+}
+
+export function rawAnswer({ status, error, code }: Refusal): string {
+  const body = envelopeText(error)
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${randomUUID()}`,
+    `Guiche-Error: ${code}`,
+    'Cache-Control: no-store',
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}
+
+function clientErrorAnswer(code = ''): Refusal {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return { status: 431, code: 'headers_too_large', error: 'Request headers are too large' }
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return { status: 413, code: 'body_too_large', error: 'Request body is too large' }
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { status: 408, code: 'request_timeout', error: 'Request took too long to arrive' }
+    default:
+      return { status: 400, code: 'bad_request', error: 'Malformed HTTP request' }
+  }
+}

@@ -1,0 +1,75 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { html } from './html.ts'
+import { readerOf, type Language } from './language.ts'
+import { sendPage } from './page-layout.ts'
+
+/** For people who follow a link: the same refusal that a program gets as JSON, in words that help. */
+export function errorPage(reply: FastifyReply, request: FastifyRequest, refusal: { status: number }): FastifyReply {
+  const { language } = readerOf(request)
+  const { title, advice } = wordsFor(refusal.status, language)
+  // Payers have no business in the dashboard.
+  const isPayers = request.url.startsWith('/payment-link/')
+  const home = refusal.status === 404 && !isPayers && html`<p><a href="/">${HOME[language]}</a></p>`
+  return sendPage(reply, {
+    language,
+    title,
+    main: html`<main>
+      <article class="card">
+        <h1>${title}</h1>
+        <p class="note">${advice}</p>
+        ${home}
+      </article>
+    </main>`,
+  })
+}
+
+const HOME: Record<Language, string> = { 'pt-BR': 'Ir para o início', en: 'Go to the start', es: 'Ir al inicio' }
+
+type Words = { title: string; advice: string }
+
+const WORDS: Record<'missing' | 'busy' | 'broken' | 'refused', Record<Language, Words>> = {
+  missing: {
+    'pt-BR': { title: 'Página não encontrada', advice: 'Confira o endereço: pode faltar um pedaço dele.' },
+    en: { title: 'Page not found', advice: 'Please check the address: a part of it may be missing.' },
+    es: { title: 'Página no encontrada', advice: 'Revise la dirección: puede faltar una parte.' },
+  },
+  busy: {
+    'pt-BR': {
+      title: 'Voltamos já',
+      advice: 'O serviço está ocupado. Tente de novo em alguns segundos; nenhum pagamento se perde.',
+    },
+    en: {
+      title: 'Back in a moment',
+      advice: 'The service is busy. Please try again in a few seconds; no payment is lost.',
+    },
+    es: {
+      title: 'Volvemos enseguida',
+      advice: 'El servicio está ocupado. Intente de nuevo en unos segundos; ningún pago se pierde.',
+    },
+  },
+  broken: {
+    'pt-BR': {
+      title: 'Algo deu errado',
+      advice: 'A falha é nossa. Tente de novo em alguns instantes; nenhum pagamento se perde.',
+    },
+    en: {
+      title: 'Something went wrong',
+      advice: 'The fault is ours. Please try again in a moment; no payment is lost.',
+    },
+    es: {
+      title: 'Algo salió mal',
+      advice: 'La falla es nuestra. Intente de nuevo en un momento; ningún pago se pierde.',
+    },
+  },
+  refused: {
+    'pt-BR': { title: 'Pedido não aceito', advice: 'Confira o endereço e tente de novo.' },
+    en: { title: 'Request not accepted', advice: 'Please check the address and try again.' },
+    es: { title: 'Solicitud no aceptada', advice: 'Revise la dirección e intente de nuevo.' },
+  },
+}
+
+function wordsFor(status: number, language: Language): Words {
+  if (status === 404) return WORDS.missing[language]
+  if (status === 503 || status === 429) return WORDS.busy[language]
+  return (status >= 500 ? WORDS.broken : WORDS.refused)[language]
+}

@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { Fault } from '../../base/fault.ts'
+import { makeTokenBucket, type TokenBucket } from '../../base/token-bucket.ts'
+import type { Context } from '../../domain/context.ts'
+import { networkOf } from './client-address.ts'
+
+export type Rate = { perSecond: number; burst: number }
+
+export type Admission = { isAdmitted: boolean; retryAfterSeconds: number; headers: Record<string, string> }
+
+/** Undefined for a rate of 0: there is no limit and nothing to say about it. */
+export type RateLimiter = (subject: string, now: Date) => Admission | undefined
+
+// Far more than the keys that are busy within one refill of a bucket. Forgetting an idle one forgets a bucket that is full anyway.
+const MAX_BUCKETS = 10_000
+
+export function makeRateLimiter(rate: Rate): RateLimiter {
+  if (rate.perSecond === 0) return () => undefined
+  const buckets = boundedMap<TokenBucket>(MAX_BUCKETS)
+  const policy = `"default";q=${rate.burst};w=${Math.ceil(rate.burst / rate.perSecond)}`
+
+  return (subject, now) => {
+    const taken = buckets.touch(subject, () => makeTokenBucket(rate)).take(now.getTime())
+    const left = taken.ok ? taken.left : 0
+    // When the whole burst is there again, rounded up: a caller who waits that long can surely spend it.
+    const resetSeconds = Math.ceil((rate.burst - left) / rate.perSecond)
+    return {
+      isAdmitted: taken.ok,
+      retryAfterSeconds: taken.ok ? 0 : Math.ceil(taken.waitMs / 1000),
+      headers: { ratelimit: `"default";r=${left};t=${resetSeconds}`, 'ratelimit-policy': policy },
+    }
+  }
+}
+
+// Refusals that are answered at once, for each key: a program that was too fast for a moment learns of it without delay.
+const REFUSALS_AT_ONCE: Rate = { perSecond: 20, burst: 100 }
+// Longer than a busy process takes to serve the others in between; shorter than any client's time-out.
+const REFUSAL_DELAY_MS = 250
+// What waits costs memory and a connection. Past this many, refusals are answered at once.
+const MAX_DELAYED = 1_000
+
+/**
+ * A key that goes on after a hundred refusals belongs to a program in a loop. However cheap a refusal is, thousands a second take the processor from everybody
+ * else, so its refusals wait, and the loop with them.
+ */
+export function makeRefusalDelay(
+  wait: () => Promise<void> = () => sleep(REFUSAL_DELAY_MS),
+): (subject: string, now: Date) => Promise<void> {
+  const atOnce = makeRateLimiter(REFUSALS_AT_ONCE)
+  let delayed = 0
+  return async (subject, now) => {
+    if (atOnce(subject, now)!.isAdmitted || delayed >= MAX_DELAYED) return
+    delayed++
+    await wait()
+    delayed--
+  }
+}
+
+/**
+ * For what anybody may open without a key: a rate for each network, wide enough for an office or a mobile carrier's customers who pay at the
+ * same time, and too narrow for one caller to keep the process busy.
+ */
+export function makePublicLimit(ctx: Context): (app: FastifyInstance) => void {
+  const limiter = makeRateLimiter(ctx.settings.publicRateLimit)
+  // One bucket for all that is public, over all scopes.
+  return (app) => {
+    app.addHook('onRequest', async (request, reply) => {
+      const admission = limiter(networkOf(request.ip), ctx.now())
+      if (!admission || admission.isAdmitted) return
+      reply.headers(admission.headers)
+      throw new Fault('rate_limited', 'Too many requests', { retryAfterSeconds: admission.retryAfterSeconds })
+    })
+  }
+}
+
+/**
+ * Slows down whoever tries keys that do not exist, so that guessing cannot load the database. Only failures are counted: a caller with
+ * a good key never meets this, however many share its address.
+ */
+export type GuessGuard = {
+  /** Seconds to wait before this address may try an unknown key again; 0 for now. */
+  waitSeconds(address: string, now: Date): number
+  recordFailure(address: string, now: Date): void
+}
+
+// A person who pastes the wrong key needs a handful; a program that retries in a loop is told to slow down after fifteen seconds' worth.
+const GUESSES: Rate = { perSecond: 20, burst: 300 }
+// About 2 MB. An attacker with more addresses than this gets a fresh bucket for each of them anyway.
+const MAX_ADDRESSES = 10_000
+
+export function makeGuessGuard(): GuessGuard {
+  const guessers = boundedMap<{ bucket: TokenBucket; blockedUntilMs: number }>(MAX_ADDRESSES)
+  return {
+    waitSeconds(address, now) {
+      const guesser = guessers.peek(networkOf(address))
+      return guesser ? Math.max(0, Math.ceil((guesser.blockedUntilMs - now.getTime()) / 1000)) : 0
+    },
+    recordFailure(address, now) {
+      const guesser = guessers.touch(networkOf(address), () => ({
+        bucket: makeTokenBucket(GUESSES),
+        blockedUntilMs: 0,
+      }))
+      const taken = guesser.bucket.take(now.getTime())
+      if (!taken.ok) guesser.blockedUntilMs = now.getTime() + taken.waitMs
+    },
+  }
+}
+
+/** Holds at most `max` entries and forgets the one that was touched longest ago. */
+export function boundedMap<Value>(max: number) {
+  const entries = new Map<string, Value>()
+  return {
+    peek: (key: string): Value | undefined => entries.get(key),
+    touch(key: string, make: () => Value): Value {
+      const value = entries.get(key) ?? make()
+      entries.delete(key)
+      entries.set(key, value)
+      if (entries.size > max) entries.delete(entries.keys().next().value!)
+      return value
+    },
+  }
+}

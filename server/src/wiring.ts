@@ -1,0 +1,127 @@
+import { join } from 'node:path'
+import type { Log } from './base/log.ts'
+import { makeMetrics, type Metrics } from './base/metrics.ts'
+import type { Config, ProviderConfig } from './config.ts'
+import { makeDatabaseClock, type DatabaseClock } from './db/clock.ts'
+import { prepareHome } from './db/embedded/server.ts'
+import { joinPresence } from './db/presence.ts'
+import { makeContext, type Context } from './domain/context.ts'
+import type { Settings } from './domain/core/settings.ts'
+import { makeWebhookSender } from './egress/webhook-sender.ts'
+import type { Mailer } from './domain/ports/mailer.ts'
+import type { Provider } from './domain/ports/provider.ts'
+import { makeLogMailer } from './mail/log.ts'
+import { makeNoMailer } from './mail/none.ts'
+import { makeSmtpMailer } from './mail/smtp.ts'
+import { makeApiPix } from './providers/api-pix/adapter.ts'
+import { makeWoovi } from './providers/woovi/adapter.ts'
+import { openDatabase, type Opened, type OpenOptions, type Say } from './open-database.ts'
+import { openSandbox } from './sandbox/server.ts'
+
+// The parts that the server and the commands share, opened in order and closed in reverse.
+
+type Watch = { now: () => Date; log: Log; metrics: Metrics }
+
+/** The configured providers; a sandbox among them is run here, or found where another process on this home runs it. */
+async function openProviders(
+  config: Config,
+  watch: Watch,
+): Promise<Opened<{ providers: Provider[]; sandboxUrl: string | undefined }>> {
+  const sandbox = config.providers.some((provider) => provider.kind === 'sandbox')
+    ? await openSandboxOf(config, watch.log)
+    : undefined
+  const providers = config.providers.map((provider) => makeProvider(provider, sandbox?.url, watch))
+  return {
+    part: { providers, sandboxUrl: sandbox?.url },
+    async close() {
+      await Promise.all(providers.map((provider) => provider.close()))
+      await sandbox?.stop()
+    },
+  }
+}
+
+async function openSandboxOf(config: Config, log: Log) {
+  await prepareHome(config.home)
+  return openSandbox({
+    home: join(config.home, 'sandbox'),
+    port: config.sandboxPort,
+    say: (line) => log.info({}, line),
+  })
+}
+
+function makeProvider(provider: ProviderConfig, sandboxUrl: string | undefined, common: Watch): Provider {
+  switch (provider.kind) {
+    case 'woovi':
+      return makeWoovi({ ...common, ...provider })
+    case 'api-pix': {
+      const { kind: _, tls, caPem, ...options } = provider
+      return makeApiPix({ ...common, ...options, ...(tls && { tls }), ...(caPem && { caPem }) })
+    }
+    case 'sandbox':
+      return makeApiPix({
+        ...common,
+        name: provider.name,
+        url: sandboxUrl!,
+        tokenUrl: `${sandboxUrl}/oauth/token`,
+        clientId: 'sandbox',
+        clientSecret: 'sandbox',
+        pixKey: 'sandbox@guiche.example',
+        callsPerSecond: 0,
+      })
+  }
+}
+
+function makeMailer({ mail, settings }: Config, log: Log): Mailer {
+  if (mail) return makeSmtpMailer({ ...mail, log })
+  return settings.mode === 'test' ? makeLogMailer(log) : makeNoMailer(log)
+}
+
+/** Never in live mode, also if a sandbox is among its providers. */
+function withSandboxBank(settings: Settings, sandboxUrl: string | undefined): Settings {
+  return settings.mode === 'test' && sandboxUrl ? { ...settings, sandboxBankUrl: `${sandboxUrl}/bank` } : settings
+}
+
+/** Everything that the domain needs. */
+export async function openContext(
+  config: Config,
+  log: Log,
+  say: Say,
+  options: OpenOptions = {},
+): Promise<Opened<Context> & { sandboxUrl: string | undefined; clock: DatabaseClock }> {
+  const closers: (() => Promise<void>)[] = []
+  const close = async () => {
+    for (const closer of closers.toReversed()) await closer()
+  }
+  try {
+    const database = await openDatabase(config, log, say, options)
+    closers.push(database.close)
+    const presence = await joinPresence(database.part.databaseUrl)
+    closers.push(presence.leave)
+    const clock = makeDatabaseClock(database.part.pool)
+    closers.push(async () => clock.stop())
+    await clock.measure()
+    const metrics = makeMetrics()
+    const { part, close: closeProviders } = await openProviders(config, { now: clock.now, log, metrics })
+    closers.push(closeProviders)
+    const { proxyUrl, ...webhooks } = config.webhooks
+    const webhookSender = makeWebhookSender({ ...webhooks, now: clock.now, ...(proxyUrl && { proxyUrl }) })
+    closers.push(() => webhookSender.close())
+    const mailer = makeMailer(config, log)
+    closers.push(() => mailer.close())
+    const ctx = makeContext({
+      pool: database.part.pool,
+      clock,
+      log,
+      metrics,
+      settings: withSandboxBank(config.settings, part.sandboxUrl),
+      providers: part.providers,
+      webhookSender,
+      mailer,
+      instance: presence.instance,
+    })
+    return { part: ctx, sandboxUrl: part.sandboxUrl, clock, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { newUuid7 } from '../src/base/ids.ts'
+import { transact } from '../src/db/tx.ts'
+import { openDeposit, type DepositRequest } from '../src/domain/deposits/deposits.ts'
+import { insertIntents, type Intent } from '../src/domain/deposits/intents.ts'
+import { ProviderError } from '../src/domain/ports/provider.ts'
+import { checkDue } from '../src/workers/check.ts'
+import { changeProvider } from './refund-steps.ts'
+import { until, world, type TestAccount, type World } from './world.ts'
+
+const request: DepositRequest = { valueCents: 50_00, externalId: null, description: null, expiresInSeconds: null }
+
+// ---- Idempotency keys ----
+
+test('a repeated request is answered with its charge although prices and limits have changed since', async () => {
+  const w = await world()
+  const { caller } = await w.account()
+  const first = await openDeposit(w.ctx, caller, request, 'order-1')
+  w.ctx.settings = { ...w.ctx.settings, terms: { ...w.ctx.settings.terms, valueMaxCents: 10_00 } }
+  expect(await openDeposit(w.ctx, caller, request, 'order-1')).toMatchObject({
+    replayed: true,
+    charge: { id: first.charge.id },
+  })
+  const another = { ...request, valueCents: 60_00 }
+  await expect(openDeposit(w.ctx, caller, another, 'order-1')).rejects.toMatchObject({ code: 'idempotency_mismatch' })
+  await expect(openDeposit(w.ctx, caller, request, 'order-2')).rejects.toThrow('value must be at most 1000 (cents)')
+  await expect(openDeposit(w.ctx, caller, request, null)).rejects.toThrow('value must be at most 1000 (cents)')
+  w.clock.advance(24 * 3_600_000)
+  await expect(openDeposit(w.ctx, caller, request, 'order-1')).rejects.toThrow('value must be at most 1000 (cents)')
+  expect(await w.count('charges')).toBe(1)
+})
+
+test('a repeated request whose first attempt came to nothing is a new one, and is held to the limits of today', async () => {
+  const w = await world()
+  const { caller } = await w.account()
+  changeProvider(w, { create: () => Promise.reject(new ProviderError('refused', 'sandbox: create: no')) })
+  await expect(openDeposit(w.ctx, caller, request, 'order-1')).rejects.toMatchObject({ code: 'provider_refused' })
+  w.ctx.settings = { ...w.ctx.settings, terms: { ...w.ctx.settings.terms, valueMaxCents: 10_00 } }
+  await expect(openDeposit(w.ctx, caller, request, 'order-1')).rejects.toThrow('value must be at most 1000 (cents)')
+})
+
+test('an idempotency key is refused with a request that differs in any field, also in one that is new', async () => {
+  const w = await world()
+  const { caller } = await w.account()
+  await openDeposit(w.ctx, caller, request, 'order-1')
+  const different = [
+    { valueCents: 50_01 },
+    { externalId: 'x' },
+    { description: 'x' },
+    { expiresInSeconds: 600 },
+    { aFieldOfTomorrow: 'x' },
+  ]
+  for (const changes of different) {
+    await expect(openDeposit(w.ctx, caller, { ...request, ...changes }, 'order-1')).rejects.toMatchObject({
+      code: 'idempotency_mismatch',
+    })
+  }
+  const { valueCents, ...rest } = request
+  expect((await openDeposit(w.ctx, caller, { ...rest, valueCents }, 'order-1')).replayed).toBe(true)
+})
+
+test('in one batch, a request whose key was given back by another one is opened', async () => {
+  const w = await world()
+  const account = await w.account()
+  await w.deposit(account, { externalId: 'taken' })
+  const refused = opening(w, account, { externalId: 'taken', hash: 'a' })
+  const again = opening(w, account, { externalId: 'taken', hash: 'a' })
+  const other = opening(w, account, { externalId: null, hash: 'b' })
+  const repeated = opening(w, account, { externalId: null, hash: 'b' })
+  const batch = [refused, again, other, repeated]
+  const results = await transact(w.pool, (tx) => insertIntents(tx, w.clock.now(), batch))
+  expect(results).toMatchObject([
+    { kind: 'external_id_taken' },
+    { kind: 'external_id_taken' },
+    { kind: 'opened' },
+    { kind: 'key_used', charge: { id: other.chargeId } },
+  ])
+  expect(await w.count('charges')).toBe(2)
+})
+
+function opening(
+  w: World,
+  { accountId }: TestAccount,
+  { externalId, hash }: { externalId: string | null; hash: string },
+): Intent {
+  return {
+    chargeId: newUuid7(w.clock.now()).replaceAll('-', ''),
+    paymentLinkId: randomUUID(),
+    accountId,
+    provider: 'sandbox',
+    originalValueCents: 50_00,
+    valueCents: 50_00,
+    feeCents: 50,
+    externalId,
+    description: null,
+    expiresAt: new Date(w.clock.now().getTime() + 3_600_000),
+    instance: w.ctx.instance,
+    idempotency: { key: 'order-1', requestHash: Buffer.from(hash) },
+  }
+}
+
+// ---- Whose opening it is ----
+
+/**
+ * This process stands still while its bank makes a charge. Its connection of presence is gone, so that another process takes the opening over, and stands
+ * still itself before its bank withdraws the charge.
+ */
+async function takenOver(w: World) {
+  const { caller } = await w.account()
+  const other = await w.anotherProcess()
+  const [made, withdrawn] = [gate(), gate()]
+  const [mine, theirs] = [w.ctx.providers[0]!, other.ctx.providers[0]!]
+  changeProvider(w, { create: async (asked) => (await made.passed, mine.create(asked)) })
+  other.ctx.providers[0] = { ...theirs, cancel: async (txid) => (await withdrawn.passed, theirs.cancel(txid)) }
+  w.ctx.instance = 4_000_000 // of no connection
+  const opened = openDeposit(w.ctx, caller, request, 'order-1')
+  opened.catch(() => {})
+  await until('the bank is asked', async () => made.isReached())
+  w.clock.advance(61_000)
+  const cleared = checkDue(other.ctx)
+  await until('the other process clears up', async () => withdrawn.isReached())
+  return { mine, made, withdrawn, opened, cleared }
+}
+
+function gate() {
+  let isReached = false
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return {
+    open: () => open(),
+    isReached: () => isReached,
+    get passed() {
+      isReached = true
+      return opened
+    },
+  }
+}
+
+test('a process that stood still answers no code for a charge that another one withdraws', async () => {
+  const w = await world()
+  const { made, withdrawn, opened, cleared } = await takenOver(w)
+  made.open()
+  await expect(opened).rejects.toMatchObject({ code: 'provider_unavailable' })
+  expect(await w.count('charges', `status = 'OPENING' and opening_instance <> 4000000`)).toBe(1)
+  withdrawn.open()
+  await cleared
+  expect(await w.count('charges', `status = 'FAILED'`)).toBe(1)
+})
+
+test('a process that stood still, and whose bank refuses, does not end an opening that is another’s', async () => {
+  const w = await world()
+  const { mine, made, withdrawn, opened, cleared } = await takenOver(w)
+  mine.create = () => Promise.reject(new ProviderError('refused', 'sandbox: create: no'))
+  made.open()
+  await expect(opened).rejects.toMatchObject({ code: 'provider_refused' })
+  expect(await w.count('charges', `status = 'OPENING' and opening_instance <> 4000000`)).toBe(1)
+  withdrawn.open()
+  await cleared
+})
