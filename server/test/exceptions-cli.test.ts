@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { expect, test } from 'vitest'
 import { queryDeposit } from '../src/domain/deposits/deposits.ts'
-import { followDue } from '../src/workers/refund.ts'
+import { runDueRefunds } from '../src/workers/refund.ts'
 import { runCli, temporaryHome } from './process.ts'
 import { completedCharge, holdings, strayPayment, untilMade } from './refund-steps.ts'
 import { UNKNOWN_ID } from './requests.ts'
@@ -57,7 +57,7 @@ test('an exception is refunded from the terminal, and a server follows it', asyn
   const { refund } = JSON.parse(made.stdout)
   await untilMade(w, { endToEndId: open.endToEndId, refundId: refund.id })
   w.clock.advance(600_000)
-  await followDue(w.ctx)
+  await runDueRefunds(w.ctx)
   expect(await holdings(w)).toEqual({})
 })
 

@@ -7,7 +7,7 @@ import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import { ProviderError, type ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { requestRefund } from '../src/domain/refunds/request-refund.ts'
 import { recordExternalRefunds } from '../src/domain/refunds/external-refunds.ts'
-import { followDue } from '../src/workers/refund.ts'
+import { runDueRefunds } from '../src/workers/refund.ts'
 import {
   changeProvider,
   completedCharge,
@@ -97,7 +97,7 @@ test('an exception that is refunded is being resolved until the bank is done', a
 
   await untilMade(w, { endToEndId: resolving.endToEndId, refundId: resolving.refund!.id })
   w.clock.advance(5_000)
-  await followDue(w.ctx)
+  await runDueRefunds(w.ctx)
   expect(await findException(w.ctx, id)).toMatchObject({
     state: 'resolved',
     resolvedAt: w.clock.now(),

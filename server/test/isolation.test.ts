@@ -4,7 +4,7 @@ import { transact } from '../src/db/tx.ts'
 import { insertEvents } from '../src/domain/webhooks/events.ts'
 import { createEndpoint } from '../src/domain/webhooks/webhooks.ts'
 import { startDeliverWorker } from '../src/workers/deliver.ts'
-import { makeReceivers, type Receivers } from '../src/workers/delivery-window.ts'
+import { makeDeliveryWindows, type DeliveryWindows } from '../src/workers/delivery-window.ts'
 import { startReceiver } from './receiver.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
 
@@ -59,7 +59,7 @@ test('an endpoint whose deliveries hang does not hold up another account’s on 
 // ---- The rule itself, with the test's own clock ----
 
 test('a receiver that answers earns places, one that fails loses half of them, and one that goes on failing gets one try at a time', () => {
-  const receivers = makeReceivers()
+  const receivers = makeDeliveryWindows()
   const places = (nowMs: number) => receivers.allowances(nowMs).named.get('a')
   for (let index = 0; index < 200; index++) exchange(receivers, 'a', true, 0)
   // Long after, when nothing is expected of it any more.
@@ -84,7 +84,7 @@ test('a receiver that answers earns places, one that fails loses half of them, a
 })
 
 test('what is claimed ahead is what the receiver will answer in a tenth of a second: hundreds if it is quick, none beyond its places if it is slow or fails', () => {
-  const receivers = makeReceivers()
+  const receivers = makeDeliveryWindows()
   for (let index = 0; index < 200; index++) exchange(receivers, 'a', true, 0)
   const claimedAfter = (answers: number, ms: number) => {
     let nowMs = 0
@@ -102,7 +102,7 @@ test('what is claimed ahead is what the receiver will answer in a tenth of a sec
 })
 
 test('a receiver gets no more while the database is far behind with writing down what it got', () => {
-  const receivers = makeReceivers()
+  const receivers = makeDeliveryWindows()
   for (let index = 0; index < 512; index++) {
     claim(receivers, 'a')
     receivers.started('a')
@@ -114,7 +114,7 @@ test('a receiver gets no more while the database is far behind with writing down
 })
 
 test('all receivers together never have more than their bound claimed', () => {
-  const receivers = makeReceivers()
+  const receivers = makeDeliveryWindows()
   for (let index = 0; index < 4_096; index++) claim(receivers, `endpoint ${index}`)
   expect(receivers.allowances(0).total).toBe(0)
   receivers.abandoned('endpoint 1')
@@ -122,7 +122,7 @@ test('all receivers together never have more than their bound claimed', () => {
 })
 
 test('when most of what may be claimed hangs, each receiver gets a few of the rest, also one that had earned many', () => {
-  const receivers = makeReceivers()
+  const receivers = makeDeliveryWindows()
   for (let index = 0; index < 56; index++) exchange(receivers, 'busy', true, 0)
   for (let index = 0; index < 3_072; index++) claim(receivers, `endpoint ${index % 6}`)
   const { usual, named } = receivers.allowances(0)
@@ -130,7 +130,7 @@ test('when most of what may be claimed hangs, each receiver gets a few of the re
 })
 
 test('a queue that gave all it had is not asked for more each time that something of it is delivered', () => {
-  const receivers = makeReceivers()
+  const receivers = makeDeliveryWindows()
   receivers.claimed(receivers.allowances(0), new Map([['a', 8]]))
   for (let index = 0; index < 8; index++) {
     receivers.started('a')
@@ -141,11 +141,11 @@ test('a queue that gave all it had is not asked for more each time that somethin
   expect(receivers.wantsMore('a')).toBe(false)
 })
 
-function claim(receivers: Receivers, endpointId: string): void {
+function claim(receivers: DeliveryWindows, endpointId: string): void {
   receivers.claimed({ usual: 1, named: new Map(), total: 4_096 }, new Map([[endpointId, 1]]))
 }
 
-function exchange(receivers: Receivers, endpointId: string, ok: boolean, nowMs: number): void {
+function exchange(receivers: DeliveryWindows, endpointId: string, ok: boolean, nowMs: number): void {
   claim(receivers, endpointId)
   receivers.started(endpointId)
   receivers.ended(endpointId, ok, nowMs)

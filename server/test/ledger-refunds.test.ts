@@ -10,7 +10,7 @@ import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import { ProviderError, type ProviderRefund, type ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { requestRefund } from '../src/domain/refunds/request-refund.ts'
 import { recordExternalRefunds } from '../src/domain/refunds/external-refunds.ts'
-import { followDue } from '../src/workers/refund.ts'
+import { runDueRefunds } from '../src/workers/refund.ts'
 import { changeProvider, holdings, OPERATOR, settleAll } from './refund-steps.ts'
 import { world, type TestAccount, type World } from './world.ts'
 
@@ -86,7 +86,7 @@ async function take(w: World, bank: Bank, account: TestAccount, payments: Paid[]
     case 'follow':
       bank.mood = one.mood
       w.clock.advance(10 * 60_000)
-      return void (await followDue(w.ctx))
+      return void (await runDueRefunds(w.ctx))
     case 'resolve': {
       bank.mood = one.mood
       const { exceptions } = await listExceptions(w.ctx, { state: 'open', limit: 6 })
@@ -135,7 +135,7 @@ async function heal(w: World, bank: Bank): Promise<void> {
     bank.revealHidden()
     await bank.report()
     w.clock.advance(10 * 60_000)
-    await followDue(w.ctx)
+    await runDueRefunds(w.ctx)
   }
 }
 

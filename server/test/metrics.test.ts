@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { makeMetrics, measureProcess } from '../src/base/metrics.ts'
 import { queryDeposit } from '../src/domain/deposits/deposits.ts'
-import { makeReceivers } from '../src/workers/delivery-window.ts'
+import { makeDeliveryWindows } from '../src/workers/delivery-window.ts'
 import { makeSender } from '../src/workers/deliver.ts'
 import { makeOperator } from './operators-client.ts'
 import { startReceiver } from './receiver.ts'
@@ -57,7 +57,7 @@ test('a deposit that is opened, paid and told of is counted at each step, and so
     url: `/api/deposit/${(await w.deposit(account)).paymentLinkId}/cancel`,
     headers: bearer(account.key),
   })
-  const sender = makeSender(w.ctx, makeReceivers(), () => {})
+  const sender = makeSender(w.ctx, makeDeliveryWindows(), () => {})
   await sender.claim()
   await sender.stop(5_000)
   await strayPayment(w, 7_00)

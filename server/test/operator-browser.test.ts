@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { query } from '../src/db/tx.ts'
 import { listExceptions } from '../src/domain/refunds/exceptions.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
-import { followDue } from '../src/workers/refund.ts'
+import { runDueRefunds } from '../src/workers/refund.ts'
 import { enter, serve, signIn, useChromium, visit } from './chromium.ts'
 import { makeOperator } from './operators-client.ts'
 import { holdings, OPERATOR, settleAll, strayPayment, untilMade } from './refund-steps.ts'
@@ -71,7 +71,7 @@ test('a refund is shown as under way until the provider has made it', async () =
   const [refund] = await query<{ id: string }>(w.pool, 'select provider_refund_id as id from refunds')
   await untilMade(w, { endToEndId, refundId: refund!.id })
   w.clock.advance(10 * 60_000)
-  await followDue(w.ctx)
+  await runDueRefunds(w.ctx)
   await page.getByText('R$ 7,00 saíram da conta transitória e voltaram ao pagador.').waitFor()
   expect(await holdings(w)).toEqual({})
 })

@@ -6,7 +6,7 @@ import type { Refund } from '../src/domain/refunds/refund-states.ts'
 import { claimRefunds, runRefundNow, REFUND_ABSENT_MS } from '../src/domain/refunds/run-refund.ts'
 import { listRefunds, requestRefund } from '../src/domain/refunds/request-refund.ts'
 import { makeApiPix } from '../src/providers/api-pix/adapter.ts'
-import { followDue } from '../src/workers/refund.ts'
+import { runDueRefunds } from '../src/workers/refund.ts'
 import {
   bookDifferences,
   changeProvider,
@@ -90,7 +90,7 @@ async function standing(w: World): Promise<Refund> {
 async function follow(w: World, ctx: Context, forMs: number): Promise<void> {
   for (let passedMs = 0; passedMs < forMs; passedMs += 5 * 60_000) {
     w.clock.advance(5 * 60_000)
-    await followDue(ctx)
+    await runDueRefunds(ctx)
   }
 }
 
@@ -246,7 +246,7 @@ test('the six hours begin anew when another request is lost, and when its proces
   }
   ctx.providers[0] = { ...ctx.providers[0]!, checkRefund, findPayment, refund: refundForever }
   w.clock.advance(300_000)
-  void followDue(ctx)
+  void runDueRefunds(ctx)
   await atTheBank
   expect(await standing(w)).toMatchObject({ absentSince: null })
   await die()

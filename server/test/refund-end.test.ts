@@ -6,7 +6,7 @@ import { ProviderError } from '../src/domain/ports/provider.ts'
 import { endRefund } from '../src/domain/refunds/refund-states.ts'
 import { REFUND_ABSENT_MS } from '../src/domain/refunds/run-refund.ts'
 import { endUndecided, listRefunds } from '../src/domain/refunds/request-refund.ts'
-import { followDue } from '../src/workers/refund.ts'
+import { runDueRefunds } from '../src/workers/refund.ts'
 import { ask, makeOperator } from './operators-client.ts'
 import { runCli, temporaryHome } from './process.ts'
 import {
@@ -86,7 +86,7 @@ test('a refund that the bank has with another amount is in doubt, says so, and c
   const other = { refundId: made.id, amountCents: 9_00, status: 'done' as const, reason: null }
   changeProvider(w, { checkRefund: () => Promise.resolve(other) })
   w.clock.advance(5_000)
-  await followDue(w.ctx)
+  await runDueRefunds(w.ctx)
   expect((await listRefunds(w.ctx, { inDoubt: true, limit: 10 })).refunds).toMatchObject([
     { id: made.id, attention: `sandbox has refund ${made.id} with 900 cents instead of 1000` },
   ])

@@ -7,7 +7,7 @@ import type { Provider, ReceivedPayment } from '../src/domain/ports/provider.ts'
 import type { Refund } from '../src/domain/refunds/refund-states.ts'
 import { requestRefund, type RefundRequest } from '../src/domain/refunds/request-refund.ts'
 import { settle } from '../src/domain/deposits/settle.ts'
-import { followDue } from '../src/workers/refund.ts'
+import { runDueRefunds } from '../src/workers/refund.ts'
 import { until, type TestAccount, type World } from './world.ts'
 
 // What the tests of refunds and exceptions do again and again.
@@ -53,7 +53,7 @@ export async function refund(w: World, charge: Charge, request: Partial<RefundRe
 export async function followToEnd(w: World, { endToEndId, id }: Pick<Refund, 'endToEndId' | 'id'>): Promise<void> {
   await untilMade(w, { endToEndId, refundId: id })
   w.clock.advance(10 * 60_000 - BANK_TAKES_MS)
-  await followDue(w.ctx)
+  await runDueRefunds(w.ctx)
 }
 
 // What the sandbox takes for a refund, by the clock of the test.

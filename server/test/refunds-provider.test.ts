@@ -4,7 +4,7 @@ import { ProviderError } from '../src/domain/ports/provider.ts'
 import { endRefund } from '../src/domain/refunds/refund-states.ts'
 import { claimRefunds, runRefundNow } from '../src/domain/refunds/run-refund.ts'
 import { listRefunds, requestRefund } from '../src/domain/refunds/request-refund.ts'
-import { followDue } from '../src/workers/refund.ts'
+import { runDueRefunds } from '../src/workers/refund.ts'
 import {
   bookDifferences,
   changeProvider,
@@ -50,12 +50,12 @@ test('a refund that never reached the bank is sent again under its id, once the 
   const made = await refund(w, charge, { amountCents: 10_00 })
   expect(made.status).toBe('PROCESSING')
   w.clock.advance(5_000)
-  await followDue(w.ctx)
+  await runDueRefunds(w.ctx)
   expect(await w.count('refunds', `status = 'PROCESSING'`)).toBe(1) // and the balance stays promised
   expect(await holdings(w)).toMatchObject({ refunding: 10_00 })
   await w.sandbox.faults({})
   w.clock.advance(10_000)
-  await followDue(w.ctx)
+  await runDueRefunds(w.ctx)
   await followToEnd(w, made)
   expect(await holdings(w)).toEqual({ cash: 40_00, balance: 39_50, fees: 50 })
   expect(await w.differences()).toEqual([])
@@ -86,7 +86,7 @@ test('a refund that fails at the bank in the end gives the money back, and can b
   changeProvider(w, { refund: answer('processing'), checkRefund: answer('failed') })
   const made = await refund(w, charge, { amountCents: 10_00 })
   w.clock.advance(5_000)
-  await followDue(w.ctx)
+  await runDueRefunds(w.ctx)
   expect((await listRefunds(w.ctx, { limit: 1 })).refunds).toMatchObject([
     { id: made.id, status: 'FAILED', failure: 'the payer’s account is closed' },
   ])
@@ -149,7 +149,7 @@ test('a bank that speaks of another amount is not believed, and asked again', as
   const other = { refundId: made.id, amountCents: 1, status: 'done' as const, reason: null }
   changeProvider(w, { checkRefund: () => Promise.resolve(other) })
   w.clock.advance(5_000)
-  await followDue(w.ctx)
+  await runDueRefunds(w.ctx)
   expect(await w.count('refunds', `status = 'PROCESSING'`)).toBe(1)
   expect(w.logged).toMatchObject([{ level: 'error', fields: { refundId: made.id } }])
   changeProvider(w, { checkRefund })
@@ -175,9 +175,9 @@ test('a process that dies between the promise and the bank leaves the refund to 
   await die()
   expect(await holdings(w)).toMatchObject({ balance: 39_50, refunding: 10_00 })
   w.clock.advance(LEASE_MS - 1)
-  expect(await followDue(w.ctx)).toBe('idle')
+  expect(await runDueRefunds(w.ctx)).toBe('idle')
   w.clock.advance(1)
-  await followDue(w.ctx)
+  await runDueRefunds(w.ctx)
   const [made] = (await listRefunds(w.ctx, { limit: 1 })).refunds
   await followToEnd(w, made!)
   expect(await holdings(w)).toEqual({ cash: 40_00, balance: 39_50, fees: 50 })
@@ -203,9 +203,9 @@ test('a bank’s word about a payment brings its refund’s next question forwar
   const { charge } = await completedCharge(w)
   const made = await refund(w, charge, { amountCents: 10_00 })
   await untilMade(w, { endToEndId: made.endToEndId, refundId: made.id })
-  expect(await followDue(w.ctx)).toBe('idle')
+  expect(await runDueRefunds(w.ctx)).toBe('idle')
   await w.ctx.settlements.add(await listed(w))
-  await followDue(w.ctx)
+  await runDueRefunds(w.ctx)
   expect(await stateOf(w, charge.id)).toMatchObject({ refunded_cents: 10_00 })
   expect(await w.count('exceptions')).toBe(0)
 })

@@ -8,7 +8,7 @@ import { readStatement } from '../src/domain/ledger/account-statement.ts'
 import { ProviderError } from '../src/domain/ports/provider.ts'
 import { endRefund } from '../src/domain/refunds/refund-states.ts'
 import { feeShare, listRefunds, requestRefund, type RefundRequest } from '../src/domain/refunds/request-refund.ts'
-import { followDue } from '../src/workers/refund.ts'
+import { runDueRefunds } from '../src/workers/refund.ts'
 import {
   changeProvider,
   completedCharge,
@@ -50,7 +50,7 @@ test('a refund that is done is told to the account holder, once, with what was r
     const made = await refund(w, charge, { amountCents })
     expect(await w.count('events', `kind = 'DEPOSIT_REFUNDED' and subject_id = '${made.id}'`)).toBe(0)
     await followToEnd(w, made)
-    await followDue(w.ctx)
+    await runDueRefunds(w.ctx)
   }
   const { rows } = await w.pool.query(`select body from events where kind = 'DEPOSIT_REFUNDED' order by id`)
   const [first, second] = rows.map(({ body }) => JSON.parse(body))

@@ -6,7 +6,7 @@ import { makeSecretBox } from '../src/domain/core/secret-box.ts'
 import { EVENT_KINDS, type EventKind } from '../src/domain/webhooks/events.ts'
 import { createEndpoint, updateEndpoint } from '../src/domain/webhooks/webhooks.ts'
 import { makeSender } from '../src/workers/deliver.ts'
-import { makeReceivers } from '../src/workers/delivery-window.ts'
+import { makeDeliveryWindows } from '../src/workers/delivery-window.ts'
 import { freePort, runCli, startServer, temporaryHome } from './process.ts'
 import { startReceiver, type Received } from './receiver.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
@@ -46,7 +46,7 @@ async function completedCharge(w: World, account: TestAccount) {
 
 /** One round of the worker, to its end. */
 async function deliver(w: World): Promise<void> {
-  const sender = makeSender(w.ctx, makeReceivers(), () => {})
+  const sender = makeSender(w.ctx, makeDeliveryWindows(), () => {})
   await sender.claim()
   await sender.stop(10_000)
 }

@@ -5,7 +5,7 @@ import { queryDeposit } from '../src/domain/deposits/deposits.ts'
 import { signatureHolds } from '../src/domain/webhooks/signature.ts'
 import { makeWebhookSender } from '../src/egress/webhook-sender.ts'
 import { makeSender } from '../src/workers/deliver.ts'
-import { makeReceivers } from '../src/workers/delivery-window.ts'
+import { makeDeliveryWindows } from '../src/workers/delivery-window.ts'
 import type { Received } from './receiver.ts'
 import { bearer } from './requests.ts'
 import type { TestAccount, World } from './world.ts'
@@ -98,7 +98,7 @@ export function asInProduction(ctx: Context): Context {
 
 /** One round of the worker, to its end. */
 export async function deliver(w: Pick<World, 'ctx'>): Promise<void> {
-  const sender = makeSender(w.ctx, makeReceivers(), () => {})
+  const sender = makeSender(w.ctx, makeDeliveryWindows(), () => {})
   await sender.claim()
   await sender.stop(10_000)
 }

@@ -14,7 +14,7 @@ import {
   updateEndpoint,
 } from '../src/domain/webhooks/webhooks.ts'
 import { makeSender } from '../src/workers/deliver.ts'
-import { makeReceivers } from '../src/workers/delivery-window.ts'
+import { makeDeliveryWindows } from '../src/workers/delivery-window.ts'
 import { startReceiver, type Received } from './receiver.ts'
 import { makeReason } from '../src/domain/ports/delivery-reasons.ts'
 import { world, type TestAccount, type World } from './world.ts'
@@ -23,7 +23,7 @@ const DAY_MS = 24 * 3_600_000
 
 /** One round of the worker, to its end. */
 async function deliver(w: World): Promise<void> {
-  const sender = makeSender(w.ctx, makeReceivers(), () => {})
+  const sender = makeSender(w.ctx, makeDeliveryWindows(), () => {})
   await sender.claim()
   await sender.stop(10_000)
 }
@@ -243,7 +243,7 @@ test('what is resent while it is under way is sent once more, and its success do
   const receiver = await startReceiver((_, response) => void (held.length === 0 ? held.push(response) : response.end()))
   await addEndpoint(w, account, receiver.url)
   await completedCharge(w, account)
-  const sender = makeSender(w.ctx, makeReceivers(), () => {})
+  const sender = makeSender(w.ctx, makeDeliveryWindows(), () => {})
   await sender.claim()
   await receiver.got(1)
   const { events } = await listEvents(w.ctx, account.accountId, { limit: 1 })

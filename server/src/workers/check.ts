@@ -2,13 +2,13 @@ import { answerCheck, claimChecks, finishChecks, retryAt, type Check } from '../
 import type { Context } from '../domain/context.ts'
 import { startLoop, type Loop } from './loop.ts'
 
-// Questions claimed at a time, and under way at once: the provider's own rate limit binds long before these do.
+// Checks claimed and in flight at a time. The provider's own rate limit binds long before this does.
 const CLAIM_LIMIT = 64
 const IDLE_MS = 500
 
 /**
- * Asks providers what is due: charges whose time is over, charges that a notification hinted at, intents that nobody finished. Any
- * number of processes may run it.
+ * Checks with the provider what is due: charges past their expiry, charges that a notification named, and intents that
+ * no process finished. Any number of processes may run it.
  */
 export function startCheckWorker(ctx: Context): Loop {
   const loop = startLoop(ctx, { name: 'check', idleMs: IDLE_MS, round: () => checkDue(ctx) })
@@ -28,8 +28,8 @@ async function answerOne(ctx: Context, check: Check): Promise<{ check: Check; ne
   try {
     return { check, nextDueAt: await answerCheck(ctx, check) }
   } catch (error) {
-    // The outcome is unknown, so the question stays, however long the provider is away.
-    ctx.log.warn({ err: error, subject: check.subject, attempts: check.attempts }, 'a question to the provider failed')
+    // The outcome is unknown, so the check stays in the queue, however long the provider is down.
+    ctx.log.warn({ err: error, subject: check.subject, attempts: check.attempts }, 'provider status check failed')
     return { check, nextDueAt: retryAt(ctx.now(), check.attempts) }
   }
 }

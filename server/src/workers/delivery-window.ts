@@ -1,114 +1,114 @@
 import type { Allowances } from '../domain/webhooks/delivery-queue.ts'
 
 /**
- * How many deliveries each receiver may have under way. A receiver that answers earns more places, one that fails loses half, and one that fails over and over
- * is left alone for a while and then tried with a single delivery: so a dead one holds a few places for a few seconds, and never those of others.
- * Pure but for its memory; time is handed in.
+ * Congestion control of deliveries, as TCP does it: each webhook has a window of requests in flight that grows by one
+ * with each success and halves with each failure (AIMD). A webhook that fails again and again is paused, then probed
+ * with a single request. So a dead webhook holds a few places for a few seconds, and never those of others.
+ * Time is passed in.
  */
-export type Receivers = {
-  /** How many more of each may be claimed, so that those which can be under way are followed by others without a pause. */
+export type DeliveryWindows = {
+  /** How many more deliveries of each webhook may be claimed, so that its window never runs dry. */
   allowances(nowMs: number): Allowances
-  /** What was claimed by these allowances, by endpoint. */
+  /** How many were claimed by these allowances, by webhook. */
   claimed(allowances: Allowances, counts: Map<string, number>): void
-  /** A claimed one is not sent, but left to its lease. */
+  /** A claimed delivery is not sent: its lease would end first. */
   abandoned(endpointId: string): void
   mayStart(endpointId: string, nowMs: number): boolean
   started(endpointId: string): void
   ended(endpointId: string, ok: boolean, nowMs: number): void
-  /** What became of one that ended is in the database. */
+  /** The outcome of an ended request is in the database. */
   recorded(endpointId: string): void
-  /** True when so few are left that claiming more is worth a question to the database, and the last one did not bring all that there was. */
+  /** True when few claimed deliveries are left and the queue may have more. */
   wantsMore(endpointId: string): boolean
 }
 
-/** `claimed` are those that wait for a place or are under way; `unrecorded` have ended, and the database does not know. */
-type Receiver = {
+/** `claimed` wait for a place or are in flight. `unrecorded` have ended, and the database does not know yet. */
+type Window = {
   claimed: number
-  underWay: number
+  inFlight: number
   unrecorded: number
-  /** The queue had no more when we last asked. */
+  /** The last claim took all that the queue had. */
   isEmptied: boolean
-  /** What it will answer within AHEAD_MS, if it goes on as it has since we last asked for more. */
+  /** How many it will answer within AHEAD_MS, at its rate since the last claim. */
   ahead: number
   answered: number
   sinceMs: number
-  window: number
+  size: number
   failures: number
   failedAtMs: number
-  closedUntilMs: number
+  pausedUntilMs: number
 }
 
-// What a crash would make us send again. A database that is behind holds up the sending.
+// These would be sent again after a crash. A database that falls behind slows down the sending.
 const MAX_UNRECORDED = 512
-// Enough for a steady trickle, few enough that a hundred dead receivers leave most places free.
-const FIRST_WINDOW = 8
-// As many as the webhookSender opens connections to one receiver; more would only wait there.
-const MAX_WINDOW = 64
-// Claimed ahead of their turn, so that a question to the database brings hundreds to a receiver that is quick, and those of a slow one do not grow stale here.
+// Enough for a steady trickle; few enough that a hundred dead webhooks leave most places free.
+const FIRST_SIZE = 8
+// As many connections as the webhook sender opens to one host; more would only queue there.
+const MAX_SIZE = 64
+// Claimed ahead of their turn: one statement brings hundreds for a fast webhook, and none goes stale for a slow one.
 const AHEAD_MS = 100
 const MAX_AHEAD = 1_024
-// All receivers together, with those that are being written down: sockets and memory.
+// Of all webhooks together, unrecorded ones included: a bound on sockets and memory.
 const MAX_CLAIMED = 4_096
-// From here on each gets a few at most, so that receivers that hung all at once leave room for the others.
+// From here on each webhook gets a few at most, so that many that hang at once leave room for others.
 const CROWDED = (MAX_CLAIMED * 3) / 4
-const FAILURES_UNTIL_CLOSED = 5
-const CLOSED_FIRST_MS = 5_000
-const CLOSED_MAX_MS = 5 * 60_000
-// Some are disabled and never tried again.
-const TROUBLE_REMEMBERED_MS = 3_600_000
-// Only those that are busy or in trouble are remembered; beyond this many, the one that has been for longest starts afresh.
-const MAX_REMEMBERED = 10_000
+const FAILURES_UNTIL_PAUSE = 5
+const FIRST_PAUSE_MS = 5_000
+const MAX_PAUSE_MS = 5 * 60_000
+// Without an end, webhooks that were disabled would be remembered for ever.
+const FAILURES_REMEMBERED_MS = 3_600_000
+// Only busy or failing webhooks are remembered. Past this many, the oldest idle one is forgotten.
+const MAX_WINDOWS = 10_000
 
-export function makeReceivers(): Receivers {
-  const receivers = new Map<string, Receiver>()
+export function makeDeliveryWindows(): DeliveryWindows {
+  const windows = new Map<string, Window>()
   let total = 0
 
-  function of(endpointId: string): Receiver {
-    const known = receivers.get(endpointId)
+  function of(endpointId: string): Window {
+    const known = windows.get(endpointId)
     if (known) return known
-    if (receivers.size >= MAX_REMEMBERED) forgetOne()
-    const receiver = {
+    if (windows.size >= MAX_WINDOWS) forgetOldest()
+    const window = {
       claimed: 0,
-      underWay: 0,
+      inFlight: 0,
       unrecorded: 0,
       isEmptied: false,
       ahead: 0,
       answered: 0,
       sinceMs: 0,
-      window: FIRST_WINDOW,
+      size: FIRST_SIZE,
       failures: 0,
       failedAtMs: 0,
-      closedUntilMs: 0,
+      pausedUntilMs: 0,
     }
-    receivers.set(endpointId, receiver)
-    return receiver
+    windows.set(endpointId, window)
+    return window
   }
 
-  function forgetOne() {
-    for (const [id, receiver] of receivers)
-      if (receiver.claimed + receiver.unrecorded === 0) return void receivers.delete(id)
+  function forgetOldest() {
+    for (const [id, window] of windows) if (window.claimed + window.unrecorded === 0) return void windows.delete(id)
   }
 
   return {
     allowances(nowMs) {
-      const mostEach = total < CROWDED ? MAX_CLAIMED : FIRST_WINDOW
-      for (const [id, receiver] of receivers) {
-        // Each costs the question to the database a line.
-        if (isQuiet(receiver, nowMs)) receivers.delete(id)
-        else if (isLow(receiver)) lookAhead(receiver, nowMs)
+      const mostEach = total < CROWDED ? MAX_CLAIMED : FIRST_SIZE
+      for (const [id, window] of windows) {
+        // Each remembered webhook makes the claiming statement longer.
+        if (isQuiet(window, nowMs)) windows.delete(id)
+        else if (isLow(window)) lookAhead(window, nowMs)
       }
-      const named = new Map([...receivers].map(([id, receiver]) => [id, allowanceOf(receiver, mostEach, nowMs)]))
-      return { usual: FIRST_WINDOW, named, total: MAX_CLAIMED - total }
+      const named = new Map([...windows].map(([id, window]) => [id, allowanceOf(window, mostEach, nowMs)]))
+      return { usual: FIRST_SIZE, named, total: MAX_CLAIMED - total }
     },
     claimed(allowances, counts) {
       const sum = [...counts.values()].reduce((all, count) => all + count, 0)
       total += sum
       for (const [endpointId, count] of counts) of(endpointId).claimed += count
-      // Cut short by what all may have together: nobody knows whose queue has more.
+      // The total bound cut the claim short, so whose queue has more is unknown.
       if (sum >= allowances.total) return
-      for (const [endpointId, receiver] of receivers) {
+      for (const [endpointId, window] of windows) {
         const allowed = allowances.named.get(endpointId) ?? allowances.usual
-        if (allowed > 0) receiver.isEmptied = (counts.get(endpointId) ?? 0) < allowed
+        if (allowed > 0) window.isEmptied = (counts.get(endpointId) ?? 0) < allowed
       }
     },
     abandoned(endpointId) {
@@ -116,72 +116,72 @@ export function makeReceivers(): Receivers {
       total--
     },
     mayStart(endpointId, nowMs) {
-      const receiver = of(endpointId)
-      return receiver.underWay < placesOf(receiver, nowMs) && receiver.unrecorded < MAX_UNRECORDED
+      const window = of(endpointId)
+      return window.inFlight < placesOf(window, nowMs) && window.unrecorded < MAX_UNRECORDED
     },
     started(endpointId) {
-      of(endpointId).underWay++
+      of(endpointId).inFlight++
     },
     ended(endpointId, ok, nowMs) {
-      const receiver = of(endpointId)
-      receiver.underWay--
-      receiver.claimed--
-      receiver.unrecorded++
-      if (ok) succeed(receiver)
-      else fail(receiver, nowMs)
+      const window = of(endpointId)
+      window.inFlight--
+      window.claimed--
+      window.unrecorded++
+      if (ok) succeed(window)
+      else fail(window, nowMs)
     },
     recorded(endpointId) {
       of(endpointId).unrecorded--
       total--
     },
     wantsMore(endpointId) {
-      const receiver = of(endpointId)
-      return !receiver.isEmptied && isLow(receiver)
+      const window = of(endpointId)
+      return !window.isEmptied && isLow(window)
     },
   }
 }
 
-function succeed(receiver: Receiver): void {
-  receiver.failures = 0
-  receiver.closedUntilMs = 0
-  receiver.window = Math.min(MAX_WINDOW, receiver.window + 1)
-  receiver.answered++
+function succeed(window: Window): void {
+  window.failures = 0
+  window.pausedUntilMs = 0
+  window.size = Math.min(MAX_SIZE, window.size + 1)
+  window.answered++
 }
 
-function fail(receiver: Receiver, nowMs: number): void {
-  receiver.failures++
-  receiver.failedAtMs = nowMs
-  receiver.ahead = receiver.answered = 0
-  receiver.window = Math.max(1, Math.floor(receiver.window / 2))
-  const rounds = receiver.failures - FAILURES_UNTIL_CLOSED
-  if (rounds >= 0) receiver.closedUntilMs = nowMs + Math.min(CLOSED_MAX_MS, CLOSED_FIRST_MS * 2 ** Math.min(rounds, 10))
+function fail(window: Window, nowMs: number): void {
+  window.failures++
+  window.failedAtMs = nowMs
+  window.ahead = window.answered = 0
+  window.size = Math.max(1, Math.floor(window.size / 2))
+  const rounds = window.failures - FAILURES_UNTIL_PAUSE
+  if (rounds >= 0) window.pausedUntilMs = nowMs + Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(rounds, 10))
 }
 
-/** Nothing of it is in hand, nothing was answered since we last asked, and that it failed is long ago. */
-function isQuiet({ claimed, unrecorded, answered, failures, failedAtMs }: Receiver, nowMs: number): boolean {
-  return claimed + unrecorded + answered === 0 && (failures === 0 || nowMs - failedAtMs > TROUBLE_REMEMBERED_MS)
+/** Nothing claimed or unrecorded, no answer since the last claim, and no recent failure. */
+function isQuiet({ claimed, unrecorded, answered, failures, failedAtMs }: Window, nowMs: number): boolean {
+  return claimed + unrecorded + answered === 0 && (failures === 0 || nowMs - failedAtMs > FAILURES_REMEMBERED_MS)
 }
 
-function lookAhead(receiver: Receiver, nowMs: number): void {
-  const ahead = Math.ceil((receiver.answered * AHEAD_MS) / Math.max(1, nowMs - receiver.sinceMs))
-  Object.assign(receiver, { ahead: Math.min(MAX_AHEAD, ahead), answered: 0, sinceMs: nowMs })
+function lookAhead(window: Window, nowMs: number): void {
+  const ahead = Math.ceil((window.answered * AHEAD_MS) / Math.max(1, nowMs - window.sinceMs))
+  Object.assign(window, { ahead: Math.min(MAX_AHEAD, ahead), answered: 0, sinceMs: nowMs })
 }
 
-function wantedOf(receiver: Receiver, places: number): number {
-  return places === 0 ? 0 : Math.max(places, receiver.ahead)
+function wantedOf(window: Window, places: number): number {
+  return places === 0 ? 0 : Math.max(places, window.ahead)
 }
 
-// Half-way down, so that each question to the database brings many, and one that hangs with enough in hand costs no question anything.
-function isLow(receiver: Receiver): boolean {
-  return receiver.claimed <= wantedOf(receiver, receiver.window) / 2
+// Half empty: so each claim brings many, and a webhook that hangs with enough claimed costs nothing.
+function isLow(window: Window): boolean {
+  return window.claimed <= wantedOf(window, window.size) / 2
 }
 
-function allowanceOf(receiver: Receiver, most: number, nowMs: number): number {
-  if (!isLow(receiver)) return 0
-  return Math.max(0, Math.min(most, wantedOf(receiver, placesOf(receiver, nowMs))) - receiver.claimed)
+function allowanceOf(window: Window, most: number, nowMs: number): number {
+  if (!isLow(window)) return 0
+  return Math.max(0, Math.min(most, wantedOf(window, placesOf(window, nowMs))) - window.claimed)
 }
 
-function placesOf(receiver: Receiver, nowMs: number): number {
-  if (nowMs < receiver.closedUntilMs) return 0
-  return receiver.failures >= FAILURES_UNTIL_CLOSED ? 1 : receiver.window
+function placesOf(window: Window, nowMs: number): number {
+  if (nowMs < window.pausedUntilMs) return 0
+  return window.failures >= FAILURES_UNTIL_PAUSE ? 1 : window.size
 }

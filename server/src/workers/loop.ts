@@ -1,22 +1,22 @@
 import { makeWakeableSleep } from '../base/wakeable-sleep.ts'
-import type { Context } from '../domain/context.ts'
+import type { Core } from '../domain/core/core.ts'
 
 export type Loop = {
-  /** Something is due: do not wait for the next look. */
+  /** Starts the next round now: something is due. */
   wake(): void
-  /** Resolves when the round under way is done. */
+  /** Resolves when the current round is done. */
   stop(): Promise<void>
 }
 
-// After a failed round; the database or the provider is away, and asking faster helps nobody.
+// After a failed round. The database or the provider is down, and retrying faster does not help.
 const PAUSE_AFTER_FAILURE_MS = 1_000
 
 /**
- * Claims, does and records, over and over. A round that says 'more' is followed at once by the next. While this machine's clock differs from the database's,
- * no round begins: what is due is left to processes whose clocks are right.
+ * Repeats rounds that claim, do and record. After 'more' the next round starts at once. While this machine's clock
+ * differs from the database's, no round starts: processes with a correct clock do the work.
  */
 export function startLoop(
-  { clock, log }: Pick<Context, 'clock' | 'log'>,
+  { clock, log }: Pick<Core, 'clock' | 'log'>,
   options: { name: string; idleMs: number; round: () => Promise<'more' | 'idle'> },
 ): Loop {
   const pause = makeWakeableSleep()
@@ -27,7 +27,7 @@ export function startLoop(
     while (!stopping.signal.aborted) {
       const pauseMs = await oneRound()
       if (pauseMs > 0 && !isAwake) await pause.sleep(pauseMs)
-      // A wake during the round counts too: what it announced may have been missed by that round's look.
+      // A wake during the round counts too: that round may have read the queue before the new row was committed.
       isAwake = false
     }
   }
@@ -37,7 +37,7 @@ export function startLoop(
     try {
       return (await options.round()) === 'more' ? 0 : options.idleMs
     } catch (error) {
-      log.error({ err: error, worker: options.name }, 'a worker round failed')
+      log.error({ err: error, worker: options.name }, 'worker round failed')
       return PAUSE_AFTER_FAILURE_MS
     }
   }
@@ -54,5 +54,13 @@ export function startLoop(
       wake()
       await running
     },
+  }
+}
+
+/** One loop per provider, handled as one. */
+export function joinLoops(loops: Loop[]): Loop {
+  return {
+    wake: () => loops.forEach((loop) => loop.wake()),
+    stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
   }
 }

@@ -6,7 +6,7 @@ import { startLoop, type Loop } from './loop.ts'
 
 const IDLE_MS = 10 * 60_000
 
-/** Lets go of what has had its time: idempotency keys after a day, attempts of webhooks after a month, sessions and links that have expired. */
+/** Deletes idempotency keys after a day, webhook attempts after a month, and expired sessions and links. */
 export function startPurgeWorker(ctx: Context): Loop {
   return startLoop(ctx, {
     name: 'purge',

@@ -4,14 +4,14 @@ import type { Provider } from '../domain/ports/provider.ts'
 import { closeNextDay, advanceSweep } from '../domain/reconciliation/reconcile.ts'
 import { makePace, narrow, type WindowSize } from '../domain/reconciliation/compare.ts'
 import { claimSweep, releaseSweep, type Sweep } from '../domain/reconciliation/sweeps.ts'
-import { startLoop, type Loop } from './loop.ts'
+import { joinLoops, startLoop, type Loop } from './loop.ts'
 
-// How often a process looks whether a sweep is due; between sweeps this costs two small statements.
+// How often a process checks whether a sweep is due. Between sweeps this costs two small statements.
 const LOOK_MS = 1_000
 
 /**
- * Reads each provider's list of received Pix and settles what notifications missed; closes each day. Any number of processes may run it: one of them sweeps a
- * provider at a time.
+ * Reads each provider's list of received Pix, settles what notifications missed, and closes each day. Any number of
+ * processes may run it: only one at a time sweeps a provider.
  */
 export function startReconcileWorker(ctx: Context): Loop {
   const stopping = new AbortController()
@@ -23,16 +23,17 @@ export function startReconcileWorker(ctx: Context): Loop {
       round: () => reconcileDue(ctx, provider, sweeping),
     })
   })
+  const { wake, stop } = joinLoops(loops)
   return {
-    wake: () => loops.forEach((loop) => loop.wake()),
-    async stop() {
+    wake,
+    stop() {
       stopping.abort()
-      await Promise.all(loops.map((loop) => loop.stop()))
+      return stop()
     },
   }
 }
 
-/** What a loop keeps in mind from round to round. */
+/** What a loop remembers from round to round. */
 export type Sweeping = { pace: WindowSize; signal?: AbortSignal; warnedAt?: Date }
 
 export async function reconcileDue(
@@ -46,11 +47,11 @@ export async function reconcileDue(
   try {
     next = await advance(ctx, provider, sweep, sweeping)
   } catch (error) {
-    // On the way out: whoever comes next begins where this one did.
+    // Stopping: the next process resumes where this round began.
     if (sweeping.signal?.aborted) next = 'now'
     else {
       narrow(sweeping.pace)
-      ctx.log.warn({ err: error, provider: provider.name }, 'a sweep of received payments failed and is tried again')
+      ctx.log.warn({ err: error, provider: provider.name }, 'reconciliation sweep failed; it will be retried')
     }
   }
   const now = ctx.now().getTime()
@@ -58,11 +59,11 @@ export async function reconcileDue(
   return next === 'now' && !sweeping.signal?.aborted ? 'more' : 'idle'
 }
 
-/** One stretch of the sweep, and when that has caught up, one day's closing. */
+/** One window of the sweep. Once the sweep has caught up, the closing of one day. */
 async function advance(ctx: Context, provider: Provider, sweep: Sweep, sweeping: Sweeping): Promise<'now' | 'later'> {
   const { state, settled } = await advanceSweep(ctx, provider, sweep, sweeping)
   if (settled > 0) {
-    ctx.log.info({ provider: provider.name, settled }, 'settled payments that nobody had told us of')
+    ctx.log.info({ provider: provider.name, settled }, 'reconciliation settled payments without a notification')
     await warnOfSilence(ctx, provider.name, sweeping)
   }
   if (state === 'behind') return 'now'
@@ -71,20 +72,20 @@ async function advance(ctx: Context, provider: Provider, sweep: Sweep, sweeping:
   const { differenceCount } = closed.statement
   if (differenceCount > 0) {
     const fields = { provider: provider.name, day: closed.day, differenceCount }
-    ctx.log.warn(fields, 'a day was closed with differences: guiche reconcile --list shows them')
+    ctx.log.warn(fields, 'a day was closed with differences; list them with: guiche reconcile --list')
   }
   return 'now'
 }
 
-// Whoever reads the log must see it, and not only it.
+// Often enough to be seen in the log, seldom enough not to fill it.
 const WARN_EVERY_MS = 3_600_000
 
-/** The sweep makes up for notifications that never arrive, so that only this tells of them. */
+/** The sweep hides that notifications never arrive, so this warning is the only sign of it. */
 async function warnOfSilence(ctx: Context, provider: string, sweeping: Sweeping): Promise<void> {
   const now = ctx.now()
   if (sweeping.warnedAt && now.getTime() - sweeping.warnedAt.getTime() < WARN_EVERY_MS) return
-  const health = (await readNotificationHealth(ctx)).find((one) => one.provider === provider)
+  const health = (await readNotificationHealth(ctx)).find((candidate) => candidate.provider === provider)
   if (!health?.isSilent) return
   sweeping.warnedAt = now
-  ctx.log.warn({ ...health }, `notifications do not arrive: ${silenceText(health)}`)
+  ctx.log.warn({ ...health }, `no notifications arrive: ${silenceText(health)}`)
 }

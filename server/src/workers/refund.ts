@@ -2,21 +2,21 @@ import type { Context } from '../domain/context.ts'
 import { claimRefunds, runRefundNow } from '../domain/refunds/run-refund.ts'
 import { startLoop, type Loop } from './loop.ts'
 
-// Claimed at a time, and under way at once: the provider's own rate limit binds long before this does.
+// Refunds claimed and in flight at a time. The provider's own rate limit binds long before this does.
 const CLAIM_LIMIT = 16
-// Banks take seconds to days for a refund; nobody waits for the moment.
+// Banks take seconds to days for a refund, so polling faster gains nothing.
 const IDLE_MS = 1_000
 
-/** Follows refunds that are under way to their end. Any number of processes may run it. */
+/** Runs started refunds to their end. Any number of processes may run it. */
 export function startRefundWorker(ctx: Context): Loop {
-  return startLoop(ctx, { name: 'refund', idleMs: IDLE_MS, round: () => followDue(ctx) })
+  return startLoop(ctx, { name: 'refund', idleMs: IDLE_MS, round: () => runDueRefunds(ctx) })
 }
 
-export async function followDue(ctx: Context): Promise<'more' | 'idle'> {
+export async function runDueRefunds(ctx: Context): Promise<'more' | 'idle'> {
   const claimed = await claimRefunds(ctx, CLAIM_LIMIT)
   if (claimed.length === 0) return 'idle'
-  // One that cannot be written down is left to its lease, and keeps nobody else back.
-  const outcomes = await Promise.allSettled(claimed.map((one) => runRefundNow(ctx, one)))
+  // A refund whose outcome cannot be recorded is claimed again when its lease ends. It does not block the others.
+  const outcomes = await Promise.allSettled(claimed.map((refund) => runRefundNow(ctx, refund)))
   const failed = outcomes.find((outcome) => outcome.status === 'rejected')
   if (failed) throw failed.reason
   return 'more'

@@ -1,20 +1,17 @@
 import type { Context } from '../domain/context.ts'
 import type { Provider } from '../domain/ports/provider.ts'
-import { startLoop, type Loop } from './loop.ts'
+import { joinLoops, startLoop, type Loop } from './loop.ts'
 
 const RETRY_MS = 10_000
-// Registered again now and then: a provider that lost it, or a second house that took it over, is found out.
+// Repeated, because a provider may lose the registration or another deployment may replace it.
 const AGAIN_MS = 10 * 60_000
 
-/** Tells each provider where to send its notifications. The service works without, only later: queries and expiry ask by themselves. */
+/**
+ * Registers the URL for notifications with each provider. Without notifications payments are still found, only later:
+ * by queries, expiry checks and reconciliation.
+ */
 export function startRegistration(ctx: Context, baseUrl: (provider: string) => string): Loop {
-  const loops = ctx.providers.map((provider) => registerOne(ctx, provider, baseUrl(provider.name)))
-  return {
-    wake: () => loops.forEach((loop) => loop.wake()),
-    stop: async () => {
-      await Promise.all(loops.map((loop) => loop.stop()))
-    },
-  }
+  return joinLoops(ctx.providers.map((provider) => registerOne(ctx, provider, baseUrl(provider.name))))
 }
 
 function registerOne(ctx: Context, provider: Provider, baseUrl: string): Loop {
@@ -29,7 +26,7 @@ function registerOne(ctx: Context, provider: Provider, baseUrl: string): Loop {
         await provider.registerNotifications(url)
         nextAtMs = ctx.now().getTime() + AGAIN_MS
       } catch (error) {
-        ctx.log.warn({ err: error, provider: provider.name }, 'the provider did not take our address for notifications')
+        ctx.log.warn({ err: error, provider: provider.name }, 'registering the notification URL failed')
       }
       return 'idle'
     },
