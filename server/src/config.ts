@@ -7,14 +7,14 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { MAX_CENTS } from './base/money.ts'
-import { file, integer, oneOf, origin, refusal, text, url, type Env } from './base/variables.ts'
-import { noteReads, unreadVariables } from './base/unread-variables.ts'
+import { file, flag, integer, oneOf, origin, refusal, text, url, type Env } from './base/variables.ts'
+import { recordReads, unreadVariables } from './base/unread-variables.ts'
 import { readDatabaseUrl } from './db/database-url.ts'
 import { makeChargeSeal } from './domain/core/charge-seal.ts'
 import type { SessionLimits, Settings } from './domain/core/settings.ts'
 import { makeSecretBox } from './domain/core/secret-box.ts'
 
-/** The only reader of the environment. Everything is parsed once, here, and refused here with what to set. */
+/** The only reader of the environment: parsed once, and a wrong value is refused with what to set instead. */
 export type Config = {
   home: string
   host: string
@@ -24,19 +24,19 @@ export type Config = {
   databaseUrl: string | undefined
   databasePoolSize: number
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
-  /** After a signal to stop, how long requests are still answered while /readyz says not ready. */
+  /** After a stop signal, how long requests are still answered while /readyz says not ready. */
   drainSeconds: number
   trustProxy: boolean
   providers: ProviderConfig[]
-  /** Of the sandbox that runs inside this process, when a provider is one. */
+  /** Of the sandbox that this process runs, if a provider is the sandbox. */
   sandboxPort: number
   /** Variables that name a plain http URL beyond this machine in live mode, as ALLOW_PLAIN_HTTP permits. */
   plainHttp: string[]
   webhooks: { allowNetworks: string[]; allowHttp: boolean; proxyUrl: string | undefined }
-  /** Undefined: links that would be mailed are printed in the log in the sandbox, and are not made where money is real. */
+  /** Undefined: no mail server. Sandbox mode logs the links; live mode makes none. */
   mail: { smtpUrl: string; from: string } | undefined
   settings: Settings
-  /** What is set and most likely a mistake, although the service can run: one line each. */
+  /** Probable mistakes that do not keep the service from running, one line each. */
   warnings: string[]
 }
 
@@ -52,24 +52,24 @@ export type ProviderConfig =
       pixKey: string
       merchant: { name: string; city: string }
       tls: { certPem: string; keyPem: string } | { pfx: Buffer; password?: string } | undefined
-      /** An authority to trust besides the well-known ones. */
+      /** A certificate authority to trust besides the well-known ones. */
       caPem: string | undefined
       callsPerSecond: number
     }
   | { kind: 'woovi'; name: string; url: string; appId: string; callsPerSecond: number }
 
-// Past this a charge's life is the provider's to refuse; 5 minutes is the least that a payer needs.
+// A payer needs at least 5 minutes. Past a day, providers may refuse the charge.
 const EXPIRES_MIN_SECONDS = 300
 const EXPIRES_MAX_SECONDS = 86_400
-// Real providers block callers who ask more often than their contract says; ten is the lowest published limit.
+// Providers block callers that exceed their contract; ten is the lowest published limit.
 const DEFAULT_CALLS_PER_SECOND = 10
 const MIN_SECRET_LENGTH = 32
-// Fewer and the batches of money would wait for each other's connections; more and a few processes would use up what a PostgreSQL takes.
+// With fewer, the lanes wait for each other's connections; with more, a few processes use up PostgreSQL's limit.
 const POOL_SIZE = { min: 5, max: 500 }
 
 export function loadConfig(given: Env = withDotEnv(process.env), overrides: { port?: number } = {}): Config {
   const asked = new Set<string>()
-  const config = parseConfig(noteReads(given, asked), overrides)
+  const config = parseConfig(recordReads(given, asked), overrides)
   return { ...config, warnings: unreadVariables(given, asked) }
 }
 
@@ -79,7 +79,7 @@ function parseConfig(env: Env, overrides: { port?: number }): Omit<Config, 'warn
   const secretKeys = loadSecretKeys(env, home)
   const providers = loadProviders(env)
   const mode = providers.every((provider) => provider.name === 'sandbox') ? 'test' : 'live'
-  // A real provider sends its notifications there, and payers get links to it: localhost would be a trap.
+  // Providers send notifications there and payers open links to it, so live mode has no default.
   const publicUrl = origin(env, 'PUBLIC_URL', mode === 'test' ? `http://localhost:${port}` : undefined)
   return {
     home,
@@ -90,7 +90,7 @@ function parseConfig(env: Env, overrides: { port?: number }): Omit<Config, 'warn
     databasePoolSize: integer(env, 'DATABASE_POOL_SIZE', 20, POOL_SIZE),
     logLevel: oneOf(env, 'LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     drainSeconds: integer(env, 'DRAIN_SECONDS', 0, { min: 0, max: 300 }),
-    trustProxy: oneOf(env, 'TRUST_PROXY', ['true', 'false'], 'false') === 'true',
+    trustProxy: flag(env, 'TRUST_PROXY'),
     providers,
     sandboxPort: integer(env, 'SANDBOX_PORT', 0, { min: 0, max: 65_535 }),
     webhooks: loadWebhooks(env, { mode, publicUrl }),
@@ -115,14 +115,14 @@ function parseConfig(env: Env, overrides: { port?: number }): Omit<Config, 'warn
         perSecond: integer(env, 'PUBLIC_RATE_LIMIT_PER_SECOND', 20, { min: 0, max: 1_000_000 }),
         burst: integer(env, 'PUBLIC_RATE_LIMIT_BURST', 100, { min: 1, max: 1_000_000 }),
       },
-      hstsIncludesSubdomains: oneOf(env, 'HSTS_INCLUDE_SUBDOMAINS', ['true', 'false'], 'false') === 'true',
+      hstsIncludesSubdomains: flag(env, 'HSTS_INCLUDE_SUBDOMAINS'),
       callbackSecrets: callbackSecrets(secretKeys),
       secretBox: makeSecretBox(secretKeys),
       chargeSeal: makeChargeSeal(secretKeys),
       signIn: loadSignIn(env, mode, secretKeys),
       refunds: {
-        byAccounts: oneOf(env, 'REFUNDS_BY_ACCOUNTS', ['true', 'false'], 'false') === 'true',
-        returnFee: oneOf(env, 'REFUND_RETURNS_FEE', ['true', 'false'], 'false') === 'true',
+        byAccounts: flag(env, 'REFUNDS_BY_ACCOUNTS'),
+        returnFee: flag(env, 'REFUND_RETURNS_FEE'),
       },
     },
   }
@@ -130,13 +130,13 @@ function parseConfig(env: Env, overrides: { port?: number }): Omit<Config, 'warn
 
 function loadSignIn(env: Env, mode: 'test' | 'live', secretKeys: () => string[]): Settings['signIn'] {
   return {
-    // Where real money moves, a stranger gets an account when somebody who runs the service wants it.
+    // Where real money moves, strangers need an invitation by default.
     signup: oneOf(env, 'SIGNUP', ['open', 'invite', 'closed'], mode === 'test' ? 'open' : 'invite'),
     secrets: () => secretKeys().map(signInSecret),
     requireSecondFactor: oneOf(env, 'REQUIRE_SECOND_FACTOR', ['operators', 'off'], 'off'),
     sessions: {
       account: sessionLimits(env, 'SESSION', { hours: 168, idleMinutes: 0 }),
-      // Operators decide about everybody's money.
+      // Shorter for operators, who decide about everybody's money.
       operator: sessionLimits(env, 'OPERATOR_SESSION', { hours: 12, idleMinutes: 30 }),
     },
   }
@@ -151,15 +151,15 @@ function loadHome(env: Env): string {
   return home
 }
 
-/** Of a sandbox that runs elsewhere. One that runs here has its address only when it listens: open.ts adds it. */
+/** Of a sandbox that runs elsewhere. A sandbox in this process gets its URL when it listens: wiring.ts adds it. */
 function sandboxBankUrl(providers: ProviderConfig[]): string | null {
   const elsewhere = providers.find((provider) => provider.kind === 'api-pix')
   return elsewhere ? `${elsewhere.url}/bank` : null
 }
 
 /**
- * Which addresses webhooks may go to. A developer who tries the sandbox has a receiver on the same machine. Where the service is published,
- * strangers sign up, and the ports of this machine are not theirs to reach.
+ * Networks that webhooks may be sent to. A developer who tries the sandbox runs the webhook's server on this machine.
+ * On a published service strangers sign up, and they must not reach the ports of this machine.
  */
 function loadWebhooks(env: Env, { mode, publicUrl }: { mode: 'test' | 'live'; publicUrl: string }): Config['webhooks'] {
   const isTrial = mode === 'test' && isLocalUrl(publicUrl)
@@ -179,7 +179,7 @@ function loadWebhooks(env: Env, { mode, publicUrl }: { mode: 'test' | 'live'; pu
   }
   return {
     allowNetworks,
-    allowHttp: oneOf(env, 'WEBHOOK_ALLOW_HTTP', ['true', 'false'], 'false') === 'true',
+    allowHttp: flag(env, 'WEBHOOK_ALLOW_HTTP'),
     proxyUrl: env.WEBHOOK_PROXY_URL ? url(env, 'WEBHOOK_PROXY_URL') : undefined,
   }
 }
@@ -198,7 +198,7 @@ function loadMail(env: Env, publicUrl: string): Config['mail'] {
   return { smtpUrl, from }
 }
 
-/** `.env` beside the process fills what the environment leaves out. */
+/** `.env` in the working directory supplies what the environment does not set. */
 function withDotEnv(env: Env): Env {
   if (!existsSync('.env')) return env
   return { ...parseEnv(readFileSync('.env', 'utf8')), ...env }
@@ -240,7 +240,7 @@ function loadProviders(env: Env): ProviderConfig[] {
   return providers
 }
 
-/** Two names for one bank account would report each payment twice, and move a deposit from a bank that is down to itself. */
+/** Two names for one bank account would report each payment twice, and fail over from a bank to itself. */
 function refuseSameAccount(providers: ProviderConfig[]): void {
   for (const [index, provider] of providers.entries()) {
     const twin = providers.slice(0, index).find((earlier) => isSameAccount(earlier, provider))
@@ -252,10 +252,10 @@ function refuseSameAccount(providers: ProviderConfig[]): void {
   }
 }
 
-function isSameAccount(one: ProviderConfig, other: ProviderConfig): boolean {
-  if (one.kind === 'sandbox' || other.kind === 'sandbox' || one.url !== other.url) return false
-  if (one.kind === 'woovi') return other.kind === 'woovi' && one.appId === other.appId
-  return other.kind === 'api-pix' && (one.clientId === other.clientId || one.pixKey === other.pixKey)
+function isSameAccount(first: ProviderConfig, other: ProviderConfig): boolean {
+  if (first.kind === 'sandbox' || other.kind === 'sandbox' || first.url !== other.url) return false
+  if (first.kind === 'woovi') return other.kind === 'woovi' && first.appId === other.appId
+  return other.kind === 'api-pix' && (first.clientId === other.clientId || first.pixKey === other.pixKey)
 }
 
 function loadProvider(env: Env, name: string): ProviderConfig {
@@ -267,14 +267,14 @@ function loadProvider(env: Env, name: string): ProviderConfig {
 }
 
 function loadPlainHttp(env: Env, urls: [name: string, url: string][]): string[] {
-  const isAllowed = oneOf(env, 'ALLOW_PLAIN_HTTP', ['true', 'false'], 'false') === 'true'
+  const isAllowed = flag(env, 'ALLOW_PLAIN_HTTP')
   const [first, ...others] = plainHttpNames(urls)
   if (first === undefined) return []
   if (!isAllowed) throw refusal(first, 'must be an https URL, or ALLOW_PLAIN_HTTP must be true')
   return [first, ...others]
 }
 
-/** By the names of their variables. */
+/** With the names of their variables. */
 function urlsOf(provider: ProviderConfig): [name: string, url: string][] {
   const prefix = prefixOf(provider.name)
   if (provider.kind === 'sandbox') return []
@@ -341,8 +341,8 @@ function loadTls(
 }
 
 /**
- * The keys from which everything secret is derived: SECRET_KEY, or one that is made in the home once. Read when first needed, so that a command that needs
- * none makes none. Processes that share a database need the same, so a deployment of several sets SECRET_KEY.
+ * The keys that all secrets are derived from: SECRET_KEY, or one that is generated in the home once. Read on first use,
+ * so that a command that needs no key generates none. Processes that share a database need the same SECRET_KEY.
  */
 function loadSecretKeys(env: Env, home: string): () => string[] {
   const given = env.SECRET_KEY ? env.SECRET_KEY.split(',').map((key) => key.trim()) : undefined
@@ -352,12 +352,12 @@ function loadSecretKeys(env: Env, home: string): () => string[] {
       `must have at least ${MIN_SECRET_LENGTH} characters, for example the output of: openssl rand -hex 32`,
     )
   }
-  return () => given ?? [madeSecret(home)]
+  return () => given ?? [generatedSecret(home)]
 }
 
 function sessionLimits(env: Env, prefix: string, fallback: SessionLimits): SessionLimits {
   return {
-    // A cookie may last 400 days; nobody should stay signed in for more than a month.
+    // Browsers allow cookies of 400 days; a session should end after a month at most.
     hours: integer(env, `${prefix}_HOURS`, fallback.hours, { min: 1, max: 720 }),
     idleMinutes: integer(env, `${prefix}_IDLE_MINUTES`, fallback.idleMinutes, { min: 0, max: 10_080 }),
   }
@@ -367,12 +367,12 @@ function signInSecret(secretKey: string): string {
   return Buffer.from(hkdfSync('sha256', secretKey, '', 'guiche sign-in', 32)).toString('hex')
 }
 
-/** The secret part of the URL at which a provider notifies us: one for each key, in their order. */
+/** The secret part of the notification URL: one per key, in the order of the keys. */
 function callbackSecrets(secretKeys: () => string[]): (provider: string) => string[] {
   return (provider) => secretKeys().map((key) => createHmac('sha256', key).update(`callback ${provider}`).digest('hex'))
 }
 
-function madeSecret(home: string): string {
+function generatedSecret(home: string): string {
   const path = join(home, 'secret-key')
   mkdirSync(home, { recursive: true })
   try {
@@ -381,7 +381,7 @@ function madeSecret(home: string): string {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
   const key = readFileSync(path, 'utf8').trim()
-  // A process that died between making the file and filling it leaves it empty, and an empty key is everybody's.
+  // A process that died between creating and writing the file left it empty, and an empty key protects nothing.
   if (key.length < MIN_SECRET_LENGTH)
     throw new OperatorError(`${path} holds no key: set SECRET_KEY, or delete the file and start again`)
   return key
@@ -390,7 +390,7 @@ function madeSecret(home: string): string {
 function databaseUrl(env: Env): string | undefined {
   const value = env.DATABASE_URL
   if (!value) return undefined
-  // Refuses what cannot work; the parts that connect parse it again.
+  // Only refuses what cannot work; the parts that connect parse it again.
   readDatabaseUrl(value)
   return value
 }

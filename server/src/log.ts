@@ -23,7 +23,7 @@ const HIDDEN = new Set([
   'ms',
 ])
 
-/** JSON lines on standard error for programs; where a person looks on, the same in words. */
+/** JSON lines on standard error for programs; readable lines if standard error is a terminal. */
 export function makeLog(level: string, destination: DestinationStream = standardError()): Logger {
   return pino({ level, hooks: { logMethod: dropOutages } }, destination)
 }
@@ -34,8 +34,8 @@ function standardError(): DestinationStream {
 }
 
 /**
- * While the database is away every request and every round of a worker meets the same failure, and the pool tells of it once
- * for all. Here rather than where each of them logs, so that none can be forgotten.
+ * While the database is down every request and worker round meets the same failure, and the pool logs it once for all.
+ * Dropped here rather than at each place that logs, so that none can be forgotten.
  */
 const dropOutages: NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']> = function (args, method, level) {
   const [fields] = args as unknown[]
@@ -53,7 +53,7 @@ export function inWords(line: Line): string {
   const fields = rest
     .map(([key, value]) => ` ${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join('')
-  // A stack is for faults of ours; what was to be expected (a provider that is away) needs its sentence only.
+  // A stack is for our own bugs. An expected failure, such as a provider that is down, needs only its message.
   const cause = line.err ? `: ${line.level >= 50 ? (line.err.stack ?? '') : (line.err.message ?? '')}` : ''
   return `${time} ${label}${line.msg}${fields}${cause}`
 }

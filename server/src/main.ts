@@ -23,9 +23,9 @@ import { startReconcileWorker } from './workers/reconcile.ts'
 import { startRefundWorker } from './workers/refund.ts'
 import { startRegistration } from './workers/register.ts'
 
-// SIGTERM is promised to end the process within 5 s; what is not done by then is picked up by the next start.
+// The service promises to stop within 5 s of SIGTERM; the next start picks up what is left.
 const STOP_WITHIN_MS = 4_500
-// A first start on a slow disk; an ordinary one takes about a second.
+// For a first start on a slow disk; an ordinary start takes about a second.
 const OPEN_WITHIN_MS = 60_000
 
 /** config → context → http and workers. Resolves when the service listens. */
@@ -38,13 +38,13 @@ export async function start(config: Config, say: Say): Promise<void> {
   let opening: Promise<App> | undefined
   const stopping = new AbortController()
   let received: NodeJS.Signals | undefined
-  // From the first moment, so that a Ctrl-C during a slow first start leaves nothing running.
+  // Installed first, so that Ctrl-C during a slow first start leaves nothing running.
   const graceful = closeWithGrace(
     { delay: OPEN_WITHIN_MS + config.drainSeconds * 1000 + STOP_WITHIN_MS, logger: false, skip: ['SIGINT', 'SIGTERM'] },
     async ({ err, signal }) => {
-      if (err) log.fatal({ err }, 'the service ends because of an error')
-      else say(`\n${signal ?? received ?? 'stop'}: finishing what is under way…`)
-      // What is half open cannot be closed: a start ends at its next step.
+      if (err) log.fatal({ err }, 'the service stops after an unexpected error')
+      else say(`\n${signal ?? received ?? 'stop'}: finishing requests in flight…`)
+      // A half-opened service cannot be closed; the start aborts at its next step.
       const app = await opening?.catch(() => undefined)
       if (app && !err) await leave(app, config.drainSeconds, say)
       setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref()
@@ -64,30 +64,30 @@ export async function start(config: Config, say: Say): Promise<void> {
   try {
     await opening
   } catch (error) {
-    // Whoever handles the signal closes what was opened, and ends the process.
+    // The signal handler closes what was opened, and ends the process.
     if (stopping.signal.aborted) return
     await stopAll()
-    // Else it takes the end of this process for an orderly one and gives it the exit code 0.
+    // Otherwise close-with-grace takes this for an orderly end, with exit code 0.
     graceful.uninstall()
     unlisten()
     throw error
   }
 }
 
-/** Balancers need a while to notice that we are leaving, and send requests until then. */
+/** Load balancers keep sending requests until they notice that this process is not ready. */
 async function leave(app: App, drainSeconds: number, say: Say): Promise<void> {
   app.leave()
   if (drainSeconds === 0) return
-  say(`Not ready any more. Requests are answered for ${drainSeconds} s (DRAIN_SECONDS); a second signal ends at once.`)
+  say(`Draining: requests are answered for ${drainSeconds} s more (DRAIN_SECONDS). A second signal stops at once.`)
   await sleep(drainSeconds * 1000)
 }
 
-type Opening = { log: Logger; say: Say; stoppers: (() => Promise<void>)[]; signal: AbortSignal }
+type Start = { log: Logger; say: Say; stoppers: (() => Promise<void>)[]; signal: AbortSignal }
 
-async function open(config: Config, { log, say, stoppers, signal }: Opening): Promise<App> {
+async function open(config: Config, { log, say, stoppers, signal }: Start): Promise<App> {
   for (const warning of config.warnings) log.warn({}, warning)
   await requireListen(config)
-  const { part: ctx, sandboxUrl, clock, close } = await openContext(config, log, say, { migrates: true, signal })
+  const { value: ctx, sandboxUrl, clock, close } = await openContext(config, log, say, { migrates: true, signal })
   stoppers.push(close)
   if (!clock.agrees()) throw new OperatorError(clockText(clock.offsetMs()))
   clock.watch(log)
@@ -131,7 +131,7 @@ async function open(config: Config, { log, say, stoppers, signal }: Opening): Pr
   return app
 }
 
-/** Where providers reach us: the public URL, but the sandbox in this process, which no proxy stands before, the port itself. */
+/** Providers reach us at the public URL. The sandbox in this process has no proxy in between, and uses the port. */
 function callbackBase(config: Config): (provider: string) => string {
   const everywhere = ['0.0.0.0', '::'].includes(config.host)
   const host = everywhere ? '127.0.0.1' : config.host.includes(':') ? `[${config.host}]` : config.host
@@ -162,7 +162,7 @@ function welcome(
   if (demo?.made) {
     lines.push(
       '',
-      'A demo account was made. Its password and key are shown this once:',
+      'A demo account was created. Its password and key are shown only this once:',
       '',
       `E-mail: ${demo.email}`,
       `Password: ${demo.made.password}`,
@@ -173,7 +173,7 @@ function welcome(
     const bearer = demo.made?.key ?? `$(npx guiche key create --email ${demo.email} --name curl)`
     lines.push(
       '',
-      'Ask for a deposit of R$ 50,00:',
+      'Create a deposit of R$ 50,00:',
       '',
       `curl ${publicUrl}/api/deposit -H "Authorization: Bearer ${bearer}" -H "Content-Type: application/json" -d '{"value":5000}'`,
       '',

@@ -5,16 +5,16 @@ import { migrate, requireMigrated } from './db/migrate.ts'
 import { makePool, type Pool } from './db/pool.ts'
 
 export type Say = (line: string) => void
-export type Opened<Part> = { part: Part; close(): Promise<void> }
+export type Opened<Value> = { value: Value; close(): Promise<void> }
 
-/** What a process may do to a database that is behind or not there yet: only the service and `guiche migrate` do it. */
+/** `migrates`: create or migrate the database. Only the service and `guiche migrate` may. */
 export type OpenOptions = {
   migrates?: boolean
-  /** Ends a slow first start at its next step. */
+  /** Aborts a slow first start at its next step. */
   signal?: AbortSignal
 }
 
-/** The address of the configured database, or of the embedded one, which runs meanwhile. */
+/** The URL of the configured database, or of the embedded one, which runs until `work` ends. */
 export async function withDatabaseUrl<Result>(
   config: Config,
   say: Say,
@@ -30,7 +30,7 @@ export async function withDatabaseUrl<Result>(
   }
 }
 
-/** The configured database, or the embedded one, as this version of guiche needs it. */
+/** The configured or the embedded database, at the schema version that this release needs. */
 export async function openDatabase(
   config: Config,
   log: Log,
@@ -49,7 +49,7 @@ export async function openDatabase(
     } else await requireMigrated(databaseUrl)
     const pool = makePool(databaseUrl, log, { maxConnections: config.databasePoolSize })
     return {
-      part: { pool, databaseUrl },
+      value: { pool, databaseUrl },
       async close() {
         await pool.end()
         await embedded?.stop()

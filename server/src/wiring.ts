@@ -18,21 +18,21 @@ import { makeWoovi } from './providers/woovi/adapter.ts'
 import { openDatabase, type Opened, type OpenOptions, type Say } from './open-database.ts'
 import { openSandbox } from './sandbox/server.ts'
 
-// The parts that the server and the commands share, opened in order and closed in reverse.
+// What the service and the commands share, opened in order and closed in reverse.
 
-type Watch = { now: () => Date; log: Log; metrics: Metrics }
+type Common = { now: () => Date; log: Log; metrics: Metrics }
 
-/** The configured providers; a sandbox among them is run here, or found where another process on this home runs it. */
+/** The configured providers. A sandbox among them runs here, or in the process that owns this home. */
 async function openProviders(
   config: Config,
-  watch: Watch,
+  common: Common,
 ): Promise<Opened<{ providers: Provider[]; sandboxUrl: string | undefined }>> {
   const sandbox = config.providers.some((provider) => provider.kind === 'sandbox')
-    ? await openSandboxOf(config, watch.log)
+    ? await openSandboxOf(config, common.log)
     : undefined
-  const providers = config.providers.map((provider) => makeProvider(provider, sandbox?.url, watch))
+  const providers = config.providers.map((provider) => makeProvider(provider, sandbox?.url, common))
   return {
-    part: { providers, sandboxUrl: sandbox?.url },
+    value: { providers, sandboxUrl: sandbox?.url },
     async close() {
       await Promise.all(providers.map((provider) => provider.close()))
       await sandbox?.stop()
@@ -49,7 +49,7 @@ async function openSandboxOf(config: Config, log: Log) {
   })
 }
 
-function makeProvider(provider: ProviderConfig, sandboxUrl: string | undefined, common: Watch): Provider {
+function makeProvider(provider: ProviderConfig, sandboxUrl: string | undefined, common: Common): Provider {
   switch (provider.kind) {
     case 'woovi':
       return makeWoovi({ ...common, ...provider })
@@ -76,12 +76,12 @@ function makeMailer({ mail, settings }: Config, log: Log): Mailer {
   return settings.mode === 'test' ? makeLogMailer(log) : makeNoMailer(log)
 }
 
-/** Never in live mode, also if a sandbox is among its providers. */
+/** Never in live mode, even if a sandbox is among the providers. */
 function withSandboxBank(settings: Settings, sandboxUrl: string | undefined): Settings {
   return settings.mode === 'test' && sandboxUrl ? { ...settings, sandboxBankUrl: `${sandboxUrl}/bank` } : settings
 }
 
-/** Everything that the domain needs. */
+/** Opens everything that the domain needs. */
 export async function openContext(
   config: Config,
   log: Log,
@@ -95,13 +95,13 @@ export async function openContext(
   try {
     const database = await openDatabase(config, log, say, options)
     closers.push(database.close)
-    const presence = await joinPresence(database.part.databaseUrl)
+    const presence = await joinPresence(database.value.databaseUrl)
     closers.push(presence.leave)
-    const clock = makeDatabaseClock(database.part.pool)
+    const clock = makeDatabaseClock(database.value.pool)
     closers.push(async () => clock.stop())
     await clock.measure()
     const metrics = makeMetrics()
-    const { part, close: closeProviders } = await openProviders(config, { now: clock.now, log, metrics })
+    const { value: opened, close: closeProviders } = await openProviders(config, { now: clock.now, log, metrics })
     closers.push(closeProviders)
     const { proxyUrl, ...webhooks } = config.webhooks
     const webhookSender = makeWebhookSender({ ...webhooks, now: clock.now, ...(proxyUrl && { proxyUrl }) })
@@ -109,17 +109,17 @@ export async function openContext(
     const mailer = makeMailer(config, log)
     closers.push(() => mailer.close())
     const ctx = makeContext({
-      pool: database.part.pool,
+      pool: database.value.pool,
       clock,
       log,
       metrics,
-      settings: withSandboxBank(config.settings, part.sandboxUrl),
-      providers: part.providers,
+      settings: withSandboxBank(config.settings, opened.sandboxUrl),
+      providers: opened.providers,
       webhookSender,
       mailer,
       instance: presence.instance,
     })
-    return { part: ctx, sandboxUrl: part.sandboxUrl, clock, close }
+    return { value: ctx, sandboxUrl: opened.sandboxUrl, clock, close }
   } catch (error) {
     await close()
     throw error

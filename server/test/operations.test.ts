@@ -53,7 +53,7 @@ test('payments that arrive without a notification are told of by metrics, log an
     { provider: 'sandbox', lastAt: null, paymentsSince: 3, isSilent: true },
   ])
   expect(w.logged.map(({ text }) => text)).toContainEqual(
-    expect.stringContaining('notifications do not arrive: 3 payments arrived at sandbox and it has never notified us'),
+    expect.stringContaining('no notifications arrive: 3 payments arrived at sandbox and it has never notified us'),
   )
   expect(await scrape(w, key)).toMatchObject({
     'guiche_payments_since_last_notification{provider="sandbox"}': 3,

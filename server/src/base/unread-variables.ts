@@ -1,11 +1,11 @@
 type Env = Record<string, string | undefined>
 
-// What begins with these is ours, so a variable of such a name that nobody reads is a mistake.
+// Names that start with these are ours, so one that nothing reads is a mistake.
 const OUR_PREFIXES =
   /^(GUICHE|PROVIDER|FEE|VALUE|CHARGE|RECONCILE|REFUNDS?|RATE_LIMIT|WEBHOOK|SANDBOX|DATABASE_(URL|POOL)|TRUST_PROXY|SECRET_KEY)(_|$)/
 
-/** The same variables; notes which ones are asked for, so that no list of their names has to be kept. */
-export function noteReads(env: Env, asked: Set<string>): Env {
+/** Records which variables are read, so that no list of their names has to be kept. */
+export function recordReads(env: Env, asked: Set<string>): Env {
   return new Proxy(env, {
     get(target, name) {
       if (typeof name === 'string') asked.add(name)
@@ -14,7 +14,7 @@ export function noteReads(env: Env, asked: Set<string>): Env {
   })
 }
 
-/** A typing mistake in a name would otherwise leave the default in place without a word. */
+/** Warns about misspelled names, which would otherwise leave the default in place silently. */
 export function unreadVariables(env: Env, asked: Set<string>): string[] {
   const unread = Object.keys(env).filter((name) => env[name] && !asked.has(name))
   return unread.toSorted().flatMap((name) => {
@@ -24,12 +24,12 @@ export function unreadVariables(env: Env, asked: Set<string>): string[] {
   })
 }
 
-/** The known word that a mistyped one most likely stands for, if one is near enough. */
+/** The known name that a misspelled one most likely stands for, if one is close enough. */
 function nearest(word: string, known: Iterable<string>): string | undefined {
   let best: string | undefined
   let bestDistance = Infinity
   for (const candidate of known) {
-    // One slip in a short word, two in a longer one; more and the word is another.
+    // One typo in a short name, two in a longer one; with more it is another name.
     const bound = candidate.length <= 5 ? 1 : 2
     const distance = editDistance(word, candidate)
     if (distance <= bound && distance < bestDistance) [best, bestDistance] = [candidate, distance]
@@ -37,7 +37,7 @@ function nearest(word: string, known: Iterable<string>): string | undefined {
   return best
 }
 
-/** Letters to add, leave out, replace or swap with the next one. */
+/** Damerau-Levenshtein: letters to insert, delete, replace or swap with the next one. */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, index) => index)]
   for (let i = 1; i <= a.length; i++) {

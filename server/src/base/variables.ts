@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { OperatorError } from './operator-error.ts'
 
-// Reading one variable of an environment. An empty one counts as unset, as in most shells' and containers' idea of a blank.
+// Readers of one environment variable. An empty value counts as unset, as shells and containers leave blanks.
 
 export type Env = Record<string, string | undefined>
 
@@ -32,6 +32,11 @@ export function oneOf<Choice extends string>(env: Env, name: string, choices: Ch
   const wanted = `must be ${choices.length > 1 ? 'one of ' : ''}${choices.join(', ')}`
   if (!choice) throw refusal(name, value === undefined ? wanted : `${wanted}, not ${JSON.stringify(value)}`)
   return choice
+}
+
+/** False unless set to true. */
+export function flag(env: Env, name: string): boolean {
+  return oneOf(env, name, ['true', 'false'], 'false') === 'true'
 }
 
 export function url(env: Env, name: string, fallback?: string): string {

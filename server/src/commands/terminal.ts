@@ -64,11 +64,11 @@ export async function withDatabase<Result>(
   work: (core: Core) => Promise<Result>,
 ): Promise<Result> {
   const log = commandLog()
-  const { part, close } = await openDatabase(config, log, terminal.say)
+  const { value, close } = await openDatabase(config, log, terminal.say)
   try {
-    const clock = makeDatabaseClock(part.pool)
+    const clock = makeDatabaseClock(value.pool)
     await clock.measure()
-    const { pool } = part
+    const { pool } = value
     return await work(makeCore({ pool, clock, log, metrics: makeMetrics(), settings: config.settings, instance: 0 }))
   } finally {
     await close()
@@ -82,9 +82,9 @@ export async function withContext<Result>(
 ): Promise<Result> {
   // Clients of HTTP take a quarter of a second to load, which commands on the database alone should not wait for.
   const { openContext } = await import('../wiring.ts')
-  const { part, sandboxUrl, close } = await openContext(config, commandLog(), terminal.say)
+  const { value: ctx, sandboxUrl, close } = await openContext(config, commandLog(), terminal.say)
   try {
-    return await work(part, sandboxUrl)
+    return await work(ctx, sandboxUrl)
   } finally {
     await close()
   }
