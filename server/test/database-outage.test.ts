@@ -134,7 +134,7 @@ test('while the database is away, the log has one line for a cause and ten secon
   const pool = makePool('postgresql://nobody@127.0.0.1:1/none', log, { nowMs: () => nowMs })
   const app = await appWith({ ...w.ctx, log, pool, keys: { get: () => undefined, set: () => {} } })
   const fail = async () => expect((await app.inject(get(key, '/api/balance'))).statusCode).toBe(503)
-  const told = () => lines.filter((line) => line.msg === 'the database cannot be used')
+  const told = () => lines.filter((line) => line.msg === 'database unavailable')
 
   for (let request = 0; request < 10; request++) await fail()
   await app.inject('/readyz')

@@ -1,12 +1,12 @@
 import { makeWakeableSleep } from './wakeable-sleep.ts'
 
 /**
- * Gathers what callers hand in while an earlier batch is under way, and works on it as one: under load a hundred callers share one
- * transaction and one fsync, and a lone caller waits for nobody. Batches run one after another.
+ * Gathers items that arrive while the previous batch runs, and works on them as one batch: under load a hundred callers
+ * share one transaction and one fsync, and a single caller waits for nobody. Batches run one after another.
  */
 export type Batcher<Item, Result> = {
   add(item: Item): Promise<Result>
-  /** Resolves when everything handed in so far is done. */
+  /** Resolves when everything added so far is done. */
   drained(): Promise<void>
 }
 
@@ -17,15 +17,15 @@ export function makeBatcher<Item, Result>(options: {
   work: (items: Item[]) => Promise<Result[]>
   /** Items in one batch. */
   maxBatch: number
-  /** Items waiting; one more is refused by throwing `full()`. */
+  /** Items that may wait; `full()` is thrown for one more. */
   maxWaiting: number
   full: () => Error
   /**
-   * How far apart batches begin, unless half a batch waits: for work that nobody waits for, which costs less in larger portions. A first one begins at once all
-   * the same.
+   * The time between the starts of two batches, unless half a batch waits: for work that no caller waits for, which
+   * costs less in larger batches. The first batch starts at once.
    */
   paceMs?: number
-  /** True for a failure that no item caused, such as a database out of reach: trying each alone would only take longer. */
+  /** True for a failure that no item caused, such as a database that is down: retrying each item alone is pointless. */
   isInfrastructureError?: (error: unknown) => boolean
 }): Batcher<Item, Result> {
   const { maxBatch, paceMs = 0 } = options
@@ -56,8 +56,8 @@ export function makeBatcher<Item, Result>(options: {
       if (results.length !== batch.length) throw new Error('a batch must answer every item')
       batch.forEach((waiting, index) => waiting.resolve(results[index]!))
     } catch (error) {
-      // One bad item must not fail its neighbours, so a failed batch is done again item by item. That is safe because
-      // the work is one transaction: a failed batch left nothing behind.
+      // A bad item must not fail its neighbours, so a failed batch is repeated item by item. That is safe because the
+      // work is one transaction: a failed batch left nothing behind.
       if (batch.length === 1 || options.isInfrastructureError?.(error))
         for (const waiting of batch) waiting.reject(error)
       else for (const waiting of batch) await workOn([waiting])

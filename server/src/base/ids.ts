@@ -6,14 +6,14 @@ let lastMs = 0
 let placeInMs = 0
 
 /**
- * A UUID of version 7: rows made one after another lie beside each other in an index, and lists in the order of ids are in the order of making, within
- * a millisecond too if one process made them. (PostgreSQL makes them from 18 on; we support 15.)
+ * A UUID of version 7: rows created one after another lie beside each other in an index, and the order of ids is the
+ * order of creation, within a millisecond too if one process made them. PostgreSQL has its own from 18 on; we support 15.
  */
 export function newUuid7(now: Date): string {
   return finish(Buffer.concat([timeOf(now, 0x7000), randomBytes(8)]))
 }
 
-/** The same with version 8, whose second half is not by chance: it is made of the first, given as hexadecimal digits. */
+/** The same with version 8, whose second half is derived from the first, passed as hexadecimal digits. */
 export function newSealedUuid(now: Date, seal: (head: string) => Buffer): string {
   const head = timeOf(now, 0x8000)
   return finish(Buffer.concat([head, seal(head.toString('hex'))]))
@@ -34,7 +34,7 @@ function finish(bytes: Buffer): string {
   return uuidFromHex(bytes.toString('hex'))
 }
 
-/** Greater than what newUuid7 made before this time, and smaller than what it makes from then on. */
+/** Greater than every newUuid7 before this time, and smaller than every one after it. */
 export function uuidOfTime(at: Date): string {
   return uuidFromHex(Math.max(0, at.getTime()).toString(16).padStart(12, '0').padEnd(32, '0'))
 }

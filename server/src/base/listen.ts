@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { OperatorError } from './operator-error.ts'
 
-/** Refuses an address at which this process could not listen, before anything else is begun. Port 0 tries the host alone. */
+/** Fails early if this process cannot listen at the address. Port 0 checks only the host. */
 export async function requireListen({ host, port }: { host: string; port: number }): Promise<void> {
   const server = createServer()
   try {
@@ -15,7 +15,7 @@ export async function requireListen({ host, port }: { host: string; port: number
   }
 }
 
-/** One line for what the operator can mend; else the error itself. */
+/** One line for what the operator can fix; otherwise the error itself. */
 export function explainListen(error: unknown, { host, port }: { host: string; port: number }): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   switch (code) {
@@ -28,7 +28,9 @@ export function explainListen(error: unknown, { host, port }: { host: string; po
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'EADDRNOTAVAIL':
-      return new OperatorError(`HOST ${host} is no address of this machine: use 127.0.0.1, or 0.0.0.0 for all of them`)
+      return new OperatorError(
+        `HOST ${host} is not an address of this machine: use 127.0.0.1, or 0.0.0.0 for all of them`,
+      )
     default:
       return error
   }

@@ -1,8 +1,9 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 /**
- * What the house counts while it works, and what it looks up when somebody asks (see http/metrics.ts). Made once for each context and handed to whoever
- * counts: there is no global one. Labels are names from the code and from the configuration, so that there are few of them, and never an id or a key.
+ * Counters that are incremented as the service works, and gauges that are read for each scrape (see http/metrics.ts).
+ * Made once per context and passed in: there is no global registry. Labels are names from the code or the
+ * configuration, never an id or a key, so that there are few series.
  */
 export type Metrics = ReturnType<typeof makeMetrics>
 
@@ -15,19 +16,19 @@ export function makeMetrics() {
   return { registry, ...makeCounted(make), ...makeLookedUp(make) }
 }
 
-/** Memory, processor, event loop, garbage collection. It watches until the process ends, so it is for who starts one, once, and not for each app in a test. */
+/** Memory, CPU, event loop, garbage collection. Measures until the process ends, so main.ts calls it, and tests do not. */
 export function measureProcess({ registry }: Metrics): void {
   collectDefaultMetrics({ register: registry })
 }
 
-/** What happens in this process, counted as it happens. */
+/** Events of this process, counted as they happen. */
 function makeCounted({ counter, timing }: Makers) {
   const webhookSeconds = timing(
     'guiche_webhook_attempt_duration_seconds',
     'Attempts to deliver an event: delivered, to be retried, failed for good, or refused for good (gone).',
     'outcome',
   )
-  // From zero on, so that the first one shows as an increase; the counters begin with the first scrape.
+  // Start at zero, so that the first event shows as an increase.
   for (const outcome of ['delivered', 'retry', 'failed', 'gone']) webhookSeconds.zero({ outcome })
   return {
     httpSeconds: timing('guiche_http_request_duration_seconds', 'Answers, by route.', 'method', 'route', 'status'),
@@ -67,7 +68,7 @@ function makeCounted({ counter, timing }: Makers) {
   }
 }
 
-/** How things stand, set for each scrape. */
+/** Gauges, set for each scrape. */
 function makeLookedUp({ gauge }: Makers) {
   return {
     // Of this process.

@@ -1,4 +1,4 @@
-/** What the operator can mend, in one line that says how; shown without a stack, which is for what only we can mend. */
+/** A problem that the operator can fix, in one line that says how. Shown without a stack. */
 export class OperatorError extends Error {
   override name = 'OperatorError'
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Tells whether two requests ask for the same. Of what was understood and not of the bytes: a client that repeats a request may write its JSON in another
- * order. Every field counts, so that one that is added to a request later is not forgotten here.
+ * Tells whether two requests ask for the same. Hashes the parsed request and not its bytes, because a client may repeat
+ * it with its fields in another order. Hashes every field, so that a field added later cannot be forgotten here.
  */
 export function hashRequest(request: object): Buffer {
   const fields = Object.entries(request).toSorted(([one], [other]) => (one < other ? -1 : 1))

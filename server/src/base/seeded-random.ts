@@ -1,4 +1,4 @@
-/** Numbers from 0 up to 1, the same for the same seed. mulberry32: small, fast, and good enough for faults and examples; never for secrets. */
+/** mulberry32: the same numbers from 0 to 1 for the same seed. For faults and examples, never for secrets. */
 export function seededRandom(seed: number): () => number {
   let state = seed | 0
   return () => {

@@ -1,7 +1,7 @@
 /**
- * Lets many callers who ask the same question share answers, without ever giving one an answer that was asked for before they
- * came: a caller who arrives while a call is in flight waits for the next one, which everyone else who arrives meanwhile shares.
- * So a key has one call in flight and at most one behind it, however many ask.
+ * Callers with the same key share calls. Unlike the usual single flight, a caller never gets the result of a call that
+ * began before it came: it waits for the next call, which all who came meanwhile share. So each key has one call in
+ * flight and at most one waiting, however many callers there are.
  */
 export type SingleFlight<Result> = (key: string, call: () => Promise<Result>) => Promise<Result>
 

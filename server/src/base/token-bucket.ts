@@ -1,6 +1,6 @@
-/** A token bucket: `perSecond` tokens flow in, up to `burst`. Time is handed in, so that tests own it. */
+/** A token bucket: `perSecond` tokens flow in, up to `burst`. Time is passed in. */
 export type TokenBucket = {
-  /** Takes a token if one is there; otherwise says in how many milliseconds there will be one. */
+  /** Takes a token, or returns in how many milliseconds there will be one. */
   take(nowMs: number): { ok: true; left: number } | { ok: false; waitMs: number }
 }
 

@@ -4,10 +4,10 @@ import { readDatabaseUrl } from './database-url.ts'
 import { explainDatabase } from './failure.ts'
 import { KEEP_ALIVE_AFTER_MS } from './pool.ts'
 
-/** Long enough for a database under load; whoever starts the service waits for it. */
+/** Long enough for a database under load. */
 const CONNECT_TIMEOUT_MS = 10_000
 
-/** One connection outside of the pool, closed afterwards. What an operator can mend is told in one line. */
+/** One connection outside the pool, closed afterwards. Fails in one line with what an operator can fix. */
 export async function withClient<Result>(
   databaseUrl: string,
   options: { name: string; queryTimeoutMs: number },

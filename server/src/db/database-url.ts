@@ -6,7 +6,7 @@ import { OperatorError } from '../base/operator-error.ts'
 export type DatabaseAddress = { connectionString: string; ssl: false | ConnectionOptions }
 
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
-/** Read here and taken out of the URL: node-postgres gives some of them another meaning than PostgreSQL's own clients. */
+/** Parsed here and removed from the URL, because node-postgres gives some of them another meaning than libpq. */
 const SSL_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey']
 const EXAMPLE = 'must look like postgresql://user:password@host:5432/database'
 
@@ -36,7 +36,7 @@ function refuseSeveralHosts(address: string, parameters: URLSearchParams): void 
     )
 }
 
-/** By the meaning that PostgreSQL's own clients give these words. Without sslmode the connection is not encrypted. */
+/** As libpq defines these values. Without sslmode the connection is not encrypted. */
 function readTls(parameters: URLSearchParams): false | ConnectionOptions {
   if (parameters.has('ssl')) throw refusal('must not use ssl=…: use sslmode=verify-full')
   const given = parameters.get('sslmode') ?? 'disable'
@@ -59,7 +59,7 @@ function readTls(parameters: URLSearchParams): false | ConnectionOptions {
   return {
     ...(ca && { ca }),
     ...(cert && { cert, key }),
-    // `require` alone encrypts and asks nobody's name; with an authority it checks the certificate, as verify-ca does.
+    // `require` alone does not check the certificate; with a root certificate it does, as verify-ca.
     rejectUnauthorized: mode !== 'require' || ca !== undefined,
     ...(mode !== 'verify-full' && { checkServerIdentity: () => undefined }),
   }

@@ -1,7 +1,7 @@
 import { Fault } from '../base/fault.ts'
 import { OperatorError } from '../base/operator-error.ts'
 
-/** The database cannot be used at this moment. The pool has logged why, once for all who met it: see db/outage-log.ts. */
+/** The database cannot be used now. The pool logged why, once for all callers: see db/outage-log.ts. */
 export class DatabaseUnavailable extends Fault {
   constructor(cause: unknown) {
     super('unavailable', 'The service is temporarily unavailable, please try again', { retryAfterSeconds: 1, cause })
@@ -22,17 +22,17 @@ const LOST_TEXTS =
   /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Client was closed and is not queryable|Query read timeout/
 /** Read-only: a standby, or a primary that was demoted. Another connection may lead to the primary. */
 const READ_ONLY = '25006'
-/** A full disk or no free connection (53), the statement's time limit, and the limit for waiting for a lock: not now, and perhaps later. */
+/** A full disk, no free connection (53), a statement timeout, a lock timeout: a retry may work. */
 const NOT_NOW = /^(53|57014|55P03)/
 
-/** True when the failure says "not now", as opposed to "the statement was wrong". */
+/** True if a retry may work, as opposed to a wrong statement. */
 export function isConnectionFailure(error: unknown): boolean {
   return isConnectionUseless(error) || NOT_NOW.test(sqlState(error))
 }
 
 /**
- * True when another statement on the same connection cannot work either. After a time-out of the client the answer may still
- * arrive, and would be taken for the next statement's.
+ * True if no other statement on this connection can work either. After a client timeout the answer may still arrive,
+ * and would be taken for that of the next statement.
  */
 export function isConnectionUseless(error: unknown): boolean {
   if (!(error instanceof Error)) return false
@@ -44,12 +44,12 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03'
 }
 
-/** The SQLSTATE, or the system's code where the connection itself failed; else nothing. */
+/** The SQLSTATE, or the system's error code if the connection failed; otherwise empty. */
 export function sqlState(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
-/** One line for the operator, if the failure is of a kind that only an operator can mend. */
+/** One line for the operator, if only an operator can fix the failure. */
 export function explainDatabase(error: unknown): string | undefined {
   if (!(error instanceof Error) || error instanceof OperatorError) return undefined
   const text = error.message || String(error)
@@ -69,7 +69,7 @@ export function explainDatabase(error: unknown): string | undefined {
     return `the database at DATABASE_URL is read-only (${text}): name the primary, or wait for its promotion`
   if (/CERT|TLS|SIGNATURE/.test(code) || text === 'The server does not support SSL connections')
     return `the database at DATABASE_URL cannot be reached by TLS: ${text}; see sslmode and sslrootcert in README`
-  // A file that is missing has the same code as a socket that is missing.
+  // A missing file has the same code as a missing socket.
   if ('path' in error) return undefined
   // 28: password or role; 3D: no such database.
   if (isConnectionFailure(error) || /^(28|3D)/.test(code))

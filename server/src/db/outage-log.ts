@@ -1,7 +1,7 @@
 import type { Log } from '../base/log.ts'
 import { sqlState } from './failure.ts'
 
-/** Says that the database cannot be used once per cause and some seconds, instead of once per request and worker. */
+/** Logs an unusable database once per cause and interval, instead of once per request and worker round. */
 export type OutageLog = {
   failed(error: unknown): void
   worked(): void
@@ -9,11 +9,11 @@ export type OutageLog = {
 
 type Outage = { beganAt: number; failedAt: number; saidAt: number; failures: number; unsaid: number }
 
-/** Often enough to see in a log that it goes on. */
+/** Often enough to see in the log that the outage continues. */
 const SAY_EVERY_MS = 10_000
-/** Some statements may work while others fail, so it is over when none has failed for this long. */
+/** Some statements may work while others fail, so an outage is over when none has failed for this long. */
 const OVER_AFTER_MS = 3_000
-/** SQLSTATEs and codes of the system are few; a text in place of a code must not fill the memory. */
+/** Error codes are few; this bounds memory if a message takes the place of a code. */
 const MAX_CAUSES = 20
 
 export function makeOutageLog(log: Log, nowMs: () => number = Date.now): OutageLog {
@@ -22,7 +22,7 @@ export function makeOutageLog(log: Log, nowMs: () => number = Date.now): OutageL
   function say(error: unknown, outage: Outage, now: number) {
     const reason = error instanceof Error ? error.message || error.name : String(error)
     const fields = { reason, code: sqlState(error) || undefined, failures: outage.unsaid }
-    log.warn(fields, 'the database cannot be used')
+    log.warn(fields, 'database unavailable')
     outage.saidAt = now
     outage.unsaid = 0
   }

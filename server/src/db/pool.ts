@@ -15,14 +15,14 @@ pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
 
 // Enough for the batched money paths and a burst of reads; PostgreSQL's own default allows 100 in all.
 const DEFAULT_POOL_SIZE = 20
-// A caller who cannot get a connection in this time is told 503: waiting longer would only queue more behind it.
+// After this long without a connection a caller gets 503: waiting longer would only lengthen the queue.
 const CONNECT_TIMEOUT_MS = 3_000
 // No statement of ours is slow by design except migrations and audits, which set their own.
 const STATEMENT_TIMEOUT_MS = 10_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000
-// A database that works cancels a slow statement itself. Only one that is frozen or cut off lets this much more time pass.
+// A working database cancels a slow statement itself. Only a frozen or unreachable one takes this much longer.
 const CLIENT_GRACE_MS = 2_000
-// After this much silence the kernel begins to ask whether the other side is still there.
+// After this much silence the kernel sends TCP keep-alive probes.
 export const KEEP_ALIVE_AFTER_MS = 10_000
 
 export type PoolOptions = {
@@ -51,12 +51,12 @@ export function makePool(databaseUrl: string, log: Log, options: PoolOptions = {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     application_name: 'guiche',
-    // By a statement: as parameters of the connection, PgBouncer would refuse them or leave them out.
+    // By a statement, because PgBouncer refuses or drops them as connection parameters.
     verify: (client, done) => void client.query(limits).then(() => done(), done),
   })
   const outage = makeOutageLog(log, options.nowMs)
   extras.set(pool, { outage, clientGraceMs })
-  // Without a listener, a connection that breaks ends the process: while idle by the first, while checked out by the second.
+  // Without these listeners a broken connection ends the process: the first for idle ones, the second for those in use.
   pool.on('error', (error) => outage.failed(error))
   pool.on('connect', (client) => {
     client.on('error', (error) => outage.failed(error))
@@ -69,12 +69,12 @@ export function outageLogOf(pool: Pool): OutageLog | undefined {
   return extras.get(pool)?.outage
 }
 
-/** How long to wait for the answer to a statement that may itself take this long. */
+/** How long the client waits for a statement that may itself take this long. */
 export function clientTimeoutMs(pool: Pool, statementTimeoutMs: number): number {
   return statementTimeoutMs + (extras.get(pool)?.clientGraceMs ?? CLIENT_GRACE_MS)
 }
 
-/** Whoever holds the connection may give it back as if it were good, as libraries do; the pool throws away one that has ended. */
+/** A library may release a broken connection as if it were good; the pool discards one that has ended. */
 function endWhenUseless(client: pg.PoolClient): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown
   const guarded = (...args: unknown[]) => {

@@ -5,8 +5,8 @@ import { OperatorError } from '../base/operator-error.ts'
 import { readDatabaseUrl } from './database-url.ts'
 
 /**
- * A process's presence in the database: a session lock that dies with the process, so others can tell at once who lives.
- * A heartbeat row would tell it only after a time-out, and would cost a write per beat.
+ * The presence of a process in the database: a session lock that ends with the process, so that others see at once
+ * which processes are alive. A heartbeat row would need a timeout, and a write per beat.
  */
 export type Presence = {
   instance: number
@@ -24,15 +24,15 @@ type Options = {
 const PRESENCE_CLASS = 0x67756963
 /** Ids are positive int4 for the same reason. */
 const INSTANCE_MAX = 2 ** 31 - 1
-/** Two live processes drawing one number of 2^31 is rare already; drawing it this often is a defect. */
+/** Two live processes rarely draw the same number of 2^31; drawing it this often is a bug. */
 const DRAWS_MAX = 5
 /** Long enough for a database under load, short enough to fail before a start-up probe gives up. */
 const CONNECT_TIMEOUT_MS = 5_000
-/** `others` reads a small view; slower than this and the answer is of no use to a shutdown with seconds to spend. */
+/** `others` reads a small view; a slower answer is useless to a shutdown that has seconds. */
 const QUESTION_TIMEOUT_MS = 2_000
 /** A database that restarts is back within about a tenth of a second... */
 const REJOIN_FIRST_MS = 100
-/** ...and one that is away for long is asked no more often than this. */
+/** ...and one that is down for longer is retried no more often than this. */
 const REJOIN_MAX_MS = 5_000
 
 export async function joinPresence(databaseUrl: string, options: Options = {}): Promise<Presence> {
@@ -51,19 +51,19 @@ export async function joinPresence(databaseUrl: string, options: Options = {}): 
     })
   }
 
-  // Ends only by coming back or by `leave`: a process that gave up would be taken for dead while it works.
+  // Retries until it is back or `leave` is called: a process that gave up would be taken for dead while it works.
   async function rejoin() {
     for (let delayMs = REJOIN_FIRST_MS; !leaving.signal.aborted; delayMs = Math.min(delayMs * 2, REJOIN_MAX_MS)) {
       try {
         await sleep(delayMs, undefined, { ref: false, signal: leaving.signal })
         await options.beforeRejoin?.()
         const back = await connect(databaseUrl)
-        // The old session may outlive its connection by a moment and hold the lock still: that is a failed attempt.
+        // The old session may outlive its connection for a moment and still hold the lock: a failed attempt.
         const held = await hold(back, instance)
         if (held && !leaving.signal.aborted) return watch(back)
         await close(back)
       } catch {
-        // The database is still away, or `leave` ended the sleep: the loop's condition tells which.
+        // The database is still down, or `leave` ended the sleep: the loop condition tells which.
       }
     }
   }
@@ -121,7 +121,7 @@ async function connect(databaseUrl: string): Promise<Client> {
     application_name: 'guiche-presence',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: QUESTION_TIMEOUT_MS,
-    // Nothing is ever sent while all is well, so only keep-alive can notice that a remote database is gone.
+    // This connection is silent, so only keep-alive notices that a remote database is gone.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   })
@@ -138,7 +138,7 @@ async function connect(databaseUrl: string): Promise<Client> {
   }
 }
 
-/** A standby has locks of its own: a process that is present there is absent in the eyes of those who look at the primary. */
+/** A standby has its own locks: a process present there would be absent for those on the primary. */
 async function requirePrimary(client: Client): Promise<void> {
   const { rows } = await client.query<{ recovering: boolean }>('select pg_is_in_recovery() as recovering')
   if (rows[0]?.recovering)

@@ -1,12 +1,12 @@
 import { outageLogOf, type Pool } from './pool.ts'
 import { query, unavailable } from './tx.ts'
 
-// A probe wants an answer while it still listens: by default a second or a few.
+// Probes time out after one or a few seconds by default.
 const READY_WITHIN_MS = 2_000
 
 export type DatabaseTrouble = 'database' | 'database in recovery' | 'database read-only'
 
-/** Why no deposit could be made now: out of reach, a standby before its promotion, or read-only by a setting. */
+/** Why no deposit could be created now: unreachable, a standby, or read-only by a setting. */
 export async function databaseTrouble(pool: Pool): Promise<DatabaseTrouble | undefined> {
   try {
     const client = await pool.connect()
@@ -19,7 +19,7 @@ export async function databaseTrouble(pool: Pool): Promise<DatabaseTrouble | und
       const [row] = rows
       trouble = row!.recovering ? 'database in recovery' : row!.readOnly ? 'database read-only' : undefined
     } finally {
-      // Another connection may lead to the primary.
+      // A new connection may reach the primary.
       client.release(trouble !== undefined)
     }
     if (trouble) outageLogOf(pool)?.failed(new Error(trouble))
@@ -30,7 +30,7 @@ export async function databaseTrouble(pool: Pool): Promise<DatabaseTrouble | und
   }
 }
 
-/** What an operator wants to know of the database. */
+/** What an operator wants to know about the database. */
 export async function describeDatabase(pool: Pool): Promise<{ version: string; migrations: number }> {
   const [row] = await query<{ version: string; migrations: number }>(
     pool,

@@ -5,21 +5,21 @@ import { clientTimeoutMs, outageLogOf, type Pool } from './pool.ts'
 declare const inTransaction: unique symbol
 
 /**
- * An open transaction. A function that takes one reads and writes, and never calls the network; only transact() makes one, so a
- * network call inside a transaction cannot be written by accident.
+ * An open transaction. A function that takes one reads and writes, and never calls the network. Only transact() makes
+ * one.
  */
 export type Tx = {
   readonly [inTransaction]: true
   rows<Row>(sql: string, params?: unknown[]): Promise<Row[]>
   /** For statements that always give exactly one row; any other number is a bug, and throws. */
   one<Row>(sql: string, params?: unknown[]): Promise<Row>
-  /** For statements whose rows do not matter: how many were touched. */
+  /** For statements whose rows do not matter: resolves to the number of rows affected. */
   run(sql: string, params?: unknown[]): Promise<number>
-  /** Another time limit for each statement from here to the end of the transaction, at the database and in this process. */
+  /** Sets the time limit of each following statement of the transaction, at the database and in this process. */
   setStatementTimeout(timeoutMs: number): Promise<void>
 }
 
-// Deadlocks and serialization failures leave nothing behind and go away on repetition; three in a row is a bug to hear of.
+// Deadlocks and serialization failures leave nothing behind and pass on a retry; three in a row is a bug.
 const MAX_ATTEMPTS = 3
 
 export async function transact<Result>(
@@ -40,7 +40,7 @@ export async function transact<Result>(
   }
 }
 
-/** One statement on its own, which PostgreSQL runs as a transaction of its own. */
+/** One statement, which PostgreSQL runs as a transaction of its own. */
 export function query<Row>(pool: Pool, sql: string, params: unknown[] = []): Promise<Row[]> {
   return pool.query(sql, params).then(
     (result) => {
@@ -64,7 +64,7 @@ function onlyRow<Row>(rows: Row[]): Row {
   return row
 }
 
-/** For a library that works on the pool itself: its failures as query() and transact() tell them. */
+/** For a library that uses the pool itself: maps its failures as query() and transact() do. */
 export function unavailable(pool: Pool, error: unknown): DatabaseUnavailable {
   outageLogOf(pool)?.failed(error)
   return new DatabaseUnavailable(error)
@@ -80,7 +80,7 @@ async function attemptOnce<Result>(pool: Pool, work: (tx: Tx) => Promise<Result>
     await query('commit')
     return result
   } catch (error) {
-    // A connection that cannot even roll back is thrown away; PostgreSQL rolls back when it goes.
+    // A connection that cannot roll back is discarded, and PostgreSQL rolls back when it ends.
     await client.query('rollback').catch((rollbackError: Error) => (broken = rollbackError))
     throw error
   } finally {
@@ -108,7 +108,7 @@ function isTransient(error: unknown): boolean {
   return ['40001', '40P01'].includes(sqlState(error))
 }
 
-/** A row with the same key is there already. */
+/** A row with the same key exists already. */
 export function isUniqueViolation(error: unknown): boolean {
   return sqlState(error) === '23505'
 }
