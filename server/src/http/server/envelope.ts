@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
-import { Fault, FAULT_CODES, type FaultCode, type FaultDetails } from '../../base/fault.ts'
-import type { Context } from '../../domain/context.ts'
+import { Fault, type FaultCode, type FaultDetails } from '../base/fault.ts'
+import type { Context } from '../domain/context.ts'
 import { SEND_JSON, UnsupportedType } from './body.ts'
 import { errorPage } from './error-page.ts'
 
@@ -18,17 +18,16 @@ export type Refusal = {
 }
 
 /** What HTTP itself refuses, beside the refusals of the domain. */
-const HTTP_CODES = [
-  'request_timeout',
-  'method_not_allowed',
-  'body_too_large',
-  'unsupported_type',
-  'expectation_failed',
-  'headers_too_large',
-  'internal',
-] as const
-export type ErrorCode = FaultCode | (typeof HTTP_CODES)[number]
-export const ERROR_CODES: readonly ErrorCode[] = [...FAULT_CODES, ...HTTP_CODES]
+const HTTP_STATUS = {
+  request_timeout: 408,
+  method_not_allowed: 405,
+  body_too_large: 413,
+  unsupported_type: 415,
+  expectation_failed: 417,
+  headers_too_large: 431,
+  internal: 500,
+}
+export type ErrorCode = FaultCode | keyof typeof HTTP_STATUS
 
 /** The only place where a refusal of the domain meets a status of HTTP. */
 const STATUS: Record<FaultCode, number> = {
@@ -76,6 +75,9 @@ const STATUS: Record<FaultCode, number> = {
   provider_refused: 502,
   provider_unavailable: 503,
 }
+
+export const ERROR_STATUS: Readonly<Record<ErrorCode, number>> = { ...STATUS, ...HTTP_STATUS }
+export const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[]
 
 // For those who are asked to come again and were not told when.
 const RETRY_AFTER_SECONDS = 1
