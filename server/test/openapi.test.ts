@@ -1,18 +1,18 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { EVENT_KINDS } from '../src/domain/webhooks/events.ts'
+import { refundEvent } from '../src/domain/refunds/refund-events.ts'
+import { makeSigningSecret, signMessage } from '../src/domain/webhooks/signature.ts'
 import { renderOpenapi } from '../src/http/render-openapi.ts'
+import { curlOf } from '../src/http/docs/reference-examples.ts'
+import { VERIFY } from '../src/http/docs/reference-page.ts'
+import { ERROR_STATUS } from '../src/http/server/envelope.ts'
+import type { Operation } from '../src/http/docs/openapi-postprocess.ts'
+import { makeOperator } from './operators-client.ts'
+import { bearer, get } from './requests.ts'
 import { world } from './world.ts'
 
 const COMMITTED = new URL('../openapi.json', import.meta.url)
-
-type Operation = {
-  operationId: string
-  summary: string
-  description: string
-  security?: object[]
-  parameters?: { in: string; name: string; description?: string }[]
-  responses: Record<string, { description: string; content?: Record<string, { schema: { $ref?: string } }> }>
-}
 
 test('server/openapi.json is what the routes say today', async () => {
   const rendered = `${await renderOpenapi()}\n`
@@ -116,20 +116,109 @@ test('the document is whole: version 3.1, three ways to send a key, and no refer
     expect(JSON.stringify(document)).toContain(`#/components/schemas/${name}"`)
 })
 
-test('the documentation is a page of our own files only, under a policy that allows nothing inline', async () => {
-  const w = await world()
-  const page = await w.app.inject('/docs')
-  const policy = String(page.headers['content-security-policy'])
-  expect([page.statusCode, page.body.includes('width=device-width')]).toEqual([200, true])
-  expect(policy).toContain("default-src 'none'")
-  expect(policy).not.toMatch(/unsafe|https?:|\*|sha256/)
-  expect(page.body).not.toMatch(/<script>|<style>| style=| on\w+=/)
-  const files = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url!)
-  expect(files.length).toBeGreaterThan(5)
-  for (const url of files) {
-    expect(url).toMatch(/^\/(docs\/static\/|icon\.svg$)/)
-    expect([url, (await w.app.inject(url)).statusCode]).toEqual([url, 200])
+test('an error code stands under the status that it is sent with, and every error under /api names its codes', async () => {
+  const { operations } = await read()
+  const answers = operations
+    .filter(({ path }) => path.startsWith('/api'))
+    .flatMap(({ operation }) => Object.entries(operation.responses))
+    .filter(([status]) => Number(status) >= 400)
+  for (const [status, { description, 'x-error-codes': codes = [] }] of answers) {
+    const statuses = new Set(codes.map((code) => ERROR_STATUS[code]))
+    expect([description, [...statuses]]).toEqual([description, [Number(status)]])
   }
+})
+
+test('an event is documented with exactly the fields that are sent', async () => {
+  const w = await world()
+  const { charge, account } = await w.paidCharge()
+  // The query settles the payment.
+  await w.app.inject(get(account.key, `/api/deposit/${charge.paymentLinkId}`))
+  const [deposit] = (await w.app.inject(get(account.key, '/api/events'))).json().events
+  const refund = { id: charge.id, chargeId: charge.id, amountCents: 1, feeReturnedCents: 0, endToEndId: 'E1' }
+  const of = { account_id: '', payment_link_id: '', external_id: null, value_cents: 1, refunded_cents: 1 }
+  const refunded = refundEvent(w.clock.now(), refund, of)
+  const { document } = await read()
+  for (const [kind, data] of [
+    ['DEPOSIT_ASSET_SUCCESS', deposit.data],
+    [refunded.kind, refunded.data],
+  ]) {
+    const { example, schema } = document.webhooks[kind].post.requestBody.content['application/json']
+    expect([kind, Object.keys(example.data)]).toEqual([kind, Object.keys(data)])
+    expect([kind, Object.keys(schema.properties.data.properties)]).toEqual([kind, Object.keys(data)])
+  }
+})
+
+test('the reference shows every operation, object, event and error code, and every link in it leads somewhere', async () => {
+  const w = await world()
+  const { document, operations } = await read()
+  const { body } = await w.app.inject('/docs')
+  const ids = [...body.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id!)
+  expect(ids).toEqual([...new Set(ids)])
+  expect(ids).toEqual(expect.arrayContaining(operations.map(({ operation }) => operation.operationId)))
+  expect(ids).toEqual(expect.arrayContaining(Object.keys(document.webhooks).map((kind) => `event-${kind}`)))
+  expect(Object.keys(document.webhooks)).toEqual([...EVENT_KINDS, 'WEBHOOK_TEST'])
+  expect(ids).toEqual(
+    expect.arrayContaining(
+      document.components.headers['Guiche-Error'].schema.enum.map((code: string) => `error-${code}`),
+    ),
+  )
+  for (const [, link] of body.matchAll(/ href="([^"]+)"/g)) {
+    if (link!.startsWith('#')) expect(ids).toContain(link!.slice(1))
+    else expect([link, (await w.app.inject(link!)).statusCode]).not.toEqual([link, 404])
+  }
+  for (const { path } of operations) expect(body).toContain(`<code>${path}</code>`)
+})
+
+test('the reference runs no script, loads nothing from elsewhere, and is sent once to whoever keeps it', async () => {
+  const w = await world()
+  const page = await w.app.inject({ url: '/docs', headers: { 'accept-encoding': 'br' } })
+  const policy = String(page.headers['content-security-policy'])
+  expect(policy).toMatch(/^default-src 'none'; .*style-src 'sha256-[^']+'; img-src 'self'$/)
+  expect([page.statusCode, page.headers['content-encoding']]).toEqual([200, 'br'])
+  const plain = await w.app.inject('/docs')
+  expect(plain.body).not.toMatch(/<script|<[^>]* (style|src|on\w+)=/)
+  const again = await w.app.inject({ url: '/docs', headers: { 'if-none-match': String(plain.headers.etag) } })
+  expect([again.statusCode, again.body]).toEqual([304, ''])
+})
+
+test('the service understands every example request of the reference', async () => {
+  const w = await world({ settings: { refunds: { byAccounts: true, returnFee: false } } })
+  const { key } = await w.account()
+  const operator = await makeOperator(w)
+  const { document, operations } = await read()
+  for (const { path, method, operation } of operations) {
+    const text = curlOf(document, '', { ...operation, path, method: method.toUpperCase() })
+    const [, url] = /^curl (?:-X \w+ )?(\S+)/.exec(text)!
+    const payload = /-d '([^']*)'/.exec(text)?.[1]
+    const { statusCode, body } = await w.app.inject({
+      method: method.toUpperCase() as 'GET',
+      url: url!,
+      headers: {
+        ...bearer(path.startsWith('/api/operator') ? operator.key : key),
+        ...(payload && { 'content-type': 'application/json' }),
+      },
+      ...(payload && { payload }),
+    })
+    expect([text, body, [200, 201, 404].includes(statusCode)]).toEqual([text, body, true])
+  }
+})
+
+test('the code that the reference gives for verifying a signature accepts ours and no other', async () => {
+  const { isGenuine } = await import(`data:text/javascript,${encodeURIComponent(VERIFY)}`)
+  const secrets = [makeSigningSecret(), makeSigningSecret()]
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const message = { id: 'evt_1', timestamp, body: '{"event":"WEBHOOK_TEST"}' }
+  const headers = {
+    'webhook-id': message.id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signMessage(secrets, message),
+  }
+  for (const secret of secrets) expect(isGenuine(secret, headers, message.body)).toBe(true)
+  expect(isGenuine(makeSigningSecret(), headers, message.body)).toBe(false)
+  expect(isGenuine(secrets[0], headers, `${message.body} `)).toBe(false)
+  const old = { ...message, timestamp: String(Number(timestamp) - 301) }
+  const replayed = { ...headers, 'webhook-timestamp': old.timestamp, 'webhook-signature': signMessage(secrets, old) }
+  expect(isGenuine(secrets[0], replayed, message.body)).toBe(false)
 })
 
 async function read() {

@@ -89,7 +89,7 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
   await dashboardPageRoutes(app)
   await app.register(async (scope) => {
     limitPublic(scope)
-    await docsRoutes(scope)
+    docsRoutes(scope, ctx.settings.publicUrl)
   })
 
   return Object.assign(app, {

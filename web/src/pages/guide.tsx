@@ -13,7 +13,7 @@ const useWords = words({
   'pt-BR': {
     title: 'Documentação',
     text: 'Do primeiro depósito ao webhook conferido.',
-    tryIt: 'Experimentar a API',
+    apiReference: 'Referência completa da API',
     start: 'Primeiros passos',
     webhooks: 'Webhooks',
     errors: 'Erros',
@@ -22,7 +22,7 @@ const useWords = words({
   en: {
     title: 'Docs',
     text: 'From the first deposit to the verified webhook.',
-    tryIt: 'Try the API',
+    apiReference: 'Full API reference',
     start: 'Quick start',
     webhooks: 'Webhooks',
     errors: 'Errors',
@@ -39,7 +39,7 @@ export function GuidePage() {
       text={t.text}
       actions={
         <a href="/docs" target="_blank" rel="noreferrer" className={buttonLook({ size: 'small' })}>
-          {t.tryIt}
+          {t.apiReference}
           <ExternalIcon className="size-4" />
         </a>
       }

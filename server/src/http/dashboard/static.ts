@@ -58,8 +58,6 @@ export async function dashboardPageRoutes(app: FastifyInstance, folder = DASHBOA
     root: `${folder}assets`,
     prefix: '/assets/',
     index: false,
-    // /docs has one of its own.
-    decorateReply: false,
     maxAge: YEAR_SECONDS * 1000,
     immutable: true,
     // The build wrote each also compressed.

@@ -1,31 +1,76 @@
-import { ERROR_CODES } from '../server/envelope.ts'
+import { errorCodesOf } from './error-codes.ts'
+import { WEBHOOKS } from './webhook-events.ts'
+import { ERROR_CODES, type ErrorCode } from '../server/envelope.ts'
 
 // What the generator cannot know or says badly: headers, which hooks and handlers set where no schema sees them, and
 // bounds that are JavaScript's and not ours.
 
-type Schema = { [keyword: string]: unknown }
-type Parameter = { in: string; name: string }
-type Operation = {
-  operationId?: string
-  security?: unknown[]
-  parameters?: Parameter[]
-  responses?: Record<
-    string,
-    { description: string; headers?: object; content?: Record<string, { schema: Schema; example?: object }> }
-  >
+export type Schema = {
+  $ref?: string
+  type?: string | string[]
+  format?: string
+  pattern?: string
+  enum?: unknown[]
+  const?: unknown
+  default?: unknown
+  description?: string
+  examples?: unknown[]
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  anyOf?: Schema[]
+  oneOf?: Schema[]
+  additionalProperties?: unknown
+  minimum?: number
+  maximum?: number
+  minLength?: number
+  maxLength?: number
 }
-type Document = {
+export type Parameter = {
+  in: string
+  name: string
+  required?: boolean
+  description?: string
+  example?: unknown
+  schema: Schema
+}
+type Content = Record<string, { schema?: Schema; example?: unknown }>
+export type Answer = {
+  description: string
+  headers?: Record<string, object>
+  content?: Content
+  /** Which values of `Guiche-Error` come with it. */
+  'x-error-codes'?: ErrorCode[]
+}
+export type Operation = {
+  operationId: string
+  summary: string
+  description: string
+  tags?: string[]
+  security?: unknown[]
+  /** What an API key must be allowed to do; absent where no key is needed. */
+  'x-scope'?: string
+  parameters?: Parameter[]
+  requestBody?: { content: Content }
+  responses: Record<string, Answer>
+}
+export type Document = {
   openapi: string
-  info: object
-  tags?: object
-  security?: object
+  info: { title: string; description: string }
+  tags: { name: string; description: string }[]
+  security: object[]
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Schema>; securitySchemes: object; headers?: object }
+  webhooks: Record<string, { post: Operation }>
+  components: {
+    schemas: Record<string, Schema>
+    securitySchemes: Record<string, { description: string }>
+    headers: Record<string, Header>
+  }
 }
 
 export function finishDocument(generated: object): Document {
-  const { openapi, info, tags, security, paths, components } = JSON.parse(
-    JSON.stringify(generated),
+  const { openapi, info, tags, security, paths, webhooks, components } = JSON.parse(
+    JSON.stringify({ ...generated, webhooks: WEBHOOKS }),
     tidySchema,
   ) as Document
   const operations = Object.entries(paths).flatMap(([path, byMethod]) =>
@@ -33,13 +78,15 @@ export function finishDocument(generated: object): Document {
   )
   for (const { path, operation } of operations) {
     operation.parameters?.forEach(writeHeaderName)
-    for (const [status, response] of Object.entries(operation.responses ?? {})) {
+    for (const [status, response] of Object.entries(operation.responses)) {
       const json = response.content?.['application/json']
       const example = errorExample(operation, status, response.description)
-      if (json?.schema['$ref'] === '#/components/schemas/Error' && example) json.example = example
+      if (json?.schema?.$ref === '#/components/schemas/Error' && example) json.example = example
       response.headers = Object.fromEntries(
         headersFor(path, operation, status).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
       )
+      if (status >= '400' && path.startsWith('/api/'))
+        response['x-error-codes'] = errorCodesOf(operation.operationId, status)
     }
   }
   const rest = { securitySchemes: components.securitySchemes, headers: HEADERS }
@@ -49,8 +96,8 @@ export function finishDocument(generated: object): Document {
       .filter(([name]) => isUsed(name, { paths, schemas: components.schemas }))
       .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   )
-  for (const name of EXACT) schemas[name]!['additionalProperties'] = false
-  return { openapi, info, tags: tags!, security: security!, paths, components: { schemas, ...rest } }
+  for (const name of EXACT) schemas[name]!.additionalProperties = false
+  return { openapi, info, tags, security, paths, webhooks, components: { schemas, ...rest } }
 }
 
 // Clients compare these whole. Everything else may gain fields, and must not promise that it will not.
@@ -60,11 +107,11 @@ const EXACT = ['NewCharge', 'Charge']
 function tidySchema(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   const schema = value as Schema
-  if (schema['additionalProperties'] === false) delete schema['additionalProperties']
+  if (schema.additionalProperties === false) delete schema.additionalProperties
   // The format says it already, and nobody can read the pattern.
-  if (schema['format'] === 'date-time') delete schema['pattern']
-  if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum']
-  if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum']
+  if (schema.format === 'date-time') delete schema.pattern
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
   return schema
 }
 

@@ -1,9 +1,9 @@
 import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
-import { contentSecurityPolicy } from '../server/headers.ts'
-import { finishDocument } from './openapi-postprocess.ts'
+import { referencePage } from './reference-page.ts'
+import { pageHeaders, pageText } from '../server/page-layout.ts'
+import { finishDocument, type Document } from './openapi-postprocess.ts'
 import { makeServedDocument } from '../server/served-document.ts'
 
 /** Listens to the routes that are registered after it, and makes the document from their schemas. */
@@ -14,137 +14,88 @@ export async function describeRoutes(app: FastifyInstance): Promise<void> {
       info: { title: 'guiche', version: '0.1.0', description: INTRODUCTION },
       // No servers: then the document is right wherever it is served from.
       tags: [
-        { name: 'Deposits', description: 'Ask for deposits and follow them.' },
-        { name: 'Refunds', description: 'Give deposits back to their payers.' },
-        { name: 'Balance', description: 'What the deposits came to.' },
-        { name: 'Webhooks', description: 'Where to be told of events.' },
-        { name: 'Events', description: 'What was told, and having it told again.' },
-        { name: 'Operator', description: 'For those who run the service, with keys of their own.' },
-        { name: 'Payers', description: 'Public: what payers get to see.' },
+        { name: 'Deposits', description: 'Create deposits and follow them.' },
+        { name: 'Refunds', description: 'Return deposits to their payers, whole or in part.' },
+        { name: 'Balance', description: 'Read the balance of the account and every line behind it.' },
+        { name: 'Webhooks', description: 'Manage the URLs that events are sent to.' },
+        { name: 'Events', description: 'Read events and their deliveries, and send them again.' },
+        { name: 'Operator', description: 'For operators of the service, with an operator’s API key.' },
+        { name: 'Payers', description: 'Public: what payers see.' },
       ],
       components: { securitySchemes: SECURITY_SCHEMES },
       security: [{ bearer: [] }, { header: [] }, { query: [] }],
     },
-    transform: createJsonSchemaTransform({}),
+    transform: (input) => {
+      const { schema, url } = transform(input)
+      const scope = input.route.config?.scope
+      return { schema: scope === undefined ? schema : { ...schema, 'x-scope': scope }, url }
+    },
     transformObject: (document) =>
-      finishDocument(jsonSchemaTransformObject(document)) as ReturnType<typeof jsonSchemaTransformObject>,
+      finishDocument(jsonSchemaTransformObject(document)) as object as ReturnType<typeof jsonSchemaTransformObject>,
   })
 }
+
+const transform = createJsonSchemaTransform({})
 
 /** /openapi.json for programs and /docs for people, both from the same document. */
-export async function docsRoutes(app: FastifyInstance): Promise<void> {
-  const send = makeServedDocument(() => app.swagger())
-  app.get('/openapi.json', { schema: { hide: true } }, async (request, reply) => {
-    // Public knowledge, so that other sites' tools may read it.
-    reply.headers({
-      'cache-control': 'no-cache',
-      'access-control-allow-origin': '*',
-      'cross-origin-resource-policy': 'cross-origin',
-    })
-    return send(request, reply)
+export function docsRoutes(app: FastifyInstance, publicUrl: string): void {
+  const json = makeServedDocument(() => ({
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+    text: JSON.stringify(app.swagger()),
+  }))
+  const yaml = makeServedDocument(() => ({
+    headers: { 'content-type': 'application/yaml; charset=utf-8' },
+    text: app.swagger({ yaml: true }),
+  }))
+  const page = makeServedDocument(() => {
+    const reference = referencePage(app.swagger() as object as Document, publicUrl)
+    return { headers: pageHeaders(reference), text: pageText(reference) }
   })
-
-  await app.register(async (scope) => {
-    // The page asks for the document here, and the plugin would write it anew for each reader.
-    scope.addHook('onRequest', async (request, reply) => {
-      if (request.routeOptions.url === '/docs/json') return send(request, reply)
-      return undefined
+  for (const [url, send] of [
+    ['/openapi.json', json],
+    ['/docs/json', json],
+    ['/docs/yaml', yaml],
+  ] as const) {
+    app.get(url, { schema: { hide: true } }, async (request, reply) => {
+      // The document is public, so tools of other sites may read it.
+      reply.headers({ 'access-control-allow-origin': '*', 'cross-origin-resource-policy': 'cross-origin' })
+      return send(request, reply)
     })
-    // The page that comes with the plugin does not say that it fits a phone, and phones believe it.
-    scope.addHook('onSend', async (_request, reply, payload) => {
-      const isPage = String(reply.getHeader('content-type')).startsWith('text/html')
-      return isPage && typeof payload === 'string'
-        ? payload.replace('<meta charset="UTF-8">', `<meta charset="UTF-8">${VIEWPORT}`)
-        : payload
-    })
-    await scope.register(swaggerUi, {
-      routePrefix: '/docs',
-      staticCSP: POLICY,
-      uiConfig: {
-        layout: 'BaseLayout',
-        docExpansion: 'list',
-        defaultModelsExpandDepth: 0,
-        displayRequestDuration: true,
-        tryItOutEnabled: true,
-      },
-      theme: {
-        title: 'guiche: API',
-        css: [{ filename: 'guiche.css', content: STYLE }],
-        js: [{ filename: 'guiche.js', content: FOLLOW_COLOR_SCHEME }],
-        favicon: [],
-      },
-    })
-  })
+  }
+  app.get('/docs', { schema: { hide: true } }, page)
 }
-
-const VIEWPORT =
-  '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" type="image/svg+xml" href="/icon.svg">'
-
-// The interface draws its symbols from data: addresses; all its scripts and styles are files of ours.
-const POLICY = contentSecurityPolicy({
-  'script-src': "'self'",
-  'style-src': "'self'",
-  'img-src': "'self' data:",
-  'connect-src': "'self'",
-})
 
 const SECURITY_SCHEMES = {
   bearer: {
     type: 'http',
     scheme: 'bearer',
     description:
-      'Recommended. `Authorization: Bearer <key>`. When several are sent, this one decides, even if it is bad.',
+      '`Authorization: Bearer <key>`: recommended. If a request carries several keys, this one counts, even if it is invalid.',
   },
   header: {
     type: 'apiKey',
     in: 'header',
     name: 'X-API-Key',
-    description: 'Decides when there is no `Authorization` header.',
+    description: '`X-API-Key: <key>`: counts if there is no `Authorization` header.',
   },
   query: {
     type: 'apiKey',
     in: 'query',
     name: 'api_key',
-    description: 'Last in order. Addresses end up in the logs of proxies and browsers, so prefer a header.',
+    description: '`?api_key=<key>`: counts last. Proxies and browsers write URLs to their logs, so prefer a header.',
   },
 } as const
 
-const INTRODUCTION = `Deposits by Pix: ask for one, let the payer pay it, and see it credited.
+const INTRODUCTION = `Take deposits by Pix: create a charge, let the payer pay it, and see your balance credited.
 
-**Amounts** are integers in cents, of Brazilian reais. **Times** are ISO 8601 in UTC.
+**Amounts** are integers in cents of Brazilian reais. **Times** are ISO 8601 in UTC.
 
-**Answers** are always \`{ "success": true, … }\` or \`{ "success": false, "error": "…" }\`. Decide by the status; the text is for people.
+**Answers** are always \`{ "success": true, … }\` or \`{ "success": false, "error": "…" }\`. Decide by the status and the header \`Guiche-Error\`; the text is for people.
 
-**Repeating** a request is safe for all but creating a deposit or a refund, and for these too with an \`Idempotency-Key\`.
+**Repeating** a request is safe, except for creating a deposit or a refund. Send an \`Idempotency-Key\` with these, and they are safe to repeat too.
 
-**Limits**: the headers \`RateLimit\` and \`RateLimit-Policy\` tell how much is left; on 429 and 503, \`Retry-After\` tells when to come again.
+**Limits**: the headers \`RateLimit\` and \`RateLimit-Policy\` say how much is left. On 429 and 503, \`Retry-After\` says how long to wait.
 
-**Help**: every answer carries \`X-Request-Id\`. Name it when you ask the operator about a request, or send one of your own.
+**Help**: every answer carries \`X-Request-Id\`. Quote it when you ask the operator about a request, or send one of your own.
 
-Unknown fields of a body are ignored, and answers may gain fields, except the charge of \`POST /api/deposit\` and of \`GET /api/deposit/{paymentLinkId}\`, which have exactly the fields below.`
-
-// The interface has a dark mode and no way to ask the reader's system for it.
-const FOLLOW_COLOR_SCHEME = `
-const dark = matchMedia('(prefers-color-scheme: dark)')
-const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
-dark.addEventListener('change', follow)
-follow()
-`
-
-const STYLE = `
-.swagger-ui .info { margin: 24px 0 }
-.swagger-ui .scheme-container { box-shadow: none; padding: 8px 0 }
-@media (max-width: 640px) {
-  .swagger-ui .wrapper, .swagger-ui .opblock .opblock-section-header { padding: 8px 12px }
-  .swagger-ui .opblock .opblock-summary { flex-wrap: wrap }
-  .swagger-ui .opblock .opblock-summary-path { max-width: 100% }
-  .swagger-ui .opblock .opblock-summary-description { flex-basis: 100%; padding: 4px 0 0 }
-  .swagger-ui .table-container, .swagger-ui .responses-inner, .swagger-ui .opblock-description-wrapper { padding: 8px }
-  .swagger-ui table.responses-table > tbody > tr, .swagger-ui table.parameters > tbody > tr { display: block; padding: 8px 0 }
-  .swagger-ui table.responses-table > tbody > tr > td, .swagger-ui table.parameters > tbody > tr > td { display: block; max-width: 100%; padding: 2px 0 }
-  .swagger-ui table.responses-table > tbody > tr > td.response-col_links { display: none }
-  .swagger-ui table.responses-table > thead, .swagger-ui table.parameters > thead { display: none }
-  .swagger-ui .parameters-col_description input, .swagger-ui .parameters-col_description select { max-width: 100%; width: 100% }
-  .swagger-ui table.headers { table-layout: fixed; word-break: break-word }
-}
-`
+**Changes**: unknown fields of a body are ignored, and answers may gain fields. Only the charge of \`POST /api/deposit\` and of \`GET /api/deposit/{paymentLinkId}\` has exactly the fields below.`

@@ -55,6 +55,7 @@ export const resolveBody = z
       how: z.enum(WAYS, { error: WAYS_ERROR }).meta({
         description:
           'credit: the whole amount to an account, without a fee. refund: back to the payer. write_off: the house keeps it, or bears the loss. charge_account: the account that was credited bears a refund that was made without us. match: the payment completes the charge that it names, although its amount differs; the account is credited with the amount less the fee.',
+        examples: ['refund'],
       }),
       accountId: z
         .uuid({ error: ACCOUNT_ERROR })

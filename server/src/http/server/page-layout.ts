@@ -9,6 +9,8 @@ export type Page = {
   language: Language
   title: string
   main: Html
+  /** Beside the style of all pages; a constant of ours. */
+  style?: string
   /** A constant of ours. */
   script?: string
   /** It has a form that posts to us. */
@@ -18,22 +20,33 @@ export type Page = {
 
 export function sendPage(reply: FastifyReply, page: Page): FastifyReply {
   return reply
-    .type('text/html; charset=utf-8')
-    .headers({
-      'content-security-policy': contentSecurityPolicy({
-        'style-src': sourceHash(PAGE_STYLE),
-        'img-src': "'self'",
-        ...(page.isForm ? { 'form-action': "'self'" } : {}),
-        ...(page.script === undefined ? {} : { 'script-src': sourceHash(page.script), 'connect-src': "'self'" }),
-      }),
-      'content-language': page.language,
-      'cache-control': 'no-store',
-      vary: 'accept-language',
-    })
-    .send(htmlText(frame(page)))
+    .headers({ ...pageHeaders(page), 'cache-control': 'no-store', vary: 'accept-language' })
+    .send(pageText(page))
 }
 
-function frame({ language, title, main, script, head }: Page): Html {
+export function pageHeaders(page: Page): Record<string, string> {
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': contentSecurityPolicy({
+      'style-src': sourceHash(styleOf(page)),
+      'img-src': "'self'",
+      ...(page.isForm ? { 'form-action': "'self'" } : {}),
+      ...(page.script === undefined ? {} : { 'script-src': sourceHash(page.script), 'connect-src': "'self'" }),
+    }),
+    'content-language': page.language,
+  }
+}
+
+export function pageText(page: Page): string {
+  return htmlText(frame(page))
+}
+
+function styleOf({ style = '' }: Page): string {
+  return PAGE_STYLE + style
+}
+
+function frame(page: Page): Html {
+  const { language, title, main, script, head } = page
   return html`<!doctype html>
     <html lang="${language}">
       <head>
@@ -42,7 +55,7 @@ function frame({ language, title, main, script, head }: Page): Html {
         <meta name="color-scheme" content="light dark" />
         <title>${title}</title>
         <link rel="icon" type="image/svg+xml" href="/icon.svg" />
-        ${verbatim(`<style>${PAGE_STYLE}</style>`)} ${head}
+        ${verbatim(`<style>${styleOf(page)}</style>`)} ${head}
       </head>
       <body>
         ${main} ${script !== undefined && verbatim(`<script>${script}</script>`)}

@@ -3,33 +3,38 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** A large JSON document that never changes while the process runs: written and compressed once, when it is first asked for. */
+export type ServedDocument = { headers: Record<string, string>; text: string }
+
+/** A large text that never changes while the process runs: made and compressed once, when it is first asked for. */
 export function makeServedDocument(
-  make: () => unknown,
+  make: () => ServedDocument,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   let made: Promise<Forms> | undefined
   return async (request, reply) => {
-    const { bodies, etag } = await (made ??= formsOf(make()))
-    reply.headers({ etag, vary: 'accept-encoding' })
-    if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    const { bodies, headers } = await (made ??= formsOf(make()))
+    reply.headers(headers)
+    if (isKnown(request.headers['if-none-match'], headers.etag)) return reply.code(304).send()
     const encoding = bestEncoding(request.headers['accept-encoding'])
     if (encoding !== 'identity') reply.header('content-encoding', encoding)
-    return reply.type('application/json; charset=utf-8').send(bodies[encoding])
+    return reply.send(bodies[encoding])
   }
 }
 
 type Encoding = 'br' | 'gzip' | 'identity'
-type Forms = { bodies: Record<Encoding, Buffer>; etag: string }
+type Forms = { bodies: Record<Encoding, Buffer>; headers: Record<string, string> & { etag: string } }
 
-async function formsOf(document: unknown): Promise<Forms> {
-  const identity = Buffer.from(JSON.stringify(document))
+async function formsOf({ headers, text }: ServedDocument): Promise<Forms> {
+  const identity = Buffer.from(text)
   const [br, gzipped] = await Promise.all([
     promisify(brotliCompress)(identity, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: identity.length } }),
     promisify(gzip)(identity),
   ])
   // Weak, because one tag stands for all encodings.
   const etag = `W/"${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}"`
-  return { bodies: { br, gzip: gzipped, identity }, etag }
+  return {
+    bodies: { br, gzip: gzipped, identity },
+    headers: { ...headers, etag, 'cache-control': 'no-cache', vary: 'accept-encoding' },
+  }
 }
 
 function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {

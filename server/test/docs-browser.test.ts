@@ -1,0 +1,61 @@
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { expectAccessible, overflowPx, serve, useChromium, visit } from './chromium.ts'
+
+// The reference as people read it. For human eyes: `PICTURES=/tmp/docs npx vitest run test/docs-browser.test.ts`.
+
+useChromium()
+
+const PICTURES = process.env['PICTURES']
+const WIDE = { width: 1280, height: 900 }
+const PHONE = { width: 390, height: 844 }
+const READERS = [
+  { name: 'wide', viewport: WIDE, colorScheme: 'light' },
+  { name: 'phone', viewport: PHONE, colorScheme: 'dark' },
+] as const
+const PARTS = ['introduction', 'createDeposit', 'createWebhook', 'webhook-signature', 'object-Deposit', 'errors']
+
+test.for(READERS)('the reference is accessible and not wider than the window: $name', async ({ name, ...options }) => {
+  const { url } = await serve()
+  const { page, requests, errors } = await visit(options)
+  await page.goto(`${url}/docs`)
+  expect(await overflowPx(page)).toBe(0)
+  if (PICTURES) await takePictures(page, `${url}/docs`, name)
+  await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
+  expect(await overflowPx(page)).toBe(0)
+  await expectAccessible(page, name)
+  expect(new Set(requests)).toEqual(new Set(['/docs', '/icon.svg']))
+  expect(errors).toEqual([])
+})
+
+test('without JavaScript the reference shows an operation by its link, and the keyboard reaches every part of it', async () => {
+  const { url } = await serve()
+  const { page } = await visit({ viewport: WIDE, javaScriptEnabled: false })
+  await page.goto(`${url}/docs#createDeposit`)
+  const operation = page.locator('#createDeposit')
+  expect(await operation.getByRole('heading', { name: 'Ask for a deposit' }).isVisible()).toBe(true)
+  expect(await operation.locator('pre').first().textContent()).toContain(`curl -X POST ${url}/api/deposit`)
+
+  await page.goto(`${url}/docs`)
+  await page.keyboard.press('Tab')
+  expect(await page.locator(':focus').textContent()).toBe('Skip to the content')
+  await page.keyboard.press('Tab')
+  expect(await page.locator(':focus').textContent()).toBe('guiche API')
+
+  const codes = operation.getByRole('link', { name: 'external_id_taken' })
+  expect(await codes.isVisible()).toBe(false)
+  await operation.locator('summary').focus()
+  await page.keyboard.press('Enter')
+  expect(await codes.isVisible()).toBe(true)
+})
+
+async function takePictures(page: Page, url: string, name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const part of PARTS) {
+      await page.emulateMedia({ colorScheme })
+      await page.goto(`${url}#${part}`)
+      await page.screenshot({ path: join(PICTURES!, `${name}-${colorScheme}-${part}.png`) })
+    }
+  await page.emulateMedia({})
+}
