@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { loadConfig } from '../src/config.ts'
 
-test('without any configuration, everything has the default that the README names', () => {
+test('without any configuration, everything has the default that configuration.md names', () => {
   const config = loadConfig({})
   expect(config).toMatchObject({
     host: '127.0.0.1',
