@@ -238,6 +238,27 @@ test.each([
   expect(leadsSomewhere(from, link)).toBe(false)
 })
 
+// A document may leave out the folders that its readers know.
+const PLACES = [
+  '',
+  'server/',
+  'server/src/',
+  'web/src/',
+  ...['domain/', 'http/', 'providers/', 'db/'].map((folder) => `server/src/${folder}`),
+]
+
+test('every file and folder that a document names exists', () => {
+  const missing = documents()
+    // It tells of files that were there once.
+    .filter(({ path }) => path !== 'CHANGELOG.md')
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/`((?:[\w.-]+\/)+(?:[\w.-]+\.(?:ts|tsx|mjs|sql|md|json|yml))?)`/g)]
+        .filter(([, name]) => !PLACES.some((place) => existsSync(new URL(`${place}${name}`, ROOT))))
+        .map(([, name]) => `${path}: ${name}`),
+    )
+  expect(missing).toEqual([])
+})
+
 function leadsSomewhere(from: string, link: string): boolean {
   const [file = '', anchor] = link.split('#')
   const path = file === '' ? from : posix.join(posix.dirname(from), file)
