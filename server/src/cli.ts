@@ -46,7 +46,7 @@ A first deposit:
 program
   .command('start')
   .description('run the service: HTTP, workers, and in sandbox mode the bank')
-  .addHelpText('after', '\nConfiguration is by environment and .env; README lists the variables.')
+  .addHelpText('after', '\nConfiguration is by environment and .env; docs/configuration.md lists the variables.')
   .action(async () => {
     // The web floor takes a third of a second to load, which no other command should wait for.
     const { start } = await import('./main.ts')

@@ -68,7 +68,7 @@ export function explainDatabase(error: unknown): string | undefined {
   if (code === READ_ONLY)
     return `the database at DATABASE_URL is read-only (${text}): name the primary, or wait for its promotion`
   if (/CERT|TLS|SIGNATURE/.test(code) || text === 'The server does not support SSL connections')
-    return `the database at DATABASE_URL cannot be reached by TLS: ${text}; see sslmode and sslrootcert in README`
+    return `the database at DATABASE_URL cannot be reached by TLS: ${text}; see sslmode and sslrootcert in docs/operations.md`
   // A missing file has the same code as a missing socket.
   if ('path' in error) return undefined
   // 28: password or role; 3D: no such database.
