@@ -98,7 +98,7 @@ test.each([
     (error: Error) => error.message,
   )
   expect(tried).toContain(outcome)
-  if (outcome !== WORKS) expect(tried).toMatch(/^the database at DATABASE_URL cannot be reached by TLS: .*README$/)
+  if (outcome !== WORKS) expect(tried).toMatch(/^the database at DATABASE_URL cannot be reached by TLS: .*docs\/operations\.md$/)
 })
 
 test('a command by TLS says nothing but its answer, and a database without TLS is told in one line', async () => {
@@ -110,6 +110,6 @@ test('a command by TLS says nothing but its answer, and a database without TLS i
   expect(quiet).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
   const plain = await runCli(['key', 'list'], { ...env, DATABASE_URL: `${w.databaseUrl}&sslmode=require` })
   expect(plain.stderr).toBe(
-    'guiche: the database at DATABASE_URL cannot be reached by TLS: The server does not support SSL connections; see sslmode and sslrootcert in README\n',
+    'guiche: the database at DATABASE_URL cannot be reached by TLS: The server does not support SSL connections; see sslmode and sslrootcert in docs/operations.md\n',
   )
 })
