@@ -125,7 +125,7 @@ function codeOptions({ open, seal }: Record<'open' | 'seal', (text: string) => P
   }
 }
 
-/** Our tables and columns, see migrations/0007_sign_in.sql. */
+/** Our tables and columns, see migrations/0002_users.sql. Those that only social sign-in fills are left out. */
 function tableNames(ctx: Context) {
   const times = { createdAt: 'created_at', updatedAt: 'updated_at' }
   return {
@@ -165,11 +165,6 @@ function tableNames(ctx: Context) {
         userId: 'user_id',
         accountId: 'account_id',
         providerId: 'provider_id',
-        accessToken: 'access_token',
-        refreshToken: 'refresh_token',
-        idToken: 'id_token',
-        accessTokenExpiresAt: 'access_token_expires_at',
-        refreshTokenExpiresAt: 'refresh_token_expires_at',
         ...times,
       },
     },

@@ -1,4 +1,17 @@
--- Webhook endpoints, the queue of deliveries, what became of them, and the log of attempts.
+-- Events, the webhooks that receive them, the queue of deliveries, their outcomes, and the log of attempts.
+
+create table events (
+  id uuid primary key,
+  account_id uuid not null references accounts,
+  kind text not null,
+  subject_id uuid not null,
+  body text not null, -- the exact bytes that are sent
+  created_at timestamptz not null,
+  unique (kind, subject_id)
+);
+create index events_by_account on events (account_id, id desc);
+create trigger events_append_only before update or delete or truncate on events
+  for each statement execute function refuse_change();
 
 create table webhook_endpoints (
   id uuid primary key,
@@ -6,7 +19,8 @@ create table webhook_endpoints (
   name text not null check (length(name) between 1 and 100),
   url text not null check (length(url) between 1 and 2048),
   event_kinds text[] not null check (cardinality(event_kinds) > 0),
-  -- Sealed, see src/domain/secret-box.ts; the row's id is part of the seal, so a value copied to another row does not open.
+  -- Sealed, see src/domain/core/secret-box.ts. The row's id is part of the seal, so a value copied to another row does not
+  -- open.
   authorization_box text,
   secret_box text not null,
   previous_secret_box text,
@@ -14,17 +28,18 @@ create table webhook_endpoints (
   created_at timestamptz not null,
   failing_since timestamptz, -- the first failure after the last success
   disabled_at timestamptz,
-  disabled_reason text,
+  disabled_code text, -- the reason for programs
+  disabled_reason text, -- the reason for people
   deleted_at timestamptz, -- its deliveries and attempts stay readable
   check ((disabled_at is null) = (disabled_reason is null)),
   check ((previous_secret_box is null) = (previous_secret_until is null))
 ) with (fillfactor = 80);
 create index webhook_endpoints_by_account on webhook_endpoints (account_id, created_at) where deleted_at is null;
 
--- What is still to be delivered, and nothing else: a row leaves when it is delivered or given up. A claim writes leased_until, which no
--- index mentions and for which each page has room, so that claiming touches no index.
--- No foreign keys here and below: rows are made from the very tables they would point to, nothing there is ever deleted, and each
--- key would lock and rewrite the row it points to, thousands of times a second.
+-- Only what is still to be delivered: a row leaves when it is delivered or given up. A claim writes leased_until, which
+-- is in no index and for which each page has free space, so claiming touches no index.
+-- No foreign keys here and below. Rows are made from the tables to which they would refer, and nothing is ever deleted
+-- there; each key would lock and rewrite the referenced row, thousands of times a second.
 create table deliveries (
   event_id uuid not null,
   endpoint_id uuid not null,
@@ -43,20 +58,23 @@ create table delivery_outcomes (
   ended_at timestamptz not null,
   primary key (event_id, endpoint_id)
 );
-create index delivery_outcomes_failed on delivery_outcomes (endpoint_id, ended_at) where outcome = 'failed';
+-- By event and not by time: the log of deliveries is in the order of events.
+create index delivery_outcomes_failed_events on delivery_outcomes (endpoint_id, event_id) where outcome = 'failed';
 
--- One part a day, so that old days are dropped whole.
+-- One partition a day, so that old days are dropped whole.
 create table attempts (
   event_id uuid not null,
   endpoint_id uuid not null,
   number integer not null,
   at timestamptz not null,
-  status integer, -- of the answer; null when there was none
+  status integer, -- of the response; null if there was none
   error text,
+  error_code text,
+  error_detail text,
   latency_ms integer not null,
-  excerpt text not null,
+  excerpt text not null, -- the beginning of the response
   check ((status is null) = (error is not null))
 ) partition by range (at);
 create index attempts_by_event on attempts (event_id, at);
--- Takes what no day's part takes, so that a late worker never costs an attempt's record.
+-- For days that have no partition, so that a late worker never loses the record of an attempt.
 create table attempts_default partition of attempts default;

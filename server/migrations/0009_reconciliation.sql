@@ -1,22 +1,22 @@
--- How far each provider's list of received Pix was read, and what each day came to.
+-- How far we have read each provider's list of received Pix, and how each day compared with the ledger.
 
--- One process sweeps a provider at a time: it puts its claim here and moves due_at to the end of a lease, which it renews while it works.
+-- One process at a time sweeps a provider. It writes its claim and moves due_at to the end of a lease, which it renews
+-- while it works.
 create table sweeps (
   provider text primary key,
-  began_at timestamptz not null, -- what the provider received before this is not ours to look for
+  began_at timestamptz not null, -- payments that the provider received earlier are not ours
   swept_until timestamptz not null check (swept_until >= began_at),
-  next_closing date not null, -- the day that is closed next, see src/domain/days.ts for which days these are
+  next_closing date not null, -- the day that is closed next; src/domain/core/business-days.ts says when a day begins
   due_at timestamptz not null,
   claim uuid
 );
 
--- A day that is closed again gets another row, and the newest counts.
+-- A day that is closed again gets another row, and the newest row counts.
 create table closings (
   provider text not null,
   day date not null,
   revision integer not null check (revision > 0),
-  -- The day's bounds, but on a provider's first day the moment at which we began.
-  starts_at timestamptz not null,
+  starts_at timestamptz not null, -- the beginning of the day; on a provider's first day, the time at which we began
   ends_at timestamptz not null check (ends_at > starts_at),
   provider_count bigint not null check (provider_count >= 0),
   provider_total_cents bigint not null check (provider_total_cents >= 0),
@@ -30,7 +30,3 @@ create table closings (
 create index closings_by_day on closings (day desc, provider, revision desc);
 create trigger closings_append_only before update or delete or truncate on closings
   for each statement execute function refuse_change();
-
--- Payments are inserted about in the order in which they were made, so a summary of each stretch of the table finds a day. A tree would cost every settlement
--- an entry.
-create index payments_by_time on payments using brin (occurred_at) with (autosummarize = on);
