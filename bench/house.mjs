@@ -17,7 +17,7 @@ import { createAccount } from '../server/dist/domain/accounts/accounts.js'
 import { makeContext } from '../server/dist/domain/context.js'
 import { insertEvents } from '../server/dist/domain/webhooks/events.js'
 import { makeSecretBox } from '../server/dist/domain/core/secret-box.js'
-import { createEndpoint } from '../server/dist/domain/webhooks/webhooks.js'
+import { createWebhook } from '../server/dist/domain/webhooks/webhooks.js'
 import { makeWebhookSender } from '../server/dist/egress/webhook-sender.js'
 
 const log = { debug() {}, info() {}, warn: console.error, error: console.error }
@@ -75,14 +75,14 @@ export async function openHouse() {
 
 let accounts = 0
 
-/** An account with one endpoint; returns a function that writes events for it. */
-export async function accountWithEndpoint(ctx, url) {
+/** An account with one webhook; returns a function that writes events for it. */
+export async function accountWithWebhook(ctx, url) {
   const { accountId } = await createAccount(ctx.pool, new Date(), {
     email: `bench${++accounts}@example.com`,
     name: 'bench',
     password: null,
   })
-  await createEndpoint(ctx, accountId, {
+  await createWebhook(ctx, accountId, {
     name: 'sink',
     url,
     eventKinds: ['DEPOSIT_ASSET_SUCCESS'],

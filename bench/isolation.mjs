@@ -2,7 +2,7 @@
 // receivers of its own, as those that go on hanging are left alone; the medians of the rounds are compared, as a machine's own hiccups come in clusters.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startDeliverWorker } from '../server/dist/workers/deliver.js'
-import { accountWithEndpoint, median, openHouse, percentile, startSink, startSinks } from './house.mjs'
+import { accountWithWebhook, median, openHouse, percentile, startSink, startSinks } from './house.mjs'
 
 const DEAD = 99
 const EVENTS = Number(process.env.EVENTS ?? 1_000)
@@ -25,13 +25,13 @@ function show(waited) {
 async function measure() {
   const house = await openHouse()
   const healthy = await startSink()
-  const write = await accountWithEndpoint(house.ctx, healthy.url)
+  const write = await accountWithWebhook(house.ctx, healthy.url)
   const worker = startDeliverWorker(house.ctx)
   await waits(house, healthy, write, EVENTS / 4) // warms up
   const alone = await waits(house, healthy, write, EVENTS)
 
   const dead = await startSinks(DEAD, 'hang')
-  for (const sink of dead) await (await accountWithEndpoint(house.ctx, sink.url))(50)
+  for (const sink of dead) await (await accountWithWebhook(house.ctx, sink.url))(50)
   house.ctx.wakeDeliveries()
   await sleep(1_000)
   const beside = await waits(house, healthy, write, EVENTS)

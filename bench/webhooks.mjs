@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { makeSigningSecret, signMessage } from '../server/dist/domain/webhooks/signature.js'
 import { startDeliverWorker } from '../server/dist/workers/deliver.js'
-import { accountWithEndpoint, collectGarbage, median, openHouse, startSink } from './house.mjs'
+import { accountWithWebhook, collectGarbage, median, openHouse, startSink } from './house.mjs'
 
 const EVENTS = Number(process.env.EVENTS ?? 20_000)
 const ROUNDS = Number(process.env.ROUNDS ?? 13)
@@ -12,7 +12,7 @@ const AT_ONCE = 128
 
 const house = await openHouse()
 const sink = await startSink()
-const writeEvents = await accountWithEndpoint(house.ctx, sink.url)
+const writeEvents = await accountWithWebhook(house.ctx, sink.url)
 const worker = startDeliverWorker(house.ctx)
 const bare = []
 const ours = []

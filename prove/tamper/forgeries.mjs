@@ -147,7 +147,7 @@ export function forgeries({ victim, eve }) {
     [
       'an account whose balance is gone',
       ['ledger_account'],
-      `delete from deposit_day_marks; delete from deposit_days; delete from ledger_balances b using ledger_accounts l where l.id = b.ledger_account_id and l.kind = 'balance' and b.credits_cents = 0 and b.debits_cents = 0 and l.account_id <> '${eve}'; delete from ledger_accounts l where kind = 'balance' and not exists (select from ledger_balances b where b.ledger_account_id = l.id)`,
+      `delete from daily_total_marks; delete from daily_totals; delete from ledger_balances b using ledger_accounts l where l.id = b.ledger_account_id and l.kind = 'balance' and b.credits_cents = 0 and b.debits_cents = 0 and l.account_id <> '${eve}'; delete from ledger_accounts l where kind = 'balance' and not exists (select from ledger_balances b where b.ledger_account_id = l.id)`,
     ],
 
     // ---- Payments
@@ -169,7 +169,7 @@ export function forgeries({ victim, eve }) {
       { bank: true },
       `update payments set occurred_at = occurred_at + interval '20 days' where id = ${payment}; update transfers set occurred_at = occurred_at + interval '20 days' where payment_id = ${payment}; update charges set paid_at = paid_at + interval '20 days' where id = ${deposit};
       update events e set body = regexp_replace(body, '"paidAt":"[^"]*"', '"paidAt":"' || to_char(c.paid_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"') from charges c where c.id = ${deposit} and e.subject_id = c.id;
-      delete from deposit_day_marks; delete from deposit_days`,
+      delete from daily_total_marks; delete from daily_totals`,
     ],
     [
       'a payment recorded at another time',
@@ -233,7 +233,7 @@ export function forgeries({ victim, eve }) {
       `update charges set fee_cents = fee_cents - 10 where id = ${deposit};
       update transfers set amount_cents = amount_cents + case kind when 'fee' then -10 else 10 end where kind in ('deposit', 'fee') and payment_id = ${payment};
       update events e set body = replace(replace(body, '"fee":' || c.fee_cents + 10, '"fee":' || c.fee_cents), '"creditedValue":' || c.value_cents - c.fee_cents - 10, '"creditedValue":' || c.value_cents - c.fee_cents) from charges c where c.id = ${deposit} and e.subject_id = c.id;
-      delete from deposit_day_marks; delete from deposit_days; select rebook();`,
+      delete from daily_total_marks; delete from daily_totals; select rebook();`,
     ],
     [
       'another owner, consistent in charge, ledger, event and claims',
@@ -244,7 +244,7 @@ export function forgeries({ victim, eve }) {
       update events set account_id = '${eve}' where subject_id = (select id from target); delete from attempts where event_id in (select id from events where subject_id = (select id from target));
       delete from delivery_outcomes where event_id in (select id from events where subject_id = (select id from target)); delete from deliveries where event_id in (select id from events where subject_id = (select id from target));
       update external_ids set account_id = '${eve}' where charge_id = (select id from target); update idempotency_keys set account_id = '${eve}' where charge_id = (select id from target);
-      delete from deposit_day_marks; delete from deposit_days; select rebook();`,
+      delete from daily_total_marks; delete from daily_totals; select rebook();`,
     ],
     [
       'a canceled charge that is called expired',
@@ -296,7 +296,7 @@ export function forgeries({ victim, eve }) {
     [
       'a charge that was made earlier',
       ['charge'],
-      `update charges set created_at = created_at - interval '1 day' where id = ${deposit}; delete from deposit_day_marks; delete from deposit_days; delete from idempotency_keys`,
+      `update charges set created_at = created_at - interval '1 day' where id = ${deposit}; delete from daily_total_marks; delete from daily_totals; delete from idempotency_keys`,
     ],
     ['a deposit that is called late', ['deposit_event'], `update charges set paid_late = true where id = ${deposit}`],
     [
@@ -540,7 +540,7 @@ export function forgeries({ victim, eve }) {
     [
       'a delivery to another account’s webhook',
       ['delivery'],
-      `insert into delivery_outcomes select e.id, w.id, 'delivered', 1, e.created_at from events e, webhook_endpoints w where e.subject_id = ${deposit} and w.account_id <> e.account_id limit 1`,
+      `insert into delivery_outcomes select e.id, w.id, 'delivered', 1, e.created_at from events e, webhooks w where e.subject_id = ${deposit} and w.account_id <> e.account_id limit 1`,
     ],
     [
       'a delivery that failed and is called delivered',
@@ -622,24 +622,24 @@ export function forgeries({ victim, eve }) {
     [
       'a deposit more on a day',
       ['deposit_day'],
-      `update deposit_days set paid = paid + 1 where account_id = '${victim}'`,
+      `update daily_totals set paid = paid + 1 where account_id = '${victim}'`,
     ],
     [
       'cents more on a day',
       ['deposit_day'],
-      `update deposit_days set paid_cents = paid_cents + 1 where account_id = '${victim}'`,
+      `update daily_totals set paid_cents = paid_cents + 1 where account_id = '${victim}'`,
     ],
-    ['a day that is gone', ['deposit_day'], `delete from deposit_days where account_id = '${victim}'`],
-    ['a day that never was', ['deposit_day'], `insert into deposit_days values ('${eve}', '2020-01-01', 1, 1, 100, 1)`],
+    ['a day that is gone', ['deposit_day'], `delete from daily_totals where account_id = '${victim}'`],
+    ['a day that never was', ['deposit_day'], `insert into daily_totals values ('${eve}', '2020-01-01', 1, 1, 100, 1)`],
     [
       'counts that skip what comes',
       ['deposit_day_mark'],
-      `update deposit_day_marks set charge_id = 'ffffffff-ffff-7fff-bfff-ffffffffffff'`,
+      `update daily_total_marks set charge_id = 'ffffffff-ffff-7fff-bfff-ffffffffffff'`,
     ],
     [
       'counts that say they are up to date',
       ['deposit_day_mark'],
-      `update deposit_day_marks set credits_cents = credits_cents + 1000`,
+      `update daily_total_marks set credits_cents = credits_cents + 1000`,
     ],
 
     // ---- Terms and the audit log
@@ -751,7 +751,7 @@ function movePayment({ deposit, pendingOfEve, payment, eve, txid }) {
       || to_char(c.paid_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"}}' from target t join charges c on c.id = t.hers where e.subject_id = t.mine;
     update charges c set status = 'PENDING', end_to_end_id = null, paid_at = null, closed_at = null from target t where c.id = t.mine;
     insert into checks (provider, subject, kind, due_at) select c.provider, replace(c.id::text, '-', ''), 'charge', c.expires_at + interval '1 minute' from charges c, target t where c.id = t.mine on conflict do nothing;
-    delete from deposit_day_marks; delete from deposit_days; select rebook();`
+    delete from daily_total_marks; delete from daily_totals; select rebook();`
 }
 
 /** Tables whose triggers stand in the way. */

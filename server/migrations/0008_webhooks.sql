@@ -13,7 +13,7 @@ create index events_by_account on events (account_id, id desc);
 create trigger events_append_only before update or delete or truncate on events
   for each statement execute function refuse_change();
 
-create table webhook_endpoints (
+create table webhooks (
   id uuid primary key,
   account_id uuid not null references accounts,
   name text not null check (length(name) between 1 and 100),
@@ -34,7 +34,7 @@ create table webhook_endpoints (
   check ((disabled_at is null) = (disabled_reason is null)),
   check ((previous_secret_box is null) = (previous_secret_until is null))
 ) with (fillfactor = 80);
-create index webhook_endpoints_by_account on webhook_endpoints (account_id, created_at) where deleted_at is null;
+create index webhooks_by_account on webhooks (account_id, created_at) where deleted_at is null;
 
 -- Only what is still to be delivered: a row leaves when it is delivered or given up. A claim writes leased_until, which
 -- is in no index and for which each page has free space, so claiming touches no index.
@@ -42,29 +42,29 @@ create index webhook_endpoints_by_account on webhook_endpoints (account_id, crea
 -- there; each key would lock and rewrite the referenced row, thousands of times a second.
 create table deliveries (
   event_id uuid not null,
-  endpoint_id uuid not null,
+  webhook_id uuid not null,
   due_at timestamptz not null,
   leased_until timestamptz,
   attempts integer not null default 0,
-  primary key (event_id, endpoint_id)
+  primary key (event_id, webhook_id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
-create index deliveries_by_endpoint on deliveries (endpoint_id, due_at);
+create index deliveries_by_webhook on deliveries (webhook_id, due_at);
 
 create table delivery_outcomes (
   event_id uuid not null,
-  endpoint_id uuid not null,
+  webhook_id uuid not null,
   outcome text not null check (outcome in ('delivered', 'failed')),
   attempts integer not null,
   ended_at timestamptz not null,
-  primary key (event_id, endpoint_id)
+  primary key (event_id, webhook_id)
 );
 -- By event and not by time: the log of deliveries is in the order of events.
-create index delivery_outcomes_failed_events on delivery_outcomes (endpoint_id, event_id) where outcome = 'failed';
+create index delivery_outcomes_failed_events on delivery_outcomes (webhook_id, event_id) where outcome = 'failed';
 
 -- One partition a day, so that old days are dropped whole.
 create table attempts (
   event_id uuid not null,
-  endpoint_id uuid not null,
+  webhook_id uuid not null,
   number integer not null,
   at timestamptz not null,
   status integer, -- of the response; null if there was none

@@ -31,7 +31,7 @@ test('within two seconds a suspended account’s keys may read deposits and bala
   }
   const expected = ['/api/deposit/:paymentLinkId', '/api/deposits', '/api/balance', '/api/statement']
   expect(read).toEqual(expect.arrayContaining(expected))
-  expect([await w.count('charges'), await w.count('webhook_endpoints')]).toEqual([0, 0])
+  expect([await w.count('charges'), await w.count('webhooks')]).toEqual([0, 0])
 })
 
 test('another account is not touched, and resumed the account may do all again', async () => {

@@ -13,10 +13,10 @@ import {
   type AuditAction,
 } from '../src/domain/core/audit-log.ts'
 import { makeReason } from '../src/domain/ports/delivery-reasons.ts'
-import { giveUpEndpoint } from '../src/domain/webhooks/webhook-rows.ts'
+import { giveUpWebhook } from '../src/domain/webhooks/webhook-rows.ts'
 import { createKey, createOperatorKey, revokeKey } from '../src/domain/accounts/api-keys.ts'
 import { createOperator, setOperatorEnabled } from '../src/domain/users/operators.ts'
-import { createEndpoint, deleteEndpoint, rotateSecret, updateEndpoint } from '../src/domain/webhooks/webhooks.ts'
+import { createWebhook, deleteWebhook, rotateSecret, updateWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { startReceiver } from './receiver.ts'
 import { ask, CONSOLE, makeOperator } from './operators-client.ts'
 import { add, call } from './webhooks-client.ts'
@@ -34,7 +34,7 @@ const FIELDS = {
 
 // ---- Every change, its entry, and one transaction for both ----
 
-type Setup = { w: World; accountId: string; keyId: string; operatorId: string; endpointId: string }
+type Setup = { w: World; accountId: string; keyId: string; operatorId: string; webhookId: string }
 type Changing = { action: string; table: string; by?: Actor; change: (setup: Setup) => Promise<unknown> }
 
 const CHANGES: Changing[] = [
@@ -104,41 +104,40 @@ const CHANGES: Changing[] = [
   },
   {
     action: 'webhook.created',
-    table: 'webhook_endpoints',
-    change: ({ w, accountId }) => createEndpoint(w.ctx, accountId, FIELDS, OLGA),
+    table: 'webhooks',
+    change: ({ w, accountId }) => createWebhook(w.ctx, accountId, FIELDS, OLGA),
   },
   {
     action: 'webhook.changed',
-    table: 'webhook_endpoints',
-    change: ({ w, accountId, endpointId }) => updateEndpoint(w.ctx, accountId, endpointId, { name: 'till' }, OLGA),
+    table: 'webhooks',
+    change: ({ w, accountId, webhookId }) => updateWebhook(w.ctx, accountId, webhookId, { name: 'till' }, OLGA),
   },
   {
     action: 'webhook.changed',
-    table: 'webhook_endpoints',
-    change: ({ w, accountId, endpointId }) =>
-      updateEndpoint(w.ctx, accountId, endpointId, { authorization: 'x' }, OLGA),
+    table: 'webhooks',
+    change: ({ w, accountId, webhookId }) => updateWebhook(w.ctx, accountId, webhookId, { authorization: 'x' }, OLGA),
   },
   {
     action: 'webhook.secret_rotated',
-    table: 'webhook_endpoints',
-    change: ({ w, accountId, endpointId }) => rotateSecret(w.ctx, accountId, endpointId, 60, OLGA),
+    table: 'webhooks',
+    change: ({ w, accountId, webhookId }) => rotateSecret(w.ctx, accountId, webhookId, 60, OLGA),
   },
   {
     action: 'webhook.disabled',
-    table: 'webhook_endpoints',
+    table: 'webhooks',
     by: SYSTEM,
-    change: ({ w, endpointId }) =>
-      transact(w.pool, (tx) => giveUpEndpoint(tx, w.clock.now(), endpointId, FAILED_FOR_DAYS)),
+    change: ({ w, webhookId }) =>
+      transact(w.pool, (tx) => giveUpWebhook(tx, w.clock.now(), webhookId, FAILED_FOR_DAYS)),
   },
   {
     action: 'webhook.changed',
-    table: 'webhook_endpoints',
-    change: ({ w, accountId, endpointId }) => updateEndpoint(w.ctx, accountId, endpointId, { enabled: true }, OLGA),
+    table: 'webhooks',
+    change: ({ w, accountId, webhookId }) => updateWebhook(w.ctx, accountId, webhookId, { enabled: true }, OLGA),
   },
   {
     action: 'webhook.deleted',
-    table: 'webhook_endpoints',
-    change: ({ w, accountId, endpointId }) => deleteEndpoint(w.ctx, accountId, endpointId, OLGA),
+    table: 'webhooks',
+    change: ({ w, accountId, webhookId }) => deleteWebhook(w.ctx, accountId, webhookId, OLGA),
   },
 ]
 
@@ -164,7 +163,7 @@ test('an entry names its subject and its account, and tells before and after', a
   const setup = await prepare()
   for (const { change } of CHANGES) await change(setup)
   const { changes } = await listAuditLog(setup.w.ctx, { limit: 100 })
-  const { accountId, keyId, operatorId, endpointId } = setup
+  const { accountId, keyId, operatorId, webhookId } = setup
   const found = (action: string) => changes.filter((one) => one.action === action)
 
   expect(found('account.terms_changed')).toMatchObject([
@@ -194,19 +193,19 @@ test('an entry names its subject and its account, and tells before and after', a
     { before: { name: 'shop' }, after: { name: 'till' } },
   ])
   expect(found('webhook.deleted')).toMatchObject([
-    { subject: `webhook ${endpointId}`, accountId, details: { origin: 'https://shop.example', name: 'till' } },
+    { subject: `webhook ${webhookId}`, accountId, details: { origin: 'https://shop.example', name: 'till' } },
   ])
 })
 
 test('what changes nothing leaves no entry', async () => {
-  const { w, accountId, keyId, operatorId, endpointId } = await prepare()
+  const { w, accountId, keyId, operatorId, webhookId } = await prepare()
   await transact(w.pool, (tx) => revokeKey(tx, w.clock.now(), keyId, OLGA))
   const before = await entries(w)
   await transact(w.pool, (tx) => revokeKey(tx, w.clock.now(), keyId, OLGA))
   await setOperatorEnabled(w.ctx, w.clock.now(), { operatorId, isEnabled: true }, OLGA)
   await resumeAccount(w.ctx, OLGA, accountId, 'because')
-  await updateEndpoint(w.ctx, accountId, endpointId, { name: 'shop', enabled: true }, OLGA)
-  await updateEndpoint(w.ctx, accountId, endpointId, {}, OLGA)
+  await updateWebhook(w.ctx, accountId, webhookId, { name: 'shop', enabled: true }, OLGA)
+  await updateWebhook(w.ctx, accountId, webhookId, {}, OLGA)
   await expect(createOperator(w.ctx, w.clock.now(), { email: 'x', name: 'X', password: null }, OLGA)).rejects.toThrow(
     'not an e-mail address',
   )
@@ -215,7 +214,7 @@ test('what changes nothing leaves no entry', async () => {
 
 // The first is not committed when the second comes; only one of them may say that it was the one.
 test('a webhook removed twice at once, and a key revoked twice at once, are each noted once', async () => {
-  const { w, accountId, keyId, endpointId } = await prepare()
+  const { w, accountId, keyId, webhookId } = await prepare()
   const twice = async (change: () => Promise<unknown>, sql: string) => {
     let second: Promise<unknown> | undefined
     await transact(w.pool, async (tx) => {
@@ -227,8 +226,8 @@ test('a webhook removed twice at once, and a key revoked twice at once, are each
   }
   const before = await entries(w)
   const removal = await twice(
-    () => deleteEndpoint(w.ctx, accountId, endpointId, OLGA),
-    `update webhook_endpoints set deleted_at = $1`,
+    () => deleteWebhook(w.ctx, accountId, webhookId, OLGA),
+    `update webhooks set deleted_at = $1`,
   )
   expect(removal).toMatchObject({ code: 'not_found' })
   await twice(
@@ -299,13 +298,13 @@ test('no secret is in the log: no key, password, signing secret, authorization, 
     createKey(tx, w.clock.now(), 'test', { accountId, name: 'k', scopes: ['balance:read'], expiresAt: null }),
   )
   const fields = { ...FIELDS, url: 'https://shop.example/hooks/T0KEN1?key=T0KEN2', authorization: 'Bearer s3cret-one' }
-  const made = await createEndpoint(w.ctx, accountId, fields)
-  const { endpointId } = made.endpoint
-  const rotated = await rotateSecret(w.ctx, accountId, endpointId, 60)
+  const made = await createWebhook(w.ctx, accountId, fields)
+  const { webhookId } = made.webhook
+  const rotated = await rotateSecret(w.ctx, accountId, webhookId, 60)
   const patch = { authorization: 'Bearer s3cret-two', url: 'https://shop.example/hooks/T0KEN3' }
-  await updateEndpoint(w.ctx, accountId, endpointId, patch)
+  await updateWebhook(w.ctx, accountId, webhookId, patch)
   await transact(w.pool, (tx) => revokeKey(tx, w.clock.now(), text))
-  await deleteEndpoint(w.ctx, accountId, endpointId)
+  await deleteWebhook(w.ctx, accountId, webhookId)
 
   const log = (await query<{ row: string }>(w.pool, 'select l::text as row from audit_log l')).map(({ row }) => row)
   // That what is no secret is found proves that the search finds things.
@@ -317,7 +316,7 @@ test('no secret is in the log: no key, password, signing secret, authorization, 
     createHash('sha256').update(key).digest('hex'),
     createHash('sha256').update(key).digest('base64'),
   ])
-  const boxes = await query<{ box: string }>(w.pool, 'select secret_box as box from webhook_endpoints')
+  const boxes = await query<{ box: string }>(w.pool, 'select secret_box as box from webhooks')
   for (const secret of [
     ...keys,
     password,
@@ -388,8 +387,8 @@ async function prepare(): Promise<Setup> {
   const w = await world()
   const { accountId, caller } = await w.account()
   const { operatorId } = await makeOperator(w)
-  const { endpoint } = await createEndpoint(w.ctx, accountId, FIELDS)
-  return { w, accountId, keyId: caller.keyId!, operatorId, endpointId: endpoint.endpointId }
+  const { webhook } = await createWebhook(w.ctx, accountId, FIELDS)
+  return { w, accountId, keyId: caller.keyId!, operatorId, webhookId: webhook.webhookId }
 }
 
 async function entries(w: World): Promise<number> {
@@ -397,7 +396,7 @@ async function entries(w: World): Promise<number> {
 }
 
 async function snapshot(w: World): Promise<{ entries: number; rows: string[] }> {
-  const tables = ['accounts', 'account_terms', 'api_keys', 'operators', 'webhook_endpoints', 'ledger_accounts']
+  const tables = ['accounts', 'account_terms', 'api_keys', 'operators', 'webhooks', 'ledger_accounts']
   // The time of last use is written beside the requests, whenever it comes to that.
   const row = (table: string) =>
     `select '${table}' as name, (to_jsonb(t) - 'last_used_at')::text as row from ${table} t`

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { listDeliveries } from '../src/domain/webhooks/delivery-log.ts'
-import { createEndpoint, deleteEndpoint } from '../src/domain/webhooks/webhooks.ts'
+import { createWebhook, deleteWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { startReceiver } from './receiver.ts'
 import { UNKNOWN_ID } from './requests.ts'
 import { completedCharge, deliver, KIND } from './webhooks-client.ts'
@@ -9,18 +9,18 @@ import { world, type TestAccount, type World } from './world.ts'
 const DELIVERIES = '/dashboard/api/deliveries'
 const SECRET_WORD = 'Bearer of-the-receiver'
 
-async function addEndpoint(w: World, { accountId }: TestAccount, name: string, url: string): Promise<string> {
+async function addWebhook(w: World, { accountId }: TestAccount, name: string, url: string): Promise<string> {
   const fields = { name, url, eventKinds: [KIND as 'DEPOSIT_ASSET_SUCCESS'], authorization: SECRET_WORD }
-  return (await createEndpoint(w.ctx, accountId, fields)).endpoint.endpointId
+  return (await createWebhook(w.ctx, accountId, fields)).webhook.webhookId
 }
 
-test('the log has a line for each event at each endpoint, newest first, in pages and by state', async () => {
+test('the log has a line for each event at each webhook, newest first, in pages and by state', async () => {
   const w = await world()
   const account = await w.account()
   const session = await w.session(account)
-  const good = await addEndpoint(w, account, 'good', (await startReceiver()).url)
+  const good = await addWebhook(w, account, 'good', (await startReceiver()).url)
   const receiver = await startReceiver((_, response) => void response.writeHead(500).end('no'))
-  const bad = await addEndpoint(w, account, 'bad', receiver.url)
+  const bad = await addWebhook(w, account, 'bad', receiver.url)
   for (let made = 0; made < 3; made++) {
     await completedCharge(w, account)
     w.clock.advance(1_000)
@@ -29,16 +29,14 @@ test('the log has a line for each event at each endpoint, newest first, in pages
   // The oldest is given up.
   await w.pool.query(
     `with gone as (delete from deliveries where event_id = (select min(event_id::text)::uuid from deliveries) returning *)
-     insert into delivery_outcomes select event_id, endpoint_id, 'failed', 11, $1 from gone`,
+     insert into delivery_outcomes select event_id, webhook_id, 'failed', 11, $1 from gone`,
     [w.clock.now()],
   )
   const list = async (query = '') => {
     const { deliveries, nextCursor } = (await session.ask('GET', `${DELIVERIES}?${query}`)).json()
     return {
       nextCursor,
-      lines: deliveries.map(
-        (one: Record<string, unknown>) => `${String(one['endpointName'])} ${String(one['status'])}`,
-      ),
+      lines: deliveries.map((one: Record<string, unknown>) => `${String(one['webhookName'])} ${String(one['status'])}`),
     }
   }
   const lines = ['bad retrying', 'good delivered', 'bad retrying', 'good delivered', 'bad failed', 'good delivered']
@@ -52,20 +50,20 @@ test('the log has a line for each event at each endpoint, newest first, in pages
   expect((await list('status=delivered')).lines).toHaveLength(3)
   const page = await list('status=retrying&limit=1')
   expect((await list(`status=retrying&limit=1&cursor=${page.nextCursor}`)).nextCursor).toBeNull()
-  expect((await list(`endpointId=${good}`)).lines).toEqual(Array(3).fill('good delivered'))
-  expect((await list(`endpointId=${bad}&status=failed`)).lines).toEqual(['bad failed'])
+  expect((await list(`webhookId=${good}`)).lines).toEqual(Array(3).fill('good delivered'))
+  expect((await list(`webhookId=${bad}&status=failed`)).lines).toEqual(['bad failed'])
   expect((await list('event=DEPOSIT_REFUNDED')).lines).toEqual([])
   expect((await list('event=DEPOSIT_REFUNDED&status=failed')).lines).toEqual([])
-  await deleteEndpoint(w.ctx, account.accountId, bad)
+  await deleteWebhook(w.ctx, account.accountId, bad)
   expect((await list('status=failed')).lines).toEqual(Array(3).fill('bad failed'))
 
-  const { deliveries } = (await session.ask('GET', `${DELIVERIES}?endpointId=${bad}&limit=1`)).json()
+  const { deliveries } = (await session.ask('GET', `${DELIVERIES}?webhookId=${bad}&limit=1`)).json()
   expect(deliveries[0]).toEqual({
     eventId: expect.stringMatching(/^evt_[0-9a-f]{32}$/),
     event: KIND,
     subject: { paymentLinkId: expect.any(String) },
-    endpointId: bad,
-    endpointName: 'bad',
+    webhookId: bad,
+    webhookName: 'bad',
     status: 'failed',
     attempts: 1,
     lastStatus: 500,
@@ -76,7 +74,7 @@ test('the log has a line for each event at each endpoint, newest first, in pages
     nextAt: null,
     createdAt: '2026-03-02T12:00:02.000Z',
   })
-  for (const query of ['cursor=abc', `cursor=${'a'.repeat(32)}`, 'status=waiting', 'endpointId=1', 'event=X'])
+  for (const query of ['cursor=abc', `cursor=${'a'.repeat(32)}`, 'status=waiting', 'webhookId=1', 'event=X'])
     expect((await session.ask('GET', `${DELIVERIES}?${query}`)).statusCode).toBe(400)
 })
 
@@ -85,13 +83,13 @@ test('a delivery shows what was sent, byte for byte, but neither its signature n
   const account = await w.account()
   const session = await w.session(account)
   const receiver = await startReceiver((_, response) => void response.writeHead(404).end('not here'))
-  const endpointId = await addEndpoint(w, account, 'shop', receiver.url)
+  const webhookId = await addWebhook(w, account, 'shop', receiver.url)
   await completedCharge(w, account)
   await deliver(w)
   const [sent] = await receiver.got(1)
-  const answer = await session.ask('GET', `${DELIVERIES}/${sent!.id}/${endpointId}`)
+  const answer = await session.ask('GET', `${DELIVERIES}/${sent!.id}/${webhookId}`)
   const { delivery, request, attempts } = answer.json()
-  expect(delivery).toMatchObject({ eventId: sent!.id, endpointId, status: 'retrying', attempts: 1, lastStatus: 404 })
+  expect(delivery).toMatchObject({ eventId: sent!.id, webhookId, status: 'retrying', attempts: 1, lastStatus: 404 })
   expect(delivery.nextAt > '2026-03-02T12:00:00.000Z').toBe(true)
   expect(request.url).toBe(receiver.url)
   expect(request.body).toBe(sent!.body)
@@ -110,17 +108,17 @@ test("another account's deliveries are not in the log, and not found", async () 
   const w = await world()
   const account = await w.account()
   const receiver = await startReceiver()
-  const endpointId = await addEndpoint(w, account, 'shop', receiver.url)
+  const webhookId = await addWebhook(w, account, 'shop', receiver.url)
   await completedCharge(w, account)
   await deliver(w)
   const [sent] = await receiver.got(1)
   const other = await w.account()
   const session = await w.session(other)
-  const own = await addEndpoint(w, other, 'mine', receiver.url)
+  const own = await addWebhook(w, other, 'mine', receiver.url)
   expect((await session.ask('GET', DELIVERIES)).json()).toMatchObject({ deliveries: [], nextCursor: null })
   for (const status of ['delivered', 'failed', 'pending', 'retrying'] as const)
-    expect((await listDeliveries(w.ctx, other.accountId, { status, endpointId, limit: 9 })).deliveries).toEqual([])
-  for (const path of [`${sent!.id}/${endpointId}`, `${sent!.id}/${own}`, `${sent!.id}/${UNKNOWN_ID}`, `evt_1/x`]) {
+    expect((await listDeliveries(w.ctx, other.accountId, { status, webhookId, limit: 9 })).deliveries).toEqual([])
+  for (const path of [`${sent!.id}/${webhookId}`, `${sent!.id}/${own}`, `${sent!.id}/${UNKNOWN_ID}`, `evt_1/x`]) {
     expect((await session.ask('GET', `${DELIVERIES}/${path}`)).statusCode).toBe(404)
   }
 })
@@ -128,7 +126,7 @@ test("another account's deliveries are not in the log, and not found", async () 
 test('a page looks at a bounded number of events, and the next one goes on from there', async () => {
   const w = await world()
   const account = await w.account()
-  const endpointId = await addEndpoint(w, account, 'shop', (await startReceiver()).url)
+  const webhookId = await addWebhook(w, account, 'shop', (await startReceiver()).url)
   // Events that had nowhere to go, and behind them one that had.
   await w.pool.query(
     `with made as (
@@ -137,7 +135,7 @@ test('a page looks at a bounded number of events, and the next one goes on from 
        from generate_series(1, 12000) n returning id
      )
      insert into delivery_outcomes select min(id::text)::uuid, $4, 'delivered', 1, $3 from made`,
-    [account.accountId, KIND, w.clock.now(), endpointId],
+    [account.accountId, KIND, w.clock.now(), webhookId],
   )
   const found: number[] = []
   let cursor: string | undefined

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createEndpoint } from '../src/domain/webhooks/webhooks.ts'
+import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { makeOperator } from './operators-client.ts'
 import { startReceiver } from './receiver.ts'
 import { completedCharge, strayPayment } from './refund-steps.ts'
@@ -53,36 +53,36 @@ test('an account that an operator makes gets a password, which is shown this onc
   expect(stale.json()).toMatchObject({ code: 'reauthentication_required' })
 })
 
-test('endpoints that fail or are disabled are listed of all accounts, with why, and by host alone', async () => {
+test('webhooks that fail or are disabled are listed of all accounts, with why, and by host alone', async () => {
   const w = await world()
   const session = await w.session(await makeOperator(w))
   const receiver = await startReceiver((_, response) => void response.writeHead(503).end())
   const account = await w.account()
   const add = async (name: string, url: string) =>
     (
-      await createEndpoint(w.ctx, account.accountId, {
+      await createWebhook(w.ctx, account.accountId, {
         name,
         url,
         eventKinds: ['DEPOSIT_ASSET_SUCCESS'],
         authorization: null,
       })
-    ).endpoint.endpointId
+    ).webhook.webhookId
   await add('good', (await startReceiver()).url)
   const failing = await add('failing', `${receiver.url}?token=secret`)
   await completedCharge(w, { account })
   await deliver(w)
   const disabled = await add('disabled', receiver.url)
-  await w.pool.query(`update webhook_endpoints set disabled_at = $2, disabled_reason = 'gone' where id = $1`, [
+  await w.pool.query(`update webhooks set disabled_at = $2, disabled_reason = 'gone' where id = $1`, [
     disabled,
     w.clock.now(),
   ])
   const answer = await session.ask('GET', `${API}/webhook-failures`)
   expect(answer.json()).toMatchObject({
     nextCursor: null,
-    endpoints: [
-      { endpointId: disabled, disabledReason: 'gone', lastError: null, waiting: 0 },
+    webhooks: [
+      { webhookId: disabled, disabledReason: 'gone', lastError: null, pending: 0 },
       {
-        endpointId: failing,
+        webhookId: failing,
         accountId: account.accountId,
         accountEmail: account.email,
         name: 'failing',
@@ -91,14 +91,14 @@ test('endpoints that fail or are disabled are listed of all accounts, with why, 
         disabledAt: null,
         lastStatus: 503,
         lastError: null,
-        waiting: 1,
+        pending: 1,
       },
     ],
   })
   expect(answer.body).not.toContain('secret')
   const first = (await session.ask('GET', `${API}/webhook-failures?limit=1`)).json()
   const second = (await session.ask('GET', `${API}/webhook-failures?limit=1&cursor=${first.nextCursor}`)).json()
-  expect([first.endpoints[0].endpointId, second.endpoints[0].endpointId]).toEqual([disabled, failing])
+  expect([first.webhooks[0].webhookId, second.webhooks[0].webhookId]).toEqual([disabled, failing])
 })
 
 test('an account holder may see none of it, and an operator none of an account', async () => {

@@ -125,7 +125,7 @@ test('two who look at once count nothing twice', async () => {
   w.clock.advance(2 * DAY_MS)
   const looks: ReturnType<typeof readOverview>[] = []
   await transact(w.pool, async (tx) => {
-    await tx.run('select from deposit_day_marks for update')
+    await tx.run('select from daily_total_marks for update')
     looks.push(readOverview(w.ctx, account.accountId), readOverview(w.ctx, account.accountId))
     await until('both wait', async () => {
       const waiting = `datname = current_database() and wait_event_type = 'Lock'`
@@ -159,7 +159,7 @@ test('what wants attention is named, the most urgent first', async () => {
     ['b', 'null', 'now()'],
   ])
     await w.pool.query(
-      `insert into webhook_endpoints (id, account_id, name, url, event_kinds, secret_box, created_at, failing_since, disabled_at, disabled_reason)
+      `insert into webhooks (id, account_id, name, url, event_kinds, secret_box, created_at, failing_since, disabled_at, disabled_reason)
        values (gen_random_uuid(), $1, $2, 'https://a.example', '{X}', '', now(), ${failing}, ${disabled}, ${disabled}::text)`,
       [account.accountId, name],
     )

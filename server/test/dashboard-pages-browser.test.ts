@@ -107,9 +107,9 @@ async function filledWorld() {
   await sweepAll(w)
   await strayPayment(w)
   const { exceptions } = await listExceptions(w.ctx, { state: 'open', limit: 1 })
-  const [delivery] = await query<{ event_id: string; endpoint_id: string }>(
+  const [delivery] = await query<{ event_id: string; webhook_id: string }>(
     w.pool,
-    'select event_id, endpoint_id from delivery_outcomes limit 1',
+    'select event_id, webhook_id from delivery_outcomes limit 1',
   )
   const [charge] = await query<{ id: string }>(
     w.pool,
@@ -123,7 +123,7 @@ async function filledWorld() {
     '/developers/$': [
       '/developers/webhooks',
       '/developers/deliveries',
-      `/developers/deliveries/${eventName(delivery!.event_id)}/${delivery!.endpoint_id}`,
+      `/developers/deliveries/${eventName(delivery!.event_id)}/${delivery!.webhook_id}`,
     ],
     '/operator/accounts/$accountId': [`/operator/accounts/${account.accountId}`],
     '/operator/exceptions/$exceptionId': [`/operator/exceptions/${exceptions[0]!.id}`],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { cancelDeposit, queryDeposit } from '../src/domain/deposits/deposits.ts'
-import { createEndpoint } from '../src/domain/webhooks/webhooks.ts'
+import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { startReceiver } from './receiver.ts'
 import { completedCharge, followToEnd, refund } from './refund-steps.ts'
 import { UNKNOWN_ID } from './requests.ts'
@@ -24,7 +24,7 @@ test('a timeline tells a whole life in order: asked for, paid, credited, told, r
     response.end(isDown ? 'down' : 'ok')
   })
   const fields = { name: 'shop', url: receiver.url, eventKinds: [KIND, 'DEPOSIT_REFUNDED'], authorization: null }
-  await createEndpoint(w.ctx, account.accountId, fields as Parameters<typeof createEndpoint>[2])
+  await createWebhook(w.ctx, account.accountId, fields as Parameters<typeof createWebhook>[2])
   const charge = await w.deposit(account, { valueCents: 50_00 })
   w.clock.advance(MINUTE_MS)
   const { pix } = await w.sandbox.pay({ emv: charge.emv })
@@ -49,8 +49,8 @@ test('a timeline tells a whole life in order: asked for, paid, credited, told, r
     { kind: 'confirmed', at: at(2), provider: 'sandbox' },
     { kind: 'credited', at: at(2), value: 49_50, fee: 50, balanceAfter: 49_50 },
     { kind: 'event', at: at(2), event: KIND },
-    { kind: 'webhook_attempt', at: at(2), endpointName: 'shop', number: 1, status: 503, error: null },
-    { kind: 'webhook_attempt', at: at(3), endpointName: 'shop', number: 2, status: 200, error: null },
+    { kind: 'webhook_attempt', at: at(2), webhookName: 'shop', number: 1, status: 503, error: null },
+    { kind: 'webhook_attempt', at: at(3), webhookName: 'shop', number: 2, status: 200, error: null },
     { kind: 'refund_requested', at: at(4), refundId: made.id, value: 10_00, reason: null },
     { kind: 'refund_done', at: at(14), refundId: made.id, value: 10_00 },
     { kind: 'event', at: at(14), event: 'DEPOSIT_REFUNDED' },

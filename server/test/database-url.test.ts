@@ -98,7 +98,8 @@ test.each([
     (error: Error) => error.message,
   )
   expect(tried).toContain(outcome)
-  if (outcome !== WORKS) expect(tried).toMatch(/^the database at DATABASE_URL cannot be reached by TLS: .*docs\/operations\.md$/)
+  if (outcome !== WORKS)
+    expect(tried).toMatch(/^the database at DATABASE_URL cannot be reached by TLS: .*docs\/operations\.md$/)
 })
 
 test('a command by TLS says nothing but its answer, and a database without TLS is told in one line', async () => {

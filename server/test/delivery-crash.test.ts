@@ -3,7 +3,7 @@ import { newUuid7 } from '../src/base/ids.ts'
 import { transact } from '../src/db/tx.ts'
 import { insertEvents } from '../src/domain/webhooks/events.ts'
 import { makeSecretBox } from '../src/domain/core/secret-box.ts'
-import { createEndpoint } from '../src/domain/webhooks/webhooks.ts'
+import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { startServer, temporaryHome } from './process.ts'
 import { startReceiver } from './receiver.ts'
 import { until, world } from './world.ts'
@@ -24,7 +24,7 @@ test('kill -9 during the delivery of 1,000 events: each arrives, and no more arr
     SECRET_KEY: secretKey,
   }
   const now = new Date()
-  await createEndpoint(w.ctx, account.accountId, {
+  await createWebhook(w.ctx, account.accountId, {
     name: 'shop',
     url: receiver.url,
     eventKinds: ['DEPOSIT_ASSET_SUCCESS'],

@@ -146,7 +146,7 @@ test('a receiver that fails is seen to, disabled, mended and enabled, and then g
   await page.getByRole('button', { name: 'Já copiei' }).click()
   await payDeposit(w, accountId)
   await receiver.got(2)
-  await until('the failure is noted', () => w.count('webhook_endpoints', 'failing_since is not null').then(Boolean))
+  await until('the failure is noted', () => w.count('webhooks', 'failing_since is not null').then(Boolean))
   await page.reload()
   await page.getByText('Falhando').waitFor()
   await page.getByRole('link', { name: 'Entregas' }).click()

@@ -155,7 +155,7 @@ describe.each(Object.entries(CORPUS))('refused, and nobody comes to the canary: 
     // In words, and not in codes.
     expect(reason).toMatch(/^["a-z]\S* .+ .+/)
     expect(canary.sockets).toHaveLength(0)
-    // Whatever the text alone gives away is told already when an endpoint is saved.
+    // Whatever the text alone gives away is told already when a webhook is saved.
     const isAboutName = /example[:.]/i.test(template) || reason === 'the name does not resolve'
     if (!isAboutName) expect(webhookSender.check(url)?.reason.text).toBe(reason)
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { listDeliveries } from '../src/domain/webhooks/delivery-log.ts'
 import { listEvents, resendMany } from '../src/domain/webhooks/event-log.ts'
-import { createEndpoint } from '../src/domain/webhooks/webhooks.ts'
+import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { startReceiver } from './receiver.ts'
 import { completedCharge } from './refund-steps.ts'
 import { get } from './requests.ts'
@@ -12,10 +12,10 @@ import { world, type TestAccount, type World } from './world.ts'
 
 const MANY = 6_000
 
-/** That many events, all of them delivered to one endpoint. */
+/** That many events, all of them delivered to one webhook. */
 async function manyDelivered(w: World, account: TestAccount): Promise<string> {
   const fields = { name: 'shop', url: 'https://shop.example/', eventKinds: [KIND], authorization: null }
-  const { endpoint } = await createEndpoint(w.ctx, account.accountId, fields as Parameters<typeof createEndpoint>[2])
+  const { webhook } = await createWebhook(w.ctx, account.accountId, fields as Parameters<typeof createWebhook>[2])
   await w.pool.query(
     `with made as (
        insert into events (id, account_id, kind, subject_id, body, created_at)
@@ -23,10 +23,10 @@ async function manyDelivered(w: World, account: TestAccount): Promise<string> {
        from generate_series(1, ${MANY}) n returning id
      )
      insert into delivery_outcomes select id, $4, 'delivered', 1, $3 from made`,
-    [account.accountId, KIND, w.clock.now(), endpoint.endpointId],
+    [account.accountId, KIND, w.clock.now(), webhook.webhookId],
   )
   await w.pool.query('analyze')
-  return endpoint.endpointId
+  return webhook.webhookId
 }
 
 type Plan = { 'Actual Rows': number; 'Actual Loops': number; 'Rows Removed by Filter'?: number; Plans?: Plan[] }
@@ -59,7 +59,7 @@ async function rowsRead(w: World, work: () => Promise<unknown>): Promise<number>
 test('what failed or is retried is found without walking through what was delivered', async () => {
   const w = await world()
   const account = await w.account()
-  const endpointId = await manyDelivered(w, account)
+  const webhookId = await manyDelivered(w, account)
   const { accountId } = account
   for (const state of ['failed', 'retrying', 'pending'] as const) {
     expect(await rowsRead(w, () => listEvents(w.ctx, accountId, { state, limit: 50 }))).toBeLessThan(100)
@@ -72,14 +72,14 @@ test('what failed or is retried is found without walking through what was delive
   const failed = () => listEvents(w.ctx, accountId, { state: 'failed', limit: 50 })
   expect(await rowsRead(w, failed)).toBeLessThan(100)
   const { events, nextCursor } = await failed()
-  expect(events).toMatchObject([{ deliveries: [{ endpointId, state: 'failed' }] }])
+  expect(events).toMatchObject([{ deliveries: [{ webhookId, state: 'failed' }] }])
   expect(nextCursor).toBeNull()
 })
 
 test('a filter that no index answers looks at a bounded number of events, and the next page goes on from there', async () => {
   const w = await world()
   const account = await w.account()
-  const endpointId = await manyDelivered(w, account)
+  const webhookId = await manyDelivered(w, account)
   await w.pool.query(
     `insert into events (id, account_id, kind, subject_id, body, created_at)
      values ('019caea5-7c00-7000-7000-000000000000', $1, 'DEPOSIT_REFUNDED', gen_random_uuid(), '{"data":{}}', $2)`,
@@ -97,7 +97,7 @@ test('a filter that no index answers looks at a bounded number of events, and th
   }
   // An event without a delivery is among those of its kind.
   expect(await walk('event=DEPOSIT_REFUNDED')).toEqual([0, 1])
-  expect(await walk(`event=DEPOSIT_REFUNDED&webhookId=${endpointId}`)).toEqual([0, 0])
+  expect(await walk(`event=DEPOSIT_REFUNDED&webhookId=${webhookId}`)).toEqual([0, 0])
 })
 
 test('a delivery that failed and will be tried again is retrying, and resending what failed includes it', async () => {
@@ -109,7 +109,7 @@ test('a delivery that failed and will be tried again is retrying, and resending 
     response.end()
   })
   const fields = { name: 'shop', url: receiver.url, eventKinds: [KIND], authorization: null }
-  await createEndpoint(w.ctx, account.accountId, fields as Parameters<typeof createEndpoint>[2])
+  await createWebhook(w.ctx, account.accountId, fields as Parameters<typeof createWebhook>[2])
   await completedCharge(w, { account })
   const ofState = async (state: string) =>
     (await w.app.inject(get(account.key, `/api/events?state=${state}`))).json().events

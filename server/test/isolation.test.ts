@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { newUuid7 } from '../src/base/ids.ts'
 import { transact } from '../src/db/tx.ts'
 import { insertEvents } from '../src/domain/webhooks/events.ts'
-import { createEndpoint } from '../src/domain/webhooks/webhooks.ts'
+import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { startDeliverWorker } from '../src/workers/deliver.ts'
 import { makeDeliveryWindows, type DeliveryWindows } from '../src/workers/delivery-window.ts'
 import { startReceiver } from './receiver.ts'
@@ -39,7 +39,7 @@ test('99 receivers that hang with full queues do not hold up the hundredth', asy
   expect(await w.count('deliveries')).toBe(DEAD * EVENTS_OF_THE_DEAD)
 })
 
-test('an endpoint whose deliveries hang does not hold up another account’s on the same host', async () => {
+test('a webhook whose deliveries hang does not hold up another account’s on the same host', async () => {
   const w = await world()
   const host = await startReceiver((received, response) => {
     if (received.path === '/healthy') response.end()
@@ -115,18 +115,18 @@ test('a receiver gets no more while the database is far behind with writing down
 
 test('all receivers together never have more than their bound claimed', () => {
   const receivers = makeDeliveryWindows()
-  for (let index = 0; index < 4_096; index++) claim(receivers, `endpoint ${index}`)
+  for (let index = 0; index < 4_096; index++) claim(receivers, `webhook ${index}`)
   expect(receivers.allowances(0).total).toBe(0)
-  receivers.abandoned('endpoint 1')
+  receivers.abandoned('webhook 1')
   expect(receivers.allowances(0).total).toBe(1)
 })
 
 test('when most of what may be claimed hangs, each receiver gets a few of the rest, also one that had earned many', () => {
   const receivers = makeDeliveryWindows()
   for (let index = 0; index < 56; index++) exchange(receivers, 'busy', true, 0)
-  for (let index = 0; index < 3_072; index++) claim(receivers, `endpoint ${index % 6}`)
+  for (let index = 0; index < 3_072; index++) claim(receivers, `webhook ${index % 6}`)
   const { usual, named } = receivers.allowances(0)
-  expect([usual, named.get('busy'), named.get('endpoint 1')]).toEqual([8, 8, 0])
+  expect([usual, named.get('busy'), named.get('webhook 1')]).toEqual([8, 8, 0])
 })
 
 test('a queue that gave all it had is not asked for more each time that something of it is delivered', () => {
@@ -141,21 +141,21 @@ test('a queue that gave all it had is not asked for more each time that somethin
   expect(receivers.wantsMore('a')).toBe(false)
 })
 
-function claim(receivers: DeliveryWindows, endpointId: string): void {
-  receivers.claimed({ usual: 1, named: new Map(), total: 4_096 }, new Map([[endpointId, 1]]))
+function claim(receivers: DeliveryWindows, webhookId: string): void {
+  receivers.claimed({ usual: 1, named: new Map(), total: 4_096 }, new Map([[webhookId, 1]]))
 }
 
-function exchange(receivers: DeliveryWindows, endpointId: string, ok: boolean, nowMs: number): void {
-  claim(receivers, endpointId)
-  receivers.started(endpointId)
-  receivers.ended(endpointId, ok, nowMs)
-  receivers.recorded(endpointId)
+function exchange(receivers: DeliveryWindows, webhookId: string, ok: boolean, nowMs: number): void {
+  claim(receivers, webhookId)
+  receivers.started(webhookId)
+  receivers.ended(webhookId, ok, nowMs)
+  receivers.recorded(webhookId)
 }
 
 async function accountWithEvents(w: World, urls: string[], count: number): Promise<TestAccount> {
   const account = await w.account()
   for (const url of urls) {
-    await createEndpoint(w.ctx, account.accountId, {
+    await createWebhook(w.ctx, account.accountId, {
       name: 'shop',
       url,
       eventKinds: ['DEPOSIT_ASSET_SUCCESS'],

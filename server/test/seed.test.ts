@@ -60,7 +60,7 @@ test('nothing of a seeded history is sent to anybody, and its log of deliveries 
   await seed(w, account, 1_500)
   expect(await w.count('deliveries')).toBe(0)
   expect((await w.sandbox.stats()).notifications).toMatchObject({ sent: 0, waiting: 0 })
-  expect(await w.count('webhook_endpoints', 'disabled_at is null')).toBe(0)
+  expect(await w.count('webhooks', 'disabled_at is null')).toBe(0)
   expect(await w.count('delivery_outcomes', `outcome = 'delivered'`)).toBeGreaterThan(900)
   expect(await w.count('delivery_outcomes', `outcome = 'failed'`)).toBeGreaterThan(1)
 })
@@ -76,7 +76,7 @@ test('a history that is seeded behind days that were counted is counted too', as
   expect(await total()).toBe(1)
   await seed(w, account, 300)
   expect(await total()).toBe(301)
-  const [row] = await query<{ days: number }>(w.pool, 'select count(distinct day) as days from deposit_days')
+  const [row] = await query<{ days: number }>(w.pool, 'select count(distinct day) as days from daily_totals')
   expect(row!.days).toBeGreaterThan(25)
 })
 

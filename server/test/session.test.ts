@@ -5,7 +5,7 @@ import { suspendAccount } from '../src/domain/accounts/accounts.ts'
 import type { Settings } from '../src/domain/core/settings.ts'
 import { createKey } from '../src/domain/accounts/api-keys.ts'
 import { setOperatorEnabled } from '../src/domain/users/operators.ts'
-import { createEndpoint } from '../src/domain/webhooks/webhooks.ts'
+import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { signToken, sessionCookieName } from '../src/http/auth/session-cookie.ts'
 import { apiRoutesOf, CONSOLE, filledIn, makeOperator, type Route } from './operators-client.ts'
 import { appWith, bearer } from './requests.ts'
@@ -89,8 +89,8 @@ test('an account’s session opens no route of the operators, and an operator’
 test('another account’s ids are unknown to a session, on every route that takes one, and nothing is written', async () => {
   const { w, routes, account } = await prepare({ refunds: { byAccounts: true, returnFee: false } })
   const { charge } = await w.paidCharge({ account })
-  const { endpoint } = await createEndpoint(w.ctx, account.accountId, {
-    ...ENDPOINT,
+  const { webhook } = await createWebhook(w.ctx, account.accountId, {
+    ...WEBHOOK,
     eventKinds: ['DEPOSIT_ASSET_SUCCESS'],
   })
   await w.app.inject({ url: `/api/deposit/${charge.paymentLinkId}`, headers: bearer(account.key) })
@@ -105,8 +105,7 @@ test('another account’s ids are unknown to a session, on every route that take
   )
   const ids: Record<string, string> = {
     paymentLinkId: charge.paymentLinkId,
-    webhookId: endpoint.endpointId,
-    endpointId: endpoint.endpointId,
+    webhookId: webhook.webhookId,
     eventId: event!.id,
     keyId,
   }
@@ -136,7 +135,7 @@ test('the routes of the API answer a session under /dashboard as they answer a k
   expect(found.json()).toEqual(byKey.json())
   expect(found.headers['cache-control']).toBe('no-store')
 
-  expect((await session.ask('POST', '/dashboard/api/webhooks', ENDPOINT)).statusCode).toBe(201)
+  expect((await session.ask('POST', '/dashboard/api/webhooks', WEBHOOK)).statusCode).toBe(201)
   const [change] = await query(
     w.pool,
     `select actor_kind, actor, key_id from audit_log where action = 'webhook.created'`,
@@ -191,7 +190,7 @@ test('what changes security wants a password given within 15 minutes, and says s
   )
   // A key is not asked for more.
   const { key } = await w.account()
-  const byKey = { method: 'POST', url: '/api/webhooks', headers: bearer(key), payload: ENDPOINT } as const
+  const byKey = { method: 'POST', url: '/api/webhooks', headers: bearer(key), payload: WEBHOOK } as const
   expect((await w.app.inject(byKey)).statusCode).toBe(201)
 })
 
@@ -267,7 +266,7 @@ test('who is signed in, and what the service is like, can be asked by anybody', 
   })
 })
 
-const ENDPOINT = {
+const WEBHOOK = {
   name: 'shop',
   url: 'https://shop.example/hook',
   authorization: null,

@@ -13,7 +13,7 @@ import { endRefund } from '../src/domain/refunds/refund-states.ts'
 import { REFUND_ABSENT_MS } from '../src/domain/refunds/run-refund.ts'
 import { endUndecided } from '../src/domain/refunds/request-refund.ts'
 import { recordExternalRefunds } from '../src/domain/refunds/external-refunds.ts'
-import { createEndpoint } from '../src/domain/webhooks/webhooks.ts'
+import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { sweepAll } from './reconcile-bank.ts'
 import { completedCharge, followToEnd, OPERATOR, refund, refundAtBank, strayPayment } from './refund-steps.ts'
@@ -50,7 +50,7 @@ export async function makeHistory(): Promise<{ w: World; victim: string; eve: st
 
 async function addWebhook(w: World, { accountId }: TestAccount): Promise<void> {
   const fields = { name: 'shop', url: 'https://shop.example.com/events', authorization: null }
-  await createEndpoint(w.ctx, accountId, { ...fields, eventKinds: ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED'] })
+  await createWebhook(w.ctx, accountId, { ...fields, eventKinds: ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED'] })
 }
 
 async function makeDeposits(w: World, victim: TestAccount, eve: TestAccount): Promise<void> {
@@ -142,12 +142,10 @@ async function settleListed(w: World): Promise<void> {
 /** The victim's webhook takes what it gets, and eve's is gone. */
 async function deliver(w: World, eve: TestAccount): Promise<void> {
   const claimed = await claimDeliveries(w.ctx, { usual: 1_000, named: new Map(), total: 1_000 })
-  const rows = await query<{ id: string }>(w.pool, 'select id from webhook_endpoints where account_id = $1', [
-    eve.accountId,
-  ])
+  const rows = await query<{ id: string }>(w.pool, 'select id from webhooks where account_id = $1', [eve.accountId])
   const now = w.clock.now()
   const attempts = claimed.map((delivery): Attempt => {
-    const status = delivery.endpointId === rows[0]!.id ? 410 : 200
+    const status = delivery.webhookId === rows[0]!.id ? 410 : 200
     return { delivery, at: now, answer: { kind: 'answered', status, latencyMs: 1, retryAfterMs: null, excerpt: '' } }
   })
   const isUniqueViolation = (one: Attempt) => one.answer?.kind === 'answered' && one.answer.status === 200

@@ -4,7 +4,7 @@ import { cut, table } from '../src/commands/terminal.ts'
 import { queryDeposit } from '../src/domain/deposits/deposits.ts'
 import { makeSecretBox } from '../src/domain/core/secret-box.ts'
 import { EVENT_KINDS, type EventKind } from '../src/domain/webhooks/events.ts'
-import { createEndpoint, updateEndpoint } from '../src/domain/webhooks/webhooks.ts'
+import { createWebhook, updateWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { makeSender } from '../src/workers/deliver.ts'
 import { makeDeliveryWindows } from '../src/workers/delivery-window.ts'
 import { freePort, runCli, startServer, temporaryHome } from './process.ts'
@@ -32,9 +32,9 @@ async function worldOfToday() {
   return { w, env, guiche: (...args: string[]) => runCli(args, env) }
 }
 
-function addEndpoint(w: World, account: TestAccount, url: string, name = 'shop') {
+function addWebhook(w: World, account: TestAccount, url: string, name = 'shop') {
   const fields = { name, url, eventKinds: [KIND] satisfies EventKind[], authorization: null }
-  return createEndpoint(w.ctx, account.accountId, fields)
+  return createWebhook(w.ctx, account.accountId, fields)
 }
 
 async function completedCharge(w: World, account: TestAccount) {
@@ -98,7 +98,7 @@ describe('guiche webhooks', () => {
       secret: expect.stringMatching(`^${SECRET}$`),
       test: { delivered: false, status: null, error: 'the connection was refused', excerpt: '' },
     })
-    expect(await w.count('webhook_endpoints')).toBe(1)
+    expect(await w.count('webhooks')).toBe(1)
   })
 
   test('a test tells the status or the reason in words, and exits 1 when it was not delivered', async () => {
@@ -106,19 +106,19 @@ describe('guiche webhooks', () => {
     const account = await w.account()
     let status = 204
     const receiver = await startReceiver((_, response) => void response.writeHead(status).end('no'.repeat(300)))
-    const { endpoint } = await addEndpoint(w, account, receiver.url)
-    const good = await guiche('webhooks', 'test', endpoint.endpointId)
+    const { webhook } = await addWebhook(w, account, receiver.url)
+    const good = await guiche('webhooks', 'test', webhook.webhookId)
     expect([good.code, good.stdout]).toEqual([
       0,
       expect.stringMatching(/^Test {5}delivered: the receiver answered 204, after \d+ ms\n$/),
     ])
     status = 500
-    const bad = await guiche('webhooks', 'test', endpoint.endpointId)
+    const bad = await guiche('webhooks', 'test', webhook.webhookId)
     expect(bad.code).toBe(1)
     expect(bad.stdout).toMatch(
       /^Test {5}not delivered: the receiver answered 500, after \d+ ms\nAnswer {3}(no){200}…\n$/,
     )
-    const asJson = await guiche('webhooks', 'test', endpoint.endpointId, '--json')
+    const asJson = await guiche('webhooks', 'test', webhook.webhookId, '--json')
     expect([asJson.code, JSON.parse(asJson.stdout).status]).toEqual([1, 500])
   })
 
@@ -126,19 +126,19 @@ describe('guiche webhooks', () => {
     const { w, guiche } = await worldOfToday()
     const account = await w.account()
     const receiver = await startReceiver()
-    const { endpoint, secret: first } = await addEndpoint(w, account, receiver.url)
-    const rotated = await guiche('webhooks', 'rotate', endpoint.endpointId)
+    const { webhook, secret: first } = await addWebhook(w, account, receiver.url)
+    const rotated = await guiche('webhooks', 'rotate', webhook.webhookId)
     const second = rotated.stdout.trim()
     expect(rotated.stdout).toMatch(new RegExp(`^${SECRET}\n$`))
     expect(rotated.stderr).toMatch(/^The old secret signs too until \d{4}-\d\d-\d\d \d\d:\d\d UTC\.\n$/)
-    await guiche('webhooks', 'test', endpoint.endpointId)
+    await guiche('webhooks', 'test', webhook.webhookId)
     expect([first, second].map((secret) => accepts(secret, receiver.received[0]!))).toEqual([true, true])
     const day = `previous_secret_until between now() + interval '23 hours' and now() + interval '24 hours'`
-    expect(await w.count('webhook_endpoints', day)).toBe(1)
+    expect(await w.count('webhooks', day)).toBe(1)
 
-    const leaked = await guiche('webhooks', 'rotate', endpoint.endpointId, '--overlap-hours', '0')
+    const leaked = await guiche('webhooks', 'rotate', webhook.webhookId, '--overlap-hours', '0')
     expect(leaked.stderr).toBe('The old secret signs no more.\n')
-    await guiche('webhooks', 'test', endpoint.endpointId)
+    await guiche('webhooks', 'test', webhook.webhookId)
     const third = leaked.stdout.trim()
     expect([second, third].map((secret) => accepts(secret, receiver.received[1]!))).toEqual([false, true])
   })
@@ -146,9 +146,9 @@ describe('guiche webhooks', () => {
   test('disable, enable and remove act on any account’s webhook, and enable tells how to catch up', async () => {
     const { w, guiche } = await worldOfToday()
     const [account, other] = [await w.account(), await w.account()]
-    const { endpoint } = await addEndpoint(w, account, 'http://127.0.0.1:1234/')
-    await addEndpoint(w, other, 'http://127.0.0.1:1234/')
-    const id = endpoint.endpointId
+    const { webhook } = await addWebhook(w, account, 'http://127.0.0.1:1234/')
+    await addWebhook(w, other, 'http://127.0.0.1:1234/')
+    const id = webhook.webhookId
     const stateOf = async () =>
       JSON.parse((await guiche('webhooks', 'list', '--email', account.email, '--json')).stdout)
     expect((await guiche('webhooks', 'disable', id)).stdout).toBe(`Disabled ${id} (shop).\n`)
@@ -167,7 +167,7 @@ describe('guiche webhooks', () => {
     expect(await stateOf()).toMatchObject([{ enabled: true }])
     expect((await guiche('webhooks', 'remove', id)).stdout).toBe(`Removed ${id} (shop).\n`)
     expect(await stateOf()).toEqual([])
-    expect(await w.count('webhook_endpoints', 'deleted_at is null')).toBe(1)
+    expect(await w.count('webhooks', 'deleted_at is null')).toBe(1)
   })
 
   test('add warns when the secrets that are there were sealed with another SECRET_KEY', async () => {
@@ -189,7 +189,7 @@ describe('guiche events', () => {
     const [account, other] = [await w.account(), await w.account()]
     let status = 503
     const receiver = await startReceiver((_, response) => void response.writeHead(status).end('busy\nnow'))
-    const { endpoint } = await addEndpoint(w, account, receiver.url)
+    const { webhook } = await addWebhook(w, account, receiver.url)
     const charge = await completedCharge(w, account)
     await deliver(w)
     await completedCharge(w, other)
@@ -223,7 +223,7 @@ describe('guiche events', () => {
           `Body     {"id":"${id}",.*"transactionId":"${charge.id}".*}`,
           '',
           'WEBHOOK +NAME +STATE +ATTEMPTS +WHEN',
-          `${endpoint.endpointId}  shop  retrying  1         next ${second}`,
+          `${webhook.webhookId}  shop  retrying  1         next ${second}`,
           '',
           'ATTEMPT AT +NAME +NUMBER +OUTCOME +LATENCY +ANSWER',
           `${second}  shop  1       answered 503  \\d+ ms +busy now\n$`,
@@ -240,12 +240,12 @@ describe('guiche events', () => {
     const { w, env, guiche } = await worldOfToday()
     const [account, other] = [await w.account(), await w.account()]
     const receiver = await startReceiver()
-    const endpoints = [await addEndpoint(w, account, receiver.url), await addEndpoint(w, other, receiver.url)]
+    const webhooks = [await addWebhook(w, account, receiver.url), await addWebhook(w, other, receiver.url)]
     for (const holder of [account, account, other]) await completedCharge(w, holder)
     // Disabling fails what was queued.
     for (const [index, holder] of [account, other].entries()) {
       for (const enabled of [false, true])
-        await updateEndpoint(w.ctx, holder.accountId, endpoints[index]!.endpoint.endpointId, { enabled })
+        await updateWebhook(w.ctx, holder.accountId, webhooks[index]!.webhook.webhookId, { enabled })
     }
     const waits = 'A running server sends them within a second; without one they wait until it starts.\n'
 
@@ -264,7 +264,7 @@ describe('guiche events', () => {
     expect((await guiche('events', 'resend', receiver.received[0]!.id)).stdout).toBe('Queued 1 delivery.\n')
     await receiver.got(4)
     const since = new Date(Date.now() - 3_600_000).toISOString()
-    const toOne = ['--webhook', endpoints[0]!.endpoint.endpointId]
+    const toOne = ['--webhook', webhooks[0]!.webhook.webhookId]
     expect((await guiche('events', 'resend', '--since', since, ...toOne)).stdout).toBe('Queued 2 deliveries.\n')
     await receiver.got(6)
     await until('all is written down', async () => (await w.count('deliveries')) === 0)
@@ -308,7 +308,7 @@ test('what the operator can mend is refused in one line, with nothing written', 
     const refused = await guiche(...args)
     expect([args, refused.code, refused.stdout, refused.stderr]).toEqual([args, 1, '', `${line}\n`])
   }
-  expect([await w.count('webhook_endpoints'), await w.count('events')]).toEqual([0, 0])
+  expect([await w.count('webhooks'), await w.count('events')]).toEqual([0, 0])
 })
 
 test('an option out of bounds is refused with what is allowed, before anything is opened', async () => {

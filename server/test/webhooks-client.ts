@@ -123,7 +123,7 @@ export async function statesOf(w: World, account: TestAccount): Promise<string[]
 /** Everything about webhooks that is written, of all accounts or of one. */
 export async function stored(w: World, account?: TestAccount): Promise<string[]> {
   const { rows } = await w.pool.query<{ row: string }>(
-    `select e::text as row from webhook_endpoints e where $1::uuid is null or account_id = $1
+    `select e::text as row from webhooks e where $1::uuid is null or account_id = $1
      union all select v::text from events v where $1::uuid is null or account_id = $1
      union all select d::text from deliveries d union all select o::text from delivery_outcomes o
      union all select a::text from attempts a

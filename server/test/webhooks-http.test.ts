@@ -92,7 +92,7 @@ describe('a webhook', () => {
     })
     // Without a name it is called after its host.
     expect(unreached.body.webhook.name).toBe(new URL(nobody).host)
-    expect(await w.count('webhook_endpoints')).toBe(2)
+    expect(await w.count('webhooks')).toBe(2)
   })
 
   test('is listed, oldest first, and read, as it was answered when it was added', async () => {
@@ -245,9 +245,9 @@ test('an account has at most 100 webhooks, also when two are added at the same m
   const receiver = await startReceiver()
   await add(w, account, receiver.url)
   await w.pool.query(
-    `insert into webhook_endpoints (id, account_id, name, url, event_kinds, secret_box, created_at)
+    `insert into webhooks (id, account_id, name, url, event_kinds, secret_box, created_at)
      select gen_random_uuid(), account_id, name, url, event_kinds, secret_box, created_at
-     from webhook_endpoints, generate_series(1, 98)`,
+     from webhooks, generate_series(1, 98)`,
   )
   // Both have counted 99, or wait to: held by the account's row until both are there.
   let added: ReturnType<typeof call>[] = []
@@ -259,7 +259,7 @@ test('an account has at most 100 webhooks, also when two are added at the same m
   const answers = (await Promise.all(added)).toSorted((a, b) => a.statusCode - b.statusCode)
   expect(answers.map((one) => one.statusCode)).toEqual([201, 409])
   expect(told(answers[1]!)).toBe('409 An account has at most 100 webhooks')
-  expect(await w.count('webhook_endpoints')).toBe(100)
+  expect(await w.count('webhooks')).toBe(100)
   expect((await call(w, other, 'POST', '/api/webhooks', { url: receiver.url })).statusCode).toBe(201)
 })
 

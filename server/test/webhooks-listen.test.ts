@@ -191,7 +191,7 @@ test('it says how to register it, and Ctrl-C ends it at once, also in the middle
   expect(output()).toContain(`Listening for webhooks at http://127.0.0.1:${port}/\n`)
   expect(output()).toContain(`npx guiche webhooks add --email … --url http://127.0.0.1:${port}/\n`)
   expect(output()).toContain('not checked: pass --secret')
-  expect(output()).toContain('410, upon which guiche disables the endpoint')
+  expect(output()).toContain('410, upon which guiche disables the webhook')
   expect((await fetch(`http://127.0.0.1:${port}/any/path`, { method: 'POST', body: BODY })).status).toBe(410)
 
   const socket = connect(port, '127.0.0.1').on('error', () => {})

@@ -107,7 +107,7 @@ describe('a refused request', () => {
       const answer = await send(strict, { method: 'POST', url: '/api/webhooks', headers, payload })
       expect(told(answer)).toBe(text)
     }
-    expect([await w.count('webhook_endpoints'), await w.count('events')]).toEqual([0, 0])
+    expect([await w.count('webhooks'), await w.count('events')]).toEqual([0, 0])
   })
 
   test('to change, rotate or resend is told what is wrong, with nothing written', async () => {
@@ -292,7 +292,7 @@ describe('secrets', () => {
     await add(w, other, theirs.url)
     // As a command does that is run with another SECRET_KEY than the server's.
     const foreign = makeSecretBox(() => ['another secret key']).seal('whsec_eA==', webhook.id)
-    await w.pool.query('update webhook_endpoints set secret_box = $1 where id = $2', [foreign, webhook.id])
+    await w.pool.query('update webhooks set secret_box = $1 where id = $2', [foreign, webhook.id])
     for (const holder of [account, other]) await completedCharge(w, holder)
     await deliver(w)
     expect([receiver.received.length, theirs.received.length]).toEqual([1, 2])

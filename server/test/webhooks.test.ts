@@ -4,14 +4,14 @@ import { expect, test } from 'vitest'
 import { judge, recordDelivered, RETRY_AFTER_MS, type Attempt } from '../src/domain/webhooks/record-attempts.ts'
 import { keepAttemptPartitions } from '../src/domain/webhooks/attempt-partitions.ts'
 import { claimDeliveries } from '../src/domain/webhooks/delivery-queue.ts'
-import { findEvent, listEvents, resendEvent, resendMany, testEndpoint } from '../src/domain/webhooks/event-log.ts'
+import { findEvent, listEvents, resendEvent, resendMany, testWebhook } from '../src/domain/webhooks/event-log.ts'
 import { queryDeposit } from '../src/domain/deposits/deposits.ts'
 import {
-  createEndpoint,
-  deleteEndpoint,
-  findEndpoint,
+  createWebhook,
+  deleteWebhook,
+  findWebhook,
   rotateSecret,
-  updateEndpoint,
+  updateWebhook,
 } from '../src/domain/webhooks/webhooks.ts'
 import { makeSender } from '../src/workers/deliver.ts'
 import { makeDeliveryWindows } from '../src/workers/delivery-window.ts'
@@ -28,8 +28,8 @@ async function deliver(w: World): Promise<void> {
   await sender.stop(10_000)
 }
 
-async function addEndpoint(w: World, account: TestAccount, url: string, authorization: string | null = null) {
-  return createEndpoint(w.ctx, account.accountId, {
+async function addWebhook(w: World, account: TestAccount, url: string, authorization: string | null = null) {
+  return createWebhook(w.ctx, account.accountId, {
     name: 'shop',
     url,
     eventKinds: ['DEPOSIT_ASSET_SUCCESS'],
@@ -63,7 +63,7 @@ test('a settled deposit is delivered, signed so that an independent verifier acc
   const w = await world()
   const account = await w.account()
   const receiver = await startReceiver()
-  const { secret } = await addEndpoint(w, account, receiver.url, 'Bearer of-the-receiver')
+  const { secret } = await addWebhook(w, account, receiver.url, 'Bearer of-the-receiver')
   const charge = await completedCharge(w, account)
   await deliver(w)
   const [received] = await receiver.got(1)
@@ -84,8 +84,8 @@ test('during a rotation either secret verifies, and after it only the new one', 
   const w = await world()
   const account = await w.account()
   const receiver = await startReceiver()
-  const { endpoint, secret: old } = await addEndpoint(w, account, receiver.url)
-  const { secret: fresh } = await rotateSecret(w.ctx, account.accountId, endpoint.endpointId, 3600)
+  const { webhook, secret: old } = await addWebhook(w, account, receiver.url)
+  const { secret: fresh } = await rotateSecret(w.ctx, account.accountId, webhook.webhookId, 3600)
   await completedCharge(w, account)
   await deliver(w)
   const [during] = await receiver.got(1)
@@ -104,7 +104,7 @@ test('a receiver that answers 500 twice and then 200 gets three attempts with on
   const receiver = await startReceiver(
     (_, response) => void response.writeHead(++answers < 3 ? 500 : 200).end('thanks'),
   )
-  const { secret } = await addEndpoint(w, account, receiver.url)
+  const { secret } = await addWebhook(w, account, receiver.url)
   await completedCharge(w, account)
 
   await deliver(w)
@@ -165,39 +165,39 @@ test.each([
   ).toEqual(verdict)
 })
 
-test('410 disables the endpoint at once, and what it missed can be resent when it is enabled again', async () => {
+test('410 disables the webhook at once, and what it missed can be resent when it is enabled again', async () => {
   const w = await world()
   const account = await w.account()
   let status = 410
   const receiver = await startReceiver((_, response) => void response.writeHead(status).end())
-  const { endpoint } = await addEndpoint(w, account, receiver.url)
+  const { webhook } = await addWebhook(w, account, receiver.url)
   await completedCharge(w, account)
   await completedCharge(w, account)
   await deliver(w)
-  expect(await findEndpoint(w.ctx, account.accountId, endpoint.endpointId)).toMatchObject({
+  expect(await findWebhook(w.ctx, account.accountId, webhook.webhookId)).toMatchObject({
     disabledReason: 'the receiver answered 410 Gone',
   })
   await completedCharge(w, account) // while disabled: nothing is queued for it
   expect(await w.count('deliveries')).toBe(0)
 
   status = 200
-  await updateEndpoint(w.ctx, account.accountId, endpoint.endpointId, { enabled: true })
+  await updateWebhook(w.ctx, account.accountId, webhook.webhookId, { enabled: true })
   expect(await resendMany(w.ctx, account.accountId, { failed: true }, null)).toBe(2)
   await deliver(w)
   expect(await w.count('delivery_outcomes', `outcome = 'delivered'`)).toBe(2)
 })
 
-test('an endpoint that fails for five days is disabled, with the reason; one success in between starts the count anew', async () => {
+test('a webhook that fails for five days is disabled, with the reason; one success in between starts the count anew', async () => {
   const w = await world()
   const account = await w.account()
   let status = 500
   const receiver = await startReceiver((_, response) => void response.writeHead(status).end())
-  const { endpoint } = await addEndpoint(w, account, receiver.url)
+  const { webhook } = await addWebhook(w, account, receiver.url)
   const failOnce = async () => {
     await completedCharge(w, account)
     await deliver(w)
   }
-  const isDisabled = async () => (await findEndpoint(w.ctx, account.accountId, endpoint.endpointId)).disabledAt !== null
+  const isDisabled = async () => (await findWebhook(w.ctx, account.accountId, webhook.webhookId)).disabledAt !== null
   await failOnce()
   w.clock.advance(3 * DAY_MS)
   status = 200
@@ -213,11 +213,11 @@ test('an endpoint that fails for five days is disabled, with the reason; one suc
   expect(await w.count('deliveries')).toBe(0)
 })
 
-test('an event can be resent, and all since a time, also to an endpoint that was added later', async () => {
+test('an event can be resent, and all since a time, also to a webhook that was added later', async () => {
   const w = await world()
   const account = await w.account()
   const first = await startReceiver()
-  await addEndpoint(w, account, first.url)
+  await addWebhook(w, account, first.url)
   await completedCharge(w, account)
   w.clock.advance(DAY_MS)
   const since = w.clock.now()
@@ -230,8 +230,8 @@ test('an event can be resent, and all since a time, also to an endpoint that was
   expect(first.received.map((one) => one.id).filter((id) => id === events[1]!.id)).toHaveLength(2)
 
   const second = await startReceiver()
-  const { endpoint } = await addEndpoint(w, account, second.url)
-  expect(await resendMany(w.ctx, account.accountId, { since }, endpoint.endpointId)).toBe(1)
+  const { webhook } = await addWebhook(w, account, second.url)
+  expect(await resendMany(w.ctx, account.accountId, { since }, webhook.webhookId)).toBe(1)
   await deliver(w)
   expect(second.received.map((one) => one.id)).toEqual([events[0]!.id])
 })
@@ -241,7 +241,7 @@ test('what is resent while it is under way is sent once more, and its success do
   const account = await w.account()
   const held: ServerResponse[] = []
   const receiver = await startReceiver((_, response) => void (held.length === 0 ? held.push(response) : response.end()))
-  await addEndpoint(w, account, receiver.url)
+  await addWebhook(w, account, receiver.url)
   await completedCharge(w, account)
   const sender = makeSender(w.ctx, makeDeliveryWindows(), () => {})
   await sender.claim()
@@ -260,7 +260,7 @@ test('what was delivered twice because its lease ran out, and beside others, has
   const w = await world()
   const account = await w.account()
   const receiver = await startReceiver()
-  await addEndpoint(w, account, receiver.url)
+  await addWebhook(w, account, receiver.url)
   await completedCharge(w, account)
   await completedCharge(w, account)
   const everything = { usual: 10, named: new Map(), total: 10 }
@@ -275,34 +275,34 @@ test('what was delivered twice because its lease ran out, and beside others, has
   expect(await w.count('deliveries')).toBe(0)
 })
 
-test('events, endpoints and resends of another account are not found', async () => {
+test('events, webhooks and resends of another account are not found', async () => {
   const w = await world()
   const [account, stranger] = [await w.account(), await w.account()]
   const receiver = await startReceiver()
-  const { endpoint } = await addEndpoint(w, account, receiver.url)
+  const { webhook } = await addWebhook(w, account, receiver.url)
   await completedCharge(w, account)
   const { events } = await listEvents(w.ctx, account.accountId, { limit: 10 })
   const { accountId } = stranger
   const attempts = [
-    () => findEndpoint(w.ctx, accountId, endpoint.endpointId),
-    () => updateEndpoint(w.ctx, accountId, endpoint.endpointId, { name: 'mine' }),
-    () => deleteEndpoint(w.ctx, accountId, endpoint.endpointId),
-    () => rotateSecret(w.ctx, accountId, endpoint.endpointId, 0),
-    () => testEndpoint(w.ctx, accountId, endpoint.endpointId),
+    () => findWebhook(w.ctx, accountId, webhook.webhookId),
+    () => updateWebhook(w.ctx, accountId, webhook.webhookId, { name: 'mine' }),
+    () => deleteWebhook(w.ctx, accountId, webhook.webhookId),
+    () => rotateSecret(w.ctx, accountId, webhook.webhookId, 0),
+    () => testWebhook(w.ctx, accountId, webhook.webhookId),
     () => findEvent(w.ctx, accountId, events[0]!.id),
     () => resendEvent(w.ctx, accountId, events[0]!.id, null),
-    () => resendMany(w.ctx, accountId, { failed: true }, endpoint.endpointId),
+    () => resendMany(w.ctx, accountId, { failed: true }, webhook.webhookId),
   ]
   for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ code: 'not_found' })
   expect((await listEvents(w.ctx, accountId, { limit: 10 })).events).toEqual([])
 })
 
-test('a test of an endpoint tells what came of it, and stands in the log', async () => {
+test('a test of a webhook tells what came of it, and stands in the log', async () => {
   const w = await world()
   const account = await w.account()
   const receiver = await startReceiver((_, response) => void response.writeHead(418).end('short and stout'))
-  const { endpoint } = await addEndpoint(w, account, receiver.url)
-  expect(await testEndpoint(w.ctx, account.accountId, endpoint.endpointId)).toMatchObject({
+  const { webhook } = await addWebhook(w, account, receiver.url)
+  expect(await testWebhook(w.ctx, account.accountId, webhook.webhookId)).toMatchObject({
     kind: 'answered',
     status: 418,
     excerpt: 'short and stout',
@@ -317,22 +317,22 @@ test('secrets and Authorization values stand in the database sealed, and a seale
   const w = await world()
   const account = await w.account()
   const receiver = await startReceiver()
-  const { endpoint, secret } = await addEndpoint(w, account, receiver.url, 'Bearer plain-text')
+  const { webhook, secret } = await addWebhook(w, account, receiver.url, 'Bearer plain-text')
   const { rows } = await w.pool.query<{ row: string; secret_box: string }>(
-    'select e::text as row, secret_box from webhook_endpoints e',
+    'select e::text as row, secret_box from webhooks e',
   )
   expect(rows[0]!.row).not.toContain('plain-text')
   expect(rows[0]!.row).not.toContain(secret.slice(6))
-  expect(w.ctx.settings.secretBox.open(rows[0]!.secret_box, endpoint.endpointId)).toBe(secret)
+  expect(w.ctx.settings.secretBox.open(rows[0]!.secret_box, webhook.webhookId)).toBe(secret)
   expect(() => w.ctx.settings.secretBox.open(rows[0]!.secret_box, account.accountId)).toThrow(/authenticate/)
 })
 
-test('an Authorization value does not follow an endpoint to another host, unless it is given again', async () => {
+test('an Authorization value does not follow a webhook to another host, unless it is given again', async () => {
   const w = await world()
   const account = await w.account()
   const [receiver, elsewhere] = [await startReceiver(), await startReceiver()]
-  const { endpoint } = await addEndpoint(w, account, receiver.url, 'Bearer secret')
-  const change = (patch: object) => updateEndpoint(w.ctx, account.accountId, endpoint.endpointId, patch)
+  const { webhook } = await addWebhook(w, account, receiver.url, 'Bearer secret')
+  const change = (patch: object) => updateWebhook(w.ctx, account.accountId, webhook.webhookId, patch)
   expect(await change({ url: new URL('/other-path', receiver.url).href })).toMatchObject({ hasAuthorization: true })
   expect(await change({ url: elsewhere.url, authorization: 'Bearer secret' })).toMatchObject({ hasAuthorization: true })
   expect(await change({ url: receiver.url })).toMatchObject({ hasAuthorization: false })
@@ -342,7 +342,7 @@ test('attempts are kept in parts by day, and days past the thirtieth are dropped
   const w = await world()
   const account = await w.account()
   const receiver = await startReceiver()
-  await addEndpoint(w, account, receiver.url)
+  await addWebhook(w, account, receiver.url)
   await completedCharge(w, account)
   await deliver(w) // before any part exists: the default one takes it
   expect((await keepAttemptPartitions(w.ctx, w.clock.now())).made).toHaveLength(8)

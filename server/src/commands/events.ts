@@ -12,7 +12,7 @@ import {
   type LoggedEvent,
 } from '../domain/webhooks/event-log.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../domain/webhooks/find-deliveries.ts'
-import { listEndpointsOf } from '../domain/webhooks/webhooks.ts'
+import { listWebhooksOf } from '../domain/webhooks/webhooks.ts'
 import { presentAttempt, presentEvent } from '../http/api/webhook-schemas.ts'
 import { requireAccount } from './account.ts'
 import { time, wholeNumber } from './arguments.ts'
@@ -91,9 +91,9 @@ function showEventCommand(terminal: Terminal, id: string, options: { json?: bool
       const presented = { account: event.email, ...presentEvent(event), attempts: attempts.map(presentAttempt) }
       return terminal.print(json(presented))
     }
-    const endpoints = await listEndpointsOf(ctx, await accountIdOf(ctx, event.email))
-    const names = new Map(endpoints.map((endpoint) => [endpoint.endpointId, endpoint.name]))
-    terminal.print(describe(event, attempts, (endpointId) => names.get(endpointId) ?? '(removed)'))
+    const webhooks = await listWebhooksOf(ctx, await accountIdOf(ctx, event.email))
+    const names = new Map(webhooks.map((webhook) => [webhook.webhookId, webhook.name]))
+    terminal.print(describe(event, attempts, (webhookId) => names.get(webhookId) ?? '(removed)'))
   })
 }
 
@@ -129,7 +129,7 @@ function summaryOf(deliveries: LoggedDelivery[]): string {
   return named.join(', ') || 'none'
 }
 
-function describe(event: LoggedEvent, attempts: LoggedAttempt[], nameOf: (endpointId: string) => string): string {
+function describe(event: LoggedEvent, attempts: LoggedAttempt[], nameOf: (webhookId: string) => string): string {
   const head = [
     `Event    ${event.id}`,
     `Kind     ${event.kind}`,
@@ -139,15 +139,15 @@ function describe(event: LoggedEvent, attempts: LoggedAttempt[], nameOf: (endpoi
   ]
   if (event.deliveries.length === 0) return [...head, '', 'No webhook wanted it.'].join('\n')
   const deliveries = event.deliveries.map((one) => [
-    one.endpointId,
-    nameOf(one.endpointId),
+    one.webhookId,
+    nameOf(one.webhookId),
     one.state,
     String(one.attempts),
     one.nextAttemptAt ? `next ${exact(one.nextAttemptAt)}` : `ended ${exact(one.endedAt!)}`,
   ])
   const tried = attempts.map((one) => [
     exact(one.at),
-    nameOf(one.endpointId),
+    nameOf(one.webhookId),
     String(one.number),
     one.error ?? `answered ${one.status}`,
     `${one.latencyMs} ms`,

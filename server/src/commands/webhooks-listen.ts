@@ -14,7 +14,7 @@ type Delivery = { at: Date; request: IncomingMessage; body: Buffer; moreBytes: n
 type Verdict = { holds: boolean | undefined; text: string }
 type Paint = (style: 'bold' | 'dim' | 'green' | 'red', text: string) => string
 
-/** The same each time, so that an endpoint registered once stays right. */
+/** The same each time, so that a webhook registered once stays right. */
 const DEFAULT_PORT = 4747
 /** An event of ours has about 500 bytes; what is longer by so much is somebody else's. */
 const MAX_BODY_BYTES = 64 * 1024
@@ -82,7 +82,7 @@ function assertUsable({ port, secret, status }: { port: number; secret: string |
   if (port > 65_535) throw new Fault('bad_request', '--port must be a whole number from 1 to 65535')
   if (status < 200 || status > 599) throw new Fault('bad_request', '--status must be a whole number from 200 to 599')
   if (secret === undefined || /^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) return
-  throw new Fault('bad_request', '--secret must be the whsec_… that was shown when the endpoint was added, whole')
+  throw new Fault('bad_request', '--secret must be the whsec_… that was shown when the webhook was added, whole')
 }
 
 async function listen(server: Server, port: number): Promise<void> {
@@ -139,7 +139,7 @@ function introduce(url: string, { secret, status = 200 }: ListenOptions, paint: 
 function consequenceOf(status: number): string {
   if (status < 300) return ''
   return status === 410
-    ? ', upon which guiche disables the endpoint'
+    ? ', upon which guiche disables the webhook'
     : ', upon which guiche tries again in 5 s, 1 min, 5 min and so on'
 }
 

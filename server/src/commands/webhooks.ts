@@ -2,20 +2,20 @@ import type { Command } from 'commander'
 import { loadConfig } from '../config.ts'
 import type { Context } from '../domain/context.ts'
 import type { WebhookAnswer } from '../domain/ports/webhook-sender.ts'
-import type { Endpoint } from '../domain/webhooks/webhook-rows.ts'
-import { testEndpoint } from '../domain/webhooks/event-log.ts'
+import type { Webhook } from '../domain/webhooks/webhook-rows.ts'
+import { testWebhook } from '../domain/webhooks/event-log.ts'
 import { EVENT_KINDS, type EventKind } from '../domain/webhooks/events.ts'
 import {
   canOpenNewestSecret,
-  createEndpoint,
-  deleteEndpoint,
-  findEndpoint,
-  findEndpointOwner,
-  listEndpointsOf,
+  createWebhook,
+  deleteWebhook,
+  findWebhook,
+  findWebhookOwner,
+  listWebhooksOf,
   MAX_OVERLAP_SECONDS,
   nameFromUrl,
   rotateSecret,
-  updateEndpoint,
+  updateWebhook,
   DEFAULT_EVENT_KINDS,
   DEFAULT_OVERLAP_SECONDS,
 } from '../domain/webhooks/webhooks.ts'
@@ -85,7 +85,7 @@ function registerLooking(webhooks: Command, terminal: Terminal): void {
     .description('send a WEBHOOK_TEST now; exits 1 when it is not delivered')
     .argument('<id>', 'as `webhooks list` shows it')
     .option('--json', 'as JSON, for programs')
-    .action((id, options) => testWebhook(terminal, id, options))
+    .action((id, options) => sendTest(terminal, id, options))
 }
 
 function registerChanging(webhooks: Command, terminal: Terminal): void {
@@ -132,22 +132,22 @@ function addWebhook(terminal: Terminal, options: AddOptions): Promise<void> {
   return withContext(loadConfig(), terminal, async (ctx) => {
     const { accountId } = await requireAccount(ctx, options.email)
     await warnOfForeignKey(ctx, terminal)
-    const { endpoint, secret } = await createEndpoint(
+    const { webhook, secret } = await createWebhook(
       ctx,
       accountId,
       {
         url: options.url,
         name: options.name ?? nameFromUrl(options.url),
-        // createEndpoint refuses what is no kind, with the list of those that are.
+        // createWebhook refuses what is no kind, with the list of those that are.
         eventKinds: options.events.split(',').map((kind) => kind.trim()) as EventKind[],
         authorization: options.authorization ?? null,
       },
       consoleActor(),
     )
     // Before the test, which can take 15 seconds and be broken off: the secret cannot be shown again.
-    if (!options.json) terminal.print(`Webhook  ${endpoint.endpointId}\nSecret   ${secret}`)
-    const test = await testEndpoint(ctx, accountId, endpoint.endpointId)
-    if (options.json) terminal.print(json({ webhook: presentWebhook(endpoint), secret, test: presentTest(test) }))
+    if (!options.json) terminal.print(`Webhook  ${webhook.webhookId}\nSecret   ${secret}`)
+    const test = await testWebhook(ctx, accountId, webhook.webhookId)
+    if (options.json) terminal.print(json({ webhook: presentWebhook(webhook), secret, test: presentTest(test) }))
     else terminal.print(describeTest(test))
     terminal.say('The secret is shown this once: the receiver verifies with it that events come from here.')
   })
@@ -156,19 +156,19 @@ function addWebhook(terminal: Terminal, options: AddOptions): Promise<void> {
 function listWebhooks(terminal: Terminal, options: { email?: string; json?: boolean }): Promise<void> {
   return withContext(loadConfig(), terminal, async (ctx) => {
     const account = options.email === undefined ? null : await requireAccount(ctx, options.email)
-    const endpoints = await listEndpointsOf(ctx, account?.accountId ?? null)
+    const webhooks = await listWebhooksOf(ctx, account?.accountId ?? null)
     if (options.json)
-      return terminal.print(json(endpoints.map((one) => ({ account: one.email, ...presentWebhook(one) }))))
-    if (endpoints.length === 0)
+      return terminal.print(json(webhooks.map((one) => ({ account: one.email, ...presentWebhook(one) }))))
+    if (webhooks.length === 0)
       return terminal.say('There are no webhooks yet. Add one with: guiche webhooks add --email <email> --url <url>')
-    const rows = endpoints.map((one) => [one.endpointId, one.email, one.name, one.url, stateOf(one)])
+    const rows = webhooks.map((one) => [one.webhookId, one.email, one.name, one.url, stateOf(one)])
     terminal.print(table(['ID', 'ACCOUNT', 'NAME', 'URL', 'STATE'], rows))
   })
 }
 
-function testWebhook(terminal: Terminal, id: string, options: { json?: boolean }): Promise<void> {
+function sendTest(terminal: Terminal, id: string, options: { json?: boolean }): Promise<void> {
   return withContext(loadConfig(), terminal, async (ctx) => {
-    const test = await testEndpoint(ctx, await findEndpointOwner(ctx, id), id)
+    const test = await testWebhook(ctx, await findWebhookOwner(ctx, id), id)
     const presented = presentTest(test)
     terminal.print(options.json ? json(presented) : describeTest(test))
     if (!presented.delivered) process.exitCode = 1
@@ -179,24 +179,24 @@ function rotateWebhook(terminal: Terminal, id: string, options: { overlapHours: 
   return withContext(loadConfig(), terminal, async (ctx) => {
     await warnOfForeignKey(ctx, terminal)
     const overlapSeconds = options.overlapHours * HOUR_SECONDS
-    const { endpoint, secret } = await rotateSecret(
+    const { webhook, secret } = await rotateSecret(
       ctx,
-      await findEndpointOwner(ctx, id),
+      await findWebhookOwner(ctx, id),
       id,
       overlapSeconds,
       consoleActor(),
     )
     terminal.print(secret)
-    const until = endpoint.previousSecretUntil
+    const until = webhook.previousSecretUntil
     terminal.say(until ? `The old secret signs too until ${moment(until)} UTC.` : 'The old secret signs no more.')
   })
 }
 
 function enableWebhook(terminal: Terminal, id: string): Promise<void> {
   return withContext(loadConfig(), terminal, async (ctx) => {
-    const accountId = await findEndpointOwner(ctx, id)
-    const { disabledAt } = await findEndpoint(ctx, accountId, id)
-    const { name } = await updateEndpoint(ctx, accountId, id, { enabled: true }, consoleActor())
+    const accountId = await findWebhookOwner(ctx, id)
+    const { disabledAt } = await findWebhook(ctx, accountId, id)
+    const { name } = await updateWebhook(ctx, accountId, id, { enabled: true }, consoleActor())
     terminal.print(`Enabled ${id} (${name}).`)
     if (!disabledAt) return
     terminal.say(`To send what failed:        guiche events resend --failed --webhook ${id}`)
@@ -206,16 +206,16 @@ function enableWebhook(terminal: Terminal, id: string): Promise<void> {
 
 function disableWebhook(terminal: Terminal, id: string): Promise<void> {
   return withContext(loadConfig(), terminal, async (ctx) => {
-    const { name } = await updateEndpoint(ctx, await findEndpointOwner(ctx, id), id, { enabled: false }, consoleActor())
+    const { name } = await updateWebhook(ctx, await findWebhookOwner(ctx, id), id, { enabled: false }, consoleActor())
     terminal.print(`Disabled ${id} (${name}).`)
   })
 }
 
 function removeWebhook(terminal: Terminal, id: string): Promise<void> {
   return withContext(loadConfig(), terminal, async (ctx) => {
-    const accountId = await findEndpointOwner(ctx, id)
-    const { name } = await findEndpoint(ctx, accountId, id)
-    await deleteEndpoint(ctx, accountId, id, consoleActor())
+    const accountId = await findWebhookOwner(ctx, id)
+    const { name } = await findWebhook(ctx, accountId, id)
+    await deleteWebhook(ctx, accountId, id, consoleActor())
     terminal.print(`Removed ${id} (${name}).`)
   })
 }
@@ -229,9 +229,9 @@ async function warnOfForeignKey(ctx: Context, terminal: Terminal): Promise<void>
   )
 }
 
-function stateOf(endpoint: Endpoint): string {
-  if (endpoint.disabledAt) return `off since ${moment(endpoint.disabledAt)}: ${endpoint.disabledReason}`
-  return endpoint.failingSince ? `failing since ${moment(endpoint.failingSince)}` : 'enabled'
+function stateOf(webhook: Webhook): string {
+  if (webhook.disabledAt) return `off since ${moment(webhook.disabledAt)}: ${webhook.disabledReason}`
+  return webhook.failingSince ? `failing since ${moment(webhook.failingSince)}` : 'enabled'
 }
 
 function describeTest(test: WebhookAnswer): string {

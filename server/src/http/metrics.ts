@@ -102,7 +102,7 @@ function setStanding(metrics: Metrics, now: Date, standing: Standing): void {
     metrics.queueDue.set({ queue }, due)
     metrics.queueAge.set({ queue }, age(oldest))
   }
-  for (const [state, count] of Object.entries(standing.endpoints)) metrics.endpoints.set({ state }, count)
+  for (const [state, count] of Object.entries(standing.webhooks)) metrics.webhooks.set({ state }, count)
 }
 
 function secondsOf(at: Date | null): number {

@@ -49,33 +49,33 @@ export function makeSender(ctx: Context, windows: DeliveryWindows, wantsMore: ()
   let isAborted = false
   let isClaiming = false
 
-  function startNext(endpointId: string, now: Date) {
-    const queue = queues.get(endpointId)
+  function startNext(webhookId: string, now: Date) {
+    const queue = queues.get(webhookId)
     if (!queue) return
     while (queue.length > 0) {
       const isStale = queue[0]!.leasedUntil.getTime() - now.getTime() < LEAST_LEASE_MS
-      if (!isStale && !windows.mayStart(endpointId, now.getTime())) return
+      if (!isStale && !windows.mayStart(webhookId, now.getTime())) return
       const delivery = queue.shift()!
       // Its lease ends soon; whichever process claims it then sends it.
-      if (isStale) windows.abandoned(endpointId)
+      if (isStale) windows.abandoned(webhookId)
       else void sendOne(delivery, now)
     }
-    queues.delete(endpointId)
+    queues.delete(webhookId)
   }
 
   /** Never rejects. */
   async function sendOne(delivery: Claimed, at: Date): Promise<void> {
-    const { endpointId } = delivery
+    const { webhookId } = delivery
     inFlight++
-    windows.started(endpointId)
+    windows.started(webhookId)
     const answer = delivery.receiver.isDisabled ? undefined : await sendDelivery(ctx, delivery, at)
     const attempt = { delivery, at, answer }
     const ok = isDelivered(attempt)
     const now = ctx.now()
-    windows.ended(endpointId, ok, now.getTime())
+    windows.ended(webhookId, ok, now.getTime())
     // The next request starts while the outcome of this one is recorded.
-    startNext(endpointId, now)
-    if (!isClaiming && windows.wantsMore(endpointId)) wantsMore()
+    startNext(webhookId, now)
+    if (!isClaiming && windows.wantsMore(webhookId)) wantsMore()
     try {
       // A request that we aborted is not a failure of the webhook. Its lease ends, and it is sent again.
       if (ok || !isAborted) await ctx.attempts.add(attempt)
@@ -86,8 +86,8 @@ export function makeSender(ctx: Context, windows: DeliveryWindows, wantsMore: ()
         'recording a webhook attempt failed; the delivery will be sent again',
       )
     }
-    windows.recorded(endpointId)
-    startNext(endpointId, ctx.now())
+    windows.recorded(webhookId)
+    startNext(webhookId, ctx.now())
     if (--inFlight === 0) whenEmptied()
   }
 
@@ -95,19 +95,19 @@ export function makeSender(ctx: Context, windows: DeliveryWindows, wantsMore: ()
     async claim() {
       // Deliveries of a webhook whose pause is over move on here, and stale ones are dropped.
       const began = ctx.now()
-      for (const endpointId of queues.keys()) startNext(endpointId, began)
+      for (const webhookId of queues.keys()) startNext(webhookId, began)
       const allowances = windows.allowances(began.getTime())
       isClaiming = true
       const claimed = await claimDeliveries(ctx, allowances).finally(() => (isClaiming = false))
       const counts = new Map<string, number>()
       for (const delivery of claimed) {
-        counts.set(delivery.endpointId, (counts.get(delivery.endpointId) ?? 0) + 1)
-        const queue = queues.get(delivery.endpointId)
+        counts.set(delivery.webhookId, (counts.get(delivery.webhookId) ?? 0) + 1)
+        const queue = queues.get(delivery.webhookId)
         if (queue) queue.push(delivery)
-        else queues.set(delivery.endpointId, [delivery])
+        else queues.set(delivery.webhookId, [delivery])
       }
       windows.claimed(allowances, counts)
-      for (const endpointId of counts.keys()) startNext(endpointId, ctx.now())
+      for (const webhookId of counts.keys()) startNext(webhookId, ctx.now())
     },
     async stop(patienceMs) {
       queues.clear()

@@ -12,14 +12,14 @@ export type DeliveryWindows = {
   /** How many were claimed by these allowances, by webhook. */
   claimed(allowances: Allowances, counts: Map<string, number>): void
   /** A claimed delivery is not sent: its lease would end first. */
-  abandoned(endpointId: string): void
-  mayStart(endpointId: string, nowMs: number): boolean
-  started(endpointId: string): void
-  ended(endpointId: string, ok: boolean, nowMs: number): void
+  abandoned(webhookId: string): void
+  mayStart(webhookId: string, nowMs: number): boolean
+  started(webhookId: string): void
+  ended(webhookId: string, ok: boolean, nowMs: number): void
   /** The outcome of an ended request is in the database. */
-  recorded(endpointId: string): void
+  recorded(webhookId: string): void
   /** True when few claimed deliveries are left and the queue may have more. */
-  wantsMore(endpointId: string): boolean
+  wantsMore(webhookId: string): boolean
 }
 
 /** `claimed` wait for a place or are in flight. `unrecorded` have ended, and the database does not know yet. */
@@ -64,8 +64,8 @@ export function makeDeliveryWindows(): DeliveryWindows {
   const windows = new Map<string, Window>()
   let total = 0
 
-  function of(endpointId: string): Window {
-    const known = windows.get(endpointId)
+  function of(webhookId: string): Window {
+    const known = windows.get(webhookId)
     if (known) return known
     if (windows.size >= MAX_WINDOWS) forgetOldest()
     const window = {
@@ -81,7 +81,7 @@ export function makeDeliveryWindows(): DeliveryWindows {
       failedAtMs: 0,
       pausedUntilMs: 0,
     }
-    windows.set(endpointId, window)
+    windows.set(webhookId, window)
     return window
   }
 
@@ -103,39 +103,39 @@ export function makeDeliveryWindows(): DeliveryWindows {
     claimed(allowances, counts) {
       const sum = [...counts.values()].reduce((all, count) => all + count, 0)
       total += sum
-      for (const [endpointId, count] of counts) of(endpointId).claimed += count
+      for (const [webhookId, count] of counts) of(webhookId).claimed += count
       // The total bound cut the claim short, so whose queue has more is unknown.
       if (sum >= allowances.total) return
-      for (const [endpointId, window] of windows) {
-        const allowed = allowances.named.get(endpointId) ?? allowances.usual
-        if (allowed > 0) window.isEmptied = (counts.get(endpointId) ?? 0) < allowed
+      for (const [webhookId, window] of windows) {
+        const allowed = allowances.named.get(webhookId) ?? allowances.usual
+        if (allowed > 0) window.isEmptied = (counts.get(webhookId) ?? 0) < allowed
       }
     },
-    abandoned(endpointId) {
-      of(endpointId).claimed--
+    abandoned(webhookId) {
+      of(webhookId).claimed--
       total--
     },
-    mayStart(endpointId, nowMs) {
-      const window = of(endpointId)
+    mayStart(webhookId, nowMs) {
+      const window = of(webhookId)
       return window.inFlight < placesOf(window, nowMs) && window.unrecorded < MAX_UNRECORDED
     },
-    started(endpointId) {
-      of(endpointId).inFlight++
+    started(webhookId) {
+      of(webhookId).inFlight++
     },
-    ended(endpointId, ok, nowMs) {
-      const window = of(endpointId)
+    ended(webhookId, ok, nowMs) {
+      const window = of(webhookId)
       window.inFlight--
       window.claimed--
       window.unrecorded++
       if (ok) succeed(window)
       else fail(window, nowMs)
     },
-    recorded(endpointId) {
-      of(endpointId).unrecorded--
+    recorded(webhookId) {
+      of(webhookId).unrecorded--
       total--
     },
-    wantsMore(endpointId) {
-      const window = of(endpointId)
+    wantsMore(webhookId) {
+      const window = of(webhookId)
       return !window.isEmptied && isLow(window)
     },
   }

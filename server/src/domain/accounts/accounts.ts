@@ -135,7 +135,7 @@ export async function readAccount(
        count(*) = $3 as "isCut",
        (select count(*) from api_keys where account_id = $1 and revoked_at is null and (expires_at is null or expires_at > $2))
          as "activeKeys",
-       (select count(*) from webhook_endpoints where account_id = $1 and deleted_at is null) as webhooks
+       (select count(*) from webhooks where account_id = $1 and deleted_at is null) as webhooks
      from newest`,
     [accountId, core.now(), MAX_COUNTED],
   )

@@ -77,49 +77,49 @@ const otherEvent = `
 // ---- What became of them ----
 
 const SENT = `
-  select event_id, endpoint_id from deliveries union select event_id, endpoint_id from delivery_outcomes`
+  select event_id, webhook_id from deliveries union select event_id, webhook_id from delivery_outcomes`
 
 // Less than the days for which attempts are kept, see attempt-parts.ts.
 const ATTEMPTS_KEPT = `interval '25 days'`
 
-// An endpoint that was not changed since got every event of its kinds. One that was being made at that moment may have missed the first: what it
+// A webhook that was not changed since got every event of its kinds. One that was being made at that moment may have missed the first: what it
 // got before shows that it was there. Attempts are kept for a month.
 const delivery = (now: string) => `
   with sent as (${SENT}), wanting as (
     select w.id, w.account_id, w.event_kinds, coalesce(max(l.at) filter (where l.at < coalesce(w.disabled_at, 'infinity')), w.created_at) as since,
       coalesce(w.disabled_at, 'infinity') as until
-    from webhook_endpoints w
+    from webhooks w
     left join audit_log l on l.subject = 'webhook ' || w.id and l.action in ('webhook.changed', 'webhook.disabled', 'webhook.deleted')
     group by w.id
   ), there as (
     select w.id, least(w.since + interval '10 seconds', min(e.created_at)) as since
     from wanting w
-    left join (sent s join events e on e.id = s.event_id) on s.endpoint_id = w.id and e.created_at >= w.since
+    left join (sent s join events e on e.id = s.event_id) on s.webhook_id = w.id and e.created_at >= w.since
     group by w.id, w.since
   )
-  select 'event ' || ${hex('e.id')} as subject, format('was never sent to webhook %s, nor is it waiting', w.id) as text
+  select 'event ' || ${hex('e.id')} as subject, format('was never sent to webhook %s, nor is it pending', w.id) as text
   from events e
   join wanting w on w.account_id = e.account_id
   join there t on t.id = w.id
-  left join sent s on s.event_id = e.id and s.endpoint_id = w.id
+  left join sent s on s.event_id = e.id and s.webhook_id = w.id
   where s.event_id is null and e.kind = any(w.event_kinds) and e.created_at >= t.since and e.created_at < w.until - interval '10 seconds'
   union all
-  select 'event ' || ${hex('s.event_id')}, case when e.id is null then format('is not there, but was sent to webhook %s', s.endpoint_id)
-    else format('was sent to webhook %s, which is not its account’s', s.endpoint_id) end
+  select 'event ' || ${hex('s.event_id')}, case when e.id is null then format('is not there, but was sent to webhook %s', s.webhook_id)
+    else format('was sent to webhook %s, which is not its account’s', s.webhook_id) end
   from sent s
   left join events e on e.id = s.event_id
-  left join webhook_endpoints w on w.id = s.endpoint_id
+  left join webhooks w on w.id = s.webhook_id
   where w.account_id is distinct from e.account_id or e.id is null
   union all
-  select 'event ' || ${hex('a.event_id')}, format('was sent to webhook %s, and nothing says what became of it', a.endpoint_id)
-  from (select distinct event_id, endpoint_id from attempts) a
-  left join sent s on s.event_id = a.event_id and s.endpoint_id = a.endpoint_id
+  select 'event ' || ${hex('a.event_id')}, format('was sent to webhook %s, and nothing says what became of it', a.webhook_id)
+  from (select distinct event_id, webhook_id from attempts) a
+  left join sent s on s.event_id = a.event_id and s.webhook_id = a.webhook_id
   where s.event_id is null
   union all
-  select 'event ' || ${hex('o.event_id')}, format('is called delivered to webhook %s, and no attempt succeeded', o.endpoint_id)
+  select 'event ' || ${hex('o.event_id')}, format('is called delivered to webhook %s, and no attempt succeeded', o.webhook_id)
   from delivery_outcomes o
-  left join (select distinct event_id, endpoint_id, number from attempts where status between 200 and 299) a
-    on a.event_id = o.event_id and a.endpoint_id = o.endpoint_id and a.number = o.attempts
+  left join (select distinct event_id, webhook_id, number from attempts where status between 200 and 299) a
+    on a.event_id = o.event_id and a.webhook_id = o.webhook_id and a.number = o.attempts
   where o.outcome = 'delivered' and o.ended_at > ${now} - ${ATTEMPTS_KEPT} and a.event_id is null`
 
 export function eventChecks(now: Date): Checks {

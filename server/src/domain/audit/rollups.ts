@@ -5,7 +5,7 @@ import { broken, hex, must, sqlTime, timeMs, idMs, type Checks } from './rules.t
 const day = `
   with marks as (
     select m.account_id, m.transfer_id, m.charge_id, l.id as ledger_id
-    from deposit_day_marks m join ledger_accounts l on l.kind = 'balance' and l.account_id = m.account_id
+    from daily_total_marks m join ledger_accounts l on l.kind = 'balance' and l.account_id = m.account_id
   ), paid as (
     select t.charge_id, t.credit_id, t.id, t.occurred_at from transfers t where t.kind in ('deposit', 'matched_deposit')
   ), truth as (
@@ -26,7 +26,7 @@ const day = `
     format('counts %s deposits made, %s paid, %s cents and %s of fees, but the books have %s, %s, %s and %s', coalesce(k.created, 0),
       coalesce(k.paid, 0), coalesce(k.paid_cents, 0), coalesce(k.fee_cents, 0), coalesce(t.created, 0), coalesce(t.paid, 0),
       coalesce(t.paid_cents, 0), coalesce(t.fee_cents, 0)) as text
-  from deposit_days k full join truth t on t.account_id = k.account_id and t.day = k.day
+  from daily_totals k full join truth t on t.account_id = k.account_id and t.day = k.day
   where (coalesce(k.created, 0), coalesce(k.paid, 0), coalesce(k.paid_cents, 0), coalesce(k.fee_cents, 0))
     is distinct from (coalesce(t.created, 0), coalesce(t.paid, 0), coalesce(t.paid_cents, 0), coalesce(t.fee_cents, 0))`
 
@@ -41,10 +41,10 @@ const mark = (now: string) => {
   const { text, where } = markRules(now)
   return `
   select 'account ' || ${hex('m.account_id')} as subject, ${text} as text
-  from deposit_day_marks m
+  from daily_total_marks m
   left join (
     select m.account_id, sum(t.amount_cents) as cents
-    from deposit_day_marks m
+    from daily_total_marks m
     join ledger_accounts l on l.kind = 'balance' and l.account_id = m.account_id
     join transfers t on t.credit_id = l.id and t.id <= m.transfer_id group by 1
   ) c on c.account_id = m.account_id

@@ -11,8 +11,8 @@ const GUARDED = [
   'closings',
   'deliveries',
   'delivery_outcomes',
-  'deposit_day_marks',
-  'deposit_days',
+  'daily_total_marks',
+  'daily_totals',
   'events',
   'exceptions',
   'external_ids',
@@ -23,7 +23,7 @@ const GUARDED = [
   'refunds',
   'sweeps',
   'transfers',
-  'webhook_endpoints',
+  'webhooks',
 ]
 
 /**

@@ -3,10 +3,10 @@ import { insertAttempts, RETRY_AFTER_MS, type Delivery } from '../webhooks/recor
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import type { NewEvent } from '../webhooks/events.ts'
 
-// What became of the events of a seeded history at the account's endpoints: nearly all were delivered at once.
+// What became of the events of a seeded history at the account's webhooks: nearly all were delivered at once.
 
 type PastEvent = NewEvent & { id: string }
-type PastDelivery = { event: PastEvent; endpointId: string; attempts: { at: Date; answer: WebhookAnswer }[] }
+type PastDelivery = { event: PastEvent; webhookId: string; attempts: { at: Date; answer: WebhookAnswer }[] }
 
 // As long as attempts are kept, see attempt-parts.ts.
 const ATTEMPTS_KEPT_MS = 30 * 24 * 3_600_000
@@ -15,19 +15,19 @@ const FIRST_ATTEMPT_MS = 120
 /** Without chance of its own: what an event's number ends with decides, so that the seed alone decides in the end. */
 export async function writeDeliveries(
   tx: Tx,
-  { endpointIds, now }: { endpointIds: string[]; now: Date },
+  { webhookIds, now }: { webhookIds: string[]; now: Date },
   events: PastEvent[],
 ): Promise<void> {
   const deliveries = events.flatMap((event, index) =>
-    endpointIds.map((endpointId): PastDelivery => ({ event, endpointId, attempts: attemptsOf(event, index, now) })),
+    webhookIds.map((webhookId): PastDelivery => ({ event, webhookId, attempts: attemptsOf(event, index, now) })),
   )
   const outcomeOf = ({ attempts }: PastDelivery) => (isGood(attempts.at(-1)!.answer) ? 'delivered' : 'failed')
   await tx.run(
-    `insert into delivery_outcomes (event_id, endpoint_id, outcome, attempts, ended_at)
+    `insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::timestamptz[])`,
     [
       deliveries.map((one) => one.event.id),
-      deliveries.map((one) => one.endpointId),
+      deliveries.map((one) => one.webhookId),
       deliveries.map(outcomeOf),
       deliveries.map((one) => one.attempts.length),
       deliveries.map((one) => one.attempts.at(-1)!.at),
@@ -64,7 +64,7 @@ function isGood(answer: WebhookAnswer): boolean {
   return answer.kind === 'answered' && answer.status === 200
 }
 
-function deliveryOf({ event, endpointId }: PastDelivery, attempt: number): Delivery {
+function deliveryOf({ event, webhookId }: PastDelivery, attempt: number): Delivery {
   const receiver = { url: '', secrets: [], authorization: null, isDisabled: false }
-  return { eventId: event.id, endpointId, attempt, body: '', receiver }
+  return { eventId: event.id, webhookId, attempt, body: '', receiver }
 }

@@ -9,7 +9,7 @@ import { forgetDepositDays, readDepositDays } from '../reports/daily-totals.ts'
 import { dayOf } from '../core/business-days.ts'
 import { openDeposit } from '../deposits/deposits.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
-import { disableEndpoint } from '../webhooks/webhook-rows.ts'
+import { disableWebhook } from '../webhooks/webhook-rows.ts'
 import { storeEvents, type NewEvent } from '../webhooks/events.ts'
 import { SCOPES } from '../accounts/callers.ts'
 import { postTransfers, type Transfer } from '../ledger/ledger.ts'
@@ -17,7 +17,7 @@ import { refundEvent } from '../refunds/refund-events.ts'
 import { writeDeliveries } from './seed-deliveries.ts'
 import { planHistory, type Happening, type PastDeposit, type PastRefund } from './seed-plan.ts'
 import { depositEvent } from '../deposits/settle.ts'
-import { createEndpoint, listEndpoints } from '../webhooks/webhooks.ts'
+import { createWebhook, listWebhooks } from '../webhooks/webhooks.ts'
 import type { Core } from '../core/core.ts'
 import type { Context } from '../context.ts'
 
@@ -67,11 +67,11 @@ export async function seedHistory(
     earlier,
     newChargeId: (at, facts) => ctx.settings.chargeSeal.newId(at, { ...facts, accountId: account.accountId }),
   })
-  const endpointIds = await endpointsOf(ctx, account.accountId)
+  const webhookIds = await webhooksOf(ctx, account.accountId)
   await transact(ctx.pool, (tx) => noteSeed(tx, now, request))
   for (let start = 0; start < happenings.length; start += BATCH) {
     const batch = happenings.slice(start, start + BATCH)
-    await transact(ctx.pool, (tx) => writeBatch(tx, { account, provider, endpointIds, now }, batch))
+    await transact(ctx.pool, (tx) => writeBatch(tx, { account, provider, webhookIds, now }, batch))
     await tellBank(bankHistoryOf(batch))
     onBatch(start + batch.length, happenings.length)
   }
@@ -108,7 +108,7 @@ function noteSeed(tx: Tx, now: Date, { account, provider, deposits, days, seed }
   return writeAudit(tx, now, SEED, { action: 'history.seeded', ...change, details: { provider, deposits, days, seed } })
 }
 
-type Where = { account: Account; provider: string; endpointIds: string[]; now: Date }
+type Where = { account: Account; provider: string; webhookIds: string[]; now: Date }
 
 async function writeBatch(tx: Tx, where: Where, happenings: Happening[]): Promise<void> {
   const deposits = happenings.flatMap((one) => ('deposit' in one ? [one.deposit] : []))
@@ -296,17 +296,17 @@ function bankHistoryOf(happenings: Happening[]): BankHistory {
 const SEED: Actor = { kind: 'system', name: 'guiche seed' }
 
 /** The account's own, or else one that shows what a log of deliveries looks like. It is disabled: nobody listens there. */
-async function endpointsOf(ctx: Context, accountId: string): Promise<string[]> {
-  const own = await listEndpoints(ctx, accountId)
-  if (own.length > 0) return own.map((one) => one.endpointId)
+async function webhooksOf(ctx: Context, accountId: string): Promise<string[]> {
+  const own = await listWebhooks(ctx, accountId)
+  if (own.length > 0) return own.map((one) => one.webhookId)
   const fields = {
     name: 'Example shop',
     url: 'https://shop.example.com/webhooks/guiche',
     eventKinds: ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED'],
     authorization: null,
-  } satisfies Parameters<typeof createEndpoint>[2]
-  const { endpoint } = await createEndpoint(ctx, accountId, fields, SEED)
+  } satisfies Parameters<typeof createWebhook>[2]
+  const { webhook } = await createWebhook(ctx, accountId, fields, SEED)
   const reason = makeReason('seed_example', 'made by guiche seed as an example: nobody listens there')
-  await transact(ctx.pool, (tx) => disableEndpoint(tx, ctx.now(), endpoint.endpointId, reason))
-  return [endpoint.endpointId]
+  await transact(ctx.pool, (tx) => disableWebhook(tx, ctx.now(), webhook.webhookId, reason))
+  return [webhook.webhookId]
 }

@@ -54,7 +54,7 @@ export const REASON_CODES = [
   'queue_full',
   'stopping',
   'secrets_unreadable',
-  // An endpoint that is disabled.
+  // A webhook that is disabled.
   'receiver_gone',
   'failed_for_days',
   'disabled_by_account',

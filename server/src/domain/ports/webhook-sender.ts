@@ -4,7 +4,7 @@ import type { Reason } from './delivery-reasons.ts'
 export type WebhookSender = {
   send(request: WebhookRequest): Promise<WebhookAnswer>
   /**
-   * What is wrong with a URL on the face of it, for saving an endpoint. What its name resolves to is judged at each
+   * What is wrong with a URL on the face of it, for saving a webhook. What its name resolves to is judged at each
    * delivery.
    */
   check(url: string): { reason: Reason } | undefined

@@ -38,11 +38,11 @@ export async function readDepositDays(
     `select day::text as day, sum(created)::bigint as created, sum(paid)::bigint as paid, sum(paid_cents)::bigint as "paidCents",
        sum(fee_cents)::bigint as "feeCents"
      from (
-       select day, created, paid, paid_cents, fee_cents from deposit_days
+       select day, created, paid, paid_cents, fee_cents from daily_totals
        where ($1::uuid is null or account_id = $1) and day >= $2
        union all
        select (c.created_at at time zone '${DAY_ZONE}')::date, count(*), 0, 0, 0
-       from charges c join deposit_day_marks m using (account_id)
+       from charges c join daily_total_marks m using (account_id)
        where ($1::uuid is null or c.account_id = $1) and c.id > $3 and c.id > m.charge_id and c.status not in ('OPENING', 'FAILED')
        group by 1
      ) counted
@@ -57,10 +57,10 @@ export async function forgetDepositDays(tx: Tx, accountId: string): Promise<void
     `${FIRST_MARK} on conflict (account_id) do update set transfer_id = 0, credits_cents = 0, charge_id = excluded.charge_id`,
     [accountId],
   )
-  await tx.run('delete from deposit_days where account_id = $1', [accountId])
+  await tx.run('delete from daily_totals where account_id = $1', [accountId])
 }
 
-const FIRST_MARK = `insert into deposit_day_marks (account_id, transfer_id, credits_cents, charge_id)
+const FIRST_MARK = `insert into daily_total_marks (account_id, transfer_id, credits_cents, charge_id)
   values ($1, 0, 0, '00000000-0000-0000-0000-000000000000')`
 
 /** Whose balance was credited since, or whose charges have grown old. */
@@ -70,7 +70,7 @@ async function findUncounted(core: Core, now: Date, accountId: string | null): P
     `select a.id from accounts a
      join ledger_accounts l on l.kind = 'balance' and l.account_id = a.id
      join ledger_balances b on b.ledger_account_id = l.id
-     left join deposit_day_marks m on m.account_id = a.id
+     left join daily_total_marks m on m.account_id = a.id
      where ($1::uuid is null or a.id = $1)
        and (m.account_id is null or m.credits_cents <> b.credits_cents or m.charge_id < $2)
      order by a.id`,
@@ -92,7 +92,7 @@ async function countMore(tx: Tx, now: Date, accountId: string): Promise<'all' | 
   // Whoever looks at the same time waits here, and then finds nothing left to count.
   const [mark] = await tx.rows<Mark>(
     `select m.transfer_id, m.charge_id, l.id as ledger_id
-     from deposit_day_marks m join ledger_accounts l on l.kind = 'balance' and l.account_id = m.account_id
+     from daily_total_marks m join ledger_accounts l on l.kind = 'balance' and l.account_id = m.account_id
      where m.account_id = $1 for update of m`,
     [accountId],
   )
@@ -128,7 +128,7 @@ const COUNT_MORE = `
       c.emv is null as is_codeless
     from deposits d join charges c on c.id = d.charge_id where d.kind in ('deposit', 'matched_deposit')
   ), added as (
-    insert into deposit_days as d (account_id, day, created, paid, paid_cents, fee_cents)
+    insert into daily_totals as d (account_id, day, created, paid, paid_cents, fee_cents)
     select $1, (at at time zone '${DAY_ZONE}')::date, sum(created), sum(paid), sum(paid_cents), sum(fee_cents)
     from (
       select created_at, 1, 0, 0, 0 from grown where status not in ('OPENING', 'FAILED')
@@ -144,7 +144,7 @@ const COUNT_MORE = `
     select (select yes from is_behind) as is_behind, (select count(*) = $6 from grown) as has_more,
       (select max(id) from deposits) as transfer_id, (select id from grown order by id desc limit 1) as charge_id
   ), moved as (
-    update deposit_day_marks m
+    update daily_total_marks m
     set transfer_id = greatest(m.transfer_id, e.transfer_id),
       charge_id = case when e.is_behind then m.charge_id when e.has_more then e.charge_id else greatest(m.charge_id, $5) end,
       credits_cents = case when e.is_behind then m.credits_cents else b.credits_cents end

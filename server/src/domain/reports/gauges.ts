@@ -12,7 +12,7 @@ export type Standing = {
   sweeps: { provider: string; sweptUntil: Date; closedUntil: Date | null; differenceCount: number | null }[]
   notifications: NotificationHealth[]
   queues: Record<'checks' | 'refunds' | 'deliveries', Queue>
-  endpoints: { working: number; failing: number; disabled: number }
+  webhooks: { working: number; failing: number; disabled: number }
 }
 
 /** What is due and not begun: how much, up to MAX_COUNTED, and since when. */
@@ -45,7 +45,7 @@ export function readGauges(ctx: Context): Promise<Standing> {
         refunds: await readQueue(tx, now, 'refunds'),
         deliveries: await readDeliveries(tx, now),
       },
-      endpoints: await readEndpoints(tx),
+      webhooks: await readWebhooks(tx),
     }
   })
 }
@@ -70,11 +70,11 @@ async function readQueue(tx: Tx, now: Date, table: 'checks' | 'refunds'): Promis
   return row!
 }
 
-// Endpoint by endpoint, as their index has it.
+// Webhook by webhook, as their index has it.
 async function readDeliveries(tx: Tx, now: Date): Promise<Queue> {
   const dueOf = (limit: 'limit $2' | 'order by due_at limit 1') =>
-    `webhook_endpoints e cross join lateral (
-       select due_at from deliveries where endpoint_id = e.id and due_at <= $1 ${limit}
+    `webhooks e cross join lateral (
+       select due_at from deliveries where webhook_id = e.id and due_at <= $1 ${limit}
      ) due`
   const [row] = await tx.rows<Queue>(
     `select (select count(*) from (select from ${dueOf('limit $2')} limit $2) due) as due,
@@ -84,12 +84,12 @@ async function readDeliveries(tx: Tx, now: Date): Promise<Queue> {
   return row!
 }
 
-async function readEndpoints(tx: Tx): Promise<Standing['endpoints']> {
-  const [row] = await tx.rows<Standing['endpoints']>(
+async function readWebhooks(tx: Tx): Promise<Standing['webhooks']> {
+  const [row] = await tx.rows<Standing['webhooks']>(
     `select count(*) filter (where disabled_at is null and failing_since is null) as working,
        count(*) filter (where disabled_at is null and failing_since is not null) as failing,
        count(*) filter (where disabled_at is not null) as disabled
-     from webhook_endpoints where deleted_at is null`,
+     from webhooks where deleted_at is null`,
   )
   return row!
 }

@@ -86,7 +86,7 @@ export async function readOperatorOverview(ctx: Context): Promise<OperatorOvervi
     ctx.pool,
     `select (select count(*) from accounts) as accounts,
          (select count(*) from exceptions where resolved_at is null) as "openExceptions",
-         (select count(*) from webhook_endpoints where failing_since is not null and disabled_at is null and deleted_at is null)
+         (select count(*) from webhooks where failing_since is not null and disabled_at is null and deleted_at is null)
            as "failingWebhooks",
          coalesce(sum(b.credits_cents - b.debits_cents) filter (where l.kind = 'suspense'), 0)::bigint as "suspenseCents",
          coalesce(sum(b.debits_cents - b.credits_cents) filter (where l.kind = 'missing'), 0)::bigint as "missingCents"
@@ -133,8 +133,8 @@ async function readAttention(core: Core, accountId: string): Promise<Attention[]
     `with working as (
        select id, name, expires_at from api_keys
        where account_id = $1 and revoked_at is null and (expires_at is null or expires_at > $2)
-     ), endpoints as (
-       select id, name, failing_since, disabled_at from webhook_endpoints where account_id = $1 and deleted_at is null
+     ), own_webhooks as (
+       select id, name, failing_since, disabled_at from webhooks where account_id = $1 and deleted_at is null
      )
      select 'account_suspended' as kind, null as "subjectId", suspended_reason as name, suspended_at as at, null::bigint as "valueCents"
      from accounts where id = $1 and suspended_at is not null
@@ -142,12 +142,12 @@ async function readAttention(core: Core, accountId: string): Promise<Attention[]
        select 'payment_held', c.payment_link_id::text, x.kind, x.opened_at, p.amount_cents
        from exceptions x join payments p on p.id = x.payment_id join charges c on c.id = p.charge_id
        where x.resolved_at is null and x.refund_id is null and c.account_id = $1 order by x.opened_at limit $4)
-     union all select 'webhook_disabled', id::text, name, disabled_at, null from endpoints where disabled_at is not null
-     union all select 'webhook_failing', id::text, name, failing_since, null from endpoints
+     union all select 'webhook_disabled', id::text, name, disabled_at, null from own_webhooks where disabled_at is not null
+     union all select 'webhook_failing', id::text, name, failing_since, null from own_webhooks
        where failing_since is not null and disabled_at is null
      union all select 'key_expiring', id::text, name, expires_at, null from working where expires_at <= $3
      union all select 'no_key', null, null, null, null where not exists (select from working)
-     union all select 'no_webhook', null, null, null, null where not exists (select from endpoints)
+     union all select 'no_webhook', null, null, null, null where not exists (select from own_webhooks)
      union all select 'no_second_factor', null, null, null, null
        from accounts a join users u on u.id = a.user_id where a.id = $1 and not u.two_factor_enabled`,
     [accountId, now, new Date(now.getTime() + KEY_EXPIRES_SOON_MS), MAX_HELD],

@@ -32,8 +32,8 @@ export type Moment = { at: Date } & (
 
 type AttemptFacts = {
   eventId: string
-  endpointId: string
-  endpointName: string
+  webhookId: string
+  webhookName: string
   number: number
   status: number | null
   error: string | null
@@ -46,7 +46,7 @@ type AttemptFacts = {
 const MAX_REFUNDS = 100
 // Who pays a code more often than this is not helped by a longer list.
 const MAX_HELD = 100
-// Eleven attempts for each of many endpoints, and resends.
+// Eleven attempts for each of many webhooks, and resends.
 const MAX_ATTEMPTS = 1_000
 
 export type DepositLife = { charge: Charge; held: HeldMoney; refunds: Refund[]; moments: Moment[] }
@@ -156,9 +156,9 @@ async function momentsOfEvents(tx: Tx, accountId: string, subjects: string[]): P
     [accountId, subjects.map(uuidFromHex)],
   )
   const attempts = await tx.rows<AttemptFacts & { at: Date }>(
-    `select t.event_id as "eventId", t.endpoint_id as "endpointId", e.name as "endpointName", t.number, t.at, t.status, t.error,
+    `select t.event_id as "eventId", t.webhook_id as "webhookId", e.name as "webhookName", t.number, t.at, t.status, t.error,
        t.error_code as "errorCode", t.error_detail as "errorDetail", t.latency_ms as "latencyMs"
-     from attempts t join webhook_endpoints e on e.id = t.endpoint_id
+     from attempts t join webhooks e on e.id = t.webhook_id
      where t.event_id = any($1) order by t.at desc, t.number desc limit $2`,
     [events.map((event) => event.id), MAX_ATTEMPTS],
   )

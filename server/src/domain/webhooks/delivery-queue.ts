@@ -14,36 +14,36 @@ const LEASE_MS = 30_000
 const UNOPENED = makeReason('secrets_unreadable', 'this service cannot open the webhook’s secrets: tell its operator')
 
 export type Allowances = {
-  /** How many an endpoint that is not named below may have at most. */
+  /** How many a webhook that is not named below may have at most. */
   usual: number
   named: Map<string, number>
   total: number
 }
 
 /**
- * Claims what is due, a few of each endpoint, so that one with a long queue takes no place from another. The walk over endpoints
- * goes by the index from one endpoint to the next, and costs the same however long their queues are.
+ * Claims what is due, a few of each webhook, so that one with a long queue takes no place from another. The walk over webhooks
+ * goes by the index from one webhook to the next, and costs the same however long their queues are.
  */
 export async function claimDeliveries(core: Core, allowances: Allowances): Promise<Claimed[]> {
   const now = core.now()
   const leasedUntil = new Date(now.getTime() + LEASE_MS)
   const rows = await query<ClaimedRow>(
     core.pool,
-    `with recursive waiting (endpoint_id) as (
-         (select endpoint_id from deliveries order by endpoint_id limit 1)
+    `with recursive pending (webhook_id) as (
+         (select webhook_id from deliveries order by webhook_id limit 1)
          union all
-         select (select d.endpoint_id from deliveries d where d.endpoint_id > w.endpoint_id order by d.endpoint_id limit 1)
-         from waiting w where w.endpoint_id is not null
+         select (select d.webhook_id from deliveries d where d.webhook_id > w.webhook_id order by d.webhook_id limit 1)
+         from pending w where w.webhook_id is not null
        ), allowed as (
-         select w.endpoint_id, coalesce(n.allowed, $3::int) as places
-         from waiting w left join unnest($4::uuid[], $5::int[]) as n (endpoint_id, allowed) using (endpoint_id)
-         where w.endpoint_id is not null
+         select w.webhook_id, coalesce(n.allowed, $3::int) as places
+         from pending w left join unnest($4::uuid[], $5::int[]) as n (webhook_id, allowed) using (webhook_id)
+         where w.webhook_id is not null
        ), picked as (
          select due.ctid, due.event_id
          from (select * from allowed where places > 0 order by random()) a
          cross join lateral (
            select ctid, event_id from deliveries
-           where endpoint_id = a.endpoint_id and due_at <= $1 and (leased_until is null or leased_until <= $1)
+           where webhook_id = a.webhook_id and due_at <= $1 and (leased_until is null or leased_until <= $1)
            order by due_at limit a.places for update skip locked
          ) due
          limit $6
@@ -54,7 +54,7 @@ export async function claimDeliveries(core: Core, allowances: Allowances): Promi
        update deliveries d set leased_until = $2
        from hurried, picked p join events v on v.id = p.event_id
        where d.ctid = p.ctid and hurried.off is not null
-       returning d.event_id, d.endpoint_id, d.ctid as place, d.attempts + 1 as attempt, v.body`,
+       returning d.event_id, d.webhook_id, d.ctid as place, d.attempts + 1 as attempt, v.body`,
     [
       now,
       leasedUntil,
@@ -64,29 +64,29 @@ export async function claimDeliveries(core: Core, allowances: Allowances): Promi
       allowances.total,
     ],
   )
-  const receivers = await readReceivers(core, now, [...new Set(rows.map((row) => row.endpoint_id))])
+  const receivers = await readReceivers(core, now, [...new Set(rows.map((row) => row.webhook_id))])
   return rows.map((row) => ({
     eventId: row.event_id,
-    endpointId: row.endpoint_id,
+    webhookId: row.webhook_id,
     attempt: row.attempt,
     body: row.body,
-    receiver: receivers.get(row.endpoint_id)!,
+    receiver: receivers.get(row.webhook_id)!,
     leasedUntil,
     place: row.place,
   }))
 }
 
-type ClaimedRow = { event_id: string; endpoint_id: string; place: string; attempt: number; body: string }
+type ClaimedRow = { event_id: string; webhook_id: string; place: string; attempt: number; body: string }
 
-/** Of many deliveries to few endpoints, so each is read, and its secrets opened, once for all of them. */
-async function readReceivers(core: Core, now: Date, endpointIds: string[]): Promise<Map<string, Receiver>> {
-  if (endpointIds.length === 0) return new Map()
+/** Of many deliveries to few webhooks, so each is read, and its secrets opened, once for all of them. */
+async function readReceivers(core: Core, now: Date, webhookIds: string[]): Promise<Map<string, Receiver>> {
+  if (webhookIds.length === 0) return new Map()
   const rows = await query<ReceiverRow>(
     core.pool,
     `select id, url, secret_box, authorization_box, disabled_at,
        case when previous_secret_until > $2 then previous_secret_box end as previous_secret_box
-     from webhook_endpoints where id = any($1)`,
-    [endpointIds, now],
+     from webhooks where id = any($1)`,
+    [webhookIds, now],
   )
   return new Map(rows.map((row) => [row.id, receiverFromRow(core, row)]))
 }
@@ -100,14 +100,14 @@ type ReceiverRow = {
   disabled_at: Date | null
 }
 
-/** Without secrets when they cannot be opened: that endpoint's deliveries fail, and must not take those claimed with them along. */
+/** Without secrets when they cannot be opened: that webhook's deliveries fail, and must not take those claimed with them along. */
 function receiverFromRow(core: Core, row: ReceiverRow): Receiver {
   const opened = (box: string | null): string[] => {
     if (box === null) return []
     try {
       return [core.settings.secretBox.open(box, row.id)]
     } catch (error) {
-      core.log.error({ err: error, endpointId: row.id }, 'a secret of a webhook endpoint cannot be opened')
+      core.log.error({ err: error, webhookId: row.id }, 'a secret of a webhook cannot be opened')
       return []
     }
   }
@@ -128,17 +128,17 @@ export function sendDelivery(ctx: Context, delivery: Delivery, at: Date): Promis
   const { url, secrets, authorization } = receiver
   // The account holder reads this; what the operator has to mend stands in the log.
   if (secrets.length === 0) return Promise.resolve({ kind: 'failed', latencyMs: 0, reason: UNOPENED })
-  // A lane for each endpoint: an account that lets its own address hang must not hold up others on the same host.
-  const lane = delivery.endpointId
+  // A lane for each webhook: an account that lets its own address hang must not hold up others on the same host.
+  const lane = delivery.webhookId
   const headers = headersOf({ eventId, body, secrets, authorization }, at)
   return ctx.webhookSender.send({ url, headers, body, deadlineMs: DEADLINE_MS, lane })
 }
 
 /** One that is not in the queue: what a test sends. */
-export async function readDelivery(core: Core, eventId: string, endpointId: string): Promise<Delivery> {
-  const receivers = await readReceivers(core, core.now(), [endpointId])
+export async function readDelivery(core: Core, eventId: string, webhookId: string): Promise<Delivery> {
+  const receivers = await readReceivers(core, core.now(), [webhookId])
   const [row] = await query<{ body: string }>(core.pool, 'select body from events where id = $1', [eventId])
-  return { eventId, endpointId, attempt: 1, body: row!.body, receiver: receivers.get(endpointId)! }
+  return { eventId, webhookId, attempt: 1, body: row!.body, receiver: receivers.get(webhookId)! }
 }
 
 /** The id stays the same over all attempts, so that receivers can tell a repetition; the timestamp is each attempt's own. */

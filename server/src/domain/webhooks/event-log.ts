@@ -7,7 +7,7 @@ import { cursorUuid } from '../core/cursor.ts'
 import { readDelivery, sendDelivery } from './delivery-queue.ts'
 import { eventIdFrom, eventName, insertEvents } from './events.ts'
 import { findDeliveries, findEvents, FIRST_UUID, QUEUED_STATE, type DeliveryState } from './find-deliveries.ts'
-import { findEndpoint, findEndpointOwner } from './webhooks.ts'
+import { findWebhook, findWebhookOwner } from './webhooks.ts'
 import type { Core } from '../core/core.ts'
 import type { Context } from '../context.ts'
 
@@ -26,7 +26,7 @@ export type LoggedEvent = {
 }
 
 export type LoggedDelivery = {
-  endpointId: string
+  webhookId: string
   state: DeliveryState
   attempts: number
   nextAttemptAt: Date | null
@@ -34,7 +34,7 @@ export type LoggedDelivery = {
 }
 
 export type LoggedAttempt = {
-  endpointId: string
+  webhookId: string
   number: number
   at: Date
   status: number | null
@@ -48,7 +48,7 @@ export type LoggedAttempt = {
 export type EventFilter = {
   kind?: string
   state?: DeliveryState
-  endpointId?: string
+  webhookId?: string
   from?: Date
   to?: Date
   cursor?: string
@@ -58,10 +58,10 @@ export type EventFilter = {
 // A batch is one short transaction; all batches together are what one request may put into the queue.
 const RESEND_BATCH = 5_000
 const MAX_RESEND_BATCHES = 200
-// Eleven attempts for each of at most a hundred endpoints, and resends; beyond that the newest tell enough.
+// Eleven attempts for each of at most a hundred webhooks, and resends; beyond that the newest tell enough.
 const MAX_ATTEMPTS_SHOWN = 2_000
 
-/** Newest first, each with what became of it at every endpoint. With a filter, a page may be short and still not be the last. */
+/** Newest first, each with what became of it at every webhook. With a filter, a page may be short and still not be the last. */
 export async function listEvents(
   core: Core,
   accountId: Whose,
@@ -70,8 +70,8 @@ export async function listEvents(
   const search = { ...filter, accountId, limit: filter.limit + 1 }
   const cursor = cursorUuid(filter.cursor)
   // Of the event at the cursor itself nothing is left.
-  const before = { eventId: cursor, endpointId: FIRST_UUID }
-  const hasDelivery = filter.state !== undefined || filter.endpointId !== undefined
+  const before = { eventId: cursor, webhookId: FIRST_UUID }
+  const hasDelivery = filter.state !== undefined || filter.webhookId !== undefined
   const { ids, seenDownTo } = hasDelivery
     ? await findDeliveries(core, { ...search, before, isByEvent: true }).then(({ places, seenDownTo }) => ({
         ids: places.map((place) => place.eventId),
@@ -107,7 +107,7 @@ export async function findEvent(
   if (!row) throw new Fault('not_found', 'Event not found')
   const attempts = await query<LoggedAttempt>(
     core.pool,
-    `select endpoint_id as "endpointId", number, at, status, error, error_code as "errorCode", error_detail as "errorDetail",
+    `select webhook_id as "webhookId", number, at, status, error, error_code as "errorCode", error_detail as "errorDetail",
        latency_ms as "latencyMs", excerpt
      from attempts where event_id = $1 order by at desc, number desc limit $2`,
     [id, MAX_ATTEMPTS_SHOWN],
@@ -115,16 +115,16 @@ export async function findEvent(
   return { event: eventFromRow(row), attempts }
 }
 
-/** One event again, to all endpoints that want its kind or to one of them. */
+/** One event again, to all webhooks that want its kind or to one of them. */
 export async function resendEvent(
   core: Core,
   accountId: Whose,
   name: string,
-  endpointId: string | null,
+  webhookId: string | null,
 ): Promise<number> {
   const { event } = await findEvent(core, accountId, name)
-  await requireEndpoint(core, accountId, endpointId)
-  return queueAgain(core, ONE_EVENT, [accountId, endpointId, eventIdFrom(event.id)])
+  await requireWebhook(core, accountId, webhookId)
+  return queueAgain(core, ONE_EVENT, [accountId, webhookId, eventIdFrom(event.id)])
 }
 
 /** Everything that failed, whether given up or still being retried, or everything since a time. Returns how many were put in the queue. */
@@ -132,51 +132,50 @@ export async function resendMany(
   core: Core,
   accountId: Whose,
   which: { failed: true } | { since: Date },
-  endpointId: string | null,
+  webhookId: string | null,
 ): Promise<number> {
-  await requireEndpoint(core, accountId, endpointId)
-  if ('since' in which) return queueAgain(core, EVENTS_SINCE, [accountId, endpointId, which.since])
-  return queueAgain(core, TROUBLED_EVENTS, [accountId, endpointId, 'failed'])
+  await requireWebhook(core, accountId, webhookId)
+  if ('since' in which) return queueAgain(core, EVENTS_SINCE, [accountId, webhookId, which.since])
+  return queueAgain(core, TROUBLED_EVENTS, [accountId, webhookId, 'failed'])
 }
 
 const ONE_EVENT = 'join events v on v.account_id = e.account_id and v.id = $4'
 const EVENTS_SINCE = 'join events v on v.account_id = e.account_id and v.created_at >= $4'
 // What was given up, and what failed and will be tried again. Of those in the queue that were never tried, none failed.
 const TROUBLED_EVENTS = `cross join lateral (
-    select event_id from delivery_outcomes where endpoint_id = e.id and outcome = $4
+    select event_id from delivery_outcomes where webhook_id = e.id and outcome = $4
     union
-    select event_id from deliveries where endpoint_id = e.id and attempts > 0
+    select event_id from deliveries where webhook_id = e.id and attempts > 0
   ) s join events v on v.id = s.event_id`
 
-async function requireEndpoint(core: Core, accountId: Whose, endpointId: string | null): Promise<void> {
-  if (endpointId !== null)
-    await findEndpoint(core, accountId ?? (await findEndpointOwner(core, endpointId)), endpointId)
+async function requireWebhook(core: Core, accountId: Whose, webhookId: string | null): Promise<void> {
+  if (webhookId !== null) await findWebhook(core, accountId ?? (await findWebhookOwner(core, webhookId)), webhookId)
 }
 
 async function queueAgain(
   core: Core,
   which: string,
-  [accountId, endpointId, subject]: [Whose, string | null, unknown],
+  [accountId, webhookId, subject]: [Whose, string | null, unknown],
 ): Promise<number> {
   const now = core.now()
   let queued = 0
-  let last = { event_id: FIRST_UUID, endpoint_id: FIRST_UUID }
+  let last = { event_id: FIRST_UUID, webhook_id: FIRST_UUID }
   for (let batch = 0; batch < MAX_RESEND_BATCHES; batch++) {
     const rows = await transact(core.pool, (tx) =>
       tx.rows<typeof last>(
         `with picked as (
-           select v.id as event_id, e.id as endpoint_id
-           from webhook_endpoints e ${which}
+           select v.id as event_id, e.id as webhook_id
+           from webhooks e ${which}
            where ($1::uuid is null or e.account_id = $1) and e.disabled_at is null and e.deleted_at is null
              and ($2::uuid is null or e.id = $2) and v.kind = any(e.event_kinds) and (v.id, e.id) > ($5::uuid, $6::uuid) order by v.id, e.id limit ${RESEND_BATCH}
          ), forgotten as (
-           delete from delivery_outcomes o using picked p where o.event_id = p.event_id and o.endpoint_id = p.endpoint_id
+           delete from delivery_outcomes o using picked p where o.event_id = p.event_id and o.webhook_id = p.webhook_id
          ), queued as (
-           insert into deliveries (event_id, endpoint_id, due_at) select event_id, endpoint_id, $3 from picked
-           on conflict (event_id, endpoint_id) do update set due_at = excluded.due_at, leased_until = null, attempts = 0
+           insert into deliveries (event_id, webhook_id, due_at) select event_id, webhook_id, $3 from picked
+           on conflict (event_id, webhook_id) do update set due_at = excluded.due_at, leased_until = null, attempts = 0
          )
-         select event_id, endpoint_id from picked order by event_id, endpoint_id`,
-        [accountId, endpointId, now, subject, last.event_id, last.endpoint_id],
+         select event_id, webhook_id from picked order by event_id, webhook_id`,
+        [accountId, webhookId, now, subject, last.event_id, last.webhook_id],
       ),
     )
     queued += rows.length
@@ -188,8 +187,8 @@ async function queueAgain(
 }
 
 /** Sends WEBHOOK_TEST now and tells what came of it. It stands in the log like any other event. */
-export async function testEndpoint(ctx: Context, accountId: string, endpointId: string): Promise<WebhookAnswer> {
-  await findEndpoint(ctx, accountId, endpointId)
+export async function testWebhook(ctx: Context, accountId: string, webhookId: string): Promise<WebhookAnswer> {
+  await findWebhook(ctx, accountId, webhookId)
   const subjectId = newUuid7(ctx.now())
   const data = { message: 'guiche can reach this address. Nothing was paid.' }
   const eventId = await transact(ctx.pool, async (tx) => {
@@ -198,29 +197,29 @@ export async function testEndpoint(ctx: Context, accountId: string, endpointId: 
     ])
     return id!
   })
-  const delivery = await readDelivery(ctx, eventId, endpointId)
+  const delivery = await readDelivery(ctx, eventId, webhookId)
   const at = ctx.now()
   const answer = await sendDelivery(ctx, delivery, at)
   const ok = answer.kind === 'answered' && answer.status >= 200 && answer.status < 300
   await transact(ctx.pool, async (tx) => {
     await insertAttempts(tx, [{ delivery, at, answer }])
     await tx.run(
-      'insert into delivery_outcomes (event_id, endpoint_id, outcome, attempts, ended_at) values ($1, $2, $3, 1, $4)',
-      [eventId, endpointId, ok ? 'delivered' : 'failed', ctx.now()],
+      'insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at) values ($1, $2, $3, 1, $4)',
+      [eventId, webhookId, ok ? 'delivered' : 'failed', ctx.now()],
     )
   })
   return answer
 }
 
 const STATES_OF_EVENT = `
-  select endpoint_id, ${QUEUED_STATE} as state, attempts, due_at, null::timestamptz as ended_at from deliveries where event_id = v.id
+  select webhook_id, ${QUEUED_STATE} as state, attempts, due_at, null::timestamptz as ended_at from deliveries where event_id = v.id
   union all
-  select endpoint_id, outcome, attempts, null, ended_at from delivery_outcomes o where event_id = v.id
-    and not exists (select from deliveries d where d.event_id = v.id and d.endpoint_id = o.endpoint_id)`
+  select webhook_id, outcome, attempts, null, ended_at from delivery_outcomes o where event_id = v.id
+    and not exists (select from deliveries d where d.event_id = v.id and d.webhook_id = o.webhook_id)`
 
 const DELIVERIES_OF_EVENT = `(
-  select coalesce(jsonb_agg(jsonb_build_object('endpointId', s.endpoint_id, 'state', s.state, 'attempts', s.attempts,
-    'nextAttemptAt', s.due_at, 'endedAt', s.ended_at) order by s.endpoint_id), '[]') from (${STATES_OF_EVENT}) s)`
+  select coalesce(jsonb_agg(jsonb_build_object('webhookId', s.webhook_id, 'state', s.state, 'attempts', s.attempts,
+    'nextAttemptAt', s.due_at, 'endedAt', s.ended_at) order by s.webhook_id), '[]') from (${STATES_OF_EVENT}) s)`
 
 const EVENT_COLUMNS = `v.id, (select a.email from accounts a where a.id = v.account_id) as email, v.kind, v.body, v.created_at,
   ${DELIVERIES_OF_EVENT} as deliveries`

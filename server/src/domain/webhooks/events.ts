@@ -4,7 +4,7 @@ import type { Tx } from '../../db/tx.ts'
 
 export type EventKind = 'DEPOSIT_ASSET_SUCCESS' | 'DEPOSIT_REFUNDED'
 
-/** What an endpoint can ask for. WEBHOOK_TEST is sent to an endpoint on its own account, whatever it asked for. */
+/** What a webhook can ask for. WEBHOOK_TEST is sent to a webhook on its own account, whatever it asked for. */
 export const EVENT_KINDS: readonly EventKind[] = ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED']
 
 export type NewEvent = {
@@ -17,7 +17,7 @@ export type NewEvent = {
 }
 
 /**
- * Writes events, and with them a delivery for each endpoint that wants them, in the transaction that made them happen: no crash can come between. The body is
+ * Writes events, and with them a delivery for each webhook that wants them, in the transaction that made them happen: no crash can come between. The body is
  * stored as the exact bytes that receivers will get, so that a repeated delivery is the same to the letter. Returns the ids.
  */
 export async function insertEvents(tx: Tx, now: Date, events: NewEvent[]): Promise<string[]> {
@@ -28,9 +28,9 @@ export async function insertEvents(tx: Tx, now: Date, events: NewEvent[]): Promi
     events.map((event, index) => ({ ...event, id: ids[index]! })),
   )
   await tx.run(
-    `insert into deliveries (event_id, endpoint_id, due_at)
+    `insert into deliveries (event_id, webhook_id, due_at)
      select n.id, e.id, $4 from unnest($1::uuid[], $2::uuid[], $3::text[]) as n (id, account_id, kind)
-     join webhook_endpoints e on e.account_id = n.account_id and n.kind = any(e.event_kinds)
+     join webhooks e on e.account_id = n.account_id and n.kind = any(e.event_kinds)
        and e.disabled_at is null and e.deleted_at is null`,
     [ids, events.map((event) => event.accountId), events.map((event) => event.kind), now],
   )

@@ -2,7 +2,7 @@ import { uuidOfTime } from '../../base/ids.ts'
 import { query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 
-// Which events went to which endpoint, and how that stands. The one reader behind the list of events and the list of deliveries.
+// Which events went to which webhook, and how that stands. The one reader behind the list of events and the list of deliveries.
 
 /**
  * pending: in the queue, and not tried since it was put there. retrying: in the queue, and the last attempt failed. delivered and failed:
@@ -14,17 +14,17 @@ export type DeliveryState = (typeof DELIVERY_STATES)[number]
 /** In SQL, of a row of the queue. */
 export const QUEUED_STATE = `case when attempts = 0 then 'pending' else 'retrying' end`
 
-export type Place = { eventId: string; endpointId: string }
+export type Place = { eventId: string; webhookId: string }
 
 export type DeliveryFilter = {
   /** An account's, or with null everybody's, which is for the operator. */
   accountId: string | null
   state?: DeliveryState | undefined
-  endpointId?: string | undefined
+  webhookId?: string | undefined
   kind?: string | undefined
   from?: Date | undefined
   to?: Date | undefined
-  /** Only what stands before this place: newest events first, and of one event the largest endpoint first. */
+  /** Only what stands before this place: newest events first, and of one event the largest webhook first. */
   before: Place
   limit: number
   /** One place for each event. */
@@ -32,7 +32,7 @@ export type DeliveryFilter = {
 }
 
 // A search that no index answers looks at this many events at the most and may then be short, so that no filter costs a walk through all
-// events of an account. What failed or is in the queue is found by endpoint, through an index.
+// events of an account. What failed or is in the queue is found by webhook, through an index.
 const MAX_EVENTS_SEEN = 5_000
 // An id is made in the moment of its event, by a clock that may be a little ahead of the one that wrote created_at.
 const ID_SLACK_MS = 60_000
@@ -49,12 +49,12 @@ export async function findDeliveries(
   const isQueued = state === 'pending' || state === 'retrying'
   const isIndexed = isQueued || state === 'failed'
   const seenDownTo = isIndexed ? undefined : await eventsSeenDownTo(core, filter.accountId, filter.before.eventId)
-  const sql = isQueued ? ofEndpoints(QUEUED) : isIndexed ? ofEndpoints(FAILED) : OF_EVENTS
+  const sql = isQueued ? ofWebhooks(QUEUED) : isIndexed ? ofWebhooks(FAILED) : OF_EVENTS
   const places = await query<Place>(core.pool, filter.isByEvent ? oneForEachEvent(sql) : sql, [
     filter.accountId,
     filter.before.eventId,
-    filter.before.endpointId,
-    filter.endpointId ?? null,
+    filter.before.webhookId,
+    filter.webhookId ?? null,
     filter.kind ?? null,
     filter.limit,
     seenDownTo ?? FIRST_UUID,
@@ -64,7 +64,7 @@ export async function findDeliveries(
   return { places, seenDownTo }
 }
 
-/** Events whether or not they had an endpoint to go to. */
+/** Events whether or not they had a webhook to go to. */
 export async function findEvents(
   core: Core,
   filter: Pick<DeliveryFilter, 'accountId' | 'kind' | 'from' | 'to' | 'limit'> & { before: string },
@@ -103,29 +103,29 @@ async function eventsSeenDownTo(core: Core, accountId: string | null, before: st
 }
 
 const OF_EVENTS = `
-  select v.id as "eventId", s.endpoint_id as "endpointId" from events v
+  select v.id as "eventId", s.webhook_id as "webhookId" from events v
   cross join lateral (
-    select endpoint_id, ${QUEUED_STATE} as state from deliveries where event_id = v.id
+    select webhook_id, ${QUEUED_STATE} as state from deliveries where event_id = v.id
     union all
-    select endpoint_id, outcome from delivery_outcomes o where event_id = v.id
-      and not exists (select from deliveries d where d.event_id = v.id and d.endpoint_id = o.endpoint_id)
+    select webhook_id, outcome from delivery_outcomes o where event_id = v.id
+      and not exists (select from deliveries d where d.event_id = v.id and d.webhook_id = o.webhook_id)
   ) s
-  where ($1::uuid is null or v.account_id = $1) and v.id <= $2 and v.id > $7 and (v.id, s.endpoint_id) < ($2::uuid, $3::uuid)
-    and ($4::uuid is null or s.endpoint_id = $4) and ($5::text is null or v.kind = $5) and ($8::text is null or s.state = $8)
+  where ($1::uuid is null or v.account_id = $1) and v.id <= $2 and v.id > $7 and (v.id, s.webhook_id) < ($2::uuid, $3::uuid)
+    and ($4::uuid is null or s.webhook_id = $4) and ($5::text is null or v.kind = $5) and ($8::text is null or s.state = $8)
     and ($9::timestamptz is null or v.created_at >= $9 and v.id >= $11)
     and ($10::timestamptz is null or v.created_at < $10 and v.id < $12)
-  order by v.id desc, s.endpoint_id desc limit $6`
+  order by v.id desc, s.webhook_id desc limit $6`
 
-const QUEUED = `(select event_id, endpoint_id, ${QUEUED_STATE} as state from deliveries)`
+const QUEUED = `(select event_id, webhook_id, ${QUEUED_STATE} as state from deliveries)`
 const FAILED = `(
-  select event_id, endpoint_id, outcome as state from delivery_outcomes o where outcome = 'failed'
-    and not exists (select from deliveries w where w.event_id = o.event_id and w.endpoint_id = o.endpoint_id))`
+  select event_id, webhook_id, outcome as state from delivery_outcomes o where outcome = 'failed'
+    and not exists (select from deliveries w where w.event_id = o.event_id and w.webhook_id = o.webhook_id))`
 
-const ofEndpoints = (source: string) => `
-  select d.event_id as "eventId", d.endpoint_id as "endpointId" from webhook_endpoints e
+const ofWebhooks = (source: string) => `
+  select d.event_id as "eventId", d.webhook_id as "webhookId" from webhooks e
   cross join lateral (
-    select event_id, endpoint_id from ${source} s
-    where endpoint_id = e.id and event_id <= $2 and event_id > $7 and (event_id, endpoint_id) < ($2::uuid, $3::uuid)
+    select event_id, webhook_id from ${source} s
+    where webhook_id = e.id and event_id <= $2 and event_id > $7 and (event_id, webhook_id) < ($2::uuid, $3::uuid)
       and s.state = $8 and event_id >= $11 and event_id < $12
       and (($5::text is null and $9::timestamptz is null and $10::timestamptz is null) or exists (
         select from events v where v.id = event_id and ($5::text is null or v.kind = $5)
@@ -133,9 +133,9 @@ const ofEndpoints = (source: string) => `
     order by event_id desc limit $6
   ) d
   where ($1::uuid is null or e.account_id = $1) and ($4::uuid is null or e.id = $4)
-  order by d.event_id desc, d.endpoint_id desc limit $6`
+  order by d.event_id desc, d.webhook_id desc limit $6`
 
-/** The limit then counts events. Each endpoint still answers as many places as are asked for at the most. */
+/** The limit then counts events. Each webhook still answers as many places as are asked for at the most. */
 const oneForEachEvent = (sql: string) => `
-  select distinct on ("eventId") "eventId", "endpointId" from (${sql.replace(/limit \$6$/, '')}) s
+  select distinct on ("eventId") "eventId", "webhookId" from (${sql.replace(/limit \$6$/, '')}) s
   order by "eventId" desc limit $6`

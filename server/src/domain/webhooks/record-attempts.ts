@@ -1,13 +1,13 @@
 import { isUniqueViolation, query, type Tx } from '../../db/tx.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
-import { giveUpEndpoint } from './webhook-rows.ts'
+import { giveUpWebhook } from './webhook-rows.ts'
 import type { Core } from '../core/core.ts'
 
-/** One event on its way to one endpoint. */
+/** One event on its way to one webhook. */
 export type Delivery = {
   eventId: string
-  endpointId: string
+  webhookId: string
   /** This attempt's number, from 1. */
   attempt: number
   body: string
@@ -21,7 +21,7 @@ export type Claimed = Delivery & {
   place: string
 }
 
-/** What an endpoint's row said when the delivery was claimed. */
+/** What a webhook's row said when the delivery was claimed. */
 export type Receiver = {
   url: string
   /** None when they cannot be opened. */
@@ -30,7 +30,7 @@ export type Receiver = {
   isDisabled: boolean
 }
 
-/** What became of one attempt; without an answer, the endpoint was disabled and nothing was sent. */
+/** What became of one attempt; without an answer, the webhook was disabled and nothing was sent. */
 export type Attempt<Of extends Delivery = Claimed> = { delivery: Of; at: Date; answer: WebhookAnswer | undefined }
 
 const MINUTE_MS = 60_000
@@ -78,7 +78,7 @@ export function isDelivered({ answer }: Attempt): boolean {
   return answer?.kind === 'answered' && answer.status >= 200 && answer.status < 300
 }
 
-/** Many at once: the log, what leaves the queue, what is tried again, and how its endpoints fare. */
+/** Many at once: the log, what leaves the queue, what is tried again, and how its webhooks fare. */
 export async function recordTroubled(tx: Tx, now: Date, attempts: Attempt[], random: () => number): Promise<void> {
   const judged = attempts.map((attempt) => ({ ...attempt, verdict: judge(attempt, random()) }))
   await insertAttempts(tx, judged)
@@ -98,7 +98,7 @@ export async function recordDelivered(core: Core, now: Date, delivered: Attempt[
   }
 }
 
-const OVERWRITE_OUTCOME = `on conflict (event_id, endpoint_id) do update
+const OVERWRITE_OUTCOME = `on conflict (event_id, webhook_id) do update
   set outcome = excluded.outcome, attempts = excluded.attempts, ended_at = excluded.ended_at`
 
 /** In lists in which no delivery stands twice, as a statement can write an outcome once. */
@@ -106,7 +106,7 @@ function eachOnce(delivered: Attempt[]): Attempt[][] {
   const lists: Attempt[][] = []
   const seen = new Map<string, number>()
   for (const one of delivered) {
-    const key = `${one.delivery.eventId} ${one.delivery.endpointId}`
+    const key = `${one.delivery.eventId} ${one.delivery.webhookId}`
     const times = seen.get(key) ?? 0
     seen.set(key, times + 1)
     ;(lists[times] ??= []).push(one)
@@ -123,28 +123,28 @@ async function recordTogether(core: Core, now: Date, delivered: Attempt[], onCon
     core.pool,
     `with n as materialized (
        select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::int[], $7::text[], $8::tid[])
-         as n (event_id, endpoint_id, number, at, status, latency_ms, excerpt, place)
+         as n (event_id, webhook_id, number, at, status, latency_ms, excerpt, place)
      ), logged as (
-       insert into attempts (event_id, endpoint_id, number, at, status, latency_ms, excerpt)
-       select event_id, endpoint_id, number, at, status, latency_ms, excerpt from n
+       insert into attempts (event_id, webhook_id, number, at, status, latency_ms, excerpt)
+       select event_id, webhook_id, number, at, status, latency_ms, excerpt from n
      ), gone as (
        delete from deliveries where ctid = any(array(
          select d.ctid from n cross join lateral (
            select ctid from deliveries
-           where ctid = n.place and event_id = n.event_id and endpoint_id = n.endpoint_id and leased_until = any($9) offset 0
+           where ctid = n.place and event_id = n.event_id and webhook_id = n.webhook_id and leased_until = any($9) offset 0
          ) d
        ))
      ), healed as (
-       update webhook_endpoints set failing_since = null where id = any($10) and failing_since is not null
+       update webhooks set failing_since = null where id = any($10) and failing_since is not null
      )
-     insert into delivery_outcomes (event_id, endpoint_id, outcome, attempts, ended_at)
-     select event_id, endpoint_id, 'delivered', number, $11 from n
+     insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
+     select event_id, webhook_id, 'delivered', number, $11 from n
      ${onConflict}`,
     [
       ...attemptColumns(delivered),
       `{"${delivered.map((one) => one.delivery.place).join('","')}"}`,
       [...new Set(delivered.map((one) => one.delivery.leasedUntil))],
-      [...new Set(delivered.map((one) => one.delivery.endpointId))],
+      [...new Set(delivered.map((one) => one.delivery.webhookId))],
       now,
     ],
   )
@@ -157,7 +157,7 @@ export async function insertAttempts(tx: Tx, attempts: Attempt<Delivery>[]): Pro
   if (made.length === 0) return
   const reasons = made.map(({ answer }) => (answer?.kind === 'failed' ? answer.reason : undefined))
   await tx.run(
-    `insert into attempts (event_id, endpoint_id, number, at, status, latency_ms, excerpt, error, error_code, error_detail)
+    `insert into attempts (event_id, webhook_id, number, at, status, latency_ms, excerpt, error, error_code, error_detail)
      select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::int[], $7::text[], $8::text[], $9::text[],
        $10::text[])`,
     [
@@ -173,7 +173,7 @@ function attemptColumns(made: Attempt<Delivery>[]): unknown[] {
   const answers = made.map((one) => one.answer!)
   return [
     arrayText(made.map((one) => one.delivery.eventId)),
-    arrayText(made.map((one) => one.delivery.endpointId)),
+    arrayText(made.map((one) => one.delivery.webhookId)),
     arrayText(made.map((one) => one.delivery.attempt)),
     timesText(made.map((one) => one.at)),
     arrayText(answers.map((answer) => (answer.kind === 'answered' ? answer.status : 'null'))),
@@ -211,18 +211,18 @@ async function endDeliveries(tx: Tx, now: Date, judged: Judged[]): Promise<void>
   if (ended.length === 0) return
   await tx.run(
     `with n as (
-       select * from unnest($1::uuid[], $2::uuid[], $3::int[], $5::timestamptz[]) as n (event_id, endpoint_id, attempts, leased_until)
+       select * from unnest($1::uuid[], $2::uuid[], $3::int[], $5::timestamptz[]) as n (event_id, webhook_id, attempts, leased_until)
      ), gone as (
        delete from deliveries d using n
-       where d.event_id = n.event_id and d.endpoint_id = n.endpoint_id and d.leased_until = n.leased_until
+       where d.event_id = n.event_id and d.webhook_id = n.webhook_id and d.leased_until = n.leased_until
      )
-     insert into delivery_outcomes as o (event_id, endpoint_id, outcome, attempts, ended_at)
-     select event_id, endpoint_id, 'failed', attempts, $4 from n
-     on conflict (event_id, endpoint_id) do update
+     insert into delivery_outcomes as o (event_id, webhook_id, outcome, attempts, ended_at)
+     select event_id, webhook_id, 'failed', attempts, $4 from n
+     on conflict (event_id, webhook_id) do update
      set outcome = excluded.outcome, attempts = excluded.attempts, ended_at = excluded.ended_at`,
     [
       ended.map((one) => one.delivery.eventId),
-      ended.map((one) => one.delivery.endpointId),
+      ended.map((one) => one.delivery.webhookId),
       ended.map((one) => one.delivery.attempt),
       now,
       ended.map((one) => one.delivery.leasedUntil),
@@ -239,11 +239,11 @@ async function postponeDeliveries(tx: Tx, judged: Judged[]): Promise<void> {
   await tx.run(
     `update deliveries d set due_at = n.next_due_at, leased_until = null, attempts = n.attempts
      from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[], $5::int[])
-       as n (event_id, endpoint_id, leased_until, next_due_at, attempts)
-     where d.event_id = n.event_id and d.endpoint_id = n.endpoint_id and d.leased_until = n.leased_until`,
+       as n (event_id, webhook_id, leased_until, next_due_at, attempts)
+     where d.event_id = n.event_id and d.webhook_id = n.webhook_id and d.leased_until = n.leased_until`,
     [
       again.map((one) => one.delivery.eventId),
-      again.map((one) => one.delivery.endpointId),
+      again.map((one) => one.delivery.webhookId),
       again.map((one) => one.delivery.leasedUntil),
       again.map((one) => new Date(one.at.getTime() + one.afterMs)),
       again.map((one) => one.delivery.attempt),
@@ -251,20 +251,17 @@ async function postponeDeliveries(tx: Tx, judged: Judged[]): Promise<void> {
   )
 }
 
-/** An endpoint that answers 410, or has failed for five days without one success, is disabled, with the reason. */
+/** A webhook that answers 410, or has failed for five days without one success, is disabled, with the reason. */
 async function markFailing(tx: Tx, now: Date, troubled: Judged[]): Promise<void> {
   const tried = troubled.filter((one) => one.answer)
-  const failing = [...new Set(tried.map((one) => one.delivery.endpointId))].toSorted()
+  const failing = [...new Set(tried.map((one) => one.delivery.webhookId))].toSorted()
   if (failing.length === 0) return
-  await tx.run('update webhook_endpoints set failing_since = $2 where id = any($1) and failing_since is null', [
-    failing,
-    now,
-  ])
-  const gone = new Set(tried.filter((one) => one.verdict.kind === 'gone').map((one) => one.delivery.endpointId))
-  for (const id of gone) await giveUpEndpoint(tx, now, id, GONE)
+  await tx.run('update webhooks set failing_since = $2 where id = any($1) and failing_since is null', [failing, now])
+  const gone = new Set(tried.filter((one) => one.verdict.kind === 'gone').map((one) => one.delivery.webhookId))
+  for (const id of gone) await giveUpWebhook(tx, now, id, GONE)
   const tired = await tx.rows<{ id: string }>(
-    'select id from webhook_endpoints where id = any($1) and failing_since <= $2 and disabled_at is null',
+    'select id from webhooks where id = any($1) and failing_since <= $2 and disabled_at is null',
     [failing, new Date(now.getTime() - FAILING_UNTIL_DISABLED_MS)],
   )
-  for (const { id } of tired) await giveUpEndpoint(tx, now, id, FAILED_FOR_DAYS)
+  for (const { id } of tired) await giveUpWebhook(tx, now, id, FAILED_FOR_DAYS)
 }

@@ -22,7 +22,7 @@ export function eventRoutes(app: Api, ctx: Context): void {
     const { events, nextCursor } = await listEvents(ctx, request.caller.accountId, {
       ...filter,
       ...(event && { kind: event }),
-      ...(webhookId && { endpointId: webhookId }),
+      ...(webhookId && { webhookId }),
     })
     return { success: true as const, events: events.map(presentEvent), nextCursor }
   })

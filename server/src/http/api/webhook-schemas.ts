@@ -3,7 +3,7 @@ import type { WebhookAnswer } from '../../domain/ports/webhook-sender.ts'
 import type { LoggedAttempt, LoggedEvent } from '../../domain/webhooks/event-log.ts'
 import { DELIVERY_STATES } from '../../domain/webhooks/find-deliveries.ts'
 import { EVENT_KINDS } from '../../domain/webhooks/events.ts'
-import type { Endpoint } from '../../domain/webhooks/webhook-rows.ts'
+import type { Webhook } from '../../domain/webhooks/webhook-rows.ts'
 import {
   AUTHORIZATION_RULE,
   AUTHORIZATION_SHAPE,
@@ -20,7 +20,7 @@ import { page, text } from '../server/schemas.ts'
 const URL_ERROR = 'url must be an https URL of at most 2048 characters'
 const ENABLED_ERROR = 'enabled must be true or false'
 const OVERLAP_ERROR = `overlapSeconds must be an integer from 0 to ${MAX_OVERLAP_SECONDS}`
-const ENDPOINT_ERROR = 'webhookId must be the id of a webhook'
+const WEBHOOK_ERROR = 'webhookId must be the id of a webhook'
 const BODY_ERROR = 'Request body must be a JSON object'
 
 const name = text({ min: 1, max: MAX_NAME_LENGTH }, NAME_RULE)
@@ -74,7 +74,7 @@ export const webhookParams = z.object({ webhookId: z.string().meta({ description
 export const eventParams = z.object({ eventId: z.string().meta({ description: 'The id of the event, `evt_…`.' }) })
 
 const KINDS = [...EVENT_KINDS, 'WEBHOOK_TEST'] as const
-const webhookId = z.uuid({ error: ENDPOINT_ERROR })
+const webhookId = z.uuid({ error: WEBHOOK_ERROR })
 
 export const eventsQuery = z.object({
   event: z
@@ -144,20 +144,20 @@ export const webhookShape = z
   })
   .meta({ id: 'Webhook' })
 
-export function presentWebhook(endpoint: Endpoint) {
+export function presentWebhook(webhook: Webhook) {
   return {
-    id: endpoint.endpointId,
-    name: endpoint.name,
-    url: endpoint.url,
-    events: endpoint.eventKinds,
-    hasAuthorization: endpoint.hasAuthorization,
-    createdAt: endpoint.createdAt.toISOString(),
-    enabled: endpoint.disabledAt === null,
-    disabledAt: endpoint.disabledAt?.toISOString() ?? null,
-    disabledReason: endpoint.disabledReason,
-    disabledCode: endpoint.disabledCode,
-    failingSince: endpoint.failingSince?.toISOString() ?? null,
-    previousSecretUntil: endpoint.previousSecretUntil?.toISOString() ?? null,
+    id: webhook.webhookId,
+    name: webhook.name,
+    url: webhook.url,
+    events: webhook.eventKinds,
+    hasAuthorization: webhook.hasAuthorization,
+    createdAt: webhook.createdAt.toISOString(),
+    enabled: webhook.disabledAt === null,
+    disabledAt: webhook.disabledAt?.toISOString() ?? null,
+    disabledReason: webhook.disabledReason,
+    disabledCode: webhook.disabledCode,
+    failingSince: webhook.failingSince?.toISOString() ?? null,
+    previousSecretUntil: webhook.previousSecretUntil?.toISOString() ?? null,
   }
 }
 
@@ -217,8 +217,8 @@ export function presentEvent(event: LoggedEvent) {
     event: event.kind,
     createdAt: event.createdAt.toISOString(),
     data: (JSON.parse(event.body) as { data: Record<string, unknown> }).data,
-    deliveries: event.deliveries.map(({ endpointId, nextAttemptAt, endedAt, state, attempts }) => ({
-      webhookId: endpointId,
+    deliveries: event.deliveries.map(({ webhookId, nextAttemptAt, endedAt, state, attempts }) => ({
+      webhookId,
       state,
       attempts,
       nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
@@ -241,6 +241,6 @@ export const attemptShape = z
   })
   .meta({ id: 'DeliveryAttempt' })
 
-export function presentAttempt({ endpointId, at, ...attempt }: LoggedAttempt) {
-  return { webhookId: endpointId, ...attempt, at: at.toISOString() }
+export function presentAttempt({ webhookId, at, ...attempt }: LoggedAttempt) {
+  return { webhookId, ...attempt, at: at.toISOString() }
 }

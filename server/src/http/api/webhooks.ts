@@ -1,14 +1,14 @@
 import type { Context } from '../../domain/context.ts'
-import { testEndpoint } from '../../domain/webhooks/event-log.ts'
+import { testWebhook } from '../../domain/webhooks/event-log.ts'
 import { actorOf } from '../../domain/accounts/callers.ts'
 import {
-  createEndpoint,
-  deleteEndpoint,
-  findEndpoint,
-  listEndpoints,
+  createWebhook,
+  deleteWebhook,
+  findWebhook,
+  listWebhooks,
   nameFromUrl,
   rotateSecret,
-  updateEndpoint,
+  updateWebhook,
   DEFAULT_EVENT_KINDS,
   DEFAULT_OVERLAP_SECONDS,
 } from '../../domain/webhooks/webhooks.ts'
@@ -32,13 +32,13 @@ export function webhookRoutes(app: Api, ctx: Context): void {
   const fresh = { ...config, fresh: true } as const
 
   app.get('/api/webhooks', { schema: listSchema, config }, async (request) => {
-    const endpoints = await listEndpoints(ctx, request.caller.accountId)
-    return { success: true as const, webhooks: endpoints.map(presentWebhook) }
+    const webhooks = await listWebhooks(ctx, request.caller.accountId)
+    return { success: true as const, webhooks: webhooks.map(presentWebhook) }
   })
 
   app.post('/api/webhooks', { schema: createSchema, config: fresh }, async (request, reply) => {
     const { url, name, events, authorization } = request.body
-    const { endpoint, secret } = await createEndpoint(
+    const { webhook, secret } = await createWebhook(
       ctx,
       request.caller.accountId,
       {
@@ -49,28 +49,28 @@ export function webhookRoutes(app: Api, ctx: Context): void {
       },
       actorOf(request.caller),
     )
-    const test = await testEndpoint(ctx, request.caller.accountId, endpoint.endpointId)
-    reply.code(201).header('location', `/api/webhooks/${endpoint.endpointId}`)
-    return { success: true as const, webhook: presentWebhook(endpoint), secret, test: presentTest(test) }
+    const test = await testWebhook(ctx, request.caller.accountId, webhook.webhookId)
+    reply.code(201).header('location', `/api/webhooks/${webhook.webhookId}`)
+    return { success: true as const, webhook: presentWebhook(webhook), secret, test: presentTest(test) }
   })
 
   app.get('/api/webhooks/:webhookId', { schema: readSchema, config }, async (request) => {
-    const endpoint = await findEndpoint(ctx, request.caller.accountId, request.params.webhookId)
-    return { success: true as const, webhook: presentWebhook(endpoint) }
+    const webhook = await findWebhook(ctx, request.caller.accountId, request.params.webhookId)
+    return { success: true as const, webhook: presentWebhook(webhook) }
   })
 
   app.patch('/api/webhooks/:webhookId', { schema: patchSchema, config: fresh }, async (request) => {
     const { events, ...fields } = request.body
     const { accountId } = request.caller
     const patch = { ...fields, ...(events && { eventKinds: events }) }
-    const endpoint = await updateEndpoint(ctx, accountId, request.params.webhookId, patch, actorOf(request.caller))
+    const webhook = await updateWebhook(ctx, accountId, request.params.webhookId, patch, actorOf(request.caller))
     // A new address is tried at once, as on creating; other changes have nothing to try.
-    const test = fields.url === undefined ? null : presentTest(await testEndpoint(ctx, accountId, endpoint.endpointId))
-    return { success: true as const, webhook: presentWebhook(endpoint), test }
+    const test = fields.url === undefined ? null : presentTest(await testWebhook(ctx, accountId, webhook.webhookId))
+    return { success: true as const, webhook: presentWebhook(webhook), test }
   })
 
   app.delete('/api/webhooks/:webhookId', { schema: deleteSchema, config: fresh }, async (request) => {
-    await deleteEndpoint(ctx, request.caller.accountId, request.params.webhookId, actorOf(request.caller))
+    await deleteWebhook(ctx, request.caller.accountId, request.params.webhookId, actorOf(request.caller))
     return { success: true as const }
   })
 
@@ -78,21 +78,21 @@ export function webhookRoutes(app: Api, ctx: Context): void {
     '/api/webhooks/:webhookId/test',
     { schema: testSchema, config: { ...config, fresh: false } },
     async (request) => {
-      const test = await testEndpoint(ctx, request.caller.accountId, request.params.webhookId)
+      const test = await testWebhook(ctx, request.caller.accountId, request.params.webhookId)
       return { success: true as const, test: presentTest(test) }
     },
   )
 
   app.post('/api/webhooks/:webhookId/rotate-secret', { schema: rotateSchema, config: fresh }, async (request) => {
     const overlapSeconds = request.body?.overlapSeconds ?? DEFAULT_OVERLAP_SECONDS
-    const { endpoint, secret } = await rotateSecret(
+    const { webhook, secret } = await rotateSecret(
       ctx,
       request.caller.accountId,
       request.params.webhookId,
       overlapSeconds,
       actorOf(request.caller),
     )
-    return { success: true as const, webhook: presentWebhook(endpoint), secret }
+    return { success: true as const, webhook: presentWebhook(webhook), secret }
   })
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { createAccount, readAccount } from '../../domain/accounts/accounts.ts'
 import type { Context } from '../../domain/context.ts'
-import { listTroubledEndpoints } from '../../domain/webhooks/delivery-log.ts'
+import { listTroubledWebhooks } from '../../domain/webhooks/delivery-log.ts'
 import { OPERATOR_SCOPE, actorOf } from '../../domain/accounts/callers.ts'
 import { readOperatorOverview } from '../../domain/reports/overview.ts'
 import type { Api } from '../server/typed-app.ts'
@@ -47,8 +47,8 @@ export function dashboardOperatorRoutes(api: Api, ctx: Context): void {
   })
 
   api.get('/api/operator/webhook-failures', { schema: troubledSchema, config }, async (request) => {
-    const { endpoints, nextCursor } = await listTroubledEndpoints(ctx, request.query)
-    return { success: true as const, endpoints: endpoints.map(presentTroubled), nextCursor }
+    const { webhooks, nextCursor } = await listTroubledWebhooks(ctx, request.query)
+    return { success: true as const, webhooks: webhooks.map(presentTroubled), nextCursor }
   })
 }
 
@@ -73,5 +73,5 @@ const newAccountSchema = {
 }
 const troubledSchema = {
   querystring: troubledQuery,
-  response: { 200: answer('', { endpoints: troubledShape.array(), nextCursor }) },
+  response: { 200: answer('', { webhooks: troubledShape.array(), nextCursor }) },
 }

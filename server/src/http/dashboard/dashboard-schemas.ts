@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Counts, DayCounts } from '../../domain/reports/daily-totals.ts'
-import type { LogAttempt, LogEntry, TroubledEndpoint } from '../../domain/webhooks/delivery-log.ts'
+import type { LogAttempt, LogEntry, TroubledWebhook } from '../../domain/webhooks/delivery-log.ts'
 import { EVENT_KINDS } from '../../domain/webhooks/events.ts'
 import { DELIVERY_STATES } from '../../domain/webhooks/find-deliveries.ts'
 import { SCOPES } from '../../domain/accounts/callers.ts'
@@ -17,7 +17,7 @@ const SCOPES_ERROR = `scopes must list at least one of ${SCOPES.join(', ')}`
 const EXPIRES_ERROR = 'expiresAt must be an ISO 8601 date and time with its zone, such as 2026-01-31T00:00:00Z, or null'
 const BODY_ERROR = 'Request body must be a JSON object'
 const EMAIL_ERROR = 'email must be an e-mail address'
-const ENDPOINT_ERROR = 'endpointId must be the id of a webhook'
+const WEBHOOK_ERROR = 'webhookId must be the id of a webhook'
 const EVENTS = [...EVENT_KINDS, 'WEBHOOK_TEST'] as const
 
 const time = z.iso.datetime()
@@ -135,20 +135,20 @@ export function presentMoment(moment: Moment) {
 
 export const deliveriesQuery = z.object({
   status: z.enum(DELIVERY_STATES, { error: `status must be one of ${DELIVERY_STATES.join(', ')}` }).exactOptional(),
-  endpointId: z.uuid({ error: ENDPOINT_ERROR }).exactOptional(),
+  webhookId: z.uuid({ error: WEBHOOK_ERROR }).exactOptional(),
   event: z.enum(EVENTS, { error: `event must be one of ${EVENTS.join(', ')}` }).exactOptional(),
   cursor: page.cursor,
   limit: page.limit,
 })
 
-export const deliveryParams = z.object({ eventId: z.string(), endpointId: z.string() })
+export const deliveryParams = z.object({ eventId: z.string(), webhookId: z.string() })
 
 export const deliveryShape = z.object({
   eventId: z.string(),
   event: z.string(),
   subject: z.object({ paymentLinkId: z.string().nullable() }),
-  endpointId: z.string(),
-  endpointName: z.string(),
+  webhookId: z.string(),
+  webhookName: z.string(),
   status: z.enum(DELIVERY_STATES),
   attempts: z.int(),
   lastStatus: z.int().nullable(),
@@ -204,7 +204,7 @@ export const newAccountBody = z.object(
 export const troubledQuery = z.object({ cursor: page.cursor, limit: page.limit })
 
 export const troubledShape = z.object({
-  endpointId: z.string(),
+  webhookId: z.string(),
   accountId: z.string(),
   accountEmail: z.string(),
   name: z.string(),
@@ -217,15 +217,15 @@ export const troubledShape = z.object({
   lastError: z.string().nullable(),
   lastErrorCode: z.string().nullable(),
   lastErrorDetail: z.string().nullable(),
-  waiting: z.int(),
+  pending: z.int(),
 })
 
 /** Paths of receivers' addresses hold tokens often enough, so operators see the host alone. */
-export function presentTroubled(endpoint: TroubledEndpoint) {
+export function presentTroubled(webhook: TroubledWebhook) {
   return {
-    ...endpoint,
-    url: new URL(endpoint.url).host,
-    failingSince: iso(endpoint.failingSince),
-    disabledAt: iso(endpoint.disabledAt),
+    ...webhook,
+    url: new URL(webhook.url).host,
+    failingSince: iso(webhook.failingSince),
+    disabledAt: iso(webhook.disabledAt),
   }
 }

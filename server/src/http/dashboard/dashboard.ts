@@ -149,7 +149,7 @@ function deliveryViews(api: Api, ctx: Context): void {
     return { success: true as const, deliveries: deliveries.map(presentDelivery), nextCursor }
   })
 
-  api.get('/api/deliveries/:eventId/:endpointId', { schema: deliverySchema, config }, async (request) => {
+  api.get('/api/deliveries/:eventId/:webhookId', { schema: deliverySchema, config }, async (request) => {
     const { accountId } = request.caller
     const { delivery, request: sent, attempts } = await readLoggedDelivery(ctx, accountId, request.params)
     return {

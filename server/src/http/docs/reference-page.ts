@@ -7,8 +7,8 @@ import { curlOf, exampleAnswer, exampleText, prettyJson } from './reference-exam
 import { fieldItem, fieldList, objectId, prose } from './reference-fields.ts'
 import { REFERENCE_STYLE } from './reference-style.ts'
 
-type Endpoint = Operation & { path: string; method: string }
-type Group = { name: string; description: string; endpoints: Endpoint[] }
+type Webhook = Operation & { path: string; method: string }
+type Group = { name: string; description: string; webhooks: Webhook[] }
 
 /** The reference for people, from the same document that programs read. It needs no script. */
 export function referencePage(document: Document, publicUrl: string): Page {
@@ -29,12 +29,12 @@ export function referencePage(document: Document, publicUrl: string): Page {
 }
 
 function groupsOf(document: Document): Group[] {
-  const endpoints = Object.entries(document.paths).flatMap(([path, methods]) =>
+  const webhooks = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
   )
   return document.tags.map((tag) => ({
     ...tag,
-    endpoints: endpoints.filter((endpoint) => endpoint.tags?.includes(tag.name)),
+    webhooks: webhooks.filter((webhook) => webhook.tags?.includes(tag.name)),
   }))
 }
 
@@ -51,7 +51,7 @@ function contents(document: Document, groups: Group[]): Html {
   return html`<nav aria-label="Contents">
     <ul>
       ${entry('introduction', 'guiche API')}
-      ${groups.map(({ name, endpoints }) => entry(groupId(name), name, endpoints.map(endpointEntry)))}
+      ${groups.map(({ name, webhooks }) => entry(groupId(name), name, webhooks.map(webhookEntry)))}
       ${entry(
         'webhook-events',
         'Webhook events',
@@ -67,7 +67,7 @@ function contents(document: Document, groups: Group[]): Html {
   </nav>`
 }
 
-function endpointEntry({ operationId, summary, method }: Endpoint): Html {
+function webhookEntry({ operationId, summary, method }: Webhook): Html {
   return html`<li>
     <a href="#${operationId}">${summary} ${methodBadge(method)}</a>
   </li>`
@@ -98,29 +98,29 @@ function introduction({ info, components }: Document, publicUrl: string): Html {
   </section>`
 }
 
-function groupSection(document: Document, publicUrl: string, { name, description, endpoints }: Group): Html {
+function groupSection(document: Document, publicUrl: string, { name, description, webhooks }: Group): Html {
   return html`<section>
     <h2 id="${groupId(name)}">${name}</h2>
     <p>${prose(description)}</p>
-    <ul class="endpoints">
-      ${endpoints.map(
+    <ul class="webhooks">
+      ${webhooks.map(
         ({ operationId, method, path }) =>
           html`<li>
             <a href="#${operationId}">${methodBadge(method)} <code>${path}</code></a>
           </li>`,
       )}
     </ul>
-    ${endpoints.map((endpoint) => endpointArticle(document, publicUrl, endpoint))}
+    ${webhooks.map((webhook) => webhookArticle(document, publicUrl, webhook))}
   </section>`
 }
 
-function endpointArticle(document: Document, publicUrl: string, endpoint: Endpoint): Html {
-  const { operationId, summary, method, path, description, parameters = [], requestBody } = endpoint
+function webhookArticle(document: Document, publicUrl: string, webhook: Webhook): Html {
+  const { operationId, summary, method, path, description, parameters = [], requestBody } = webhook
   const body = requestBody?.content['application/json']?.schema
-  const answers = Object.entries(endpoint.responses)
+  const answers = Object.entries(webhook.responses)
   const errors = answers.filter(([status]) => status >= '400')
   const about = html`<p class="path">${methodBadge(method)} <code>${path}</code></p>
-    <p class="key">${keyText(endpoint)}</p>
+    <p class="key">${keyText(webhook)}</p>
     <p>${prose(description.replace(KEY_SENTENCE, ''))}</p>
     ${parameters.length > 0 && parameterList(parameters)} ${body && html`<h4>Request body</h4>`}
     ${body && fieldList(body, true)}
@@ -133,8 +133,8 @@ function endpointArticle(document: Document, publicUrl: string, endpoint: Endpoi
       </ul>
     </details>`
   return article(operationId, summary, about, {
-    Request: curlOf(document, publicUrl, endpoint),
-    Answer: exampleAnswer(document, endpoint),
+    Request: curlOf(document, publicUrl, webhook),
+    Answer: exampleAnswer(document, webhook),
   })
 }
 
