@@ -9,7 +9,7 @@ import { queueChecks } from './queues.ts'
 import { refundChecks } from './refunds.ts'
 import { rollupChecks } from './rollups.ts'
 import type { Checks } from './rules.ts'
-import { SCHEMA_CHECKS } from './schema.ts'
+import { schemaChecks } from './schema.ts'
 import { trailChecks } from './trail.ts'
 import type { ChargeSeal } from '../core/charge-seal.ts'
 
@@ -52,7 +52,7 @@ const WORK_MEM = '64MB'
 /** All checks that are one statement each, by name. */
 export function bookChecks(now: Date): Checks {
   return {
-    ...SCHEMA_CHECKS,
+    ...schemaChecks(),
     ...LEDGER_CHECKS,
     ...PAYMENT_CHECKS,
     ...refundChecks(now),
