@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { findMissingMigrations, migrate, missingMigrations, requireMigrated } from '../src/db/migrate.ts'
@@ -20,16 +22,18 @@ test('an empty database is migrated once; after that there is nothing to do', as
   expect(await db.names('select name from migrations order by name')).toEqual(applied)
 })
 
-// Both are stopped at their first statement that writes, by a transaction that makes the same table and never commits, so
-// neither can be done before the other has begun.
+// The first is stopped at its first statement that writes, by a transaction that makes the same table and never commits,
+// so it cannot be done before the second has begun.
 test('two processes that start at once apply each migration once', async () => {
   const db = await emptyDatabase()
   const blocker = await connect(db.url)
   await blocker.query('begin; create table migrations (name text)')
   const both = Promise.all([migrate(db.url), migrate(db.url)])
-  await until('both wait', async () => {
-    const sql = `select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-    return (await db.client.query(sql)).rows.length === 2
+  await until('one works and the other waits for its turn', async () => {
+    const sql = `select application_name as name from pg_stat_activity
+      where (wait_event_type = 'Lock' or application_name = 'guiche-migrate-lock') and datname = current_database()
+      order by 1`
+    return (await db.names(sql)).join() === 'guiche-migrate,guiche-migrate-lock,guiche-migrate-lock'
   })
   await blocker.end()
   const [one, other] = await both
@@ -178,6 +182,53 @@ test('a database that a newer guiche has migrated is refused, and left as it is'
   )
 })
 
+// The writer's transaction is older than the index, so the build has to wait for it. A second process waits for its turn
+// meanwhile; the build must not wait for that one too.
+test('an index is built while others write, in a file without a transaction', async () => {
+  const db = await emptyDatabase()
+  const folder = migrationFolder({
+    '0001_a.sql': 'create table notes (id integer)',
+    '0002_b.sql':
+      '-- no transaction\n-- Of ids; fast.\ncreate index concurrently if not exists notes_by_id on notes (id);\n',
+  })
+  const said: string[] = []
+  const options = { folder, say: (line: string) => void said.push(line) }
+  await migrate(db.url, { folder: migrationFolder({ '0001_a.sql': 'create table notes (id integer)' }) })
+  const writer = await connect(db.url)
+  await writer.query('begin; insert into notes values (1)')
+  const first = migrate(db.url, options)
+  await until('the build waits', async () => (await db.names(BUILDS)).length === 1)
+  const second = migrate(db.url, options)
+  await until('the second waits', async () => said.length === 2)
+  await db.client.query('insert into notes values (2)')
+  await writer.query('commit')
+  await writer.end()
+  expect([...(await first), ...(await second)]).toEqual(['0002_b.sql'])
+  expect(said).toEqual([
+    'Migration 0002_b.sql builds the index notes_by_id. The service can be used; a large table takes minutes…',
+    'Waiting for another process that migrates the database…',
+  ])
+  expect(await db.names(VALID_INDEXES)).toEqual(['notes_by_id'])
+})
+
+test('an index whose build failed or was not recorded is no obstacle to the next try', async () => {
+  const db = await emptyDatabase()
+  const folder = migrationFolder({
+    '0001_a.sql': 'create table notes (id integer); insert into notes values (1), (1)',
+    '0002_b.sql': '-- no transaction\ncreate unique index concurrently if not exists notes_once on notes (id)',
+  })
+  await expect(migrate(db.url, { folder })).rejects.toThrow(
+    'migration 0002_b.sql failed: could not create unique index',
+  )
+  expect(await db.names(VALID_INDEXES)).toEqual([])
+  await db.client.query('delete from notes')
+  expect(await migrate(db.url, { folder })).toEqual(['0002_b.sql'])
+  expect(await db.names(VALID_INDEXES)).toEqual(['notes_once'])
+
+  await db.client.query(`delete from migrations where name = '0002_b.sql'`)
+  expect(await migrate(db.url, { folder })).toEqual(['0002_b.sql'])
+})
+
 // The file's later statements meet a table of that name, so it fails after it has made others.
 test('a migration that fails half-way leaves nothing behind, and works once its cause is gone', async () => {
   const db = await emptyDatabase()
@@ -202,6 +253,17 @@ test('what is missing is applied in the order of its numbers', () => {
   const files = ['0001_a.sql', '0002_b.sql', '0003_c.sql'].map(file)
   expect(missingMigrations(files, [file('0001_a.sql')]).map(({ name }) => name)).toEqual(['0002_b.sql', '0003_c.sql'])
 })
+
+const BUILDS = `select query as name from pg_stat_activity where wait_event_type = 'Lock' and query like '%concurrently%'
+  and datname = current_database()`
+const VALID_INDEXES = `select c.relname as name from pg_index i join pg_class c on c.oid = i.indexrelid
+  where i.indisvalid and i.indrelid = 'notes'::regclass`
+
+function migrationFolder(files: Record<string, string>): URL {
+  const folder = temporaryHome()
+  for (const [name, sql] of Object.entries(files)) writeFileSync(join(folder, name), sql)
+  return pathToFileURL(`${folder}/`)
+}
 
 async function emptyDatabase() {
   const clusterUrl = inject('clusterUrl')

@@ -6,6 +6,7 @@ import type pg from 'pg'
 import { withClient } from './connect.ts'
 import { explainDatabase, isLockTimeout } from './failure.ts'
 import { requireSession } from './pooling.ts'
+import { splitStatements, withoutComments } from './statements.ts'
 
 const FOLDER = new URL('../../migrations/', import.meta.url)
 // Any number that nothing else locks; two processes that start at once migrate one after the other.
@@ -14,25 +15,34 @@ const MIGRATION_LOCK = 4_782_113
 const STATEMENT_TIMEOUT_MS = 30 * 60_000
 // The answer of a database that works comes before; this is for one that is frozen or cut off.
 const CLIENT_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 60_000
-// Whatever comes after a statement that waits for a lock waits behind it, deposits included. So it does not wait for long…
-const LOCK_TIMEOUT_MS = 2_000
-// …and tries again, with a pause in which those deposits go on. About two minutes in all: more means that something holds the lock for good.
-const LOCK_ATTEMPTS = 30
-const LOCK_PAUSE_MS = 2_000
+// While a statement waits for the lock on a table, everything that needs the table waits behind it, deposits included. So
+// it waits for a second at most…
+const LOCK_TIMEOUT_MS = 1_000
+// …and is tried again, after longer and longer pauses in which those deposits go on. About three minutes in all: more
+// means that something holds the lock for good.
+const LOCK_ATTEMPTS = 20
+const LOCK_PAUSE_MS = 500
+const MAX_LOCK_PAUSE_MS = 10_000
+// How often a process looks whether the one that migrates is done.
+const TURN_POLL_MS = 250
 
 export type Migration = { name: string; sql: string; checksum: string }
 
 export type MigrateOptions = {
   /** Hears why it takes longer. */
   say?: (line: string) => void
+  folder?: URL
   lockTimeoutMs?: number
   lockAttempts?: number
   lockPauseMs?: number
 }
 
-/** Applies what is missing, one transaction a file, and returns the names applied. Refuses a database that is ahead or was edited. */
+/**
+ * Applies what is missing and returns the names applied. A file is one transaction, unless its first line says
+ * `-- no transaction`. Refuses a database that is ahead or was edited.
+ */
 export function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<string[]> {
-  return inspect(databaseUrl, async (client, files) => {
+  return inspect(databaseUrl, options.folder ?? FOLDER, async (client, files) => {
     // Most starts find nothing to do, and then take no lock at all.
     if ((await readMissing(client, files)).length === 0) return []
     return inTurn(databaseUrl, options, async () => {
@@ -50,7 +60,9 @@ export function migrate(databaseUrl: string, options: MigrateOptions = {}): Prom
 
 /** The names of the migrations that the database lacks. Looks, and alters nothing. */
 export function findMissingMigrations(databaseUrl: string): Promise<string[]> {
-  return inspect(databaseUrl, async (client, files) => (await readMissing(client, files)).map(({ name }) => name))
+  return inspect(databaseUrl, FOLDER, async (client, files) =>
+    (await readMissing(client, files)).map(({ name }) => name),
+  )
 }
 
 /** Refuses a database that this version of guiche cannot work with as it is. */
@@ -81,9 +93,10 @@ export function missingMigrations(files: Migration[], applied: { name: string; c
 
 async function inspect<Result>(
   databaseUrl: string,
+  folder: URL,
   work: (client: pg.Client, files: Migration[]) => Promise<Result>,
 ): Promise<Result> {
-  const files = await readMigrations()
+  const files = await readMigrations(folder)
   return withClient(databaseUrl, { name: 'guiche-migrate', queryTimeoutMs: CLIENT_TIMEOUT_MS }, async (client) => {
     await requireSession(client, databaseUrl)
     return work(client, files)
@@ -107,33 +120,49 @@ async function readMissing(client: pg.Client, files: Migration[]): Promise<Migra
  */
 function inTurn<Result>(databaseUrl: string, options: MigrateOptions, work: () => Promise<Result>): Promise<Result> {
   return withClient(databaseUrl, { name: 'guiche-migrate-lock', queryTimeoutMs: CLIENT_TIMEOUT_MS }, async (holder) => {
-    await holder.query('begin')
+    await holder.query('begin isolation level read committed')
     // Between these statements and the last it only holds the lock, however long the work takes.
     await holder.query(`set local idle_in_transaction_session_timeout = 0`)
-    await holder.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`)
-    const { rows } = await holder.query<{ isOurs: boolean }>('select pg_try_advisory_xact_lock($1) as "isOurs"', [
-      MIGRATION_LOCK,
-    ])
-    if (!rows[0]!.isOurs) {
-      options.say?.('Waiting for another process that migrates the database…')
-      await holder.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
-    }
+    await takeTurn(holder, options)
     const result = await work()
     await holder.query('commit')
     return result
   })
 }
 
+/**
+ * An index that is built concurrently waits for every snapshot that is older, also for those of this connection and of
+ * processes that wait for their turn. So nobody waits inside a statement, and the statement has no parameter: with one,
+ * its portal would stay open, and keep its snapshot until the transaction ends.
+ */
+async function takeTurn(holder: pg.Client, options: MigrateOptions): Promise<void> {
+  const sql = `select pg_try_advisory_xact_lock(${MIGRATION_LOCK}) as "isOurs"`
+  for (let waitedMs = 0; ; waitedMs += TURN_POLL_MS) {
+    const { rows } = await holder.query<{ isOurs: boolean }>(sql)
+    if (rows[0]!.isOurs) return
+    if (waitedMs >= STATEMENT_TIMEOUT_MS)
+      throw new OperatorError('another process has been migrating the database for too long: end it, and start again')
+    if (waitedMs === 0) options.say?.('Waiting for another process that migrates the database…')
+    await sleep(TURN_POLL_MS)
+  }
+}
+
 async function apply(client: pg.Client, file: Migration, options: MigrateOptions): Promise<void> {
+  const isTransaction = !file.sql.startsWith('-- no transaction\n')
   try {
-    await client.query('begin')
-    await client.query(`set local lock_timeout = ${options.lockTimeoutMs ?? LOCK_TIMEOUT_MS}`)
-    await client.query(file.sql)
+    if (isTransaction) {
+      await client.query('begin')
+      await client.query(`set local lock_timeout = ${options.lockTimeoutMs ?? LOCK_TIMEOUT_MS}`)
+      await client.query(file.sql)
+    } else {
+      await client.query('set lock_timeout = 0')
+      for (const statement of splitStatements(file.sql)) await runAlone(client, file, statement, options)
+    }
     await client.query('insert into migrations (name, checksum) values ($1, $2)', [file.name, file.checksum])
-    await client.query('commit')
+    if (isTransaction) await client.query('commit')
   } catch (error) {
     // On a broken connection this fails too, and the database rolls back by itself.
-    await client.query('rollback').catch(() => {})
+    if (isTransaction) await client.query('rollback').catch(() => {})
     if (isLockTimeout(error)) throw new TableInUse(file.name, { cause: error })
     if (explainDatabase(error) !== undefined) throw error
     throw new OperatorError(
@@ -143,6 +172,22 @@ async function apply(client: pg.Client, file: Migration, options: MigrateOptions
       },
     )
   }
+}
+
+/**
+ * A statement that works while others read and write the table, and so may wait as long as it likes. It may have run
+ * before, in a process that ended before it could write that down: what such a build left unfinished is dropped.
+ */
+async function runAlone(client: pg.Client, file: Migration, statement: string, options: MigrateOptions): Promise<void> {
+  const index = /^\s*create (?:unique )?index concurrently if not exists (\w+)/i.exec(withoutComments(statement))?.[1]
+  if (index !== undefined) {
+    const sql = 'select from pg_index where indexrelid = to_regclass($1) and not indisvalid'
+    if ((await client.query(sql, [index])).rows.length > 0) await client.query(`drop index concurrently ${index}`)
+    options.say?.(
+      `Migration ${file.name} builds the index ${index}. The service can be used; a large table takes minutes…`,
+    )
+  }
+  await client.query(statement)
 }
 
 class TableInUse extends OperatorError {
@@ -168,16 +213,16 @@ async function withLockRetries<Result>(options: MigrateOptions, work: () => Prom
       options.say?.(
         `Migration ${error.migration} needs a table that is in use; trying again (${attempt} of ${lockAttempts})…`,
       )
-      await sleep(lockPauseMs)
+      await sleep(Math.min(lockPauseMs * 2 ** (attempt - 1), MAX_LOCK_PAUSE_MS))
     }
   }
 }
 
-async function readMigrations(): Promise<Migration[]> {
-  const names = (await readdir(FOLDER)).filter((name) => /^\d{4}_[a-z0-9-_]+\.sql$/.test(name)).toSorted()
+async function readMigrations(folder: URL): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => /^\d{4}_[a-z0-9-_]+\.sql$/.test(name)).toSorted()
   return Promise.all(
     names.map(async (name) => {
-      const sql = await readFile(new URL(name, FOLDER), 'utf8')
+      const sql = await readFile(new URL(name, folder), 'utf8')
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
     }),
   )
