@@ -49,7 +49,7 @@ test('a deposit that is opened, paid and told of is counted at each step, and so
   expect(await scrape(w, key)).toMatchObject({
     'guiche_queue_due{queue="deliveries"}': 1,
     'guiche_queue_oldest_due_seconds{queue="deliveries"}': 7_200,
-    'guiche_webhook_endpoints{state="working"}': 1,
+    'guiche_webhooks{state="working"}': 1,
   })
   await queryDeposit(w.ctx, account.accountId, unpaid.paymentLinkId)
   await w.app.inject({

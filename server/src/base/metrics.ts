@@ -114,7 +114,7 @@ function makeLookedUp({ gauge }: Makers) {
     ),
     queueDue: gauge('guiche_queue_due', 'What is due and not begun, counted up to 10000.', 'queue'),
     queueAge: gauge('guiche_queue_oldest_due_seconds', 'How long the oldest of it has been due.', 'queue'),
-    webhooks: gauge('guiche_webhook_endpoints', 'Webhooks of all accounts.', 'state'),
+    webhooks: gauge('guiche_webhooks', 'Webhooks of all accounts.', 'state'),
   }
 }
 
