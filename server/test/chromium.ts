@@ -71,7 +71,7 @@ export async function visit(options: BrowserContextOptions = {}): Promise<Visit>
 
 /** Signs in by the form, in either language. */
 export async function signIn(page: Page, email: string, password = PASSWORD): Promise<void> {
-  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel(/^E-?mail$/).fill(email)
   await page.getByLabel(/^(Senha|Password)$/).fill(password)
   await page.getByRole('button', { name: /^(Entrar|Sign in)$/ }).click()
 }

@@ -4,7 +4,7 @@ import {
   AUDIT_ACTIONS as WEB_ACTIONS,
   ERROR_CODES as WEB_ERRORS,
   REASON_CODES as WEB_REASONS,
-} from '../../web/src/base/codes.ts'
+} from '../../web/src/contract/codes.ts'
 import { AUDIT_ACTIONS } from '../src/domain/core/audit-log.ts'
 import { REASON_CODES } from '../src/domain/ports/delivery-reasons.ts'
 import { ERROR_CODES } from '../src/http/server/envelope.ts'

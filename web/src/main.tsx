@@ -3,18 +3,18 @@ import { RouterProvider } from '@tanstack/react-router'
 import { setNonce } from 'get-nonce'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { ApiError, noticeTouches, setDoors } from './base/api.ts'
+import './style.css'
+// Follows the system's theme on every page.
+import './base/theme.ts'
+import { ApiError, setAuthHandlers, trackActivity } from './base/api.ts'
 import { leaveToSignIn, sessionQuery } from './base/session.ts'
 import { makeRouter } from './router.tsx'
-import './style.css'
-// On every page: it follows the system when that turns dark.
-import './base/theme.ts'
 
-// Radix keeps the page behind a dialog from scrolling by a style element, which the policy allows with this number only.
+// Radix adds a style element while a dialog is open; the content security policy allows it only with this nonce.
 const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce
 if (nonce) setNonce(nonce)
 
-/** Reading again is harmless. What the server has refused it will refuse again, and what changes something is never repeated. */
+/** Reads are retried if the server did not answer or was busy. A refusal would be the same again, and writes are never retried. */
 const RETRIES = 2
 const queryClient = new QueryClient({
   defaultOptions: {
@@ -29,12 +29,14 @@ const queryClient = new QueryClient({
   },
 })
 const router = makeRouter(queryClient)
-noticeTouches()
-setDoors({ signedOut: () => leaveToSignIn(router.state.location.href) })
-// Asked for at once, and not only when the code that needs it has arrived.
+trackActivity()
+setAuthHandlers({ signedOut: () => leaveToSignIn(router.state.location.href) })
+// Requested at once, not only when the code that needs it has loaded.
 void queryClient.prefetchQuery(sessionQuery)
 
-createRoot(document.querySelector('#root')!).render(
+const root = document.querySelector('#root')
+if (!root) throw new Error('index.html has no #root')
+createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
       <RouterProvider router={router} />

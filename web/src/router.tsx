@@ -5,37 +5,40 @@ import {
   createRouter,
   Outlet,
   redirect,
+  type AnyRoute,
   type ErrorComponentProps,
 } from '@tanstack/react-router'
-import { words } from './base/language.ts'
+import type { ReactNode } from 'react'
+import { translations } from './base/language.ts'
 import { homeOf, sessionQuery } from './base/session.ts'
 import { Shell } from './shell.tsx'
 import { ButtonLink } from './ui/button.tsx'
 import { Card } from './ui/card.tsx'
+import { ReauthHost } from './ui/form/reauth-host.tsx'
 import { Logo, SearchIcon } from './ui/icons.tsx'
-import { lazyPage } from './ui/lazy-page.tsx'
+import { lazyComponent } from './ui/lazy-component.tsx'
 import { Page } from './ui/page.tsx'
-import { PasswordDoor } from './ui/password-door.tsx'
-import { Empty, Failure } from './ui/table.tsx'
+import { Empty, Failure } from './ui/states.tsx'
 import { Toasts } from './ui/toast.tsx'
 
-/** A wait shorter than this is not worth a picture of one. */
-const WAIT_UNSEEN_MS = 400
+/** A shorter wait needs no loading screen. */
+const PENDING_AFTER_MS = 400
 
 type Search = Record<string, string | undefined>
 type RouterContext = { queryClient: QueryClient }
 
 const root = createRootRouteWithContext<RouterContext>()({
-  // Whatever stands in the address is text; each page takes what it knows.
+  // Everything in the query string is text; each page takes what it knows.
   validateSearch: (search: Record<string, unknown>): Search => search as Search,
   component: Root,
-  pendingComponent: Waiting,
-  notFoundComponent: Nowhere,
-  errorComponent: Broken,
+  pendingComponent: Loading,
+  notFoundComponent: OutsideNotFound,
+  errorComponent: RouteError,
 })
 
-/** For everybody: signing in and what belongs to it. Whoever is signed in has no business there. */
+/** For everybody. */
 const open = createRoute({ getParentRoute: () => root, id: 'open' })
+/** For those who are not signed in. */
 const outside = createRoute({
   getParentRoute: () => open,
   id: 'outside',
@@ -45,7 +48,7 @@ const outside = createRoute({
   },
 })
 
-/** For whoever is signed in, of either kind. */
+/** For signed-in users of either kind. */
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
@@ -71,138 +74,54 @@ const operator = createRoute({
   },
 })
 
+/** A page of a branch. Its code is loaded when it is first opened, or when the pointer is over a link to it. */
+function page<Parent extends AnyRoute, const Path extends string>(
+  parent: Parent,
+  path: Path,
+  component: () => ReactNode,
+) {
+  return createRoute({ getParentRoute: () => parent, path, component })
+}
+
+const DevelopersPage = lazyComponent(() => import('./account/developers/developers-page.tsx'), 'DevelopersPage')
+
+// One line per page: dashboard-pages-browser.test.ts reads them and visits each.
+// oxfmt-ignore
 const tree = root.addChildren([
   open.addChildren([
     outside.addChildren([
-      createRoute({
-        getParentRoute: () => outside,
-        path: '/sign-in',
-        component: lazyPage(() => import('./pages/sign-in.tsx'), 'SignInPage'),
-      }),
-      createRoute({
-        getParentRoute: () => outside,
-        path: '/sign-up',
-        component: lazyPage(() => import('./pages/sign-up.tsx'), 'SignUpPage'),
-      }),
-      createRoute({
-        getParentRoute: () => outside,
-        path: '/two-factor',
-        component: lazyPage(() => import('./pages/two-factor.tsx'), 'TwoFactorPage'),
-      }),
+      page(outside, '/sign-in', lazyComponent(() => import('./sign-in/sign-in-page.tsx'), 'SignInPage')),
+      page(outside, '/sign-up', lazyComponent(() => import('./sign-in/sign-up-page.tsx'), 'SignUpPage')),
+      page(outside, '/two-factor', lazyComponent(() => import('./sign-in/two-factor-page.tsx'), 'TwoFactorPage')),
     ]),
-    createRoute({
-      getParentRoute: () => open,
-      path: '/forgot-password',
-      component: lazyPage(() => import('./pages/forgot-password.tsx'), 'ForgotPasswordPage'),
-    }),
-    createRoute({
-      getParentRoute: () => open,
-      path: '/reset-password',
-      component: lazyPage(() => import('./pages/reset-password.tsx'), 'ResetPasswordPage'),
-    }),
-    createRoute({
-      getParentRoute: () => open,
-      path: '/verify-email',
-      component: lazyPage(() => import('./pages/verify-email.tsx'), 'VerifyEmailPage'),
-    }),
+    page(open, '/forgot-password', lazyComponent(() => import('./sign-in/forgot-password-page.tsx'), 'ForgotPasswordPage')),
+    page(open, '/reset-password', lazyComponent(() => import('./sign-in/reset-password-page.tsx'), 'ResetPasswordPage')),
+    page(open, '/verify-email', lazyComponent(() => import('./sign-in/verify-email-page.tsx'), 'VerifyEmailPage')),
   ]),
   inside.addChildren([
-    createRoute({
-      getParentRoute: () => inside,
-      path: '/guide',
-      component: lazyPage(() => import('./pages/guide.tsx'), 'GuidePage'),
-    }),
-    // Within the frame, so that the way on is in sight.
-    createRoute({ getParentRoute: () => inside, path: '/$', component: NotFound }),
-    createRoute({
-      getParentRoute: () => inside,
-      path: '/settings',
-      component: lazyPage(() => import('./pages/settings.tsx'), 'SettingsPage'),
-    }),
+    page(inside, '/guide', lazyComponent(() => import('./account/guide/guide-page.tsx'), 'GuidePage')),
+    page(inside, '/settings', lazyComponent(() => import('./account/settings/settings-page.tsx'), 'SettingsPage')),
+    page(inside, '/$', NotFound),
     account.addChildren([
-      createRoute({
-        getParentRoute: () => account,
-        path: '/',
-        component: lazyPage(() => import('./pages/overview.tsx'), 'OverviewPage'),
-      }),
-      createRoute({
-        getParentRoute: () => account,
-        path: '/deposits',
-        component: lazyPage(() => import('./pages/deposits.tsx'), 'DepositsPage'),
-      }),
-      createRoute({
-        getParentRoute: () => account,
-        path: '/deposits/$paymentLinkId',
-        component: lazyPage(() => import('./pages/deposit.tsx'), 'DepositPage'),
-      }),
-      createRoute({
-        getParentRoute: () => account,
-        path: '/statement',
-        component: lazyPage(() => import('./pages/statement.tsx'), 'StatementPage'),
-      }),
-      createRoute({
-        getParentRoute: () => account,
-        path: '/developers',
-        component: lazyPage(() => import('./pages/developers.tsx'), 'DevelopersPage'),
-      }),
-      // One page with parts: which part is the rest of the path.
-      createRoute({
-        getParentRoute: () => account,
-        path: '/developers/$',
-        component: lazyPage(() => import('./pages/developers.tsx'), 'DevelopersPage'),
-      }),
+      page(account, '/', lazyComponent(() => import('./account/overview/overview-page.tsx'), 'OverviewPage')),
+      page(account, '/deposits', lazyComponent(() => import('./account/deposits/deposits-page.tsx'), 'DepositsPage')),
+      page(account, '/deposits/$paymentLinkId', lazyComponent(() => import('./account/deposits/deposit-page.tsx'), 'DepositPage')),
+      page(account, '/statement', lazyComponent(() => import('./account/statement/statement-page.tsx'), 'StatementPage')),
+      // One page with tabs: the rest of the path names the tab.
+      page(account, '/developers', DevelopersPage),
+      page(account, '/developers/$', DevelopersPage),
     ]),
     operator.addChildren([
-      createRoute({
-        getParentRoute: () => operator,
-        path: '/operator',
-        component: lazyPage(() => import('./pages/operator/overview.tsx'), 'OperatorOverviewPage'),
-      }),
-      createRoute({
-        getParentRoute: () => operator,
-        path: '/operator/accounts',
-        component: lazyPage(() => import('./pages/operator/accounts.tsx'), 'AccountsPage'),
-      }),
-      createRoute({
-        getParentRoute: () => operator,
-        path: '/operator/accounts/$accountId',
-        component: lazyPage(() => import('./pages/operator/account.tsx'), 'AccountPage'),
-      }),
-      createRoute({
-        getParentRoute: () => operator,
-        path: '/operator/exceptions',
-        component: lazyPage(() => import('./pages/operator/exceptions.tsx'), 'ExceptionsPage'),
-      }),
-      createRoute({
-        getParentRoute: () => operator,
-        path: '/operator/exceptions/$exceptionId',
-        component: lazyPage(() => import('./pages/operator/exception.tsx'), 'ExceptionPage'),
-      }),
-      createRoute({
-        getParentRoute: () => operator,
-        path: '/operator/reconciliation',
-        component: lazyPage(() => import('./pages/operator/reconciliation.tsx'), 'ReconciliationPage'),
-      }),
-      createRoute({
-        getParentRoute: () => operator,
-        path: '/operator/reconciliation/$day',
-        component: lazyPage(() => import('./pages/operator/reconciliation-day.tsx'), 'ReconciliationDayPage'),
-      }),
-      createRoute({
-        getParentRoute: () => operator,
-        path: '/operator/providers',
-        component: lazyPage(() => import('./pages/operator/providers.tsx'), 'ProvidersPage'),
-      }),
-      createRoute({
-        getParentRoute: () => operator,
-        path: '/operator/webhooks',
-        component: lazyPage(() => import('./pages/operator/webhooks.tsx'), 'OperatorWebhooksPage'),
-      }),
-      createRoute({
-        getParentRoute: () => operator,
-        path: '/operator/audit-log',
-        component: lazyPage(() => import('./pages/operator/audit-log.tsx'), 'AuditLogPage'),
-      }),
+      page(operator, '/operator', lazyComponent(() => import('./operator/overview/overview-page.tsx'), 'OperatorOverviewPage')),
+      page(operator, '/operator/accounts', lazyComponent(() => import('./operator/accounts/accounts-page.tsx'), 'AccountsPage')),
+      page(operator, '/operator/accounts/$accountId', lazyComponent(() => import('./operator/accounts/account-page.tsx'), 'AccountPage')),
+      page(operator, '/operator/exceptions', lazyComponent(() => import('./operator/exceptions/exceptions-page.tsx'), 'ExceptionsPage')),
+      page(operator, '/operator/exceptions/$exceptionId', lazyComponent(() => import('./operator/exceptions/exception-page.tsx'), 'ExceptionPage')),
+      page(operator, '/operator/reconciliation', lazyComponent(() => import('./operator/reconciliation/reconciliation-page.tsx'), 'ReconciliationPage')),
+      page(operator, '/operator/reconciliation/$day', lazyComponent(() => import('./operator/reconciliation/closing-page.tsx'), 'ClosingPage')),
+      page(operator, '/operator/providers', lazyComponent(() => import('./operator/providers/providers-page.tsx'), 'ProvidersPage')),
+      page(operator, '/operator/webhooks', lazyComponent(() => import('./operator/webhooks/webhooks-page.tsx'), 'OperatorWebhooksPage')),
+      page(operator, '/operator/audit-log', lazyComponent(() => import('./operator/audit-log/audit-log-page.tsx'), 'AuditLogPage')),
     ]),
   ]),
 ])
@@ -212,9 +131,9 @@ export function makeRouter(queryClient: QueryClient) {
     routeTree: tree,
     context: { queryClient },
     defaultPreload: 'intent',
-    defaultPendingMs: WAIT_UNSEEN_MS,
+    defaultPendingMs: PENDING_AFTER_MS,
     scrollRestoration: true,
-    // Plain text, as everywhere else on the web: the router's own way would write "5000" with quotes.
+    // Plain text: the router's own format would write "5000" with quotes.
     parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
     stringifySearch: (search: Record<string, unknown>) => {
       const entries = Object.entries(search).filter(([, value]) => typeof value === 'string' && value !== '')
@@ -229,16 +148,16 @@ declare module '@tanstack/react-router' {
   }
 }
 
-const useWords = words({
+const useTexts = translations({
   'pt-BR': {
     notFound: 'Página não encontrada',
-    checkAddress: 'Confira o endereço: pode faltar um pedaço dele.',
-    home: 'Ir para o início',
+    checkAddress: 'Confira o endereço: pode faltar uma parte.',
+    home: 'Ir para a página inicial',
   },
   en: {
     notFound: 'Page not found',
-    checkAddress: 'Check the address: a part of it may be missing.',
-    home: 'Go to the start',
+    checkAddress: 'Check the address: part of it may be missing.',
+    home: 'Go to the home page',
   },
 })
 
@@ -246,14 +165,14 @@ function Root() {
   return (
     <>
       <Outlet />
-      <PasswordDoor />
+      <ReauthHost />
       <Toasts />
     </>
   )
 }
 
 function NotFound() {
-  const t = useWords()
+  const t = useTexts()
   return (
     <Page title={t.notFound}>
       <Card>
@@ -267,8 +186,8 @@ function NotFound() {
   )
 }
 
-/** Where nobody is signed in, and there is no frame. */
-function Nowhere() {
+/** Without the shell, for those who are not signed in. */
+function OutsideNotFound() {
   return (
     <main className="p-6">
       <NotFound />
@@ -276,7 +195,7 @@ function Nowhere() {
   )
 }
 
-function Broken({ error }: ErrorComponentProps) {
+function RouteError({ error }: ErrorComponentProps) {
   return (
     <main>
       <h1 className="sr-only">guiche</h1>
@@ -285,8 +204,8 @@ function Broken({ error }: ErrorComponentProps) {
   )
 }
 
-/** Where even the frame is not known yet. */
-function Waiting() {
+/** Before it is known who is signed in. */
+function Loading() {
   return (
     <div className="flex min-h-dvh items-center justify-center">
       <Logo className="size-12 animate-sheen" />

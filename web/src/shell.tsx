@@ -1,11 +1,12 @@
 import { Link, Outlet } from '@tanstack/react-router'
-import { lazy, Suspense, useState, type ReactNode } from 'react'
-import { words } from './base/language.ts'
-import { signOut, useMe } from './base/session.ts'
+import { useState, type ReactNode } from 'react'
 import * as icons from './ui/icons.tsx'
+import { translations } from './base/language.ts'
+import { signOut, useMe } from './base/session.ts'
+import { lazyComponent } from './ui/lazy-component.tsx'
 import { SandboxBanner } from './ui/sandbox-banner.tsx'
 
-const useWords = words({
+const useTexts = translations({
   'pt-BR': {
     skip: 'Ir para o conteúdo',
     navigation: 'Navegação',
@@ -23,12 +24,12 @@ const useWords = words({
     accounts: 'Contas',
     exceptions: 'Exceções',
     reconciliation: 'Conciliação',
-    providers: 'Instituições',
+    providers: 'Provedores',
     webhooks: 'Webhooks',
     auditLog: 'Auditoria',
   },
   en: {
-    skip: 'Go to the content',
+    skip: 'Skip to content',
     navigation: 'Navigation',
     more: 'More',
     suspended: 'This account is suspended',
@@ -50,16 +51,16 @@ const useWords = words({
   },
 })
 
-// Dialogs come when one is opened: most first pages need none.
-const Dialog = lazy(async () => ({ default: (await import('./ui/dialog.tsx')).Dialog }))
+// Loaded when opened: most first pages need no dialog.
+const Dialog = lazyComponent(() => import('./ui/form/dialog.tsx'), 'Dialog')
 
 type Item = { to: string; label: string; short?: string; icon: typeof icons.OverviewIcon }
 
-/** On phones, the first ones stand at the bottom of the screen and the others behind "more". */
+/** On phones the first ones are at the bottom of the screen, the others behind "More". */
 const AT_BOTTOM = 4
 
 function useItems(kind: 'account' | 'operator'): Item[] {
-  const t = useWords()
+  const t = useTexts()
   if (kind === 'account')
     return [
       { to: '/', label: t.overview, icon: icons.OverviewIcon },
@@ -82,9 +83,9 @@ function useItems(kind: 'account' | 'operator'): Item[] {
   ]
 }
 
-/** The frame of everything behind the sign-in. */
+/** The frame of every page behind the sign-in. */
 export function Shell() {
-  const t = useWords()
+  const t = useTexts()
   const me = useMe()
   const items = useItems(me.kind)
   return (
@@ -116,7 +117,7 @@ export function Shell() {
 }
 
 function Brand({ isOperator }: { isOperator: boolean }) {
-  const t = useWords()
+  const t = useTexts()
   return (
     <>
       <icons.Logo className="size-7" />
@@ -129,7 +130,7 @@ function Brand({ isOperator }: { isOperator: boolean }) {
 }
 
 function Sidebar({ items }: { items: readonly Item[] }) {
-  const t = useWords()
+  const t = useTexts()
   const me = useMe()
   return (
     <aside className="hidden border-r border-line bg-card md:block">
@@ -182,7 +183,7 @@ function NavLink({ item, onClick }: { item: Item; onClick?: () => void }) {
 }
 
 function SignOut() {
-  const t = useWords()
+  const t = useTexts()
   return (
     <button type="button" onClick={() => void signOut()} className={ENTRY}>
       <icons.SignOutIcon />
@@ -195,7 +196,7 @@ const TAB =
   'flex min-w-0 flex-1 flex-col items-center justify-center gap-0.5 px-1 text-xs font-medium text-soft -outline-offset-2'
 
 function BottomBar({ items }: { items: readonly Item[] }) {
-  const t = useWords()
+  const t = useTexts()
   const [isOpen, setOpen] = useState(false)
   return (
     <nav
@@ -219,18 +220,16 @@ function BottomBar({ items }: { items: readonly Item[] }) {
         <Cut>{t.more}</Cut>
       </button>
       {isOpen && (
-        <Suspense>
-          <Dialog isOpen onClose={() => setOpen(false)} title={t.more}>
-            <div className="-mx-3 space-y-0.5">
-              {items.slice(AT_BOTTOM).map((item) => (
-                <NavLink key={item.to} item={item} onClick={() => setOpen(false)} />
-              ))}
-              <hr className="my-2 border-line" />
-              <Person />
-              <SignOut />
-            </div>
-          </Dialog>
-        </Suspense>
+        <Dialog onClose={() => setOpen(false)} title={t.more}>
+          <div className="-mx-3 space-y-0.5">
+            {items.slice(AT_BOTTOM).map((item) => (
+              <NavLink key={item.to} item={item} onClick={() => setOpen(false)} />
+            ))}
+            <hr className="my-2 border-line" />
+            <Person />
+            <SignOut />
+          </div>
+        </Dialog>
       )}
     </nav>
   )

@@ -8,7 +8,7 @@ import {
   startOfDayIso,
   timeZoneText,
 } from '../src/base/dates.ts'
-import { periodDays } from '../src/pages/statement/periods.ts'
+import { periodDays } from '../src/account/statement/periods.ts'
 
 afterEach(() => setTimeZone('America/Sao_Paulo'))
 

@@ -1,7 +1,7 @@
-// Every call to the server goes through here. A success is the answer's own fields, everything else is an ApiError.
+// Every call to the server goes through here. It returns the fields of a success; everything else throws an ApiError.
 
-const OURS = '/dashboard/api'
-/** Longer than any answer should take; some acts of operators ask for more. */
+const API_ROOT = '/dashboard/api'
+/** Longer than any answer should take. Reconciling a day asks for more. */
 const TIMEOUT_MS = 30_000
 
 export type Query = Record<string, string | number | boolean | null | undefined>
@@ -11,10 +11,10 @@ export type Details = Readonly<Record<string, string | number>>
 
 export class ApiError extends Error {
   override name = 'ApiError'
-  /** 0: there was no answer. */
+  /** 0: no answer. */
   readonly status: number
   readonly code: string
-  /** What the code is about, by name: amounts in cents, states. */
+  /** Values that belong to the code: amounts in cents, states. */
   readonly details: Details
   readonly retryAfterSeconds: number | undefined
   readonly requestId: string | undefined
@@ -35,54 +35,53 @@ export class ApiError extends Error {
 }
 
 export function get<T>(path: string, query: Query = {}, options: Options = {}): Promise<T> {
-  return call(OURS + path + queryText(query), 'GET', undefined, options)
+  return call(API_ROOT + path + queryText(query), 'GET', undefined, options)
 }
 
 export function post<T>(path: string, body: object = {}, options: Options = {}): Promise<T> {
-  return call(OURS + path, 'POST', body, options)
+  return call(API_ROOT + path, 'POST', body, options)
 }
 
 export function patch<T>(path: string, body: object): Promise<T> {
-  return call(OURS + path, 'PATCH', body)
+  return call(API_ROOT + path, 'PATCH', body)
 }
 
-/** Without a body: the server takes none. */
 export function del<T>(path: string): Promise<T> {
-  return call(OURS + path, 'DELETE')
+  return call(API_ROOT + path, 'DELETE')
 }
 
-/** Signing in and what belongs to it: another library's answers, without an envelope. */
+/** Sign-in routes. A library answers them, without our envelope. */
 export const auth = {
-  get: <T>(path: string, query: Query = {}): Promise<T> => call(`${OURS}/auth/${path}${queryText(query)}`, 'GET'),
-  post: <T>(path: string, body: object = {}): Promise<T> => call(`${OURS}/auth/${path}`, 'POST', body),
+  get: <T>(path: string, query: Query = {}): Promise<T> => call(`${API_ROOT}/auth/${path}${queryText(query)}`, 'GET'),
+  post: <T>(path: string, body: object = {}): Promise<T> => call(`${API_ROOT}/auth/${path}`, 'POST', body),
 }
 
-/** A link to a file of ours, such as `deposits.csv`. */
+/** The URL of an export such as `deposits.csv`. */
 export function fileUrl(path: string, query: Query = {}): string {
-  return OURS + path + queryText(query)
+  return API_ROOT + path + queryText(query)
 }
 
 /**
- * For one filled-in form: keep it while the same thing is sent again, take another when the form changes or has succeeded.
- * Then a time-out and a second press of the button cannot make two. (randomUUID exists on secure pages only.)
+ * One per filled-in form. Keep it while the same request is retried; take a new one when the form changes or has succeeded. A
+ * time-out and a second click then cannot create two. (randomUUID exists on secure pages only.)
  */
-export function freshKey(): string {
+export function newIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-type Doors = {
-  /** Asks for the password and proves it to the server; false if the reader would rather not. */
+type AuthHandlers = {
+  /** Asks for the password and confirms it with the server; false if the user cancels. */
   reauthenticate: () => Promise<boolean>
   /** The session is over. */
   signedOut: () => void
 }
-const doors: Doors = { reauthenticate: async () => false, signedOut: () => {} }
+const authHandlers: AuthHandlers = { reauthenticate: async () => false, signedOut: () => {} }
 
-export function setDoors(given: Partial<Doors>): void {
-  Object.assign(doors, given)
+export function setAuthHandlers(given: Partial<AuthHandlers>): void {
+  Object.assign(authHandlers, given)
 }
 
-/** The reader closed the password dialog: nothing happened, and nothing needs to be said. */
+/** The user closed the password dialog: nothing happened, so there is nothing to report. */
 export function isCanceled(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'reauthentication_canceled'
 }
@@ -92,29 +91,29 @@ async function call<T>(url: string, method: string, body?: object, options: Opti
     return await exchange<T>(url, method, body, options)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    if (error.status === 401 && error.code === 'not_signed_in') doors.signedOut()
+    if (error.status === 401 && error.code === 'not_signed_in') authHandlers.signedOut()
     if (error.status !== 403 || error.code !== 'reauthentication_required') throw error
-    if (!(await doors.reauthenticate())) throw new ApiError(403, 'reauthentication_canceled', error.message)
+    if (!(await authHandlers.reauthenticate())) throw new ApiError(403, 'reauthentication_canceled', error.message)
     return exchange<T>(url, method, body, options)
   }
 }
 
-// As the server counts inactivity: in minutes.
+// The server measures inactivity in minutes.
 const UNATTENDED_AFTER_MS = 60_000
-let touchedAt = Date.now()
+let lastActivityMs = Date.now()
 
-/** Once, by the page that somebody sits at. */
-export function noticeTouches(): void {
+/** Call once at start. */
+export function trackActivity(): void {
   for (const kind of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart'])
-    addEventListener(kind, () => (touchedAt = Date.now()), { passive: true })
+    addEventListener(kind, () => (lastActivityMs = Date.now()), { passive: true })
 }
 
 async function exchange<T>(url: string, method: string, body: object | undefined, options: Options): Promise<T> {
   const timeout = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS)
   const headers: Record<string, string> = { accept: 'application/json' }
   if (body) headers['content-type'] = 'application/json'
-  // A page that reloads its figures by itself must not keep the session of somebody who has left.
-  if (Date.now() - touchedAt > UNATTENDED_AFTER_MS) headers['guiche-unattended'] = 'true'
+  // Background refreshes must not keep the session of a user who has left.
+  if (Date.now() - lastActivityMs > UNATTENDED_AFTER_MS) headers['guiche-unattended'] = 'true'
   if (options.idempotencyKey) headers['idempotency-key'] = options.idempotencyKey
   let response: Response
   try {
@@ -126,7 +125,7 @@ async function exchange<T>(url: string, method: string, body: object | undefined
       ...(body && { body: JSON.stringify(body) }),
     })
   } catch (error) {
-    // Whoever asked has turned away: that is theirs to know, and no failure.
+    // The caller aborted: not a failure.
     if (options.signal?.aborted) throw error
     throw new ApiError(0, timeout.aborted ? 'timeout' : 'unreachable', 'The server did not answer')
   }

@@ -10,7 +10,7 @@ const MAX_OFFSET_HALF_HOURS = 28
 
 let timeZone = 'America/Sao_Paulo'
 
-/** The zone of the books, which the server tells: "today" is one day on every page and in every export, wherever the reader is. */
+/** The time zone of the books, set by the server: "today" is the same day on every page and export, wherever the reader is. */
 export function setTimeZone(zone: string): void {
   timeZone = zone
   formats.clear()
@@ -30,22 +30,18 @@ export function dateTimeText(iso: string, language: Language): string {
   return format(language, { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' }, iso)
 }
 
-/** The same with seconds, for logs. */
+/** "14 Nov, 15:04:09", for logs. */
 export function logTimeText(iso: string, language: Language): string {
   const time = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
   return format(language, { day: 'numeric', month: 'short', ...time }, iso)
 }
 
-/** To the second and with the zone: for titles, and where the order within a minute matters. */
+/** To the second, with the zone: for titles. */
 export function preciseText(iso: string, language: Language): string {
   return format(language, { dateStyle: 'long', timeStyle: 'long' }, iso)
 }
 
-export function timeText(iso: string, language: Language): string {
-  return format(language, { hour: '2-digit', minute: '2-digit', second: '2-digit' }, iso)
-}
-
-/** A day of the books, "2026-11-15": it has no zone, and must not move into the day before. */
+/** A day of the books, "2026-11-15". It has no zone, so it must not shift to the day before. */
 export function dayText(day: string, language: Language, options: { short?: boolean } = {}): string {
   const shape: Intl.DateTimeFormatOptions = options.short
     ? { day: 'numeric', month: 'short' }
@@ -53,7 +49,7 @@ export function dayText(day: string, language: Language, options: { short?: bool
   return format(language, { ...shape, timeZone: 'UTC' }, `${day}T00:00:00Z`)
 }
 
-/** "3 minutes ago", "in 2 hours"; a plain date where it is more than a month. */
+/** "3 minutes ago", "in 2 hours"; a plain date beyond a month. */
 export function relativeText(iso: string, language: Language, nowMs: number = Date.now()): string {
   const offset = Date.parse(iso) - nowMs
   const size = Math.abs(offset)
@@ -65,17 +61,17 @@ export function relativeText(iso: string, language: Language, nowMs: number = Da
   return format(language, { day: 'numeric', month: 'short', year: 'numeric' }, iso)
 }
 
-/** The day of the books that a moment falls on, "2026-11-15". */
+/** The day of the books at a time, "2026-11-15". */
 export function dayOf(at: Date): string {
   const parts = format('en', { year: 'numeric', month: '2-digit', day: '2-digit' }, at.toISOString()).split('/')
   return parts.toReversed().join('-')
 }
 
-/** What a date field holds, "2026-11-15", as the beginning of that day. */
+/** The start of a day such as "2026-11-15". */
 export function startOfDayIso(day: string): string | undefined {
   const midnightMs = Date.parse(`${day}T00:00:00Z`)
   if (Number.isNaN(midnightMs)) return undefined
-  // Searched for and not calculated: where a zone has summer time, a day may begin at one o'clock.
+  // Searched, not calculated: with summer time a day may start at one o'clock.
   for (let halfHours = -MAX_OFFSET_HALF_HOURS; halfHours <= MAX_OFFSET_HALF_HOURS; halfHours++) {
     const at = new Date(midnightMs + halfHours * (HOUR_MS / 2))
     if (dayOf(at) >= day) return at.toISOString()
@@ -83,12 +79,12 @@ export function startOfDayIso(day: string): string | undefined {
   return undefined
 }
 
-/** The beginning of the day after: lists end before it. */
+/** The start of the next day: lists end before it. */
 export function endOfDayIso(day: string): string | undefined {
   return startOfDayIso(addDays(day, 1))
 }
 
-/** Days of a calendar, which have no zone. An empty field stays empty. */
+/** Calendar days have no zone. An empty field stays empty. */
 export function addDays(day: string, days: number): string {
   const at = Date.parse(`${day}T00:00:00Z`)
   return Number.isNaN(at) ? '' : new Date(at + days * DAY_MS).toISOString().slice(0, 10)

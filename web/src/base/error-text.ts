@@ -1,26 +1,29 @@
 import { ApiError } from './api.ts'
-import { words } from './language.ts'
+import { translations } from './language.ts'
 
-const useKnown = words({
+const useKnown = translations({
   'pt-BR': {
-    // Ours.
-    unreachable: 'Sem resposta do servidor. Verifique a conexão e tente de novo.',
+    unreachable: 'Sem resposta do servidor. Verifique sua conexão e tente de novo.',
     timeout: 'O servidor demorou demais para responder.',
     not_signed_in: 'Sua sessão terminou. Entre de novo.',
-    reauthentication_required: 'Confirme a sua senha para continuar.',
-    foreign_origin: 'Este endereço não é o endereço público do serviço; o pedido foi recusado.',
-    rate_limited: 'Pedidos demais em pouco tempo. Aguarde um momento.',
+    reauthentication_required: 'Confirme sua senha para continuar.',
+    foreign_origin: 'Abra o painel pelo endereço público do serviço. A ação foi recusada.',
+    rate_limited: 'Requisições demais. Aguarde um momento e tente de novo.',
     unavailable: 'O serviço está ocupado ou reiniciando. Tente de novo em instantes.',
-    provider_unavailable: 'A instituição de pagamento não respondeu. Tente de novo em instantes.',
-    in_flight: 'O mesmo pedido ainda está em andamento.',
+    provider_unavailable: 'O provedor de pagamento não respondeu. Tente de novo em instantes.',
+    provider_refused: 'O provedor de pagamento recusou. Nada foi alterado.',
+    in_flight: 'A mesma ação ainda está em andamento.',
+    idempotency_mismatch: 'O formulário mudou durante o envio. Recarregue a página e tente de novo.',
     account_suspended: 'Esta conta está suspensa.',
-    password_too_common: 'Esta senha é das primeiras que alguém tentaria. Escolha outra, por exemplo uma frase.',
-    password_too_simple: 'Esta senha só repete ou segue alguns caracteres. Escolha outra, por exemplo uma frase.',
-    password_personal: 'Esta senha é quase só o seu e-mail, o seu nome ou o nome deste serviço. Escolha outra.',
-    second_factor_required: 'Quem opera este serviço precisa das duas etapas. Ative-as primeiro nas configurações.',
-    mail_not_set_up:
-      'Este serviço não envia e-mails. Peça a quem o opera que defina uma nova senha ou confirme o seu e-mail.',
-    // Of the library that signs people in.
+    not_found: 'Não encontrado. Talvez tenha sido removido: recarregue a página.',
+    not_enabled: 'Esta função não está ativada neste serviço.',
+    scope_missing: 'Você não tem permissão para esta ação.',
+    password_too_common: 'Esta senha é muito comum. Escolha outra, por exemplo uma frase.',
+    password_too_simple: 'Esta senha é simples demais. Escolha outra, por exemplo uma frase.',
+    password_personal: 'Esta senha é parecida demais com seu e-mail, seu nome ou o nome deste serviço. Escolha outra.',
+    second_factor_required: 'Operadores precisam da verificação em duas etapas. Ative-a primeiro nas configurações.',
+    mail_not_set_up: 'Este serviço não envia e-mails. Peça ao operador uma nova senha ou a confirmação do seu e-mail.',
+    // Codes of the sign-in library.
     INVALID_EMAIL_OR_PASSWORD: 'E-mail ou senha incorretos.',
     INVALID_PASSWORD: 'Senha incorreta.',
     INVALID_EMAIL: 'Este e-mail não é válido.',
@@ -29,7 +32,7 @@ const useKnown = words({
     PASSWORD_TOO_SHORT: 'A senha é curta demais.',
     PASSWORD_TOO_LONG: 'A senha é longa demais.',
     PASSWORD_COMPROMISED: 'Esta senha apareceu em vazamentos. Escolha outra.',
-    EMAIL_NOT_VERIFIED: 'Confirme primeiro o seu e-mail.',
+    EMAIL_NOT_VERIFIED: 'Confirme seu e-mail primeiro.',
     INVALID_TOKEN: 'Este link não vale mais. Peça outro.',
     TOKEN_EXPIRED: 'Este link expirou. Peça outro.',
     INVALID_CODE: 'Código incorreto. Se já foi usado, espere o próximo.',
@@ -38,57 +41,59 @@ const useKnown = words({
     TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE: 'Tentativas demais. Entre de novo.',
     ACCOUNT_TEMPORARILY_LOCKED: 'Códigos errados demais. Tente de novo em 15 minutos.',
     SESSION_EXPIRED: 'Sua sessão terminou. Entre de novo.',
-    INVALID_ORIGIN: 'Este endereço não é o endereço público do serviço; o pedido foi recusado.',
+    INVALID_ORIGIN: 'Abra o painel pelo endereço público do serviço. A ação foi recusada.',
     status429: 'Tentativas demais. Aguarde um momento e tente de novo.',
-    status500: 'Algo falhou do nosso lado. Tente de novo em instantes.',
-    withId: (text: string, id: string) => `${text} (pedido ${id})`,
-    unexpected: 'Algo inesperado aconteceu nesta página.',
+    status500: 'Erro interno. Tente de novo em instantes.',
+    withId: (text: string, id: string) => `${text} (requisição ${id})`,
+    unexpected: 'Ocorreu um erro inesperado nesta página.',
   },
   en: {
-    unreachable: 'No answer from the server. Check the connection and try again.',
-    timeout: 'The server took too long to answer.',
+    unreachable: 'No response from the server. Check your connection and try again.',
+    timeout: 'The server took too long to respond.',
     not_signed_in: 'Your session has ended. Sign in again.',
-    reauthentication_required: 'Confirm your password to go on.',
-    foreign_origin: 'This address is not the public address of the service, so the request was refused.',
-    rate_limited: 'Too many requests at once. Wait a moment.',
+    reauthentication_required: 'Confirm your password to continue.',
+    foreign_origin: 'Open the dashboard at the public address of the service. The action was rejected.',
+    rate_limited: 'Too many requests. Wait a moment and try again.',
     unavailable: 'The service is busy or restarting. Try again in a moment.',
-    provider_unavailable: 'The payment provider did not answer. Try again in a moment.',
-    in_flight: 'The same request is still in progress.',
+    provider_unavailable: 'The payment provider did not respond. Try again in a moment.',
+    provider_refused: 'The payment provider declined the request. Nothing was changed.',
+    in_flight: 'The same action is still in progress.',
+    idempotency_mismatch: 'The form changed while it was sent. Reload the page and try again.',
     account_suspended: 'This account is suspended.',
-    password_too_common:
-      'This password is one of the first that anybody would try. Choose another, such as a sentence.',
-    password_too_simple:
-      'This password only repeats or continues a few characters. Choose another, such as a sentence.',
-    password_personal:
-      'This password is little more than your e-mail, your name or the name of this service. Choose another.',
-    second_factor_required: 'Operators of this service need two-step verification. Turn it on in the settings first.',
-    mail_not_set_up: 'This service sends no mail. Ask whoever runs it to set a new password or to confirm your e-mail.',
-    INVALID_EMAIL_OR_PASSWORD: 'Wrong e-mail or password.',
-    INVALID_PASSWORD: 'Wrong password.',
-    INVALID_EMAIL: 'This is not a valid e-mail address.',
-    USER_ALREADY_EXISTS: 'There is an account with this e-mail already.',
-    USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: 'There is an account with this e-mail already.',
+    not_found: 'Not found. It may have been removed: reload the page.',
+    not_enabled: 'This feature is not enabled on this service.',
+    scope_missing: 'You do not have permission for this action.',
+    password_too_common: 'This password is too common. Choose another one, such as a sentence.',
+    password_too_simple: 'This password is too simple. Choose another one, such as a sentence.',
+    password_personal: 'This password is too similar to your email, your name or this service. Choose another one.',
+    second_factor_required: 'Operators need two-step verification. Turn it on in the settings first.',
+    mail_not_set_up: 'This service sends no email. Ask your operator for a new password or to confirm your email.',
+    INVALID_EMAIL_OR_PASSWORD: 'Incorrect email or password.',
+    INVALID_PASSWORD: 'Incorrect password.',
+    INVALID_EMAIL: 'Enter a valid email address.',
+    USER_ALREADY_EXISTS: 'An account with this email already exists.',
+    USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL: 'An account with this email already exists.',
     PASSWORD_TOO_SHORT: 'The password is too short.',
     PASSWORD_TOO_LONG: 'The password is too long.',
-    PASSWORD_COMPROMISED: 'This password was found in leaks. Choose another one.',
-    EMAIL_NOT_VERIFIED: 'Confirm your e-mail address first.',
-    INVALID_TOKEN: 'This link is not valid any more. Ask for another one.',
-    TOKEN_EXPIRED: 'This link has expired. Ask for another one.',
-    INVALID_CODE: 'Wrong code. If it was used before, wait for the next one.',
-    INVALID_BACKUP_CODE: 'Wrong recovery code, or one that was used before.',
-    INVALID_TWO_FACTOR_COOKIE: 'The time to enter the code is over. Sign in again.',
+    PASSWORD_COMPROMISED: 'This password appeared in a data leak. Choose another one.',
+    EMAIL_NOT_VERIFIED: 'Confirm your email first.',
+    INVALID_TOKEN: 'This link is no longer valid. Request a new one.',
+    TOKEN_EXPIRED: 'This link has expired. Request a new one.',
+    INVALID_CODE: 'Incorrect code. If it was already used, wait for the next one.',
+    INVALID_BACKUP_CODE: 'This recovery code is incorrect or was already used.',
+    INVALID_TWO_FACTOR_COOKIE: 'Time’s up. Sign in again.',
     TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE: 'Too many attempts. Sign in again.',
-    ACCOUNT_TEMPORARILY_LOCKED: 'Too many wrong codes. Try again in 15 minutes.',
+    ACCOUNT_TEMPORARILY_LOCKED: 'Too many incorrect codes. Try again in 15 minutes.',
     SESSION_EXPIRED: 'Your session has ended. Sign in again.',
-    INVALID_ORIGIN: 'This address is not the public address of the service, so the request was refused.',
+    INVALID_ORIGIN: 'Open the dashboard at the public address of the service. The action was rejected.',
     status429: 'Too many attempts. Wait a moment and try again.',
-    status500: 'Something failed on our side. Try again in a moment.',
+    status500: 'Something went wrong on our end. Try again in a moment.',
     withId: (text: string, id: string) => `${text} (request ${id})`,
-    unexpected: 'Something unexpected happened on this page.',
+    unexpected: 'An unexpected error occurred on this page.',
   },
 })
 
-/** An error in words: known codes in the reader's language, else the server's own text. */
+/** Known codes in the reader's language; others with the server's text. */
 export function useErrorText(): (error: unknown) => string {
   const known = useKnown()
   return (error) => {
@@ -96,7 +101,7 @@ export function useErrorText(): (error: unknown) => string {
     const text = Object.hasOwn(known, error.code) ? known[error.code as keyof typeof known] : undefined
     if (typeof text === 'string') return text
     if (error.status === 429) return known.status429
-    // An operator finds the log line by this number.
+    // Operators find the log line by this id.
     if (error.status >= 500) return error.requestId ? known.withId(known.status500, error.requestId) : known.status500
     return error.message
   }

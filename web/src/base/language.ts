@@ -5,23 +5,23 @@ export type Language = keyof typeof LANGUAGES
 
 const REMEMBERED = 'guiche.language'
 const listeners = new Set<() => void>()
-let language: Language = remembered() ?? wished()
+let language: Language = remembered() ?? preferred()
 document.documentElement.lang = language
 
 /**
- * The words of a page, in both languages, beside the page. Portuguese decides which there are; English must have the same ones.
+ * The texts of a component in both languages, beside the component. Portuguese sets the keys; English must have the same.
  *
- *     const useWords = words({ 'pt-BR': { title: 'Depósitos' }, en: { title: 'Deposits' } })
- *     const t = useWords()
+ *     const useTexts = translations({ 'pt-BR': { title: 'Depósitos' }, en: { title: 'Deposits' } })
+ *     const t = useTexts()
  */
-export function words<const T extends Words>(texts: { 'pt-BR': T; en: NoInfer<Same<T>> }): () => Same<T> {
+export function translations<const T extends Texts>(texts: { 'pt-BR': T; en: NoInfer<Same<T>> }): () => Same<T> {
   const all: Record<Language, Same<T>> = { 'pt-BR': texts['pt-BR'] as unknown as Same<T>, en: texts.en }
   return () => all[useLanguage()]
 }
 
-// A text, a sentence with something in it, or a group of such.
-// oxlint-disable-next-line typescript/no-explicit-any -- the arguments are whatever the sentence needs; Same<T> keeps their types
-export type Words = { readonly [key: string]: string | readonly string[] | ((...args: any[]) => string) | Words }
+// A text, a text with parameters, or a group of these.
+// oxlint-disable-next-line typescript/no-explicit-any -- the parameters differ by text; Same<T> keeps their types
+type Texts = { readonly [key: string]: string | readonly string[] | ((...args: any[]) => string) | Texts }
 type Same<T> = {
   readonly [K in keyof T]: T[K] extends string
     ? string
@@ -42,7 +42,7 @@ export function setLanguage(chosen: Language): void {
   try {
     localStorage.setItem(REMEMBERED, chosen)
   } catch {
-    // Storage is closed to us: the choice lasts as long as the page.
+    // Storage is blocked: the choice lasts as long as the page.
   }
   for (const listener of listeners) listener()
 }
@@ -61,8 +61,8 @@ function remembered(): Language | undefined {
   }
 }
 
-/** As on the payment page: whoever wishes for neither of ours gets English. */
-function wished(): Language {
+/** As on the payment page: English for those who prefer neither. */
+function preferred(): Language {
   for (const tag of navigator.languages) {
     if (tag.toLowerCase().startsWith('pt')) return 'pt-BR'
     if (tag.toLowerCase().startsWith('en')) return 'en'

@@ -8,7 +8,7 @@ export function moneyText(cents: number, language: Language, options: { sign?: b
   return numberFormat(language, { style: 'currency', currency: 'BRL', signDisplay: sign }).format(decimalOf(cents))
 }
 
-/** Whole reais where there is little room, as on the axis of a chart. */
+/** Compact, for chart axes. */
 export function shortMoneyText(cents: number, language: Language): string {
   const format = { style: 'currency', currency: 'BRL', notation: 'compact', maximumFractionDigits: 1 } as const
   return numberFormat(language, { ...format, minimumFractionDigits: 0 }).format(decimalOf(cents))
@@ -23,25 +23,26 @@ export function basisPointsText(bps: number, language: Language): string {
   return numberFormat(language, { style: 'percent', maximumFractionDigits: 2 }).format(`${bps}E-4` as `${number}`)
 }
 
-/** The share of `part` in `whole`, or nothing where there is no whole. */
-export function shareText(part: number, whole: number, language: Language): string | undefined {
-  if (whole === 0) return undefined
-  return numberFormat(language, { style: 'percent', maximumFractionDigits: 1 }).format(part / whole)
+/** 0.123 is 12.3 %. */
+export function shareText(share: number, language: Language): string {
+  return numberFormat(language, { style: 'percent', maximumFractionDigits: 1 }).format(share)
 }
 
 /**
- * What somebody typed, to cents: "1.234,56", "1,234.56", "R$ 10" and "10,5" are understood, "1,2,3" and "1.23456" are not. The last comma
- * or dot before one or two digits is the decimal one; with three digits behind it separates thousands.
+ * Typed text to cents: "1.234,56", "1,234.56", "R$ 10" and "10,5" are understood, "1,2,3" and "1.23456" are not. The last
+ * comma or dot is decimal before one or two digits, and separates thousands before three.
  */
 export function parseMoney(typed: string): number | undefined {
   const text = typed.replace(/R\$/i, '').replaceAll(/\s/g, '')
   const match = /^(\d{1,3}(?:([.,])\d{3})(?:\2\d{3})*|\d+)(?:([.,])(\d{1,2}))?$/.exec(text)
-  if (!match || (match[2] !== undefined && match[2] === match[3])) return undefined
-  const cents = Number(match[1]!.replaceAll(/[.,]/g, '') + (match[4] ?? '').padEnd(2, '0'))
+  if (!match) return undefined
+  const [, whole = '', thousands, decimal, fraction = ''] = match
+  if (thousands !== undefined && thousands === decimal) return undefined
+  const cents = Number(whole.replaceAll(/[.,]/g, '') + fraction.padEnd(2, '0'))
   return Number.isSafeInteger(cents) ? cents : undefined
 }
 
-/** Cents as they stand in a field that somebody may change. */
+/** Cents as editable text. */
 export function moneyInputText(cents: number, language: Language): string {
   return decimalOf(cents).replace('.', language === 'pt-BR' ? ',' : '.')
 }

@@ -18,9 +18,8 @@ export type Service = {
   signup: 'open' | 'invite' | 'closed'
   sendsMail: boolean
   accountsMayRefund: boolean
-  /** Whether a refund gives the share of the fee back too. */
+  /** A refund returns its share of the fee. */
   refundsReturnFee: boolean
-  /** Of days, on every page and in every export. */
   timeZone: string
 }
 
@@ -36,10 +35,10 @@ export const sessionQuery = queryOptions({
   staleTime: 60_000,
 })
 
-/** Who is signed in, on pages that nobody else sees. */
+/** Only for pages behind the sign-in. */
 export function useMe(): Me {
   const { me } = useSuspenseQuery(sessionQuery).data
-  if (!me) throw new Error('This page is for those who are signed in')
+  if (!me) throw new Error('useMe() on a page without a session')
   return me
 }
 
@@ -49,7 +48,7 @@ export function useService(): Service {
 
 let isLeaving = false
 
-/** The session is over. Once: each of a page's questions is refused then, and a second leaving would cut the first one off. */
+/** The session ended. Redirects once, though every request of the page fails: a second redirect would cut the first one off. */
 export function leaveToSignIn(to: string): void {
   if (!isLeaving) leave(`/sign-in?${new URLSearchParams({ to })}`)
 }
@@ -60,10 +59,10 @@ export async function signOut(): Promise<void> {
   leave('/sign-in')
 }
 
-/** By a new page load, so that nothing of the old session stays in memory. */
+/** A full page load, so that nothing of the old session stays in memory. */
 function leave(path: string): void {
   isLeaving = true
-  // Back may show this page again as it was left.
+  // The back button may restore this page from memory.
   addEventListener('pagehide', () => (isLeaving = false), { once: true })
   location.assign(path)
 }
@@ -72,7 +71,7 @@ export function homeOf(me: Me): '/' | '/operator' {
   return me.kind === 'operator' ? '/operator' : '/'
 }
 
-/** Where somebody wanted to go before they had to sign in: a path of ours or nothing, never another site. */
+/** The page to return to after signing in: a path of this site, never another one. */
 export function safeReturnPath(path: string | undefined): string | undefined {
   return path !== undefined && /^\/(?![/\\])/.test(path) ? path : undefined
 }

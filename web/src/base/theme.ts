@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react'
 
 export type Theme = 'light' | 'dark' | 'system'
 
-// The same name as in index.html, which sets the theme before the first paint.
+// index.html reads it too, to set the theme before the first paint.
 const REMEMBERED = 'guiche.theme'
 const listeners = new Set<() => void>()
 const system = matchMedia('(prefers-color-scheme: dark)')
@@ -13,7 +13,7 @@ export function useTheme(): Theme {
   return useSyncExternalStore(subscribe, () => theme)
 }
 
-/** What is on the screen, for whatever is painted by hand. */
+/** What is on the screen now, for charts. */
 export function useIsDark(): boolean {
   return useSyncExternalStore(subscribe, isDark)
 }
@@ -23,7 +23,7 @@ export function setTheme(chosen: Theme): void {
   try {
     localStorage.setItem(REMEMBERED, chosen)
   } catch {
-    // Storage is closed to us: the choice lasts as long as the page.
+    // Storage is blocked: the choice lasts as long as the page.
   }
   apply()
 }

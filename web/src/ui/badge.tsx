@@ -1,26 +1,18 @@
 import type { ReactNode } from 'react'
-import { words } from '../base/language.ts'
-import type { Tone } from './notice.tsx'
-
-const LOOKS: Record<Tone, string> = {
-  good: 'bg-good-ground text-good',
-  wait: 'bg-wait-ground text-wait',
-  bad: 'bg-bad-ground text-bad',
-  mark: 'bg-mark-ground text-mark',
-  still: 'bg-still-ground text-still',
-}
+import { translations } from '../base/language.ts'
+import { TONES, type Tone } from './notice.tsx'
 
 export function Badge({ tone = 'still', children }: { tone?: Tone; children: ReactNode }) {
   return (
     <span
-      className={`inline-flex items-center rounded-full px-2.5 py-0.5 text-[0.8125rem] leading-5 font-semibold whitespace-nowrap ${LOOKS[tone]}`}
+      className={`inline-flex items-center rounded-full px-2.5 py-0.5 text-[0.8125rem] leading-5 font-semibold whitespace-nowrap ${TONES[tone]}`}
     >
       {children}
     </span>
   )
 }
 
-const useWords = words({
+const useTexts = translations({
   'pt-BR': {
     PENDING: 'Aguardando',
     COMPLETED: 'Pago',
@@ -35,13 +27,13 @@ const useWords = words({
     COMPLETED: 'Paid',
     EXPIRED: 'Expired',
     CANCELED: 'Canceled',
-    PROCESSING: 'In progress',
-    DONE: 'Done',
+    PROCESSING: 'Processing',
+    DONE: 'Succeeded',
     FAILED: 'Failed',
   },
 })
 
-const TONES = {
+const STATUS_TONES = {
   PENDING: 'wait',
   COMPLETED: 'good',
   EXPIRED: 'still',
@@ -51,12 +43,12 @@ const TONES = {
   FAILED: 'bad',
 } as const
 
-/** How a deposit or a refund stands. */
-export function Status({ status }: { status: keyof typeof TONES }) {
-  return <Badge tone={TONES[status]}>{useStatusText()(status)}</Badge>
+/** Of a deposit or a refund. */
+export function Status({ status }: { status: keyof typeof STATUS_TONES }) {
+  return <Badge tone={STATUS_TONES[status]}>{useStatusText()(status)}</Badge>
 }
 
-export function useStatusText(): (status: keyof typeof TONES) => string {
-  const t = useWords()
+export function useStatusText(): (status: keyof typeof STATUS_TONES) => string {
+  const t = useTexts()
   return (status) => t[status]
 }

@@ -1,8 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ButtonHTMLAttributes, ReactNode } from 'react'
 
-export type ButtonKind = 'primary' | 'secondary' | 'quiet' | 'danger'
-type Look = { kind?: ButtonKind; size?: 'small' | 'normal' }
+type Look = { kind?: keyof typeof KINDS; size?: 'small' | 'normal' }
 
 const SHAPE =
   'inline-flex items-center justify-center gap-2 rounded-lg border font-semibold whitespace-nowrap transition-colors select-none disabled:opacity-55'
@@ -15,7 +14,7 @@ const KINDS = {
   danger: 'border-bad bg-bad text-on-bad not-disabled:hover:border-bad-strong not-disabled:hover:bg-bad-strong',
 }
 
-/** While `isBusy` it cannot be pressed again, keeps its width, and says to screen readers that it works. */
+/** While `isBusy` it is disabled, keeps its width and tells screen readers that it is working. */
 export function Button({
   kind = 'secondary',
   size = 'normal',
@@ -30,7 +29,7 @@ export function Button({
       {...rest}
       disabled={rest.disabled || isBusy}
       aria-busy={isBusy || undefined}
-      className={`relative ${buttonLook({ kind, size })} ${className}`}
+      className={`relative ${buttonClass({ kind, size })} ${className}`}
     >
       <span className={`inline-flex items-center gap-2 ${isBusy ? 'opacity-0' : ''}`}>{children}</span>
       {isBusy && <Spinner className="absolute size-5" />}
@@ -46,18 +45,18 @@ export function ButtonLink({
   children,
 }: Look & { to: string; children: ReactNode }) {
   return (
-    <Link to={to} className={buttonLook({ kind, size })}>
+    <Link to={to} className={buttonClass({ kind, size })}>
       {children}
     </Link>
   )
 }
 
-/** The look alone, for a plain `<a>` such as a file to download. */
-export function buttonLook({ kind = 'secondary', size = 'normal' }: Look): string {
+/** The classes alone, for a plain `<a>`. */
+export function buttonClass({ kind = 'secondary', size = 'normal' }: Look): string {
   return `${SHAPE} ${SIZES[size]} ${KINDS[kind]}`
 }
 
-/** A button that is only an icon; `label` says what it does. */
+/** Only an icon; `label` says what it does. */
 export function IconButton({
   label,
   className = '',

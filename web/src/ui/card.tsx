@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** `isFlush`: the content goes to the edges, as a table does. */
+/** `isFlush`: the content reaches the edges, as a table does. */
 export function Card({
   title,
   text,
@@ -34,11 +34,13 @@ export function Card({
   )
 }
 
-/** Names and values, one below the other: `<Facts facts={[{ name: 'Provider', value: 'sandbox' }]} />`. Without a value: not shown. */
-export function Facts({ facts }: { facts: readonly { name: ReactNode; value: ReactNode }[] }) {
+export type Detail = { name: ReactNode; value: ReactNode }
+
+/** Names and values, one per line. Details without a value are left out. */
+export function DetailList({ details }: { details: readonly Detail[] }) {
   return (
     <dl className="divide-y divide-line">
-      {facts
+      {details
         .filter(({ value }) => value !== null && value !== undefined)
         .map(({ name, value }, index) => (
           <div key={index} className="flex items-center justify-between gap-6 py-2.5 first:pt-0 last:pb-0">
@@ -50,7 +52,7 @@ export function Facts({ facts }: { facts: readonly { name: ReactNode; value: Rea
   )
 }
 
-/** One number that matters; `note` puts it into proportion. */
+/** One number; `note` puts it into proportion. */
 export function Figure({ label, value, note }: { label: ReactNode; value: ReactNode; note?: ReactNode }) {
   return (
     <div className="min-w-0">

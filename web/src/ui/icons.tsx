@@ -1,6 +1,6 @@
 import type { ReactNode, SVGProps } from 'react'
 
-// Drawn on a grid of 24, with a stroke of 1.75. Decoration: whatever an icon means is also said in words.
+// Drawn on a grid of 24 with a stroke of 1.75. Decoration only: the meaning of an icon is also in the text beside it.
 type Props = SVGProps<SVGSVGElement>
 
 function icon(shape: ReactNode) {
@@ -118,9 +118,8 @@ export const EyeIcon = icon(
 export const EyeOffIcon = icon(
   <path d="M4 4l16 16M9.5 5.9A9.5 9.5 0 0 1 12 5.5c6 0 9.5 6.5 9.5 6.5a17 17 0 0 1-3 3.7M6 7.8A16 16 0 0 0 2.5 12S6 18.5 12 18.5a9 9 0 0 0 3.7-.8M10 10.2a2.75 2.75 0 0 0 3.8 3.8" />,
 )
-export const TrashIcon = icon(<path d="M4.5 7h15M10 4h4M6.5 7l1 13h9l1-13M10.5 11v5.5m3-5.5v5.5" />)
 
-/** A teller's window: the sign of the house, as on the payment page. */
+/** A teller's window, as on the payment page. */
 export function Logo({ className = 'size-8' }: { className?: string }) {
   return (
     <svg viewBox="0 0 32 32" aria-hidden="true" className={`shrink-0 ${className}`}>

@@ -1,12 +1,11 @@
 import { DropdownMenu as Radix } from 'radix-ui'
 import type { ReactNode } from 'react'
 
-export type MenuItem = {
+type MenuItem = {
   label: ReactNode
   onSelect: () => void
   icon?: ReactNode
   isDanger?: boolean
-  isDisabled?: boolean
 }
 
 /** The trigger is a button of ours: `<Menu trigger={<IconButton label="…"><MoreIcon /></IconButton>} items={[…]} />`. */
@@ -14,7 +13,7 @@ export function Menu({ trigger, items }: { trigger: ReactNode; items: readonly M
   return (
     <Radix.Root modal={false}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-      {/* Within the page's content: whatever stands outside of it is in no landmark. */}
+      {/* Inside the page's content: outside of it there is no landmark. */}
       <Radix.Portal container={document.getElementById('content')}>
         <Radix.Content
           align="end"
@@ -25,9 +24,8 @@ export function Menu({ trigger, items }: { trigger: ReactNode; items: readonly M
           {items.map((item, index) => (
             <Radix.Item
               key={index}
-              disabled={item.isDisabled === true}
               onSelect={item.onSelect}
-              className={`flex min-h-10 cursor-pointer items-center gap-2.5 rounded-lg px-3 text-sm font-medium outline-none data-disabled:opacity-50 data-highlighted:bg-hover ${item.isDanger ? 'text-bad' : ''}`}
+              className={`flex min-h-10 cursor-pointer items-center gap-2.5 rounded-lg px-3 text-sm font-medium outline-none data-highlighted:bg-hover ${item.isDanger ? 'text-bad' : ''}`}
             >
               {item.icon}
               {item.label}

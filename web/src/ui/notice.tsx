@@ -3,7 +3,7 @@ import { CheckIcon, InfoIcon, WarningIcon } from './icons.tsx'
 
 export type Tone = 'good' | 'wait' | 'bad' | 'mark' | 'still'
 
-const LOOKS = {
+export const TONES: Record<Tone, string> = {
   good: 'bg-good-ground text-good',
   wait: 'bg-wait-ground text-wait',
   bad: 'bg-bad-ground text-bad',
@@ -12,7 +12,7 @@ const LOOKS = {
 }
 const ICONS = { good: CheckIcon, wait: WarningIcon, bad: WarningIcon, mark: InfoIcon, still: InfoIcon }
 
-/** Something to know before going on. Bad ones are read out at once. */
+/** Something to know before going on. Screen readers read bad ones at once. */
 export function Notice({
   tone = 'still',
   title,
@@ -26,7 +26,7 @@ export function Notice({
 }) {
   const Icon = ICONS[tone]
   return (
-    <div role={tone === 'bad' ? 'alert' : undefined} className={`flex gap-3 rounded-lg px-3.5 py-3 ${LOOKS[tone]}`}>
+    <div role={tone === 'bad' ? 'alert' : undefined} className={`flex gap-3 rounded-lg px-3.5 py-3 ${TONES[tone]}`}>
       <Icon className="mt-0.5 size-5" />
       <div className="min-w-0 grow space-y-1 wrap-anywhere">
         {title && <p className="font-semibold">{title}</p>}

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useEffect, type ReactNode } from 'react'
 import { ArrowLeftIcon } from './icons.tsx'
 
-/** Frame of a page: its title goes to the browser's tab too. */
+/** The frame of a page. Its title is also the tab's title. */
 export function Page({
   title,
   text,
@@ -14,7 +14,7 @@ export function Page({
   title: string
   text?: ReactNode
   actions?: ReactNode
-  /** Where the page belongs, such as the list above a single deposit. */
+  /** The parent page, such as the list of a single deposit. */
   back?: { to: string; label: string }
   isNarrow?: boolean
   children: ReactNode
@@ -52,7 +52,7 @@ export function Page({
   )
 }
 
-/** Each page's own, for the browser's tab. A page that follows another is read out from its heading, as one that is loaded would be. */
+/** Sets the tab's title. After a navigation it focuses the heading, so that screen readers start there as on a page load. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · guiche`

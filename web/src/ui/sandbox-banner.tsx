@@ -1,13 +1,13 @@
-import { words } from '../base/language.ts'
+import { translations } from '../base/language.ts'
 import { useService } from '../base/session.ts'
 
-const useWords = words({
+const useTexts = translations({
   'pt-BR': { label: 'Ambiente', text: 'Modo de teste: sem dinheiro real.' },
   en: { label: 'Environment', text: 'Test mode: no real money.' },
 })
 
 export function SandboxBanner() {
-  const t = useWords()
+  const t = useTexts()
   if (useService().mode !== 'test') return null
   return (
     <section aria-label={t.label} className="bg-mark-ground px-4 py-1.5 text-center text-sm font-semibold text-mark">

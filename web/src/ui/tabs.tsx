@@ -1,9 +1,9 @@
 import { Tabs as Radix } from 'radix-ui'
 import type { ReactNode } from 'react'
 
-export type Tab = { value: string; label: ReactNode; content: ReactNode }
+type Tab = { value: string; label: ReactNode; content: ReactNode }
 
-/** Keep `value` in the address (useFilters) where a tab is worth a link. They scroll sideways where they do not fit. */
+/** Keep `value` in the URL (useFilters). The tabs scroll sideways if they do not fit. */
 export function Tabs({
   label,
   tabs,

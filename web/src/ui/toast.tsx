@@ -1,12 +1,15 @@
 import { useEffect, useSyncExternalStore } from 'react'
 import { isCanceled } from '../base/api.ts'
 import { useErrorText } from '../base/error-text.ts'
-import { words } from '../base/language.ts'
+import { translations } from '../base/language.ts'
 import { CheckIcon, CloseIcon, WarningIcon } from './icons.tsx'
 
-const useWords = words({ 'pt-BR': { close: 'Fechar', region: 'Avisos' }, en: { close: 'Close', region: 'Notices' } })
+const useTexts = translations({
+  'pt-BR': { close: 'Fechar', region: 'Avisos' },
+  en: { close: 'Close', region: 'Notifications' },
+})
 
-/** Long enough to be read; a failure stays longer. */
+/** Long enough to read; a failure stays longer. */
 const SHOWN_MS = { good: 5_000, bad: 10_000 }
 /** More would cover the page. */
 const MAX_SHOWN = 3
@@ -17,7 +20,7 @@ let shown: Shown[] = []
 let lastId = 0
 const listeners = new Set<() => void>()
 
-/** `toast.good(t.saved)`, `toast.bad(error)`: what has happened, where the place it happened at is out of sight. */
+/** `toast.good(t.saved)`, `toast.bad(error)`: for results that have no place of their own on the page. */
 export const toast = {
   good: (text: string) => add({ tone: 'good', text }),
   bad: (error: unknown) => (isCanceled(error) ? undefined : add({ tone: 'bad', error })),
@@ -25,7 +28,7 @@ export const toast = {
 
 export function Toasts() {
   const toasts = useSyncExternalStore(subscribe, () => shown)
-  const t = useWords()
+  const t = useTexts()
   return (
     <section
       aria-label={t.region}
@@ -33,15 +36,15 @@ export function Toasts() {
       data-toasts
       className="pointer-events-none fixed inset-x-4 bottom-20 z-[60] flex flex-col items-center gap-2 sm:inset-x-auto sm:right-6 sm:bottom-6 sm:items-end"
     >
-      {toasts.map((one) => (
-        <Toast key={one.id} toast={one} />
+      {toasts.map((toast) => (
+        <Toast key={toast.id} toast={toast} />
       ))}
     </section>
   )
 }
 
 function Toast({ toast: { id, tone, text, error } }: { toast: Shown }) {
-  const t = useWords()
+  const t = useTexts()
   const errorText = useErrorText()
   useEffect(() => {
     const timer = setTimeout(() => remove(id), SHOWN_MS[tone])

@@ -1,0 +1,99 @@
+import { translations } from '../../base/language.ts'
+import type { Deposit } from '../../contract/types.ts'
+import { Badge, Status } from '../../ui/badge.tsx'
+import { CardLines, type Column } from '../../ui/data/table.tsx'
+import { DateTime, Money } from '../../ui/data/values.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    value: 'Valor',
+    status: 'Situação',
+    about: 'Descrição',
+    created: 'Criado em',
+    paid: 'Pago em',
+    credited: 'Creditado',
+    refunded: 'Devolvido',
+    partly: 'Devolvido em parte',
+    held: 'Em análise',
+    kept: 'Outro valor recebido',
+  },
+  en: {
+    value: 'Amount',
+    status: 'Status',
+    about: 'Description',
+    created: 'Created',
+    paid: 'Paid',
+    credited: 'Credited',
+    refunded: 'Refunded',
+    partly: 'Partially refunded',
+    held: 'Under review',
+    kept: 'Different amount received',
+  },
+})
+
+export function useDepositColumns(): Column<Deposit>[] {
+  const t = useTexts()
+  return [
+    { header: t.value, width: 'w-36', cell: (deposit) => <Money cents={deposit.value} /> },
+    { header: t.status, cell: (deposit) => <DepositStatus deposit={deposit} /> },
+    { header: t.about, width: 'w-[30%]', cell: (deposit) => <About deposit={deposit} /> },
+    { header: t.created, cell: ({ createdAt }) => <DateTime at={createdAt} /> },
+    {
+      header: t.paid,
+      isWideOnly: true,
+      cell: ({ paidAt }) => (paidAt === null ? <None /> : <DateTime at={paidAt} />),
+    },
+    {
+      header: t.credited,
+      align: 'right',
+      isWideOnly: true,
+      cell: ({ creditedValue }) => (creditedValue === null ? <None /> : <Money cents={creditedValue} />),
+    },
+  ]
+}
+
+/** A row on a phone. */
+export function depositCard(deposit: Deposit) {
+  return (
+    <CardLines
+      name={<Money cents={deposit.value} />}
+      mark={<DepositStatus deposit={deposit} />}
+      text={<Name deposit={deposit} />}
+      end={<DateTime at={deposit.createdAt} />}
+    />
+  )
+}
+
+/** Its status, and whether it was refunded or money for it is held. */
+export function DepositStatus({ deposit }: { deposit: Deposit }) {
+  const t = useTexts()
+  const { status, refundedValue, heldValue, keptValue, value } = deposit
+  return (
+    <span className="inline-flex flex-wrap gap-1.5">
+      <Status status={status} />
+      {heldValue > 0 && <Badge tone="wait">{t.held}</Badge>}
+      {heldValue === 0 && keptValue > 0 && status !== 'COMPLETED' && <Badge>{t.kept}</Badge>}
+      {refundedValue > 0 && <Badge>{refundedValue >= value ? t.refunded : t.partly}</Badge>}
+    </span>
+  )
+}
+
+function About({ deposit }: { deposit: Deposit }) {
+  const { description, externalId } = deposit
+  return (
+    <span className="block max-w-72">
+      <span className="block truncate">
+        <Name deposit={deposit} />
+      </span>
+      {description && externalId && <span className="block truncate text-sm text-soft">{externalId}</span>}
+    </span>
+  )
+}
+
+function Name({ deposit: { description, externalId, id } }: { deposit: Deposit }) {
+  return description || externalId || <code className="font-mono text-sm text-soft">{id.slice(0, 12)}…</code>
+}
+
+function None() {
+  return <span className="text-soft">—</span>
+}

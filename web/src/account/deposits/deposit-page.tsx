@@ -1,0 +1,254 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import { ApiError, get, post } from '../../base/api.ts'
+import { useFormat } from '../../base/format.ts'
+import { translations } from '../../base/language.ts'
+import { useGet } from '../../base/queries.ts'
+import { useService } from '../../base/session.ts'
+import type { Deposit, DepositHistory } from '../../contract/types.ts'
+import { useStatusText } from '../../ui/badge.tsx'
+import { Button, ButtonLink } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { FormDialog } from '../../ui/form/form-dialog.tsx'
+import { RefreshIcon, SearchIcon } from '../../ui/icons.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { Page } from '../../ui/page.tsx'
+import { Empty, FailureCard, Skeleton } from '../../ui/states.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { isPayable, refundableCents } from './deposit-amounts.ts'
+import { DepositStatus } from './deposit-columns.tsx'
+import { Amounts, DepositDetails, Refunds } from './deposit-details.tsx'
+import { useDepositErrorText } from './deposit-errors.ts'
+import { PaymentCode } from './payment-code.tsx'
+import { RefundDialog } from './refund-dialog.tsx'
+import { Timeline } from './timeline.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Depósito',
+    back: 'Depósitos',
+    pay: 'Para o pagador',
+    check: 'Consultar agora',
+    checked: 'Consultado agora: ainda não foi pago.',
+    cancel: 'Cancelar',
+    cancelTitle: 'Cancelar este depósito?',
+    cancelText: 'O QR code e o código Pix deixam de valer. Não dá para desfazer.',
+    cancelAction: 'Cancelar depósito',
+    refund: 'Devolver',
+    askOperator: 'Para devolver este depósito ao pagador, fale com o operador.',
+    missing: 'Depósito não encontrado',
+    missingText: 'Ele não existe nesta conta ou o endereço está incompleto.',
+    all: 'Ver todos os depósitos',
+    now: (status: string) => `Situação: ${status}`,
+    held: (money: string) => `Recebemos ${money} para este depósito`,
+    heldText: (money: string) =>
+      `O depósito é de ${money}, por isso o dinheiro fica retido até o operador decidir: concluir, creditar ou devolver. A página de pagamento pede ao pagador que não pague de novo.`,
+    heldBesides: (money: string) => `Recebemos mais ${money} para este depósito, que já estava pago`,
+    heldBesidesText: 'O dinheiro fica retido até o operador decidir: creditar ou devolver.',
+    kept: (money: string) => `Recebemos ${money}, e o operador já resolveu`,
+    keptText: 'A página não pede mais o pagamento. Se faltar algum valor, crie outro depósito.',
+  },
+  en: {
+    title: 'Deposit',
+    back: 'Deposits',
+    pay: 'For the payer',
+    check: 'Check now',
+    checked: 'Checked just now: not paid yet.',
+    cancel: 'Cancel',
+    cancelTitle: 'Cancel this deposit?',
+    cancelText: 'The QR code and the Pix code stop working. This cannot be undone.',
+    cancelAction: 'Cancel deposit',
+    refund: 'Refund',
+    askOperator: 'To refund this deposit to the payer, contact your operator.',
+    missing: 'Deposit not found',
+    missingText: 'It does not exist in this account, or the address is incomplete.',
+    all: 'View all deposits',
+    now: (status: string) => `Status: ${status}`,
+    held: (money: string) => `We received ${money} for this deposit`,
+    heldText: (money: string) =>
+      `The deposit is for ${money}, so the money is held until the operator decides: complete, credit or refund. The payment page asks the payer not to pay again.`,
+    heldBesides: (money: string) => `We received another ${money} for this deposit, which was already paid`,
+    heldBesidesText: 'The money is held until the operator decides: credit or refund.',
+    kept: (money: string) => `We received ${money}, and the operator resolved it`,
+    keptText: 'The page no longer asks for payment. If an amount is missing, create another deposit.',
+  },
+})
+
+/** While something may still change. Hidden pages do not poll. */
+const POLL_MS = 3_000
+
+export function DepositPage() {
+  const t = useTexts()
+  const { paymentLinkId = '' } = useParams({ strict: false })
+  const history = useDepositHistory(paymentLinkId)
+  const back = { to: '/deposits', label: t.back }
+  if (history.data)
+    return <Loaded key={paymentLinkId} history={history.data} onChange={() => void history.refetch()} back={back} />
+  if (history.error instanceof ApiError && history.error.status === 404)
+    return (
+      <Page title={t.title} back={back}>
+        <Card>
+          <Empty
+            icon={<SearchIcon className="size-6" />}
+            title={t.missing}
+            text={t.missingText}
+            action={<ButtonLink to="/deposits">{t.all}</ButtonLink>}
+          />
+        </Card>
+      </Page>
+    )
+  return (
+    <Page title={t.title} back={back} text={!history.error && <Skeleton className="h-6 w-28" />}>
+      {history.error ? (
+        <FailureCard query={history} />
+      ) : (
+        <div className={COLUMNS}>
+          <Skeleton className="h-96 w-full rounded-2xl lg:order-2" />
+          <Skeleton className="h-120 w-full rounded-2xl" />
+        </div>
+      )}
+    </Page>
+  )
+}
+
+const COLUMNS = 'grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_24rem]'
+
+function useDepositHistory(paymentLinkId: string) {
+  const queryClient = useQueryClient()
+  const path = `/deposit/${encodeURIComponent(paymentLinkId)}/timeline`
+  const history = useGet<DepositHistory>(['deposit', paymentLinkId], path, {
+    staleTime: 0,
+    refetchInterval: ({ state: { data } }) => (data && isMoving(data) ? POLL_MS : false),
+  })
+  // Other pages may have cached an older state.
+  const { deposit, refunds = [] } = history.data ?? {}
+  const state = deposit && [deposit.status, deposit.heldValue, ...refunds.map((refund) => refund.status)].join(' ')
+  const seen = useRef(state)
+  useEffect(() => {
+    if (seen.current !== undefined && state !== seen.current)
+      void queryClient.invalidateQueries({
+        predicate: ({ queryKey }) => queryKey[0] !== 'deposit' && queryKey[0] !== 'me',
+      })
+    seen.current = state
+  }, [state, queryClient])
+  return history
+}
+
+function isMoving({ deposit, refunds }: DepositHistory): boolean {
+  return (
+    deposit.status === 'PENDING' || deposit.heldValue > 0 || refunds.some((refund) => refund.status === 'PROCESSING')
+  )
+}
+
+function Loaded(props: { history: DepositHistory; onChange: () => void; back: { to: string; label: string } }) {
+  const t = useTexts()
+  const { money } = useFormat()
+  const statusText = useStatusText()
+  const { history, onChange } = props
+  const { deposit, refunds, timeline } = history
+  const [dialog, setDialog] = useState<'cancel' | 'refund'>()
+  const mayRefund = useService().accountsMayRefund
+  const canRefund = refundableCents(history) > 0
+  const close = () => setDialog(undefined)
+  return (
+    <Page
+      title={money(deposit.value)}
+      text={<DepositStatus deposit={deposit} />}
+      back={props.back}
+      actions={
+        <>
+          {deposit.status === 'PENDING' && <CheckNow paymentLinkId={deposit.paymentLinkId} onChecked={onChange} />}
+          {deposit.status === 'PENDING' && <Button onClick={() => setDialog('cancel')}>{t.cancel}</Button>}
+          {mayRefund && canRefund && <Button onClick={() => setDialog('refund')}>{t.refund}</Button>}
+        </>
+      }
+    >
+      {/* The page updates by itself, and tells screen readers. */}
+      <p role="status" className="sr-only">
+        {t.now(statusText(deposit.status))}
+      </p>
+      <HeldNotice deposit={deposit} />
+      <div className={COLUMNS}>
+        <div className="space-y-6 lg:order-2">
+          {isPayable(deposit) && (
+            <Card title={t.pay}>
+              <PaymentCode deposit={deposit} />
+            </Card>
+          )}
+          <Amounts deposit={deposit} refunds={refunds} />
+          {!mayRefund && canRefund && <p className="px-1 text-sm text-soft">{t.askOperator}</p>}
+        </div>
+        <div className="min-w-0 space-y-6">
+          {refunds.length > 0 && <Refunds refunds={refunds} />}
+          <Timeline entries={timeline} />
+          <DepositDetails deposit={deposit} />
+        </div>
+      </div>
+      {dialog === 'cancel' && (
+        <CancelDialog paymentLinkId={deposit.paymentLinkId} onClose={close} onChange={onChange} />
+      )}
+      {dialog === 'refund' && <RefundDialog history={history} onClose={close} onRefunded={onChange} />}
+    </Page>
+  )
+}
+
+function HeldNotice({ deposit: { status, value, heldValue, keptValue } }: { deposit: Deposit }) {
+  const t = useTexts()
+  const { money } = useFormat()
+  const isPaid = status === 'COMPLETED'
+  if (heldValue > 0)
+    return (
+      <Notice tone="wait" title={isPaid ? t.heldBesides(money(heldValue)) : t.held(money(heldValue))}>
+        {isPaid ? t.heldBesidesText : t.heldText(money(value))}
+      </Notice>
+    )
+  if (keptValue === 0 || isPaid) return null
+  return (
+    <Notice tone="mark" title={t.kept(money(keptValue))}>
+      {t.keptText}
+    </Notice>
+  )
+}
+
+/** Asks the provider, for a shop with the payer on the phone. */
+function CheckNow({ paymentLinkId, onChecked }: { paymentLinkId: string; onChecked: () => void }) {
+  const t = useTexts()
+  const check = useMutation({
+    mutationFn: () => get<{ charge: { status: string } }>(`/deposit/${paymentLinkId}`),
+    onSuccess: ({ charge }) => {
+      onChecked()
+      if (charge.status === 'PENDING') toast.good(t.checked)
+    },
+    onError: toast.bad,
+  })
+  return (
+    <Button isBusy={check.isPending} onClick={() => check.mutate()}>
+      <RefreshIcon className="size-4" />
+      {t.check}
+    </Button>
+  )
+}
+
+function CancelDialog(props: { paymentLinkId: string; onClose: () => void; onChange: () => void }) {
+  const t = useTexts()
+  const errorText = useDepositErrorText()
+  const cancel = useMutation({
+    mutationFn: () => post(`/deposit/${props.paymentLinkId}/cancel`),
+    onSuccess: props.onClose,
+    // After a refusal too: it may have been paid meanwhile.
+    onSettled: props.onChange,
+  })
+  return (
+    <FormDialog
+      title={t.cancelTitle}
+      text={t.cancelText}
+      action={t.cancelAction}
+      isDanger
+      sending={cancel}
+      onSend={() => cancel.mutate()}
+      onClose={props.onClose}
+      errorText={errorText}
+    />
+  )
+}

@@ -1,0 +1,119 @@
+import { useState } from 'react'
+import { endOfDayIso, startOfDayIso } from '../../base/dates.ts'
+import { useFilters } from '../../base/filters.ts'
+import { translations } from '../../base/language.ts'
+import { useCursorList } from '../../base/queries.ts'
+import { DEPOSIT_STATUSES, type Deposit } from '../../contract/types.ts'
+import { useStatusText } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { ExportMenu } from '../../ui/data/export-menu.tsx'
+import { DateRangeFilter, FilterBar, SearchFilter, SelectFilter } from '../../ui/data/filter-bar.tsx'
+import { Table } from '../../ui/data/table.tsx'
+import { DepositIcon, PlusIcon, SearchIcon } from '../../ui/icons.tsx'
+import { lazyComponent } from '../../ui/lazy-component.tsx'
+import { Page } from '../../ui/page.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { depositCard, useDepositColumns } from './deposit-columns.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Depósitos',
+    create: 'Novo depósito',
+    search: 'Busque por referência, descrição, valor ou ID',
+    status: 'Todas as situações',
+    emptyTitle: 'Nenhum depósito ainda',
+    emptyText: 'Crie um aqui ou pela API: ele aparece nesta lista em alguns segundos.',
+    noneTitle: 'Nenhum depósito encontrado',
+    noneText: 'Busque por parte da referência ou da descrição (3 letras ou mais), pelo valor ou pelo começo do ID.',
+    clear: 'Limpar filtros',
+  },
+  en: {
+    title: 'Deposits',
+    create: 'New deposit',
+    search: 'Search by reference, description, amount or ID',
+    status: 'All statuses',
+    emptyTitle: 'No deposits yet',
+    emptyText: 'Create one here or through the API. It appears in this list within seconds.',
+    noneTitle: 'No deposits found',
+    noneText: 'Search by part of the reference or description (3 letters or more), amount, or start of the ID.',
+    clear: 'Clear filters',
+  },
+})
+
+const NewDepositDialog = lazyComponent(() => import('./new-deposit.tsx'), 'NewDepositDialog')
+
+const PAGE_ROWS = 25
+const REFRESH_MS = 5_000
+
+export function DepositsPage() {
+  const t = useTexts()
+  const statusText = useStatusText()
+  const filters = useFilters(['search', 'status', 'from', 'to'])
+  const { search, status, from, to } = filters.values
+  const query = { search, status, from: startOfDayIso(from), to: endOfDayIso(to) }
+  const list = useCursorList<Deposit>({
+    path: '/deposits',
+    query: { ...query, limit: PAGE_ROWS },
+    field: 'deposits',
+    refetchIntervalMs: REFRESH_MS,
+  })
+  const [isCreating, setCreating] = useState(false)
+  const create = (
+    <Button kind="primary" onClick={() => setCreating(true)}>
+      <PlusIcon className="size-4" />
+      {t.create}
+    </Button>
+  )
+  return (
+    <Page
+      title={t.title}
+      actions={
+        <>
+          <ExportMenu path="/deposits.csv" query={query} />
+          {create}
+        </>
+      }
+    >
+      <Card isFlush>
+        <FilterBar filters={filters}>
+          <SearchFilter filters={filters} name="search" label={t.search} />
+          <SelectFilter
+            filters={filters}
+            name="status"
+            label={t.status}
+            choices={DEPOSIT_STATUSES.map((value) => ({ value, label: statusText(value) }))}
+          />
+          <DateRangeFilter filters={filters} />
+        </FilterBar>
+        <Table
+          caption={t.title}
+          columns={useDepositColumns()}
+          list={list}
+          rowKey={(deposit) => deposit.id}
+          rowLink={(deposit) => `/deposits/${deposit.paymentLinkId}`}
+          card={depositCard}
+          skeletonRows={10}
+          empty={
+            filters.isFiltered ? (
+              <Empty
+                icon={<SearchIcon className="size-6" />}
+                title={t.noneTitle}
+                text={t.noneText}
+                action={<Button onClick={filters.clear}>{t.clear}</Button>}
+              />
+            ) : (
+              <Empty
+                icon={<DepositIcon className="size-6" />}
+                title={t.emptyTitle}
+                text={t.emptyText}
+                action={create}
+              />
+            )
+          }
+        />
+      </Card>
+      {isCreating && <NewDepositDialog onClose={() => setCreating(false)} />}
+    </Page>
+  )
+}

@@ -1,0 +1,169 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { newIdempotencyKey, post } from '../../base/api.ts'
+import { useFormat } from '../../base/format.ts'
+import { translations } from '../../base/language.ts'
+import { parseMoney } from '../../base/money.ts'
+import type { NewDeposit } from '../../contract/types.ts'
+import { Button, ButtonLink } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/form/dialog.tsx'
+import { Input, Select } from '../../ui/form/field.tsx'
+import { FormDialog } from '../../ui/form/form-dialog.tsx'
+import { useDepositErrorText } from './deposit-errors.ts'
+import { PaymentCode } from './payment-code.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Novo depósito',
+    text: 'O pagador recebe um QR code e um código Pix com este valor.',
+    value: 'Valor',
+    valueHint: 'Em reais, por exemplo 150,00',
+    understood: (money: string) => `O depósito será de ${money}`,
+    valueWrong: 'Informe um valor como 150,00',
+    description: 'Descrição',
+    descriptionHint: 'O pagador vê este texto.',
+    externalId: 'Sua referência',
+    externalIdHint: 'Por exemplo, o número do pedido no seu sistema.',
+    expiry: 'Validade',
+    expiries: {
+      '': 'Padrão',
+      '300': '5 minutos',
+      '900': '15 minutos',
+      '1800': '30 minutos',
+      '3600': '1 hora',
+      '21600': '6 horas',
+      '86400': '24 horas',
+    },
+    create: 'Criar depósito',
+    made: (money: string) => `Depósito de ${money} criado`,
+    madeText: 'Envie o link ou o código ao pagador. O saldo só muda depois do pagamento.',
+    see: 'Ver depósito',
+    another: 'Criar outro',
+  },
+  en: {
+    title: 'New deposit',
+    text: 'The payer gets a QR code and a Pix code for this amount.',
+    value: 'Amount',
+    valueHint: 'In reais, for example 150.00',
+    understood: (money: string) => `The deposit will be for ${money}`,
+    valueWrong: 'Enter an amount such as 150.00',
+    description: 'Description',
+    descriptionHint: 'Shown to the payer.',
+    externalId: 'Your reference',
+    externalIdHint: 'For example, the order number in your system.',
+    expiry: 'Expires after',
+    expiries: {
+      '': 'Default',
+      '300': '5 minutes',
+      '900': '15 minutes',
+      '1800': '30 minutes',
+      '3600': '1 hour',
+      '21600': '6 hours',
+      '86400': '24 hours',
+    },
+    create: 'Create deposit',
+    made: (money: string) => `Deposit of ${money} created`,
+    madeText: 'Send the link or the code to the payer. Your balance changes once it is paid.',
+    see: 'View deposit',
+    another: 'Create another',
+  },
+})
+
+export function NewDepositDialog({ onClose }: { onClose: () => void }) {
+  const t = useTexts()
+  const { money } = useFormat()
+  const [made, setMade] = useState<NewDeposit>()
+  if (!made) return <NewDepositForm onClose={onClose} onMade={setMade} />
+  return (
+    <Dialog
+      onClose={onClose}
+      title={t.made(money(made.value))}
+      text={t.madeText}
+      footer={
+        <>
+          <Button kind="quiet" onClick={() => setMade(undefined)}>
+            {t.another}
+          </Button>
+          <ButtonLink to={`/deposits/${made.paymentLinkId}`}>{t.see}</ButtonLink>
+        </>
+      }
+    >
+      <PaymentCode deposit={made} />
+    </Dialog>
+  )
+}
+
+// Seconds, within the server's bounds. A list, because an object would put numbers before the default.
+const EXPIRIES = ['', '300', '900', '1800', '3600', '21600', '86400'] as const
+
+type FormProps = { onClose: () => void; onMade: (made: NewDeposit) => void }
+
+function NewDepositForm({ onClose, onMade }: FormProps) {
+  const t = useTexts()
+  const { language, money } = useFormat()
+  const errorText = useDepositErrorText()
+  const queryClient = useQueryClient()
+  const [typed, setTyped] = useState({ value: '', description: '', externalId: '', expiresIn: '' })
+  const [isTried, setTried] = useState(false)
+  const [idempotencyKey, setKey] = useState(newIdempotencyKey)
+  const cents = parseMoney(typed.value) ?? 0
+  const create = useMutation({
+    mutationFn: () => post<{ charge: NewDeposit }>('/deposit', bodyOf(typed, cents), { idempotencyKey }),
+    onSuccess: ({ charge }) => {
+      void queryClient.invalidateQueries({ queryKey: ['list', '/deposits'] })
+      void queryClient.invalidateQueries({ queryKey: ['overview'] })
+      onMade(charge)
+    },
+  })
+  const field = (name: keyof typeof typed) => ({
+    value: typed[name],
+    onChange: (event: { target: { value: string } }) => {
+      setTyped({ ...typed, [name]: event.target.value })
+      setKey(newIdempotencyKey())
+      create.reset()
+    },
+    autoComplete: 'off',
+  })
+  const send = () => {
+    setTried(true)
+    if (cents > 0) create.mutate()
+  }
+  return (
+    <FormDialog
+      title={t.title}
+      text={t.text}
+      action={t.create}
+      sending={create}
+      onSend={send}
+      onClose={onClose}
+      errorText={errorText}
+    >
+      <Input
+        {...field('value')}
+        label={t.value}
+        inputMode="decimal"
+        placeholder={language === 'pt-BR' ? 'R$ 0,00' : 'R$ 0.00'}
+        className="figures text-xl font-semibold"
+        hint={cents > 0 ? t.understood(money(cents)) : t.valueHint}
+        error={isTried && cents === 0 && t.valueWrong}
+      />
+      <Input {...field('description')} label={t.description} isOptional maxLength={140} hint={t.descriptionHint} />
+      <Input {...field('externalId')} label={t.externalId} isOptional maxLength={64} hint={t.externalIdHint} />
+      <Select
+        {...field('expiresIn')}
+        label={t.expiry}
+        choices={EXPIRIES.map((value) => ({ value, label: t.expiries[value] }))}
+      />
+    </FormDialog>
+  )
+}
+
+function bodyOf(typed: Record<'description' | 'externalId' | 'expiresIn', string>, value: number): object {
+  const [description, externalId] = [typed.description.trim(), typed.externalId.trim()]
+  return {
+    value,
+    ...(description && { description }),
+    ...(externalId && { externalId }),
+    ...(typed.expiresIn && { expiresIn: Number(typed.expiresIn) }),
+  }
+}

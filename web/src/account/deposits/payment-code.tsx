@@ -1,0 +1,50 @@
+import { translations } from '../../base/language.ts'
+import type { NewDeposit } from '../../contract/types.ts'
+import { buttonClass } from '../../ui/button.tsx'
+import { CopyButton } from '../../ui/data/copy-button.tsx'
+import { QrCode } from '../../ui/data/qr-code.tsx'
+import { ExternalIcon } from '../../ui/icons.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    qr: 'QR code para pagar este depósito',
+    code: 'Código Pix copia e cola',
+    copyCode: 'Copiar código Pix',
+    copyLink: 'Copiar link',
+    open: 'Abrir página de pagamento',
+  },
+  en: {
+    qr: 'QR code to pay this deposit',
+    code: 'Pix copy and paste code',
+    copyCode: 'Copy Pix code',
+    copyLink: 'Copy link',
+    open: 'Open payment page',
+  },
+})
+
+/** Everything a payer may be given: the QR code, the code as text, and the page with both. */
+export function PaymentCode({ deposit }: { deposit: NewDeposit }) {
+  const t = useTexts()
+  return (
+    <div className="space-y-4">
+      <QrCode text={deposit.emv} label={t.qr} className="mx-auto size-52 rounded-lg border border-line" />
+      <div className="rounded-lg bg-code-ground p-3">
+        <p className="text-sm font-semibold">{t.code}</p>
+        <code className="mt-1 block font-mono text-xs leading-5 break-all text-soft">{deposit.emv}</code>
+      </div>
+      <div className="flex flex-wrap gap-2">
+        <CopyButton text={deposit.emv} label={t.copyCode} />
+        <CopyButton text={deposit.paymentLinkUrl} label={t.copyLink} />
+      </div>
+      <a
+        href={deposit.paymentLinkUrl}
+        target="_blank"
+        rel="noopener"
+        className={`${buttonClass({ kind: 'primary' })} w-full`}
+      >
+        <ExternalIcon className="size-4" />
+        {t.open}
+      </a>
+    </div>
+  )
+}

@@ -1,0 +1,236 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ApiError, newIdempotencyKey, post } from '../../base/api.ts'
+import { useFormat } from '../../base/format.ts'
+import { translations } from '../../base/language.ts'
+import { moneyInputText, parseMoney } from '../../base/money.ts'
+import { useService } from '../../base/session.ts'
+import type { DepositHistory, Refund } from '../../contract/types.ts'
+import { Button } from '../../ui/button.tsx'
+import { DetailList } from '../../ui/card.tsx'
+import { Money } from '../../ui/data/values.tsx'
+import { Input } from '../../ui/form/field.tsx'
+import { FormDialog } from '../../ui/form/form-dialog.tsx'
+import type { Sending } from '../../ui/form/form.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { refundableCents, returnedFeeCents } from './deposit-amounts.ts'
+import { useDepositErrorText } from './deposit-errors.ts'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Devolver ao pagador',
+    text: 'O dinheiro volta para a conta de onde o Pix saiu.',
+    value: 'Valor da devolução',
+    left: (money: string) => `Até ${money}`,
+    valueWrong: (money: string) => `Informe um valor de até ${money}`,
+    all: 'Devolver tudo',
+    reason: 'Motivo',
+    reasonHint: 'Para seu controle. O pagador não vê.',
+    next: 'Continuar',
+    confirmTitle: (money: string) => `Devolver ${money}?`,
+    confirmText: 'Não dá para desfazer. O valor sai do seu saldo agora; se o banco recusar, ele volta.',
+    remaining: 'Ainda poderá ser devolvido',
+    fee: 'Tarifa',
+    feeReturned: (money: string) => `${money} voltam para você`,
+    feeLost: 'não é devolvida',
+    cost: 'Sai do seu saldo',
+    note: (fee: string) => `A tarifa de ${fee} deste depósito não é devolvida.`,
+    noteReturned: 'A parte da tarifa que corresponde à devolução volta para o seu saldo.',
+    confirm: (money: string) => `Devolver ${money}`,
+    done: 'Devolução concluída.',
+    processing: 'Devolução pedida. O banco está processando.',
+    failed: 'O banco recusou a devolução. O valor voltou ao saldo.',
+  },
+  en: {
+    title: 'Refund the payer',
+    text: 'The money goes back to the account the Pix came from.',
+    value: 'Refund amount',
+    left: (money: string) => `Up to ${money}`,
+    valueWrong: (money: string) => `Enter an amount up to ${money}`,
+    all: 'Refund full amount',
+    reason: 'Reason',
+    reasonHint: 'For your records. The payer does not see it.',
+    next: 'Continue',
+    confirmTitle: (money: string) => `Refund ${money}?`,
+    confirmText: 'This cannot be undone. The amount leaves your balance now and returns if the bank declines.',
+    remaining: 'Still refundable',
+    fee: 'Fee',
+    feeReturned: (money: string) => `${money} is returned to you`,
+    feeLost: 'not returned',
+    cost: 'Taken from your balance',
+    note: (fee: string) => `The ${fee} fee for this deposit is not returned when you refund it.`,
+    noteReturned: 'The share of the fee for the refunded amount is returned to your balance.',
+    confirm: (money: string) => `Refund ${money}`,
+    done: 'Refund succeeded.',
+    processing: 'Refund requested. The bank is processing it.',
+    failed: 'The bank declined the refund. The amount is back in your balance.',
+  },
+})
+
+type Props = { history: Pick<DepositHistory, 'deposit' | 'refunds'>; onClose: () => void; onRefunded: () => void }
+
+/** First the amount, then the confirmation: two steps, because a refund cannot be undone. */
+export function RefundDialog({ history, onClose, onRefunded }: Props) {
+  const { language } = useFormat()
+  const refundable = refundableCents(history)
+  const [typed, setTyped] = useState({ value: moneyInputText(refundable, language), reason: '' })
+  const [step, setStep] = useState<'form' | 'confirm'>('form')
+  const { refund, renewKey } = useRefund(history.deposit.paymentLinkId, onClose, onRefunded)
+  const change = (changes: Partial<Typed>) => {
+    setTyped({ ...typed, ...changes })
+    renewKey()
+  }
+  const cents = parseMoney(typed.value) ?? 0
+  if (step === 'form')
+    return (
+      <AmountForm
+        fee={history.deposit.fee}
+        refundable={refundable}
+        typed={typed}
+        cents={cents}
+        onChange={change}
+        onNext={() => setStep('confirm')}
+        onClose={onClose}
+      />
+    )
+  const reason = typed.reason.trim()
+  return (
+    <Confirmation
+      history={history}
+      cents={cents}
+      reason={reason}
+      sending={refund}
+      onSend={() => refund.mutate({ value: cents, reason: reason || null })}
+      onBack={() => setStep('form')}
+      onClose={onClose}
+    />
+  )
+}
+
+type Typed = { value: string; reason: string }
+
+function useRefund(paymentLinkId: string, onClose: () => void, onRefunded: () => void) {
+  const t = useTexts()
+  const [idempotencyKey, setKey] = useState(newIdempotencyKey)
+  const refund = useMutation({
+    mutationFn: async (body: { value: number; reason: string | null }) => {
+      const answer = await post<{ refund: Refund }>(`/deposit/${paymentLinkId}/refund`, body, { idempotencyKey })
+      // A failed refund is a refusal to the user, and the same key would return it again.
+      if (answer.refund.status === 'FAILED') {
+        setKey(newIdempotencyKey())
+        throw new ApiError(200, 'refund_failed', t.failed)
+      }
+      return answer.refund
+    },
+    onSuccess: ({ status }) => {
+      toast.good(status === 'DONE' ? t.done : t.processing)
+      onClose()
+    },
+    // After a refusal too: the refundable amount may have changed.
+    onSettled: onRefunded,
+  })
+  const renewKey = () => {
+    setKey(newIdempotencyKey())
+    refund.reset()
+  }
+  return { refund, renewKey }
+}
+
+const IDLE: Sending = { isPending: false, error: null }
+
+function AmountForm(props: {
+  fee: number
+  refundable: number
+  typed: Typed
+  cents: number
+  onChange: (changes: Partial<Typed>) => void
+  onNext: () => void
+  onClose: () => void
+}) {
+  const t = useTexts()
+  const { language, money } = useFormat()
+  const { refundsReturnFee } = useService()
+  const [isTried, setTried] = useState(false)
+  const { fee, refundable, typed, cents, onChange } = props
+  const isValid = cents > 0 && cents <= refundable
+  return (
+    <FormDialog
+      title={t.title}
+      text={t.text}
+      action={t.next}
+      sending={IDLE}
+      onSend={() => (isValid ? props.onNext() : setTried(true))}
+      onClose={props.onClose}
+    >
+      <div className="space-y-2">
+        <Input
+          label={t.value}
+          value={typed.value}
+          onChange={(event) => onChange({ value: event.target.value })}
+          inputMode="decimal"
+          autoComplete="off"
+          className="figures text-xl font-semibold"
+          hint={t.left(money(refundable))}
+          error={isTried && !isValid && t.valueWrong(money(refundable))}
+        />
+        {cents !== refundable && (
+          <Button size="small" onClick={() => onChange({ value: moneyInputText(refundable, language) })}>
+            {t.all}
+          </Button>
+        )}
+      </div>
+      <Input
+        label={t.reason}
+        isOptional
+        value={typed.reason}
+        onChange={(event) => onChange({ reason: event.target.value })}
+        maxLength={140}
+        autoComplete="off"
+        hint={t.reasonHint}
+      />
+      {fee > 0 && <Notice>{refundsReturnFee ? t.noteReturned : t.note(money(fee))}</Notice>}
+    </FormDialog>
+  )
+}
+
+function Confirmation(props: {
+  history: Props['history']
+  cents: number
+  reason: string
+  sending: Sending
+  onSend: () => void
+  onBack: () => void
+  onClose: () => void
+}) {
+  const t = useTexts()
+  const { money } = useFormat()
+  const errorText = useDepositErrorText()
+  const { refundsReturnFee } = useService()
+  const { history, cents } = props
+  const returned = refundsReturnFee ? returnedFeeCents(history, cents) : 0
+  const feeText = returned > 0 ? t.feeReturned(money(returned)) : t.feeLost
+  return (
+    <FormDialog
+      title={t.confirmTitle(money(cents))}
+      text={t.confirmText}
+      action={t.confirm(money(cents))}
+      isDanger
+      sending={props.sending}
+      onSend={props.onSend}
+      onBack={props.onBack}
+      onClose={props.onClose}
+      errorText={errorText}
+    >
+      <DetailList
+        details={[
+          { name: t.value, value: <Money cents={cents} /> },
+          { name: t.fee, value: history.deposit.fee === 0 ? null : feeText },
+          { name: t.cost, value: <Money cents={cents - returned} className="font-semibold" /> },
+          { name: t.remaining, value: <Money cents={refundableCents(history) - cents} /> },
+          { name: t.reason, value: props.reason || null },
+        ]}
+      />
+    </FormDialog>
+  )
+}

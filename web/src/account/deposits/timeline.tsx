@@ -1,0 +1,217 @@
+import { Link } from '@tanstack/react-router'
+import { useState, type ReactNode } from 'react'
+import * as icons from '../../ui/icons.tsx'
+import { logTimeText, preciseText } from '../../base/dates.ts'
+import { useFormat } from '../../base/format.ts'
+import { translations, useLanguage } from '../../base/language.ts'
+import type { TimelineEntry } from '../../contract/types.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { useReasonText } from '../../ui/data/delivery-reasons.ts'
+import { TONES, type Tone } from '../../ui/notice.tsx'
+import { deliveryPath } from '../developers/webhook-events.ts'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Histórico',
+    created: (money: string) => `Criado: ${money}`,
+    paid: (money: string) => `Pago: ${money}`,
+    confirmed: (provider: string) => `Pagamento confirmado por ${provider}`,
+    credited: (money: string) => `${money} creditados no saldo`,
+    creditedMore: (fee: string, balance: string) => `Tarifa ${fee} · saldo ${balance}`,
+    held: {
+      wrong_amount: (money: string) => `Recebidos ${money}: valor diferente do esperado`,
+      second_payment: (money: string) => `Recebidos mais ${money}: já estava pago`,
+      unknown_charge: (money: string) => `Recebidos ${money}`,
+      wrong_provider: (money: string) => `Recebidos ${money} por outro provedor`,
+    },
+    heldMore: 'O dinheiro fica retido até o operador decidir.',
+    released: {
+      credit: (money: string) => `O operador creditou ${money} no seu saldo`,
+      creditElsewhere: (money: string) => `O operador creditou ${money} a outra conta`,
+      refund: (money: string) => `${money} devolvidos ao pagador`,
+      write_off: (money: string) => `O operador deu baixa em ${money}`,
+      match: (money: string) => `${money} aceitos: depósito concluído`,
+    },
+    expired: 'Expirou sem pagamento',
+    canceled: 'Cancelado',
+    refund_requested: (money: string) => `Devolução de ${money} pedida`,
+    refund_done: (money: string) => `Devolução de ${money} concluída`,
+    refund_failed: (money: string) => `Devolução de ${money} falhou; o valor voltou ao saldo`,
+    event: (event: string) => `Evento ${event}`,
+    delivered: (name: string) => `Entregue ao webhook “${name}”`,
+    undelivered: (name: string) => `Falha na entrega ao webhook “${name}”`,
+    attempt: (number: number, ms: number, outcome: string) => `Tentativa ${number} · ${outcome} · ${ms} ms`,
+    noAnswer: 'sem resposta',
+    next_check: 'Próxima consulta ao provedor',
+    all: (count: number) => `Mostrar tudo (${count})`,
+  },
+  en: {
+    title: 'History',
+    created: (money: string) => `Created: ${money}`,
+    paid: (money: string) => `Paid: ${money}`,
+    confirmed: (provider: string) => `Payment confirmed by ${provider}`,
+    credited: (money: string) => `${money} credited to your balance`,
+    creditedMore: (fee: string, balance: string) => `Fee ${fee} · balance ${balance}`,
+    held: {
+      wrong_amount: (money: string) => `Received ${money}: not the requested amount`,
+      second_payment: (money: string) => `Received another ${money}: already paid`,
+      unknown_charge: (money: string) => `Received ${money}`,
+      wrong_provider: (money: string) => `Received ${money} at another provider`,
+    },
+    heldMore: 'The money is held until the operator decides.',
+    released: {
+      credit: (money: string) => `The operator credited ${money} to your balance`,
+      creditElsewhere: (money: string) => `The operator credited ${money} to another account`,
+      refund: (money: string) => `${money} was refunded to the payer`,
+      write_off: (money: string) => `The operator wrote off ${money}`,
+      match: (money: string) => `${money} accepted: deposit completed`,
+    },
+    expired: 'Expired without payment',
+    canceled: 'Canceled',
+    refund_requested: (money: string) => `Refund of ${money} requested`,
+    refund_done: (money: string) => `Refund of ${money} succeeded`,
+    refund_failed: (money: string) => `Refund of ${money} failed; the amount is back in your balance`,
+    event: (event: string) => `Event ${event}`,
+    delivered: (name: string) => `Delivered to webhook “${name}”`,
+    undelivered: (name: string) => `Delivery to webhook “${name}” failed`,
+    attempt: (number: number, ms: number, outcome: string) => `Attempt ${number} · ${outcome} · ${ms} ms`,
+    noAnswer: 'no response',
+    next_check: 'Next check with the provider',
+    all: (count: number) => `Show all (${count})`,
+  },
+})
+
+/** More entries are those of a webhook that failed for days: shown on request. */
+const SHOWN = 20
+
+type Line = { icon: (props: { className?: string }) => ReactNode; tone: Tone; text: ReactNode; more?: ReactNode }
+
+export function Timeline({ entries }: { entries: readonly TimelineEntry[] }) {
+  const t = useTexts()
+  const lineOf = useLines()
+  const [isWhole, setWhole] = useState(false)
+  const shown = isWhole || entries.length <= SHOWN + 1 ? entries : entries.slice(0, SHOWN)
+  return (
+    <Card title={t.title}>
+      <ol>
+        {shown.map((entry, index) => (
+          <Entry key={`${entry.kind} ${entry.at} ${index}`} at={entry.at} line={lineOf(entry)} />
+        ))}
+      </ol>
+      {shown.length < entries.length && (
+        <div className="pt-4">
+          <Button size="small" onClick={() => setWhole(true)}>
+            {t.all(entries.length)}
+          </Button>
+        </div>
+      )}
+    </Card>
+  )
+}
+
+function Entry({ at, line }: { at: string; line: Line }) {
+  const language = useLanguage()
+  return (
+    <li className="group relative flex gap-3.5 pb-5 last:pb-0">
+      <span aria-hidden="true" className="absolute top-8 bottom-0 left-4 w-px bg-line group-last:hidden" />
+      <span className={`flex size-8 shrink-0 items-center justify-center rounded-full ${TONES[line.tone]}`}>
+        <line.icon className="size-4" />
+      </span>
+      <div className="min-w-0 grow pt-1">
+        <div className="flex flex-wrap items-baseline justify-between gap-x-4">
+          <p className="font-medium wrap-anywhere">{line.text}</p>
+          <time dateTime={at} title={preciseText(at, language)} className="figures text-sm text-soft">
+            {logTimeText(at, language)}
+          </time>
+        </div>
+        {line.more && <p className="text-sm text-soft wrap-anywhere">{line.more}</p>}
+      </div>
+    </li>
+  )
+}
+
+function useLines(): (entry: TimelineEntry) => Line {
+  const t = useTexts()
+  const { money } = useFormat()
+  const reasonText = useReasonText()
+  return (entry) => {
+    switch (entry.kind) {
+      case 'created':
+        return { icon: icons.PlusIcon, tone: 'still', text: t.created(money(entry.value)) }
+      case 'paid':
+        return {
+          icon: icons.DepositIcon,
+          tone: 'good',
+          text: t.paid(money(entry.value)),
+          more: <code className="font-mono text-xs">{entry.endToEndId}</code>,
+        }
+      case 'confirmed':
+        return { icon: icons.BankIcon, tone: 'good', text: t.confirmed(entry.provider) }
+      case 'credited':
+        return {
+          icon: icons.CheckIcon,
+          tone: 'good',
+          text: t.credited(money(entry.value)),
+          more: t.creditedMore(money(entry.fee), money(entry.balanceAfter)),
+        }
+      case 'payment_held':
+        return {
+          icon: icons.WarningIcon,
+          tone: 'wait',
+          text: t.held[entry.why](money(entry.value)),
+          more: (
+            <>
+              {t.heldMore} <code className="font-mono text-xs">{entry.endToEndId}</code>
+            </>
+          ),
+        }
+      case 'payment_released': {
+        const way = entry.how === 'credit' && !entry.isOwn ? 'creditElsewhere' : entry.how
+        return { icon: icons.CheckIcon, tone: 'mark', text: t.released[way](money(entry.value)) }
+      }
+      case 'expired':
+        return { icon: icons.ClockIcon, tone: 'still', text: t.expired }
+      case 'canceled':
+        return { icon: icons.CloseIcon, tone: 'still', text: t.canceled }
+      case 'refund_requested':
+      case 'refund_done':
+      case 'refund_failed':
+        return {
+          icon: icons.ArrowLeftIcon,
+          tone: ({ refund_requested: 'wait', refund_done: 'good', refund_failed: 'bad' } as const)[entry.kind],
+          text: t[entry.kind](money(entry.value)),
+          ...(entry.reason && entry.kind === 'refund_requested' && { more: entry.reason }),
+        }
+      case 'event':
+        return { icon: icons.LogIcon, tone: 'mark', text: t.event(entry.event) }
+      case 'webhook_attempt':
+        return attemptLine(
+          entry,
+          t,
+          entry.error && reasonText({ code: entry.errorCode, detail: entry.errorDetail, text: entry.error }),
+        )
+      case 'next_check':
+        return { icon: icons.ClockIcon, tone: 'wait', text: t.next_check }
+    }
+  }
+}
+
+function attemptLine(
+  { eventId, endpointId, endpointName, number, status, latencyMs }: Extract<TimelineEntry, { kind: 'webhook_attempt' }>,
+  t: ReturnType<typeof useTexts>,
+  reason: string | null,
+): Line {
+  const isDelivered = reason === null && status !== null && status >= 200 && status < 300
+  const outcome = [status === null ? null : `HTTP ${status}`, reason].filter(Boolean).join(': ') || t.noAnswer
+  return {
+    icon: icons.WebhookIcon,
+    tone: isDelivered ? 'good' : 'bad',
+    text: (
+      <Link to={deliveryPath({ eventId, endpointId })} className="hover:underline">
+        {isDelivered ? t.delivered(endpointName) : t.undelivered(endpointName)}
+      </Link>
+    ),
+    more: t.attempt(number, latencyMs, outcome),
+  }
+}

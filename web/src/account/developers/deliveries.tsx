@@ -1,0 +1,158 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useFilters } from '../../base/filters.ts'
+import { translations } from '../../base/language.ts'
+import { useCursorList } from '../../base/queries.ts'
+import { EVENTS, type Delivery } from '../../contract/types.ts'
+import { Button, ButtonLink } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { FilterBar, SelectFilter } from '../../ui/data/filter-bar.tsx'
+import { Table, type Column } from '../../ui/data/table.tsx'
+import { DateTime } from '../../ui/data/values.tsx'
+import { RefreshIcon, WebhookIcon } from '../../ui/icons.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { DeliveryStatus, LastAnswer, useDeliveryStatuses } from './delivery-status.tsx'
+import { ResendMany } from './resend-many.tsx'
+import { deliveryPath, useEventName, webhooksQuery } from './webhook-events.ts'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Entregas',
+    text: 'O que enviamos a cada webhook e o que ele respondeu.',
+    resend: 'Reenviar várias',
+    event: 'Evento',
+    webhook: 'Webhook',
+    status: 'Situação',
+    answer: 'Resposta',
+    attempts: 'Tentativas',
+    created: 'Criada',
+    noneFound: 'Nenhuma entrega com estes filtros',
+    notHere: 'Nenhuma entre as mais recentes',
+    earlier: 'Procurar nas anteriores',
+    clear: 'Limpar filtros',
+    emptyTitle: 'Nenhuma entrega ainda',
+    emptyText: 'Quando um depósito for pago, as entregas a cada webhook aparecem aqui.',
+    toWebhooks: 'Ver webhooks',
+  },
+  en: {
+    title: 'Deliveries',
+    text: 'What we sent to each webhook and what it responded.',
+    resend: 'Resend multiple',
+    event: 'Event',
+    webhook: 'Webhook',
+    status: 'Status',
+    answer: 'Response',
+    attempts: 'Attempts',
+    created: 'Created',
+    noneFound: 'No deliveries match these filters',
+    notHere: 'None among the latest events',
+    earlier: 'Search earlier events',
+    clear: 'Clear filters',
+    emptyTitle: 'No deliveries yet',
+    emptyText: 'Once a deposit is paid, its deliveries to each webhook appear here.',
+    toWebhooks: 'View webhooks',
+  },
+})
+
+const REFRESH_MS = 5_000
+
+export function Deliveries() {
+  const t = useTexts()
+  const eventName = useEventName()
+  const statuses = useDeliveryStatuses()
+  const filters = useFilters(['status', 'endpointId', 'event'])
+  const [isResending, setResending] = useState(false)
+  const webhooks = useQuery(webhooksQuery).data?.webhooks
+  const list = useCursorList<Delivery>({
+    path: '/deliveries',
+    query: filters.values,
+    field: 'deliveries',
+    refetchIntervalMs: REFRESH_MS,
+  })
+  return (
+    <Card
+      isFlush
+      text={t.text}
+      actions={
+        <Button onClick={() => setResending(true)}>
+          <RefreshIcon className="size-4" />
+          {t.resend}
+        </Button>
+      }
+    >
+      <div className="border-y border-line">
+        <FilterBar filters={filters}>
+          <SelectFilter filters={filters} name="status" label={t.status} choices={statuses} />
+          <SelectFilter
+            filters={filters}
+            name="event"
+            label={t.event}
+            choices={[...EVENTS, 'WEBHOOK_TEST'].map((value) => ({ value, label: eventName(value) }))}
+          />
+          {/* Last: it grows once the names are loaded. */}
+          <SelectFilter
+            filters={filters}
+            name="endpointId"
+            label={t.webhook}
+            choices={(webhooks ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+          />
+        </FilterBar>
+      </div>
+      <Table
+        caption={t.title}
+        columns={useColumns()}
+        list={list}
+        rowKey={deliveryPath}
+        rowLink={deliveryPath}
+        empty={<NoDeliveries isFiltered={filters.isFiltered} onClear={filters.clear} onEarlier={list.next} />}
+      />
+      {isResending && <ResendMany onClose={() => setResending(false)} />}
+    </Card>
+  )
+}
+
+function useColumns(): Column<Delivery>[] {
+  const t = useTexts()
+  const eventName = useEventName()
+  return [
+    { header: t.event, width: 'w-52', cell: ({ event }) => eventName(event) },
+    { header: t.status, width: 'w-36', cell: ({ status }) => <DeliveryStatus status={status} /> },
+    {
+      header: t.webhook,
+      width: 'w-56',
+      cell: ({ endpointName }) => <span className="wrap-anywhere">{endpointName}</span>,
+    },
+    { header: t.answer, cell: (delivery) => <LastAnswer delivery={delivery} /> },
+    {
+      header: t.attempts,
+      align: 'right',
+      isWideOnly: true,
+      width: 'w-28',
+      cell: ({ attempts }) => attempts,
+    },
+    {
+      header: t.created,
+      align: 'right',
+      width: 'w-56',
+      cell: ({ createdAt }) => <DateTime at={createdAt} />,
+    },
+  ]
+}
+
+/** The server searches a bounded number of events per page, so matches may be further back. */
+function NoDeliveries(props: { isFiltered: boolean; onClear: () => void; onEarlier: (() => void) | undefined }) {
+  const t = useTexts()
+  const icon = <WebhookIcon className="size-6" />
+  if (props.onEarlier)
+    return <Empty icon={icon} title={t.notHere} action={<Button onClick={props.onEarlier}>{t.earlier}</Button>} />
+  if (props.isFiltered)
+    return <Empty icon={icon} title={t.noneFound} action={<Button onClick={props.onClear}>{t.clear}</Button>} />
+  return (
+    <Empty
+      icon={icon}
+      title={t.emptyTitle}
+      text={t.emptyText}
+      action={<ButtonLink to="/developers/webhooks">{t.toWebhooks}</ButtonLink>}
+    />
+  )
+}

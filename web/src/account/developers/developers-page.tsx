@@ -1,0 +1,72 @@
+import { Link, useParams } from '@tanstack/react-router'
+import { translations } from '../../base/language.ts'
+import { ButtonLink } from '../../ui/button.tsx'
+import { Page } from '../../ui/page.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { Deliveries } from './deliveries.tsx'
+import { DeliveryPage } from './delivery-page.tsx'
+import { Keys } from './keys.tsx'
+import { Webhooks } from './webhooks.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'API e webhooks',
+    text: 'Chaves criam depósitos; webhooks avisam quando são pagos.',
+    tabs: 'Seções',
+    keys: 'Chaves de API',
+    webhooks: 'Webhooks',
+    deliveries: 'Entregas',
+    notFound: 'Página não encontrada',
+    back: 'Ir para API e webhooks',
+  },
+  en: {
+    title: 'API and webhooks',
+    text: 'Keys create deposits; webhooks tell you when they are paid.',
+    tabs: 'Sections',
+    keys: 'API keys',
+    webhooks: 'Webhooks',
+    deliveries: 'Deliveries',
+    notFound: 'Page not found',
+    back: 'Go to API and webhooks',
+  },
+})
+
+const TABS = new Map([
+  ['', <Keys key="keys" />],
+  ['webhooks', <Webhooks key="webhooks" />],
+  ['deliveries', <Deliveries key="deliveries" />],
+])
+
+/** One page with tabs: the rest of the path names the tab. */
+export function DevelopersPage() {
+  const t = useTexts()
+  const { _splat: rest = '' }: { _splat?: string } = useParams({ strict: false })
+  const [tab = '', eventId, webhookId, ...more] = rest.split('/').filter((segment) => segment !== '')
+  if (tab === 'deliveries' && eventId && webhookId && more.length === 0)
+    return <DeliveryPage key={rest} eventId={eventId} webhookId={webhookId} />
+  const content = eventId === undefined ? TABS.get(tab) : undefined
+  if (!content) return <Empty title={t.notFound} action={<ButtonLink to="/developers">{t.back}</ButtonLink>} />
+  return (
+    <Page title={t.title} text={t.text}>
+      <nav aria-label={t.tabs} className="flex gap-1 overflow-x-auto border-b border-line">
+        <TabLink to="/developers" label={t.keys} />
+        <TabLink to="/developers/webhooks" label={t.webhooks} />
+        <TabLink to="/developers/deliveries" label={t.deliveries} />
+      </nav>
+      {content}
+    </Page>
+  )
+}
+
+function TabLink({ to, label }: { to: string; label: string }) {
+  return (
+    <Link
+      to={to}
+      activeOptions={{ exact: true, includeSearch: false }}
+      className="-mb-px flex min-h-11 shrink-0 items-center border-b-2 border-transparent px-3 font-medium text-soft -outline-offset-2 hover:text-ink"
+      activeProps={{ className: 'border-accent! text-ink!' }}
+    >
+      {label}
+    </Link>
+  )
+}

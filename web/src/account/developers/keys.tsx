@@ -1,0 +1,211 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { del } from '../../base/api.ts'
+import { translations } from '../../base/language.ts'
+import { useGet } from '../../base/queries.ts'
+import { SCOPES, type Key } from '../../contract/types.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { Table, type Column } from '../../ui/data/table.tsx'
+import { DateTime } from '../../ui/data/values.tsx'
+import { ConfirmDialog } from '../../ui/form/form-dialog.tsx'
+import { KeyIcon, PlusIcon } from '../../ui/icons.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { NewKey } from './new-key.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Chaves de API',
+    text: 'Use uma chave por sistema, para poder revogar uma sem parar os outros.',
+    create: 'Criar chave',
+    name: 'Nome',
+    scopes: 'Permissões',
+    full: 'Todas',
+    created: 'Criada',
+    lastUsed: 'Último uso',
+    never: 'Nunca',
+    expires: 'Expira',
+    neverExpires: 'Nunca',
+    actions: 'Ações',
+    revoke: 'Revogar',
+    revokeOf: (name: string) => `Revogar ${name}`,
+    revoked: 'Revogada',
+    expired: 'Expirada',
+    soon: 'Expira em breve',
+    emptyTitle: 'Nenhuma chave ainda',
+    emptyText: 'Crie uma chave para criar seu primeiro depósito pela API.',
+    noneWork: 'Nenhuma chave ativa',
+    showOld: (count: number) => (count === 1 ? 'Mostrar 1 chave inativa' : `Mostrar ${count} chaves inativas`),
+    hideOld: 'Ocultar chaves inativas',
+    sureTitle: (name: string) => `Revogar a chave ${name}?`,
+    sureText: 'Em dois segundos, toda requisição com ela será recusada. Não dá para desfazer.',
+    done: 'Chave revogada.',
+  },
+  en: {
+    title: 'API keys',
+    text: 'Use one key per system, so you can revoke one without stopping the others.',
+    create: 'Create key',
+    name: 'Name',
+    scopes: 'Scopes',
+    full: 'All',
+    created: 'Created',
+    lastUsed: 'Last used',
+    never: 'Never',
+    expires: 'Expires',
+    neverExpires: 'Never',
+    actions: 'Actions',
+    revoke: 'Revoke',
+    revokeOf: (name: string) => `Revoke ${name}`,
+    revoked: 'Revoked',
+    expired: 'Expired',
+    soon: 'Expires soon',
+    emptyTitle: 'No API keys yet',
+    emptyText: 'Create a key to make your first deposit through the API.',
+    noneWork: 'No active keys',
+    showOld: (count: number) => (count === 1 ? 'Show 1 inactive key' : `Show ${count} inactive keys`),
+    hideOld: 'Hide inactive keys',
+    sureTitle: (name: string) => `Revoke key ${name}?`,
+    sureText: 'Requests with this key are rejected within two seconds. This cannot be undone.',
+    done: 'Key revoked.',
+  },
+})
+
+/** The overview uses the same. */
+const SOON_MS = 14 * 24 * 3_600_000
+
+export function Keys() {
+  const t = useTexts()
+  const queryClient = useQueryClient()
+  const [isCreating, setCreating] = useState(false)
+  const [revoking, setRevoking] = useState<Key | null>(null)
+  const [isOldShown, setOldShown] = useState(false)
+  const keys = useGet<{ keys: Key[] }>(['keys'], '/keys')
+  const all = keys.data?.keys
+  const working = all?.filter((key) => stateOf(key) !== 'revoked' && stateOf(key) !== 'expired')
+  const oldCount = all && working ? all.length - working.length : 0
+  const create = (
+    <Button kind="primary" onClick={() => setCreating(true)}>
+      <PlusIcon className="size-4" />
+      {t.create}
+    </Button>
+  )
+  return (
+    <Card isFlush text={t.text} actions={create}>
+      <Table
+        caption={t.title}
+        columns={useColumns(setRevoking)}
+        list={{ rows: isOldShown ? all : working, error: keys.error, retry: () => void keys.refetch() }}
+        rowKey={(key) => key.keyId}
+        skeletonRows={3}
+        empty={
+          <Empty
+            icon={<KeyIcon className="size-6" />}
+            title={oldCount > 0 ? t.noneWork : t.emptyTitle}
+            text={t.emptyText}
+          />
+        }
+      />
+      {oldCount > 0 && (
+        <div className="border-t border-line px-3 py-2">
+          <Button kind="quiet" size="small" aria-expanded={isOldShown} onClick={() => setOldShown(!isOldShown)}>
+            {isOldShown ? t.hideOld : t.showOld(oldCount)}
+          </Button>
+        </div>
+      )}
+      {isCreating && <NewKey onClose={() => setCreating(false)} />}
+      {revoking && (
+        <ConfirmDialog
+          isDanger
+          onClose={() => setRevoking(null)}
+          title={t.sureTitle(revoking.name)}
+          text={t.sureText}
+          action={t.revoke}
+          onConfirm={async () => {
+            await del(`/keys/${revoking.keyId}`)
+            toast.good(t.done)
+            await queryClient.invalidateQueries({ queryKey: ['keys'] })
+          }}
+        />
+      )}
+    </Card>
+  )
+}
+
+function useColumns(onRevoke: (key: Key) => void): Column<Key>[] {
+  const t = useTexts()
+  return [
+    { header: t.name, cell: (key) => <Name apiKey={key} /> },
+    { header: t.scopes, width: 'w-44', cell: (key) => <Scopes scopes={key.scopes} /> },
+    {
+      header: t.created,
+      isWideOnly: true,
+      width: 'w-44',
+      cell: (key) => <DateTime at={key.createdAt} relative />,
+    },
+    {
+      header: t.lastUsed,
+      width: 'w-44',
+      cell: (key) =>
+        key.lastUsedAt ? <DateTime at={key.lastUsedAt} relative /> : <span className="text-soft">{t.never}</span>,
+    },
+    {
+      header: t.expires,
+      width: 'w-44',
+      cell: (key) =>
+        key.expiresAt ? <DateTime at={key.expiresAt} relative /> : <span className="text-soft">{t.neverExpires}</span>,
+    },
+    {
+      header: <span className="sr-only">{t.actions}</span>,
+      align: 'right',
+      width: 'w-32',
+      cell: (key) => (
+        <Button
+          size="small"
+          aria-label={t.revokeOf(key.name)}
+          className={stateOf(key) === 'revoked' ? 'invisible' : ''}
+          onClick={() => onRevoke(key)}
+        >
+          {t.revoke}
+        </Button>
+      ),
+    },
+  ]
+}
+
+function Name({ apiKey }: { apiKey: Key }) {
+  const t = useTexts()
+  const state = stateOf(apiKey)
+  return (
+    <span className="flex flex-col gap-0.5 max-md:items-end">
+      <span className="font-medium wrap-anywhere">{apiKey.name}</span>
+      <span className="flex flex-wrap items-center gap-2">
+        <code className="font-mono text-[0.8125rem] text-soft">{apiKey.prefix}…</code>
+        {state === 'revoked' && <Badge>{t.revoked}</Badge>}
+        {state === 'expired' && <Badge tone="bad">{t.expired}</Badge>}
+        {state === 'soon' && <Badge tone="wait">{t.soon}</Badge>}
+      </span>
+    </span>
+  )
+}
+
+function Scopes({ scopes }: { scopes: readonly string[] }) {
+  const t = useTexts()
+  if (SCOPES.every((scope) => scopes.includes(scope))) return t.full
+  return (
+    <span className="flex flex-col font-mono text-[0.8125rem] max-md:items-end">
+      {scopes.map((scope) => (
+        <code key={scope}>{scope}</code>
+      ))}
+    </span>
+  )
+}
+
+function stateOf(key: Key): 'revoked' | 'expired' | 'soon' | 'works' {
+  if (key.revokedAt) return 'revoked'
+  if (!key.expiresAt) return 'works'
+  const leftMs = Date.parse(key.expiresAt) - Date.now()
+  if (leftMs <= 0) return 'expired'
+  return leftMs < SOON_MS ? 'soon' : 'works'
+}

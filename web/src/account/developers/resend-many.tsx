@@ -1,0 +1,160 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { get, post } from '../../base/api.ts'
+import { translations } from '../../base/language.ts'
+import type { DeliveryState, EventRecord, Webhook } from '../../contract/types.ts'
+import { Input, Select } from '../../ui/form/field.tsx'
+import { ConfirmDialog } from '../../ui/form/form-dialog.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { Skeleton } from '../../ui/states.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { webhooksQuery } from './webhook-events.ts'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Reenviar entregas?',
+    text: 'São reenviadas com o mesmo ID e o mesmo corpo, da mais antiga à mais nova. Seu sistema reconhece repetições pelo ID.',
+    which: 'O que reenviar',
+    failed: 'Tudo o que falhou ou está sendo tentado de novo',
+    since: 'Tudo a partir de uma data',
+    from: 'Desde',
+    to: 'Para',
+    all: 'Todos os webhooks ativos',
+    resend: 'Reenviar',
+    none: 'Nada a reenviar.',
+    one: '1 entrega será reenviada.',
+    many: (count: number) => `${count} entregas serão reenviadas.`,
+    atLeast: (count: number) => `Pelo menos ${count} entregas serão reenviadas.`,
+    queued: (count: number) => (count === 1 ? '1 entrega agendada.' : `${count} entregas agendadas.`),
+  },
+  en: {
+    title: 'Resend deliveries?',
+    text: 'They are resent with the same ID and body, oldest first. Your system recognizes duplicates by the ID.',
+    which: 'What to resend',
+    failed: 'Everything that failed or is being retried',
+    since: 'Everything since a date',
+    from: 'Since',
+    to: 'To',
+    all: 'All active webhooks',
+    resend: 'Resend',
+    none: 'Nothing to resend.',
+    one: '1 delivery will be resent.',
+    many: (count: number) => `${count} deliveries will be resent.`,
+    atLeast: (count: number) => `At least ${count} deliveries will be resent.`,
+    queued: (count: number) => (count === 1 ? '1 delivery scheduled.' : `${count} deliveries scheduled.`),
+  },
+})
+
+const DAY_MS = 24 * 3_600_000
+/** One page of events; beyond it "at least" is enough. */
+const COUNTED_EVENTS = 100
+
+type Which = { since: string | null; webhookId: string }
+
+export function ResendMany({ onClose }: { onClose: () => void }) {
+  const t = useTexts()
+  const queryClient = useQueryClient()
+  const [kind, setKind] = useState<'failed' | 'since'>('failed')
+  const [from, setFrom] = useState(() => localText(new Date(Date.now() - DAY_MS)))
+  const [webhookId, setWebhookId] = useState('')
+  const enabled = useQuery(webhooksQuery).data?.webhooks.filter((webhook) => webhook.enabled) ?? []
+  const which = { since: kind === 'since' ? isoOf(from) : null, webhookId }
+  return (
+    <ConfirmDialog
+      onClose={onClose}
+      title={t.title}
+      text={t.text}
+      action={t.resend}
+      onConfirm={async () => {
+        const { queued } = await post<{ queued: number }>('/events/resend', {
+          ...(which.since ? { since: which.since } : { failed: true }),
+          ...(webhookId && { webhookId }),
+        })
+        toast.good(queued === 0 ? t.none : t.queued(queued))
+        await queryClient.invalidateQueries({ queryKey: ['list', '/deliveries'] })
+      }}
+    >
+      <Select
+        label={t.which}
+        value={kind}
+        onChange={(event) => setKind(event.target.value as typeof kind)}
+        choices={[
+          { value: 'failed', label: t.failed },
+          { value: 'since', label: t.since },
+        ]}
+      />
+      {kind === 'since' && (
+        <Input
+          type="datetime-local"
+          label={t.from}
+          value={from}
+          onChange={(event) => event.target.value && setFrom(event.target.value)}
+        />
+      )}
+      <Select
+        label={t.to}
+        value={webhookId}
+        onChange={(event) => setWebhookId(event.target.value)}
+        choices={[{ value: '', label: t.all }, ...enabled.map(({ id, name }) => ({ value: id, label: name }))]}
+      />
+      <HowMany which={which} enabled={enabled} />
+    </ConfirmDialog>
+  )
+}
+
+const FAILING: readonly DeliveryState[] = ['failed', 'retrying']
+
+/** How many will be resent, counted as the server picks them, up to one page of events. */
+function HowMany({ which, enabled }: { which: Which; enabled: Webhook[] }) {
+  const t = useTexts()
+  const events = useQuery({
+    queryKey: ['resend', which],
+    queryFn: async ({ signal }) => {
+      const filters = which.since ? [{}] : FAILING.map((state) => ({ state, webhookId: which.webhookId }))
+      const pages = await Promise.all(
+        filters.map((filter) =>
+          get<{ events: EventRecord[]; nextCursor: string | null }>(
+            '/events',
+            { ...filter, limit: COUNTED_EVENTS },
+            { signal },
+          ),
+        ),
+      )
+      // An event may have failed at one webhook while another retries it.
+      const events = new Map(pages.flatMap((page) => page.events).map((event) => [event.id, event]))
+      return { events: [...events.values()], isMore: pages.some((page) => page.nextCursor !== null) }
+    },
+    staleTime: 0,
+  })
+  if (events.isPending) return <Skeleton className="block! h-12 w-full" />
+  // The count is optional.
+  if (!events.data) return null
+  const { since } = which
+  const webhooks = enabled.filter(({ id }) => which.webhookId === '' || id === which.webhookId)
+  const meant = events.data.events.filter(({ createdAt }) => since === null || createdAt >= since)
+  const count = meant.reduce(
+    (sum, event) => sum + webhooks.filter((webhook) => isResentTo(webhook, event, since)).length,
+    0,
+  )
+  const isMore = events.data.isMore && meant.length === events.data.events.length
+  if (isMore) return <Notice tone="mark">{t.atLeast(count)}</Notice>
+  return (
+    <Notice tone={count === 0 ? 'still' : 'mark'}>{count === 0 ? t.none : count === 1 ? t.one : t.many(count)}</Notice>
+  )
+}
+
+function isResentTo({ id, events }: Webhook, { event, deliveries }: EventRecord, since: string | null): boolean {
+  if (!events.some((kind) => kind === event)) return false
+  return since !== null || deliveries.some(({ webhookId, state }) => webhookId === id && FAILING.includes(state))
+}
+
+/** The format of a datetime-local field: the reader's own time, to the minute. */
+function localText(date: Date): string {
+  const shifted = new Date(date.getTime() - date.getTimezoneOffset() * 60_000)
+  return shifted.toISOString().slice(0, 16)
+}
+
+function isoOf(text: string): string | null {
+  const date = new Date(text)
+  return Number.isNaN(date.getTime()) ? null : date.toISOString()
+}

@@ -1,0 +1,38 @@
+import { queryOptions } from '@tanstack/react-query'
+import { get } from '../../base/api.ts'
+import { translations } from '../../base/language.ts'
+import type { Delivery, Webhook } from '../../contract/types.ts'
+
+export const webhooksQuery = queryOptions({
+  queryKey: ['webhooks'],
+  queryFn: ({ signal }) => get<{ webhooks: Webhook[] }>('/webhooks', {}, { signal }),
+})
+
+/** The page of one event at one webhook. */
+export function deliveryPath({ eventId, endpointId }: Pick<Delivery, 'eventId' | 'endpointId'>): string {
+  return `/developers/deliveries/${eventId}/${endpointId}`
+}
+
+/** There will be another attempt, or a first one. */
+export function isQueued(delivery: Pick<Delivery, 'status'> | undefined): boolean {
+  return delivery?.status === 'pending' || delivery?.status === 'retrying'
+}
+
+export function isFuture(at: string): boolean {
+  return Date.parse(at) > Date.now()
+}
+
+const useNames = translations({
+  'pt-BR': {
+    DEPOSIT_ASSET_SUCCESS: 'Depósito pago',
+    DEPOSIT_REFUNDED: 'Depósito devolvido',
+    WEBHOOK_TEST: 'Teste',
+  },
+  en: { DEPOSIT_ASSET_SUCCESS: 'Deposit paid', DEPOSIT_REFUNDED: 'Deposit refunded', WEBHOOK_TEST: 'Test' },
+})
+
+/** The name of an event; a kind this page does not know yet is shown as it is. */
+export function useEventName(): (event: string) => string {
+  const names: Readonly<Record<string, string>> = useNames()
+  return (event) => names[event] ?? event
+}

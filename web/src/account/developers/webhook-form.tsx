@@ -1,0 +1,156 @@
+import { useState } from 'react'
+import { translations } from '../../base/language.ts'
+import { EVENTS, type EventKind, type Webhook } from '../../contract/types.ts'
+import { useUrlErrorText } from '../../ui/data/delivery-reasons.ts'
+import { Checkbox, CheckboxGroup, Input } from '../../ui/form/field.tsx'
+import { FormDialog } from '../../ui/form/form-dialog.tsx'
+import type { Sending } from '../../ui/form/form.tsx'
+import { useEventName } from './webhook-events.ts'
+
+const useTexts = translations({
+  'pt-BR': {
+    name: 'Nome',
+    nameHint: 'Se vazio, usamos o domínio da URL.',
+    url: 'URL',
+    urlHint: 'Recebe um POST a cada evento e é testada ao salvar.',
+    events: 'Eventos',
+    noEvent: 'Escolha ao menos um evento.',
+    authorization: 'Cabeçalho Authorization',
+    authorizationHint: 'Enviado em cada entrega, além da assinatura.',
+    kept: 'Há um valor salvo. Deixe em branco para mantê-lo.',
+    dropped: 'Com outro servidor, o valor salvo é descartado. Informe-o de novo se precisar.',
+    remove: 'Remover o valor salvo',
+  },
+  en: {
+    name: 'Name',
+    nameHint: 'Defaults to the host of the URL.',
+    url: 'URL',
+    urlHint: 'Receives a POST for each event and is tested when you save.',
+    events: 'Events',
+    noEvent: 'Choose at least one event.',
+    authorization: 'Authorization header',
+    authorizationHint: 'Sent with each delivery, in addition to the signature.',
+    kept: 'A value is saved. Leave blank to keep it.',
+    dropped: 'With a different server, the saved value is dropped. Enter it again if you need it.',
+    remove: 'Remove the saved value',
+  },
+})
+
+export type WebhookFields = {
+  name: string
+  url: string
+  events: EventKind[]
+  /** '': none, or the saved one. */
+  authorization: string
+  isAuthorizationRemoved: boolean
+}
+
+type FormProps = {
+  title: string
+  action: string
+  /** Undefined: a new one. */
+  webhook?: Webhook
+  sending: Sending
+  onSend: (fields: WebhookFields) => void
+  onClose: () => void
+}
+
+export function WebhookForm({ webhook, sending, onSend, ...props }: FormProps) {
+  const t = useTexts()
+  const urlErrorText = useUrlErrorText()
+  const eventName = useEventName()
+  const [isTried, setTried] = useState(false)
+  const [fields, setFields] = useState<WebhookFields>({
+    name: webhook?.name ?? '',
+    url: webhook?.url ?? '',
+    events: webhook?.events ?? ['DEPOSIT_ASSET_SUCCESS'],
+    authorization: '',
+    isAuthorizationRemoved: false,
+  })
+  const set = (changes: Partial<WebhookFields>) => setFields({ ...fields, ...changes })
+  const hasEvent = fields.events.length > 0
+  const send = () => {
+    setTried(true)
+    if (hasEvent) onSend({ ...fields, name: fields.name.trim(), url: fields.url.trim() })
+  }
+  return (
+    <FormDialog {...props} sending={sending} onSend={send} errorText={urlErrorText}>
+      <Input
+        label={t.url}
+        hint={t.urlHint}
+        type="url"
+        required
+        // The user opened the dialog to fill it in.
+        // oxlint-disable-next-line jsx-a11y/no-autofocus
+        autoFocus={!webhook}
+        maxLength={2048}
+        placeholder="https://loja.example/guiche"
+        autoComplete="off"
+        value={fields.url}
+        onChange={(event) => set({ url: event.target.value })}
+      />
+      <Input
+        label={t.name}
+        hint={t.nameHint}
+        isOptional
+        maxLength={100}
+        autoComplete="off"
+        value={fields.name}
+        onChange={(event) => set({ name: event.target.value })}
+      />
+      <CheckboxGroup
+        legend={t.events}
+        options={EVENTS.map((value) => ({
+          value,
+          label: eventName(value),
+          hint: <code className="font-mono text-[0.8125rem]">{value}</code>,
+        }))}
+        values={fields.events}
+        onChange={(events) => set({ events })}
+        error={isTried && !hasEvent && t.noEvent}
+      />
+      <Authorization fields={fields} onChange={set} webhook={webhook} />
+    </FormDialog>
+  )
+}
+
+function Authorization({
+  fields,
+  onChange,
+  webhook,
+}: {
+  fields: WebhookFields
+  onChange: (changes: Partial<WebhookFields>) => void
+  webhook: Webhook | undefined
+}) {
+  const t = useTexts()
+  const isStored = webhook?.hasAuthorization === true
+  const isElsewhere = isStored && originOf(fields.url.trim()) !== originOf(webhook.url)
+  return (
+    <div className="space-y-3">
+      <Input
+        label={t.authorization}
+        hint={isElsewhere ? t.dropped : isStored ? t.kept : t.authorizationHint}
+        isOptional
+        maxLength={1000}
+        autoComplete="off"
+        spellCheck={false}
+        placeholder={isStored && !isElsewhere ? '••••••••' : 'Bearer …'}
+        disabled={fields.isAuthorizationRemoved}
+        value={fields.authorization}
+        onChange={(event) => onChange({ authorization: event.target.value })}
+      />
+      {isStored && !isElsewhere && (
+        <Checkbox
+          label={t.remove}
+          checked={fields.isAuthorizationRemoved}
+          onChange={(event) => onChange({ isAuthorizationRemoved: event.target.checked, authorization: '' })}
+        />
+      )}
+    </div>
+  )
+}
+
+function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined
+}

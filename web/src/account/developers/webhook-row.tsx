@@ -1,0 +1,170 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { post } from '../../base/api.ts'
+import { translations } from '../../base/language.ts'
+import type { Webhook, WebhookTest } from '../../contract/types.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button, IconButton } from '../../ui/button.tsx'
+import { useReasonText } from '../../ui/data/delivery-reasons.ts'
+import { DateTime } from '../../ui/data/values.tsx'
+import { MoreIcon } from '../../ui/icons.tsx'
+import { Menu } from '../../ui/menu.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { TestResult } from './test-result.tsx'
+import { WebhookDialog, type WebhookAction } from './webhook-dialogs.tsx'
+import { isFuture, useEventName, webhooksQuery } from './webhook-events.ts'
+
+const useTexts = translations({
+  'pt-BR': {
+    healthy: 'Ativo',
+    failing: 'Falhando',
+    disabled: 'Desativado',
+    failingSince: 'Todas as entregas falham desde',
+    soonDisabled: 'Após 5 dias, ele é desativado.',
+    disabledSince: 'Sem eventos desde',
+    overlap: 'O segredo anterior vale até',
+    withAuthorization: 'com Authorization',
+    test: 'Enviar teste',
+    testOf: (name: string) => `Enviar teste a ${name}`,
+    more: (name: string) => `Mais ações de ${name}`,
+    deliveries: 'Ver entregas',
+    edit: 'Editar',
+    rotate: 'Trocar segredo',
+    disable: 'Desativar',
+    enable: 'Ativar',
+    delete: 'Excluir',
+  },
+  en: {
+    healthy: 'Active',
+    failing: 'Failing',
+    disabled: 'Disabled',
+    failingSince: 'All deliveries have failed since',
+    soonDisabled: 'It is disabled after 5 days.',
+    disabledSince: 'No events since',
+    overlap: 'The previous secret is valid until',
+    withAuthorization: 'with Authorization',
+    test: 'Send test',
+    testOf: (name: string) => `Send test to ${name}`,
+    more: (name: string) => `More actions for ${name}`,
+    deliveries: 'View deliveries',
+    edit: 'Edit',
+    rotate: 'Rotate secret',
+    disable: 'Disable',
+    enable: 'Enable',
+    delete: 'Delete',
+  },
+})
+
+export function WebhookRow({ webhook }: { webhook: Webhook }) {
+  const t = useTexts()
+  const eventName = useEventName()
+  const queryClient = useQueryClient()
+  const [action, setAction] = useState<WebhookAction | null>(null)
+  const [result, setResult] = useState<WebhookTest | null>(null)
+  const test = useMutation({
+    mutationFn: () => post<{ test: WebhookTest }>(`/webhooks/${webhook.id}/test`),
+    onMutate: () => setResult(null),
+    onSuccess: async (answer) => {
+      setResult(answer.test)
+      await queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey })
+    },
+    onError: toast.bad,
+  })
+  return (
+    <li className="space-y-3 px-5 py-4">
+      <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-3">
+        <div className="min-w-0 grow basis-72 space-y-1">
+          <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1">
+            <h2 className="font-semibold wrap-anywhere">{webhook.name}</h2>
+            <State webhook={webhook} />
+          </div>
+          <p className="font-mono text-[0.8125rem] wrap-anywhere">{webhook.url}</p>
+          <p className="text-sm text-soft">
+            {webhook.events.map(eventName).join(', ')}
+            {webhook.hasAuthorization && ` · ${t.withAuthorization}`}
+          </p>
+          <Trouble webhook={webhook} />
+        </div>
+        <div className="flex items-center gap-1.5">
+          <Button
+            size="small"
+            aria-label={t.testOf(webhook.name)}
+            isBusy={test.isPending}
+            onClick={() => test.mutate()}
+          >
+            {t.test}
+          </Button>
+          <Actions webhook={webhook} onAction={setAction} />
+        </div>
+      </div>
+      {result && <TestResult test={result} />}
+      {action && (
+        <WebhookDialog action={action} webhook={webhook} onClose={() => setAction(null)} onTested={setResult} />
+      )}
+    </li>
+  )
+}
+
+function Actions({ webhook, onAction }: { webhook: Webhook; onAction: (action: WebhookAction) => void }) {
+  const t = useTexts()
+  const navigate = useNavigate()
+  return (
+    <Menu
+      trigger={
+        <IconButton label={t.more(webhook.name)}>
+          <MoreIcon />
+        </IconButton>
+      }
+      items={[
+        {
+          label: t.deliveries,
+          onSelect: () =>
+            void navigate({
+              to: '/developers/$',
+              params: { _splat: 'deliveries' },
+              search: { endpointId: webhook.id },
+            }),
+        },
+        { label: t.edit, onSelect: () => onAction('edit') },
+        { label: t.rotate, onSelect: () => onAction('rotate') },
+        webhook.enabled
+          ? { label: t.disable, onSelect: () => onAction('disable') }
+          : { label: t.enable, onSelect: () => onAction('enable') },
+        { label: t.delete, isDanger: true, onSelect: () => onAction('delete') },
+      ]}
+    />
+  )
+}
+
+function State({ webhook }: { webhook: Webhook }) {
+  const t = useTexts()
+  if (!webhook.enabled) return <Badge tone="bad">{t.disabled}</Badge>
+  if (webhook.failingSince) return <Badge tone="wait">{t.failing}</Badge>
+  return <Badge tone="good">{t.healthy}</Badge>
+}
+
+function Trouble({ webhook }: { webhook: Webhook }) {
+  const t = useTexts()
+  const reasonText = useReasonText()
+  return (
+    <>
+      {webhook.disabledAt && (
+        <p className="text-sm text-bad">
+          {t.disabledSince} <DateTime at={webhook.disabledAt} />
+          {webhook.disabledReason && `: ${reasonText({ code: webhook.disabledCode, text: webhook.disabledReason })}`}
+        </p>
+      )}
+      {webhook.enabled && webhook.failingSince && (
+        <p className="text-sm text-wait">
+          {t.failingSince} <DateTime at={webhook.failingSince} />. {t.soonDisabled}
+        </p>
+      )}
+      {webhook.previousSecretUntil && isFuture(webhook.previousSecretUntil) && (
+        <p className="text-sm text-soft">
+          {t.overlap} <DateTime at={webhook.previousSecretUntil} />
+        </p>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,52 @@
+import { useState } from 'react'
+import { translations } from '../../base/language.ts'
+import { CodeBlock } from '../../ui/data/code-block.tsx'
+
+const useTexts = translations({ 'pt-BR': { language: 'Linguagem' }, en: { language: 'Language' } })
+
+const NAMES = { curl: 'curl', javascript: 'JavaScript', python: 'Python', php: 'PHP' } as const
+export type CodeLanguage = keyof typeof NAMES
+const LANGUAGES: readonly CodeLanguage[] = ['curl', 'javascript', 'python', 'php']
+
+/** The same code in several languages. All samples of a page follow one choice. */
+export function CodeSample({
+  codes,
+  chosen,
+  onChoose,
+  label,
+}: {
+  codes: Partial<Record<CodeLanguage, string>>
+  chosen: CodeLanguage
+  onChoose: (language: CodeLanguage) => void
+  label: string
+}) {
+  const t = useTexts()
+  const languages = LANGUAGES.filter((language) => codes[language] !== undefined)
+  const shown = languages.find((language) => language === chosen) ?? languages[0] ?? 'curl'
+  return (
+    <div className="space-y-2">
+      <div
+        role="group"
+        aria-label={t.language}
+        className="inline-flex max-w-full gap-1 overflow-x-auto rounded-lg bg-still-ground p-1"
+      >
+        {languages.map((language) => (
+          <button
+            key={language}
+            type="button"
+            aria-pressed={language === shown}
+            onClick={() => onChoose(language)}
+            className="min-h-8 rounded-md px-3 text-sm font-medium text-still aria-pressed:bg-card aria-pressed:text-ink aria-pressed:shadow-card"
+          >
+            {NAMES[language]}
+          </button>
+        ))}
+      </div>
+      <CodeBlock code={codes[shown] ?? ''} label={`${label}: ${NAMES[shown]}`} />
+    </div>
+  )
+}
+
+export function useCodeLanguage() {
+  return useState<CodeLanguage>('curl')
+}

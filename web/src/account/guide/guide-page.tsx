@@ -1,0 +1,56 @@
+import { useFilters } from '../../base/filters.ts'
+import { translations } from '../../base/language.ts'
+import { buttonClass } from '../../ui/button.tsx'
+import { ExternalIcon } from '../../ui/icons.tsx'
+import { Page } from '../../ui/page.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import { ErrorGuide } from './error-guide.tsx'
+import { QuickStart } from './quick-start.tsx'
+import { WebhookGuide } from './webhook-guide.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Documentação',
+    text: 'Do primeiro depósito à conferência dos webhooks.',
+    reference: 'Referência da API',
+    start: 'Primeiros passos',
+    webhooks: 'Webhooks',
+    errors: 'Erros',
+  },
+  en: {
+    title: 'Docs',
+    text: 'From your first deposit to verified webhooks.',
+    reference: 'API reference',
+    start: 'Quickstart',
+    webhooks: 'Webhooks',
+    errors: 'Errors',
+  },
+})
+
+export function GuidePage() {
+  const t = useTexts()
+  const filters = useFilters(['tab'])
+  return (
+    <Page
+      title={t.title}
+      text={t.text}
+      actions={
+        <a href="/docs" target="_blank" rel="noreferrer" className={buttonClass({ size: 'small' })}>
+          {t.reference}
+          <ExternalIcon className="size-4" />
+        </a>
+      }
+    >
+      <Tabs
+        label={t.title}
+        value={filters.values.tab || 'start'}
+        onChange={(tab) => filters.set({ tab: tab === 'start' ? '' : tab })}
+        tabs={[
+          { value: 'start', label: t.start, content: <QuickStart /> },
+          { value: 'webhooks', label: t.webhooks, content: <WebhookGuide /> },
+          { value: 'errors', label: t.errors, content: <ErrorGuide /> },
+        ]}
+      />
+    </Page>
+  )
+}

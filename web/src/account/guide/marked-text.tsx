@@ -1,0 +1,17 @@
+import type { ReactNode } from 'react'
+
+/** Text with `code` in it. */
+export function MarkedText({ children }: { children: string }): ReactNode {
+  return children.split(/(`[^`]+`)/).map((part, index) =>
+    part.startsWith('`') ? (
+      <code
+        key={index}
+        className="rounded bg-still-ground px-1 py-0.5 font-mono text-[0.8125em] wrap-anywhere text-still"
+      >
+        {part.slice(1, -1)}
+      </code>
+    ) : (
+      part
+    ),
+  )
+}

@@ -1,0 +1,133 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { translations } from '../../base/language.ts'
+import { useMe, useService } from '../../base/session.ts'
+import { Card } from '../../ui/card.tsx'
+import { CodeBlock } from '../../ui/data/code-block.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { CodeSample, useCodeLanguage } from './code-sample.tsx'
+import { MarkedText } from './marked-text.tsx'
+import { askSamples, createAnswer, createSamples } from './quick-start-code.ts'
+
+const useTexts = translations({
+  'pt-BR': {
+    base: 'URL da API',
+    cents:
+      'Valores são inteiros em centavos: 5000 é R$ 50,00. Horários são ISO 8601 em UTC. Toda resposta é JSON com `success`.',
+    key: 'Crie uma chave',
+    keyText:
+      'Toda requisição leva uma chave. Ela aparece uma única vez, ao ser criada; guarde-a como uma senha, fora do código.',
+    keyLink: 'Criar uma chave em API e webhooks',
+    create: 'Crie um depósito',
+    createText:
+      '`Idempotency-Key` torna a repetição segura: após um timeout, envie a mesma requisição com a mesma chave e não haverá dois depósitos.',
+    answer: 'A resposta',
+    answerLabel: 'Resposta de exemplo',
+    show: 'Mostre ao pagador',
+    showText:
+      'Envie o pagador para `paymentLinkUrl`, uma página pronta em três idiomas. Ou mostre você mesmo: `qrCodeLink` é a imagem do QR code, `emv` é o Pix copia e cola.',
+    test: 'No modo de teste, a página de pagamento tem um botão que simula o pagamento.',
+    know: 'Saiba quando foi pago',
+    knowText:
+      'Use um webhook: avisamos em segundos. Você também pode consultar a qualquer momento; um depósito pendente é conferido no provedor antes da resposta.',
+    knowLink: 'Como receber e conferir webhooks',
+    credited: 'Quando pago, `value` menos `fee` entra no seu saldo.',
+  },
+  en: {
+    base: 'API base URL',
+    cents:
+      'Amounts are integers in cents: 5000 is R$ 50.00. Times are ISO 8601 in UTC. Every response is JSON with `success`.',
+    key: 'Create a key',
+    keyText:
+      'Every request needs a key. It is shown once, when you create it; store it like a password, outside your code.',
+    keyLink: 'Create a key in API and webhooks',
+    create: 'Create a deposit',
+    createText:
+      '`Idempotency-Key` makes retries safe: after a timeout, send the same request with the same key and there won’t be two deposits.',
+    answer: 'The response',
+    answerLabel: 'Example response',
+    show: 'Show it to the payer',
+    showText:
+      'Send the payer to `paymentLinkUrl`, a ready-made page in three languages. Or show it yourself: `qrCodeLink` is the image of the QR code, `emv` is the code to copy and paste.',
+    test: 'In test mode, the payment page has a button that simulates the payment.',
+    know: 'Know when it is paid',
+    knowText:
+      'Use a webhook: we notify you within seconds. You can also query at any time; a pending deposit is checked with the provider before we respond.',
+    knowLink: 'How to receive and verify webhooks',
+    credited: 'Once paid, `value` minus `fee` is credited to your balance.',
+  },
+})
+
+export function QuickStart() {
+  const t = useTexts()
+  const me = useMe()
+  const { publicUrl, mode } = useService()
+  const [language, setLanguage] = useCodeLanguage()
+  const samples = { chosen: language, onChoose: setLanguage }
+  return (
+    <div className="max-w-3xl space-y-5">
+      <Card title={t.base}>
+        <CodeBlock code={publicUrl} label={t.base} />
+        <p className="mt-3 text-soft">
+          <MarkedText>{t.cents}</MarkedText>
+        </p>
+      </Card>
+      <Step number={1} title={t.key}>
+        <p>
+          <MarkedText>{t.keyText}</MarkedText>
+        </p>
+        {me.kind === 'account' && (
+          <Link to="/developers" className="link inline-block">
+            {t.keyLink}
+          </Link>
+        )}
+      </Step>
+      <Step number={2} title={t.create}>
+        <p>
+          <MarkedText>{t.createText}</MarkedText>
+        </p>
+        <CodeSample {...samples} label={t.create} codes={createSamples(publicUrl)} />
+        <h3 className="pt-2 font-semibold">{t.answer}</h3>
+        <CodeBlock code={createAnswer(publicUrl)} label={t.answerLabel} />
+      </Step>
+      <Step number={3} title={t.show}>
+        <p>
+          <MarkedText>{t.showText}</MarkedText>
+        </p>
+        {mode === 'test' && <Notice tone="mark">{t.test}</Notice>}
+      </Step>
+      <Step number={4} title={t.know}>
+        <p>
+          <MarkedText>{t.knowText}</MarkedText>
+        </p>
+        <Link to="/guide" search={{ tab: 'webhooks' }} className="link inline-block">
+          {t.knowLink}
+        </Link>
+        <CodeSample {...samples} label={t.know} codes={askSamples(publicUrl)} />
+        <p>
+          <MarkedText>{t.credited}</MarkedText>
+        </p>
+      </Step>
+    </div>
+  )
+}
+
+function Step({ number, title, children }: { number: number; title: string; children: ReactNode }) {
+  return (
+    <Card
+      title={
+        <span className="flex items-center gap-3">
+          <span
+            aria-hidden="true"
+            className="figures flex size-7 items-center justify-center rounded-full bg-good-ground text-sm text-good"
+          >
+            {number}
+          </span>
+          {title}
+        </span>
+      }
+    >
+      <div className="flex flex-col gap-3 [&>a]:self-start">{children}</div>
+    </Card>
+  )
+}

@@ -1,0 +1,129 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useFormat } from '../../base/format.ts'
+import { translations } from '../../base/language.ts'
+import type { Attention } from '../../contract/types.ts'
+import { Card } from '../../ui/card.tsx'
+import { DateTime } from '../../ui/data/values.tsx'
+import { ChevronRightIcon, KeyIcon, ShieldIcon, WarningIcon, WebhookIcon } from '../../ui/icons.tsx'
+import { TONES, type Tone } from '../../ui/notice.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Precisa da sua atenção',
+    payment_held: (money: string) => `${money} recebidos e retidos`,
+    heldText: {
+      wrong_amount: 'O valor é diferente do cobrado. O operador decide.',
+      second_payment: 'O depósito já estava pago. O operador decide.',
+      other: 'O operador decide.',
+    },
+    see: 'Ver',
+    webhook_disabled: (name: string) => `O webhook “${name}” foi desativado`,
+    webhook_failing: (name: string) => `O webhook “${name}” está falhando`,
+    key_expiring: (name: string) => `A chave “${name}” expira em breve`,
+    no_key: () => 'Nenhuma chave de API ativa',
+    no_webhook: () => 'Nenhum webhook configurado',
+    no_second_factor: () => 'Proteja a conta com a verificação em duas etapas',
+    noWebhookText: 'Sem ele, seu sistema precisa consultar se cada depósito foi pago.',
+    noKeyText: 'Sem ela, seu sistema não consegue criar depósitos.',
+    noSecondFactorText: 'Hoje só a senha protege seu saldo.',
+    since: 'desde',
+    fix: 'Resolver',
+  },
+  en: {
+    title: 'Needs your attention',
+    payment_held: (money: string) => `${money} received and held`,
+    heldText: {
+      wrong_amount: 'It is not the requested amount. The operator decides.',
+      second_payment: 'The deposit was already paid. The operator decides.',
+      other: 'The operator decides.',
+    },
+    see: 'View',
+    webhook_disabled: (name: string) => `Webhook “${name}” was disabled`,
+    webhook_failing: (name: string) => `Webhook “${name}” is failing`,
+    key_expiring: (name: string) => `Key “${name}” expires soon`,
+    no_key: () => 'No active API key',
+    no_webhook: () => 'No webhook configured',
+    no_second_factor: () => 'Protect your account with two-step verification',
+    noWebhookText: 'Without one, your system has to poll for paid deposits.',
+    noKeyText: 'Without one, your system cannot create deposits.',
+    noSecondFactorText: 'Only a password protects your balance.',
+    since: 'since',
+    fix: 'Fix',
+  },
+})
+
+type Kind = Exclude<Attention['kind'], 'account_suspended'>
+
+const KINDS: Record<Kind, { to: string; tone: Tone; icon: typeof KeyIcon }> = {
+  payment_held: { to: '/deposits', tone: 'wait', icon: WarningIcon },
+  webhook_disabled: { to: '/developers/webhooks', tone: 'bad', icon: WebhookIcon },
+  webhook_failing: { to: '/developers/webhooks', tone: 'bad', icon: WebhookIcon },
+  key_expiring: { to: '/developers', tone: 'wait', icon: KeyIcon },
+  no_key: { to: '/developers', tone: 'still', icon: KeyIcon },
+  no_webhook: { to: '/developers/webhooks', tone: 'still', icon: WebhookIcon },
+  no_second_factor: { to: '/settings', tone: 'still', icon: ShieldIcon },
+}
+
+/** What is wrong or missing, each with a link to the page that fixes it. New accounts have keys and webhooks in their first steps. */
+export function AttentionList({ attention, isEmpty }: { attention: readonly Attention[]; isEmpty: boolean }) {
+  const t = useTexts()
+  const shown = attention.filter(
+    // The shell shows a suspension on every page.
+    (item): item is Attention & { kind: Kind } =>
+      item.kind !== 'account_suspended' && !(isEmpty && (item.kind === 'no_key' || item.kind === 'no_webhook')),
+  )
+  if (shown.length === 0) return null
+  return (
+    <Card title={t.title} isFlush>
+      <ul className="divide-y divide-line border-t border-line">
+        {shown.map((item) => (
+          <Item key={`${item.kind} ${item.subjectId} ${item.at}`} attention={item} />
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+function Item({ attention: { kind, subjectId, name, at, value } }: { attention: Attention & { kind: Kind } }) {
+  const t = useTexts()
+  const { money } = useFormat()
+  const { to, tone, icon: Icon } = KINDS[kind]
+  const isHeld = kind === 'payment_held'
+  const held = name === 'wrong_amount' || name === 'second_payment' ? name : 'other'
+  const more: Record<Kind, ReactNode> = {
+    payment_held: (
+      <>
+        {t.heldText[held]} {at && <DateTime at={at} relative />}
+      </>
+    ),
+    webhook_disabled: at && <DateTime at={at} relative />,
+    webhook_failing: at && (
+      <>
+        {t.since} <DateTime at={at} />
+      </>
+    ),
+    key_expiring: at && <DateTime at={at} relative />,
+    no_key: t.noKeyText,
+    no_webhook: t.noWebhookText,
+    no_second_factor: t.noSecondFactorText,
+  }
+  return (
+    <li>
+      <Link
+        to={isHeld ? `${to}/${subjectId}` : to}
+        className="flex min-h-14 items-center gap-3.5 px-5 py-2.5 -outline-offset-2 hover:bg-hover"
+      >
+        <span className={`flex size-9 shrink-0 items-center justify-center rounded-full ${TONES[tone]}`}>
+          <Icon className="size-4.5" />
+        </span>
+        <span className="min-w-0 grow">
+          <span className="block font-medium wrap-anywhere">{t[kind](isHeld ? money(value ?? 0) : (name ?? ''))}</span>
+          <span className="block text-sm text-soft">{more[kind]}</span>
+        </span>
+        <span className="hidden text-sm font-semibold sm:block">{isHeld ? t.see : t.fix}</span>
+        <ChevronRightIcon className="size-4 shrink-0 text-soft" />
+      </Link>
+    </li>
+  )
+}

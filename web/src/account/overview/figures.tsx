@@ -1,0 +1,114 @@
+import type { ReactNode } from 'react'
+import { useFormat } from '../../base/format.ts'
+import { translations, useLanguage } from '../../base/language.ts'
+import { shareText } from '../../base/money.ts'
+import type { Overview, Period } from '../../contract/types.ts'
+import { Card } from '../../ui/card.tsx'
+import { Money } from '../../ui/data/values.tsx'
+import { Skeleton } from '../../ui/states.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    balance: 'Saldo',
+    balanceNote: 'Depósitos pagos, menos tarifas e devoluções',
+    today: 'Recebido hoje',
+    last30: 'Recebido nos últimos 30 dias',
+    more: (change: string, period: string) => `${change} acima de ${period}`,
+    less: (change: string, period: string) => `${change} abaixo de ${period}`,
+    same: (period: string) => `Igual a ${period}`,
+    nothing: (period: string) => `Sem recebimentos, como em ${period}`,
+    fromNothing: (period: string) => `Sem recebimentos em ${period}`,
+    yesterday: 'todo o dia de ontem',
+    previous: '30 dias anteriores',
+    paidOf: (paid: string, created: string) => `${paid} de ${created} pagos`,
+  },
+  en: {
+    balance: 'Balance',
+    balanceNote: 'Paid deposits minus fees and refunds',
+    today: 'Received today',
+    last30: 'Received in the last 30 days',
+    more: (change: string, period: string) => `${change} more than ${period}`,
+    less: (change: string, period: string) => `${change} less than ${period}`,
+    same: (period: string) => `Same as ${period}`,
+    nothing: (period: string) => `None yet, same as ${period}`,
+    fromNothing: (period: string) => `None in ${period}`,
+    yesterday: 'all of yesterday',
+    previous: 'the previous 30 days',
+    paidOf: (paid: string, created: string) => `${paid} of ${created} paid`,
+  },
+})
+
+export function Figures({ overview }: { overview: Overview | undefined }) {
+  const t = useTexts()
+  return (
+    <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-[1.15fr_1fr_1fr]">
+      <Tile
+        className="sm:max-lg:col-span-2"
+        label={t.balance}
+        value={overview && <Money cents={overview.balance} />}
+        isLarge
+      >
+        <p className={NOTE}>{t.balanceNote}</p>
+      </Tile>
+      <PeriodTile label={t.today} now={overview?.today} before={overview?.yesterday} name={t.yesterday} />
+      <PeriodTile label={t.last30} now={overview?.last30} before={overview?.previous30} name={t.previous} />
+    </div>
+  )
+}
+
+function PeriodTile(props: { label: string; now: Period | undefined; before: Period | undefined; name: string }) {
+  const t = useTexts()
+  const { language, count } = useFormat()
+  const { now, before } = props
+  const conversion = now && conversionOf(now)
+  return (
+    <Tile label={props.label} value={now && <Money cents={now.paidValue} />}>
+      <p className={NOTE}>
+        {now && before ? <Change now={now.paidValue} before={before.paidValue} name={props.name} /> : <NotePlace />}
+      </p>
+      <p className={NOTE}>
+        {now ? t.paidOf(count(now.paid), count(now.created)) : <NotePlace />}
+        {conversion !== undefined && ` · ${shareText(conversion, language)}`}
+      </p>
+    </Tile>
+  )
+}
+
+const NOTE = 'figures mt-1 min-h-5 text-sm text-soft'
+
+function NotePlace() {
+  return <Skeleton className="h-4 w-48" />
+}
+
+function Tile(props: { label: string; value: ReactNode; isLarge?: boolean; className?: string; children: ReactNode }) {
+  return (
+    <Card {...(props.className && { className: props.className })}>
+      <p className="text-sm font-medium text-soft">{props.label}</p>
+      <p
+        className={`figures mt-1 flex min-h-12 items-center font-semibold tracking-tight wrap-anywhere ${props.isLarge ? 'text-4xl' : 'text-3xl'}`}
+      >
+        {props.value ?? <Skeleton className="h-8 w-44" />}
+      </p>
+      {props.children}
+    </Card>
+  )
+}
+
+/** Compared with the period before, in words: colour alone is not enough. */
+function Change({ now, before, name }: { now: number; before: number; name: string }) {
+  const t = useTexts()
+  const language = useLanguage()
+  if (before === 0) return now === 0 ? t.nothing(name) : t.fromNothing(name)
+  if (now === before) return t.same(name)
+  const change = shareText(Math.abs(now - before) / before, language)
+  return (
+    <span className={now > before ? 'text-good' : 'text-wait'}>
+      {now > before ? t.more(change, name) : t.less(change, name)}
+    </span>
+  )
+}
+
+/** How many of the created deposits were paid. Some are paid a day later, so a quiet day could exceed 100 %. */
+export function conversionOf({ created, paid }: Period): number | undefined {
+  return created === 0 ? undefined : Math.min(1, paid / created)
+}

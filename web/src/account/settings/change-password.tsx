@@ -1,0 +1,63 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { auth } from '../../base/api.ts'
+import { translations } from '../../base/language.ts'
+import { useMe } from '../../base/session.ts'
+import { Card } from '../../ui/card.tsx'
+import { Checkbox, PasswordInput } from '../../ui/form/field.tsx'
+import { Form } from '../../ui/form/form.tsx'
+import { NewPassword } from '../../ui/form/new-password.tsx'
+import { toast } from '../../ui/toast.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Senha',
+    current: 'Senha atual',
+    others: 'Encerrar as outras sessões',
+    othersHint: 'Recomendado se alguém pode ter visto sua senha.',
+    submit: 'Trocar a senha',
+    done: 'Senha trocada.',
+  },
+  en: {
+    title: 'Password',
+    current: 'Current password',
+    others: 'Sign out of all other sessions',
+    othersHint: 'Recommended if someone may have seen your password.',
+    submit: 'Change password',
+    done: 'Password changed.',
+  },
+})
+
+export function ChangePassword() {
+  const t = useTexts()
+  const me = useMe()
+  const queryClient = useQueryClient()
+  const [currentPassword, setCurrent] = useState('')
+  const [newPassword, setNew] = useState('')
+  const [revokeOtherSessions, setRevoke] = useState(true)
+  const change = useMutation({
+    mutationFn: () => auth.post('change-password', { currentPassword, newPassword, revokeOtherSessions }),
+    onSuccess: async () => {
+      setCurrent('')
+      setNew('')
+      toast.good(t.done)
+      await queryClient.invalidateQueries({ queryKey: ['sessions'] })
+    },
+  })
+  return (
+    <Card title={t.title}>
+      <Form sending={change} onSend={() => change.mutate()} action={t.submit} className="max-w-md">
+        {/* Tells password managers whose password changes. */}
+        <input type="text" autoComplete="username" value={me.email} readOnly hidden />
+        <PasswordInput label={t.current} value={currentPassword} onChange={(event) => setCurrent(event.target.value)} />
+        <NewPassword value={newPassword} onChange={setNew} />
+        <Checkbox
+          label={t.others}
+          hint={t.othersHint}
+          checked={revokeOtherSessions}
+          onChange={(event) => setRevoke(event.target.checked)}
+        />
+      </Form>
+    </Card>
+  )
+}

@@ -1,0 +1,156 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { auth } from '../../base/api.ts'
+import { translations } from '../../base/language.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { DateTime } from '../../ui/data/values.tsx'
+import { ConfirmDialog } from '../../ui/form/form-dialog.tsx'
+import { Failure, Skeleton } from '../../ui/states.tsx'
+import { toast } from '../../ui/toast.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Sessões',
+    text: 'Onde sua conta está conectada.',
+    here: 'Esta sessão',
+    unknown: 'Navegador desconhecido',
+    since: 'desde',
+    end: 'Encerrar',
+    ended: 'Sessão encerrada.',
+    all: 'Encerrar todas as outras',
+    allTitle: 'Encerrar todas as outras sessões?',
+    allText: 'Só este navegador continua conectado.',
+    allEnded: 'As outras sessões foram encerradas.',
+    on: (browser: string, system: string) => `${browser} em ${system}`,
+  },
+  en: {
+    title: 'Sessions',
+    text: 'Where your account is signed in.',
+    here: 'This session',
+    unknown: 'Unknown browser',
+    since: 'since',
+    end: 'Sign out',
+    ended: 'Session ended.',
+    all: 'Sign out everywhere else',
+    allTitle: 'Sign out everywhere else?',
+    allText: 'Only this browser stays signed in.',
+    allEnded: 'Signed out everywhere else.',
+    on: (browser: string, system: string) => `${browser} on ${system}`,
+  },
+})
+
+type Session = {
+  token: string
+  createdAt: string
+  ipAddress?: string | null
+  userAgent?: string | null
+  isCurrent?: boolean
+}
+
+export function Sessions() {
+  const t = useTexts()
+  const queryClient = useQueryClient()
+  const [isAsking, setAsking] = useState(false)
+  const sessions = useQuery({ queryKey: ['sessions'], queryFn: () => auth.get<Session[]>('list-sessions') })
+  const refetch = () => queryClient.invalidateQueries({ queryKey: ['sessions'] })
+  const hasOthers = sessions.data?.some((session) => !session.isCurrent) ?? false
+  return (
+    <Card
+      title={t.title}
+      text={t.text}
+      actions={
+        hasOthers && (
+          <Button size="small" onClick={() => setAsking(true)}>
+            {t.all}
+          </Button>
+        )
+      }
+    >
+      {sessions.error && <Failure error={sessions.error} onRetry={() => void sessions.refetch()} />}
+      {sessions.isPending && <Skeleton className="h-12 w-full" />}
+      <ul className="divide-y divide-line">
+        {sessions.data
+          ?.toSorted(
+            (a, b) =>
+              Number(b.isCurrent ?? false) - Number(a.isCurrent ?? false) || b.createdAt.localeCompare(a.createdAt),
+          )
+          .map((session) => (
+            <SessionRow key={session.token} session={session} onEnded={refetch} />
+          ))}
+      </ul>
+      {isAsking && (
+        <ConfirmDialog
+          onClose={() => setAsking(false)}
+          title={t.allTitle}
+          text={t.allText}
+          action={t.all}
+          isDanger
+          onConfirm={async () => {
+            await auth.post('revoke-other-sessions')
+            toast.good(t.allEnded)
+            await refetch()
+          }}
+        />
+      )}
+    </Card>
+  )
+}
+
+function SessionRow({ session, onEnded }: { session: Session; onEnded: () => Promise<unknown> }) {
+  const t = useTexts()
+  const end = useMutation({
+    mutationFn: () => auth.post('revoke-session', { token: session.token }),
+    onSuccess: () => {
+      toast.good(t.ended)
+      return onEnded()
+    },
+    onError: toast.bad,
+  })
+  const { browser, system } = nameOf(session.userAgent ?? '')
+  const named = browser && system ? t.on(browser, system) : (browser ?? system ?? t.unknown)
+  return (
+    <li className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 py-3 first:pt-0 last:pb-0">
+      <div className="min-w-0">
+        <p className="font-medium" title={session.userAgent ?? ''}>
+          {named}
+        </p>
+        <p className="text-sm text-soft">
+          {session.ipAddress && <>{session.ipAddress}, </>}
+          {t.since} <DateTime at={session.createdAt} />
+        </p>
+      </div>
+      {session.isCurrent ? (
+        <Badge tone="good">{t.here}</Badge>
+      ) : (
+        <Button size="small" isBusy={end.isPending} onClick={() => end.mutate()}>
+          {t.end}
+        </Button>
+      )}
+    </li>
+  )
+}
+
+// The first match: Edge and Opera also call themselves Chrome, and Chrome calls itself Safari.
+const BROWSERS = [
+  ['Edge', /Edg\w*\//],
+  ['Opera', /OPR\//],
+  ['Firefox', /Firefox\/|FxiOS/],
+  ['Chrome', /Chrome\/|CriOS/],
+  ['Safari', /Safari\//],
+] as const
+const SYSTEMS = [
+  ['Android', /Android/],
+  ['iOS', /iPhone|iPad/],
+  ['Windows', /Windows/],
+  ['macOS', /Mac OS X/],
+  ['Linux', /Linux/],
+] as const
+
+function nameOf(userAgent: string): { browser: string | undefined; system: string | undefined } {
+  return {
+    browser: BROWSERS.find(([, pattern]) => pattern.test(userAgent))?.[0],
+    system: SYSTEMS.find(([, pattern]) => pattern.test(userAgent))?.[0],
+  }
+}

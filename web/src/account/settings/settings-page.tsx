@@ -1,0 +1,83 @@
+import { LANGUAGES, setLanguage, translations, useLanguage, type Language } from '../../base/language.ts'
+import { useMe } from '../../base/session.ts'
+import { setTheme, useTheme, type Theme } from '../../base/theme.ts'
+import { Card, DetailList } from '../../ui/card.tsx'
+import { Copyable } from '../../ui/data/copy-button.tsx'
+import { Select } from '../../ui/form/field.tsx'
+import { Page } from '../../ui/page.tsx'
+import { ChangePassword } from './change-password.tsx'
+import { Sessions } from './sessions.tsx'
+import { TwoFactor } from './two-factor.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Configurações',
+    profile: 'Perfil',
+    name: 'Nome',
+    email: 'E-mail',
+    accountId: 'ID da conta',
+    appearance: 'Aparência',
+    appearanceText: 'Vale para este navegador.',
+    language: 'Idioma',
+    theme: 'Tema',
+    themes: { system: 'Do sistema', light: 'Claro', dark: 'Escuro' },
+  },
+  en: {
+    title: 'Settings',
+    profile: 'Profile',
+    name: 'Name',
+    email: 'Email',
+    accountId: 'Account ID',
+    appearance: 'Appearance',
+    appearanceText: 'Applies to this browser.',
+    language: 'Language',
+    theme: 'Theme',
+    themes: { system: 'System', light: 'Light', dark: 'Dark' },
+  },
+})
+
+export function SettingsPage() {
+  const t = useTexts()
+  const me = useMe()
+  return (
+    <Page title={t.title} isNarrow>
+      <Card title={t.profile}>
+        <DetailList
+          details={[
+            { name: t.name, value: me.name },
+            { name: t.email, value: me.email },
+            { name: t.accountId, value: me.accountId && <Copyable text={me.accountId} /> },
+          ]}
+        />
+      </Card>
+      <TwoFactor />
+      <ChangePassword />
+      <Sessions />
+      <Appearance />
+    </Page>
+  )
+}
+
+function Appearance() {
+  const t = useTexts()
+  const language = useLanguage()
+  const theme = useTheme()
+  return (
+    <Card title={t.appearance} text={t.appearanceText}>
+      <div className="grid gap-5 sm:grid-cols-2">
+        <Select
+          label={t.language}
+          value={language}
+          onChange={(event) => setLanguage(event.target.value as Language)}
+          choices={Object.entries(LANGUAGES).map(([value, label]) => ({ value, label }))}
+        />
+        <Select
+          label={t.theme}
+          value={theme}
+          onChange={(event) => setTheme(event.target.value as Theme)}
+          choices={Object.entries(t.themes).map(([value, label]) => ({ value, label }))}
+        />
+      </div>
+    </Card>
+  )
+}

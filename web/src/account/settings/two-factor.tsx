@@ -1,0 +1,282 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState, type ReactNode } from 'react'
+import { auth } from '../../base/api.ts'
+import { translations } from '../../base/language.ts'
+import { sessionQuery, useMe } from '../../base/session.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { Copyable, CopyButton } from '../../ui/data/copy-button.tsx'
+import { QrCode } from '../../ui/data/qr-code.tsx'
+import { Input, PasswordInput } from '../../ui/form/field.tsx'
+import { FormDialog } from '../../ui/form/form-dialog.tsx'
+import { ShownOnce } from '../../ui/form/shown-once.tsx'
+import { DownloadIcon } from '../../ui/icons.tsx'
+import { toast } from '../../ui/toast.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Verificação em duas etapas',
+    text: 'Pede um código do seu celular depois da senha: uma senha vazada não basta para entrar.',
+    isOn: 'Ativada',
+    isOff: 'Desativada',
+    enable: 'Ativar',
+    disable: 'Desativar',
+    renew: 'Novos códigos de recuperação',
+    password: 'Sua senha',
+    next: 'Continuar',
+    finish: 'Guardei os códigos',
+    copy: 'Copiar todos',
+    download: 'Baixar',
+    file: 'guiche-codigos-de-recuperacao.txt',
+    qr: 'QR code para o aplicativo autenticador',
+    byHand: 'Sem câmera? Digite esta chave no aplicativo:',
+    code: 'Código de 6 dígitos do aplicativo',
+    activate: 'Ativar',
+    enableTitle: 'Ativar a verificação em duas etapas',
+    enableText: 'Informe sua senha para começar.',
+    scanTitle: 'Leia o QR code',
+    scanText:
+      'Use um aplicativo autenticador (como Aegis, 1Password ou Google Authenticator) e digite o código que ele mostra.',
+    codesTitle: 'Guarde os códigos de recuperação',
+    codesText: 'Cada um vale uma vez, caso você perca o celular. Eles não serão mostrados de novo.',
+    renewTitle: 'Criar novos códigos de recuperação',
+    renewText: 'Os códigos antigos deixam de valer.',
+    disableTitle: 'Desativar a verificação em duas etapas',
+    disableText: 'Só a senha vai proteger sua conta.',
+    enabled: 'Verificação em duas etapas ativada.',
+    disabled: 'Verificação em duas etapas desativada.',
+  },
+  en: {
+    title: 'Two-step verification',
+    text: 'Asks for a code from your phone after your password, so a leaked password is not enough to sign in.',
+    isOn: 'On',
+    isOff: 'Off',
+    enable: 'Turn on',
+    disable: 'Turn off',
+    renew: 'New recovery codes',
+    password: 'Your password',
+    next: 'Continue',
+    finish: 'I saved these codes',
+    copy: 'Copy all',
+    download: 'Download',
+    file: 'guiche-recovery-codes.txt',
+    qr: 'QR code for your authenticator app',
+    byHand: 'No camera? Enter this key in the app:',
+    code: '6-digit code from the app',
+    activate: 'Turn on',
+    enableTitle: 'Turn on two-step verification',
+    enableText: 'Enter your password to start.',
+    scanTitle: 'Scan the QR code',
+    scanText:
+      'Use an authenticator app (such as Aegis, 1Password or Google Authenticator), then enter the code it shows.',
+    codesTitle: 'Save your recovery codes',
+    codesText: 'Each works once if you lose your phone. They won’t be shown again.',
+    renewTitle: 'Create new recovery codes',
+    renewText: 'The old codes stop working.',
+    disableTitle: 'Turn off two-step verification',
+    disableText: 'Only your password will protect your account.',
+    enabled: 'Two-step verification turned on.',
+    disabled: 'Two-step verification turned off.',
+  },
+})
+
+type Step =
+  | { kind: 'enable' | 'renew' | 'disable' }
+  | { kind: 'scan'; totpURI: string; backupCodes: string[] }
+  | { kind: 'codes'; backupCodes: string[] }
+
+/** Turning it on: password, QR code, a code as proof, recovery codes. It is on only after the proof. */
+export function TwoFactor() {
+  const t = useTexts()
+  const me = useMe()
+  const [step, setStep] = useState<Step | null>(null)
+  return (
+    <Card
+      title={
+        <span className="flex flex-wrap items-center gap-2">
+          {t.title}
+          <Badge tone={me.isTwoFactor ? 'good' : 'wait'}>{me.isTwoFactor ? t.isOn : t.isOff}</Badge>
+        </span>
+      }
+    >
+      <p className="max-w-xl text-soft">{t.text}</p>
+      <div className="mt-4 flex flex-wrap gap-2">
+        {me.isTwoFactor ? (
+          <>
+            <Button onClick={() => setStep({ kind: 'renew' })}>{t.renew}</Button>
+            <Button onClick={() => setStep({ kind: 'disable' })}>{t.disable}</Button>
+          </>
+        ) : (
+          <Button kind="primary" onClick={() => setStep({ kind: 'enable' })}>
+            {t.enable}
+          </Button>
+        )}
+      </div>
+      {step && <StepDialog step={step} onStep={setStep} />}
+    </Card>
+  )
+}
+
+function StepDialog({ step, onStep }: { step: Step; onStep: (step: Step | null) => void }) {
+  const t = useTexts()
+  const queryClient = useQueryClient()
+  const refetch = () => queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey })
+  const close = () => onStep(null)
+  const password = { label: t.password, action: t.next, onClose: close }
+  switch (step.kind) {
+    case 'enable':
+      return (
+        <PromptDialog
+          {...password}
+          key="enable"
+          title={t.enableTitle}
+          text={t.enableText}
+          onAnswer={async (password) => {
+            const made = await auth.post<{ totpURI: string; backupCodes: string[] }>('two-factor/enable', { password })
+            onStep({ kind: 'scan', ...made })
+          }}
+        />
+      )
+    case 'scan':
+      return (
+        <PromptDialog
+          key="scan"
+          title={t.scanTitle}
+          text={t.scanText}
+          label={t.code}
+          isCode
+          action={t.activate}
+          onClose={close}
+          onAnswer={async (code) => {
+            await auth.post('two-factor/verify-totp', { code: code.replaceAll(/\s/g, '') })
+            onStep({ kind: 'codes', backupCodes: step.backupCodes })
+            toast.good(t.enabled)
+            await refetch()
+          }}
+        >
+          <TotpSecret uri={step.totpURI} />
+        </PromptDialog>
+      )
+    case 'renew':
+      return (
+        <PromptDialog
+          {...password}
+          key="renew"
+          title={t.renewTitle}
+          text={t.renewText}
+          onAnswer={async (password) => {
+            const made = await auth.post<{ backupCodes: string[] }>('two-factor/generate-backup-codes', { password })
+            onStep({ kind: 'codes', backupCodes: made.backupCodes })
+          }}
+        />
+      )
+    case 'codes':
+      return (
+        <ShownOnce title={t.codesTitle} warning={t.codesText} action={t.finish} onClose={close}>
+          <RecoveryCodes codes={step.backupCodes} />
+        </ShownOnce>
+      )
+    case 'disable':
+      return (
+        <PromptDialog
+          {...password}
+          key="disable"
+          title={t.disableTitle}
+          text={t.disableText}
+          action={t.disable}
+          isDanger
+          onAnswer={async (password) => {
+            await auth.post('two-factor/disable', { password })
+            close()
+            toast.good(t.disabled)
+            await refetch()
+          }}
+        />
+      )
+  }
+}
+
+/** Asks for a password or a code. */
+function PromptDialog(props: {
+  title: string
+  text: string
+  label: string
+  action: string
+  isCode?: boolean
+  isDanger?: boolean
+  onClose: () => void
+  onAnswer: (answer: string) => Promise<void>
+  children?: ReactNode
+}) {
+  const { label, isCode, onAnswer, children, ...rest } = props
+  const [value, setValue] = useState('')
+  const sending = useMutation({ mutationFn: () => onAnswer(value) })
+  const onChange = (event: { target: { value: string } }) => setValue(event.target.value)
+  return (
+    <FormDialog {...rest} sending={sending} onSend={() => sending.mutate()}>
+      {children}
+      {isCode ? (
+        <Input
+          label={label}
+          value={value}
+          onChange={onChange}
+          required
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          maxLength={7}
+          className="figures font-mono tracking-[0.2em]"
+        />
+      ) : (
+        <PasswordInput label={label} value={value} onChange={onChange} />
+      )}
+    </FormDialog>
+  )
+}
+
+/** What the authenticator app needs, as a QR code and as text. */
+function TotpSecret({ uri }: { uri: string }) {
+  const t = useTexts()
+  const secret = URL.canParse(uri) ? (new URL(uri).searchParams.get('secret') ?? '') : ''
+  return (
+    <div className="space-y-3">
+      <QrCode text={uri} label={t.qr} className="mx-auto w-52 rounded-lg border border-line" />
+      <div className="text-sm text-soft">
+        {t.byHand}
+        <div className="text-ink">
+          <Copyable text={secret} />
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function RecoveryCodes({ codes }: { codes: readonly string[] }) {
+  const t = useTexts()
+  const text = codes.join('\n')
+  return (
+    <div className="space-y-4">
+      <ul className="grid grid-cols-2 gap-x-6 gap-y-1.5 rounded-lg border border-line bg-code-ground px-4 py-3 font-mono text-sm">
+        {codes.map((code) => (
+          <li key={code}>{code}</li>
+        ))}
+      </ul>
+      <div className="flex flex-wrap gap-2">
+        <CopyButton text={text} label={t.copy} />
+        <Button size="small" onClick={() => saveText(t.file, `${text}\n`)}>
+          <DownloadIcon className="size-4" />
+          {t.download}
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+function saveText(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(url)
+}

@@ -1,0 +1,191 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { endOfDayIso, startOfDayIso } from '../../base/dates.ts'
+import { useFilters } from '../../base/filters.ts'
+import { translations } from '../../base/language.ts'
+import { useCursorList, useGet } from '../../base/queries.ts'
+import type { StatementLine } from '../../contract/types.ts'
+import { Card, Figure } from '../../ui/card.tsx'
+import { ExportMenu } from '../../ui/data/export-menu.tsx'
+import { DateRangeFilter, TimeZone } from '../../ui/data/filter-bar.tsx'
+import { CardLines, Table, type Column } from '../../ui/data/table.tsx'
+import { DateTime, Money } from '../../ui/data/values.tsx'
+import { StatementIcon } from '../../ui/icons.tsx'
+import { Page } from '../../ui/page.tsx'
+import { Empty, Skeleton } from '../../ui/states.tsx'
+import { periodDays, PERIODS, type Period } from './periods.ts'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Extrato',
+    text: 'Tudo o que entrou ou saiu do seu saldo, na ordem de lançamento.',
+    balance: 'Saldo atual',
+    period: 'Período',
+    periods: { today: 'Hoje', week: '7 dias', month: 'Este mês', 'last-month': 'Mês passado', own: 'Personalizado' },
+    what: 'Lançamento',
+    when: 'Data',
+    amount: 'Valor',
+    after: 'Saldo',
+    emptyTitle: 'Nenhum lançamento neste período',
+    emptyText: 'Depósitos pagos e devoluções aparecem aqui assim que mudam o saldo.',
+    kinds: {
+      deposit: 'Depósito (líquido)',
+      refund_reserved: 'Devolução ao pagador',
+      refund_released: 'Devolução falhou: valor de volta',
+      fee_returned: 'Tarifa devolvida',
+      fee_kept: 'Tarifa cobrada de novo: devolução falhou',
+      matched_deposit: 'Depósito conciliado depois (líquido)',
+      exception_credited: 'Crédito feito pelo operador',
+      refund_charged: 'Devolução feita pelo provedor de pagamento',
+    },
+  },
+  en: {
+    title: 'Statement',
+    text: 'Everything that entered or left your balance, in booking order.',
+    balance: 'Current balance',
+    period: 'Period',
+    periods: { today: 'Today', week: '7 days', month: 'This month', 'last-month': 'Last month', own: 'Custom' },
+    what: 'Entry',
+    when: 'Date',
+    amount: 'Amount',
+    after: 'Balance',
+    emptyTitle: 'No entries in this period',
+    emptyText: 'Paid deposits and refunds appear here as soon as they change the balance.',
+    kinds: {
+      deposit: 'Deposit, net of fee',
+      refund_reserved: 'Refund to the payer',
+      refund_released: 'Refund failed: amount returned',
+      fee_returned: 'Fee returned',
+      fee_kept: 'Fee charged again: refund failed',
+      matched_deposit: 'Deposit matched later, net of fee',
+      exception_credited: 'Credited by the operator',
+      refund_charged: 'Refund made at the payment provider',
+    },
+  },
+})
+
+const PAGE_ROWS = 25
+const REFRESH_MS = 5_000
+
+export function StatementPage() {
+  const t = useTexts()
+  const [openedAt] = useState(() => new Date())
+  const filters = useFilters(['period', 'from', 'to'])
+  const period = PERIODS.find((name) => name === filters.values.period) ?? 'week'
+  const { from, to } = period === 'own' ? filters.values : periodDays(period, openedAt)
+  const query = { from: startOfDayIso(from), to: endOfDayIso(to) }
+  const list = useCursorList<StatementLine>({
+    path: '/statement',
+    query: { ...query, limit: PAGE_ROWS },
+    field: 'lines',
+    refetchIntervalMs: REFRESH_MS,
+  })
+  // A custom period starts with the days that are shown.
+  const choose = (next: Period) =>
+    filters.set(next === 'own' ? { period: next, from, to } : { period: next, from: '', to: '' })
+  return (
+    <Page
+      title={t.title}
+      text={t.text}
+      actions={<ExportMenu path="/statement.csv" query={query} period={t.periods[period]} />}
+    >
+      <Balance />
+      <Card isFlush>
+        <div className="flex flex-wrap items-center gap-x-4 gap-y-3 px-5 py-4">
+          <PeriodChoice value={period} onChange={choose} />
+          {period === 'own' ? (
+            <div className="flex flex-wrap gap-2 max-sm:w-full max-sm:flex-col">
+              <DateRangeFilter filters={filters} />
+            </div>
+          ) : (
+            <TimeZone />
+          )}
+        </div>
+        <Table
+          caption={t.title}
+          columns={useLineColumns()}
+          list={list}
+          rowKey={(line) => line.id}
+          card={(line) => (
+            <CardLines
+              name={<Entry line={line} />}
+              mark={<Amount line={line} />}
+              text={<DateTime at={line.recordedAt} />}
+              end={<Money cents={line.balance} />}
+            />
+          )}
+          skeletonRows={10}
+          empty={<Empty icon={<StatementIcon className="size-6" />} title={t.emptyTitle} text={t.emptyText} />}
+        />
+      </Card>
+    </Page>
+  )
+}
+
+function Balance() {
+  const t = useTexts()
+  const balance = useGet<{ balance: number }>(['balance'], '/balance', {
+    refetchInterval: REFRESH_MS,
+  })
+  // Without an error text: the list below has it.
+  const value = balance.data ? (
+    <Money cents={balance.data.balance} />
+  ) : balance.error ? (
+    '—'
+  ) : (
+    <Skeleton className="h-7 w-40" />
+  )
+  return (
+    <Card>
+      <Figure label={t.balance} value={value} />
+    </Card>
+  )
+}
+
+function PeriodChoice({ value, onChange }: { value: Period; onChange: (value: Period) => void }) {
+  const t = useTexts()
+  return (
+    <div role="group" aria-label={t.period} className="-mx-3 flex flex-wrap gap-1">
+      {PERIODS.map((period) => (
+        <button
+          key={period}
+          type="button"
+          aria-pressed={period === value}
+          onClick={() => onChange(period)}
+          className="min-h-10 shrink-0 rounded-lg px-3 text-sm font-semibold text-soft -outline-offset-2 hover:bg-hover aria-pressed:bg-good-ground aria-pressed:text-good"
+        >
+          {t.periods[period]}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+function useLineColumns(): Column<StatementLine>[] {
+  const t = useTexts()
+  return [
+    { header: t.when, width: 'w-52', cell: (line) => <DateTime at={line.recordedAt} /> },
+    { header: t.what, cell: (line) => <Entry line={line} /> },
+    { header: t.amount, align: 'right', cell: (line) => <Amount line={line} /> },
+    { header: t.after, align: 'right', cell: (line) => <Money cents={line.balance} /> },
+  ]
+}
+
+function Entry({ line: { kind, paymentLinkId } }: { line: StatementLine }) {
+  const kinds: Record<string, string> = useTexts().kinds
+  const text = kinds[kind] ?? kind
+  if (paymentLinkId === null) return text
+  return (
+    <Link
+      to="/deposits/$paymentLinkId"
+      params={{ paymentLinkId }}
+      className="font-medium underline decoration-line decoration-2 underline-offset-4 hover:decoration-current"
+    >
+      {text}
+    </Link>
+  )
+}
+
+function Amount({ line: { amount } }: { line: StatementLine }) {
+  return <Money cents={amount} sign className={`font-medium ${amount > 0 ? 'text-good' : ''}`} />
+}

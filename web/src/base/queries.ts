@@ -1,0 +1,90 @@
+import { keepPreviousData, useQuery, type UseQueryOptions } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { get, type Query } from './api.ts'
+
+type GetOptions<T> = Omit<UseQueryOptions<T>, 'queryKey' | 'queryFn'> & { query?: Query }
+
+/** One GET under /dashboard/api. */
+export function useGet<T>(queryKey: readonly unknown[], path: string, { query, ...options }: GetOptions<T> = {}) {
+  return useQuery<T>({ queryKey, queryFn: ({ signal }) => get<T>(path, query, { signal }), ...options })
+}
+
+export type List<Row> = {
+  /** Undefined while the first page loads. */
+  rows: readonly Row[] | undefined
+  error?: Error | null
+  retry?: () => void
+  /** Older rows are shown while newer ones load. */
+  isStale?: boolean
+}
+
+export type CursorList<Row> = List<Row> & {
+  isFetching: boolean
+  pageNumber: number
+  previous: (() => void) | undefined
+  next: (() => void) | undefined
+}
+
+type Answer = { nextCursor: string | null } & Readonly<Record<string, unknown>>
+
+/**
+ * A paginated list of the server. The page is in the URL, so it survives a reload and the way back from a row. A changed filter
+ * starts at the first page, because useFilters drops the page.
+ */
+export function useCursorList<Row>(options: {
+  path: string
+  query?: Query
+  /** The field of the answer that holds the rows. */
+  field: string
+  refetchIntervalMs?: number
+}): CursorList<Row> {
+  const { path, query = {}, field, refetchIntervalMs } = options
+  const search: Record<string, string | undefined> = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const cursor = search['cursor'] ?? null
+  const pageNumber = cursor === null ? 1 : Math.max(2, Number.parseInt(search['page'] ?? '', 10) || 2)
+  const answer = useGet<Answer>(['list', path, query, cursor], path, {
+    query: { ...query, cursor },
+    placeholderData: keepPreviousData,
+    refetchInterval: refetchIntervalMs ?? false,
+  })
+  const trail = makeTrail(JSON.stringify([path, query]))
+  const go = (page: number, to: string | null) => {
+    trail.set(page, to)
+    const { cursor: _, page: __, ...others } = search
+    void navigate({
+      to: '.',
+      search: to === null ? others : { ...others, cursor: to, page: String(page) },
+      resetScroll: false,
+    })
+  }
+  const { data } = answer
+  const nextCursor = answer.isPlaceholderData ? null : (data?.nextCursor ?? null)
+  return {
+    // The contract's types cannot name a field by a variable.
+    rows: data?.[field] as Row[] | undefined,
+    error: data === undefined ? answer.error : null,
+    retry: () => void answer.refetch(),
+    isFetching: answer.isFetching,
+    isStale: answer.isPlaceholderData,
+    pageNumber,
+    previous: pageNumber > 1 ? () => go(...trail.before(pageNumber)) : undefined,
+    next: nextCursor === null ? undefined : () => go(pageNumber + 1, nextCursor),
+  }
+}
+
+/** The server's cursors only go forward, so the tab remembers the way back. */
+function makeTrail(list: string) {
+  const key = `pages ${list}`
+  const read = (): Record<string, string | null> => JSON.parse(sessionStorage.getItem(key) ?? '{}')
+  return {
+    set(page: number, cursor: string | null): void {
+      sessionStorage.setItem(key, JSON.stringify({ ...read(), [page]: cursor }))
+    },
+    /** The first page where a URL was opened in a new tab. */
+    before(page: number): [page: number, cursor: string | null] {
+      const cursor = page === 2 ? null : read()[page - 1]
+      return cursor === undefined || cursor === null ? [1, null] : [page - 1, cursor]
+    },
+  }
+}

@@ -1,0 +1,232 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { post } from '../../base/api.ts'
+import { useFormat } from '../../base/format.ts'
+import { translations } from '../../base/language.ts'
+import { useGet } from '../../base/queries.ts'
+import type { Account, AccountDetails } from '../../contract/types.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card, DetailList, Figure } from '../../ui/card.tsx'
+import { Copyable } from '../../ui/data/copy-button.tsx'
+import { DateTime, Money } from '../../ui/data/values.tsx'
+import { ReasonDialog } from '../../ui/form/form-dialog.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { Page } from '../../ui/page.tsx'
+import { FailureCard, Skeleton } from '../../ui/states.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { AccountBadge } from '../labels.tsx'
+import { AccountTerms } from './account-terms.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Conta',
+    accounts: 'Contas',
+    details: 'Detalhes',
+    name: 'Nome',
+    email: 'E-mail',
+    id: 'ID',
+    createdAt: 'Criada em',
+    status: 'Situação',
+    keys: 'Chaves de API ativas',
+    webhooks: 'Webhooks',
+    log: 'Ver na auditoria',
+    balance: 'Saldo',
+    completed: 'Depósitos pagos',
+    pending: 'Aguardando',
+    expired: 'Expirados',
+    canceled: 'Cancelados',
+    isCut: 'Só os 100 mil depósitos mais recentes são contados.',
+    suspend: 'Suspender',
+    suspendTitle: 'Suspender esta conta?',
+    suspendText:
+      'As chaves de API só poderão consultar: sem novas cobranças, cancelamentos ou devoluções. Pagamentos recebidos continuam sendo creditados.',
+    suspendDone: 'Conta suspensa.',
+    resume: 'Reativar',
+    resumeTitle: 'Reativar esta conta?',
+    resumeText: 'As chaves de API voltam a funcionar por completo.',
+    resumeDone: 'Conta reativada.',
+    signOut: 'Encerrar sessões',
+    signOutTitle: 'Encerrar todas as sessões?',
+    signOutText: 'Quem usa o painel com esta conta precisa entrar de novo. As chaves de API continuam funcionando.',
+    signOutDone: 'Sessões encerradas.',
+    suspended: 'Conta suspensa',
+    since: 'desde',
+  },
+  en: {
+    title: 'Account',
+    accounts: 'Accounts',
+    details: 'Details',
+    name: 'Name',
+    email: 'Email',
+    id: 'ID',
+    createdAt: 'Created',
+    status: 'Status',
+    keys: 'Active API keys',
+    webhooks: 'Webhooks',
+    log: 'View audit log',
+    balance: 'Balance',
+    completed: 'Paid deposits',
+    pending: 'Pending',
+    expired: 'Expired',
+    canceled: 'Canceled',
+    isCut: 'Only the newest 100,000 deposits are counted.',
+    suspend: 'Suspend',
+    suspendTitle: 'Suspend this account?',
+    suspendText:
+      'Its API keys become read-only: no new charges, cancellations or refunds. Incoming payments are still credited.',
+    suspendDone: 'Account suspended.',
+    resume: 'Reactivate',
+    resumeTitle: 'Reactivate this account?',
+    resumeText: 'Its API keys work fully again.',
+    resumeDone: 'Account reactivated.',
+    signOut: 'End sessions',
+    signOutTitle: 'End all sessions?',
+    signOutText: 'Everyone using the dashboard with this account must sign in again. API keys keep working.',
+    signOutDone: 'Sessions ended.',
+    suspended: 'Account suspended',
+    since: 'since',
+  },
+})
+
+export function AccountPage() {
+  const t = useTexts()
+  const { accountId = '' } = useParams({ strict: false })
+  const account = useGet<AccountDetails>(['account', accountId], `/operator/accounts/${accountId}`)
+  const { data } = account
+  const back = { to: '/operator/accounts', label: t.accounts }
+  if (!data && account.error)
+    return (
+      <Page title={t.title} back={back}>
+        <FailureCard query={account} />
+      </Page>
+    )
+  return (
+    <Page
+      title={data?.account.name ?? t.title}
+      back={back}
+      actions={
+        <>
+          <SignOut accountId={accountId} />
+          {data ? <Suspension account={data.account} /> : <Button disabled>{t.suspend}</Button>}
+        </>
+      }
+    >
+      {data && data.account.suspendedAt !== null && (
+        <Notice tone="bad" title={t.suspended}>
+          {data.account.suspendedReason} ({t.since} <DateTime at={data.account.suspendedAt} />)
+        </Notice>
+      )}
+      <Counts answer={data} />
+      <div className="grid grid-cols-1 items-start gap-6 lg:grid-cols-2">
+        <About answer={data} accountId={accountId} />
+        <AccountTerms accountId={accountId} terms={data?.terms} />
+      </div>
+    </Page>
+  )
+}
+
+function Counts({ answer }: { answer: AccountDetails | undefined }) {
+  const t = useTexts()
+  const { count } = useFormat()
+  const loading = <Skeleton className="h-6 w-20" />
+  const counted = (name: 'completed' | 'pending' | 'expired' | 'canceled') => (
+    <Figure label={t[name]} value={answer ? count(answer.counts[name]) : loading} />
+  )
+  return (
+    <Card>
+      <div className="grid grid-cols-2 gap-x-4 gap-y-5 lg:grid-cols-6">
+        <div className="col-span-2">
+          <Figure label={t.balance} value={answer ? <Money cents={answer.account.balance} /> : loading} />
+        </div>
+        {counted('completed')}
+        {counted('pending')}
+        {counted('expired')}
+        {counted('canceled')}
+      </div>
+      {answer?.counts.isCut && <p className="mt-3 text-sm text-soft">{t.isCut}</p>}
+    </Card>
+  )
+}
+
+function About({ answer, accountId }: { answer: AccountDetails | undefined; accountId: string }) {
+  const t = useTexts()
+  const { count } = useFormat()
+  return (
+    <Card
+      title={t.details}
+      actions={
+        <Link to="/operator/audit-log" search={{ accountId }} className="link text-sm">
+          {t.log}
+        </Link>
+      }
+    >
+      {answer ? (
+        <DetailList
+          details={[
+            { name: t.name, value: answer.account.name },
+            { name: t.email, value: answer.account.email },
+            { name: t.status, value: <AccountBadge account={answer.account} /> },
+            { name: t.createdAt, value: <DateTime at={answer.account.createdAt} /> },
+            { name: t.keys, value: count(answer.counts.activeKeys) },
+            { name: t.webhooks, value: count(answer.counts.webhooks) },
+            { name: t.id, value: <Copyable text={answer.account.id} shown={`${answer.account.id.slice(0, 13)}…`} /> },
+          ]}
+        />
+      ) : (
+        <Skeleton className="h-72 w-full" />
+      )}
+    </Card>
+  )
+}
+
+function SignOut({ accountId }: { accountId: string }) {
+  const t = useTexts()
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <>
+      <Button onClick={() => setAsking(true)}>{t.signOut}</Button>
+      {isAsking && (
+        <ReasonDialog
+          onClose={() => setAsking(false)}
+          title={t.signOutTitle}
+          text={t.signOutText}
+          action={t.signOut}
+          onConfirm={async (reason) => {
+            await post(`/operator/accounts/${accountId}/sign-out`, { reason })
+            toast.good(t.signOutDone)
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+function Suspension({ account }: { account: Account }) {
+  const t = useTexts()
+  const queryClient = useQueryClient()
+  const [isAsking, setAsking] = useState(false)
+  const isSuspended = account.suspendedAt !== null
+  return (
+    <>
+      <Button onClick={() => setAsking(true)}>{isSuspended ? t.resume : t.suspend}</Button>
+      {isAsking && (
+        <ReasonDialog
+          onClose={() => setAsking(false)}
+          title={isSuspended ? t.resumeTitle : t.suspendTitle}
+          text={isSuspended ? t.resumeText : t.suspendText}
+          action={isSuspended ? t.resume : t.suspend}
+          isDanger={!isSuspended}
+          onConfirm={async (reason) => {
+            await post(`/operator/accounts/${account.id}/${isSuspended ? 'resume' : 'suspend'}`, { reason })
+            toast.good(isSuspended ? t.resumeDone : t.suspendDone)
+            await Promise.all([
+              queryClient.invalidateQueries({ queryKey: ['account', account.id] }),
+              queryClient.invalidateQueries({ queryKey: ['list'] }),
+            ])
+          }}
+        />
+      )}
+    </>
+  )
+}

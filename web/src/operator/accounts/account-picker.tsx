@@ -1,0 +1,82 @@
+import { keepPreviousData } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
+import { useDeferredValue, useId, useState } from 'react'
+import { get } from '../../base/api.ts'
+import { translations } from '../../base/language.ts'
+import type { Account } from '../../contract/types.ts'
+import { Input } from '../../ui/form/field.tsx'
+import { RadioCard } from '../../ui/form/radio-card.tsx'
+import { Skeleton } from '../../ui/states.tsx'
+import { AccountBadge } from '../labels.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    search: 'Buscar conta',
+    hint: 'Nome ou e-mail',
+    accounts: 'Contas encontradas',
+    none: 'Nenhuma conta encontrada.',
+    failed: 'A busca falhou. Tente de novo.',
+  },
+  en: {
+    search: 'Search accounts',
+    hint: 'Name or email',
+    accounts: 'Accounts found',
+    none: 'No accounts found.',
+    failed: 'Search failed. Try again.',
+  },
+})
+
+const SHOWN = 5
+
+export function AccountPicker({
+  first,
+  chosen,
+  onChoose,
+}: {
+  /** The first search, such as the e-mail of the charge's account. */
+  first: string
+  chosen: Account | undefined
+  onChoose: (account: Account) => void
+}) {
+  const t = useTexts()
+  const name = useId()
+  const [typed, setTyped] = useState(first)
+  const search = useDeferredValue(typed.trim())
+  const { data, error } = useQuery({
+    queryKey: ['account-search', search],
+    queryFn: ({ signal }) => get<{ accounts: Account[] }>('/operator/accounts', { search, limit: SHOWN }, { signal }),
+    placeholderData: keepPreviousData,
+  })
+  return (
+    <div className="space-y-3">
+      <Input
+        label={t.search}
+        hint={t.hint}
+        type="search"
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+        maxLength={100}
+        autoComplete="off"
+      />
+      {!data && !error && <Skeleton className="h-14 w-full rounded-lg" />}
+      {error && !data && <p className="text-bad">{t.failed}</p>}
+      {data?.accounts.length === 0 && <p className="text-soft">{t.none}</p>}
+      {data && data.accounts.length > 0 && (
+        <fieldset className="space-y-2">
+          <legend className="sr-only">{t.accounts}</legend>
+          {data.accounts.map((account) => (
+            <RadioCard
+              key={account.id}
+              name={name}
+              isChosen={account.id === chosen?.id}
+              onChoose={() => onChoose(account)}
+              title={account.name}
+              text={account.email}
+              badge={account.suspendedAt !== null && <AccountBadge account={account} />}
+            />
+          ))}
+        </fieldset>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,117 @@
+import { useState } from 'react'
+import { translations } from '../../base/language.ts'
+import type { OwnTerms, Terms } from '../../contract/types.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Card, DetailList } from '../../ui/card.tsx'
+import { DateTime } from '../../ui/data/values.tsx'
+import { Skeleton } from '../../ui/states.tsx'
+import { useActorText } from '../labels.tsx'
+import { TERMS, useTermLabel, useTermText } from './term-labels.ts'
+import { TermsDialog } from './terms-dialog.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Tarifa e limites',
+    text: 'Valem para novas cobranças.',
+    change: 'Alterar',
+    own: 'personalizado',
+    default: 'padrão',
+    history: 'Histórico',
+    none: 'Nunca alterado: valem os padrões.',
+    allDefault: 'Todos os padrões',
+    by: 'por',
+  },
+  en: {
+    title: 'Fee and limits',
+    text: 'Apply to new charges.',
+    change: 'Change',
+    own: 'custom',
+    default: 'default',
+    history: 'History',
+    none: 'Never changed: the defaults apply.',
+    allDefault: 'All defaults',
+    by: 'by',
+  },
+})
+
+export function AccountTerms({ accountId, terms }: { accountId: string; terms: Terms | undefined }) {
+  const t = useTexts()
+  const [isChanging, setChanging] = useState(false)
+  return (
+    <Card
+      title={t.title}
+      text={t.text}
+      actions={
+        <Button size="small" disabled={!terms} onClick={() => setChanging(true)}>
+          {t.change}
+        </Button>
+      }
+    >
+      {terms ? (
+        <>
+          <Current terms={terms} />
+          <h3 className="mt-6 mb-2 font-semibold">{t.history}</h3>
+          <History history={terms.history} />
+        </>
+      ) : (
+        <Skeleton className="h-[30rem] w-full" />
+      )}
+      {isChanging && terms && <TermsDialog accountId={accountId} terms={terms} onClose={() => setChanging(false)} />}
+    </Card>
+  )
+}
+
+function Current({ terms: { own, effective } }: { terms: Terms }) {
+  const t = useTexts()
+  const labelOf = useTermLabel()
+  const textOf = useTermText()
+  return (
+    <DetailList
+      details={TERMS.map((term) => ({
+        name: labelOf(term),
+        value: (
+          <>
+            <span className="figures font-medium">{textOf(term, effective[term])}</span>{' '}
+            {own[term] === null ? (
+              <span className="block text-sm text-soft">{t.default}</span>
+            ) : (
+              <Badge tone="mark">{t.own}</Badge>
+            )}
+          </>
+        ),
+      }))}
+    />
+  )
+}
+
+function History({ history }: { history: Terms['history'] }) {
+  const t = useTexts()
+  const actorText = useActorText()
+  if (history.length === 0) return <p className="text-soft">{t.none}</p>
+  return (
+    <ol className="space-y-4">
+      {history.map((change) => (
+        <li key={change.validFrom + change.reason} className="border-l-2 border-line pl-3">
+          <p className="text-sm text-soft">
+            <DateTime at={change.validFrom} /> {t.by} <span className="wrap-anywhere">{actorText(change.setBy)}</span>
+          </p>
+          <p className="wrap-anywhere">{change.reason}</p>
+          <OwnLine own={change.own} />
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function OwnLine({ own }: { own: OwnTerms }) {
+  const t = useTexts()
+  const labelOf = useTermLabel()
+  const textOf = useTermText()
+  const set = TERMS.filter((term) => own[term] !== null)
+  return (
+    <p className="figures text-sm text-soft">
+      {set.length === 0 ? t.allDefault : set.map((term) => `${labelOf(term)}: ${textOf(term, own[term])}`).join(' · ')}
+    </p>
+  )
+}

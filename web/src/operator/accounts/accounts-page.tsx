@@ -1,0 +1,132 @@
+import { useState } from 'react'
+import { useFilters } from '../../base/filters.ts'
+import { translations } from '../../base/language.ts'
+import { useCursorList } from '../../base/queries.ts'
+import type { Account } from '../../contract/types.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { FilterBar, SearchFilter } from '../../ui/data/filter-bar.tsx'
+import { Table } from '../../ui/data/table.tsx'
+import { DateTime, Money } from '../../ui/data/values.tsx'
+import { PeopleIcon, PlusIcon } from '../../ui/icons.tsx'
+import { Page } from '../../ui/page.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import { AccountBadge } from '../labels.tsx'
+import { Invitations } from './invitations.tsx'
+import { NewAccountDialog } from './new-account.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Contas',
+    create: 'Criar conta',
+    accounts: 'Contas',
+    invitations: 'Convites',
+    search: 'Busque por nome ou e-mail',
+    name: 'Conta',
+    balance: 'Saldo',
+    status: 'Situação',
+    createdAt: 'Criada em',
+    empty: 'Nenhuma conta ainda',
+    emptyText: 'Crie a primeira ou convide alguém a se cadastrar.',
+    none: 'Nenhuma conta encontrada',
+    noneText: 'Busque por parte do nome ou do e-mail.',
+  },
+  en: {
+    title: 'Accounts',
+    create: 'Create account',
+    accounts: 'Accounts',
+    invitations: 'Invitations',
+    search: 'Search by name or email',
+    name: 'Account',
+    balance: 'Balance',
+    status: 'Status',
+    createdAt: 'Created',
+    empty: 'No accounts yet',
+    emptyText: 'Create the first one or invite someone to sign up.',
+    none: 'No accounts found',
+    noneText: 'Search by part of the name or email.',
+  },
+})
+
+export function AccountsPage() {
+  const t = useTexts()
+  const tab = useFilters(['tab'])
+  const [isCreating, setCreating] = useState(false)
+  return (
+    <Page
+      title={t.title}
+      actions={
+        <Button kind="primary" onClick={() => setCreating(true)}>
+          <PlusIcon className="size-5" />
+          {t.create}
+        </Button>
+      }
+    >
+      <Tabs
+        label={t.title}
+        value={tab.values.tab || 'accounts'}
+        onChange={(value) => tab.set({ tab: value === 'accounts' ? '' : value })}
+        tabs={[
+          { value: 'accounts', label: t.accounts, content: <AccountList /> },
+          { value: 'invitations', label: t.invitations, content: <Invitations /> },
+        ]}
+      />
+      {isCreating && <NewAccountDialog onClose={() => setCreating(false)} />}
+    </Page>
+  )
+}
+
+function AccountList() {
+  const t = useTexts()
+  const filters = useFilters(['search'])
+  const list = useCursorList<Account>({
+    path: '/operator/accounts',
+    query: filters.values,
+    field: 'accounts',
+  })
+  return (
+    <Card isFlush>
+      <FilterBar filters={filters}>
+        <SearchFilter filters={filters} name="search" label={t.search} />
+      </FilterBar>
+      <Table
+        caption={t.title}
+        columns={[
+          {
+            header: t.name,
+            cell: (row) => (
+              <>
+                <span className="block wrap-anywhere">{row.name}</span>
+                <span className="block text-sm font-normal text-soft wrap-anywhere">{row.email}</span>
+              </>
+            ),
+          },
+          { header: t.status, width: 'w-36', cell: (row) => <AccountBadge account={row} /> },
+          {
+            header: t.createdAt,
+            width: 'w-52',
+            isWideOnly: true,
+            cell: (row) => <DateTime at={row.createdAt} />,
+          },
+          {
+            header: t.balance,
+            align: 'right',
+            width: 'w-44',
+            cell: (row) => <Money cents={row.balance} className="font-medium" />,
+          },
+        ]}
+        list={list}
+        rowKey={(row) => row.id}
+        rowLink={(row) => `/operator/accounts/${row.id}`}
+        empty={
+          <Empty
+            title={filters.isFiltered ? t.none : t.empty}
+            text={filters.isFiltered ? t.noneText : t.emptyText}
+            icon={<PeopleIcon className="size-6" />}
+          />
+        }
+      />
+    </Card>
+  )
+}

@@ -1,0 +1,231 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { del, post } from '../../base/api.ts'
+import { translations } from '../../base/language.ts'
+import { useGet } from '../../base/queries.ts'
+import { useService } from '../../base/session.ts'
+import type { Invitation } from '../../contract/types.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { Table, type Column } from '../../ui/data/table.tsx'
+import { DateTime } from '../../ui/data/values.tsx'
+import { Input, Select } from '../../ui/form/field.tsx'
+import { ConfirmDialog, FormDialog } from '../../ui/form/form-dialog.tsx'
+import { Secret, ShownOnce } from '../../ui/form/shown-once.tsx'
+import { PlusIcon } from '../../ui/icons.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { toast } from '../../ui/toast.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Convites',
+    text: 'Cada link cria uma conta, uma única vez.',
+    create: 'Criar convite',
+    signup: {
+      open: 'O cadastro está aberto: qualquer pessoa pode criar uma conta, com ou sem convite.',
+      closed: 'O cadastro está fechado: convites só funcionam com SIGNUP=invite no servidor.',
+    },
+    email: 'E-mail',
+    emailHint: 'Com e-mail, só essa pessoa pode usar o convite. Sem e-mail, qualquer pessoa com o link.',
+    anybody: 'Qualquer pessoa com o link',
+    days: 'Validade',
+    daysCount: (days: number) => (days === 1 ? '1 dia' : `${days} dias`),
+    madeTitle: 'Convite criado',
+    once: 'Copie o link agora: ele não será mostrado de novo.',
+    mailed: 'Também foi enviado por e-mail.',
+    link: 'Link do convite',
+    copy: 'Copiar link',
+    for: 'Para',
+    status: 'Situação',
+    open: 'Pendente',
+    used: 'Usado',
+    revoked: 'Revogado',
+    expired: 'Expirado',
+    madeBy: 'Criado por',
+    expiresAt: 'Expira',
+    revoke: 'Revogar',
+    revokeTitle: 'Revogar este convite?',
+    revokeText: 'O link deixa de funcionar. Você pode criar outro.',
+    revokeDone: 'Convite revogado.',
+    empty: 'Nenhum convite ainda',
+    emptyText: 'Um convite é um link para criar uma conta.',
+  },
+  en: {
+    title: 'Invitations',
+    text: 'Each link creates one account.',
+    create: 'Create invitation',
+    signup: {
+      open: 'Sign-up is open: anyone can create an account, with or without an invitation.',
+      closed: 'Sign-up is closed: invitations only work with SIGNUP=invite on the server.',
+    },
+    email: 'Email',
+    emailHint: 'With an email, only that person can use it. Without one, anyone with the link.',
+    anybody: 'Anyone with the link',
+    days: 'Expires after',
+    daysCount: (days: number) => (days === 1 ? '1 day' : `${days} days`),
+    madeTitle: 'Invitation created',
+    once: 'Copy the link now: it won’t be shown again.',
+    mailed: 'It was also sent by email.',
+    link: 'Invitation link',
+    copy: 'Copy link',
+    for: 'For',
+    status: 'Status',
+    open: 'Pending',
+    used: 'Used',
+    revoked: 'Revoked',
+    expired: 'Expired',
+    madeBy: 'Created by',
+    expiresAt: 'Expires',
+    revoke: 'Revoke',
+    revokeTitle: 'Revoke this invitation?',
+    revokeText: 'The link stops working. You can create another one.',
+    revokeDone: 'Invitation revoked.',
+    empty: 'No invitations yet',
+    emptyText: 'An invitation is a link to create an account.',
+  },
+})
+
+const KEY = ['invitations']
+const DAYS = [1, 7, 30, 90]
+
+export function Invitations() {
+  const t = useTexts()
+  const { signup } = useService()
+  const [isCreating, setCreating] = useState(false)
+  const [revoking, setRevoking] = useState<Invitation>()
+  const queryClient = useQueryClient()
+  const list = useGet<{ invitations: Invitation[] }>(KEY, '/operator/invitations')
+  return (
+    <div className="space-y-6">
+      {signup !== 'invite' && <Notice tone={signup === 'closed' ? 'wait' : 'still'}>{t.signup[signup]}</Notice>}
+      <Card
+        isFlush
+        title={t.title}
+        text={t.text}
+        actions={
+          <Button size="small" onClick={() => setCreating(true)}>
+            <PlusIcon className="size-4" />
+            {t.create}
+          </Button>
+        }
+      >
+        <Table
+          caption={t.title}
+          columns={useColumns(setRevoking)}
+          list={{ rows: list.data?.invitations, error: list.error, retry: () => void list.refetch() }}
+          rowKey={(row) => row.id}
+          empty={<Empty title={t.empty} text={t.emptyText} />}
+        />
+      </Card>
+      {isCreating && <NewInvitation onClose={() => setCreating(false)} />}
+      {revoking && (
+        <ConfirmDialog
+          onClose={() => setRevoking(undefined)}
+          title={t.revokeTitle}
+          text={t.revokeText}
+          action={t.revoke}
+          isDanger
+          onConfirm={async () => {
+            await del(`/operator/invitations/${revoking.id}`)
+            toast.good(t.revokeDone)
+            await queryClient.invalidateQueries({ queryKey: KEY })
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+function useColumns(onRevoke: (invitation: Invitation) => void): Column<Invitation>[] {
+  const t = useTexts()
+  return [
+    {
+      header: t.for,
+      cell: (row) => (
+        <span className={`wrap-anywhere ${row.email === null ? 'text-soft' : 'font-medium'}`}>
+          {row.email ?? t.anybody}
+        </span>
+      ),
+    },
+    { header: t.status, cell: (row) => <Badge tone={TONES[stateOf(row)]}>{t[stateOf(row)]}</Badge> },
+    { header: t.expiresAt, cell: (row) => <DateTime at={row.expiresAt} /> },
+    { header: t.madeBy, isWideOnly: true, cell: (row) => <span className="wrap-anywhere">{row.madeBy}</span> },
+    {
+      header: <span className="sr-only">{t.revoke}</span>,
+      align: 'right',
+      isActive: true,
+      cell: (row) =>
+        stateOf(row) === 'open' && (
+          <Button size="small" onClick={() => onRevoke(row)}>
+            {t.revoke}
+          </Button>
+        ),
+    },
+  ]
+}
+
+const TONES = { open: 'wait', used: 'good', revoked: 'still', expired: 'still' } as const
+
+function stateOf({ usedAt, revokedAt, expiresAt }: Invitation): keyof typeof TONES {
+  if (usedAt !== null) return 'used'
+  if (revokedAt !== null) return 'revoked'
+  return Date.parse(expiresAt) <= Date.now() ? 'expired' : 'open'
+}
+
+type Made = { invitation: Invitation; link: string }
+
+function NewInvitation({ onClose }: { onClose: () => void }) {
+  const t = useTexts()
+  const { sendsMail } = useService()
+  const [made, setMade] = useState<Made>()
+  if (!made) return <NewInvitationForm onClose={onClose} onMade={setMade} />
+  const isMailed = sendsMail && made.invitation.email !== null
+  return (
+    <ShownOnce title={t.madeTitle} warning={isMailed ? `${t.once} ${t.mailed}` : t.once} onClose={onClose}>
+      <Secret label={t.link} text={made.link} copyLabel={t.copy} />
+    </ShownOnce>
+  )
+}
+
+function NewInvitationForm({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) => void }) {
+  const t = useTexts()
+  const queryClient = useQueryClient()
+  const [email, setEmail] = useState('')
+  const [days, setDays] = useState('7')
+  const create = useMutation({
+    mutationFn: () => post<Made>('/operator/invitations', { email: email.trim() || null, expiresInDays: Number(days) }),
+    onSuccess: (made) => {
+      onMade(made)
+      return queryClient.invalidateQueries({ queryKey: KEY })
+    },
+  })
+  return (
+    <FormDialog
+      title={t.create}
+      text={t.text}
+      action={t.create}
+      sending={create}
+      onSend={() => create.mutate()}
+      onClose={onClose}
+    >
+      <Input
+        label={t.email}
+        hint={t.emailHint}
+        isOptional
+        type="email"
+        value={email}
+        onChange={(event) => setEmail(event.target.value)}
+        maxLength={254}
+        autoComplete="off"
+      />
+      <Select
+        label={t.days}
+        value={days}
+        onChange={(event) => setDays(event.target.value)}
+        choices={DAYS.map((count) => ({ value: String(count), label: t.daysCount(count) }))}
+      />
+    </FormDialog>
+  )
+}

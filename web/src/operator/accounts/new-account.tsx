@@ -1,0 +1,102 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ApiError, post } from '../../base/api.ts'
+import { translations } from '../../base/language.ts'
+import type { Account } from '../../contract/types.ts'
+import { DetailList } from '../../ui/card.tsx'
+import { Input } from '../../ui/form/field.tsx'
+import { FormDialog } from '../../ui/form/form-dialog.tsx'
+import { Secret, ShownOnce } from '../../ui/form/shown-once.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Criar conta',
+    text: 'Geramos a senha; o titular pode trocá-la depois de entrar. Tarifa e limites começam com os padrões.',
+    email: 'E-mail do titular',
+    name: 'Nome',
+    nameHint: 'Os pagadores o veem na página de pagamento.',
+    create: 'Criar conta',
+    taken: 'Este e-mail já pertence a uma conta ou a um operador.',
+    made: 'Conta criada',
+    once: 'Copie a senha agora: ela não será mostrada de novo. Envie-a ao titular por um canal seguro.',
+    password: 'Senha',
+    copy: 'Copiar senha',
+  },
+  en: {
+    title: 'Create account',
+    text: 'We generate the password; the account holder can change it after signing in. Fee and limits start with the defaults.',
+    email: 'Email of the account holder',
+    name: 'Name',
+    nameHint: 'Payers see it on the payment page.',
+    create: 'Create account',
+    taken: 'This email already belongs to an account or an operator.',
+    made: 'Account created',
+    once: 'Copy the password now: it won’t be shown again. Send it to the account holder securely.',
+    password: 'Password',
+    copy: 'Copy password',
+  },
+})
+
+type Made = { account: Account; password: string }
+
+export function NewAccountDialog({ onClose }: { onClose: () => void }) {
+  const t = useTexts()
+  const [made, setMade] = useState<Made>()
+  if (!made) return <NewAccountForm onClose={onClose} onMade={setMade} />
+  return (
+    <ShownOnce title={t.made} warning={t.once} onClose={onClose}>
+      <DetailList
+        details={[
+          { name: t.name, value: made.account.name },
+          { name: t.email, value: made.account.email },
+        ]}
+      />
+      <Secret label={t.password} text={made.password} copyLabel={t.copy} />
+    </ShownOnce>
+  )
+}
+
+function NewAccountForm({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) => void }) {
+  const t = useTexts()
+  const queryClient = useQueryClient()
+  const [email, setEmail] = useState('')
+  const [name, setName] = useState('')
+  const make = useMutation({
+    mutationFn: () => post<Made>('/operator/accounts', { email: email.trim(), name: name.trim() }),
+    onSuccess: (made) => {
+      onMade(made)
+      return queryClient.invalidateQueries({ queryKey: ['list', '/operator/accounts'] })
+    },
+  })
+  return (
+    <FormDialog
+      title={t.title}
+      text={t.text}
+      action={t.create}
+      sending={make}
+      onSend={() => make.mutate()}
+      onClose={onClose}
+      canSend={email.trim() !== '' && name.trim() !== ''}
+      errorText={(error) => (error instanceof ApiError && error.status === 409 ? t.taken : undefined)}
+    >
+      <Input
+        label={t.email}
+        type="email"
+        value={email}
+        onChange={(event) => setEmail(event.target.value)}
+        maxLength={254}
+        autoComplete="off"
+        required
+      />
+      <Input
+        label={t.name}
+        hint={t.nameHint}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        maxLength={100}
+        autoComplete="off"
+        required
+      />
+    </FormDialog>
+  )
+}

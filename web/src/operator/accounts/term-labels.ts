@@ -1,0 +1,53 @@
+import { translations, useLanguage } from '../../base/language.ts'
+import { basisPointsText, moneyText } from '../../base/money.ts'
+import type { OwnTerms } from '../../contract/types.ts'
+
+export type Term = keyof OwnTerms
+export const TERMS: readonly Term[] = ['feeBps', 'feeFixed', 'feeMin', 'feeMax', 'feeBearer', 'valueMin', 'valueMax']
+
+const useTexts = translations({
+  'pt-BR': {
+    label: {
+      feeBps: 'Tarifa percentual',
+      feeFixed: 'Tarifa fixa',
+      feeMin: 'Tarifa mínima',
+      feeMax: 'Tarifa máxima',
+      feeBearer: 'Quem paga a tarifa',
+      valueMin: 'Depósito mínimo',
+      valueMax: 'Depósito máximo',
+    },
+    account: 'Conta',
+    payer: 'Pagador',
+    none: 'nenhuma',
+  },
+  en: {
+    label: {
+      feeBps: 'Percentage fee',
+      feeFixed: 'Fixed fee',
+      feeMin: 'Minimum fee',
+      feeMax: 'Maximum fee',
+      feeBearer: 'Fee paid by',
+      valueMin: 'Minimum deposit',
+      valueMax: 'Maximum deposit',
+    },
+    account: 'Account',
+    payer: 'Payer',
+    none: 'none',
+  },
+})
+
+export function useTermLabel(): (term: Term) => string {
+  const { label } = useTexts()
+  return (term) => label[term]
+}
+
+/** A value in force; null means there is none. */
+export function useTermText(): (term: Term, value: OwnTerms[Term]) => string {
+  const t = useTexts()
+  const language = useLanguage()
+  return (term, value) => {
+    if (value === null) return t.none
+    if (value === 'account' || value === 'payer') return t[value]
+    return term === 'feeBps' ? basisPointsText(value, language) : moneyText(value, language)
+  }
+}

@@ -1,0 +1,156 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { patch } from '../../base/api.ts'
+import { translations, useLanguage, type Language } from '../../base/language.ts'
+import { moneyInputText, parseMoney } from '../../base/money.ts'
+import type { OwnTerms, Terms } from '../../contract/types.ts'
+import { Input, Select } from '../../ui/form/field.tsx'
+import { ReasonDialog } from '../../ui/form/form-dialog.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { TERMS, useTermLabel, useTermText, type Term } from './term-labels.ts'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Alterar tarifa e limites',
+    text: 'Campo em branco: vale o padrão. A mudança vale para novas cobranças.',
+    default: 'Padrão',
+    defaultIs: (value: string) => `Padrão: ${value}`,
+    percent: 'Em %, como 0,99',
+    badPercent: 'Informe de 0 a 100 %, com até duas casas decimais.',
+    badMoney: 'Informe um valor em reais, como 1,50.',
+    badLeast: 'Pelo menos R$ 0,01.',
+    changes: 'Mudanças',
+    noChange: 'Nenhuma mudança ainda.',
+    save: 'Salvar',
+    saved: 'Tarifa e limites alterados.',
+  },
+  en: {
+    title: 'Change fee and limits',
+    text: 'Leave a field blank to use the default. Changes apply to new charges.',
+    default: 'Default',
+    defaultIs: (value: string) => `Default: ${value}`,
+    percent: 'In %, such as 0.99',
+    badPercent: 'Enter 0 to 100 % with up to two decimals.',
+    badMoney: 'Enter an amount in reais, such as 1.50.',
+    badLeast: 'At least R$ 0.01.',
+    changes: 'Changes',
+    noChange: 'No changes yet.',
+    save: 'Save',
+    saved: 'Fee and limits changed.',
+  },
+})
+
+type Typed = Record<Term, string>
+
+export function TermsDialog({ accountId, terms, onClose }: { accountId: string; terms: Terms; onClose: () => void }) {
+  const t = useTexts()
+  const language = useLanguage()
+  const queryClient = useQueryClient()
+  const labelOf = useTermLabel()
+  const textOf = useTermText()
+  const [typed, setTyped] = useState<Typed>(() => typedFrom(terms.own, language))
+  const read = Object.fromEntries(TERMS.map((term) => [term, parse(term, typed[term])])) as Record<
+    Term,
+    OwnTerms[Term] | undefined
+  >
+  const changed = TERMS.filter((term) => read[term] !== undefined && read[term] !== terms.own[term])
+  const hasBad = TERMS.some((term) => read[term] === undefined)
+  const ownText = (term: Term, value: OwnTerms[Term]) => (value === null ? t.default : textOf(term, value))
+  return (
+    <ReasonDialog
+      onClose={onClose}
+      title={t.title}
+      text={t.text}
+      action={t.save}
+      isWide
+      isReady={changed.length > 0 && !hasBad}
+      onConfirm={async (reason) => {
+        const body = Object.fromEntries(changed.map((term) => [term, read[term]]))
+        await patch(`/operator/accounts/${accountId}/terms`, { ...body, reason })
+        toast.good(t.saved)
+        await queryClient.invalidateQueries({ queryKey: ['account', accountId] })
+      }}
+    >
+      <div className="grid gap-4 sm:grid-cols-2">
+        {TERMS.map((term) => (
+          <TermField
+            key={term}
+            term={term}
+            terms={terms}
+            value={typed[term]}
+            isBad={read[term] === undefined}
+            onChange={(value) => setTyped({ ...typed, [term]: value })}
+          />
+        ))}
+      </div>
+      <Notice title={t.changes}>
+        {changed.length === 0
+          ? t.noChange
+          : changed.map((term) => (
+              <p key={term} className="figures">
+                {labelOf(term)}: {ownText(term, terms.own[term])} → <b>{ownText(term, read[term] ?? null)}</b>
+              </p>
+            ))}
+      </Notice>
+    </ReasonDialog>
+  )
+}
+
+function TermField(props: {
+  term: Term
+  terms: Terms
+  value: string
+  isBad: boolean
+  onChange: (value: string) => void
+}) {
+  const t = useTexts()
+  const { term, terms, value, isBad, onChange } = props
+  const label = useTermLabel()(term)
+  const textOf = useTermText()
+  // The default is known only of terms that the account has not overridden.
+  const defaultText = terms.own[term] === null ? t.defaultIs(textOf(term, terms.effective[term])) : t.default
+  if (term === 'feeBearer')
+    return (
+      <Select
+        label={label}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        choices={[
+          { value: '', label: defaultText },
+          { value: 'account', label: textOf(term, 'account') },
+          { value: 'payer', label: textOf(term, 'payer') },
+        ]}
+      />
+    )
+  const bad = term === 'feeBps' ? t.badPercent : term.startsWith('value') ? `${t.badMoney} ${t.badLeast}` : t.badMoney
+  return (
+    <Input
+      label={label}
+      {...(term === 'feeBps' && { hint: t.percent })}
+      {...(isBad && { error: bad })}
+      inputMode="decimal"
+      autoComplete="off"
+      placeholder={defaultText}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  )
+}
+
+function typedFrom(own: OwnTerms, language: Language): Typed {
+  const text = (value: OwnTerms[Term]) => (typeof value === 'number' ? moneyInputText(value, language) : (value ?? ''))
+  return Object.fromEntries(TERMS.map((term) => [term, text(own[term])])) as Typed
+}
+
+const MAX_BPS = 10_000
+
+/** Null: the default; undefined: invalid. A percentage with two decimals is basis points, as reais are cents. */
+function parse(term: Term, typed: string): OwnTerms[Term] | undefined {
+  const text = typed.replace('%', '').trim()
+  if (text === '') return null
+  if (term === 'feeBearer') return text as 'account' | 'payer'
+  const number = parseMoney(text)
+  if (number === undefined || (term === 'feeBps' && number > MAX_BPS)) return undefined
+  return term.startsWith('value') && number < 1 ? undefined : number
+}

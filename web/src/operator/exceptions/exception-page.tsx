@@ -1,0 +1,288 @@
+import { Link, useParams } from '@tanstack/react-router'
+import { useFormat } from '../../base/format.ts'
+import { translations } from '../../base/language.ts'
+import { useGet } from '../../base/queries.ts'
+import type { Exception } from '../../contract/types.ts'
+import { Status } from '../../ui/badge.tsx'
+import { Spinner } from '../../ui/button.tsx'
+import { Card, DetailList } from '../../ui/card.tsx'
+import { Copyable } from '../../ui/data/copy-button.tsx'
+import { DateTime, Money } from '../../ui/data/values.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { Page } from '../../ui/page.tsx'
+import { FailureCard, Skeleton } from '../../ui/states.tsx'
+import { AccountLink, StateBadge, useActorText, useLabels } from '../labels.tsx'
+import { isAboutRefund, Resolve } from './resolve.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Exceção',
+    exceptions: 'Exceções',
+    payment: 'Pagamento',
+    refunded: 'Devolução',
+    value: 'Valor',
+    state: 'Situação',
+    provider: 'Provedor',
+    occurredAt: 'Pago em',
+    openedAt: 'Aberta em',
+    endToEndId: 'EndToEndId',
+    txid: 'txid',
+    noTxid: 'sem txid',
+    charge: 'Cobrança',
+    noCharge: 'Nenhuma cobrança tem este txid.',
+    chargeValue: 'Valor da cobrança',
+    difference: 'Diferença',
+    chargeStatus: 'Situação da cobrança',
+    account: 'Conta',
+    page: 'Página de pagamento',
+    ledger: 'No razão',
+    holds: {
+      suspense: (amount: string) => `${amount} estão na conta transitória, aguardando identificação.`,
+      missing: (amount: string) => `${amount} foram devolvidos fora do guiche. Falta decidir quem assume o valor.`,
+      refunding: (amount: string) => `${amount} estão reservados para a devolução.`,
+      match: (amount: string) => `${amount} concluíram o depósito. A conta recebeu o valor menos a tarifa.`,
+      credit: (amount: string) => `${amount} foram creditados no saldo da conta.`,
+      refund: (amount: string) => `${amount} foram devolvidos ao pagador.`,
+      write_off: (amount: string) => `Baixa de ${amount}: viraram receita da operação.`,
+      lost: (amount: string) => `Baixa de ${amount}: perda da operação.`,
+      charge_account: (amount: string) => `${amount} foram debitados da conta que recebeu o pagamento.`,
+    },
+    decision: 'Resolução',
+    how: 'Ação',
+    by: 'Por',
+    reason: 'Motivo',
+    at: 'Quando',
+    refund: 'Devolução ao pagador',
+    refundId: 'ID da devolução',
+    running: 'Devolução em andamento',
+    runningText:
+      'O provedor ainda não confirmou. Esta página se atualiza; se a devolução falhar, a exceção volta a ficar pendente.',
+    failed: 'A devolução falhou e a exceção está pendente de novo',
+    failedText: 'O dinheiro voltou para a conta transitória. Resposta do provedor:',
+    unsaid: 'nenhuma',
+  },
+  en: {
+    title: 'Exception',
+    exceptions: 'Exceptions',
+    payment: 'Payment',
+    refunded: 'Refund',
+    value: 'Amount',
+    state: 'Status',
+    provider: 'Provider',
+    occurredAt: 'Paid',
+    openedAt: 'Opened',
+    endToEndId: 'EndToEndId',
+    txid: 'txid',
+    noTxid: 'no txid',
+    charge: 'Charge',
+    noCharge: 'No charge has this txid.',
+    chargeValue: 'Charge amount',
+    difference: 'Difference',
+    chargeStatus: 'Charge status',
+    account: 'Account',
+    page: 'Payment page',
+    ledger: 'In the ledger',
+    holds: {
+      suspense: (amount: string) => `${amount} is in suspense, not yet allocated.`,
+      missing: (amount: string) => `${amount} was refunded outside guiche. It is not yet decided who covers it.`,
+      refunding: (amount: string) => `${amount} is reserved for the refund.`,
+      match: (amount: string) => `${amount} completed the deposit. The account received it net of the fee.`,
+      credit: (amount: string) => `${amount} was credited to the account’s balance.`,
+      refund: (amount: string) => `${amount} was refunded to the payer.`,
+      write_off: (amount: string) => `${amount} was written off (operator income).`,
+      lost: (amount: string) => `${amount} was written off (operator loss).`,
+      charge_account: (amount: string) => `${amount} was debited from the account that received the payment.`,
+    },
+    decision: 'Resolution',
+    how: 'Action',
+    by: 'By',
+    reason: 'Reason',
+    at: 'When',
+    refund: 'Refund to the payer',
+    refundId: 'Refund ID',
+    running: 'Refund in progress',
+    runningText:
+      'The provider has not confirmed it yet. This page updates by itself; if the refund fails, the exception reopens.',
+    failed: 'The refund failed and the exception is open again',
+    failedText: 'The money is back in suspense. The provider’s response:',
+    unsaid: 'none',
+  },
+})
+
+/** While a refund is in progress. */
+const FOLLOW_MS = 2_000
+
+export function ExceptionPage() {
+  const t = useTexts()
+  const labels = useLabels()
+  const { exceptionId = '' } = useParams({ strict: false })
+  const query = useGet<{ exception: Exception }>(['exception', exceptionId], `/operator/exceptions/${exceptionId}`, {
+    refetchInterval: ({ state }) => (state.data?.exception.state === 'resolving' ? FOLLOW_MS : false),
+  })
+  const back = { to: '/operator/exceptions', label: t.exceptions }
+  const exception = query.data?.exception
+  if (!exception)
+    return (
+      <Page title={t.title} back={back} text={!query.error && <Skeleton className="h-4 w-72" />}>
+        {query.error ? <FailureCard query={query} /> : <Loading />}
+      </Page>
+    )
+  return (
+    <Page title={labels.kind[exception.kind]} text={labels.kindText[exception.kind]} back={back}>
+      <RefundProgress exception={exception} />
+      <div className={COLUMNS}>
+        <div className="space-y-6">
+          <Payment exception={exception} />
+          <ChargeCard exception={exception} />
+        </div>
+        <div className="space-y-6">
+          <Ledger exception={exception} />
+          {exception.state === 'open' ? (
+            <Resolve key={exception.id} exception={exception} />
+          ) : (
+            <Decision exception={exception} />
+          )}
+        </div>
+      </div>
+    </Page>
+  )
+}
+
+const COLUMNS = 'grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(0,26rem)]'
+
+function Loading() {
+  return (
+    <div aria-busy="true" className={COLUMNS}>
+      <Card>
+        <Skeleton className="h-72 w-full" />
+      </Card>
+      <Card>
+        <Skeleton className="h-72 w-full" />
+      </Card>
+    </div>
+  )
+}
+
+function RefundProgress({ exception: { state, refund } }: { exception: Exception }) {
+  const t = useTexts()
+  return (
+    <div aria-live="polite" className="empty:hidden">
+      {state === 'resolving' && (
+        <Notice tone="wait" title={t.running} action={<Spinner />}>
+          {t.runningText}
+        </Notice>
+      )}
+      {state === 'open' && refund?.status === 'FAILED' && (
+        <Notice tone="bad" title={t.failed}>
+          {t.failedText} {refund.failure ?? t.unsaid}
+        </Notice>
+      )}
+    </div>
+  )
+}
+
+function Payment({ exception }: { exception: Exception }) {
+  const t = useTexts()
+  return (
+    <Card title={isAboutRefund(exception) ? t.refunded : t.payment}>
+      <DetailList
+        details={[
+          { name: t.value, value: <Money cents={exception.value} className="font-semibold" /> },
+          { name: t.state, value: <StateBadge state={exception.state} /> },
+          { name: t.occurredAt, value: <DateTime at={exception.occurredAt} /> },
+          { name: t.openedAt, value: <DateTime at={exception.openedAt} /> },
+          { name: t.provider, value: exception.provider },
+          { name: t.endToEndId, value: <Copyable text={exception.endToEndId} /> },
+          {
+            name: t.txid,
+            value: exception.txid === null ? t.noTxid : <Copyable text={exception.txid} />,
+          },
+          ...(isAboutRefund(exception) && exception.refund
+            ? [{ name: t.refundId, value: <Copyable text={exception.refund.providerRefundId} /> }]
+            : []),
+        ]}
+      />
+    </Card>
+  )
+}
+
+function ChargeCard({ exception: { kind, charge, value } }: { exception: Exception }) {
+  const t = useTexts()
+  if (!charge)
+    return (
+      <Card title={t.charge}>
+        <p className="text-soft">{t.noCharge}</p>
+      </Card>
+    )
+  return (
+    <Card title={t.charge}>
+      <DetailList
+        details={[
+          { name: t.chargeValue, value: <Money cents={charge.value} /> },
+          ...(kind === 'wrong_amount'
+            ? [{ name: t.difference, value: <Money cents={value - charge.value} sign className="font-medium" /> }]
+            : []),
+          { name: t.chargeStatus, value: <Status status={charge.status} /> },
+          {
+            name: t.account,
+            value: (
+              <Link to="/operator/accounts/$accountId" params={{ accountId: charge.accountId }} className="link">
+                {charge.email}
+              </Link>
+            ),
+          },
+          {
+            name: t.page,
+            value: (
+              <a href={`/payment-link/${charge.paymentLinkId}`} target="_blank" rel="noreferrer" className="link">
+                {charge.paymentLinkId}
+              </a>
+            ),
+          },
+        ]}
+      />
+    </Card>
+  )
+}
+
+function Ledger({ exception }: { exception: Exception }) {
+  const t = useTexts()
+  const { money } = useFormat()
+  return (
+    <Card title={t.ledger}>
+      <p className="figures">{t.holds[placeOf(exception)](money(exception.value))}</p>
+    </Card>
+  )
+}
+
+/** Where the money is, as each state of an exception books it. */
+function placeOf({ kind, state, resolution }: Exception) {
+  if (state === 'open' || resolution === null) return kind === 'foreign_refund' ? 'missing' : 'suspense'
+  if (state === 'resolving') return 'refunding'
+  return kind === 'foreign_refund' && resolution.how === 'write_off' ? 'lost' : resolution.how
+}
+
+function Decision({ exception: { resolution, resolvedAt, refund } }: { exception: Exception }) {
+  const t = useTexts()
+  const labels = useLabels()
+  const actorText = useActorText()
+  if (!resolution) return null
+  return (
+    <Card title={t.decision}>
+      <DetailList
+        details={[
+          { name: t.how, value: labels.resolution[resolution.how] },
+          {
+            name: t.account,
+            value: resolution.accountId === null ? null : <AccountLink accountId={resolution.accountId} />,
+          },
+          { name: t.by, value: actorText(resolution.by) },
+          { name: t.reason, value: resolution.reason },
+          { name: t.at, value: resolvedAt === null ? null : <DateTime at={resolvedAt} /> },
+          { name: t.refund, value: refund && <Status status={refund.status} /> },
+          { name: t.refundId, value: refund && <Copyable text={refund.providerRefundId} /> },
+        ]}
+      />
+    </Card>
+  )
+}

@@ -1,0 +1,138 @@
+import { endOfDayIso, startOfDayIso } from '../../base/dates.ts'
+import { useFilters } from '../../base/filters.ts'
+import { translations } from '../../base/language.ts'
+import { useCursorList } from '../../base/queries.ts'
+import { EXCEPTION_KINDS, EXCEPTION_STATES, type Exception } from '../../contract/types.ts'
+import { Card } from '../../ui/card.tsx'
+import { DateRangeFilter, FilterBar, SelectFilter } from '../../ui/data/filter-bar.tsx'
+import { Table } from '../../ui/data/table.tsx'
+import { DateTime, Money } from '../../ui/data/values.tsx'
+import { CheckIcon, WarningIcon } from '../../ui/icons.tsx'
+import { Page } from '../../ui/page.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { StateBadge, useLabels } from '../labels.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Exceções',
+    text: 'Pagamentos que não quitaram uma cobrança e devoluções feitas fora do guiche. Cada exceção precisa de uma decisão.',
+    kind: 'Todos os tipos',
+    state: 'Situação',
+    all: 'Todas',
+    open: 'Pendentes',
+    what: 'O que houve',
+    account: 'Conta',
+    openedAt: 'Aberta em',
+    value: 'Valor',
+    empty: 'Nenhuma exceção pendente',
+    emptyText: 'Para ver as resolvidas, use o filtro de situação.',
+    none: 'Nenhuma exceção encontrada',
+    noneText: 'Mude os filtros para ver outras.',
+  },
+  en: {
+    title: 'Exceptions',
+    text: 'Payments that did not complete a charge, and refunds made outside guiche. Each needs a decision.',
+    kind: 'All types',
+    state: 'Status',
+    all: 'All',
+    open: 'Open',
+    what: 'What happened',
+    account: 'Account',
+    openedAt: 'Opened',
+    value: 'Amount',
+    empty: 'No open exceptions',
+    emptyText: 'Use the status filter to see resolved ones.',
+    none: 'No exceptions found',
+    noneText: 'Change the filters to see others.',
+  },
+})
+
+/** Without a filter only open ones are listed. */
+const ALL = 'all'
+const REFRESH_MS = 20_000
+
+export function ExceptionsPage() {
+  const t = useTexts()
+  const labels = useLabels()
+  const filters = useFilters(['state', 'kind', 'from', 'to'])
+  const { state, kind, from, to } = filters.values
+  const list = useCursorList<Exception>({
+    path: '/operator/exceptions',
+    query: {
+      state: state === ALL ? '' : state || 'open',
+      kind,
+      from: startOfDayIso(from),
+      to: endOfDayIso(to),
+    },
+    field: 'exceptions',
+    refetchIntervalMs: REFRESH_MS,
+  })
+  const isQueue = !filters.isFiltered
+  return (
+    <Page title={t.title} text={t.text}>
+      <Card isFlush>
+        <FilterBar filters={filters}>
+          <SelectFilter
+            filters={filters}
+            name="state"
+            label={t.open}
+            choices={[
+              ...EXCEPTION_STATES.filter((state) => state !== 'open').map((value) => ({
+                value,
+                label: labels.state[value],
+              })),
+              { value: ALL, label: t.all },
+            ]}
+          />
+          <SelectFilter
+            filters={filters}
+            name="kind"
+            label={t.kind}
+            choices={EXCEPTION_KINDS.map((value) => ({ value, label: labels.kind[value] }))}
+          />
+          <DateRangeFilter filters={filters} />
+        </FilterBar>
+        <Table
+          caption={t.title}
+          columns={[
+            {
+              header: t.what,
+              cell: (row) => (
+                <>
+                  {labels.kind[row.kind]}
+                  <span className="block text-sm font-normal text-soft">{row.provider}</span>
+                </>
+              ),
+            },
+            {
+              header: t.account,
+              cell: (row) => <span className="wrap-anywhere">{row.charge?.email ?? '–'}</span>,
+            },
+            {
+              header: t.openedAt,
+              width: 'w-52',
+              cell: (row) => <DateTime at={row.openedAt} />,
+            },
+            { header: t.state, width: 'w-48', cell: (row) => <StateBadge state={row.state} /> },
+            {
+              header: t.value,
+              align: 'right',
+              width: 'w-36',
+              cell: (row) => <Money cents={row.value} className="font-medium" />,
+            },
+          ]}
+          list={list}
+          rowKey={(row) => row.id}
+          rowLink={(row) => `/operator/exceptions/${row.id}`}
+          empty={
+            <Empty
+              title={isQueue ? t.empty : t.none}
+              text={isQueue ? t.emptyText : t.noneText}
+              icon={isQueue ? <CheckIcon className="size-6" /> : <WarningIcon className="size-6" />}
+            />
+          }
+        />
+      </Card>
+    </Page>
+  )
+}

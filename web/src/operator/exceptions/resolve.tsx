@@ -1,0 +1,295 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ApiError, post } from '../../base/api.ts'
+import { useFormat } from '../../base/format.ts'
+import { translations } from '../../base/language.ts'
+import type { ErrorCode } from '../../contract/codes.ts'
+import type { Account, Exception, Resolution } from '../../contract/types.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { Checkbox } from '../../ui/form/field.tsx'
+import { ReasonDialog } from '../../ui/form/form-dialog.tsx'
+import { RadioCard } from '../../ui/form/radio-card.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { AccountPicker } from '../accounts/account-picker.tsx'
+import { useLabels } from '../labels.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Resolver',
+    legend: 'O que fazer com o dinheiro',
+    resolutionText: {
+      match: 'O depósito fica pago com este valor, menos a tarifa. Pagador e loja são avisados.',
+      credit: 'O valor inteiro, sem tarifa.',
+      refund: 'O valor inteiro, pelo provedor por onde chegou.',
+      write_off: 'Vira receita da operação.',
+      charge_account: 'O valor sai da conta que recebeu este pagamento.',
+    },
+    lossText: 'Vira perda da operação.',
+    review: 'Revisar e confirmar',
+    close: 'Encerrar a cobrança',
+    closeText: 'A cobrança ainda está aberta. Se continuar assim, o pagador pode pagar de novo.',
+    closed: 'A cobrança é encerrada antes. Se ela tiver sido paga nesse meio-tempo, nada é lançado.',
+    kept: 'A cobrança continua aberta e ainda pode ser paga.',
+    confirm: {
+      match: 'Concluir o depósito?',
+      credit: 'Creditar esta conta?',
+      refund: 'Devolver ao pagador?',
+      write_off: 'Dar baixa?',
+      charge_account: 'Debitar da conta?',
+    },
+    books: 'O que será lançado',
+    match: (amount: string, fee: string, credited: string, account: string) =>
+      `${amount} saem da conta transitória: ${credited} entram no saldo de ${account} e ${fee} ficam como tarifa. O depósito passa a pago.`,
+    credit: (amount: string, account: string) =>
+      `${amount} saem da conta transitória e entram no saldo de ${account}, sem tarifa.`,
+    refund: (amount: string, provider: string) =>
+      `${amount} saem da conta transitória e são devolvidos ao pagador por ${provider}. Se o provedor recusar, o valor volta e a exceção fica pendente.`,
+    write_off: (amount: string) => `${amount} saem da conta transitória e viram receita da operação.`,
+    loss: (amount: string) => `${amount} devolvidos fora do guiche viram perda da operação.`,
+    charge_account: (amount: string) =>
+      `${amount} saem do saldo da conta que recebeu este pagamento. Se o saldo não bastar, nada é lançado.`,
+    together: 'Devoluções deste pagamento já feitas pelo provedor são acertadas junto.',
+    final: 'Não dá para desfazer.',
+    suspended: 'Esta conta está suspensa, mas pode ser creditada.',
+    refused: {
+      exception_resolved: 'Nada foi lançado: esta exceção já foi resolvida.',
+      exception_resolving: 'Nada foi lançado: já há uma devolução em andamento.',
+      payment_rest_held:
+        'O restante deste pagamento está na conta transitória: resolva aquela exceção, e esta será resolvida junto.',
+      payment_not_credited: 'Nenhuma conta recebeu este pagamento: dê baixa.',
+      payment_returned: 'O provedor já devolveu este pagamento inteiro: dê baixa.',
+      payment_refunded: 'O provedor já devolveu este pagamento: credite a uma conta ou dê baixa.',
+      payment_below_fee: 'O pagamento não cobre a tarifa do depósito: escolha outra opção.',
+      charge_not_named: 'Este pagamento não indica nenhuma cobrança: escolha outra opção.',
+      charge_completed: 'A cobrança já foi paga por outro pagamento: escolha outra opção.',
+      not_cancelable: 'A cobrança não pôde ser encerrada, talvez porque foi paga agora. Nada foi lançado.',
+      provider_refused: 'O provedor não encerrou a cobrança. Nada foi lançado.',
+      payment_held: 'O provedor não encerrou a cobrança. Nada foi lançado; tente com a cobrança aberta.',
+      balance_too_small: 'O saldo da conta não basta. Nada foi lançado.',
+    } satisfies Partial<Record<ErrorCode, string>>,
+    done: 'Exceção resolvida.',
+    requested: 'Devolução pedida ao provedor.',
+  },
+  en: {
+    title: 'Resolve',
+    legend: 'What to do with the money',
+    resolutionText: {
+      match: 'The deposit is paid with this amount, net of the fee. Payer and shop are notified.',
+      credit: 'The full amount, without a fee.',
+      refund: 'The full amount, through the provider that received it.',
+      write_off: 'Booked as operator income.',
+      charge_account: 'The amount is taken from the account that received this payment.',
+    },
+    lossText: 'Booked as operator loss.',
+    review: 'Review and confirm',
+    close: 'Close the charge',
+    closeText: 'The charge is still open. If it stays open, the payer may pay again.',
+    closed: 'The charge is closed first. If it was paid meanwhile, nothing is booked.',
+    kept: 'The charge stays open and can still be paid.',
+    confirm: {
+      match: 'Complete the deposit?',
+      credit: 'Credit this account?',
+      refund: 'Refund the payer?',
+      write_off: 'Write off?',
+      charge_account: 'Debit the account?',
+    },
+    books: 'What will be booked',
+    match: (amount: string, fee: string, credited: string, account: string) =>
+      `${amount} leaves suspense: ${credited} is credited to ${account} and ${fee} is the fee. The deposit becomes paid.`,
+    credit: (amount: string, account: string) =>
+      `${amount} leaves suspense and is credited to ${account}, without a fee.`,
+    refund: (amount: string, provider: string) =>
+      `${amount} leaves suspense and ${provider} refunds it to the payer. If the provider declines, the money returns and the exception reopens.`,
+    write_off: (amount: string) => `${amount} leaves suspense and is booked as operator income.`,
+    loss: (amount: string) => `${amount} refunded outside guiche is booked as operator loss.`,
+    charge_account: (amount: string) =>
+      `${amount} is debited from the account that received this payment. If its balance is too low, nothing is booked.`,
+    together: 'Refunds of this payment that the provider already made are settled with it.',
+    final: 'This cannot be undone.',
+    suspended: 'This account is suspended, but it can be credited.',
+    refused: {
+      exception_resolved: 'Nothing was booked: this exception is already resolved.',
+      exception_resolving: 'Nothing was booked: a refund is already in progress.',
+      payment_rest_held:
+        'The rest of this payment is in suspense: resolve that exception, and this one is resolved with it.',
+      payment_not_credited: 'No account received this payment: write it off.',
+      payment_returned: 'The provider already refunded this payment in full: write it off.',
+      payment_refunded: 'The provider already refunded this payment: credit an account or write it off.',
+      payment_below_fee: 'The payment does not cover the deposit’s fee: choose another option.',
+      charge_not_named: 'This payment does not name a charge: choose another option.',
+      charge_completed: 'The charge was paid by another payment: choose another option.',
+      not_cancelable: 'The charge could not be closed; it may have just been paid. Nothing was booked.',
+      provider_refused: 'The provider did not close the charge. Nothing was booked.',
+      payment_held: 'The provider did not close the charge. Nothing was booked; try with the charge open.',
+      balance_too_small: 'The account’s balance is too low. Nothing was booked.',
+    },
+    done: 'Exception resolved.',
+    requested: 'Refund requested from the provider.',
+  },
+})
+
+export function Resolve({ exception }: { exception: Exception }) {
+  const t = useTexts()
+  const labels = useLabels()
+  const isExternalRefund = exception.kind === 'foreign_refund'
+  const [how, setHow] = useState<Resolution>()
+  const [isClosing, setClosing] = useState<boolean>()
+  const [account, setAccount] = useState<Account>()
+  const [isConfirming, setConfirming] = useState(false)
+  // After a refund the payer may pay the right amount; after anything else they would pay twice.
+  const closes = canClose(exception, how) ? (isClosing ?? how !== 'refund') : undefined
+  const isReady = how !== undefined && (how !== 'credit' || account !== undefined)
+  return (
+    <Card title={t.title}>
+      <fieldset className="space-y-2">
+        <legend className="mb-2 text-sm text-soft">{t.legend}</legend>
+        {optionsOf(exception).map((option) => (
+          <RadioCard
+            key={option}
+            name="how"
+            isChosen={how === option}
+            onChoose={() => setHow(option)}
+            title={labels.resolution[option]}
+            text={isExternalRefund && option === 'write_off' ? t.lossText : t.resolutionText[option]}
+          />
+        ))}
+      </fieldset>
+      {how === 'credit' && (
+        <div className="mt-5">
+          <AccountPicker first={exception.charge?.email ?? ''} chosen={account} onChoose={setAccount} />
+        </div>
+      )}
+      {closes !== undefined && (
+        <div className="mt-5">
+          <Checkbox
+            label={t.close}
+            hint={t.closeText}
+            checked={closes}
+            onChange={(event) => setClosing(event.target.checked)}
+          />
+        </div>
+      )}
+      <Button kind="primary" className="mt-5 w-full" disabled={!isReady} onClick={() => setConfirming(true)}>
+        {t.review}
+      </Button>
+      {isConfirming && how !== undefined && (
+        <ResolveDialog
+          exception={exception}
+          how={how}
+          account={account}
+          closes={closes}
+          onClose={() => setConfirming(false)}
+        />
+      )}
+    </Card>
+  )
+}
+
+function optionsOf({ kind, value, charge }: Exception): Resolution[] {
+  if (kind === 'foreign_refund') return ['charge_account', 'write_off']
+  if (kind === 'undone_refund') return ['credit', 'write_off']
+  const canMatch =
+    (kind === 'wrong_amount' || kind === 'unknown_charge') &&
+    charge !== null &&
+    charge.status !== 'COMPLETED' &&
+    value > charge.fee
+  return [...(canMatch ? (['match'] as const) : []), 'credit', 'refund', 'write_off']
+}
+
+/** About a refund that the provider made or reversed, not about a held payment. */
+export function isAboutRefund({ kind }: Exception): boolean {
+  return kind === 'foreign_refund' || kind === 'undone_refund'
+}
+
+/** Whether the charge could still be paid after this resolution. */
+function canClose(exception: Exception, how: Resolution | undefined): boolean {
+  const movesPayment = how === 'credit' || how === 'refund' || how === 'write_off'
+  return movesPayment && !isAboutRefund(exception) && exception.charge?.status === 'PENDING'
+}
+
+type DialogProps = {
+  exception: Exception
+  how: Resolution
+  account: Account | undefined
+  /** Undefined: there is no charge that could still be paid. */
+  closes: boolean | undefined
+  onClose: () => void
+}
+
+function ResolveDialog({ exception, how, account, closes, onClose }: DialogProps) {
+  const t = useTexts()
+  const labels = useLabels()
+  const booking = useBooking(exception, how, account)
+  const resolve = useResolve(exception.id)
+  const confirm = (reason: string) =>
+    resolve({
+      how,
+      reason,
+      ...(how === 'credit' && account && { accountId: account.id }),
+      ...(closes && { charge: 'close' }),
+    })
+  return (
+    <ReasonDialog
+      onClose={onClose}
+      title={t.confirm[how]}
+      action={labels.resolution[how]}
+      isDanger={how === 'write_off'}
+      onConfirm={confirm}
+    >
+      <Notice tone="mark" title={t.books}>
+        <p className="figures">{booking}</p>
+        {!isAboutRefund(exception) && (how === 'credit' || how === 'write_off') && <p className="mt-2">{t.together}</p>}
+        {closes !== undefined && <p className="mt-2">{closes ? t.closed : t.kept}</p>}
+        <p className="mt-2 font-semibold">{t.final}</p>
+      </Notice>
+      {how === 'credit' && account && account.suspendedAt !== null && <Notice tone="wait">{t.suspended}</Notice>}
+    </ReasonDialog>
+  )
+}
+
+function useResolve(id: string): (body: object) => Promise<void> {
+  const t = useTexts()
+  const queryClient = useQueryClient()
+  const texts: Readonly<Record<string, string>> = t.refused
+  return async (body) => {
+    try {
+      const { exception } = await post<{ exception: Exception }>(`/operator/exceptions/${id}/resolve`, body)
+      if (exception.state === 'resolved') toast.good(t.done)
+      if (exception.state === 'resolving') toast.good(t.requested)
+    } catch (error) {
+      const text = error instanceof ApiError ? texts[error.code] : undefined
+      if (!(error instanceof ApiError) || text === undefined) throw error
+      const refusal = new ApiError(error.status, 'refused', text)
+      if (error.code !== 'exception_resolved' && error.code !== 'exception_resolving') throw refusal
+      // Another operator was faster: the dialog closes, and the page shows their resolution.
+      toast.bad(refusal)
+    } finally {
+      // After a refusal or a lost answer too: the exception may have been resolved.
+      for (const queryKey of [['exception', id], ['list', '/operator/exceptions'], ['operator-overview'], ['account']])
+        void queryClient.invalidateQueries({ queryKey })
+    }
+  }
+}
+
+/** What the ledger will book, in words. */
+function useBooking(exception: Exception, how: Resolution, account: Account | undefined): string {
+  const t = useTexts()
+  const { money } = useFormat()
+  const { kind, value, provider, charge } = exception
+  switch (how) {
+    case 'match': {
+      const { fee = 0, email = '' } = charge ?? {}
+      return t.match(money(value), money(fee), money(value - fee), email)
+    }
+    case 'credit':
+      return t.credit(money(value), account ? `${account.name} (${account.email})` : '')
+    case 'refund':
+      return t.refund(money(value), provider)
+    case 'charge_account':
+      return t.charge_account(money(value))
+    case 'write_off':
+      return kind === 'foreign_refund' ? t.loss(money(value)) : t.write_off(money(value))
+  }
+}

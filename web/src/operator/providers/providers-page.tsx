@@ -1,0 +1,92 @@
+import { Link } from '@tanstack/react-router'
+import { translations } from '../../base/language.ts'
+import { useGet } from '../../base/queries.ts'
+import type { Provider } from '../../contract/types.ts'
+import { Card, DetailList } from '../../ui/card.tsx'
+import { DateTime } from '../../ui/data/values.tsx'
+import { BankIcon } from '../../ui/icons.tsx'
+import { Page } from '../../ui/page.tsx'
+import { Empty, FailureCard, Skeleton } from '../../ui/states.tsx'
+import { BreakerBadge } from '../labels.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Provedores',
+    text: 'Onde as cobranças são criadas, em ordem de preferência. A situação é a vista por este servidor.',
+    lastSuccess: 'Última resposta',
+    never: 'Nenhuma desde o início do serviço',
+    lastError: 'Última falha',
+    noError: 'Nenhuma',
+    closed: 'Responde normalmente.',
+    open: 'Em pausa após falhas repetidas. Novas cobranças vão para o próximo provedor da lista.',
+    'half-open': 'A pausa acabou. A próxima chamada mostra se voltou a operar.',
+    closings: 'Ver fechamentos',
+    empty: 'Nenhum provedor configurado',
+    emptyText: 'Configure os provedores no ambiente do servidor, em PROVIDERS.',
+  },
+  en: {
+    title: 'Providers',
+    text: 'Where charges are created, in order of preference. The status is as seen by this server.',
+    lastSuccess: 'Last response',
+    never: 'None since the service started',
+    lastError: 'Last failure',
+    noError: 'None',
+    closed: 'Responding normally.',
+    open: 'Paused after repeated failures. New charges go to the next provider in the list.',
+    'half-open': 'The pause is over. The next call shows whether it works again.',
+    closings: 'View closings',
+    empty: 'No providers configured',
+    emptyText: 'Configure providers in the server’s environment, in PROVIDERS.',
+  },
+})
+
+const REFRESH_MS = 10_000
+
+export function ProvidersPage() {
+  const t = useTexts()
+  const providers = useGet<{ providers: Provider[] }>(['providers'], '/operator/providers', {
+    refetchInterval: REFRESH_MS,
+  })
+  const { data } = providers
+  return (
+    <Page title={t.title} text={t.text}>
+      {!data && providers.error && <FailureCard query={providers} />}
+      {data?.providers.length === 0 && (
+        <Card>
+          <Empty title={t.empty} text={t.emptyText} icon={<BankIcon className="size-6" />} />
+        </Card>
+      )}
+      <div className="grid grid-cols-1 gap-6 lg:grid-cols-2">
+        {!data && !providers.error && (
+          <Card>
+            <Skeleton className="h-44 w-full" />
+          </Card>
+        )}
+        {data?.providers.map((provider) => (
+          <ProviderCard key={provider.name} provider={provider} />
+        ))}
+      </div>
+    </Page>
+  )
+}
+
+function ProviderCard({ provider: { name, breaker, lastError, lastSuccessAt } }: { provider: Provider }) {
+  const t = useTexts()
+  return (
+    <Card title={name} actions={<BreakerBadge breaker={breaker} />}>
+      <p className="mb-4 text-soft">{t[breaker]}</p>
+      <DetailList
+        details={[
+          { name: t.lastSuccess, value: lastSuccessAt === null ? t.never : <DateTime at={lastSuccessAt} relative /> },
+          {
+            name: t.lastError,
+            value: lastError === null ? t.noError : <span className="font-mono text-sm">{lastError}</span>,
+          },
+        ]}
+      />
+      <Link to="/operator/reconciliation" search={{ provider: name }} className="link mt-4 inline-block">
+        {t.closings}
+      </Link>
+    </Card>
+  )
+}

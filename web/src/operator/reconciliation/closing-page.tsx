@@ -1,0 +1,86 @@
+import { useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useFormat } from '../../base/format.ts'
+import { translations } from '../../base/language.ts'
+import { useGet } from '../../base/queries.ts'
+import type { Closing } from '../../contract/types.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { DateTime } from '../../ui/data/values.tsx'
+import { RefreshIcon, ScalesIcon } from '../../ui/icons.tsx'
+import { Page } from '../../ui/page.tsx'
+import { Empty, FailureCard, Skeleton } from '../../ui/states.tsx'
+import { ComparisonResult } from './comparison.tsx'
+import { ReconcileDialog } from './reconcile-dialog.tsx'
+import { useProviders } from './reconciliation-page.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Fechamento',
+    back: 'Conciliação',
+    run: 'Conciliar de novo',
+    closedAt: 'Fechado em',
+    revision: (number: number) => (number === 1 ? '' : `, revisão ${number}`),
+    none: 'Este dia ainda não foi fechado',
+    noneText: 'Cada dia é fechado duas horas depois de terminar. Você também pode conciliar agora.',
+  },
+  en: {
+    title: 'Closing',
+    back: 'Reconciliation',
+    run: 'Reconcile again',
+    closedAt: 'Closed',
+    revision: (number: number) => (number === 1 ? '' : `, revision ${number}`),
+    none: 'This day is not closed yet',
+    noneText: 'Each day is closed two hours after it ends. You can also reconcile it now.',
+  },
+})
+
+export function ClosingPage() {
+  const t = useTexts()
+  const { day: dayText } = useFormat()
+  const { day = '' } = useParams({ strict: false })
+  const [isRunning, setRunning] = useState(false)
+  const providers = useProviders()
+  const query = { from: day, to: day }
+  const closings = useGet<{ closings: Closing[] }>(['closings', query], '/operator/closings', { query })
+  const { data } = closings
+  return (
+    <Page
+      title={`${t.title}, ${dayText(day)}`}
+      back={{ to: '/operator/reconciliation', label: t.back }}
+      actions={
+        <Button onClick={() => setRunning(true)}>
+          <RefreshIcon className="size-5" />
+          {t.run}
+        </Button>
+      }
+    >
+      {!data && closings.error && <FailureCard query={closings} />}
+      {closings.isPending && (
+        <Card>
+          <Skeleton className="h-64 w-full" />
+        </Card>
+      )}
+      {data?.closings.length === 0 && (
+        <Card>
+          <Empty title={t.none} text={t.noneText} icon={<ScalesIcon className="size-6" />} />
+        </Card>
+      )}
+      {data?.closings.map((closing) => (
+        <Card
+          key={closing.provider}
+          title={closing.provider}
+          text={
+            <>
+              {t.closedAt} <DateTime at={closing.closedAt} />
+              {t.revision(closing.revision)}
+            </>
+          }
+        >
+          <ComparisonResult comparison={closing} />
+        </Card>
+      ))}
+      {isRunning && <ReconcileDialog providers={providers} day={day} onClose={() => setRunning(false)} />}
+    </Page>
+  )
+}

@@ -1,0 +1,98 @@
+import { useFormat } from '../../base/format.ts'
+import { translations } from '../../base/language.ts'
+import type { Comparison } from '../../contract/types.ts'
+import { Figure } from '../../ui/card.tsx'
+import { Copyable } from '../../ui/data/copy-button.tsx'
+import { Money } from '../../ui/data/values.tsx'
+import { Notice } from '../../ui/notice.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    atProvider: 'No provedor',
+    inLedger: 'No razão',
+    gap: 'Diferença',
+    pix: (count: string) => `${count} Pix`,
+    agree: 'Provedor e razão conferem, Pix por Pix.',
+    differences: (count: string) => (count === '1' ? '1 diferença' : `${count} diferenças`),
+    cut: 'Mostrando as primeiras 100.',
+    kind: {
+      not_in_books: 'Recebido pelo provedor, mas não pôde ser lançado no razão',
+      not_at_provider: 'No razão, mas desconhecido do provedor',
+      other_provider: 'No razão como recebido por outro provedor',
+      other_amount: 'Valor diferente',
+      other_txid: 'txid diferente',
+      other_time: 'Horário em outro dia',
+      foreign_refund: 'Devolvido fora do guiche',
+      refund_not_in_books: 'Devolvido pelo provedor, mas não consta no razão',
+      refund_not_at_provider: 'Devolução no razão, mas desconhecida do provedor',
+      refund_other_amount: 'Devolução de valor diferente',
+      unread: 'Ilegível',
+    },
+  },
+  en: {
+    atProvider: 'At the provider',
+    inLedger: 'In the ledger',
+    gap: 'Difference',
+    pix: (count: string) => `${count} Pix`,
+    agree: 'Provider and ledger agree, Pix by Pix.',
+    differences: (count: string) => (count === '1' ? '1 difference' : `${count} differences`),
+    cut: 'Showing the first 100.',
+    kind: {
+      not_in_books: 'Received by the provider, but could not be booked',
+      not_at_provider: 'In the ledger, but unknown to the provider',
+      other_provider: 'In the ledger as received by another provider',
+      other_amount: 'Different amount',
+      other_txid: 'Different txid',
+      other_time: 'Time on a different day',
+      foreign_refund: 'Refunded outside guiche',
+      refund_not_in_books: 'Refunded by the provider, but not in the ledger',
+      refund_not_at_provider: 'Refund in the ledger, but unknown to the provider',
+      refund_other_amount: 'Refund with a different amount',
+      unread: 'Unreadable',
+    },
+  },
+})
+
+/** Both sides of a day at one provider, and each difference. */
+export function ComparisonResult({ comparison }: { comparison: Comparison }) {
+  const t = useTexts()
+  const { count } = useFormat()
+  const kinds: Readonly<Record<string, string>> = t.kind
+  const gap = comparison.providerTotal - comparison.ledgerTotal
+  return (
+    <div className="space-y-5">
+      <div className="grid grid-cols-[repeat(auto-fit,minmax(13rem,1fr))] gap-x-4 gap-y-5">
+        <Figure
+          label={t.atProvider}
+          value={<Money cents={comparison.providerTotal} />}
+          note={t.pix(count(comparison.providerCount))}
+        />
+        <Figure
+          label={t.inLedger}
+          value={<Money cents={comparison.ledgerTotal} />}
+          note={t.pix(count(comparison.ledgerCount))}
+        />
+        <Figure label={t.gap} value={<Money cents={gap} sign className={gap === 0 ? '' : 'text-bad'} />} />
+      </div>
+      {comparison.differenceCount === 0 ? (
+        <Notice tone="good">{t.agree}</Notice>
+      ) : (
+        <div>
+          <h3 className="figures mb-1 font-semibold text-bad">{t.differences(count(comparison.differenceCount))}</h3>
+          <ul className="divide-y divide-line">
+            {comparison.differences.map((difference, index) => (
+              <li key={index} className="py-3">
+                <p className="font-medium">{kinds[difference.kind] ?? difference.kind}</p>
+                <Copyable text={difference.endToEndId} />
+                <p className="text-sm text-soft wrap-anywhere">{difference.text}</p>
+              </li>
+            ))}
+          </ul>
+          {comparison.differenceCount > comparison.differences.length && (
+            <p className="mt-2 text-sm text-soft">{t.cut}</p>
+          )}
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,141 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { post } from '../../base/api.ts'
+import { addDays, dayOf, endOfDayIso, startOfDayIso } from '../../base/dates.ts'
+import { useFormat } from '../../base/format.ts'
+import { translations } from '../../base/language.ts'
+import type { ReconciledDay } from '../../contract/types.ts'
+import { Button } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/form/dialog.tsx'
+import { Input, Select } from '../../ui/form/field.tsx'
+import { FormDialog } from '../../ui/form/form-dialog.tsx'
+import { Notice } from '../../ui/notice.tsx'
+import { ComparisonResult } from './comparison.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Conciliar um dia',
+    text: 'Lê o que o provedor recebeu no dia, lança o que faltar no razão e mostra cada diferença. Um dia encerrado é fechado de novo.',
+    day: 'Dia',
+    provider: 'Provedor',
+    all: 'Todos',
+    run: 'Conciliar',
+    running: 'Consultando o provedor. Um dia movimentado pode levar até um minuto.',
+    close: 'Fechar',
+    result: (day: string) => `Conciliação de ${day}`,
+    settled: (count: string, amount: string) =>
+      count === '1'
+        ? `1 Pix que faltava foi lançado: ${amount}.`
+        : `${count} Pix que faltavam foram lançados: ${amount}.`,
+    closed: 'O dia foi fechado com este resultado.',
+    notClosed: 'O dia ainda não terminou, por isso não foi fechado.',
+  },
+  en: {
+    title: 'Reconcile a day',
+    text: 'Reads what the provider received on the day, books what is missing in the ledger and shows each difference. A past day is closed again.',
+    day: 'Day',
+    provider: 'Provider',
+    all: 'All',
+    run: 'Reconcile',
+    running: 'Querying the provider. A busy day may take up to a minute.',
+    close: 'Close',
+    result: (day: string) => `Reconciliation of ${day}`,
+    settled: (count: string, amount: string) =>
+      count === '1' ? `1 missing Pix was booked: ${amount}.` : `${count} missing Pix were booked: ${amount}.`,
+    closed: 'The day was closed with this result.',
+    notClosed: 'The day is not over yet, so it was not closed.',
+  },
+})
+
+/** The server gives up after 50 s. */
+const TIMEOUT_MS = 60_000
+
+type Answer = { statements: ReconciledDay[] }
+
+type Props = { providers: readonly string[]; day?: string; onClose: () => void }
+
+export function ReconcileDialog({ providers, day: given, onClose }: Props) {
+  const t = useTexts()
+  const { day: dayText } = useFormat()
+  const queryClient = useQueryClient()
+  const [today] = useState(() => dayOf(new Date()))
+  const [day, setDay] = useState(() => given ?? addDays(today, -1))
+  const [provider, setProvider] = useState('')
+  const run = useMutation({
+    mutationFn: () =>
+      post<Answer>(
+        '/operator/reconcile',
+        { ...windowOf(day), ...(provider !== '' && { provider }) },
+        { timeoutMs: TIMEOUT_MS },
+      ),
+    // After a failure too: what was booked stays booked.
+    onSettled: () => {
+      for (const queryKey of [['closings'], ['list', '/operator/exceptions'], ['operator-overview']])
+        void queryClient.invalidateQueries({ queryKey })
+    },
+  })
+  if (run.data) return <Result day={day} results={run.data.statements} onClose={onClose} />
+  return (
+    <FormDialog
+      title={given === undefined ? t.title : t.result(dayText(given))}
+      text={t.text}
+      action={t.run}
+      sending={run}
+      onSend={() => run.mutate()}
+      onClose={onClose}
+      canSend={day !== '' && day <= today}
+    >
+      <Input
+        label={t.day}
+        type="date"
+        max={today}
+        value={day}
+        onChange={(event) => setDay(event.target.value)}
+        required
+      />
+      <Select
+        label={t.provider}
+        value={provider}
+        onChange={(event) => setProvider(event.target.value)}
+        choices={[{ value: '', label: t.all }, ...providers.map((name) => ({ value: name, label: name }))]}
+      />
+      <div aria-live="polite">{run.isPending && <Notice>{t.running}</Notice>}</div>
+    </FormDialog>
+  )
+}
+
+function Result({ day, results, onClose }: { day: string; results: ReconciledDay[]; onClose: () => void }) {
+  const t = useTexts()
+  const { day: dayText, count, money } = useFormat()
+  return (
+    <Dialog
+      isWide
+      onClose={onClose}
+      title={t.result(dayText(day))}
+      footer={
+        <Button kind="primary" onClick={onClose}>
+          {t.close}
+        </Button>
+      }
+    >
+      <div className="space-y-8">
+        {results.map((result) => (
+          <section key={`${result.provider} ${result.from}`} className="space-y-4">
+            <h3 className="font-semibold">{result.provider}</h3>
+            <ComparisonResult comparison={result} />
+            {result.settledCount > 0 && (
+              <Notice tone="mark">{t.settled(count(result.settledCount), money(result.settledTotal))}</Notice>
+            )}
+            <p className="text-sm text-soft">{result.revision === null ? t.notClosed : t.closed}</p>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  )
+}
+
+/** A day of the books; of today, the part that is over. */
+function windowOf(day: string): { from: string | undefined; to: string | undefined } {
+  const [end, now] = [endOfDayIso(day), new Date().toISOString()]
+  return { from: startOfDayIso(day), to: end !== undefined && end < now ? end : now }
+}

@@ -1,0 +1,152 @@
+import { keepPreviousData } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useFilters } from '../../base/filters.ts'
+import { useFormat } from '../../base/format.ts'
+import { translations } from '../../base/language.ts'
+import { useGet } from '../../base/queries.ts'
+import type { Closing, Provider } from '../../contract/types.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { DateRangeFilter, FilterBar, SelectFilter } from '../../ui/data/filter-bar.tsx'
+import { Table, type Column } from '../../ui/data/table.tsx'
+import { DateTime, Money } from '../../ui/data/values.tsx'
+import { RefreshIcon, ScalesIcon } from '../../ui/icons.tsx'
+import { Page } from '../../ui/page.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { ReconcileDialog } from './reconcile-dialog.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Conciliação',
+    text: 'O que cada provedor recebeu, dia a dia, comparado com o razão.',
+    run: 'Conciliar um dia',
+    provider: 'Todos os provedores',
+    day: 'Dia',
+    providerName: 'Provedor',
+    atProvider: 'No provedor',
+    inLedger: 'No razão',
+    pix: (count: string) => `${count} Pix`,
+    differences: 'Diferenças',
+    differenceCount: (count: string) => (count === '1' ? '1 diferença' : `${count} diferenças`),
+    agree: 'Confere',
+    closedAt: 'Fechado em',
+    empty: 'Nenhum dia fechado ainda',
+    emptyText: 'Cada dia é fechado duas horas depois de terminar. Você também pode conciliar um dia agora.',
+    none: 'Nenhum fechamento neste período',
+    noneText: 'Mude os filtros para ver outros dias.',
+    cut: 'Mostrando os 100 mais recentes. Para ver dias anteriores, escolha uma data final.',
+  },
+  en: {
+    title: 'Reconciliation',
+    text: 'What each provider received, day by day, compared with the ledger.',
+    run: 'Reconcile a day',
+    provider: 'All providers',
+    day: 'Day',
+    providerName: 'Provider',
+    atProvider: 'At the provider',
+    inLedger: 'In the ledger',
+    pix: (count: string) => `${count} Pix`,
+    differences: 'Differences',
+    differenceCount: (count: string) => (count === '1' ? '1 difference' : `${count} differences`),
+    agree: 'Matches',
+    closedAt: 'Closed',
+    empty: 'No closed days yet',
+    emptyText: 'Each day is closed two hours after it ends. You can also reconcile a day now.',
+    none: 'No closings in this period',
+    noneText: 'Change the filters to see other days.',
+    cut: 'Showing the latest 100. For earlier days, choose an end date.',
+  },
+})
+
+/** The server's bound. */
+const LIMIT = 100
+
+export function ReconciliationPage() {
+  const t = useTexts()
+  const filters = useFilters(['provider', 'from', 'to'])
+  const [isRunning, setRunning] = useState(false)
+  const providers = useProviders()
+  const closings = useGet<{ closings: Closing[] }>(['closings', filters.values], '/operator/closings', {
+    query: { ...filters.values, limit: LIMIT },
+    placeholderData: keepPreviousData,
+  })
+  const rows = closings.data?.closings
+  return (
+    <Page
+      title={t.title}
+      text={t.text}
+      actions={
+        <Button onClick={() => setRunning(true)}>
+          <RefreshIcon className="size-5" />
+          {t.run}
+        </Button>
+      }
+    >
+      <Card isFlush>
+        <FilterBar filters={filters}>
+          <SelectFilter
+            filters={filters}
+            name="provider"
+            label={t.provider}
+            choices={providers.map((name) => ({ value: name, label: name }))}
+          />
+          <DateRangeFilter filters={filters} />
+        </FilterBar>
+        <Table
+          caption={t.title}
+          columns={useColumns()}
+          list={{
+            rows,
+            error: closings.error,
+            retry: () => void closings.refetch(),
+            isStale: closings.isPlaceholderData,
+          }}
+          rowKey={(row) => `${row.day} ${row.provider}`}
+          rowLink={(row) => `/operator/reconciliation/${row.day}`}
+          empty={
+            <Empty
+              title={filters.isFiltered ? t.none : t.empty}
+              text={filters.isFiltered ? t.noneText : t.emptyText}
+              icon={<ScalesIcon className="size-6" />}
+            />
+          }
+        />
+        {rows?.length === LIMIT && <p className="border-t border-line px-5 py-3 text-sm text-soft">{t.cut}</p>}
+      </Card>
+      {isRunning && <ReconcileDialog providers={providers} onClose={() => setRunning(false)} />}
+    </Page>
+  )
+}
+
+export function useProviders(): string[] {
+  const { data } = useGet<{ providers: Provider[] }>(['providers'], '/operator/providers')
+  return data?.providers.map(({ name }) => name) ?? []
+}
+
+function useColumns(): Column<Closing>[] {
+  const t = useTexts()
+  const { day, count } = useFormat()
+  const amount = (cents: number, pixCount: number) => (
+    <>
+      <Money cents={cents} />
+      <span className="block text-sm text-soft">{t.pix(count(pixCount))}</span>
+    </>
+  )
+  return [
+    { header: t.day, cell: (row) => <span className="figures">{day(row.day)}</span> },
+    { header: t.providerName, cell: (row) => row.provider },
+    { header: t.atProvider, align: 'right', cell: (row) => amount(row.providerTotal, row.providerCount) },
+    { header: t.inLedger, align: 'right', cell: (row) => amount(row.ledgerTotal, row.ledgerCount) },
+    {
+      header: t.differences,
+      cell: ({ differenceCount }) =>
+        differenceCount === 0 ? (
+          <Badge tone="good">{t.agree}</Badge>
+        ) : (
+          <Badge tone="bad">{t.differenceCount(count(differenceCount))}</Badge>
+        ),
+    },
+    { header: t.closedAt, isWideOnly: true, cell: (row) => <DateTime at={row.closedAt} /> },
+  ]
+}

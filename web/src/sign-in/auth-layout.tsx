@@ -1,0 +1,76 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { LANGUAGES, setLanguage, translations, useLanguage, type Language } from '../base/language.ts'
+import { Logo } from '../ui/icons.tsx'
+import { useTitle } from '../ui/page.tsx'
+import { SandboxBanner } from '../ui/sandbox-banner.tsx'
+
+const useTexts = translations({
+  'pt-BR': { language: 'Idioma', back: 'Voltar ao login' },
+  en: { language: 'Language', back: 'Back to sign-in' },
+})
+
+/** The frame of pages outside the shell: one card, and below it a link to another page. */
+export function AuthLayout({
+  title,
+  text,
+  below,
+  children,
+}: {
+  title: string
+  text?: ReactNode
+  below?: ReactNode
+  children?: ReactNode
+}) {
+  useTitle(title)
+  return (
+    <div className="flex min-h-dvh flex-col">
+      <SandboxBanner />
+      <main className="mx-auto flex w-full max-w-md grow flex-col px-4 pt-10 pb-8 sm:justify-center sm:pt-8">
+        <div className="mb-6 flex items-center justify-center gap-3">
+          <Logo className="size-9" />
+          <span className="text-2xl font-semibold tracking-tight">guiche</span>
+        </div>
+        <div className="rounded-2xl border border-line bg-card px-5 py-6 shadow-card sm:px-8 sm:py-8">
+          <h1 tabIndex={-1} className="text-xl leading-snug font-semibold tracking-tight outline-none">
+            {title}
+          </h1>
+          {text && <p className="mt-1.5 text-soft">{text}</p>}
+          {children && <div className="mt-6">{children}</div>}
+        </div>
+        {below && <div className="mt-5 text-center text-soft">{below}</div>}
+      </main>
+      <LanguageChoice />
+    </div>
+  )
+}
+
+function LanguageChoice() {
+  const t = useTexts()
+  const current = useLanguage()
+  return (
+    <footer aria-label={t.language} className="flex justify-center gap-1 pb-6 text-sm">
+      {Object.entries(LANGUAGES).map(([language, name]) => (
+        <button
+          key={language}
+          type="button"
+          lang={language}
+          aria-pressed={language === current}
+          onClick={() => setLanguage(language as Language)}
+          className="min-h-9 rounded-lg px-3 text-soft hover:text-ink aria-pressed:font-semibold aria-pressed:text-ink"
+        >
+          {name}
+        </button>
+      ))}
+    </footer>
+  )
+}
+
+export function BackToSignIn() {
+  const t = useTexts()
+  return (
+    <Link to="/sign-in" className="link">
+      {t.back}
+    </Link>
+  )
+}

@@ -1,0 +1,47 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { auth } from '../base/api.ts'
+import { translations } from '../base/language.ts'
+import { useService } from '../base/session.ts'
+import { Form } from '../ui/form/form.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { AuthLayout, BackToSignIn } from './auth-layout.tsx'
+import { EmailInput } from './email-input.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Esqueci a senha',
+    text: 'Informe seu e-mail e enviaremos um link para escolher outra senha.',
+    log: 'Este serviço não envia e-mails: o link aparece no log do servidor.',
+    none: 'Este serviço não envia e-mails. Peça ao operador que defina uma nova senha para você.',
+    submit: 'Enviar link',
+    sent: 'Se houver uma conta com este e-mail, o link foi enviado. Ele vale por uma hora.',
+  },
+  en: {
+    title: 'Forgot your password?',
+    text: 'Enter your email and we’ll send you a link to choose a new password.',
+    log: 'This service sends no email: the link appears in the server log.',
+    none: 'This service sends no email. Ask your operator to set a new password for you.',
+    submit: 'Send link',
+    sent: 'If an account with this email exists, we sent the link. It is valid for one hour.',
+  },
+})
+
+export function ForgotPasswordPage() {
+  const t = useTexts()
+  const { sendsMail, mode } = useService()
+  const [email, setEmail] = useState('')
+  const ask = useMutation({
+    mutationFn: () => auth.post('request-password-reset', { email: email.trim(), redirectTo: '/reset-password' }),
+  })
+  if (!sendsMail && mode === 'live') return <AuthLayout title={t.title} text={t.none} below={<BackToSignIn />} />
+  return (
+    <AuthLayout title={t.title} text={t.text} below={<BackToSignIn />}>
+      <Form sending={ask} onSend={() => ask.mutate()} action={t.submit} isWide>
+        {!sendsMail && <Notice tone="mark">{t.log}</Notice>}
+        <EmailInput value={email} onChange={setEmail} />
+        {ask.isSuccess && <Notice tone="good">{t.sent}</Notice>}
+      </Form>
+    </AuthLayout>
+  )
+}

@@ -1,0 +1,98 @@
+import { useMutation } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ApiError, auth } from '../base/api.ts'
+import { translations } from '../base/language.ts'
+import { useService } from '../base/session.ts'
+import { Checkbox, PasswordInput } from '../ui/form/field.tsx'
+import { Form } from '../ui/form/form.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { useAfterSignIn } from './after-sign-in.ts'
+import { AuthLayout } from './auth-layout.tsx'
+import { EmailInput } from './email-input.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Entrar',
+    password: 'Senha',
+    remember: 'Continuar conectado',
+    submit: 'Entrar',
+    forgot: 'Esqueci a senha',
+    none: 'Ainda não tem conta?',
+    signUp: 'Criar conta',
+    unconfirmed: 'Enviar o link de confirmação de novo',
+    changed: 'Senha trocada. Entre com a nova.',
+    confirmed: 'E-mail confirmado. Agora é só entrar.',
+    demo: 'O e-mail e a senha da conta de demonstração aparecem no terminal na primeira vez que o guiche é iniciado.',
+  },
+  en: {
+    title: 'Sign in',
+    password: 'Password',
+    remember: 'Keep me signed in',
+    submit: 'Sign in',
+    forgot: 'Forgot your password?',
+    none: 'Don’t have an account?',
+    signUp: 'Sign up',
+    unconfirmed: 'Resend the confirmation link',
+    changed: 'Password changed. Sign in with the new one.',
+    confirmed: 'Email confirmed. You can sign in now.',
+    demo: 'The email and password of the demo account are printed in the terminal when guiche starts for the first time.',
+  },
+})
+
+export function SignInPage() {
+  const t = useTexts()
+  const service = useService()
+  const { done } = useSearch({ strict: false })
+  const signUp = (
+    <>
+      {t.none}{' '}
+      <Link to="/sign-up" className="link">
+        {t.signUp}
+      </Link>
+    </>
+  )
+  return (
+    <AuthLayout title={t.title} below={service.signup === 'open' && signUp}>
+      <div className="space-y-5">
+        {done === 'password' && <Notice tone="good">{t.changed}</Notice>}
+        {done === 'email' && <Notice tone="good">{t.confirmed}</Notice>}
+        <SignInForm />
+        {service.mode === 'test' && <p className="text-sm text-soft">{t.demo}</p>}
+      </div>
+    </AuthLayout>
+  )
+}
+
+function SignInForm() {
+  const t = useTexts()
+  const navigate = useNavigate()
+  const afterSignIn = useAfterSignIn()
+  const { to, email: known } = useSearch({ strict: false })
+  const [email, setEmail] = useState(known ?? '')
+  const [password, setPassword] = useState('')
+  const [rememberMe, setRememberMe] = useState(true)
+  const signIn = useMutation({
+    mutationFn: () =>
+      auth.post<{ twoFactorRedirect?: boolean }>('sign-in/email', { email: email.trim(), password, rememberMe }),
+    onSuccess: (answer) => (answer.twoFactorRedirect ? navigate({ to: '/two-factor', search: { to } }) : afterSignIn()),
+  })
+  const isUnconfirmed = signIn.error instanceof ApiError && signIn.error.code === 'EMAIL_NOT_VERIFIED'
+  const resend = isUnconfirmed && (
+    <Link to="/verify-email" search={{ email: email.trim() }} className="font-semibold underline">
+      {t.unconfirmed}
+    </Link>
+  )
+  return (
+    <Form sending={signIn} onSend={() => signIn.mutate()} action={t.submit} errorAction={resend} isWide>
+      <EmailInput value={email} onChange={setEmail} />
+      <div className="space-y-2">
+        <PasswordInput label={t.password} value={password} onChange={(event) => setPassword(event.target.value)} />
+        <Link to="/forgot-password" className="link inline-block text-sm">
+          {t.forgot}
+        </Link>
+      </div>
+      <Checkbox label={t.remember} checked={rememberMe} onChange={(event) => setRememberMe(event.target.checked)} />
+    </Form>
+  )
+}

@@ -1,0 +1,104 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Navigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { auth } from '../base/api.ts'
+import { useErrorText } from '../base/error-text.ts'
+import { translations } from '../base/language.ts'
+import { useService } from '../base/session.ts'
+import { Form } from '../ui/form/form.tsx'
+import { Notice } from '../ui/notice.tsx'
+import { Skeleton } from '../ui/states.tsx'
+import { AuthLayout, BackToSignIn } from './auth-layout.tsx'
+import { ConfirmationLink } from './confirmation-link.tsx'
+import { EmailInput } from './email-input.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Confirme seu e-mail',
+    sent: (email: string) => `Enviamos um link para ${email}. Ele vale por 24 horas.`,
+    made: (email: string) => `Conta criada. Falta abrir o link de confirmação de ${email}.`,
+    ask: 'Informe seu e-mail e enviaremos o link de confirmação de novo.',
+    askHere: 'Informe seu e-mail e mostraremos o link de confirmação aqui.',
+    none: 'Este serviço não envia e-mails. Peça ao operador que confirme o seu.',
+    again: 'Enviar de novo',
+    show: 'Mostrar o link',
+    sentAgain: 'Se houver uma conta a confirmar com este e-mail, o link foi enviado.',
+    checking: 'Confirmando…',
+    failed: 'Este link não vale mais',
+  },
+  en: {
+    title: 'Confirm your email',
+    sent: (email: string) => `We sent a link to ${email}. It is valid for 24 hours.`,
+    made: (email: string) => `Account created. Next, open the confirmation link for ${email}.`,
+    ask: 'Enter your email and we’ll resend the confirmation link.',
+    askHere: 'Enter your email and we’ll show the confirmation link here.',
+    none: 'This service sends no email. Ask your operator to confirm your address.',
+    again: 'Resend',
+    show: 'Show link',
+    sentAgain: 'If an account with this email is waiting for confirmation, we sent the link.',
+    checking: 'Confirming…',
+    failed: 'This link is no longer valid',
+  },
+})
+
+export function VerifyEmailPage() {
+  const { token } = useSearch({ strict: false })
+  return token ? <Confirm token={token} /> : <Ask />
+}
+
+function Confirm({ token }: { token: string }) {
+  const t = useTexts()
+  const errorText = useErrorText()
+  // Confirming twice is harmless, so the page does it as soon as it is opened.
+  const confirm = useQuery({
+    queryKey: ['verify-email', token],
+    queryFn: () => auth.get<{ email: string }>('verify-email', { token }),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  if (confirm.isPending)
+    return (
+      <AuthLayout title={t.checking}>
+        <Skeleton className="h-11 w-full" />
+      </AuthLayout>
+    )
+  if (confirm.error)
+    return (
+      <AuthLayout title={t.failed} text={errorText(confirm.error)}>
+        <AskForm />
+      </AuthLayout>
+    )
+  // The link does not sign in: with a link of somebody else, the reader would be in a stranger's account without noticing.
+  return <Navigate to="/sign-in" search={{ done: 'email', email: confirm.data.email }} replace />
+}
+
+function Ask() {
+  const t = useTexts()
+  const { sendsMail, mode } = useService()
+  const { email, sent } = useSearch({ strict: false })
+  const isShown = !sendsMail && mode === 'test'
+  const text = sent && email ? (sendsMail ? t.sent(email) : t.made(email)) : isShown ? t.askHere : t.ask
+  return (
+    <AuthLayout title={t.title} text={text} below={<BackToSignIn />}>
+      <AskForm />
+    </AuthLayout>
+  )
+}
+
+function AskForm() {
+  const t = useTexts()
+  const { sendsMail, mode } = useService()
+  const search = useSearch({ strict: false })
+  const [email, setEmail] = useState(search.email ?? '')
+  const send = useMutation({
+    mutationFn: () => auth.post<{ confirmationLink?: string }>('send-verification-email', { email: email.trim() }),
+  })
+  // Where money is real, no link is made that a reader of the log could open.
+  if (!sendsMail && mode === 'live') return <Notice tone="mark">{t.none}</Notice>
+  if (send.data?.confirmationLink) return <ConfirmationLink link={send.data.confirmationLink} />
+  return (
+    <Form sending={send} onSend={() => send.mutate()} action={sendsMail ? t.again : t.show} isWide>
+      <EmailInput value={email} onChange={setEmail} />
+      {send.isSuccess && <Notice tone="good">{t.sentAgain}</Notice>}
+    </Form>
+  )
+}

@@ -1,0 +1,31 @@
+import { fileUrl, type Query } from '../../base/api.ts'
+import { translations } from '../../base/language.ts'
+import { Button } from '../button.tsx'
+import { DownloadIcon } from '../icons.tsx'
+import { Menu } from '../menu.tsx'
+
+const useTexts = translations({
+  'pt-BR': { label: 'Exportar', excel: 'Planilha para Excel', csv: 'CSV para sistemas' },
+  en: { label: 'Export', excel: 'Spreadsheet for Excel (pt-BR)', csv: 'CSV for software' },
+})
+
+/** The list as a file: its filters and all of its pages. `period` names the days. */
+export function ExportMenu({ path, query, period }: { path: string; query: Query; period?: string }) {
+  const t = useTexts()
+  const save = (format: string) => location.assign(fileUrl(path, { ...query, format }))
+  const icon = <DownloadIcon className="size-4" />
+  return (
+    <Menu
+      trigger={
+        <Button>
+          {icon}
+          {period === undefined ? t.label : `${t.label}: ${period}`}
+        </Button>
+      }
+      items={[
+        { label: t.excel, icon, onSelect: () => save('excel-br') },
+        { label: t.csv, icon, onSelect: () => save('csv') },
+      ]}
+    />
+  )
+}

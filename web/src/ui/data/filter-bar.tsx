@@ -1,0 +1,128 @@
+import { useEffect, useState, type ReactNode } from 'react'
+import { timeZoneText } from '../../base/dates.ts'
+import type { Filters } from '../../base/filters.ts'
+import { translations, useLanguage } from '../../base/language.ts'
+import { Button } from '../button.tsx'
+import { ChevronDownIcon, CloseIcon, SearchIcon } from '../icons.tsx'
+
+const useTexts = translations({
+  'pt-BR': { clear: 'Limpar', filters: 'Filtros', from: 'De', to: 'Até' },
+  en: { clear: 'Clear', filters: 'Filters', from: 'From', to: 'To' },
+})
+
+/** After the last key, so that not each letter is a request. */
+const SEARCH_DELAY_MS = 350
+
+const CONTROL =
+  'min-h-10 rounded-lg border border-edge bg-card text-sm text-ink placeholder:text-soft focus-visible:outline-offset-0'
+
+/**
+ *     const filters = useFilters(['search', 'status', 'from', 'to'])
+ *     <FilterBar filters={filters}>
+ *       <SearchFilter filters={filters} name="search" label={t.search} />
+ *       <DateRangeFilter filters={filters} />
+ *     </FilterBar>
+ */
+export function FilterBar<K extends string>({ filters, children }: { filters: Filters<K>; children: ReactNode }) {
+  const t = useTexts()
+  return (
+    <div
+      role="search"
+      aria-label={t.filters}
+      className="flex flex-wrap items-end gap-2 px-5 py-4 max-sm:flex-col max-sm:items-stretch"
+    >
+      {children}
+      {filters.isFiltered && (
+        <Button kind="quiet" size="small" onClick={filters.clear}>
+          <CloseIcon className="size-4" />
+          {t.clear}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+/** Once per list: all of its times are in this zone. */
+export function TimeZone() {
+  return <span className="self-center text-sm text-soft">{timeZoneText(useLanguage())}</span>
+}
+
+type Bound<K extends string> = { filters: Filters<K>; name: NoInfer<K>; label: string }
+
+export function SearchFilter<K extends string>({ filters, name, label }: Bound<K>) {
+  const current = filters.values[name]
+  const [typed, setTyped] = useState(current)
+  const [seen, setSeen] = useState(current)
+  // The URL changed otherwise, such as by the back button.
+  if (seen !== current) {
+    setSeen(current)
+    if (current !== typed.trim()) setTyped(current)
+  }
+  useEffect(() => {
+    if (typed.trim() === current) return
+    const timer = setTimeout(() => filters.set({ [name]: typed.trim() } as Partial<Record<K, string>>), SEARCH_DELAY_MS)
+    return () => clearTimeout(timer)
+    // `filters` is a new object on each render, with the same meaning.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [typed, current, name])
+  return (
+    <div className="relative min-w-72 grow">
+      <SearchIcon className="pointer-events-none absolute top-1/2 left-3 size-4 -translate-y-1/2 text-soft" />
+      <input
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+        className={`${CONTROL} w-full pr-3 pl-9`}
+      />
+    </div>
+  )
+}
+
+export function SelectFilter<K extends string>({
+  filters,
+  name,
+  label,
+  choices,
+}: Bound<K> & { choices: readonly { value: string; label: string }[] }) {
+  return (
+    <div className="relative">
+      <select
+        aria-label={label}
+        value={filters.values[name]}
+        onChange={(event) => filters.set({ [name]: event.target.value } as Partial<Record<K, string>>)}
+        className={`${CONTROL} w-full appearance-none pr-9 pl-3`}
+      >
+        <option value="">{label}</option>
+        {choices.map((choice) => (
+          <option key={choice.value} value={choice.value}>
+            {choice.label}
+          </option>
+        ))}
+      </select>
+      <ChevronDownIcon className="pointer-events-none absolute top-1/2 right-3 size-4 -translate-y-1/2 text-soft" />
+    </div>
+  )
+}
+
+/** Days such as "2026-11-15"; startOfDayIso and endOfDayIso turn them into times. */
+export function DateRangeFilter({ filters }: { filters: Filters<'from' | 'to'> }) {
+  const t = useTexts()
+  return (
+    <>
+      {(['from', 'to'] as const).map((name) => (
+        <label key={name} className="flex items-center gap-2 text-sm text-soft max-sm:justify-between">
+          {t[name]}
+          <input
+            type="date"
+            value={filters.values[name]}
+            onChange={(event) => filters.set({ [name]: event.target.value })}
+            className={`${CONTROL} px-3`}
+          />
+        </label>
+      ))}
+      <TimeZone />
+    </>
+  )
+}

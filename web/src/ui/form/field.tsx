@@ -1,0 +1,219 @@
+import {
+  useId,
+  useState,
+  type FormEvent,
+  type InputHTMLAttributes,
+  type ReactNode,
+  type SelectHTMLAttributes,
+} from 'react'
+import { translations } from '../../base/language.ts'
+import { ChevronDownIcon, EyeIcon, EyeOffIcon } from '../icons.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    show: 'Mostrar senha',
+    hide: 'Ocultar senha',
+    optional: 'opcional',
+    missing: 'Preencha este campo.',
+    email: 'Informe um e-mail válido, como ana@loja.com.br.',
+    url: 'Informe a URL completa, como https://loja.com.br/webhook.',
+    short: (count: number) => `Use ao menos ${count} caracteres.`,
+    wrong: 'Confira este campo.',
+  },
+  en: {
+    show: 'Show password',
+    hide: 'Hide password',
+    optional: 'optional',
+    missing: 'This field is required.',
+    email: 'Enter a valid email address, such as ana@shop.com.',
+    url: 'Enter a full URL, such as https://shop.com/webhook.',
+    short: (count: number) => `Use at least ${count} characters.`,
+    wrong: 'Check this field.',
+  },
+})
+
+const CONTROL =
+  'block w-full min-h-11 rounded-lg border border-edge bg-card px-3 text-ink placeholder:text-soft aria-invalid:border-bad disabled:opacity-60 focus-visible:outline-offset-0'
+
+type Described = {
+  label: ReactNode
+  hint?: ReactNode
+  error?: ReactNode
+  isOptional?: boolean | undefined
+}
+type Wiring = { id: string; 'aria-describedby': string | undefined; 'aria-invalid': true | undefined }
+
+/** Label, control, hint and error, linked for screen readers. The control gets the attributes that link it. */
+function Field({ label, hint, error, isOptional, children }: Described & { children: (wiring: Wiring) => ReactNode }) {
+  const id = useId()
+  const t = useTexts()
+  const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
+  return (
+    <div className="space-y-1.5">
+      <label htmlFor={id} className="block text-sm font-semibold">
+        {label}
+        {isOptional && <span className="ml-1.5 font-normal text-soft">({t.optional})</span>}
+      </label>
+      {children({ id, 'aria-describedby': describedBy || undefined, 'aria-invalid': error ? true : undefined })}
+      {hint && (
+        <p id={`${id}-hint`} className="text-sm text-soft">
+          {hint}
+        </p>
+      )}
+      {error && (
+        <p id={`${id}-error`} className="text-sm font-medium text-bad">
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** The browser's validation with our own texts: its bubble uses the browser's language. Shown on submit, cleared on input. */
+function useValidity() {
+  const t = useTexts()
+  const [wrong, setWrong] = useState<string>()
+  const textOf = ({ validity, type, minLength }: HTMLInputElement) => {
+    if (validity.valueMissing) return t.missing
+    if (validity.typeMismatch && type === 'email') return t.email
+    if (validity.typeMismatch && type === 'url') return t.url
+    return validity.tooShort ? t.short(minLength) : t.wrong
+  }
+  const onInvalid = (event: FormEvent<HTMLInputElement>) => {
+    event.preventDefault()
+    const input = event.currentTarget
+    setWrong(textOf(input))
+    // The browser would have done this together with its bubble.
+    if (input.form?.querySelector('input:invalid, select:invalid, textarea:invalid') === input) input.focus()
+  }
+  return { wrong, handlers: { onInvalid, onInput: () => setWrong(undefined) } }
+}
+
+type InputProps = Described & InputHTMLAttributes<HTMLInputElement>
+
+export function Input({ label, hint, error, isOptional, className = '', ...rest }: InputProps) {
+  const { wrong, handlers } = useValidity()
+  return (
+    <Field label={label} hint={hint} error={error || wrong} isOptional={isOptional}>
+      {(wiring) => <input {...wiring} {...handlers} {...rest} className={`${CONTROL} ${className}`} />}
+    </Field>
+  )
+}
+
+export function PasswordInput({ label, hint, error, className = '', ...rest }: InputProps) {
+  const [isShown, setShown] = useState(false)
+  const t = useTexts()
+  const { wrong, handlers } = useValidity()
+  return (
+    <Field label={label} hint={hint} error={error || wrong}>
+      {(wiring) => (
+        <div className="relative">
+          <input
+            {...wiring}
+            {...handlers}
+            autoComplete="current-password"
+            required
+            {...rest}
+            type={isShown ? 'text' : 'password'}
+            className={`${CONTROL} pr-11 ${className}`}
+          />
+          <button
+            type="button"
+            aria-label={isShown ? t.hide : t.show}
+            aria-pressed={isShown}
+            onClick={() => setShown(!isShown)}
+            className="absolute inset-y-0 right-0 flex w-11 items-center justify-center rounded-lg text-soft hover:text-ink"
+          >
+            {isShown ? <EyeOffIcon /> : <EyeIcon />}
+          </button>
+        </div>
+      )}
+    </Field>
+  )
+}
+
+type SelectProps = Described &
+  SelectHTMLAttributes<HTMLSelectElement> & { choices: readonly { value: string; label: string }[] }
+
+/** The browser's own, which is best on phones. */
+export function Select({ label, hint, error, isOptional, choices, className = '', ...rest }: SelectProps) {
+  return (
+    <Field label={label} hint={hint} error={error} isOptional={isOptional}>
+      {(wiring) => (
+        <div className="relative">
+          <select {...wiring} {...rest} className={`${CONTROL} appearance-none pr-10 ${className}`}>
+            {choices.map((choice) => (
+              <option key={choice.value} value={choice.value}>
+                {choice.label}
+              </option>
+            ))}
+          </select>
+          <ChevronDownIcon className="pointer-events-none absolute top-1/2 right-3 size-4 -translate-y-1/2 text-soft" />
+        </div>
+      )}
+    </Field>
+  )
+}
+
+export function Checkbox({
+  label,
+  hint,
+  ...rest
+}: { label: ReactNode; hint?: ReactNode } & InputHTMLAttributes<HTMLInputElement>) {
+  const id = useId()
+  return (
+    <div className="flex gap-3">
+      <input
+        type="checkbox"
+        id={id}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        {...rest}
+        className="mt-0.5 size-5 shrink-0 accent-accent"
+      />
+      <div>
+        <label htmlFor={id} className="block font-medium">
+          {label}
+        </label>
+        {hint && (
+          <p id={`${id}-hint`} className="text-sm text-soft">
+            {hint}
+          </p>
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** Several of a fixed list, kept in the order of the list. */
+export function CheckboxGroup<T extends string>(props: {
+  legend: string
+  options: readonly { value: T; label: ReactNode; hint: ReactNode }[]
+  values: readonly T[]
+  onChange: (values: T[]) => void
+  error: string | false
+}) {
+  const { options, values } = props
+  const toggle = (value: T, isChecked: boolean) =>
+    options.map((option) => option.value).filter((other) => (other === value ? isChecked : values.includes(other)))
+  return (
+    <fieldset>
+      <legend className="mb-2.5 text-sm font-semibold">{props.legend}</legend>
+      <div className="space-y-3">
+        {options.map(({ value, label, hint }) => (
+          <Checkbox
+            key={value}
+            label={label}
+            hint={hint}
+            checked={values.includes(value)}
+            onChange={(event) => props.onChange(toggle(value, event.target.checked))}
+          />
+        ))}
+      </div>
+      {props.error && (
+        <p role="alert" className="mt-2 text-sm font-medium text-bad">
+          {props.error}
+        </p>
+      )}
+    </fieldset>
+  )
+}

@@ -1,0 +1,35 @@
+import { translations } from '../../base/language.ts'
+import { PasswordInput } from './field.tsx'
+
+// The server's bounds; it has the last word.
+const PASSWORD_MIN = 12
+const PASSWORD_MAX = 200
+
+const useTexts = translations({
+  'pt-BR': {
+    label: 'Nova senha',
+    hint: `Pelo menos ${PASSWORD_MIN} caracteres. Uma frase é fácil de lembrar e difícil de adivinhar.`,
+  },
+  en: {
+    label: 'New password',
+    hint: `At least ${PASSWORD_MIN} characters. A sentence is easy to remember and hard to guess.`,
+  },
+})
+
+type Props = { value: string; onChange: (value: string) => void; label?: string }
+
+/** Can be shown instead of typed twice: that catches typos too, and works with password managers. */
+export function NewPassword({ value, onChange, label }: Props) {
+  const t = useTexts()
+  return (
+    <PasswordInput
+      label={label ?? t.label}
+      hint={t.hint}
+      autoComplete="new-password"
+      minLength={PASSWORD_MIN}
+      maxLength={PASSWORD_MAX}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  )
+}

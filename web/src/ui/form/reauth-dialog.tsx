@@ -1,0 +1,52 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ApiError, post } from '../../base/api.ts'
+import { translations } from '../../base/language.ts'
+import { sessionQuery } from '../../base/session.ts'
+import { PasswordInput } from './field.tsx'
+import { FormDialog } from './form-dialog.tsx'
+
+const useTexts = translations({
+  'pt-BR': {
+    title: 'Confirme sua senha',
+    text: 'Pedimos a senha de novo após 15 minutos para ações que movem dinheiro ou mudam a segurança da conta.',
+    password: 'Senha',
+    wrong: 'Senha incorreta.',
+    confirm: 'Confirmar',
+  },
+  en: {
+    title: 'Confirm your password',
+    text: 'After 15 minutes we ask for your password again before actions that move money or change account security.',
+    password: 'Password',
+    wrong: 'Incorrect password.',
+    confirm: 'Confirm',
+  },
+})
+
+/** Asks until the password is right or the user cancels. */
+export function ReauthDialog({ onEnd }: { onEnd: (isDone: boolean) => void }) {
+  const t = useTexts()
+  const queryClient = useQueryClient()
+  const [password, setPassword] = useState('')
+  const prove = useMutation({
+    mutationFn: () => post('/reauthenticate', { password }),
+    onSuccess: async () => {
+      onEnd(true)
+      await queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey })
+    },
+  })
+  return (
+    <FormDialog
+      title={t.title}
+      text={t.text}
+      action={t.confirm}
+      sending={prove}
+      onSend={() => prove.mutate()}
+      onClose={() => onEnd(false)}
+      canSend={password !== ''}
+      errorText={(error) => (error instanceof ApiError && error.code === 'bad_request' ? t.wrong : undefined)}
+    >
+      <PasswordInput label={t.password} value={password} onChange={(event) => setPassword(event.target.value)} />
+    </FormDialog>
+  )
+}
