@@ -26,7 +26,7 @@ const WORDS = {
     typed: '1.234,56',
     submit: 'Criar depósito',
     open: 'Abrir página de pagamento',
-    see: 'Ver o depósito',
+    see: 'Ver depósito',
     waiting: 'Situação: Aguardando',
     paid: 'Situação: Pago',
     payerWaits: 'Aguardando pagamento',
@@ -36,7 +36,7 @@ const WORDS = {
     movement: /\+R\$\s1\.222,21/,
     overview: 'Visão geral',
     balance: /^R\$\s1\.222,21$/,
-    counts: 'Pagos: 1 de 1 criados · 100%',
+    counts: '1 de 1 pagos · 100%',
     refund: 'Devolver',
     refundValue: 'Valor da devolução',
     tooMuch: '1.234,57',
@@ -49,32 +49,32 @@ const WORDS = {
     refundLine: /^-R\$\s234,56$/,
   },
   en: {
-    firstSteps: 'First steps',
+    firstSteps: 'Get started',
     create: 'New deposit',
     value: 'Amount',
     typed: '1,234.56',
     submit: 'Create deposit',
     open: 'Open payment page',
-    see: 'See the deposit',
+    see: 'View deposit',
     waiting: 'Status: Pending',
     paid: 'Status: Paid',
     payerWaits: 'Waiting for payment',
     payerPaid: 'Payment confirmed',
-    credited: 'R$1,222.21 credited to the balance',
+    credited: 'R$1,222.21 credited to your balance',
     statement: 'Statement',
     movement: '+R$1,222.21',
     overview: 'Overview',
     balance: /^R\$1,222\.21$/,
-    counts: 'Paid: 1 of 1 created · 100%',
+    counts: '1 of 1 paid · 100%',
     refund: 'Refund',
-    refundValue: 'Amount to refund',
+    refundValue: 'Refund amount',
     tooMuch: '1,234.57',
-    refused: 'Enter an amount of up to R$1,234.56',
+    refused: 'Enter an amount up to R$1,234.56',
     part: '234.56',
     next: 'Continue',
     confirm: /^Refund R\$234\.56$/,
-    underWay: 'In progress',
-    done: 'Done',
+    underWay: 'Processing',
+    done: 'Succeeded',
     refundLine: /^-R\$234\.56$/,
   },
 }
@@ -195,7 +195,7 @@ test('the list shows what its address asks for, page by page, and the file holds
 
   const download = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Exportar' }).click()
-  await page.getByRole('menuitem', { name: 'CSV para programas' }).click()
+  await page.getByRole('menuitem', { name: 'CSV para sistemas' }).click()
   const lines = readFileSync(await (await download).path(), 'utf8')
     .trimEnd()
     .split('\r\n')
@@ -216,7 +216,7 @@ test('the list shows what its address asks for, page by page, and the file holds
   await page.getByText('EndToEndId').waitFor()
   await page.goBack()
   await page.getByRole('searchbox').fill('nada assim')
-  await page.getByText('Nada encontrado').waitFor()
+  await page.getByText('Nenhum depósito encontrado').waitFor()
   expect(errors).toEqual([])
 })
 

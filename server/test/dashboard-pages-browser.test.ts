@@ -77,7 +77,7 @@ async function takePicture(page: Page, path: string, size: string): Promise<void
   if (PICTURES) await page.screenshot({ path: join(PICTURES, name), fullPage: true })
 }
 
-/** As they stand in the source: who may see each is the branch that it hangs on. */
+/** As in the source: the branch of a page tells who may see it. */
 function routesOf(source: string): { who: Who; path: string }[] {
   const branches: Record<string, Who> = {
     open: 'nobody',
@@ -86,9 +86,9 @@ function routesOf(source: string): { who: Who; path: string }[] {
     account: 'account',
     operator: 'operator',
   }
-  return [...source.matchAll(/getParentRoute: \(\) => (\w+),\s+path: '([^']+)'/g)].map(([, branch, path]) => {
+  return [...source.matchAll(/\bpage\((\w+), '([^']+)'/g)].map(([, branch, path]) => {
     const who = branches[branch!]
-    if (!who) throw new Error(`tell this test who may see what hangs on the branch ${branch} of the router`)
+    if (!who) throw new Error(`tell this test who may see the branch ${branch} of the router`)
     return { who, path: path! }
   })
 }

@@ -27,11 +27,11 @@ const WORDS = {
   },
   en: {
     section: 'API and webhooks',
-    create: 'Create a key',
+    create: 'Create key',
     name: 'Name',
-    copy: 'Copy the key',
+    copy: 'Copy key',
     copied: 'Copied',
-    done: 'I have copied it',
+    done: 'I copied it',
     revoke: 'Revoke',
   },
 }
@@ -46,7 +46,7 @@ test.each(['pt-BR', 'en'] as const)('a key is made, copied and used, and never s
   await page
     .getByRole('dialog')
     .getByRole('button')
-    .filter({ hasText: /^(Criar chave|Create the key)$/ })
+    .filter({ hasText: /^(Criar chave|Create key)$/ })
     .click()
   await page.getByRole('button', { name: t.copy }).click()
   await page.getByRole('button', { name: t.copied, exact: true }).waitFor()
@@ -98,7 +98,7 @@ test('a webhook is added and tested, a payment is delivered to it, and its deliv
   await page.getByLabel('Nome').fill('Loja')
   await page.getByLabel('Cabeçalho Authorization').fill('Bearer of-the-shop')
   await page.getByRole('button', { name: 'Salvar e testar' }).click()
-  await page.getByText('O evento de teste chegou').waitFor()
+  await page.getByText('Evento de teste entregue').waitFor()
   await page.getByText(/^Respondeu 200 em \d+ ms\.$/).waitFor()
   expect(await page.getByRole('dialog').locator('pre').textContent()).toBe('{"received":true}')
   await page.getByRole('button', { name: 'Copiar segredo' }).click()
@@ -115,7 +115,7 @@ test('a webhook is added and tested, a payment is delivered to it, and its deliv
   const [, first] = await receiver.got(2)
   await page.getByRole('row', { name: /Depósito pago Entregue Loja 200/ }).click()
   await page.getByRole('heading', { name: 'Depósito pago' }).waitFor()
-  const body = page.getByRole('region', { name: 'Conteúdo' })
+  const body = page.getByRole('region', { name: 'Corpo' })
   expect(JSON.parse((await body.textContent())!)).toEqual(JSON.parse(first!.body))
   expect(first!.body).toContain(charge.paymentLinkId)
   const headers = (await page.getByRole('region', { name: 'Cabeçalhos' }).textContent()) ?? ''
@@ -133,7 +133,7 @@ test('a webhook is added and tested, a payment is delivered to it, and its deliv
   expect(errors).toEqual([])
 })
 
-test('a receiver that fails is seen to, disabled, mended and enabled, and then gets what it missed', async () => {
+test('a failing webhook is noticed, disabled, fixed and enabled, and then gets what it missed', async () => {
   const { w, url, page, errors, accountId } = await signedIn('pt-BR')
   let isBroken = true
   const receiver = await startReceiver((_, response) => void response.writeHead(isBroken ? 500 : 200).end())
@@ -142,7 +142,7 @@ test('a receiver that fails is seen to, disabled, mended and enabled, and then g
   await page.getByLabel('URL').fill(receiver.url)
   await page.getByLabel('Nome').fill('ERP')
   await page.getByRole('button', { name: 'Salvar e testar' }).click()
-  await page.getByText('O destino não aceitou o evento de teste').waitFor()
+  await page.getByText('O webhook recusou o evento de teste').waitFor()
   await page.getByRole('button', { name: 'Já copiei' }).click()
   await payDeposit(w, accountId)
   await receiver.got(2)
@@ -161,17 +161,17 @@ test('a receiver that fails is seen to, disabled, mended and enabled, and then g
   isBroken = false
   await choose(page, 'Ativar')
   // The one that failed, and the one that came while it was disabled.
-  await page.getByText('Webhook ativado; 2 entregas na fila.').waitFor()
+  await page.getByText('Webhook ativado; 2 entregas agendadas.').waitFor()
   await receiver.got(4)
 
   await page.getByRole('link', { name: 'Entregas' }).click()
   await page.getByRole('button', { name: 'Reenviar várias' }).click()
-  await page.getByText('Não há nada a reenviar.').waitFor()
+  await page.getByText('Nada a reenviar.').waitFor()
   await page.getByLabel('O que reenviar').selectOption('since')
   await page.getByLabel('Desde').fill('2026-03-01T00:00')
   await page.getByText('2 entregas serão reenviadas.').waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'Reenviar' }).click()
-  await page.getByText('2 entregas na fila.', { exact: true }).waitFor()
+  await page.getByText('2 entregas agendadas.', { exact: true }).waitFor()
   const received = await receiver.got(6)
   expect(new Set(received.slice(1).map(({ id }) => id)).size).toBe(2)
   expect(errors).toEqual([])
@@ -188,12 +188,12 @@ test('a secret is rotated in the dashboard: the new one is shown once, and for a
   const shown = page.getByRole('region', { name: 'Segredo de assinatura' }).getByText(/^whsec_/)
   const before = (await shown.textContent()) ?? ''
   await page.getByRole('button', { name: 'Já copiei' }).click()
-  await choose(page, 'Trocar o segredo')
+  await choose(page, 'Trocar segredo')
   await until('there is another secret', async () => (await shown.textContent()) !== before)
   const after = (await shown.textContent()) ?? ''
   await page.getByRole('button', { name: 'Já copiei' }).click()
   await page.getByRole('button', { name: 'Enviar teste a ERP' }).click()
-  await page.getByText('O evento de teste chegou').waitFor()
+  await page.getByText('Evento de teste entregue').waitFor()
   const [, test] = await receiver.got(2)
   expect([holds(before, test!), holds(after, test!)]).toEqual([true, true])
   await page.reload()

@@ -29,7 +29,7 @@ test('a payment of another amount is told to payer and shop, and completing it i
   const { page: shop, errors } = await visit({ locale: 'pt-BR' })
   await enter(shop, await w.session(account))
   await shop.goto(`${url}/`)
-  await shop.getByRole('link', { name: /R\$ 90,00 recebidos estão guardados/ }).click()
+  await shop.getByRole('link', { name: /R\$ 90,00 recebidos e retidos/ }).click()
   await shop.getByText('Recebemos R$ 90,00 para este depósito').waitFor()
   await shop.getByText('Recebidos R$ 90,00: valor diferente do esperado').waitFor()
   expect(await shop.getByText('Para o pagador').count()).toBe(0)
@@ -46,7 +46,7 @@ test('a payment of another amount is told to payer and shop, and completing it i
   expect(await console.getByLabel('Encerrar a cobrança').isChecked()).toBe(false)
   await console.getByLabel('Concluir o depósito com este valor').check()
   expect(await console.getByLabel('Encerrar a cobrança').count()).toBe(0)
-  await console.getByRole('button', { name: 'Conferir e confirmar' }).click()
+  await console.getByRole('button', { name: 'Revisar e confirmar' }).click()
   const dialog = console.getByRole('dialog', { name: 'Concluir o depósito?' })
   await dialog.getByText('R$ 89,00 entram no saldo').waitFor()
   await dialog.getByLabel('Motivo').fill('o cliente aceita o valor a menos')
@@ -54,7 +54,7 @@ test('a payment of another amount is told to payer and shop, and completing it i
 
   await payer.getByRole('heading', { name: 'Pagamento confirmado' }).waitFor()
   expect(await payer.locator('.amount').textContent()).toBe('R$\u{a0}90,00')
-  await shop.getByText('Os R$ 90,00 concluíram este depósito').waitFor()
+  await shop.getByText('R$ 90,00 aceitos: depósito concluído').waitFor()
   expect(await w.balanceCents(account.accountId)).toBe(89_00)
   expect(errors).toEqual([])
 })
@@ -89,10 +89,10 @@ test('a form says in the reader’s language what is missing, and the browser’
 
 test('a refund says what becomes of the fee before it is made, and who may not refund is told whom to ask', async () => {
   for (const [refunds, wanted] of [
-    [{ byAccounts: true, returnFee: false }, 'The fee of R$1.00 for this deposit does not come back with a refund.'],
+    [{ byAccounts: true, returnFee: false }, 'The R$1.00 fee for this deposit is not returned when you refund it.'],
     [
       { byAccounts: true, returnFee: true },
-      'The share of the fee that belongs to the refund comes back to your balance.',
+      'The share of the fee for the refunded amount is returned to your balance.',
     ],
   ] as const) {
     const { shop, open } = await paidDeposit(refunds)
@@ -102,7 +102,7 @@ test('a refund says what becomes of the fee before it is made, and who may not r
   }
   const { shop, open } = await paidDeposit({ byAccounts: false, returnFee: false })
   await open()
-  await shop.getByText('To refund this deposit to its payer, ask your operator').waitFor()
+  await shop.getByText('To refund this deposit to the payer, contact your operator').waitFor()
   expect(await shop.getByRole('button', { name: 'Refund' }).count()).toBe(0)
 })
 

@@ -22,7 +22,7 @@ test('an exception that is credited in the console leaves ledger, list and audit
   const account = await w.account()
   await underpaid(w, account)
   await page.goto(`${url}/operator`)
-  await page.getByRole('link', { name: '1 exceção a resolver' }).click()
+  await page.getByRole('link', { name: '1 exceção pendente' }).click()
   await page.getByRole('link', { name: 'Valor divergente' }).click()
   await page.getByText('R$ 73,50 estão na conta transitória').waitFor()
   expect(await holdings(w)).toEqual({ cash: 73_50, suspense: 73_50 })
@@ -30,7 +30,7 @@ test('an exception that is credited in the console leaves ledger, list and audit
   await page.getByLabel('Creditar a uma conta').check()
   // Found by the charge that the payer meant.
   await page.getByRole('radio', { name: /^Loja/ }).check()
-  await page.getByRole('button', { name: 'Conferir e confirmar' }).click()
+  await page.getByRole('button', { name: 'Revisar e confirmar' }).click()
   const dialog = page.getByRole('dialog', { name: 'Creditar esta conta?' })
   const booking = `R$\u{a0}73,50 saem da conta transitória e entram no saldo de ${await nameOf(w, account)} (${account.email}), sem tarifa.`
   expect(await dialog.getByText('saem da conta').textContent()).toBe(booking)
@@ -44,16 +44,16 @@ test('an exception that is credited in the console leaves ledger, list and audit
   expect(await holdings(w)).toEqual({ cash: 73_50, suspense: 73_50 })
   await page.keyboard.press('Enter')
 
-  await page.getByRole('heading', { name: 'Decisão' }).waitFor()
+  await page.getByRole('heading', { name: 'Resolução' }).waitFor()
   expect(await page.getByText(REASON).isVisible()).toBe(true)
   expect(await holdings(w)).toEqual({ cash: 73_50, balance: 73_50 })
   expect(await w.balanceCents(account.accountId)).toBe(73_50)
   expect(await w.differences()).toEqual([])
   await page.getByRole('link', { name: 'Exceções' }).first().click()
   // At once, and not when the list looks by itself.
-  await page.getByText('Nada a decidir').waitFor()
+  await page.getByText('Nenhuma exceção pendente').waitFor()
   await page.goto(`${url}/operator/audit-log?action=exception.resolved`)
-  await page.getByRole('row').filter({ hasText: 'Exceção decidida' }).filter({ hasText: EMAIL }).waitFor()
+  await page.getByRole('row').filter({ hasText: 'Exceção resolvida' }).filter({ hasText: EMAIL }).waitFor()
   expect(await page.getByRole('cell', { name: REASON }).count()).toBe(1)
   expect(errors.filter((error) => !error.includes('403'))).toEqual([])
 })
@@ -64,15 +64,20 @@ test('a refund is shown as under way until the provider has made it', async () =
   const { id } = await onlyException(w)
   await page.goto(`${url}/operator/exceptions/${id}`)
   await decide(page, 'Devolver ao pagador')
-  await page.getByText('A instituição ainda não confirmou').waitFor()
-  expect(await page.getByText('voltaram ao pagador').count()).toBe(0)
+  await page.getByText('O provedor ainda não confirmou').waitFor()
+  expect(await page.getByText('foram devolvidos ao pagador').count()).toBe(0)
   expect(await holdings(w)).toEqual({ cash: 7_00, refunding: 7_00 })
 
   const [refund] = await query<{ id: string }>(w.pool, 'select provider_refund_id as id from refunds')
   await untilMade(w, { endToEndId, refundId: refund!.id })
   w.clock.advance(10 * 60_000)
+<<<<<<< HEAD
   await runDueRefunds(w.ctx)
   await page.getByText('R$ 7,00 saíram da conta transitória e voltaram ao pagador.').waitFor()
+=======
+  await followDue(w.ctx)
+  await page.getByText('R$ 7,00 foram devolvidos ao pagador.').waitFor()
+>>>>>>> ae1d45c (web: adapt the browser tests to the new texts, shorten long functions)
   expect(await holdings(w)).toEqual({})
 })
 
@@ -81,10 +86,10 @@ test('a decision that somebody else was faster with books nothing, and the page 
   await strayPayment(w, 7_00)
   const { id } = await onlyException(w)
   await page.goto(`${url}/operator/exceptions/${id}`)
-  await page.getByRole('heading', { name: 'Decidir' }).waitFor()
+  await page.getByRole('heading', { name: 'Resolver' }).waitFor()
   await resolveException(w.ctx, OPERATOR, id, { how: 'write_off' }, 'ninguém reclamou')
   await decide(page, 'Devolver ao pagador')
-  await page.getByText('Nada foi lançado agora: esta exceção já foi resolvida.').waitFor()
+  await page.getByText('Nada foi lançado: esta exceção já foi resolvida.').waitFor()
   await page.getByText('ninguém reclamou').waitFor()
   expect(await w.count('refunds')).toBe(0)
 })
@@ -97,9 +102,9 @@ test('a fee that is set with a reason stands in the account’s history and the 
   await page.getByText('Nunca alterado').waitFor()
   await page.getByRole('button', { name: 'Alterar' }).click()
   const dialog = page.getByRole('dialog')
-  expect(await dialog.getByLabel('Tarifa percentual').getAttribute('placeholder')).toBe('Padrão da instalação: 1%')
+  expect(await dialog.getByLabel('Tarifa percentual').getAttribute('placeholder')).toBe('Padrão: 1%')
   await dialog.getByLabel('Tarifa percentual').fill('0,8')
-  await dialog.getByText('Tarifa percentual: Padrão da instalação → 0,8%').waitFor()
+  await dialog.getByText('Tarifa percentual: Padrão → 0,8%').waitFor()
   const save = dialog.getByRole('button', { name: 'Salvar' })
   expect(await save.isDisabled()).toBe(true)
   await dialog.getByLabel('Motivo').fill('contrato de março')
@@ -147,11 +152,11 @@ async function operatorConsole() {
   return { w, url, page, errors }
 }
 
-async function decide(page: Page, way: string): Promise<void> {
-  await page.getByLabel(way).check()
-  await page.getByRole('button', { name: 'Conferir e confirmar' }).click()
+async function decide(page: Page, resolution: string): Promise<void> {
+  await page.getByLabel(resolution).check()
+  await page.getByRole('button', { name: 'Revisar e confirmar' }).click()
   await page.getByLabel('Motivo').fill('pedido do pagador')
-  await page.getByRole('dialog').getByRole('button', { name: way }).click()
+  await page.getByRole('dialog').getByRole('button', { name: resolution }).click()
 }
 
 async function underpaid(w: World, account: TestAccount): Promise<void> {

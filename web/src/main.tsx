@@ -14,7 +14,7 @@ import { makeRouter } from './router.tsx'
 const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce
 if (nonce) setNonce(nonce)
 
-/** Reads are retried if the server did not answer or was busy. A refusal would be the same again, and writes are never retried. */
+/** Reads are retried if the server did not answer or was busy. Writes never are. */
 const RETRIES = 2
 const queryClient = new QueryClient({
   defaultOptions: {

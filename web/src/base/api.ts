@@ -62,8 +62,8 @@ export function fileUrl(path: string, query: Query = {}): string {
 }
 
 /**
- * One per filled-in form. Keep it while the same request is retried; take a new one when the form changes or has succeeded. A
- * time-out and a second click then cannot create two. (randomUUID exists on secure pages only.)
+ * One per filled-in form. Keep it while the same request is retried; take a new one when the form changes or has
+ * succeeded. A timeout and a second click then cannot create two. (randomUUID exists on secure pages only.)
  */
 export function newIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')

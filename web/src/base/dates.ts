@@ -10,7 +10,7 @@ const MAX_OFFSET_HALF_HOURS = 28
 
 let timeZone = 'America/Sao_Paulo'
 
-/** The time zone of the books, set by the server: "today" is the same day on every page and export, wherever the reader is. */
+/** The time zone of the books: "today" is the same day on every page and export, wherever the reader is. */
 export function setTimeZone(zone: string): void {
   timeZone = zone
   formats.clear()

@@ -9,7 +9,7 @@ let language: Language = remembered() ?? preferred()
 document.documentElement.lang = language
 
 /**
- * The texts of a component in both languages, beside the component. Portuguese sets the keys; English must have the same.
+ * The texts of a component in both languages, beside it. Portuguese sets the keys; English must have the same.
  *
  *     const useTexts = translations({ 'pt-BR': { title: 'Depósitos' }, en: { title: 'Deposits' } })
  *     const t = useTexts()

@@ -29,8 +29,8 @@ export function shareText(share: number, language: Language): string {
 }
 
 /**
- * Typed text to cents: "1.234,56", "1,234.56", "R$ 10" and "10,5" are understood, "1,2,3" and "1.23456" are not. The last
- * comma or dot is decimal before one or two digits, and separates thousands before three.
+ * Typed text to cents: "1.234,56", "1,234.56", "R$ 10" and "10,5" are understood, "1,2,3" and "1.23456" are not. The
+ * last comma or dot is decimal before one or two digits, and separates thousands before three.
  */
 export function parseMoney(typed: string): number | undefined {
   const text = typed.replace(/R\$/i, '').replaceAll(/\s/g, '')

@@ -28,8 +28,8 @@ export type CursorList<Row> = List<Row> & {
 type Answer = { nextCursor: string | null } & Readonly<Record<string, unknown>>
 
 /**
- * A paginated list of the server. The page is in the URL, so it survives a reload and the way back from a row. A changed filter
- * starts at the first page, because useFilters drops the page.
+ * A paginated list of the server. The page is in the URL, so it survives a reload and the way back from a row. A
+ * changed filter starts at the first page, because useFilters drops the page.
  */
 export function useCursorList<Row>(options: {
   path: string

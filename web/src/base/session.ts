@@ -48,7 +48,7 @@ export function useService(): Service {
 
 let isLeaving = false
 
-/** The session ended. Redirects once, though every request of the page fails: a second redirect would cut the first one off. */
+/** Redirects once, though every request of the page fails: a second redirect would cut the first one off. */
 export function leaveToSignIn(to: string): void {
   if (!isLeaving) leave(`/sign-in?${new URLSearchParams({ to })}`)
 }

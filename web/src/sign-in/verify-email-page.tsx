@@ -67,7 +67,7 @@ function Confirm({ token }: { token: string }) {
         <AskForm />
       </AuthLayout>
     )
-  // The link does not sign in: with a link of somebody else, the reader would be in a stranger's account without noticing.
+  // The link does not sign in: somebody else's link would put the reader into their account unnoticed.
   return <Navigate to="/sign-in" search={{ done: 'email', email: confirm.data.email }} replace />
 }
 

@@ -4,8 +4,9 @@ import { Failure } from './states.tsx'
 const RELOADED = 'reloaded for a new build'
 
 /**
- * A component that is loaded when it is first shown. Offline, the failure is shown in its place, with a button to retry. Online,
- * the files of an older build are gone, so the document is reloaded, once. Not Suspense: it delays content by up to 300 ms.
+ * A component that is loaded when it is first shown. Offline, the failure is shown in its place, with a button to
+ * retry. Online, the files of an older build are gone, so the document is reloaded, once. Not Suspense: it delays
+ * content by up to 300 ms.
  *
  *     const Dialog = lazyComponent(() => import('./dialog.tsx'), 'Dialog')
  */

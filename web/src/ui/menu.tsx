@@ -8,7 +8,7 @@ type MenuItem = {
   isDanger?: boolean
 }
 
-/** The trigger is a button of ours: `<Menu trigger={<IconButton label="…"><MoreIcon /></IconButton>} items={[…]} />`. */
+/** `<Menu trigger={<IconButton label="…"><MoreIcon /></IconButton>} items={[…]} />` */
 export function Menu({ trigger, items }: { trigger: ReactNode; items: readonly MenuItem[] }) {
   return (
     <Radix.Root modal={false}>

@@ -52,7 +52,7 @@ export function Page({
   )
 }
 
-/** Sets the tab's title. After a navigation it focuses the heading, so that screen readers start there as on a page load. */
+/** Sets the tab's title. After a navigation it focuses the heading, where screen readers then start. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · guiche`

@@ -1,6 +1,6 @@
-import { useState } from 'react'
+import { useState, type ReactNode } from 'react'
 import { endOfDayIso, startOfDayIso } from '../../base/dates.ts'
-import { useFilters } from '../../base/filters.ts'
+import { useFilters, type Filters } from '../../base/filters.ts'
 import { translations } from '../../base/language.ts'
 import { useCursorList } from '../../base/queries.ts'
 import { DEPOSIT_STATUSES, type Deposit } from '../../contract/types.ts'
@@ -20,7 +20,7 @@ const useTexts = translations({
   'pt-BR': {
     title: 'Depósitos',
     create: 'Novo depósito',
-    search: 'Busque por referência, descrição, valor ou ID',
+    search: 'Referência, descrição, valor ou ID',
     status: 'Todas as situações',
     emptyTitle: 'Nenhum depósito ainda',
     emptyText: 'Crie um aqui ou pela API: ele aparece nesta lista em alguns segundos.',
@@ -31,7 +31,7 @@ const useTexts = translations({
   en: {
     title: 'Deposits',
     create: 'New deposit',
-    search: 'Search by reference, description, amount or ID',
+    search: 'Reference, description, amount or ID',
     status: 'All statuses',
     emptyTitle: 'No deposits yet',
     emptyText: 'Create one here or through the API. It appears in this list within seconds.',
@@ -94,26 +94,30 @@ export function DepositsPage() {
           rowLink={(deposit) => `/deposits/${deposit.paymentLinkId}`}
           card={depositCard}
           skeletonRows={10}
-          empty={
-            filters.isFiltered ? (
-              <Empty
-                icon={<SearchIcon className="size-6" />}
-                title={t.noneTitle}
-                text={t.noneText}
-                action={<Button onClick={filters.clear}>{t.clear}</Button>}
-              />
-            ) : (
-              <Empty
-                icon={<DepositIcon className="size-6" />}
-                title={t.emptyTitle}
-                text={t.emptyText}
-                action={create}
-              />
-            )
-          }
+          empty={<NoDeposits filters={filters} create={create} />}
         />
       </Card>
       {isCreating && <NewDepositDialog onClose={() => setCreating(false)} />}
     </Page>
+  )
+}
+
+function NoDeposits({
+  filters,
+  create,
+}: {
+  filters: Pick<Filters<string>, 'isFiltered' | 'clear'>
+  create: ReactNode
+}) {
+  const t = useTexts()
+  if (!filters.isFiltered)
+    return <Empty icon={<DepositIcon className="size-6" />} title={t.emptyTitle} text={t.emptyText} action={create} />
+  return (
+    <Empty
+      icon={<SearchIcon className="size-6" />}
+      title={t.noneTitle}
+      text={t.noneText}
+      action={<Button onClick={filters.clear}>{t.clear}</Button>}
+    />
   )
 }

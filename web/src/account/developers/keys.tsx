@@ -48,7 +48,7 @@ const useTexts = translations({
     text: 'Use one key per system, so you can revoke one without stopping the others.',
     create: 'Create key',
     name: 'Name',
-    scopes: 'Scopes',
+    scopes: 'Permissions',
     full: 'All',
     created: 'Created',
     lastUsed: 'Last used',

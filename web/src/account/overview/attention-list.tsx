@@ -65,7 +65,7 @@ const KINDS: Record<Kind, { to: string; tone: Tone; icon: typeof KeyIcon }> = {
   no_second_factor: { to: '/settings', tone: 'still', icon: ShieldIcon },
 }
 
-/** What is wrong or missing, each with a link to the page that fixes it. New accounts have keys and webhooks in their first steps. */
+/** What is wrong or missing, with links. An empty account has keys and webhooks in its first steps. */
 export function AttentionList({ attention, isEmpty }: { attention: readonly Attention[]; isEmpty: boolean }) {
   const t = useTexts()
   const shown = attention.filter(

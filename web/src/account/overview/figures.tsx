@@ -7,19 +7,21 @@ import { Card } from '../../ui/card.tsx'
 import { Money } from '../../ui/data/values.tsx'
 import { Skeleton } from '../../ui/states.tsx'
 
+type PeriodName = { readonly than: string; readonly during: string }
+
 const useTexts = translations({
   'pt-BR': {
     balance: 'Saldo',
     balanceNote: 'Depósitos pagos, menos tarifas e devoluções',
     today: 'Recebido hoje',
     last30: 'Recebido nos últimos 30 dias',
-    more: (change: string, period: string) => `${change} acima de ${period}`,
-    less: (change: string, period: string) => `${change} abaixo de ${period}`,
-    same: (period: string) => `Igual a ${period}`,
-    nothing: (period: string) => `Sem recebimentos, como em ${period}`,
-    fromNothing: (period: string) => `Sem recebimentos em ${period}`,
-    yesterday: 'todo o dia de ontem',
-    previous: '30 dias anteriores',
+    more: (change: string, than: string) => `${change} acima ${than}`,
+    less: (change: string, than: string) => `${change} abaixo ${than}`,
+    same: (than: string) => `O mesmo valor ${than}`,
+    nothing: ({ during }: PeriodName) => `Sem recebimentos, como ${during}`,
+    fromNothing: ({ during }: PeriodName) => `Sem recebimentos ${during}`,
+    yesterday: { than: 'de ontem', during: 'ontem' },
+    previous: { than: 'dos 30 dias anteriores', during: 'nos 30 dias anteriores' },
     paidOf: (paid: string, created: string) => `${paid} de ${created} pagos`,
   },
   en: {
@@ -27,13 +29,13 @@ const useTexts = translations({
     balanceNote: 'Paid deposits minus fees and refunds',
     today: 'Received today',
     last30: 'Received in the last 30 days',
-    more: (change: string, period: string) => `${change} more than ${period}`,
-    less: (change: string, period: string) => `${change} less than ${period}`,
-    same: (period: string) => `Same as ${period}`,
-    nothing: (period: string) => `None yet, same as ${period}`,
-    fromNothing: (period: string) => `None in ${period}`,
-    yesterday: 'all of yesterday',
-    previous: 'the previous 30 days',
+    more: (change: string, than: string) => `${change} more than ${than}`,
+    less: (change: string, than: string) => `${change} less than ${than}`,
+    same: (than: string) => `Same as ${than}`,
+    nothing: ({ than }: PeriodName) => `None yet, same as ${than}`,
+    fromNothing: ({ during }: PeriodName) => `None ${during}`,
+    yesterday: { than: 'yesterday', during: 'yesterday' },
+    previous: { than: 'the previous 30 days', during: 'in the previous 30 days' },
     paidOf: (paid: string, created: string) => `${paid} of ${created} paid`,
   },
 })
@@ -56,7 +58,7 @@ export function Figures({ overview }: { overview: Overview | undefined }) {
   )
 }
 
-function PeriodTile(props: { label: string; now: Period | undefined; before: Period | undefined; name: string }) {
+function PeriodTile(props: { label: string; now: Period | undefined; before: Period | undefined; name: PeriodName }) {
   const t = useTexts()
   const { language, count } = useFormat()
   const { now, before } = props
@@ -95,15 +97,15 @@ function Tile(props: { label: string; value: ReactNode; isLarge?: boolean; class
 }
 
 /** Compared with the period before, in words: colour alone is not enough. */
-function Change({ now, before, name }: { now: number; before: number; name: string }) {
+function Change({ now, before, name }: { now: number; before: number; name: PeriodName }) {
   const t = useTexts()
   const language = useLanguage()
   if (before === 0) return now === 0 ? t.nothing(name) : t.fromNothing(name)
-  if (now === before) return t.same(name)
+  if (now === before) return t.same(name.than)
   const change = shareText(Math.abs(now - before) / before, language)
   return (
     <span className={now > before ? 'text-good' : 'text-wait'}>
-      {now > before ? t.more(change, name) : t.less(change, name)}
+      {now > before ? t.more(change, name.than) : t.less(change, name.than)}
     </span>
   )
 }

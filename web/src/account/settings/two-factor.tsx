@@ -113,7 +113,7 @@ export function TwoFactor() {
           </Button>
         )}
       </div>
-      {step && <StepDialog step={step} onStep={setStep} />}
+      {step && <StepDialog key={step.kind} step={step} onStep={setStep} />}
     </Card>
   )
 }
@@ -129,7 +129,6 @@ function StepDialog({ step, onStep }: { step: Step; onStep: (step: Step | null) 
       return (
         <PromptDialog
           {...password}
-          key="enable"
           title={t.enableTitle}
           text={t.enableText}
           onAnswer={async (password) => {
@@ -141,7 +140,6 @@ function StepDialog({ step, onStep }: { step: Step; onStep: (step: Step | null) 
     case 'scan':
       return (
         <PromptDialog
-          key="scan"
           title={t.scanTitle}
           text={t.scanText}
           label={t.code}
@@ -162,26 +160,20 @@ function StepDialog({ step, onStep }: { step: Step; onStep: (step: Step | null) 
       return (
         <PromptDialog
           {...password}
-          key="renew"
           title={t.renewTitle}
           text={t.renewText}
           onAnswer={async (password) => {
             const made = await auth.post<{ backupCodes: string[] }>('two-factor/generate-backup-codes', { password })
-            onStep({ kind: 'codes', backupCodes: made.backupCodes })
+            onStep({ kind: 'codes', ...made })
           }}
         />
       )
     case 'codes':
-      return (
-        <ShownOnce title={t.codesTitle} warning={t.codesText} action={t.finish} onClose={close}>
-          <RecoveryCodes codes={step.backupCodes} />
-        </ShownOnce>
-      )
+      return <RecoveryCodes codes={step.backupCodes} onClose={close} />
     case 'disable':
       return (
         <PromptDialog
           {...password}
-          key="disable"
           title={t.disableTitle}
           text={t.disableText}
           action={t.disable}
@@ -251,11 +243,11 @@ function TotpSecret({ uri }: { uri: string }) {
   )
 }
 
-function RecoveryCodes({ codes }: { codes: readonly string[] }) {
+function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose: () => void }) {
   const t = useTexts()
   const text = codes.join('\n')
   return (
-    <div className="space-y-4">
+    <ShownOnce title={t.codesTitle} warning={t.codesText} action={t.finish} onClose={onClose}>
       <ul className="grid grid-cols-2 gap-x-6 gap-y-1.5 rounded-lg border border-line bg-code-ground px-4 py-3 font-mono text-sm">
         {codes.map((code) => (
           <li key={code}>{code}</li>
@@ -268,7 +260,7 @@ function RecoveryCodes({ codes }: { codes: readonly string[] }) {
           {t.download}
         </Button>
       </div>
-    </div>
+    </ShownOnce>
   )
 }
 

@@ -5,7 +5,7 @@ import { useCursorList } from '../../base/queries.ts'
 import { EXCEPTION_KINDS, EXCEPTION_STATES, type Exception } from '../../contract/types.ts'
 import { Card } from '../../ui/card.tsx'
 import { DateRangeFilter, FilterBar, SelectFilter } from '../../ui/data/filter-bar.tsx'
-import { Table } from '../../ui/data/table.tsx'
+import { Table, type Column } from '../../ui/data/table.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
 import { CheckIcon, WarningIcon } from '../../ui/icons.tsx'
 import { Page } from '../../ui/page.tsx'
@@ -94,33 +94,7 @@ export function ExceptionsPage() {
         </FilterBar>
         <Table
           caption={t.title}
-          columns={[
-            {
-              header: t.what,
-              cell: (row) => (
-                <>
-                  {labels.kind[row.kind]}
-                  <span className="block text-sm font-normal text-soft">{row.provider}</span>
-                </>
-              ),
-            },
-            {
-              header: t.account,
-              cell: (row) => <span className="wrap-anywhere">{row.charge?.email ?? '–'}</span>,
-            },
-            {
-              header: t.openedAt,
-              width: 'w-52',
-              cell: (row) => <DateTime at={row.openedAt} />,
-            },
-            { header: t.state, width: 'w-48', cell: (row) => <StateBadge state={row.state} /> },
-            {
-              header: t.value,
-              align: 'right',
-              width: 'w-36',
-              cell: (row) => <Money cents={row.value} className="font-medium" />,
-            },
-          ]}
+          columns={useColumns()}
           list={list}
           rowKey={(row) => row.id}
           rowLink={(row) => `/operator/exceptions/${row.id}`}
@@ -135,4 +109,29 @@ export function ExceptionsPage() {
       </Card>
     </Page>
   )
+}
+
+function useColumns(): Column<Exception>[] {
+  const t = useTexts()
+  const labels = useLabels()
+  return [
+    {
+      header: t.what,
+      cell: (row) => (
+        <>
+          {labels.kind[row.kind]}
+          <span className="block text-sm font-normal text-soft">{row.provider}</span>
+        </>
+      ),
+    },
+    { header: t.account, cell: (row) => <span className="wrap-anywhere">{row.charge?.email ?? '–'}</span> },
+    { header: t.openedAt, width: 'w-52', cell: (row) => <DateTime at={row.openedAt} /> },
+    { header: t.state, width: 'w-48', cell: (row) => <StateBadge state={row.state} /> },
+    {
+      header: t.value,
+      align: 'right',
+      width: 'w-36',
+      cell: (row) => <Money cents={row.value} className="font-medium" />,
+    },
+  ]
 }

@@ -6,7 +6,7 @@ import { CloseIcon } from '../icons.tsx'
 
 const useTexts = translations({ 'pt-BR': { close: 'Fechar' }, en: { close: 'Close' } })
 
-/** Open while it is mounted. On phones it is at the bottom, near the thumb. The footer stays in sight while the rest scrolls. */
+/** Open while it is mounted. On phones it is at the bottom. The footer stays in sight while the rest scrolls. */
 export function Dialog(props: {
   onClose: () => void
   title: ReactNode

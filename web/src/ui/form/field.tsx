@@ -69,7 +69,7 @@ function Field({ label, hint, error, isOptional, children }: Described & { child
   )
 }
 
-/** The browser's validation with our own texts: its bubble uses the browser's language. Shown on submit, cleared on input. */
+/** The browser's validation with our texts: its bubble uses the browser's language. Cleared on input. */
 function useValidity() {
   const t = useTexts()
   const [wrong, setWrong] = useState<string>()

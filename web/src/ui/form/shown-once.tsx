@@ -17,7 +17,7 @@ const useTexts = translations({
   },
 })
 
-/** A secret on its only appearance. Nothing closes it by accident: not Escape, a click outside, the back button or a reload. */
+/** Nothing closes it by accident: not Escape, a click outside, the back button or a reload. */
 export function ShownOnce(props: {
   title: string
   warning: string
