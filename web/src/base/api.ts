@@ -134,6 +134,7 @@ async function exchange<T>(url: string, method: string, body: object | undefined
 
 async function readAnswer<T>(response: Response): Promise<T> {
   const answer = (await response.json().catch(() => undefined)) as Record<string, unknown> | null | undefined
+  // What each path answers is in contract/types.ts.
   if (response.ok && answer !== undefined && answer?.['success'] !== false) return answer as T
   const text = [answer?.['error'], answer?.['message']].find((value) => typeof value === 'string')
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)

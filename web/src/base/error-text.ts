@@ -96,9 +96,10 @@ const useKnown = translations({
 /** Known codes in the reader's language; others with the server's text. */
 export function useErrorText(): (error: unknown) => string {
   const known = useKnown()
+  const texts: Readonly<Record<string, unknown>> = known
   return (error) => {
     if (!(error instanceof ApiError)) return known.unexpected
-    const text = Object.hasOwn(known, error.code) ? known[error.code as keyof typeof known] : undefined
+    const text = texts[error.code]
     if (typeof text === 'string') return text
     if (error.status === 429) return known.status429
     // Operators find the log line by this id.

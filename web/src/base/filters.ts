@@ -12,8 +12,10 @@ export type Filters<K extends string> = {
 export function useFilters<const K extends string>(names: readonly K[]): Filters<K> {
   const search: Record<string, string | undefined> = useSearch({ strict: false })
   const navigate = useNavigate()
-  // fromEntries forgets which names there are.
-  const values = Object.fromEntries(names.map((name) => [name, search[name] ?? ''])) as Record<K, string>
+  // fromEntries widens the keys to string.
+  const valuesBy = (read: (name: K) => string) =>
+    Object.fromEntries(names.map((name) => [name, read(name)])) as Record<K, string>
+  const values = valuesBy((name) => search[name] ?? '')
   const set = (changes: Partial<Record<K, string>>) => {
     // A new filter starts at the first page.
     const { cursor: _, page: __, ...others } = search
@@ -23,7 +25,7 @@ export function useFilters<const K extends string>(names: readonly K[]): Filters
   return {
     values,
     set,
-    clear: () => set(Object.fromEntries(names.map((name) => [name, ''])) as Record<K, string>),
+    clear: () => set(valuesBy(() => '')),
     isFiltered: names.some((name) => values[name] !== ''),
   }
 }

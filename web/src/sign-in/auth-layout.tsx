@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { LANGUAGES, setLanguage, translations, useLanguage, type Language } from '../base/language.ts'
+import { LANGUAGES, setLanguage, translations, useLanguage } from '../base/language.ts'
 import { Logo } from '../ui/icons.tsx'
 import { useTitle } from '../ui/page.tsx'
 import { SandboxBanner } from '../ui/sandbox-banner.tsx'
@@ -50,16 +50,16 @@ function LanguageChoice() {
   const current = useLanguage()
   return (
     <footer aria-label={t.language} className="flex justify-center gap-1 pb-6 text-sm">
-      {Object.entries(LANGUAGES).map(([language, name]) => (
+      {(['pt-BR', 'en'] as const).map((language) => (
         <button
           key={language}
           type="button"
           lang={language}
           aria-pressed={language === current}
-          onClick={() => setLanguage(language as Language)}
+          onClick={() => setLanguage(language)}
           className="min-h-9 rounded-lg px-3 text-soft hover:text-ink aria-pressed:font-semibold aria-pressed:text-ink"
         >
-          {name}
+          {LANGUAGES[language]}
         </button>
       ))}
     </footer>

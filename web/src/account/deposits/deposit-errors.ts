@@ -50,8 +50,9 @@ export function useDepositErrorText(): (error: unknown) => string {
   return (error) => {
     if (!(error instanceof ApiError)) return errorText(error)
     const money = (name: string) => moneyText(Number(error.details[name]), language)
+    // The server sends one of the statuses of a deposit with these codes.
     const status = () => statusText(error.details['status'] as DepositStatus)
-    const known: Partial<Record<ErrorCode, () => string>> = {
+    const known: Readonly<Record<string, () => string>> = {
       value_too_small: () => t.min(money('minCents')),
       value_too_large: () => t.max(money('maxCents')),
       value_not_above_fee: () => t.fee(money('feeCents')),
@@ -65,7 +66,7 @@ export function useDepositErrorText(): (error: unknown) => string {
       not_enabled: () => t.notEnabled,
       provider_refused: () => t.providerRefused,
       not_found: () => t.notFound,
-    }
-    return known[error.code as ErrorCode]?.() ?? errorText(error)
+    } satisfies Partial<Record<ErrorCode, () => string>>
+    return known[error.code]?.() ?? errorText(error)
   }
 }

@@ -77,7 +77,7 @@ export function ResendMany({ onClose }: { onClose: () => void }) {
       <Select
         label={t.which}
         value={kind}
-        onChange={(event) => setKind(event.target.value as typeof kind)}
+        onChange={(event) => setKind(event.target.value === 'since' ? 'since' : 'failed')}
         choices={[
           { value: 'failed', label: t.failed },
           { value: 'since', label: t.since },

@@ -62,6 +62,7 @@ function Appearance() {
   const t = useTexts()
   const language = useLanguage()
   const theme = useTheme()
+  // The values of a select are those of its choices.
   return (
     <Card title={t.appearance} text={t.appearanceText}>
       <div className="grid gap-5 sm:grid-cols-2">

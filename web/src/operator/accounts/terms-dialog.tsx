@@ -50,6 +50,7 @@ export function TermsDialog({ accountId, terms, onClose }: { accountId: string; 
   const labelOf = useTermLabel()
   const textOf = useTermText()
   const [typed, setTyped] = useState<Typed>(() => typedFrom(terms.own, language))
+  // fromEntries widens the keys to string.
   const read = Object.fromEntries(TERMS.map((term) => [term, parse(term, typed[term])])) as Record<
     Term,
     OwnTerms[Term] | undefined
@@ -140,6 +141,7 @@ function TermField(props: {
 
 function typedFrom(own: OwnTerms, language: Language): Typed {
   const text = (value: OwnTerms[Term]) => (typeof value === 'number' ? moneyInputText(value, language) : (value ?? ''))
+  // fromEntries widens the keys to string.
   return Object.fromEntries(TERMS.map((term) => [term, text(own[term])])) as Typed
 }
 

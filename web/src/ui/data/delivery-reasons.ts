@@ -132,7 +132,6 @@ type Reason = { code: string | null; detail?: string | null; text: string | null
 
 /** In the reader's language. Unknown codes fall back to the server's text. */
 export function useReasonText(): (reason: Reason) => string {
-  const texts = useTexts()
-  return ({ code, detail, text }) =>
-    code !== null && Object.hasOwn(texts, code) ? texts[code as ReasonCode](detail ?? '') : (text ?? '—')
+  const texts: Readonly<Record<string, (detail: string) => string>> = useTexts()
+  return ({ code, detail, text }) => texts[code ?? '']?.(detail ?? '') ?? text ?? '—'
 }

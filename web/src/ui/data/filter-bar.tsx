@@ -47,6 +47,11 @@ export function TimeZone() {
   return <span className="self-center text-sm text-soft">{timeZoneText(useLanguage())}</span>
 }
 
+function setFilter<K extends string>(filters: Filters<K>, name: K, value: string): void {
+  // TypeScript widens a computed key to string.
+  filters.set({ [name]: value } as Partial<Record<K, string>>)
+}
+
 type Bound<K extends string> = { filters: Filters<K>; name: NoInfer<K>; label: string }
 
 export function SearchFilter<K extends string>({ filters, name, label }: Bound<K>) {
@@ -60,7 +65,7 @@ export function SearchFilter<K extends string>({ filters, name, label }: Bound<K
   }
   useEffect(() => {
     if (typed.trim() === current) return
-    const timer = setTimeout(() => filters.set({ [name]: typed.trim() } as Partial<Record<K, string>>), SEARCH_DELAY_MS)
+    const timer = setTimeout(() => setFilter(filters, name, typed.trim()), SEARCH_DELAY_MS)
     return () => clearTimeout(timer)
     // `filters` is a new object on each render, with the same meaning.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
@@ -91,7 +96,7 @@ export function SelectFilter<K extends string>({
       <select
         aria-label={label}
         value={filters.values[name]}
-        onChange={(event) => filters.set({ [name]: event.target.value } as Partial<Record<K, string>>)}
+        onChange={(event) => setFilter(filters, name, event.target.value)}
         className={`${CONTROL} w-full appearance-none pr-9 pl-3`}
       >
         <option value="">{label}</option>
