@@ -9,11 +9,11 @@ import { Dialog } from './dialog.tsx'
 const useTexts = translations({
   'pt-BR': {
     copied: 'Já copiei',
-    wait: 'Copie antes de fechar: depois não há como recuperar. Se já copiou, confirme no botão abaixo.',
+    wait: 'Copie antes de fechar: depois não há como recuperar. Se já copiou, feche pelo botão.',
   },
   en: {
     copied: 'I copied it',
-    wait: 'Copy it before you close this: it cannot be recovered. If you have, confirm with the button below.',
+    wait: 'Copy it first: it cannot be recovered later. If you already did, close this with the button.',
   },
 })
 
