@@ -71,13 +71,8 @@ test('a refund is shown as under way until the provider has made it', async () =
   const [refund] = await query<{ id: string }>(w.pool, 'select provider_refund_id as id from refunds')
   await untilMade(w, { endToEndId, refundId: refund!.id })
   w.clock.advance(10 * 60_000)
-<<<<<<< HEAD
   await runDueRefunds(w.ctx)
-  await page.getByText('R$ 7,00 saíram da conta transitória e voltaram ao pagador.').waitFor()
-=======
-  await followDue(w.ctx)
   await page.getByText('R$ 7,00 foram devolvidos ao pagador.').waitFor()
->>>>>>> ae1d45c (web: adapt the browser tests to the new texts, shorten long functions)
   expect(await holdings(w)).toEqual({})
 })
 

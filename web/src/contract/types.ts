@@ -76,8 +76,8 @@ export type TimelineEntry = { at: string } & (
   | {
       kind: 'webhook_attempt'
       eventId: string
-      endpointId: string
-      endpointName: string
+      webhookId: string
+      webhookName: string
       number: number
       status: number | null
       error: string | null
@@ -183,8 +183,8 @@ export type Delivery = {
   eventId: string
   event: EventKind | 'WEBHOOK_TEST'
   subject: { paymentLinkId: string | null }
-  endpointId: string
-  endpointName: string
+  webhookId: string
+  webhookName: string
   status: DeliveryState
   attempts: number
   lastStatus: number | null
@@ -332,7 +332,7 @@ export type Provider = {
 // ---- Operator: webhooks, audit log, overview ----
 
 export type FailingWebhook = {
-  endpointId: string
+  webhookId: string
   accountId: string
   accountEmail: string
   name: string
@@ -346,7 +346,7 @@ export type FailingWebhook = {
   lastError: string | null
   lastErrorCode: string | null
   lastErrorDetail: string | null
-  waiting: number
+  pending: number
 }
 
 export type AuditEntry = {

@@ -198,7 +198,7 @@ function useLines(): (entry: TimelineEntry) => Line {
 }
 
 function attemptLine(
-  { eventId, endpointId, endpointName, number, status, latencyMs }: Extract<TimelineEntry, { kind: 'webhook_attempt' }>,
+  { eventId, webhookId, webhookName, number, status, latencyMs }: Extract<TimelineEntry, { kind: 'webhook_attempt' }>,
   t: ReturnType<typeof useTexts>,
   reason: string | null,
 ): Line {
@@ -208,8 +208,8 @@ function attemptLine(
     icon: icons.WebhookIcon,
     tone: isDelivered ? 'good' : 'bad',
     text: (
-      <Link to={deliveryPath({ eventId, endpointId })} className="hover:underline">
-        {isDelivered ? t.delivered(endpointName) : t.undelivered(endpointName)}
+      <Link to={deliveryPath({ eventId, webhookId })} className="hover:underline">
+        {isDelivered ? t.delivered(webhookName) : t.undelivered(webhookName)}
       </Link>
     ),
     more: t.attempt(number, latencyMs, outcome),

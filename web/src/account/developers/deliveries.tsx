@@ -60,7 +60,7 @@ export function Deliveries() {
   const t = useTexts()
   const eventName = useEventName()
   const statuses = useDeliveryStatuses()
-  const filters = useFilters(['status', 'endpointId', 'event'])
+  const filters = useFilters(['status', 'webhookId', 'event'])
   const [isResending, setResending] = useState(false)
   const webhooks = useQuery(webhooksQuery).data?.webhooks
   const list = useCursorList<Delivery>({
@@ -92,7 +92,7 @@ export function Deliveries() {
           {/* Last: it grows once the names are loaded. */}
           <SelectFilter
             filters={filters}
-            name="endpointId"
+            name="webhookId"
             label={t.webhook}
             choices={(webhooks ?? []).map(({ id, name }) => ({ value: id, label: name }))}
           />
@@ -120,7 +120,7 @@ function useColumns(): Column<Delivery>[] {
     {
       header: t.webhook,
       width: 'w-56',
-      cell: ({ endpointName }) => <span className="wrap-anywhere">{endpointName}</span>,
+      cell: ({ webhookName }) => <span className="wrap-anywhere">{webhookName}</span>,
     },
     { header: t.answer, cell: (delivery) => <LastAnswer delivery={delivery} /> },
     {

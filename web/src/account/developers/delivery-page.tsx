@@ -154,7 +154,7 @@ function About({ delivery }: { delivery: Delivery | undefined }) {
             name: t.webhook,
             value: (
               <Link to="/developers/$" params={{ _splat: 'webhooks' }} className="link">
-                {delivery.endpointName}
+                {delivery.webhookName}
               </Link>
             ),
           },

@@ -9,8 +9,8 @@ export const webhooksQuery = queryOptions({
 })
 
 /** The page of one event at one webhook. */
-export function deliveryPath({ eventId, endpointId }: Pick<Delivery, 'eventId' | 'endpointId'>): string {
-  return `/developers/deliveries/${eventId}/${endpointId}`
+export function deliveryPath({ eventId, webhookId }: Pick<Delivery, 'eventId' | 'webhookId'>): string {
+  return `/developers/deliveries/${eventId}/${webhookId}`
 }
 
 /** There will be another attempt, or a first one. */

@@ -123,7 +123,7 @@ function Actions({ webhook, onAction }: { webhook: Webhook; onAction: (action: W
             void navigate({
               to: '/developers/$',
               params: { _splat: 'deliveries' },
-              search: { endpointId: webhook.id },
+              search: { webhookId: webhook.id },
             }),
         },
         { label: t.edit, onSelect: () => onAction('edit') },

@@ -52,7 +52,7 @@ export function OperatorWebhooksPage() {
   const { count } = useFormat()
   const list = useCursorList<FailingWebhook>({
     path: '/operator/webhook-failures',
-    field: 'endpoints',
+    field: 'webhooks',
     refetchIntervalMs: REFRESH_MS,
   })
   return (
@@ -91,11 +91,11 @@ export function OperatorWebhooksPage() {
             {
               header: t.pending,
               align: 'right',
-              cell: (row) => count(row.waiting),
+              cell: (row) => count(row.pending),
             },
           ]}
           list={list}
-          rowKey={(row) => row.endpointId}
+          rowKey={(row) => row.webhookId}
           empty={<Empty title={t.empty} text={t.emptyText} icon={<WebhookIcon className="size-6" />} />}
         />
       </Card>
