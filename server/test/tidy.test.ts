@@ -15,39 +15,64 @@ type Rule = { guarantee: string; check: Check; broken: Sample[] }
 const THIS_FILE = 'server/test/tidy.test.ts'
 const MAX_FILE_LINES = 400
 const MAX_FUNCTION_LINES = 60
+// The formatter's width, which it does not apply to comments.
+const MAX_COLUMNS = 120
 
-// An import stays in its folder or goes to a lower layer, never sideways.
-const LAYERS = [
-  ['base'],
-  ['db'],
-  ['domain'],
-  ['http', 'workers', 'providers', 'egress', 'mail', 'sandbox', 'config.ts'],
-  ['open-database.ts', 'log.ts'],
-  ['wiring.ts'],
-  ['commands', 'main.ts'],
-  ['cli.ts'],
-]
+/** An import stays in its folder or goes to an earlier one in the list; those in one line never import each other. */
+type Order = string[][]
 
-// The same rule within a folder. '.' stands for the files that lie directly in it.
-const FOLDERS: Record<string, string[][]> = {
-  db: [['.'], ['embedded']],
-  domain: [
-    ['core'],
-    ['ports'],
-    ['ledger'],
-    ['webhooks'],
-    ['users'],
-    ['accounts'],
-    ['deposits'],
-    ['refunds'],
-    ['reconciliation'],
-    ['reports'],
-    ['audit'],
-    ['demo'],
-    ['.'],
-  ],
-  http: [['server'], ['docs'], ['auth'], ['api'], ['operator'], ['dashboard'], ['pay'], ['.']],
-  providers: [['http'], ['api-pix', 'woovi']],
+const TREES: Record<string, { layers: Order; folders: Record<string, Order> }> = {
+  'server/src/': {
+    layers: [
+      ['base'],
+      ['db'],
+      ['domain'],
+      ['http', 'workers', 'providers', 'egress', 'mail', 'sandbox', 'config.ts'],
+      ['open-database.ts', 'log.ts'],
+      ['wiring.ts'],
+      ['commands', 'main.ts'],
+      ['cli.ts'],
+    ],
+    // The same rule within a folder. '.' stands for the files that lie directly in it.
+    folders: {
+      db: [['.'], ['embedded']],
+      domain: [
+        ['core'],
+        ['ports'],
+        ['ledger'],
+        ['webhooks'],
+        ['users'],
+        ['accounts'],
+        ['deposits'],
+        ['refunds'],
+        ['reconciliation'],
+        ['reports'],
+        ['audit'],
+        ['demo'],
+        ['.'],
+      ],
+      http: [['server'], ['docs'], ['auth'], ['api'], ['operator'], ['dashboard'], ['pay'], ['.']],
+      providers: [['http'], ['api-pix', 'woovi']],
+    },
+  },
+  'web/src/': {
+    layers: [
+      ['base'],
+      ['contract'],
+      ['ui'],
+      ['account', 'operator', 'sign-in'],
+      ['shell.tsx'],
+      ['router.tsx'],
+      ['main.tsx'],
+    ],
+    folders: {},
+  },
+}
+
+// A folder that holds more files than this hides the story that it tells.
+const MAX_FOLDER_FILES = 16
+const LARGE_FOLDERS: Record<string, string> = {
+  'server/src/commands': 'one file for each command',
 }
 
 // Whoever may call a provider says so by taking the Context, whose type is put together on top.
@@ -57,6 +82,7 @@ const SQL_START =
   /[`'"]\s*(select\s|insert into\s|update\s+\w+\s+(\w+\s+)?set\s|delete from\s|with\s+\w+\s+as\s*\(|(create|alter|drop)\s+(unique\s+)?(table|index|function|trigger|database|role)\s|truncate\s|set (local|session)\s)/g
 
 const inSource = (path: string) => path.startsWith('server/src/')
+const inEitherSource = (path: string) => /^(server|web)\/src\/.*\.tsx?$/.test(path)
 const inDomain = (path: string) => path.startsWith('server/src/domain/')
 const inCode = (path: string) => /\.(ts|tsx|mjs|js|sql)$/.test(path)
 
@@ -68,7 +94,7 @@ const RULES: Rule[] = [
       importsOf(files).flatMap(({ from, to, isType }) =>
         mayImport(from, to) || (to === CONTEXT && isType)
           ? []
-          : `${from} imports ${to}: move what they share down, or wire them in main.ts (layers: ${THIS_FILE})`,
+          : `${from} imports ${to}: move what they share down, or wire them on top (order: ${THIS_FILE})`,
       ),
     broken: [
       { 'server/src/base/a.ts': `import { b } from '../domain/b.ts'` },
@@ -84,6 +110,9 @@ const RULES: Rule[] = [
       { 'server/src/http/api/a.ts': `import { b } from '../app.ts'` },
       { 'server/src/providers/woovi/a.ts': `import { b } from '../api-pix/b.ts'` },
       { 'server/src/db/a.ts': `import { b } from './embedded/b.ts'` },
+      { 'web/src/ui/a.tsx': `import { b } from '../account/b.tsx'` },
+      { 'web/src/account/deposits/a.tsx': `import { b } from '../../operator/b.tsx'` },
+      { 'web/src/base/a.ts': `import type { B } from '../contract/types.ts'` },
     ],
   },
   {
@@ -94,6 +123,10 @@ const RULES: Rule[] = [
         'server/src/domain/a.ts': `import { b } from './b.ts'`,
         'server/src/domain/b.ts': `import { c } from './c.ts'`,
         'server/src/domain/c.ts': `import type { A } from './a.ts'`,
+      },
+      {
+        'web/src/ui/a.tsx': `const B = lazy(() => import('./b.tsx'))`,
+        'web/src/ui/b.tsx': `import { a } from './a.tsx'`,
       },
     ],
   },
@@ -212,18 +245,55 @@ const RULES: Rule[] = [
     guarantee: `a file has at most ${MAX_FILE_LINES} lines`,
     check: (files) =>
       files
-        .filter(({ path }) => inSource(path))
+        .filter(({ path }) => inEitherSource(path))
         .map(({ path, text }) => ({ path, length: text.split('\n').length - 1 }))
         .flatMap(({ path, length }) =>
           length > MAX_FILE_LINES ? `${path} has ${length} lines: split it by concept` : [],
         ),
-    broken: [{ 'server/src/http/a.ts': 'line\n'.repeat(MAX_FILE_LINES + 1) }],
+    broken: [
+      { 'server/src/http/a.ts': 'line\n'.repeat(MAX_FILE_LINES + 1) },
+      { 'web/src/ui/a.tsx': 'line\n'.repeat(MAX_FILE_LINES + 1) },
+    ],
+  },
+  {
+    guarantee: `a folder has at most ${MAX_FOLDER_FILES} files, or a reason`,
+    check: (files) => {
+      const counts = new Map<string, number>()
+      for (const { path } of files.filter((file) => inEitherSource(file.path)))
+        counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1)
+      return [...counts].flatMap(([folder, count]) =>
+        count > MAX_FOLDER_FILES && !LARGE_FOLDERS[folder] ? `${folder} has ${count} files: fold it by concept` : [],
+      )
+    },
+    broken: [
+      Object.fromEntries(Array.from({ length: MAX_FOLDER_FILES + 1 }, (_, index) => [`web/src/ui/${index}.tsx`, ''])),
+    ],
+  },
+  {
+    guarantee: `a comment has at most ${MAX_COLUMNS} columns`,
+    check: (files) =>
+      files
+        .filter(({ path }) => inCode(path))
+        .flatMap(({ path, text }) =>
+          text
+            .split('\n')
+            .flatMap((line, index) =>
+              line.length > MAX_COLUMNS && /^\s*(\/\/|\*|\/\*\*|--) /.test(line)
+                ? `${path}:${index + 1} has ${line.length} columns: wrap it`
+                : [],
+            ),
+        ),
+    broken: [
+      { 'server/src/base/a.ts': `// ${'word '.repeat(30)}` },
+      { 'web/src/ui/a.tsx': `  /** ${'word '.repeat(30)}*/` },
+      { 'server/migrations/0001_a.sql': `-- ${'word '.repeat(30)}` },
+    ],
   },
   {
     guarantee: `a function has at most ${MAX_FUNCTION_LINES} lines of its own`,
     check: (files) =>
       files
-        .filter(({ path }) => inSource(path))
+        .filter(({ path }) => inEitherSource(path))
         .flatMap((file) =>
           functionsOf(file).flatMap(({ line, length }) =>
             length > MAX_FUNCTION_LINES
@@ -308,11 +378,12 @@ test.each(byName)('the rule can fail: %s', (_, { check, broken }) => {
 })
 
 test('the rules look at every folder', () => {
-  const sources = tree.filter(({ path }) => inSource(path))
-  for (const room of LAYERS.flat()) expect(sources.some(({ path }) => roomOf(path)[0] === room)).toBe(true)
-  for (const [folder, rooms] of Object.entries(FOLDERS))
-    for (const room of rooms.flat())
-      expect(sources.some(({ path }) => roomOf(path)[0] === folder && roomOf(path)[1] === room)).toBe(true)
+  const rooms = tree.flatMap(({ path }) => roomOf(path) ?? [])
+  for (const [root, { layers, folders }] of Object.entries(TREES)) {
+    for (const outer of layers.flat()) expect(rooms).toContainEqual(expect.objectContaining({ root, outer }))
+    for (const [outer, order] of Object.entries(folders))
+      for (const inner of order.flat()) expect(rooms).toContainEqual({ root, outer, inner })
+  }
   expect(functionsOf(tree.find(({ path }) => path.endsWith('/settle.ts'))!).length).toBeGreaterThan(10)
 })
 
@@ -322,7 +393,7 @@ type Import = { from: string; to: string; isType: boolean }
 
 function importsOf(files: File[]): Import[] {
   return files
-    .filter(({ path }) => inSource(path))
+    .filter(({ path }) => inEitherSource(path))
     .flatMap(({ path, text }) =>
       [...text.matchAll(/(?:(import type )[^']*?from|\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g)].map(
         ([, type, specifier]) => ({
@@ -332,32 +403,41 @@ function importsOf(files: File[]): Import[] {
         }),
       ),
     )
+    .filter(({ to }) => /\.tsx?$/.test(to))
 }
 
-/** The folder, or the file itself when it lies directly in src; then the folder within that one. */
-function roomOf(path: string): [string, string] {
-  const [outer, inner, ...rest] = path.replace('server/src/', '').split('/')
-  return [outer!, rest.length > 0 ? inner! : '.']
+type Room = { root: string; outer: string; inner: string }
+
+/** outer: the folder, or the file itself when it lies directly in src. inner: the folder within that one. */
+function roomOf(path: string): Room | undefined {
+  const root = Object.keys(TREES).find((prefix) => path.startsWith(prefix))
+  if (root === undefined) return undefined
+  const [outer, inner, ...rest] = path.slice(root.length).split('/')
+  return { root, outer: outer!, inner: rest.length > 0 ? inner! : '.' }
 }
 
 function mayImport(from: string, to: string): boolean {
-  const [own, inner] = roomOf(from)
-  const [other, otherInner] = roomOf(to)
+  const [own, other] = [roomOf(from), roomOf(to)]
+  if (!own || !other || own.root !== other.root) return false
+  const { layers, folders } = TREES[own.root]!
   // The sandbox is a bank: it knows nothing of the service that calls it.
-  if (own === 'sandbox' && other !== own) return other === 'base' && isKnown(from)
-  if (own !== other) return isKnown(from) && isKnown(to) && levelOf(LAYERS, other) < levelOf(LAYERS, own)
-  const order = FOLDERS[own]
-  if (!order) return isKnown(from)
-  return inner === otherInner || (isKnown(from) && isKnown(to) && levelOf(order, otherInner) < levelOf(order, inner))
+  if (own.outer === 'sandbox' && other.outer !== 'sandbox') return other.outer === 'base'
+  if (own.outer !== other.outer) return isPlaced(own) && isPlaced(other) && isBefore(layers, other.outer, own.outer)
+  const order = folders[own.outer]
+  if (!order || own.inner === other.inner) return isPlaced(own)
+  return isPlaced(own) && isPlaced(other) && isBefore(order, other.inner, own.inner)
 }
 
-function isKnown(path: string): boolean {
-  const [outer, inner] = roomOf(path)
-  const order = FOLDERS[outer]
-  return levelOf(LAYERS, outer) >= 0 && (order ? levelOf(order, inner) >= 0 : inner === '.')
+function isPlaced({ root, outer, inner }: Room): boolean {
+  const { layers, folders } = TREES[root]!
+  return levelOf(layers, outer) >= 0 && (!folders[outer] || levelOf(folders[outer], inner) >= 0)
 }
 
-function levelOf(order: string[][], room: string): number {
+function isBefore(order: Order, first: string, second: string): boolean {
+  return levelOf(order, first) < levelOf(order, second)
+}
+
+function levelOf(order: Order, room: string): number {
   return order.findIndex((rooms) => rooms.includes(room))
 }
 
