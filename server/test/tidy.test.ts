@@ -72,7 +72,9 @@ const TREES: Record<string, { layers: Order; folders: Record<string, Order> }> =
 // A folder that holds more files than this hides the story that it tells.
 const MAX_FOLDER_FILES = 16
 const LARGE_FOLDERS: Record<string, string> = {
+  'server/src/base': 'small tools that tell no common story',
   'server/src/commands': 'one file for each command',
+  'server/src/sandbox': 'a bank of its own, read as one',
 }
 
 // Whoever may call a provider says so by taking the Context, whose type is put together on top.
