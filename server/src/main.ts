@@ -87,7 +87,8 @@ type Start = { log: Logger; say: Say; stoppers: (() => Promise<void>)[]; signal:
 async function open(config: Config, { log, say, stoppers, signal }: Start): Promise<App> {
   for (const warning of config.warnings) log.warn({}, warning)
   await requireListen(config)
-  const { value: ctx, sandboxUrl, clock, close } = await openContext(config, log, say, { migrates: true, signal })
+  const options = { migrates: true, isService: true, signal }
+  const { value: ctx, sandboxUrl, clock, close } = await openContext(config, log, say, options)
   stoppers.push(close)
   if (!clock.agrees()) throw new OperatorError(clockText(clock.offsetMs()))
   clock.watch(log)

@@ -22,13 +22,17 @@ import { openSandbox } from './sandbox/server.ts'
 
 type Common = { now: () => Date; log: Log; metrics: Metrics }
 
-/** The configured providers. A sandbox among them runs here, or in the process that owns this home. */
+/** A command that needs a sandbox and finds none runs it for as long as it works itself. */
+type ContextOptions = OpenOptions & { isService?: boolean }
+
+/** The configured providers. A sandbox among them runs here, or in another process of this home. */
 async function openProviders(
   config: Config,
   common: Common,
+  { isService = false }: ContextOptions,
 ): Promise<Opened<{ providers: Provider[]; sandboxUrl: string | undefined }>> {
   const sandbox = config.providers.some((provider) => provider.kind === 'sandbox')
-    ? await openSandboxOf(config, common.log)
+    ? await openSandboxOf(config, common.log, !isService)
     : undefined
   const providers = config.providers.map((provider) => makeProvider(provider, sandbox?.url, common))
   return {
@@ -40,11 +44,12 @@ async function openProviders(
   }
 }
 
-async function openSandboxOf(config: Config, log: Log) {
+async function openSandboxOf(config: Config, log: Log, isBrief: boolean) {
   await prepareHome(config.home)
   return openSandbox({
     home: join(config.home, 'sandbox'),
     port: config.sandboxPort,
+    isBrief,
     say: (line) => log.info({}, line),
   })
 }
@@ -86,7 +91,7 @@ export async function openContext(
   config: Config,
   log: Log,
   say: Say,
-  options: OpenOptions = {},
+  options: ContextOptions = {},
 ): Promise<Opened<Context> & { sandboxUrl: string | undefined; clock: DatabaseClock }> {
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
@@ -101,7 +106,7 @@ export async function openContext(
     closers.push(async () => clock.stop())
     await clock.measure()
     const metrics = makeMetrics()
-    const { value: opened, close: closeProviders } = await openProviders(config, { now: clock.now, log, metrics })
+    const { value: opened, close: closeProviders } = await openProviders(config, { now: clock.now, log, metrics }, options)
     closers.push(closeProviders)
     const { proxyUrl, ...webhooks } = config.webhooks
     const webhookSender = makeWebhookSender({ ...webhooks, now: clock.now, ...(proxyUrl && { proxyUrl }) })

@@ -47,13 +47,20 @@ export async function startServer(env: Record<string, string>, cli = CLI): Promi
   return { url, output: () => output, signal: (signal) => void child.kill(signal), end }
 }
 
+/** Killed at the end of the test if it still runs. */
+export function spawnCli(args: string[], env: Record<string, string>) {
+  const child = spawn(process.execPath, [CLI, ...args], { env: { ...cleanEnv(), ...env }, stdio: 'pipe' })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return child
+}
+
 /** Runs a command to its end. */
 export async function runCli(
   args: string[],
   env: Record<string, string>,
   input = '',
 ): Promise<{ code: number; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [CLI, ...args], { env: { ...cleanEnv(), ...env }, stdio: 'pipe' })
+  const child = spawnCli(args, env)
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()))

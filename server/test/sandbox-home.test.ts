@@ -1,8 +1,10 @@
 import { appendFile, copyFile, mkdir, open as openFile, readFile, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { findSandbox } from '../src/sandbox/server.ts'
+import { findRunning } from '../src/sandbox/address.ts'
+import { freePort, runCli, spawnCli, temporaryHome } from './process.ts'
 import { KEY, bank, clientOf, eventually, newHome, open, portOf, send } from './sandbox-client.ts'
 
 const ANY_TIME = 'inicio=2000-01-01T00:00:00Z&fim=2100-01-01T00:00:00Z'
@@ -171,44 +173,79 @@ describe('the journal', () => {
 })
 
 describe('one home', () => {
-  test('opened twice has one sandbox, and the second follows it', async () => {
+  test('opened twice has one sandbox: the second process uses that of the first, and ends without it', async () => {
     const { home, url, sandbox, charge } = await bank()
     const lines: string[] = []
-    const follower = await open({ home, say: (line) => lines.push(line) })
-    expect(follower).toMatchObject({ url, port: sandbox.port })
-    expect(lines.join()).toContain('already runs')
+    const second = await open({ home, say: (line) => lines.push(line) })
+    expect(second).toMatchObject({ url, port: sandbox.port, pid: process.pid })
+    expect(lines.join()).toContain(`runs in process ${process.pid} at ${url}`)
     const { txid } = await charge()
-    expect((await (await clientOf(follower.url)).call('GET', `/cob/${txid}`)).status).toBe(200)
-    await follower.stop()
-    expect(await findSandbox(home)).toEqual({ url })
+    expect((await (await clientOf(second.url)).call('GET', `/cob/${txid}`)).status).toBe(200)
+    await second.stop()
+    expect(await findRunning(home)).toMatchObject({ port: sandbox.port })
+    expect((await charge()).txid).toBeDefined()
   })
 
-  test('opened by many for the first time at once has one sandbox', async () => {
+  test.each([0, 'given'])('opened by many for the first time at once, on port %s, has one sandbox', async (wanted) => {
     const home = await newHome()
-    const opened = await Promise.all(Array.from({ length: 6 }, () => open({ home })))
+    const port = wanted === 0 ? 0 : await freePort()
+    const said: string[] = []
+    const opened = await Promise.all(
+      Array.from({ length: 6 }, () => open({ home, port, say: (line) => said.push(line) })),
+    )
     expect(new Set(opened.map(({ url }) => url)).size).toBe(1)
-    const ids = await Promise.all(opened.map(({ url }) => send(`${url}/bank/identity`, { method: 'GET' })))
-    expect(new Set(ids.map(({ body }) => body.sandbox)).size).toBe(1)
+    expect(said.filter((line) => line.includes('a bank for tests'))).toHaveLength(1)
+    if (port !== 0) expect(opened[0]?.port).toBe(port)
   })
 
-  test('opened by many at once on one given port has one sandbox', async () => {
-    const [home, port] = [await newHome(), await freePort()]
-    const opened = await Promise.all(Array.from({ length: 4 }, () => open({ home, port })))
-    expect(opened.map((each) => each.port)).toEqual([port, port, port, port])
-  })
-
-  test('is taken over by one of its followers when the leader is gone, with all that it held', async () => {
+  test('whose owner ended has no bank until an owner starts again, at the same address, with all that it held', async () => {
     const { home, url, sandbox } = await busyBank()
-    const followers = [await open({ home }), await open({ home })]
+    const second = await open({ home })
     const before = await everything(url)
     await sandbox.stop()
-    await eventually(() => findSandbox(home))
-    for (const follower of followers) expect(follower.url).toBe(url)
-    expect(await everything(url)).toEqual(before)
+    expect(await findRunning(home)).toBeUndefined()
+    await expect(send(`${second.url}/bank/stats`, { method: 'GET' })).rejects.toThrow('fetch failed')
+    await open({ home })
+    expect(await everything(second.url)).toEqual(before)
+  })
+
+  test('whose owner was killed is free at once, and keeps its port and what it held', async () => {
+    const guiche = temporaryHome()
+    const home = join(guiche, 'sandbox')
+    const child = spawnCli(['sandbox'], { GUICHE_HOME: guiche })
+    const running = await eventually(() => findRunning(home))
+    expect(running.pid).toBe(child.pid)
+    const url = `http://127.0.0.1:${running.port}`
     const { txid } = await (await clientOf(url)).charge()
-    await followers[0]?.stop()
-    await eventually(() => findSandbox(home))
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const next = await open({ home })
+    expect(next).toMatchObject({ url, pid: process.pid })
     expect((await (await clientOf(url)).call('GET', `/cob/${txid}`)).status).toBe(200)
+  })
+
+  test('whose owner lives is refused by guiche sandbox, which names the process and the address', async () => {
+    const guiche = temporaryHome()
+    const home = join(guiche, 'sandbox')
+    const { url } = await open({ home })
+    const refused = await runCli(['sandbox'], { GUICHE_HOME: guiche })
+    expect(refused).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `guiche: the sandbox of ${home} runs in process ${process.pid} at ${url}\n`,
+    })
+  })
+
+  test('whose owner is a command: another command uses it, and a service waits for its end', async () => {
+    const home = await newHome()
+    const command = await open({ home, isBrief: true })
+    expect((await open({ home, isBrief: true })).url).toBe(command.url)
+    const service = open({ home })
+    // Each looks at the lock as the service does, so the service has looked too, and found it held.
+    for (let i = 0; i < 5; i++) await open({ home, isBrief: true })
+    await command.stop()
+    expect((await service).url).toBe(command.url)
+    expect(await findRunning(home)).toMatchObject({ isBrief: false })
   })
 
   test('whose port a stranger took gets another port', async () => {
@@ -216,15 +253,13 @@ describe('one home', () => {
     const { txid } = await charge()
     await sandbox.stop()
     await stranger(sandbox.port)
-    expect(await findSandbox(home)).toBeUndefined()
     const moved = await Promise.all([open({ home }), open({ home }), open({ home })])
     expect(new Set(moved.map((each) => each.url)).size).toBe(1)
     expect(moved[0]?.url).not.toBe(url)
     expect((await (await clientOf(moved[0]?.url ?? '')).call('GET', `/cob/${txid}`)).status).toBe(200)
-    expect(await findSandbox(home)).toEqual({ url: moved[0]?.url })
   })
 
-  test('asked onto a port that a stranger has is refused with a clear word', async () => {
+  test('asked onto a port that a stranger has is refused with a clear word, and its lock is given back', async () => {
     const port = await stranger(0)
     const home = await newHome()
     await expect(open({ home, port })).rejects.toThrow(`port ${port} is in use by another program`)
@@ -234,13 +269,11 @@ describe('one home', () => {
     expect((await open({ home })).port).toBe(first.port)
   })
 
-  test('asked onto another port moves there, unless its sandbox is alive', async () => {
+  test('asked onto another port moves there, unless its sandbox runs', async () => {
     const { home, sandbox, charge } = await bank()
     const { txid } = await charge()
     const port = await freePort()
-    const follower = await open({ home, port })
-    expect(follower.port).toBe(sandbox.port)
-    await follower.stop()
+    expect((await open({ home, port })).port).toBe(sandbox.port)
     await sandbox.stop()
     const moved = await open({ home, port })
     expect(moved.port).toBe(port)
@@ -248,7 +281,7 @@ describe('one home', () => {
   })
 
   test('that never was has no sandbox', async () => {
-    expect(await findSandbox(await newHome())).toBeUndefined()
+    expect(await findRunning(await newHome())).toBeUndefined()
   })
 })
 
@@ -275,12 +308,4 @@ async function stranger(port: number): Promise<number> {
   await new Promise((done) => server.once('listening', done))
   onTestFinished(() => server.close().closeAllConnections())
   return portOf(server)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((done) => server.once('listening', done))
-  const port = portOf(server)
-  await new Promise((done) => server.close(done))
-  return port
 }

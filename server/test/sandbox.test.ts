@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { runCli, temporaryHome } from './process.ts'
 import { bank, newTxid, open, send, sharedBank } from './sandbox-client.ts'
+import { world } from './world.ts'
 
 const calmBank = sharedBank()
 
@@ -138,5 +140,34 @@ describe('HTTP', () => {
     })
     const large = { method: 'PUT', token, body: JSON.stringify({ chave: 'x'.repeat(70_000) }) }
     expect((await send(`${url}/cob/${txid}`, large)).status).toBe(413)
+  })
+})
+
+describe('a bank that is down', () => {
+  test('is told by /readyz with what to do, and leaves the service ready', async () => {
+    const w = await world()
+    const ready = async () => {
+      const answer = await w.app.inject('/readyz')
+      return [answer.statusCode, answer.json()]
+    }
+    expect(await ready()).toEqual([200, { status: 'ready' }])
+    await w.sandbox.goDown()
+    const sandbox = expect.stringContaining('the sandbox bank does not answer: run guiche start or guiche sandbox')
+    expect(await ready()).toEqual([200, { status: 'ready', sandbox }])
+    await w.sandbox.comeBack()
+    expect(await ready()).toEqual([200, { status: 'ready' }])
+  })
+
+  test('is named by doctor, which fails for nothing else that is wrong', async () => {
+    const w = await world()
+    const home = temporaryHome()
+    const env = { DATABASE_URL: w.databaseUrl, GUICHE_HOME: home }
+    const doctor = async () => {
+      const { code, stdout } = await runCli(['doctor'], env)
+      return [code, /^! sandbox .*/m.exec(stdout)?.[0]]
+    }
+    expect(await doctor()).toEqual([0, expect.stringContaining(`no process runs the sandbox of ${home}/sandbox`)])
+    await open({ home: `${home}/sandbox` })
+    expect(await doctor()).toEqual([0, undefined])
   })
 })

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { requireListen } from '../base/listen.ts'
 import type { Config } from '../config.ts'
 import { clockText } from '../db/clock.ts'
@@ -9,6 +10,7 @@ import { readNotificationHealth, silenceText } from '../domain/deposits/notifica
 import { checkSecretKeys } from '../domain/core/secret-keys.ts'
 import { findCursorsAhead } from '../domain/reconciliation/sweeps.ts'
 import { NO_MAIL } from '../mail/none.ts'
+import { findRunning } from '../sandbox/address.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
 /** A warning is shown, and does not fail the check. */
@@ -23,6 +25,7 @@ export async function doctorCommand(config: Config, terminal: Terminal): Promise
     },
     ...config.warnings.map((text) => ({ ok: 'warning' as const, what: 'configuration', text })),
     ...(await examineHost(config)),
+    ...(await examineSandbox(config)),
   ]
   if (config.plainHttp.length > 0) {
     const text = `${config.plainHttp.join(', ')}: what is sent there crosses the network unencrypted, as ALLOW_PLAIN_HTTP permits`
@@ -50,6 +53,15 @@ async function examineHost(config: Config): Promise<Finding[]> {
     () => [],
     (error: Error) => [{ ok: false, what: 'configuration', text: error.message }],
   )
+}
+
+/** Looked at first: without a running one, this command runs it itself, and then finds it reachable. */
+async function examineSandbox(config: Config): Promise<Finding[]> {
+  const home = join(config.home, 'sandbox')
+  const isOurs = config.providers.some((provider) => provider.kind === 'sandbox')
+  if (!isOurs || (await findRunning(home))) return []
+  const text = `no process runs the sandbox of ${home}: run guiche start or guiche sandbox`
+  return [{ ok: 'warning', what: 'sandbox', text }]
 }
 
 async function examineDatabase(config: Config, ctx: Context): Promise<Finding[]> {

@@ -12,12 +12,12 @@ export async function sandboxCommand(
   terminal: Terminal,
   options: { port?: number; host: string },
 ): Promise<void> {
-  const { findSandbox, openSandbox } = await import('../sandbox/server.ts')
+  const { openSandbox } = await import('../sandbox/server.ts')
   await prepareHome(config.home)
   const home = join(config.home, 'sandbox')
-  const running = await findSandbox(home)
-  if (running) throw new Fault('conflict', `a sandbox runs on this GUICHE_HOME already, at ${running.url}`)
   const sandbox = await openSandbox({ home, port: options.port ?? config.sandboxPort, host: options.host })
+  if (sandbox.pid !== process.pid)
+    throw new Fault('conflict', `the sandbox of ${home} runs in process ${sandbox.pid} at ${sandbox.url}`)
   closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, () => sandbox.stop())
   terminal.print(
     [
@@ -25,7 +25,7 @@ export async function sandboxCommand(
       '',
       `  API Pix     ${sandbox.url}/cob, /pix, /webhook; token at ${sandbox.url}/oauth/token (sandbox / sandbox)`,
       `  Pay         curl ${sandbox.url}/bank/pay -H 'Content-Type: application/json' -d '{"emv":"…"}'`,
-      `  Misbehave   curl -X PUT ${sandbox.url}/bank/faults -H 'Content-Type: application/json' -d '{"dropNotifications":true}'`,
+      `  Faults      curl -X PUT ${sandbox.url}/bank/faults -H 'Content-Type: application/json' -d '{"dropNotifications":true}'`,
       '',
     ].join('\n'),
   )

@@ -1,13 +1,21 @@
 import type { FastifyInstance } from 'fastify'
+import { request as exchange } from 'undici'
 import { makeSingleFlight } from '../base/single-flight.ts'
 import { databaseTrouble, type DatabaseTrouble } from '../db/ready.ts'
 import type { Context } from '../domain/context.ts'
 import type { Load } from './server/backpressure.ts'
 
-/** /livez: the process answers. /readyz: send requests here. They differ while draining, while the database is away, and while the clock is wrong. */
+const SANDBOX_TIMEOUT_MS = 1_000
+const SANDBOX_DOWN = 'the sandbox bank does not answer: run guiche start or guiche sandbox on its home'
+
+/**
+ * /livez: the process answers. /readyz: send requests here. They differ while draining, while the database is away, and while the clock is wrong. A bank that
+ * is down makes no process unready, since most requests do not need it; of the sandbox, /readyz says so and what to do.
+ */
 export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): void {
   // Anybody may ask, so asking a lot must cost the database little.
   const askDatabase = makeSingleFlight<DatabaseTrouble | undefined>()
+  const askSandbox = makeSingleFlight<{ sandbox?: string }>()
 
   app.get('/livez', { schema: { hide: true } }, async (_request, reply) => {
     reply.header('cache-control', 'no-store')
@@ -20,12 +28,24 @@ export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): vo
       load.isLeaving || load.isDraining
         ? 'draining'
         : ((await askDatabase('ready', () => databaseTrouble(ctx.pool))) ?? clockTrouble())
-    if (reason === undefined) return { status: 'ready' }
+    if (reason === undefined) return { status: 'ready', ...(await askSandbox('sandbox', sandboxTrouble)) }
     // Trouble with the database is in the log already, once for all who ask.
     if (reason === 'draining') ctx.log.warn({ requestId: request.id, reason }, 'not ready')
     reply.code(503).header('retry-after', '1')
     return { status: 'not ready', reason }
   })
+
+  async function sandboxTrouble(): Promise<{ sandbox?: string }> {
+    const { sandboxBankUrl } = ctx.settings
+    if (!sandboxBankUrl) return {}
+    try {
+      const { body } = await exchange(`${sandboxBankUrl}/faults`, { headersTimeout: SANDBOX_TIMEOUT_MS })
+      await body.dump()
+      return {}
+    } catch {
+      return { sandbox: SANDBOX_DOWN }
+    }
+  }
 
   function clockTrouble(): 'clock' | undefined {
     return ctx.clock.agrees() ? undefined : 'clock'

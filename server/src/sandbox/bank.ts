@@ -24,10 +24,10 @@ type Order = {
   infoPagador?: string
 }
 
-// POST /bank/pay plays the payer's bank. A plain order is what a banking app would do: the charge's amount, now, once,
-// and only while the charge is ATIVA and not expired. An order with another amount, with `at`, with `times` above one
-// or with `force` is carried out whatever state the charge is in: that is how money comes late, twice, too much or too
-// little. A txid that no charge has needs `amountCents`, and makes a Pix that belongs to nothing.
+// POST /bank/pay acts as the payer's bank. A plain order is what a banking app would send: the charge's amount, now,
+// once, and only while the charge is ATIVA and not expired. An order with another amount, with `at`, with `times` above
+// one or with `force` is executed in any state of the charge, to produce late, duplicate and wrong payments. A txid that
+// no charge has needs `amountCents`, and makes a Pix without a charge.
 export function pay(psp: Psp, call: Call): Answer {
   const order = readOrder(call.body)
   if (typeof order === 'string') return refusal(400, order)
@@ -85,11 +85,6 @@ export function readStats(psp: Psp): Answer {
       payments: psp.book.pix.length,
     },
   }
-}
-
-// GET /bank/identity tells two processes on one home that they mean the same sandbox.
-export function readIdentity(psp: { id: string }): Answer {
-  return { status: 200, body: { sandbox: psp.id } }
 }
 
 // GET and PUT /bank/faults

@@ -2,39 +2,40 @@ import { randomInt } from 'node:crypto'
 import { isRecord } from './answer.ts'
 import { seededRandom } from '../base/seeded-random.ts'
 
-// How the bank is told to misbehave. Rates are fractions from 0 to 1. The faults of answers meet every API Pix operation
-// but not `POST /oauth/token`: a plan then says exactly what happens to the operation, and a client without a token
-// still gets as far as the operation. They never meet /bank.
+// The faults that PUT /bank/faults injects. Rates are fractions from 0 to 1. Faults of answers apply to every API Pix
+// operation but not to `POST /oauth/token`, so that a client without a token still reaches the operation. They never
+// apply to /bank.
 export type Faults = {
   // The share of notifications that is never sent.
   dropNotifications: number
   // Extra copies of each notification.
   duplicateNotifications: number
   delayNotificationsMs: number
-  // Notifications are gathered for a moment, shuffled and sent one by one.
+  // Notifications are held for a moment, shuffled and sent one by one.
   reorderNotifications: boolean
-  // Each page of the list of received Pix holds one entry more, whose endToEndId is none.
+  // Each page of the list of received Pix holds one more entry, whose endToEndId is malformed.
   malformedEntry: boolean
   latencyMs: number
   // 500, 503 or 504, and nothing was done.
   errorRate: number
-  // The work was done and the answer is not what was promised: no JSON, cut off, empty or of another shape.
+  // The work was done and the answer is malformed: no JSON, truncated, empty or of another shape.
   garbageRate: number
   // Nothing was done and no answer comes.
   hangRate: number
   // The work was done and no answer comes.
   loseAnswerRate: number
-  // For this long after a refund was made, lookups and lists do not show it and its id is not recognised, although it counts.
+  // For this long after a refund was made, lookups and lists do not show it and its id is not recognised, although its
+  // amount counts.
   refundLagMs: number
   seed?: number
 }
 
-// Answers and notifications draw from streams of their own: how they interleave is up to the network, and would
-// otherwise spoil a seeded plan.
-export type FaultPlan = { faults: Faults; draw: () => number; drawNotice: () => number }
+// Answers and notifications have random streams of their own: the network decides how they interleave, and a shared
+// stream would make a seeded plan unrepeatable.
+export type FaultPlan = { faults: Faults; random: () => number; randomNotice: () => number }
 
 // `variant`, from 0 to 1, chooses among the errors or the kinds of garbage.
-export type Fate = { kind: 'normal' | 'hang' | 'error' | 'garbage' | 'lose'; variant: number }
+export type Outcome = { kind: 'normal' | 'hang' | 'error' | 'garbage' | 'lose'; variant: number }
 
 export const NO_FAULTS: Faults = {
   dropNotifications: 0,
@@ -52,7 +53,7 @@ export const NO_FAULTS: Faults = {
 
 // A minute covers every time-out a client could have; more would only leak sockets.
 const DELAY_MAX_MS = 60_000
-// Longer than any client should take a lookup for the last word.
+// Longer than any client should wait before it trusts a lookup.
 const LAG_MAX_MS = 24 * 3_600_000
 const COPIES_MAX = 20
 const SEED_MAX = 2 ** 32 - 1
@@ -61,7 +62,7 @@ export function healthyPlan(): FaultPlan {
   return makePlan(NO_FAULTS)
 }
 
-// The plan is replaced as a whole, so that {} heals. Returns what is wrong as a text.
+// The plan is replaced as a whole, so that {} removes all faults. Returns what is wrong as a text.
 export function parsePlan(body: unknown): FaultPlan | string {
   if (!isRecord(body)) return 'the body must be a JSON object'
   const faults: Faults = { ...NO_FAULTS }
@@ -75,11 +76,11 @@ export function parsePlan(body: unknown): FaultPlan | string {
   return makePlan(faults)
 }
 
-// Always the same number of draws for one request, so that a seeded plan meets the n-th request with the same fate
+// Every request takes the same number of random values, so that a seeded plan gives the n-th request the same outcome
 // whichever rates are set.
-export function drawFate(plan: FaultPlan): Fate {
-  const { faults, draw } = plan
-  const [hang, error, garbage, lose, variant] = [draw(), draw(), draw(), draw(), draw()]
+export function randomOutcome(plan: FaultPlan): Outcome {
+  const { faults, random } = plan
+  const [hang, error, garbage, lose, variant] = [random(), random(), random(), random(), random()]
   if (hang < faults.hangRate) return { kind: 'hang', variant }
   if (error < faults.errorRate) return { kind: 'error', variant }
   if (lose < faults.loseAnswerRate) return { kind: 'lose', variant }
@@ -87,10 +88,10 @@ export function drawFate(plan: FaultPlan): Fate {
   return { kind: 'normal', variant }
 }
 
-export function shuffle<T>(items: T[], draw: () => number): T[] {
-  const keyed = items.map((item) => ({ item, key: draw() }))
+export function shuffle<T>(items: T[], random: () => number): T[] {
+  const keyed = items.map((item) => ({ item, key: random() }))
   const shuffled = keyed.toSorted((a, b) => a.key - b.key).map(({ item }) => item)
-  // A shuffle may by chance change nothing; whoever asked for disorder must get some.
+  // A shuffle may change nothing by chance, and whoever asked for another order must get one.
   const same = shuffled.every((item, index) => item === items[index])
   return same ? shuffled.toReversed() : shuffled
 }
@@ -132,5 +133,5 @@ function integer(value: unknown, max: number): number | undefined {
 
 function makePlan(faults: Faults): FaultPlan {
   const seed = faults.seed ?? randomInt(SEED_MAX)
-  return { faults, draw: seededRandom(seed), drawNotice: seededRandom(~seed) }
+  return { faults, random: seededRandom(seed), randomNotice: seededRandom(~seed) }
 }

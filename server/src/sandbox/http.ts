@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Call } from './answer.ts'
-import { readIdentity, refusal } from './bank.ts'
-import { drawFate } from './faults.ts'
+import { refusal } from './bank.ts'
+import { randomOutcome } from './faults.ts'
 import { hasValidToken } from './oauth.ts'
 import { problem } from './problem.ts'
 import type { Psp } from './psp.ts'
@@ -11,26 +11,24 @@ import { settleRefunds } from './refunds.ts'
 import type { Route, Side } from './routes.ts'
 import { matchRoute } from './routes.ts'
 
-// Plain node:http and a table of routes: this server stands beside guiche in every benchmark and should cost little.
+// Plain node:http and a table of routes: this server runs beside guiche in every benchmark and should cost little.
 
-// What the server needs before the journal is replayed: its identity is asked for by other processes from the first
-// moment on, everything else waits for `psp`.
-export type House = { id: string; psp: Promise<Psp>; draining: boolean; busy: number }
+export type ServerState = { psp: Psp; isDraining: boolean; busy: number }
 
 const BODY_MAX_BYTES = 64 * 1024
-// A request that is never answered is let go after this: longer than any client waits, and no leak.
+// A request that is never answered is dropped after this: longer than any client waits, and no leak.
 const HANG_MAX_MS = 60_000
 const REQUEST_TIMEOUT_MS = 30_000
 const HEADERS_TIMEOUT_MS = 10_000
-// Longer than clients keep idle connections, so that it is always the client who closes one.
+// Longer than clients keep idle connections, so that the client always closes first.
 const KEEP_ALIVE_MS = 75_000
 
-export function createHttpServer(house: House): Server {
+export function createHttpServer(state: ServerState): Server {
   const server = createServer((request, response) => {
-    house.busy += 1
-    void respond(house, request, response)
+    state.busy += 1
+    void respond(state, request, response)
       .catch(() => response.destroy())
-      .finally(() => (house.busy -= 1))
+      .finally(() => (state.busy -= 1))
   })
   server.requestTimeout = REQUEST_TIMEOUT_MS
   server.headersTimeout = HEADERS_TIMEOUT_MS
@@ -38,21 +36,20 @@ export function createHttpServer(house: House): Server {
   return server
 }
 
-async function respond(house: House, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(state: ServerState, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { path, query } = splitUrl(request.url ?? '/')
   const method = request.method ?? 'GET'
-  if (path === '/bank/identity' && method === 'GET') return send(response, readIdentity(house))
   const match = matchRoute(method, path)
   if (!('route' in match)) return send(response, noRoute(sideOf(path), path, match.allow))
   const { route, params } = match
-  if (house.draining) return send(response, unavailable(route.side))
-  const psp = await house.psp
+  if (state.isDraining) return send(response, unavailable(route.side))
+  const { psp } = state
   psp.calls.set(route.operation, (psp.calls.get(route.operation) ?? 0) + 1)
   const call: Call = { params, query, body: undefined, authorization: request.headers.authorization }
   const work = () => carryOut(psp, route, call, request)
 
   if (route.side !== 'pix') return deliver(psp, response, await work())
-  const { kind, variant } = drawFate(psp.plan)
+  const { kind, variant } = randomOutcome(psp.plan)
   const { latencyMs } = psp.plan.faults
   if (latencyMs > 0) await sleep(latencyMs, undefined, { ref: false })
   switch (kind) {
@@ -90,7 +87,7 @@ async function carryOut(psp: Psp, route: Route, call: Call, request: IncomingMes
   }
 }
 
-// The text is made now, and sent when all that it tells is on disk.
+// The text is made now, and sent when everything it reports is on disk.
 async function deliver(psp: Psp, response: ServerResponse, answer: Answer): Promise<void> {
   const text = answer.body === undefined ? undefined : JSON.stringify(answer.body)
   try {
@@ -129,8 +126,8 @@ function brokenAnswer(variant: number): Answer {
   return problem('IndisponibilidadePorTempoEsgotado', 'Falha pedida por /bank/faults.')
 }
 
-// A proxy's page, an answer cut off, nothing at all, JSON of another shape, and JSON of the right names with the wrong
-// types: each breaks a careless client in another place.
+// A proxy's page, a truncated answer, an empty one, JSON of another shape, and JSON with the right names and the wrong
+// types. Each breaks a careless client in a different place.
 const GARBAGE: { type: string; text: string }[] = [
   { type: 'text/html', text: '<html><body><h1>502 Bad Gateway</h1></body></html>' },
   { type: 'application/json', text: '{"txid":"7978c0c97ea847e78e88' },
@@ -182,7 +179,7 @@ function readBody(request: IncomingMessage): Promise<string | undefined> {
     let size = 0
     request.on('data', (chunk: Buffer) => {
       size += chunk.length
-      // The rest is read and thrown away: a connection reset under the client would hide the answer from it.
+      // The rest is read and discarded: resetting the connection would hide the answer from the client.
       if (size <= BODY_MAX_BYTES) chunks.push(chunk)
       else resolve(undefined)
     })

@@ -3,8 +3,8 @@ import type { FaultPlan } from './faults.ts'
 import { shuffle } from './faults.ts'
 import type { Pix } from './book.ts'
 
-// Tells the receiver about Pix, at the URL that it registered for its key. Nothing ever waits for a notification, and
-// one that fails only delays itself. The journal knows which are owed, so a restart resumes them.
+// Notifies the receiver of Pix, at the URL that it registered for its key. Nothing waits for a notification, and a failed
+// one delays no other. The journal records which are owed, so a restart resumes them.
 export type Notifier = {
   notify(pix: Pix): void
   counts: NotificationCounts
@@ -35,7 +35,7 @@ type Notice = { pix: Pix; tries: number; alone: boolean; extraCopy: boolean }
 
 type Lane = { url: string; due: Notice[]; inFlight: number; pumping: boolean }
 
-type Desk = {
+type NotifierState = {
   options: NotifierOptions
   agent: Agent
   counts: NotificationCounts
@@ -50,7 +50,7 @@ const BODY_MAX_PIX = 100
 // Enough that one slow answer does not hold up a busy receiver, few enough that bodies fill up under load.
 const IN_FLIGHT_MAX = 4
 const ANSWER_TIMEOUT_MS = 5_000
-// 0.25 s, 0.5 s … 16 s: a receiver that restarts within half a minute misses nothing, and one that is gone for longer
+// 0.25 s, 0.5 s … 16 s: a receiver that restarts within half a minute misses nothing, and one that is down for longer
 // must reconcile, as with a real bank.
 const TRIES_MAX = 8
 const FIRST_WAIT_MS = 250
@@ -58,7 +58,7 @@ const WAIT_MAX_MS = 30_000
 const GATHER_MS = 100
 
 export function startNotifier(options: NotifierOptions): Notifier {
-  const desk: Desk = {
+  const state: NotifierState = {
     options,
     agent: new Agent({ connections: IN_FLIGHT_MAX, connectTimeout: ANSWER_TIMEOUT_MS }),
     counts: { sent: 0, delivered: 0, failed: 0, dropped: 0, abandoned: 0, waiting: 0 },
@@ -68,103 +68,102 @@ export function startNotifier(options: NotifierOptions): Notifier {
     stopped: false,
   }
   return {
-    counts: desk.counts,
-    notify: (pix) => notify(desk, pix),
+    counts: state.counts,
+    notify: (pix) => notify(state, pix),
     async stop() {
-      desk.stopped = true
-      for (const timer of desk.timers) clearTimeout(timer)
-      await desk.agent.destroy()
+      state.stopped = true
+      for (const timer of state.timers) clearTimeout(timer)
+      await state.agent.destroy()
     },
   }
 }
 
-// The life of a notice: it meets the fault plan once, waits on the lane of its URL, is posted, and is finished or comes
-// back after a while.
-function notify(desk: Desk, pix: Pix): void {
-  const { faults, drawNotice } = desk.options.plan()
+// The fault plan applies to a notice once. Then the notice waits in the lane of its URL, is posted, and is finished or
+// retried.
+function notify(state: NotifierState, pix: Pix): void {
+  const { faults, randomNotice } = state.options.plan()
   const notice: Notice = { pix, tries: 0, alone: false, extraCopy: false }
   const copies = Array.from({ length: faults.duplicateNotifications }, () => ({ ...notice, extraCopy: true }))
   const notices = [notice, ...copies]
-  desk.counts.waiting += notices.length
-  if (drawNotice() < faults.dropNotifications) return finish(desk, notices, 'dropped')
+  state.counts.waiting += notices.length
+  if (randomNotice() < faults.dropNotifications) return finish(state, notices, 'dropped')
   const send = faults.reorderNotifications ? gather : enqueue
   for (const each of notices) {
-    if (faults.delayNotificationsMs > 0) later(desk, faults.delayNotificationsMs, () => send(desk, each))
-    else send(desk, each)
+    if (faults.delayNotificationsMs > 0) later(state, faults.delayNotificationsMs, () => send(state, each))
+    else send(state, each)
   }
 }
 
-function gather(desk: Desk, notice: Notice): void {
+function gather(state: NotifierState, notice: Notice): void {
   notice.alone = true
-  desk.gathered.push(notice)
-  if (desk.gathered.length > 1) return
-  later(desk, GATHER_MS, () => {
-    const notices = shuffle(desk.gathered, desk.options.plan().drawNotice)
-    desk.gathered = []
-    for (const held of notices) enqueue(desk, held)
+  state.gathered.push(notice)
+  if (state.gathered.length > 1) return
+  later(state, GATHER_MS, () => {
+    const notices = shuffle(state.gathered, state.options.plan().randomNotice)
+    state.gathered = []
+    for (const held of notices) enqueue(state, held)
   })
 }
 
-function enqueue(desk: Desk, notice: Notice): void {
-  const url = desk.options.urlFor(notice.pix.facts.chave)
-  if (url === undefined) return finish(desk, [notice], 'dropped')
-  const lane = desk.lanes.get(url) ?? { url, due: [], inFlight: 0, pumping: false }
-  desk.lanes.set(url, lane)
+function enqueue(state: NotifierState, notice: Notice): void {
+  const url = state.options.urlFor(notice.pix.facts.chave)
+  if (url === undefined) return finish(state, [notice], 'dropped')
+  const lane = state.lanes.get(url) ?? { url, due: [], inFlight: 0, pumping: false }
+  state.lanes.set(url, lane)
   lane.due.push(notice)
   if (lane.pumping) return
   // What else becomes due in this turn of the event loop goes into the same body.
   lane.pumping = true
   setImmediate(() => {
     lane.pumping = false
-    pump(desk, lane)
+    pump(state, lane)
   })
 }
 
-function pump(desk: Desk, lane: Lane): void {
-  if (desk.stopped) return
+function pump(state: NotifierState, lane: Lane): void {
+  if (state.stopped) return
   while (lane.inFlight < IN_FLIGHT_MAX && lane.due.length > 0) {
     const batch = takeBatch(lane)
-    const bodies = batch.map(({ pix }) => desk.options.bodyFor(pix))
+    const bodies = batch.map(({ pix }) => state.options.bodyFor(pix))
     lane.inFlight += 1
-    void post(desk.agent, lane.url, bodies).then((accepted) => {
+    void post(state.agent, lane.url, bodies).then((accepted) => {
       lane.inFlight -= 1
-      noteOutcome(desk, batch, accepted)
-      pump(desk, lane)
+      noteOutcome(state, batch, accepted)
+      pump(state, lane)
     })
   }
-  if (lane.inFlight === 0 && !lane.pumping) desk.lanes.delete(lane.url)
+  if (lane.inFlight === 0 && !lane.pumping) state.lanes.delete(lane.url)
 }
 
-function noteOutcome(desk: Desk, batch: Notice[], accepted: boolean): void {
-  desk.counts.sent += batch.length
-  if (accepted) return finish(desk, batch, 'delivered')
-  // A stop cuts off what is in flight: still owed, and resumed by the next process.
-  if (desk.stopped) return
-  desk.counts.failed += batch.length
+function noteOutcome(state: NotifierState, batch: Notice[], accepted: boolean): void {
+  state.counts.sent += batch.length
+  if (accepted) return finish(state, batch, 'delivered')
+  // A stop aborts what is in flight: it is still owed, and the next process resumes it.
+  if (state.stopped) return
+  state.counts.failed += batch.length
   for (const notice of batch) {
     notice.tries += 1
-    if (notice.tries >= TRIES_MAX) finish(desk, [notice], 'abandoned')
-    else later(desk, waitMs(notice.tries), () => enqueue(desk, notice))
+    if (notice.tries >= TRIES_MAX) finish(state, [notice], 'abandoned')
+    else later(state, waitMs(notice.tries), () => enqueue(state, notice))
   }
 }
 
-function finish(desk: Desk, notices: Notice[], how: 'delivered' | 'dropped' | 'abandoned'): void {
-  desk.counts[how] += notices.length
-  desk.counts.waiting -= notices.length
+function finish(state: NotifierState, notices: Notice[], how: 'delivered' | 'dropped' | 'abandoned'): void {
+  state.counts[how] += notices.length
+  state.counts.waiting -= notices.length
   const originals = notices.filter((notice) => !notice.extraCopy).map((notice) => notice.pix)
-  if (originals.length > 0 && !desk.stopped) desk.options.settled(originals)
+  if (originals.length > 0 && !state.stopped) state.options.settled(originals)
 }
 
-function later(desk: Desk, ms: number, work: () => void): void {
+function later(state: NotifierState, ms: number, work: () => void): void {
   const timer = setTimeout(() => {
-    desk.timers.delete(timer)
+    state.timers.delete(timer)
     work()
   }, ms).unref()
-  desk.timers.add(timer)
+  state.timers.add(timer)
 }
 
-// Payments that wait for the same URL share a body. A copy of a Pix never shares one with another copy of it, or with
-// anything that asked to go alone.
+// Payments that wait for the same URL share a body. Two copies of one Pix never do, nor do notices marked `alone`.
 function takeBatch(lane: Lane): Notice[] {
   const seen = new Set<Pix>()
   for (const notice of lane.due) {

@@ -6,9 +6,9 @@ import type { Journal } from './journal.ts'
 import type { Notifier } from './notifications.ts'
 import type { Tokens } from './oauth.ts'
 
-// All that the handlers of both sides work on.
+// Everything that the handlers of both sides work on.
 export type Psp = {
-  id: string
+  // Set when the server listens.
   port: number
   now: () => Date
   book: Book
@@ -29,7 +29,7 @@ export function record(psp: Psp, entry: Entry): number {
   return seq
 }
 
-// A notification must not tell of a Pix that a power cut could still take back.
+// A notification must not report a Pix that a power cut could still undo.
 export function notifyWhenDurable(psp: Psp, pix: Pix[]): void {
   const owed = pix.filter((each) => each.owed)
   if (owed.length === 0) return
@@ -45,7 +45,7 @@ export function showPix(psp: Psp, pix: Pix) {
   return { ...pix.facts, ...(devolucoes.length === 0 ? {} : { devolucoes }) }
 }
 
-// A bank may answer reads from a copy that lags behind what it has made.
+// A bank may answer reads from a replica that lags behind.
 export function isShown({ plan, now }: Psp, refund: Refund): boolean {
   const { refundLagMs } = plan.faults
   return refundLagMs === 0 || now().getTime() - Date.parse(refund.horario.solicitacao) >= refundLagMs
@@ -55,7 +55,7 @@ export function isShown({ plan, now }: Psp, refund: Refund): boolean {
 const ISPB = '88888888'
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-// E for a payment, D for a refund; then who, when (UTC, to the minute) and what makes it unique.
+// E for a payment, D for a refund; then the bank, the minute (UTC) and a unique part.
 export function transferId(letter: 'E' | 'D', at: Date): string {
   const minute = at.toISOString().replaceAll(/[-:T]/g, '').slice(0, 12)
   let unique = ''

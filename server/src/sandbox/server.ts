@@ -1,11 +1,15 @@
+import { randomInt } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
-import type { Address, Claim, Listener } from './address.ts'
-import { claimAddress, probe, readAddress } from './address.ts'
+import { tryLock, waitToRetry } from '../base/directory-lock.ts'
+import type { Lock } from '../base/directory-lock.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import type { Address } from './address.ts'
+import { findRunning, readAddress, urlOf, writeAddress } from './address.ts'
 import { applyEntry, bookEntries, countEntries, emptyBook } from './book.ts'
 import { healthyPlan } from './faults.ts'
-import type { House } from './http.ts'
+import type { ServerState } from './http.ts'
 import { createHttpServer } from './http.ts'
 import { openJournal, replayJournal, rewriteJournal } from './journal.ts'
 import { startNotifier } from './notifications.ts'
@@ -15,118 +19,105 @@ import { resumeRefunds } from './refunds.ts'
 import { ROUTES } from './routes.ts'
 import { notificationUrl } from './webhooks.ts'
 
-// The sandbox: a payment service provider of its own that speaks API Pix over HTTP, with a second face (/bank) on which
-// one plays the payer and the weather. It knows nothing of guiche, and guiche reaches it as it would reach any bank.
-export type Sandbox = { readonly url: string; readonly port: number; stop(): Promise<void> }
+// The sandbox is a payment service provider of its own that speaks API Pix over HTTP. Under /bank it lets you act as the
+// payer and inject faults. It knows nothing of guiche, and guiche reaches it as it would reach any bank.
+export type Sandbox = {
+  url: string
+  port: number
+  // The process that runs it.
+  pid: number
+  stop(): Promise<void>
+}
 
 export type SandboxOptions = {
-  // A directory of its own; it holds the address and the journal.
+  // A directory of its own; it holds the lock, the address and the journal.
   home: string
   // 0: the port of last time if it is free, else any free one.
   port: number
   host?: string
+  // Runs only as long as a command. A service that starts meanwhile waits for its end, because it would lose its bank.
+  isBrief?: boolean
   now?: () => Date
   say?: (line: string) => void
 }
 
-type Settled = { home: string; port: number; host: string; now: () => Date; say: (line: string) => void }
+type ResolvedOptions = Required<SandboxOptions>
 
-type Door = Listener & { house: House; open(psp: Psp): void; fail(error: unknown): void }
-
-const WATCH_MS = 500
-// Requests that are being worked on get this long at a stop; those that hang are not waited for.
+// Longer than any start, and than most commands.
+const OWNER_WAIT_MS = 30_000
+// At a stop, requests in progress get this long. Those that hang are not waited for.
 const DRAIN_MS = 300
-// Rewriting is worth its while when most of a journal of some size says nothing any more.
+// Rewriting pays off when most of a journal of some size is obsolete.
 const COMPACT_MIN_LINES = 10_000
+// Below the ranges from which systems take outgoing ports, or the recorded port would sometimes be taken on restart.
+const PORT_FROM = 21_000
+const PORT_SPAN = 11_000
+const FREE_PORT_TRIES = 50
 
+// The first process on a home owns its sandbox and runs it. Another one gets the owner's address; when the owner ends,
+// its calls fail, as with any bank that is down, until an owner starts again.
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const settled: Settled = {
+  const resolved: ResolvedOptions = {
     host: '127.0.0.1',
+    isBrief: false,
     now: () => new Date(),
     say: () => undefined,
     ...options,
   }
-  await mkdir(settled.home, { recursive: true, mode: 0o700 })
-  const claim = await claimDoor(settled)
-  return 'lead' in claim ? lead(settled, claim) : follow(settled, claim.follow)
+  const { home, isBrief } = resolved
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  for (const deadline = performance.now() + OWNER_WAIT_MS; ; await waitToRetry()) {
+    const lock = await tryLock(home)
+    if ('release' in lock) return run(resolved, lock)
+    const running = await findRunning(home)
+    if (running && (isBrief || !running.isBrief)) return use(resolved, running)
+    if (performance.now() > deadline) throw new OperatorError(explainWait(home, running, lock.heldBy.pid))
+  }
 }
 
-// A live sandbox on this home, whichever process runs it.
-export async function findSandbox(home: string): Promise<{ url: string } | undefined> {
-  const address = await readAddress(home)
-  if (!address || (await probe(address)) !== 'ours') return undefined
-  return { url: urlOf(address) }
+function explainWait(home: string, running: Address | undefined, pid: number): string {
+  if (!running) return `process ${pid} has been starting the sandbox of ${home} for too long`
+  return `the sandbox of ${home} runs in process ${running.pid}, a command: start again when that has ended`
 }
 
-async function lead(options: Settled, claim: { lead: Door; address: Address }): Promise<Sandbox> {
-  const { lead: door, address } = claim
-  const url = urlOf(address)
+function use({ home, say }: ResolvedOptions, running: Address): Sandbox {
+  const { port, pid } = running
+  const url = urlOf(running)
+  say(`sandbox: the one of ${home} runs in process ${pid} at ${url}; when that process ends, this one has no bank`)
+  return { url, port, pid, stop: async () => undefined }
+}
+
+async function run(options: ResolvedOptions, lock: Lock): Promise<Sandbox> {
+  const { home, host, isBrief, say } = options
+  const { pid } = process
+  let psp: Psp | undefined
   try {
-    const psp = await openPsp(options, address)
-    door.open(psp)
-    options.say(`sandbox: a bank for tests at ${url}`)
+    psp = await openPsp(options)
+    const state: ServerState = { psp, isDraining: false, busy: 0 }
+    const server = createHttpServer(state)
+    const port = await listen(server, options, (await readAddress(home))?.port)
+    psp.port = port
+    const address = { host: reachableHost(host), port, pid, lock: lock.name, isBrief }
+    await writeAddress(home, address)
+    const url = urlOf(address)
+    say(`sandbox: a bank for tests at ${url}`)
     let stopping: Promise<void> | undefined
-    return { url, port: door.port, stop: () => (stopping ??= shutDown(door, psp)) }
+    return { url, port, pid, stop: () => (stopping ??= shutDown(server, state, lock)) }
   } catch (error) {
-    door.fail(error)
-    await door.close()
+    if (psp) await closePsp(psp)
+    await lock.release()
     throw error
   }
 }
 
-// Another process runs the sandbox of this home. This one watches, and takes over with the same journal when it is gone.
-function follow(options: Settled, first: Address): Sandbox {
-  let address = first
-  let own: Sandbox | undefined
-  let stopped = false
-  let timer: NodeJS.Timeout | undefined
-  let turn: Promise<void> = Promise.resolve()
-  options.say(`sandbox: using the one that already runs at ${urlOf(address)}`)
-
-  const watch = async () => {
-    const found = await probe(address)
-    if (found === 'ours' || found === 'silent' || stopped) return
-    const claim = await claimDoor({ ...options, port: 0 })
-    if ('follow' in claim) {
-      address = claim.follow
-      return
-    }
-    address = claim.address
-    own = await lead(options, claim)
-  }
-  const schedule = () => {
-    timer = setTimeout(() => {
-      turn = watch()
-        .catch((error: Error) => options.say(`sandbox: could not take over: ${error.message}`))
-        .finally(() => (own || stopped ? undefined : schedule()))
-    }, WATCH_MS).unref()
-  }
-  schedule()
-  return {
-    get url() {
-      return urlOf(address)
-    },
-    get port() {
-      return address.port
-    },
-    async stop() {
-      stopped = true
-      clearTimeout(timer)
-      await turn
-      await own?.stop()
-    },
-  }
-}
-
-async function openPsp(options: Settled, address: Address): Promise<Psp> {
+async function openPsp(options: ResolvedOptions): Promise<Psp> {
   const path = join(options.home, 'journal.jsonl')
   const book = emptyBook()
   const { lines } = await replayJournal(path, (entry) => applyEntry(book, entry, 0))
   if (lines > COMPACT_MIN_LINES && lines > 2 * countEntries(book)) await rewriteJournal(path, bookEntries(book))
 
   const psp: Psp = {
-    id: address.sandbox,
-    port: address.port,
+    port: 0,
     now: options.now,
     book,
     journal: await openJournal(path),
@@ -146,61 +137,49 @@ async function openPsp(options: Settled, address: Address): Promise<Psp> {
   return psp
 }
 
-// The port is the lock on the journal, so it is given back last.
-async function shutDown(door: Door, psp: Psp): Promise<void> {
-  const { house } = door
-  house.draining = true
-  const until = Date.now() + DRAIN_MS
-  while (house.busy > 0 && Date.now() < until) await new Promise((done) => setTimeout(done, 5))
+async function closePsp(psp: Psp): Promise<void> {
   await psp.notifier.stop()
   await psp.journal.close()
-  await door.close()
 }
 
-function claimDoor(options: Settled): Promise<Claim<Door>> {
-  const { home, host, port } = options
-  return claimAddress<Door>({
-    home,
-    host: reachableHost(host),
-    port,
-    listen: (port, sandbox) => listen({ host, port, sandbox }),
+// The lock protects the journal, so it is released last.
+async function shutDown(server: Server, state: ServerState, lock: Lock): Promise<void> {
+  state.isDraining = true
+  const until = Date.now() + DRAIN_MS
+  while (state.busy > 0 && Date.now() < until) await new Promise((done) => setTimeout(done, 5))
+  await closePsp(state.psp)
+  await new Promise<void>((done) => {
+    server.close(() => done())
+    server.closeAllConnections()
   })
+  await lock.release()
 }
 
-async function listen(at: { host: string; port: number; sandbox: string }): Promise<Door | undefined> {
-  let open: Door['open'] = () => undefined
-  let fail: Door['fail'] = () => undefined
-  const psp = new Promise<Psp>((resolve, reject) => {
-    open = resolve
-    fail = reject
-  })
-  psp.catch(() => undefined)
-  const house: House = { id: at.sandbox, psp, draining: false, busy: 0 }
-  const server = createHttpServer(house)
-  if (!(await bind(server, at))) return undefined
-  return {
-    port: at.port,
-    house,
-    open,
-    fail,
-    close: () =>
-      new Promise((done) => {
-        server.close(() => done())
-        server.closeAllConnections()
-      }),
+// Clients know the port of last time, so it comes first.
+async function listen(server: Server, { host, port }: ResolvedOptions, lastPort: number | undefined): Promise<number> {
+  if (port !== 0) {
+    if (await bind(server, host, port)) return port
+    throw new OperatorError(`port ${port} is in use by another program; choose another port for the sandbox`)
   }
+  for (let tries = 0; tries < FREE_PORT_TRIES; tries++) {
+    const candidate = tries === 0 && lastPort ? lastPort : PORT_FROM + randomInt(PORT_SPAN)
+    if (await bind(server, host, candidate)) return candidate
+  }
+  throw new OperatorError(`no free port found from ${PORT_FROM} to ${PORT_FROM + PORT_SPAN - 1}`)
 }
 
-function bind(server: Server, at: { host: string; port: number }): Promise<boolean> {
+function bind(server: Server, host: string, port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
+    const onError = (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(false)
       else reject(error)
+    }
+    server.once('error', onError)
+    server.listen(port, host, () => {
+      server.off('error', onError)
+      resolve(true)
     })
-    server.listen(at.port, at.host, () => resolve(true))
   })
 }
 
 const reachableHost = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host)
-
-const urlOf = ({ host, port }: Address): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`

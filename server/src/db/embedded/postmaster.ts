@@ -1,9 +1,10 @@
 import { OperatorError } from '../../base/operator-error.ts'
+import { commandOf, startOf } from '../../base/processes.ts'
 import { spawn } from 'node:child_process'
 import { open, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { commandOf, hasPid, identity, poll, quietEnvironment, startOf, tail, type Owner } from './process.ts'
+import { hasPid, identity, poll, quietEnvironment, tail, type Owner } from './process.ts'
 
 /** The running server: PostgreSQL calls its first process the postmaster, and names it in `postmaster.pid`. */
 export type Postmaster = { pid: number; socketDirectory: string }

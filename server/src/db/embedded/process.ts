@@ -1,5 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** The operating system's user that a process runs as. */
@@ -9,8 +8,6 @@ export type Ran = { ok: boolean; output: string }
 
 /** How often a change of another process is looked for: well below what a person notices, and it costs one small read. */
 export const POLL_MS = 10
-
-const HAS_PROC = existsSync('/proc/self/stat')
 
 /** Runs a program to its end and keeps what it said; never throws for what the program did. */
 export async function run(
@@ -53,27 +50,6 @@ export function quietEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 }
 
-/**
- * When a process started, in the system's own units, or undefined if it lives no more. A pid alone can be somebody
- * else's by now; a pid with its start is unique. A zombie counts as dead: it holds nothing and will never act again.
- */
-export function startOf(pid: number): string | undefined {
-  if (HAS_PROC) {
-    const stat = read(`/proc/${pid}/stat`)
-    // The second field is the name in brackets and may hold spaces, so the fields are counted from the last bracket.
-    const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
-    const [state, start] = [fields?.[0], fields?.[19]]
-    return state === 'Z' || state === 'X' ? undefined : start
-  }
-  const [state, ...start] = ps(pid, 'stat=,lstart=').trim().split(/\s+/)
-  return !state || state.startsWith('Z') ? undefined : start.join('_').replaceAll(':', '.')
-}
-
-/** A process's command line with its words separated by NUL (or by spaces, where the system tells no better). */
-export function commandOf(pid: number): string {
-  return HAS_PROC ? (read(`/proc/${pid}/cmdline`) ?? '') : ps(pid, 'command=').trim()
-}
-
 /** Whether a signal could be sent, in the kernel's eyes: true for zombies and for other users' processes too. */
 export function hasPid(pid: number): boolean {
   try {
@@ -100,23 +76,4 @@ export function codeOf(error: unknown): string {
 /** The last lines of a program's output on one line, for an error message. */
 export function tail(output: string, lines = 4): string {
   return output.trim().split('\n').filter(Boolean).slice(-lines).join(' | ')
-}
-
-function ps(pid: number, columns: string): string {
-  try {
-    return execFileSync('ps', ['-o', columns, '-p', String(pid)], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-  } catch {
-    return ''
-  }
-}
-
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
 }
