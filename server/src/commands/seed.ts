@@ -16,8 +16,6 @@ const MAX_DEPOSITS = 1_000_000
 const MAX_DAYS = 365
 const DEFAULT_DAYS = 90
 const MAX_SEED = 2 ** 31 - 1
-// As many as the sandbox bank takes at once.
-const BANK_ITEMS = 300
 const BANK_TIMEOUT_MS = 30_000
 
 export function seedCommand(program: Command, terminal: Terminal): void {
@@ -29,11 +27,11 @@ export function seedCommand(program: Command, terminal: Terminal): void {
     .option('--days <n>', 'over how many days up to now', wholeNumber({ min: 1, max: MAX_DAYS }), DEFAULT_DAYS)
     .option(
       '--seed <n>',
-      'a number: the same one makes the same amounts, times and fates',
+      'a number: the same one makes the same amounts, times and outcomes',
       wholeNumber({ min: 0, max: MAX_SEED }),
       1,
     )
-    .addHelpText('after', '\nExample:\n  $ npx guiche seed --deposits 100000 && npx guiche audit')
+    .addHelpText('after', '\nExample:\n  $ npx guiche seed --deposits 10000 && npx guiche audit')
     .action((options) => seed(loadConfig(), terminal, options))
 }
 
@@ -68,19 +66,12 @@ async function seed(config: Config, terminal: Terminal, options: Options): Promi
   })
 }
 
-async function tellBank(url: string, { pix, refunds }: BankHistory): Promise<void> {
-  for (let start = 0; start < pix.length; start += BANK_ITEMS)
-    await post(url, { pix: pix.slice(start, start + BANK_ITEMS) })
-  for (let start = 0; start < refunds.length; start += BANK_ITEMS)
-    await post(url, { refunds: refunds.slice(start, start + BANK_ITEMS) })
-}
-
-async function post(url: string, body: object): Promise<void> {
+async function tellBank(url: string, history: BankHistory): Promise<void> {
   const { request } = await import('undici')
   const answer = await request(`${url}/bank/history`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    body: JSON.stringify(history),
     headersTimeout: BANK_TIMEOUT_MS,
     bodyTimeout: BANK_TIMEOUT_MS,
   })

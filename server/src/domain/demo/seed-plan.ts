@@ -1,13 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { base62, hexFromUuid, newUuid7 } from '../../base/ids.ts'
+import { base62 } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { seededRandom } from '../../base/seeded-random.ts'
+import { RETRY_AFTER_MS } from '../webhooks/record-attempts.ts'
 import { dayOf, dayStart } from '../core/business-days.ts'
 import type { ChargeFacts } from '../core/charge-seal.ts'
-import { priceDeposit, type Price } from '../accounts/pricing.ts'
-import type { Terms } from '../core/settings.ts'
+import { priceDeposit, type Price, type Terms } from '../accounts/pricing.ts'
 
-// A history that could have been, for trying things out: when people pay, how much, and what goes wrong now and then.
+// A made-up history to try things out: when people pay, how much, and what goes wrong now and then.
 
 export type PastDeposit = Price & {
   chargeId: string // 32 hexadecimal digits
@@ -16,16 +16,18 @@ export type PastDeposit = Price & {
   description: string | null
   createdAt: Date
   expiresAt: Date
-  payment: { paymentId: string; endToEndId: string; paidAt: Date; isLate: boolean } | null
-  /** COMPLETED, EXPIRED or CANCELED, and when we learned of it. */
+  payment: { endToEndId: string; paidAt: Date; isLate: boolean } | null
   status: 'COMPLETED' | 'EXPIRED' | 'CANCELED'
   endedAt: Date
 }
 
-export type PastRefund = { refundId: string; deposit: PastDeposit; amountCents: Cents; createdAt: Date }
+export type PastRefund = { deposit: PastDeposit; amountCents: Cents; createdAt: Date }
 
-/** What is written down, in the order in which it happened. */
-export type Happening = { at: Date } & ({ deposit: PastDeposit } | { refund: PastRefund })
+/**
+ * One step of the history: a deposit that ends, or a refund. `at` is when guiche learned of it; `failures` is how many
+ * attempts to deliver its event fail.
+ */
+export type Step = { at: Date; failures: number } & ({ deposit: PastDeposit } | { refund: PastRefund })
 
 export type SeedPlan = {
   deposits: number
@@ -44,12 +46,23 @@ const DAY_MS = 24 * HOUR_MS
 // All of it is over by now, so that nothing in it is still to be decided by a provider.
 const OVER_BEFORE_MS = 2 * HOUR_MS
 const EXPIRES_MS = HOUR_MS
+// All attempts to deliver an event, see RETRY_AFTER_MS.
+const ALL_ATTEMPTS_MS = 4 * DAY_MS
+const ALL_FAILURES = RETRY_AFTER_MS.length + 1
+// Steps of one moment are replayed together. A large history has few moments, so that its time does not grow with it.
+const EXACT_MAX_DEPOSITS = 20_000
+// Less than the five minutes before now in which nothing is paid.
+const COARSE_MS = 4 * MINUTE_MS
 
 const SHARE_PAID = 0.7
 const SHARE_LATE = 0.012
 const SHARE_CANCELED = 0.07
 const SHARE_REFUNDED = 0.015
 const SHARE_WITH_EXTERNAL_ID = 0.8
+const SHARE_UNDELIVERED = 0.005
+// A webhook without a success for five days is disabled, so a quiet account has no event that is never delivered.
+const UNDELIVERED_MIN_PER_DAY = 5
+const SHARE_RETRIED = 0.02
 
 // From Sunday on; Friday is payday's evening, and Sunday is quiet.
 const WEEKDAYS = [0.55, 1, 1.02, 1, 1.08, 1.3, 0.95]
@@ -58,22 +71,33 @@ const HOURS = [4, 2, 1, 1, 1, 2, 4, 8, 14, 20, 24, 26, 28, 25, 22, 22, 23, 25, 2
 const PRICES: Cents[] = [19_90, 29_90, 49_90, 50_00, 79_90, 99_90, 100_00, 149_90, 199_90, 250_00, 499_90]
 const THINGS = ['Order', 'Subscription', 'Ticket', 'Course', 'Donation']
 
-/** Amounts, times and fates follow from the seed; ids do not, so that two accounts may have the same history. */
-export function planHistory(plan: SeedPlan): Happening[] {
-  const draw = seededRandom(plan.seed)
+/** Amounts, times and outcomes follow from the seed; ids do not, so that two accounts may have the same history. */
+export function planHistory(plan: SeedPlan): Step[] {
+  const random = seededRandom(plan.seed)
+  const randomDelivery = seededRandom(~plan.seed)
   const until = plan.now.getTime() - OVER_BEFORE_MS
-  const times = drawTimes(draw, plan.deposits, { from: until - plan.days * DAY_MS, until })
-  const happenings: Happening[] = []
-  for (const [index, createdAtMs] of times.entries()) {
-    const deposit = drawDeposit(draw, plan, { number: (plan.earlier ?? 0) + index + 1, createdAtMs })
-    happenings.push({ at: deposit.endedAt, deposit })
-    const refund = drawRefund(draw, plan.now, deposit)
-    if (refund) happenings.push({ at: refund.createdAt, refund })
+  const moment = momentOf(plan.deposits)
+  const times = randomTimes(random, plan.deposits, { from: until - plan.days * DAY_MS, until })
+  const steps: Step[] = []
+  for (const [index, timeMs] of times.entries()) {
+    const createdAtMs = moment(timeMs).getTime()
+    const deposit = randomDeposit(random, plan, { number: (plan.earlier ?? 0) + index + 1, createdAtMs })
+    deposit.endedAt = moment(deposit.endedAt.getTime())
+    const failures = randomFailures(randomDelivery, plan, deposit.endedAt)
+    steps.push({ at: deposit.endedAt, failures, deposit })
+    const refund = randomRefund(random, plan.now, deposit)
+    if (refund) steps.push({ at: moment(refund.createdAt.getTime()), failures: 0, refund })
   }
-  return affordable(happenings.toSorted((a, b) => a.at.getTime() - b.at.getTime()))
+  return affordable(steps.toSorted((a, b) => a.at.getTime() - b.at.getTime()))
 }
 
-function drawTimes(draw: () => number, count: number, { from, until }: { from: number; until: number }): number[] {
+/** Never earlier than it was, or a deposit would end before its payment. */
+function momentOf(deposits: number): (ms: number) => Date {
+  const stepMs = deposits > EXACT_MAX_DEPOSITS ? COARSE_MS : 1
+  return (ms) => new Date(Math.ceil(ms / stepMs) * stepMs)
+}
+
+function randomTimes(random: () => number, count: number, { from, until }: { from: number; until: number }): number[] {
   const hours: { startMs: number; upTo: number }[] = []
   let weight = 0
   let today = { day: '', startMs: 0 }
@@ -82,12 +106,13 @@ function drawTimes(draw: () => number, count: number, { from, until }: { from: n
     if (day !== today.day) today = { day, startMs: dayStart(day).getTime() }
     const hour = Math.floor((startMs - today.startMs) / HOUR_MS)
     const growth = 0.7 + (0.6 * (startMs - from)) / (until - from)
-    weight += (HOURS[hour] ?? 1) * WEEKDAYS[new Date(`${day}T00:00:00Z`).getUTCDay()]! * growth * (0.85 + 0.3 * draw())
+    weight +=
+      (HOURS[hour] ?? 1) * WEEKDAYS[new Date(`${day}T00:00:00Z`).getUTCDay()]! * growth * (0.85 + 0.3 * random())
     hours.push({ startMs, upTo: weight })
   }
   const times = Array.from({ length: count }, () => {
-    const { startMs } = firstReaching(hours, draw() * weight)
-    return Math.min(until - 1, startMs + Math.floor(draw() * HOUR_MS))
+    const { startMs } = firstReaching(hours, random() * weight)
+    return Math.min(until - 1, startMs + Math.floor(random() * HOUR_MS))
   })
   return times.toSorted((a, b) => a - b)
 }
@@ -102,16 +127,16 @@ function firstReaching<Item extends { upTo: number }>(items: Item[], weight: num
   return items[low]!
 }
 
-function drawDeposit(
-  draw: () => number,
+function randomDeposit(
+  random: () => number,
   { terms, now, newChargeId }: SeedPlan,
   { number, createdAtMs }: { number: number; createdAtMs: number },
 ): PastDeposit {
   const createdAt = new Date(createdAtMs)
   const reference = String(number).padStart(6, '0')
-  const price = priceDeposit(terms, drawValue(draw, terms))
-  const externalId = draw() < SHARE_WITH_EXTERNAL_ID ? `order-${reference}` : null
-  const thing = THINGS[Math.floor(draw() * THINGS.length)]!
+  const price = priceDeposit(terms, randomValue(random, terms))
+  const externalId = random() < SHARE_WITH_EXTERNAL_ID ? `order-${reference}` : null
+  const thing = THINGS[Math.floor(random() * THINGS.length)]!
   const facts = {
     ...price,
     paymentLinkId: randomUUID(),
@@ -123,27 +148,27 @@ function drawDeposit(
     ...facts,
     chargeId: newChargeId(createdAt, facts),
     createdAt,
-    ...drawFate(draw, createdAtMs, now.getTime()),
+    ...randomOutcome(random, createdAtMs, now.getTime()),
   }
 }
 
-function drawValue(draw: () => number, terms: Terms): Cents {
-  const usual = PRICES[Math.floor(draw() * PRICES.length)]!
+function randomValue(random: () => number, terms: Terms): Cents {
+  const usual = PRICES[Math.floor(random() * PRICES.length)]!
   // Around R$ 85, seldom ten times that.
-  const bell = Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw())
+  const bell = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   const other = Math.round(85_00 * Math.exp(0.9 * bell))
-  const wanted = draw() < 0.45 ? usual : Math.max(5_00, other)
+  const wanted = random() < 0.45 ? usual : Math.max(5_00, other)
   return Math.min(terms.valueMaxCents, Math.max(terms.valueMinCents, wanted))
 }
 
-function drawFate(
-  draw: () => number,
+function randomOutcome(
+  random: () => number,
   createdAtMs: number,
   nowMs: number,
 ): Pick<PastDeposit, 'status' | 'endedAt' | 'payment'> {
-  const [fate, kind, delay, lag] = [draw(), draw(), draw(), draw()]
-  if (fate >= SHARE_PAID) {
-    const isCanceled = fate >= 1 - SHARE_CANCELED
+  const [outcome, kind, delay, lag] = [random(), random(), random(), random()]
+  if (outcome >= SHARE_PAID) {
+    const isCanceled = outcome >= 1 - SHARE_CANCELED
     const afterMs = isCanceled ? MINUTE_MS + delay * 40 * MINUTE_MS : EXPIRES_MS + MINUTE_MS + lag * 1_000
     const endedAt = new Date(createdAtMs + Math.floor(afterMs))
     return { status: isCanceled ? 'CANCELED' : 'EXPIRED', endedAt, payment: null }
@@ -154,34 +179,41 @@ function drawFate(
   const paidAtMs = Math.min(nowMs - 5 * MINUTE_MS, createdAtMs + Math.floor(isLate ? lateMs : soonMs))
   const paidAt = new Date(paidAtMs)
   const endedAt = new Date(paidAtMs + 500 + Math.floor(lag * 3_000))
-  const payment = { paymentId: newUuid7(endedAt), endToEndId: newEndToEndId(paidAt), paidAt, isLate }
+  const payment = { endToEndId: newEndToEndId(paidAt), paidAt, isLate }
   return { status: 'COMPLETED', endedAt, payment }
 }
 
-function drawRefund(draw: () => number, now: Date, deposit: PastDeposit): PastRefund | undefined {
-  const [share, part, delay] = [draw(), draw(), draw()]
+function randomFailures(random: () => number, { deposits, days, now }: SeedPlan, at: Date): number {
+  const share = random()
+  const mayFail = deposits >= UNDELIVERED_MIN_PER_DAY * days && at.getTime() + ALL_ATTEMPTS_MS < now.getTime()
+  if (mayFail && share < SHARE_UNDELIVERED) return ALL_FAILURES
+  return share < SHARE_RETRIED ? 1 : 0
+}
+
+function randomRefund(random: () => number, now: Date, deposit: PastDeposit): PastRefund | undefined {
+  const [share, part, delay] = [random(), random(), random()]
   if (!deposit.payment || share >= SHARE_REFUNDED) return undefined
   const createdAt = new Date(deposit.endedAt.getTime() + 10 * MINUTE_MS + Math.floor(delay * 5 * DAY_MS))
   if (createdAt.getTime() > now.getTime() - OVER_BEFORE_MS) return undefined
   const amountCents = part < 0.75 ? deposit.valueCents : Math.max(1, Math.floor(deposit.valueCents * (part - 0.5)))
-  return { refundId: hexFromUuid(newUuid7(createdAt)), deposit, amountCents, createdAt }
+  return { deposit, amountCents, createdAt }
 }
 
 /** No balance may go below zero, and a new account's first refund could. */
-function affordable(happenings: Happening[]): Happening[] {
+function affordable(steps: Step[]): Step[] {
   let balanceCents = 0
-  return happenings.filter((one) => {
-    if ('deposit' in one) {
-      if (one.deposit.payment) balanceCents += one.deposit.valueCents - one.deposit.feeCents
+  return steps.filter((step) => {
+    if ('deposit' in step) {
+      if (step.deposit.payment) balanceCents += step.deposit.valueCents - step.deposit.feeCents
       return true
     }
-    if (one.refund.amountCents > balanceCents) return false
-    balanceCents -= one.refund.amountCents
+    if (step.refund.amountCents > balanceCents) return false
+    balanceCents -= step.refund.amountCents
     return true
   })
 }
 
-// As the Pix system writes them: who, when in UTC to the minute, and what makes it unique. The bank is one that does not exist.
+// As Pix writes them: the bank (one that does not exist), the minute in UTC, and a unique part.
 function newEndToEndId(at: Date): string {
   const minute = at.toISOString().replaceAll(/[-:T]/g, '').slice(0, 12)
   return `E88888888${minute}${base62(randomBytes(8)).padStart(11, '0')}`

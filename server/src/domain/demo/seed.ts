@@ -1,25 +1,30 @@
 import { randomBytes } from 'node:crypto'
 import { encodeBrCode } from '../../base/brcode.ts'
-import { newUuid7, uuidFromHex } from '../../base/ids.ts'
+import { uuidFromHex } from '../../base/ids.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import { readAccountTerms } from '../accounts/terms.ts'
 import type { Account } from '../accounts/accounts.ts'
+import { keepAttemptPartitions } from '../webhooks/attempt-partitions.ts'
+import { recordDeliveredIn, recordTroubled, RETRY_AFTER_MS, type Attempt, type Claimed } from '../webhooks/record-attempts.ts'
 import { writeAudit, type Actor } from '../core/audit-log.ts'
-import { forgetDepositDays, readDepositDays } from '../reports/daily-totals.ts'
-import { dayOf } from '../core/business-days.ts'
-import { openDeposit } from '../deposits/deposits.ts'
-import { makeReason } from '../ports/delivery-reasons.ts'
-import { disableWebhook } from '../webhooks/webhook-rows.ts'
-import { storeEvents, type NewEvent } from '../webhooks/events.ts'
-import { SCOPES } from '../accounts/callers.ts'
-import { postTransfers, type Transfer } from '../ledger/ledger.ts'
-import { refundEvent } from '../refunds/refund-events.ts'
-import { writeDeliveries } from './seed-deliveries.ts'
-import { planHistory, type Happening, type PastDeposit, type PastRefund } from './seed-plan.ts'
-import { depositEvent } from '../deposits/settle.ts'
-import { createWebhook, listWebhooks } from '../webhooks/webhooks.ts'
-import type { Core } from '../core/core.ts'
+import { endCharge, EXPIRY_GRACE_MS, markPending } from '../deposits/charge-states.ts'
+import { endChecks } from '../deposits/checks.ts'
 import type { Context } from '../context.ts'
+import type { WebhookAnswer } from '../ports/webhook-sender.ts'
+import { dayOf } from '../core/business-days.ts'
+import { makeReason } from '../ports/delivery-reasons.ts'
+import { forgetDepositDays, readDepositDays } from '../reports/daily-totals.ts'
+import { openDeposit } from '../deposits/deposits.ts'
+import { disableEndpoint, enableEndpoint } from '../webhooks/webhook-rows.ts'
+import { SCOPES } from '../accounts/key-cache.ts'
+import { insertIntents, type Opening } from '../deposits/intents.ts'
+import type { ReceivedPayment } from '../ports/provider.ts'
+import { endRefund } from '../refunds/refund-states.ts'
+import { markSent, refundLease } from '../refunds/run-refund.ts'
+import { reserveForCharge } from '../refunds/request-refund.ts'
+import { planHistory, type PastDeposit, type PastRefund, type Step } from './seed-plan.ts'
+import { settle } from '../deposits/settle.ts'
+import { createEndpoint, listEndpoints } from '../webhooks/webhooks.ts'
 
 /** What the bank must know too, or its list and our books would differ. */
 export type BankHistory = {
@@ -38,15 +43,16 @@ export type SeedRequest = {
 
 export type Seeded = { deposits: number; payments: number; refunds: number; pending: number }
 
-// A transaction of some tenths of a second.
-const BATCH = 1_000
+// A transaction of some tenths of a second, and no more than the bank takes at once.
+const BATCH = 200
 // What can still be paid is made as any deposit is, at the bank.
 const SHARE_PENDING = 0.0005
 const MAX_PENDING = 20
 
 /**
- * Writes a history for an account, oldest first, in whole batches: each is a transaction after which the books agree with themselves, and is
- * then told to the bank. For the sandbox alone: nothing of it happened.
+ * Replays a planned history for an account with the past as the time, oldest first. Each batch is one transaction, from the
+ * opening of its charges to the delivery of its events, so that no worker sees a charge or a delivery that is due. The bank
+ * is told after each batch. For the sandbox alone: nothing of it happened.
  */
 export async function seedHistory(
   ctx: Context,
@@ -55,258 +61,242 @@ export async function seedHistory(
   onBatch: (done: number, all: number) => void,
 ): Promise<Seeded> {
   const { account, provider } = request
-  const { overrides, effective: terms } = await readAccountTerms(ctx, account.accountId)
+  const { accountId } = account
+  const { overrides, effective: terms } = await readAccountTerms(ctx, accountId)
   const pending = Math.min(MAX_PENDING, Math.ceil(request.deposits * SHARE_PENDING))
   const now = ctx.now()
-  const earlier = await lastNumber(ctx, account.accountId)
-  const happenings = planHistory({
+  const steps = planHistory({
     ...request,
     deposits: request.deposits - pending,
     now,
     terms,
-    earlier,
-    newChargeId: (at, facts) => ctx.settings.chargeSeal.newId(at, { ...facts, accountId: account.accountId }),
+    earlier: await lastNumber(ctx, accountId),
+    newChargeId: (at, facts) => ctx.settings.chargeSeal.newId(at, { ...facts, accountId }),
   })
-  const webhookIds = await webhooksOf(ctx, account.accountId)
+  const scene = { account, provider, instance: ctx.instance, now, exampleId: await exampleEndpoint(ctx, accountId) }
   await transact(ctx.pool, (tx) => noteSeed(tx, now, request))
-  for (let start = 0; start < happenings.length; start += BATCH) {
-    const batch = happenings.slice(start, start + BATCH)
-    await transact(ctx.pool, (tx) => writeBatch(tx, { account, provider, webhookIds, now }, batch))
-    await tellBank(bankHistoryOf(batch))
-    onBatch(start + batch.length, happenings.length)
+  for (let start = 0; start < steps.length; start += BATCH) {
+    const batch = steps.slice(start, start + BATCH)
+    await tellBank(await transact(ctx.pool, (tx) => replay(tx, scene, batch)))
+    onBatch(start + batch.length, steps.length)
   }
   const caller = { kind: 'account', keyId: null, accountName: account.name, suspendedAt: null } as const
-  for (let made = 0; made < pending; made++) {
-    const wanted = {
-      valueCents: terms.valueMinCents + 50_00,
-      externalId: null,
-      description: null,
-      expiresInSeconds: null,
-    }
-    await openDeposit(ctx, { ...caller, ...account, scopes: [...SCOPES], overrides }, wanted, null)
+  const wanted = {
+    valueCents: terms.valueMinCents + 50_00,
+    externalId: null,
+    description: null,
+    expiresInSeconds: null,
   }
+  for (let made = 0; made < pending; made++)
+    await openDeposit(ctx, { ...caller, ...account, scopes: [...SCOPES], overrides }, wanted, null)
+  // Attempts that are older than they are kept would be deleted by the service soon.
+  await keepAttemptPartitions(ctx.pool, now)
   // So that the first look at the dashboard is as quick as the next.
-  await readDepositDays(ctx, ctx.now(), account.accountId, dayOf(now))
-  const refunds = happenings.filter((one) => 'refund' in one).length
-  const payments = happenings.filter((one) => 'deposit' in one && one.deposit.payment).length
+  await readDepositDays(ctx.pool, ctx.now(), accountId, dayOf(now))
+  const refunds = steps.filter((step) => 'refund' in step).length
+  const payments = steps.filter((step) => 'deposit' in step && step.deposit.payment).length
   return { deposits: request.deposits, payments, refunds, pending }
 }
 
-/** Of an earlier seed, also of one that was cut off. */
-async function lastNumber(core: Core, accountId: string): Promise<number> {
+/** The number of the last deposit of an earlier seed, also of one that was interrupted. */
+async function lastNumber(ctx: Context, accountId: string): Promise<number> {
   const [row] = await query<{ last: number }>(
-    core.pool,
+    ctx.pool,
     `select coalesce(max(substring(external_id from '^order-(\\d{1,9})$')::bigint), 0) as last from charges where account_id = $1`,
     [accountId],
   )
   return row!.last
 }
 
-/** What it writes lies in days that may be closed, and their sums were taken without it. */
-function noteSeed(tx: Tx, now: Date, { account, provider, deposits, days, seed }: SeedRequest): Promise<void> {
-  const change = { subject: `account ${account.accountId}`, accountId: account.accountId, reason: null }
-  return writeAudit(tx, now, SEED, { action: 'history.seeded', ...change, details: { provider, deposits, days, seed } })
-}
-
-type Where = { account: Account; provider: string; webhookIds: string[]; now: Date }
-
-async function writeBatch(tx: Tx, where: Where, happenings: Happening[]): Promise<void> {
-  const deposits = happenings.flatMap((one) => ('deposit' in one ? [one.deposit] : []))
-  const refunds = happenings.flatMap((one) => ('refund' in one ? [one.refund] : []))
-  await insertCharges(tx, where, deposits)
-  await insertPayments(tx, where, deposits)
-  await insertRefunds(tx, where, refunds)
-  await postTransfers(
-    tx,
-    where.now,
-    happenings.flatMap((one) => transfersOf(where, one)),
-  )
-  const events = happenings.flatMap((one) => eventsOf(where, one))
-  await storeEvents(tx, events)
-  await writeDeliveries(tx, where, events)
-  // It lies behind what was counted.
-  await forgetDepositDays(tx, where.account.accountId)
-}
-
-async function insertCharges(tx: Tx, { account, provider }: Where, deposits: PastDeposit[]): Promise<void> {
-  const column = <Value>(of: (deposit: PastDeposit) => Value) => deposits.map(of)
-  await tx.run(
-    `with made as (
-       insert into charges (id, payment_link_id, account_id, provider, status, original_value_cents, value_cents, fee_cents, emv,
-         external_id, description, created_at, expires_at, end_to_end_id, paid_at, paid_late, closed_at)
-       select id, payment_link_id, $1, $2, status, original, value, fee, emv, external_id, description, created_at, expires_at,
-         end_to_end_id, paid_at, paid_late, closed_at
-       from unnest($3::uuid[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::text[],
-         $12::timestamptz[], $13::timestamptz[], $14::text[], $15::timestamptz[], $16::boolean[], $17::timestamptz[])
-         as n (id, payment_link_id, status, original, value, fee, emv, external_id, description, created_at, expires_at, end_to_end_id,
-           paid_at, paid_late, closed_at)
-       returning id, account_id, external_id, status
-     )
-     insert into external_ids (account_id, external_id, charge_id)
-     select account_id, external_id, id from made where external_id is not null and status = 'COMPLETED' on conflict do nothing`,
-    [
-      account.accountId,
-      provider,
-      column((one) => uuidFromHex(one.chargeId)),
-      column((one) => one.paymentLinkId),
-      column((one) => one.status),
-      column((one) => one.originalValueCents),
-      column((one) => one.valueCents),
-      column((one) => one.feeCents),
-      column(codeOf),
-      column((one) => one.externalId),
-      column((one) => one.description),
-      column((one) => one.createdAt),
-      column((one) => one.expiresAt),
-      column((one) => one.payment?.endToEndId ?? null),
-      column((one) => one.payment?.paidAt ?? null),
-      column((one) => one.payment?.isLate ?? false),
-      column((one) => one.endedAt),
-    ],
-  )
-}
-
-/** A code of its shape, for a location that nobody serves any more. */
-function codeOf({ valueCents }: PastDeposit): string {
-  const location = `localhost/qr/v2/${randomBytes(16).toString('hex')}`
-  return encodeBrCode({ location, merchantName: 'GUICHE SANDBOX', merchantCity: 'BRASILIA', amountCents: valueCents })
-}
-
-async function insertPayments(tx: Tx, { provider }: Where, deposits: PastDeposit[]): Promise<void> {
-  const paid = deposits.filter((one) => one.payment)
-  await tx.run(
-    `insert into payments (id, provider, end_to_end_id, txid, amount_cents, charge_id, credited, occurred_at, recorded_at)
-     select id, $1, end_to_end_id, txid, amount_cents, charge_id, true, occurred_at, recorded_at
-     from unnest($2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::uuid[], $7::timestamptz[], $8::timestamptz[])
-       as n (id, end_to_end_id, txid, amount_cents, charge_id, occurred_at, recorded_at)`,
-    [
-      provider,
-      paid.map((one) => one.payment!.paymentId),
-      paid.map((one) => one.payment!.endToEndId),
-      paid.map((one) => one.chargeId),
-      paid.map((one) => one.valueCents),
-      paid.map((one) => uuidFromHex(one.chargeId)),
-      paid.map((one) => one.payment!.paidAt),
-      paid.map((one) => one.endedAt),
-    ],
-  )
-}
-
-async function insertRefunds(tx: Tx, { account }: Where, refunds: PastRefund[]): Promise<void> {
-  if (refunds.length === 0) return
-  await tx.run(
-    `with made as (
-       insert into refunds (id, payment_id, charge_id, source, account_id, provider_refund_id, amount_cents, status, reason,
-         requested_by_kind, requested_by, created_at, sent_at, ended_at)
-       select id, payment_id, charge_id, 'balance', $1, provider_refund_id, amount_cents, 'DONE', 'returned', 'account', $2, at, at, at
-       from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::text[], $7::bigint[], $8::timestamptz[])
-         as n (id, payment_id, charge_id, provider_refund_id, amount_cents, at)
-     )
-     update charges c set refunded_cents = n.amount_cents from unnest($5::uuid[], $7::bigint[]) as n (id, amount_cents) where c.id = n.id`,
-    [
-      account.accountId,
-      account.email,
-      refunds.map((one) => uuidFromHex(one.refundId)),
-      refunds.map((one) => one.deposit.payment!.paymentId),
-      refunds.map((one) => uuidFromHex(one.deposit.chargeId)),
-      refunds.map((one) => one.refundId),
-      refunds.map((one) => one.amountCents),
-      refunds.map((one) => one.createdAt),
-    ],
-  )
-  for (const { refundId, deposit, amountCents, createdAt } of refunds) {
-    await writeAudit(
-      tx,
-      createdAt,
-      { kind: 'account', name: account.email },
-      {
-        action: 'refund.requested',
-        subject: `refund ${refundId}`,
-        accountId: account.accountId,
-        reason: 'returned',
-        details: { paymentLinkId: deposit.paymentLinkId, amountCents, feeReturnedCents: 0 },
-      },
-    )
-  }
-}
-
-function transfersOf({ account, provider }: Where, one: Happening): Transfer[] {
-  const cash = { kind: 'cash', provider } as const
-  const balance = { kind: 'balance', accountId: account.accountId } as const
-  if ('refund' in one) {
-    const { refundId, deposit, amountCents, createdAt } = one.refund
-    const common = {
-      amountCents,
-      paymentId: deposit.payment!.paymentId,
-      chargeId: uuidFromHex(deposit.chargeId),
-      refundId: uuidFromHex(refundId),
-      occurredAt: createdAt,
-      recordedAt: createdAt,
-    }
-    return [
-      { ...common, kind: 'refund_reserved', debit: balance, credit: { kind: 'refunding' } },
-      { ...common, kind: 'refund_paid', debit: { kind: 'refunding' }, credit: cash },
-    ]
-  }
-  const { payment, chargeId, valueCents, feeCents, endedAt } = one.deposit
-  if (!payment) return []
-  const { paymentId, paidAt } = payment
-  const common = { paymentId, chargeId: uuidFromHex(chargeId), debit: cash, occurredAt: paidAt, recordedAt: endedAt }
-  const credit: Transfer = { ...common, kind: 'deposit', credit: balance, amountCents: valueCents - feeCents }
-  const fee: Transfer = { ...common, kind: 'fee', credit: { kind: 'fees' }, amountCents: feeCents }
-  return feeCents > 0 ? [credit, fee] : [credit]
-}
-
-function eventsOf({ account }: Where, one: Happening): (NewEvent & { id: string })[] {
-  const { accountId } = account
-  if ('refund' in one) {
-    const { refundId, deposit, amountCents, createdAt } = one.refund
-    const { chargeId, paymentLinkId, externalId, valueCents, payment } = deposit
-    const refund = { id: refundId, chargeId, amountCents, feeReturnedCents: 0, endToEndId: payment!.endToEndId }
-    const charge = {
-      account_id: accountId,
-      payment_link_id: paymentLinkId,
-      external_id: externalId,
-      value_cents: valueCents,
-      refunded_cents: amountCents,
-    }
-    return [{ id: newUuid7(createdAt), ...refundEvent(createdAt, refund, charge) }]
-  }
-  const { payment, endedAt, chargeId, ...deposit } = one.deposit
-  if (!payment) return []
-  const charge = { ...deposit, id: chargeId, accountId, status: payment.isLate ? 'EXPIRED' : 'PENDING' } as const
-  const received = { endToEndId: payment.endToEndId, amountCents: deposit.valueCents, occurredAt: payment.paidAt }
-  return [{ id: newUuid7(endedAt), ...depositEvent(endedAt, { charge, payment: received }) }]
-}
-
-function bankHistoryOf(happenings: Happening[]): BankHistory {
-  const history: BankHistory = { pix: [], refunds: [] }
-  for (const one of happenings) {
-    if ('refund' in one) {
-      const { refundId, deposit, amountCents, createdAt } = one.refund
-      history.refunds.push({ endToEndId: deposit.payment!.endToEndId, id: refundId, amountCents, at: createdAt })
-    } else if (one.deposit.payment) {
-      const { payment, chargeId, valueCents } = one.deposit
-      history.pix.push({ endToEndId: payment.endToEndId, txid: chargeId, amountCents: valueCents, at: payment.paidAt })
-    }
-  }
-  return history
-}
-
 const SEED: Actor = { kind: 'system', name: 'guiche seed' }
+const EXAMPLE = makeReason('seed_example', 'made by guiche seed as an example: nobody listens there')
 
-/** The account's own, or else one that shows what a log of deliveries looks like. It is disabled: nobody listens there. */
-async function webhooksOf(ctx: Context, accountId: string): Promise<string[]> {
-  const own = await listWebhooks(ctx, accountId)
-  if (own.length > 0) return own.map((one) => one.webhookId)
+/**
+ * An account without a webhook gets one that shows what a log of deliveries looks like. It is disabled, because nobody
+ * listens there, and enabled only inside the transactions that replay. Null: the account has webhooks of its own.
+ */
+async function exampleEndpoint(ctx: Context, accountId: string): Promise<string | null> {
+  const own = await listEndpoints(ctx, accountId)
+  if (own.length > 0) return own.find((endpoint) => endpoint.disabledCode === EXAMPLE.code)?.endpointId ?? null
   const fields = {
     name: 'Example shop',
     url: 'https://shop.example.com/webhooks/guiche',
     eventKinds: ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED'],
     authorization: null,
-  } satisfies Parameters<typeof createWebhook>[2]
-  const { webhook } = await createWebhook(ctx, accountId, fields, SEED)
-  const reason = makeReason('seed_example', 'made by guiche seed as an example: nobody listens there')
-  await transact(ctx.pool, (tx) => disableWebhook(tx, ctx.now(), webhook.webhookId, reason))
-  return [webhook.webhookId]
+  } satisfies Parameters<typeof createEndpoint>[2]
+  const { endpoint } = await createEndpoint(ctx, accountId, fields, SEED)
+  await transact(ctx.pool, (tx) => disableEndpoint(tx, ctx.now(), endpoint.endpointId, EXAMPLE))
+  return endpoint.endpointId
+}
+
+/** The history lies in days that may be closed, and their totals were taken without it. */
+function noteSeed(tx: Tx, now: Date, { account, provider, deposits, days, seed }: SeedRequest): Promise<void> {
+  const change = { subject: `account ${account.accountId}`, accountId: account.accountId, reason: null }
+  return writeAudit(tx, now, SEED, { action: 'history.seeded', ...change, details: { provider, deposits, days, seed } })
+}
+
+type Scene = { account: Account; provider: string; instance: number; now: Date; exampleId: string | null }
+
+async function replay(tx: Tx, scene: Scene, steps: Step[]): Promise<BankHistory> {
+  const { account, now, exampleId } = scene
+  if (exampleId) await enableEndpoint(tx, exampleId)
+  const history: BankHistory = { pix: [], refunds: [] }
+  const failures = new Map<string, number>()
+  await openCharges(
+    tx,
+    scene,
+    steps.flatMap((step) => ('deposit' in step ? [step.deposit] : [])),
+  )
+  for (const group of byTime(steps, (step) => step.at)) {
+    const { at } = group[0]!
+    await endDeposits(
+      tx,
+      scene,
+      at,
+      group.flatMap((step) => ('deposit' in step ? [step.deposit] : [])),
+    )
+    for (const step of group) {
+      if ('refund' in step) history.refunds.push(await refund(tx, scene, at, step.refund))
+      else if (step.deposit.payment) history.pix.push(pixOf(step.deposit, step.deposit.payment))
+      if ('deposit' in step) failures.set(uuidFromHex(step.deposit.chargeId), step.failures)
+    }
+  }
+  for (const { id } of history.refunds) failures.set(uuidFromHex(id), 0)
+  await deliver(tx, failures)
+  if (exampleId) await disableEndpoint(tx, now, exampleId, EXAMPLE)
+  // The history lies behind what was counted.
+  await forgetDepositDays(tx, account.accountId)
+  return history
+}
+
+/** In order, those of one moment together. */
+function byTime<Item>(items: Item[], timeOf: (item: Item) => Date): Item[][] {
+  const groups = new Map<number, Item[]>()
+  for (const item of items) {
+    const ms = timeOf(item).getTime()
+    groups.set(ms, [...(groups.get(ms) ?? []), item])
+  }
+  return [...groups.values()]
+}
+
+async function openCharges(tx: Tx, { account, provider, instance }: Scene, deposits: PastDeposit[]): Promise<void> {
+  const openingOf = (deposit: PastDeposit): Opening => ({
+    ...deposit,
+    accountId: account.accountId,
+    provider,
+    instance,
+    idempotency: null,
+  })
+  for (const group of byTime(deposits, (deposit) => deposit.createdAt)) {
+    const results = await insertIntents(tx, group[0]!.createdAt, group.map(openingOf))
+    if (results.some(({ kind }) => kind !== 'opened')) throw new Error('another seed of this account runs')
+  }
+  await markPending(
+    tx,
+    instance,
+    deposits.map((deposit) => ({ chargeId: deposit.chargeId, emv: codeOf(deposit) })),
+  )
+  // Every charge ends in this transaction, so nobody has to ask the bank about it.
+  await endChecks(
+    tx,
+    deposits.map(({ chargeId, expiresAt }) => {
+      const dueAt = new Date(expiresAt.getTime() + EXPIRY_GRACE_MS)
+      return { check: { provider, subject: chargeId, kind: 'charge', dueAt, attempts: 0 }, nextDueAt: null }
+    }),
+  )
+}
+
+/** A code of the right shape, for a location that nobody serves any more. */
+function codeOf({ valueCents }: PastDeposit): string {
+  const location = `localhost/qr/v2/${randomBytes(16).toString('hex')}`
+  return encodeBrCode({ location, merchantName: 'GUICHE SANDBOX', merchantCity: 'BRASILIA', amountCents: valueCents })
+}
+
+async function endDeposits(tx: Tx, { provider }: Scene, at: Date, deposits: PastDeposit[]): Promise<void> {
+  const payments: ReceivedPayment[] = []
+  for (const { chargeId, expiresAt, valueCents, payment, status } of deposits) {
+    if (payment) {
+      const { endToEndId, paidAt } = payment
+      payments.push({ provider, endToEndId, txid: chargeId, amountCents: valueCents, occurredAt: paidAt })
+    }
+    const expiredAt = new Date(expiresAt.getTime() + EXPIRY_GRACE_MS)
+    if (payment?.isLate) await endCharge(tx, expiredAt, chargeId, { from: 'PENDING', to: 'EXPIRED' })
+    if (!payment) await endCharge(tx, at, chargeId, { from: 'PENDING', to: status })
+  }
+  if (payments.length === 0) return
+  const { completed } = await settle(tx, at, payments)
+  if (completed.length !== payments.length) throw new Error('a planned payment did not complete its charge')
+}
+
+async function refund(
+  tx: Tx,
+  { account }: Scene,
+  at: Date,
+  { deposit, amountCents }: PastRefund,
+): Promise<BankHistory['refunds'][number]> {
+  const asked = {
+    accountId: account.accountId,
+    paymentLinkId: deposit.paymentLinkId,
+    amountCents,
+    reason: 'returned',
+    idempotencyKey: null,
+    returnsFee: false,
+    leasedUntil: refundLease(at),
+  }
+  const actor: Actor = { kind: 'account', name: account.email }
+  const { refund } = await reserveForCharge(tx, at, actor, deposit.chargeId, asked)
+  await markSent(tx, at, { refund, leasedUntil: asked.leasedUntil })
+  await endRefund(tx, at, refund.id, { status: 'done' })
+  return { endToEndId: refund.endToEndId, id: refund.id, amountCents, at }
+}
+
+function pixOf({ chargeId, valueCents }: PastDeposit, { endToEndId, paidAt }: NonNullable<PastDeposit['payment']>) {
+  return { endToEndId, txid: chargeId, amountCents: valueCents, at: paidAt }
+}
+
+const FIRST_ATTEMPT_MS = 120
+
+/** In the order of time, because a success between two failures keeps a webhook from being disabled. */
+async function deliver(tx: Tx, failures: Map<string, number>): Promise<void> {
+  const fails = ({ subject, delivery }: Due) => delivery.attempt <= failures.get(subject)!
+  let queue = await claim(tx, [...failures.keys()])
+  while (queue.length > 0) {
+    queue.sort((a, b) => a.at.getTime() - b.at.getTime())
+    const { at } = queue[0]!
+    const due = queue.filter((one) => one.at.getTime() === at.getTime())
+    const failing = due.filter(fails).map((one) => ({ ...one, answer: answered(503, 900) }))
+    const good = due
+      .filter((one) => !fails(one))
+      .map((one) => ({ ...one, answer: answered(200, 40 + (at.getTime() % 90)) }))
+    if (failing.length > 0) await recordTroubled(tx, at, failing, () => 0.5)
+    if (good.length > 0) await recordDeliveredIn(tx, at, good)
+    const again = failing.map(({ subject }) => subject)
+    queue = [...queue.slice(due.length), ...(again.length > 0 ? await claim(tx, again) : [])]
+  }
+}
+
+type Due = Omit<Attempt, 'answer'> & { subject: string }
+
+/** As the worker claims them, but for being sent: what is not committed yet nobody else sees. */
+async function claim(tx: Tx, subjects: string[]): Promise<Due[]> {
+  const leasedUntil = new Date(0)
+  const rows = await tx.rows<Pick<Claimed, 'eventId' | 'endpointId' | 'place' | 'attempt'> & DueEvent>(
+    `update deliveries d set leased_until = $2 from events v where v.subject_id = any($1) and d.event_id = v.id
+     returning d.event_id as "eventId", d.endpoint_id as "endpointId", d.ctid as place, d.attempts + 1 as attempt,
+       v.subject_id as subject, v.created_at as "createdAt"`,
+    [subjects, leasedUntil],
+  )
+  const receiver = { url: '', secrets: [], authorization: null, isDisabled: false }
+  return rows.map(({ subject, createdAt, ...row }) => {
+    const waitedMs = RETRY_AFTER_MS.slice(0, row.attempt - 1).reduce((sum, ms) => sum + ms, FIRST_ATTEMPT_MS)
+    const at = new Date(createdAt.getTime() + waitedMs)
+    return { subject, at, delivery: { ...row, leasedUntil, body: '', receiver } }
+  })
+}
+
+type DueEvent = { subject: string; createdAt: Date }
+
+function answered(status: number, latencyMs: number): WebhookAnswer {
+  const excerpt = status === 200 ? '{"received":true}' : 'Service Unavailable'
+  return { kind: 'answered', status, latencyMs, retryAfterMs: null, excerpt }
 }

@@ -137,24 +137,27 @@ export function markCanceled(core: Core, chargeId: string): Promise<boolean> {
 
 type Ending = { from: StoredStatus; to: StoredStatus; openedBy?: number }
 
-async function close(core: Core, chargeId: string, { from, to, openedBy }: Ending): Promise<boolean> {
-  const id = uuidFromHex(chargeId)
-  const isMoved = await transact(core.pool, async (tx) => {
-    const moved = await tx.run(
-      `update charges set status = $3, closed_at = $4, opening_instance = null
-       where id = $1 and status = $2 and ($5::int is null or opening_instance = $5)`,
-      [id, from, to, core.now(), openedBy ?? null],
-    )
-    if (moved === 0) return false
-    await tx.run(
-      `delete from external_ids e using charges c
-       where c.id = $1 and e.account_id = c.account_id and e.external_id = c.external_id and e.charge_id = c.id`,
-      [id],
-    )
-    return true
-  })
-  if (isMoved) core.metrics.deposits.inc({ state: to.toLowerCase() })
+async function close(ctx: Closing, chargeId: string, ending: Ending): Promise<boolean> {
+  const isMoved = await transact(ctx.pool, (tx) => endCharge(tx, ctx.now(), chargeId, ending))
+  if (isMoved) ctx.metrics.deposits.inc({ state: ending.to.toLowerCase() })
   return isMoved
+}
+
+/** The same in a transaction of the caller's. */
+export async function endCharge(tx: Tx, now: Date, chargeId: string, { from, to, openedBy }: Ending): Promise<boolean> {
+  const id = uuidFromHex(chargeId)
+  const moved = await tx.run(
+    `update charges set status = $3, closed_at = $4, opening_instance = null
+     where id = $1 and status = $2 and ($5::int is null or opening_instance = $5)`,
+    [id, from, to, now, openedBy ?? null],
+  )
+  if (moved === 0) return false
+  await tx.run(
+    `delete from external_ids e using charges c
+     where c.id = $1 and e.account_id = c.account_id and e.external_id = c.external_id and e.charge_id = c.id`,
+    [id],
+  )
+  return true
 }
 
 // ---- Reading ----

@@ -129,27 +129,30 @@ export async function answerCheck(ctx: Context, check: Check): Promise<Date | nu
 }
 
 /** Ends a claim. A hint that came in meanwhile moved due_at, and its question stays. */
-export async function finishChecks(core: Core, finished: { check: Check; nextDueAt: Date | null }[]): Promise<void> {
-  await transact(core.pool, async (tx) => {
-    const over = finished.filter((one) => one.nextDueAt === null).map((one) => one.check)
-    const again = finished.filter((one) => one.nextDueAt !== null)
-    await tx.run(
-      `delete from checks k using unnest($1::text[], $2::text[], $3::timestamptz[]) as n (provider, subject, due_at)
+export async function finishChecks(ctx: Context, finished: { check: Check; nextDueAt: Date | null }[]): Promise<void> {
+  await transact(ctx.pool, (tx) => endChecks(tx, finished))
+}
+
+/** The same in a transaction of the caller's. */
+export async function endChecks(tx: Tx, finished: { check: Check; nextDueAt: Date | null }[]): Promise<void> {
+  const over = finished.filter((one) => one.nextDueAt === null).map((one) => one.check)
+  const again = finished.filter((one) => one.nextDueAt !== null)
+  await tx.run(
+    `delete from checks k using unnest($1::text[], $2::text[], $3::timestamptz[]) as n (provider, subject, due_at)
        where k.provider = n.provider and k.subject = n.subject and k.due_at = n.due_at`,
-      [over.map((check) => check.provider), over.map((check) => check.subject), over.map((check) => check.dueAt)],
-    )
-    await tx.run(
-      `update checks k set due_at = n.next_due_at
+    [over.map((check) => check.provider), over.map((check) => check.subject), over.map((check) => check.dueAt)],
+  )
+  await tx.run(
+    `update checks k set due_at = n.next_due_at
        from unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[]) as n (provider, subject, due_at, next_due_at)
        where k.provider = n.provider and k.subject = n.subject and k.due_at = n.due_at`,
-      [
-        again.map((one) => one.check.provider),
-        again.map((one) => one.check.subject),
-        again.map((one) => one.check.dueAt),
-        again.map((one) => one.nextDueAt),
-      ],
-    )
-  })
+    [
+      again.map((one) => one.check.provider),
+      again.map((one) => one.check.subject),
+      again.map((one) => one.check.dueAt),
+      again.map((one) => one.nextDueAt),
+    ],
+  )
 }
 
 /** When to try again after a failure: soon at first, then less and less often. */

@@ -182,22 +182,8 @@ function transfersOf(now: Date, { paymentId, payment, charge, exception, heldBy 
   return feeCents > 0 ? [credit, fee] : [credit]
 }
 
-/** As it was before its payment. */
-type CompletedCharge = Pick<
-  StoredCharge,
-  'id' | 'paymentLinkId' | 'externalId' | 'valueCents' | 'originalValueCents' | 'feeCents' | 'accountId' | 'status'
->
-
-export function depositEvent(
-  now: Date,
-  {
-    charge,
-    payment,
-  }: {
-    charge: CompletedCharge | undefined
-    payment: Pick<ReceivedPayment, 'endToEndId' | 'amountCents' | 'occurredAt'>
-  },
-): NewEvent {
+/** The charge is as it was before its payment. */
+function depositEvent(now: Date, { charge, payment }: Decision): NewEvent {
   const { id, paymentLinkId, externalId, valueCents, originalValueCents, feeCents, accountId, status } = charge!
   return {
     kind: 'DEPOSIT_ASSET_SUCCESS',

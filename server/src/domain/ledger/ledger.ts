@@ -43,8 +43,6 @@ export type Transfer = {
   /** Which this transfer resolves. */
   exceptionId?: string
   occurredAt: Date
-  /** Now, unless it is written down later than it was booked. */
-  recordedAt?: Date
 }
 
 /** Posts many transfers at once and moves the balances with them. The order of the list is the order of history. */
@@ -75,11 +73,11 @@ export async function postTransfers(tx: Tx, now: Date, transfers: Transfer[]): P
     `insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id,
        refund_id, exception_id, occurred_at, recorded_at)
      select kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, refund_id,
-       exception_id, occurred_at, recorded_at
+       exception_id, occurred_at, $12
      from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::uuid[], $8::uuid[],
-       $9::uuid[], $10::uuid[], $11::timestamptz[], $12::timestamptz[]) with ordinality
+       $9::uuid[], $10::uuid[], $11::timestamptz[]) with ordinality
        as n (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, refund_id,
-         exception_id, occurred_at, recorded_at, place)
+         exception_id, occurred_at, place)
      order by place`,
     [
       lines.map((line) => line.kind),
@@ -93,7 +91,7 @@ export async function postTransfers(tx: Tx, now: Date, transfers: Transfer[]): P
       lines.map((line) => line.refundId ?? null),
       lines.map((line) => line.exceptionId ?? null),
       lines.map((line) => line.occurredAt),
-      lines.map((line) => line.recordedAt ?? now),
+      now,
     ],
   )
   await tx.run(

@@ -53,7 +53,7 @@ export async function requestRefund(
   providerNamed(ctx, charge.provider)
   const leasedUntil = refundLease(ctx.now())
   const asked = { ...request, reason, leasedUntil, returnsFee: ctx.settings.refunds.returnFee }
-  const reserved = await transact(ctx.pool, (tx) => reserve(tx, ctx.now(), actor, charge.id, asked))
+  const reserved = await transact(ctx.pool, (tx) => reserveForCharge(tx, ctx.now(), actor, charge.id, asked))
   if (reserved.replayed) return reserved
   return { refund: await beginRefund(ctx, reserved.refund, leasedUntil), replayed: false }
 }
@@ -181,8 +181,8 @@ export function feeShare(feeCents: Cents, refundedCents: Cents, valueCents: Cent
 
 type Asked = RefundRequest & { returnsFee: boolean; leasedUntil: Date }
 
-/** All of it under the charge's lock, so that what is left is what is left. */
-async function reserve(
+/** Puts the money aside under the charge's lock, so that two refunds cannot both count on what is left. */
+export async function reserveForCharge(
   tx: Tx,
   now: Date,
   actor: Actor,

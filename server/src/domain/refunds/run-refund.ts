@@ -1,8 +1,8 @@
 import { Fault } from '../../base/fault.ts'
 import { uuidFromHex } from '../../base/ids.ts'
-import { query, transact } from '../../db/tx.ts'
+import { query, transact, type Tx } from '../../db/tx.ts'
 import { retryAt } from '../deposits/checks.ts'
-import { providerNamed } from '../ports/provider.ts'
+import { providerNamed, type Context } from '../context.ts'
 import { ProviderError, type Provider, type ProviderRefund } from '../ports/provider.ts'
 import {
   endRefund,
@@ -107,7 +107,7 @@ async function askProvider(ctx: Context, claimed: ClaimedRefund): Promise<Outcom
 /** Nothing else was ever sent for it, so a refusal tells that it was not made and will not be. */
 async function sendFirst(core: Core, provider: Provider, claimed: ClaimedRefund): Promise<Outcome> {
   const { refund } = claimed
-  if (!(await markSent(core, claimed))) return overtaken()
+  if (!(await transact(ctx.pool, (tx) => markSent(tx, ctx.now(), claimed)))) return overtaken()
   try {
     // Whoever asked for it waits for the first attempt, and nobody for the later ones.
     const onBehalfOf = refund.accountId ?? undefined
@@ -128,8 +128,8 @@ async function sendFirst(core: Core, provider: Provider, claimed: ClaimedRefund)
  */
 async function sendAgain(core: Core, provider: Provider, claimed: ClaimedRefund): Promise<Outcome> {
   const { refund } = claimed
-  const absentSince = refund.absentSince ?? core.now()
-  if (!(await markSent(core, claimed))) return overtaken()
+  const absentSince = refund.absentSince ?? ctx.now()
+  if (!(await transact(ctx.pool, (tx) => markSent(tx, ctx.now(), claimed)))) return overtaken()
   try {
     return outcomeOf(refund, await provider.refund(requestOf(refund)))
   } catch (error) {
@@ -221,14 +221,16 @@ export async function claimRefunds(core: Core, limit: number): Promise<ClaimedRe
  * Committed before anything is sent, so that a process that dies right after leaves a refund that may have been sent. While the request is out, the run of
  * absences is broken; recordGauges() mends it when the provider clearly did nothing. False when the lease is no longer ours.
  */
-async function markSent(core: Core, { refund, leasedUntil }: ClaimedRefund): Promise<boolean> {
-  const marked = await transact(core.pool, (tx) =>
-    tx.run(
-      `update refunds set sent_at = coalesce(sent_at, $3), absent_since = null,
-         doubted_at = case when sent_at is not null then coalesce(doubted_at, $3) end
-       where id = $1 and due_at = $2 and status = 'PROCESSING'`,
-      [uuidFromHex(refund.id), leasedUntil, core.now()],
-    ),
+export async function markSent(
+  tx: Tx,
+  now: Date,
+  { refund, leasedUntil }: Pick<ClaimedRefund, 'refund' | 'leasedUntil'>,
+): Promise<boolean> {
+  const marked = await tx.run(
+    `update refunds set sent_at = coalesce(sent_at, $3), absent_since = null,
+       doubted_at = case when sent_at is not null then coalesce(doubted_at, $3) end
+     where id = $1 and due_at = $2 and status = 'PROCESSING'`,
+    [uuidFromHex(refund.id), leasedUntil, now],
   )
   return marked === 1
 }

@@ -23,9 +23,19 @@ export type NewEvent = {
 export async function insertEvents(tx: Tx, now: Date, events: NewEvent[]): Promise<string[]> {
   if (events.length === 0) return []
   const ids = events.map(() => newUuid7(now))
-  await storeEvents(
-    tx,
-    events.map((event, index) => ({ ...event, id: ids[index]! })),
+  await tx.run(
+    `insert into events (id, account_id, kind, subject_id, body, created_at)
+     select id, account_id, kind, subject_id, body, created_at
+     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::timestamptz[])
+       as n (id, account_id, kind, subject_id, body, created_at)`,
+    [
+      ids,
+      events.map((event) => event.accountId),
+      events.map((event) => event.kind),
+      events.map((event) => event.subjectId),
+      events.map((event, index) => eventBody(ids[index]!, event)),
+      events.map((event) => event.createdAt),
+    ],
   )
   await tx.run(
     `insert into deliveries (event_id, webhook_id, due_at)
@@ -35,24 +45,6 @@ export async function insertEvents(tx: Tx, now: Date, events: NewEvent[]): Promi
     [ids, events.map((event) => event.accountId), events.map((event) => event.kind), now],
   )
   return ids
-}
-
-/** The events alone. */
-export async function storeEvents(tx: Tx, events: (NewEvent & { id: string })[]): Promise<void> {
-  await tx.run(
-    `insert into events (id, account_id, kind, subject_id, body, created_at)
-     select id, account_id, kind, subject_id, body, created_at
-     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::timestamptz[])
-       as n (id, account_id, kind, subject_id, body, created_at)`,
-    [
-      events.map((event) => event.id),
-      events.map((event) => event.accountId),
-      events.map((event) => event.kind),
-      events.map((event) => event.subjectId),
-      events.map((event) => eventBody(event.id, event)),
-      events.map((event) => event.createdAt),
-    ],
-  )
 }
 
 /** The id as receivers see it. */

@@ -88,17 +88,23 @@ export async function recordTroubled(tx: Tx, now: Date, attempts: Attempt[], ran
 }
 
 /** The same for deliveries that succeeded, in one statement and so one trip to the database: at thousands a second its trips are what counts. */
-export async function recordDelivered(core: Core, now: Date, delivered: Attempt[]): Promise<void> {
+export async function recordDelivered(pool: Pool, now: Date, delivered: Attempt[]): Promise<void> {
+  const onPool = (sql: string, params: unknown[]) => read(pool, sql, params)
   try {
-    await recordTogether(core, now, delivered, '')
+    await recordTogether(onPool, now, delivered, '')
   } catch (error) {
     if (!isUniqueViolation(error)) throw error
     // One was delivered a second time, because its lease ran out or it was resent while under way: the later outcome holds.
-    for (const once of eachOnce(delivered)) await recordTogether(core, now, once, OVERWRITE_OUTCOME)
+    for (const once of eachOnce(delivered)) await recordTogether(onPool, now, once, OVERWRITE_OUTCOME)
   }
 }
 
-const OVERWRITE_OUTCOME = `on conflict (event_id, webhook_id) do update
+/** The same in a transaction of the caller's, and each delivery once. */
+export function recordDeliveredIn(tx: Tx, now: Date, delivered: Attempt[]): Promise<void> {
+  return recordTogether(tx.run, now, delivered, OVERWRITE_OUTCOME)
+}
+
+const OVERWRITE_OUTCOME = `on conflict (event_id, endpoint_id) do update
   set outcome = excluded.outcome, attempts = excluded.attempts, ended_at = excluded.ended_at`
 
 /** In lists in which no delivery stands twice, as a statement can write an outcome once. */
@@ -118,9 +124,13 @@ function eachOnce(delivered: Attempt[]): Attempt[][] {
  * Each row of the queue is looked up where it lay: joined, PostgreSQL would rather read the whole queue for each batch. And only while the lease is ours: one
  * that was resent meanwhile has moved, and stays.
  */
-async function recordTogether(core: Core, now: Date, delivered: Attempt[], onConflict: string): Promise<void> {
-  await query(
-    core.pool,
+async function recordTogether(
+  run: (sql: string, params: unknown[]) => Promise<unknown>,
+  now: Date,
+  delivered: Attempt[],
+  onConflict: string,
+): Promise<void> {
+  await run(
     `with n as materialized (
        select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[], $5::int[], $6::int[], $7::text[], $8::tid[])
          as n (event_id, webhook_id, number, at, status, latency_ms, excerpt, place)
