@@ -3,7 +3,6 @@ import { base62 } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { seededRandom } from '../../base/seeded-random.ts'
 import { RETRY_AFTER_MS } from '../webhooks/record-attempts.ts'
-import { dayOf, dayStart } from '../core/business-days.ts'
 import type { ChargeFacts } from '../core/charge-seal.ts'
 import { priceDeposit, type Price, type Terms } from '../accounts/pricing.ts'
 
@@ -21,13 +20,11 @@ export type PastDeposit = Price & {
   endedAt: Date
 }
 
-export type PastRefund = { deposit: PastDeposit; amountCents: Cents; createdAt: Date }
-
 /**
- * One step of the history: a deposit that ends, or a refund. `at` is when guiche learned of it; `failures` is how many
- * attempts to deliver its event fail.
+ * One step of the history: a deposit that ends, or a refund of it. `at` is when guiche learned of it; `failures` is how
+ * many attempts to deliver its event fail.
  */
-export type Step = { at: Date; failures: number } & ({ deposit: PastDeposit } | { refund: PastRefund })
+export type Step = { at: Date; deposit: PastDeposit; failures: number; refundCents: Cents | null }
 
 export type SeedPlan = {
   deposits: number
@@ -46,12 +43,12 @@ const DAY_MS = 24 * HOUR_MS
 // All of it is over by now, so that nothing in it is still to be decided by a provider.
 const OVER_BEFORE_MS = 2 * HOUR_MS
 const EXPIRES_MS = HOUR_MS
-// All attempts to deliver an event, see RETRY_AFTER_MS.
-const ALL_ATTEMPTS_MS = 4 * DAY_MS
+// All attempts to deliver an event take 3.2 days, see RETRY_AFTER_MS.
 const ALL_FAILURES = RETRY_AFTER_MS.length + 1
-// Steps of one moment are replayed together. A large history has few moments, so that its time does not grow with it.
+const ALL_ATTEMPTS_MS = 4 * DAY_MS
+// Steps of one moment are replayed together. A large history has few moments, so that its time does not grow with it;
+// they are shorter than the five minutes before now in which nothing is paid.
 const EXACT_MAX_DEPOSITS = 20_000
-// Less than the five minutes before now in which nothing is paid.
 const COARSE_MS = 4 * MINUTE_MS
 
 const SHARE_PAID = 0.7
@@ -59,80 +56,62 @@ const SHARE_LATE = 0.012
 const SHARE_CANCELED = 0.07
 const SHARE_REFUNDED = 0.015
 const SHARE_WITH_EXTERNAL_ID = 0.8
+const SHARE_RETRIED = 0.02
 const SHARE_UNDELIVERED = 0.005
 // A webhook without a success for five days is disabled, so a quiet account has no event that is never delivered.
 const UNDELIVERED_MIN_PER_DAY = 5
-const SHARE_RETRIED = 0.02
 
 // From Sunday on; Friday is payday's evening, and Sunday is quiet.
 const WEEKDAYS = [0.55, 1, 1.02, 1, 1.08, 1.3, 0.95]
 // From midnight on, in Brazil.
 const HOURS = [4, 2, 1, 1, 1, 2, 4, 8, 14, 20, 24, 26, 28, 25, 22, 22, 23, 25, 28, 30, 29, 24, 16, 9]
+const BRAZIL_MS = -3 * HOUR_MS
 const PRICES: Cents[] = [19_90, 29_90, 49_90, 50_00, 79_90, 99_90, 100_00, 149_90, 199_90, 250_00, 499_90]
 const THINGS = ['Order', 'Subscription', 'Ticket', 'Course', 'Donation']
 
 /** Amounts, times and outcomes follow from the seed; ids do not, so that two accounts may have the same history. */
 export function planHistory(plan: SeedPlan): Step[] {
+  const { deposits, now } = plan
   const random = seededRandom(plan.seed)
-  const randomDelivery = seededRandom(~plan.seed)
-  const until = plan.now.getTime() - OVER_BEFORE_MS
-  const moment = momentOf(plan.deposits)
-  const times = randomTimes(random, plan.deposits, { from: until - plan.days * DAY_MS, until })
-  const steps: Step[] = []
-  for (const [index, timeMs] of times.entries()) {
-    const createdAtMs = moment(timeMs).getTime()
-    const deposit = randomDeposit(random, plan, { number: (plan.earlier ?? 0) + index + 1, createdAtMs })
-    deposit.endedAt = moment(deposit.endedAt.getTime())
-    const failures = randomFailures(randomDelivery, plan, deposit.endedAt)
-    steps.push({ at: deposit.endedAt, failures, deposit })
-    const refund = randomRefund(random, plan.now, deposit)
-    if (refund) steps.push({ at: moment(refund.createdAt.getTime()), failures: 0, refund })
-  }
+  // Never earlier than it was, or a deposit would end before its payment.
+  const stepMs = deposits > EXACT_MAX_DEPOSITS ? COARSE_MS : 1
+  const moment = (ms: number) => new Date(Math.ceil(ms / stepMs) * stepMs)
+  const times = Array.from({ length: deposits }, () => moment(randomTime(random, plan)))
+  const steps = times
+    .toSorted((a, b) => a.getTime() - b.getTime())
+    .flatMap((createdAt, index): Step[] => {
+      const deposit = randomDeposit(random, plan, { number: (plan.earlier ?? 0) + index + 1, createdAt })
+      deposit.endedAt = moment(deposit.endedAt.getTime())
+      const at = deposit.endedAt
+      const paid = { at, deposit, failures: randomFailures(random, plan, at), refundCents: null }
+      const [share, part, delay] = [random(), random(), random()]
+      const refundedAt = moment(at.getTime() + 10 * MINUTE_MS + delay * 5 * DAY_MS)
+      const isOver = refundedAt.getTime() < now.getTime() - OVER_BEFORE_MS
+      if (!deposit.payment || share >= SHARE_REFUNDED || !isOver) return [paid]
+      const refundCents = Math.max(1, Math.floor(deposit.valueCents * (part < 0.75 ? 1 : part - 0.5)))
+      return [paid, { at: refundedAt, deposit, failures: 0, refundCents }]
+    })
   return affordable(steps.toSorted((a, b) => a.at.getTime() - b.at.getTime()))
 }
 
-/** Never earlier than it was, or a deposit would end before its payment. */
-function momentOf(deposits: number): (ms: number) => Date {
-  const stepMs = deposits > EXACT_MAX_DEPOSITS ? COARSE_MS : 1
-  return (ms) => new Date(Math.ceil(ms / stepMs) * stepMs)
-}
-
-function randomTimes(random: () => number, count: number, { from, until }: { from: number; until: number }): number[] {
-  const hours: { startMs: number; upTo: number }[] = []
-  let weight = 0
-  let today = { day: '', startMs: 0 }
-  for (let startMs = from; startMs < until; startMs += HOUR_MS) {
-    const day = dayOf(new Date(startMs))
-    if (day !== today.day) today = { day, startMs: dayStart(day).getTime() }
-    const hour = Math.floor((startMs - today.startMs) / HOUR_MS)
-    const growth = 0.7 + (0.6 * (startMs - from)) / (until - from)
-    weight +=
-      (HOURS[hour] ?? 1) * WEEKDAYS[new Date(`${day}T00:00:00Z`).getUTCDay()]! * growth * (0.85 + 0.3 * random())
-    hours.push({ startMs, upTo: weight })
+/** More often by day and on weekdays, and more often of late: the account grows. Rejected times are drawn again. */
+function randomTime(random: () => number, { now, days }: SeedPlan): number {
+  const until = now.getTime() - OVER_BEFORE_MS
+  for (let tries = 0; ; tries++) {
+    const age = random()
+    const ms = Math.floor(until - 1 - age * days * DAY_MS)
+    const local = new Date(ms + BRAZIL_MS)
+    const weight = (HOURS[local.getUTCHours()]! / 30) * (WEEKDAYS[local.getUTCDay()]! / 1.3) * (1 - 0.45 * age)
+    if (random() < weight || tries === 1_000) return ms
   }
-  const times = Array.from({ length: count }, () => {
-    const { startMs } = firstReaching(hours, random() * weight)
-    return Math.min(until - 1, startMs + Math.floor(random() * HOUR_MS))
-  })
-  return times.toSorted((a, b) => a - b)
-}
-
-function firstReaching<Item extends { upTo: number }>(items: Item[], weight: number): Item {
-  let [low, high] = [0, items.length - 1]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (items[middle]!.upTo > weight) high = middle
-    else low = middle + 1
-  }
-  return items[low]!
 }
 
 function randomDeposit(
   random: () => number,
   { terms, now, newChargeId }: SeedPlan,
-  { number, createdAtMs }: { number: number; createdAtMs: number },
+  { number, createdAt }: { number: number; createdAt: Date },
 ): PastDeposit {
-  const createdAt = new Date(createdAtMs)
+  const createdAtMs = createdAt.getTime()
   const reference = String(number).padStart(6, '0')
   const price = priceDeposit(terms, randomValue(random, terms))
   const externalId = random() < SHARE_WITH_EXTERNAL_ID ? `order-${reference}` : null
@@ -190,25 +169,13 @@ function randomFailures(random: () => number, { deposits, days, now }: SeedPlan,
   return share < SHARE_RETRIED ? 1 : 0
 }
 
-function randomRefund(random: () => number, now: Date, deposit: PastDeposit): PastRefund | undefined {
-  const [share, part, delay] = [random(), random(), random()]
-  if (!deposit.payment || share >= SHARE_REFUNDED) return undefined
-  const createdAt = new Date(deposit.endedAt.getTime() + 10 * MINUTE_MS + Math.floor(delay * 5 * DAY_MS))
-  if (createdAt.getTime() > now.getTime() - OVER_BEFORE_MS) return undefined
-  const amountCents = part < 0.75 ? deposit.valueCents : Math.max(1, Math.floor(deposit.valueCents * (part - 0.5)))
-  return { deposit, amountCents, createdAt }
-}
-
-/** No balance may go below zero, and a new account's first refund could. */
+/** No balance may go below zero, and a new account's first refund could make it. */
 function affordable(steps: Step[]): Step[] {
   let balanceCents = 0
-  return steps.filter((step) => {
-    if ('deposit' in step) {
-      if (step.deposit.payment) balanceCents += step.deposit.valueCents - step.deposit.feeCents
-      return true
-    }
-    if (step.refund.amountCents > balanceCents) return false
-    balanceCents -= step.refund.amountCents
+  return steps.filter(({ deposit, refundCents }) => {
+    if (refundCents === null) balanceCents += deposit.payment ? deposit.valueCents - deposit.feeCents : 0
+    else if (refundCents > balanceCents) return false
+    else balanceCents -= refundCents
     return true
   })
 }

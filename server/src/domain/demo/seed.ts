@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { encodeBrCode } from '../../base/brcode.ts'
 import { uuidFromHex } from '../../base/ids.ts'
+import type { Cents } from '../../base/money.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import { readAccountTerms } from '../accounts/terms.ts'
 import type { Account } from '../accounts/accounts.ts'
@@ -10,19 +11,17 @@ import { writeAudit, type Actor } from '../core/audit-log.ts'
 import { endCharge, EXPIRY_GRACE_MS, markPending } from '../deposits/charge-states.ts'
 import { endChecks } from '../deposits/checks.ts'
 import type { Context } from '../context.ts'
-import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import { dayOf } from '../core/business-days.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
 import { forgetDepositDays, readDepositDays } from '../reports/daily-totals.ts'
 import { openDeposit } from '../deposits/deposits.ts'
 import { disableEndpoint, enableEndpoint } from '../webhooks/webhook-rows.ts'
 import { SCOPES } from '../accounts/key-cache.ts'
-import { insertIntents, type Opening } from '../deposits/intents.ts'
-import type { ReceivedPayment } from '../ports/provider.ts'
+import { insertIntents } from '../deposits/intents.ts'
 import { endRefund } from '../refunds/refund-states.ts'
 import { markSent, refundLease } from '../refunds/run-refund.ts'
 import { reserveForCharge } from '../refunds/request-refund.ts'
-import { planHistory, type PastDeposit, type PastRefund, type Step } from './seed-plan.ts'
+import { planHistory, type PastDeposit, type Step } from './seed-plan.ts'
 import { settle } from '../deposits/settle.ts'
 import { createEndpoint, listEndpoints } from '../webhooks/webhooks.ts'
 
@@ -93,8 +92,8 @@ export async function seedHistory(
   await keepAttemptPartitions(ctx.pool, now)
   // So that the first look at the dashboard is as quick as the next.
   await readDepositDays(ctx.pool, ctx.now(), accountId, dayOf(now))
-  const refunds = steps.filter((step) => 'refund' in step).length
-  const payments = steps.filter((step) => 'deposit' in step && step.deposit.payment).length
+  const refunds = steps.filter(({ refundCents }) => refundCents !== null).length
+  const payments = steps.filter(({ deposit }) => deposit.payment).length - refunds
   return { deposits: request.deposits, payments, refunds, pending }
 }
 
@@ -142,26 +141,31 @@ async function replay(tx: Tx, scene: Scene, steps: Step[]): Promise<BankHistory>
   if (exampleId) await enableEndpoint(tx, exampleId)
   const history: BankHistory = { pix: [], refunds: [] }
   const failures = new Map<string, number>()
+  const ends = steps.filter(({ refundCents }) => refundCents === null)
   await openCharges(
     tx,
     scene,
-    steps.flatMap((step) => ('deposit' in step ? [step.deposit] : [])),
+    ends.map(({ deposit }) => deposit),
   )
-  for (const group of byTime(steps, (step) => step.at)) {
+  for (const group of byTime(steps, ({ at }) => at)) {
     const { at } = group[0]!
-    await endDeposits(
-      tx,
-      scene,
-      at,
-      group.flatMap((step) => ('deposit' in step ? [step.deposit] : [])),
+    const ended = group.filter(({ refundCents }) => refundCents === null)
+    history.pix.push(
+      ...(await endDeposits(
+        tx,
+        scene,
+        at,
+        ended.map(({ deposit }) => deposit),
+      )),
     )
-    for (const step of group) {
-      if ('refund' in step) history.refunds.push(await refund(tx, scene, at, step.refund))
-      else if (step.deposit.payment) history.pix.push(pixOf(step.deposit, step.deposit.payment))
-      if ('deposit' in step) failures.set(uuidFromHex(step.deposit.chargeId), step.failures)
+    for (const { deposit, failures: failed } of ended) failures.set(uuidFromHex(deposit.chargeId), failed)
+    for (const { deposit, refundCents } of group) {
+      if (refundCents === null) continue
+      const refund = await refundDeposit(tx, account, at, { deposit, amountCents: refundCents })
+      history.refunds.push(refund)
+      failures.set(uuidFromHex(refund.id), 0)
     }
   }
-  for (const { id } of history.refunds) failures.set(uuidFromHex(id), 0)
   await deliver(tx, failures)
   if (exampleId) await disableEndpoint(tx, now, exampleId, EXAMPLE)
   // The history lies behind what was counted.
@@ -169,26 +173,24 @@ async function replay(tx: Tx, scene: Scene, steps: Step[]): Promise<BankHistory>
   return history
 }
 
-/** In order, those of one moment together. */
+/** Those of one moment together, in the order of the first of each. */
 function byTime<Item>(items: Item[], timeOf: (item: Item) => Date): Item[][] {
   const groups = new Map<number, Item[]>()
   for (const item of items) {
     const ms = timeOf(item).getTime()
-    groups.set(ms, [...(groups.get(ms) ?? []), item])
+    const group = groups.get(ms)
+    if (group) group.push(item)
+    else groups.set(ms, [item])
   }
   return [...groups.values()]
 }
 
+/** Every charge ends in this transaction, so nobody has to ask the bank about it. */
 async function openCharges(tx: Tx, { account, provider, instance }: Scene, deposits: PastDeposit[]): Promise<void> {
-  const openingOf = (deposit: PastDeposit): Opening => ({
-    ...deposit,
-    accountId: account.accountId,
-    provider,
-    instance,
-    idempotency: null,
-  })
-  for (const group of byTime(deposits, (deposit) => deposit.createdAt)) {
-    const results = await insertIntents(tx, group[0]!.createdAt, group.map(openingOf))
+  const { accountId } = account
+  for (const group of byTime(deposits, ({ createdAt }) => createdAt)) {
+    const intents = group.map((deposit) => ({ ...deposit, accountId, provider, instance, idempotency: null }))
+    const results = await insertIntents(tx, group[0]!.createdAt, intents)
     if (results.some(({ kind }) => kind !== 'opened')) throw new Error('another seed of this account runs')
   }
   await markPending(
@@ -196,14 +198,17 @@ async function openCharges(tx: Tx, { account, provider, instance }: Scene, depos
     instance,
     deposits.map((deposit) => ({ chargeId: deposit.chargeId, emv: codeOf(deposit) })),
   )
-  // Every charge ends in this transaction, so nobody has to ask the bank about it.
   await endChecks(
     tx,
-    deposits.map(({ chargeId, expiresAt }) => {
-      const dueAt = new Date(expiresAt.getTime() + EXPIRY_GRACE_MS)
-      return { check: { provider, subject: chargeId, kind: 'charge', dueAt, attempts: 0 }, nextDueAt: null }
-    }),
+    deposits.map((deposit) => ({
+      check: { provider, subject: deposit.chargeId, kind: 'charge', dueAt: expiryOf(deposit), attempts: 0 },
+      nextDueAt: null,
+    })),
   )
+}
+
+function expiryOf({ expiresAt }: PastDeposit): Date {
+  return new Date(expiresAt.getTime() + EXPIRY_GRACE_MS)
 }
 
 /** A code of the right shape, for a location that nobody serves any more. */
@@ -212,91 +217,82 @@ function codeOf({ valueCents }: PastDeposit): string {
   return encodeBrCode({ location, merchantName: 'GUICHE SANDBOX', merchantCity: 'BRASILIA', amountCents: valueCents })
 }
 
-async function endDeposits(tx: Tx, { provider }: Scene, at: Date, deposits: PastDeposit[]): Promise<void> {
-  const payments: ReceivedPayment[] = []
-  for (const { chargeId, expiresAt, valueCents, payment, status } of deposits) {
-    if (payment) {
-      const { endToEndId, paidAt } = payment
-      payments.push({ provider, endToEndId, txid: chargeId, amountCents: valueCents, occurredAt: paidAt })
-    }
-    const expiredAt = new Date(expiresAt.getTime() + EXPIRY_GRACE_MS)
-    if (payment?.isLate) await endCharge(tx, expiredAt, chargeId, { from: 'PENDING', to: 'EXPIRED' })
+async function endDeposits(
+  tx: Tx,
+  { provider }: Scene,
+  at: Date,
+  deposits: PastDeposit[],
+): Promise<BankHistory['pix']> {
+  const pix: BankHistory['pix'] = []
+  for (const deposit of deposits) {
+    const { chargeId, valueCents, payment, status } = deposit
+    if (payment)
+      pix.push({ endToEndId: payment.endToEndId, txid: chargeId, amountCents: valueCents, at: payment.paidAt })
+    if (payment?.isLate) await endCharge(tx, expiryOf(deposit), chargeId, { from: 'PENDING', to: 'EXPIRED' })
     if (!payment) await endCharge(tx, at, chargeId, { from: 'PENDING', to: status })
   }
-  if (payments.length === 0) return
+  if (pix.length === 0) return []
+  const payments = pix.map(({ at: occurredAt, ...received }) => ({ ...received, provider, occurredAt }))
   const { completed } = await settle(tx, at, payments)
   if (completed.length !== payments.length) throw new Error('a planned payment did not complete its charge')
+  return pix
 }
 
-async function refund(
+async function refundDeposit(
   tx: Tx,
-  { account }: Scene,
+  { accountId, email }: Account,
   at: Date,
-  { deposit, amountCents }: PastRefund,
+  { deposit, amountCents }: { deposit: PastDeposit; amountCents: Cents },
 ): Promise<BankHistory['refunds'][number]> {
-  const asked = {
-    accountId: account.accountId,
-    paymentLinkId: deposit.paymentLinkId,
-    amountCents,
-    reason: 'returned',
-    idempotencyKey: null,
-    returnsFee: false,
-    leasedUntil: refundLease(at),
-  }
-  const actor: Actor = { kind: 'account', name: account.email }
-  const { refund } = await reserveForCharge(tx, at, actor, deposit.chargeId, asked)
-  await markSent(tx, at, { refund, leasedUntil: asked.leasedUntil })
+  const { paymentLinkId, chargeId } = deposit
+  const request = { accountId, paymentLinkId, amountCents, reason: 'returned', idempotencyKey: null }
+  const leasedUntil = refundLease(at)
+  const actor: Actor = { kind: 'account', name: email }
+  const { refund } = await reserveForCharge(tx, at, actor, chargeId, { ...request, returnsFee: false, leasedUntil })
+  await markSent(tx, at, { refund, leasedUntil })
   await endRefund(tx, at, refund.id, { status: 'done' })
   return { endToEndId: refund.endToEndId, id: refund.id, amountCents, at }
-}
-
-function pixOf({ chargeId, valueCents }: PastDeposit, { endToEndId, paidAt }: NonNullable<PastDeposit['payment']>) {
-  return { endToEndId, txid: chargeId, amountCents: valueCents, at: paidAt }
 }
 
 const FIRST_ATTEMPT_MS = 120
 
 /** In the order of time, because a success between two failures keeps a webhook from being disabled. */
 async function deliver(tx: Tx, failures: Map<string, number>): Promise<void> {
-  const fails = ({ subject, delivery }: Due) => delivery.attempt <= failures.get(subject)!
-  let queue = await claim(tx, [...failures.keys()])
+  let queue = await claim(tx, failures)
   while (queue.length > 0) {
     queue.sort((a, b) => a.at.getTime() - b.at.getTime())
     const { at } = queue[0]!
-    const due = queue.filter((one) => one.at.getTime() === at.getTime())
-    const failing = due.filter(fails).map((one) => ({ ...one, answer: answered(503, 900) }))
-    const good = due
-      .filter((one) => !fails(one))
-      .map((one) => ({ ...one, answer: answered(200, 40 + (at.getTime() % 90)) }))
-    if (failing.length > 0) await recordTroubled(tx, at, failing, () => 0.5)
-    if (good.length > 0) await recordDeliveredIn(tx, at, good)
-    const again = failing.map(({ subject }) => subject)
-    queue = [...queue.slice(due.length), ...(again.length > 0 ? await claim(tx, again) : [])]
+    const due = queue.filter((attempt) => attempt.at.getTime() === at.getTime())
+    const failed = due.filter(({ status }) => status !== 200)
+    const delivered = due.filter(({ status }) => status === 200)
+    if (failed.length > 0) await recordTroubled(tx, at, failed, () => 0.5)
+    if (delivered.length > 0) await recordDeliveredIn(tx, at, delivered)
+    const again = new Map(failed.map(({ subject }) => [subject, failures.get(subject)!]))
+    queue = [...queue.slice(due.length), ...(again.size > 0 ? await claim(tx, again) : [])]
   }
 }
 
-type Due = Omit<Attempt, 'answer'> & { subject: string }
+type Due = Attempt & { subject: string; status: number }
 
-/** As the worker claims them, but for being sent: what is not committed yet nobody else sees. */
-async function claim(tx: Tx, subjects: string[]): Promise<Due[]> {
+/** As the worker claims deliveries. Nothing is sent, and nobody else sees what is not committed yet. */
+async function claim(tx: Tx, failures: Map<string, number>): Promise<Due[]> {
   const leasedUntil = new Date(0)
   const rows = await tx.rows<Pick<Claimed, 'eventId' | 'endpointId' | 'place' | 'attempt'> & DueEvent>(
     `update deliveries d set leased_until = $2 from events v where v.subject_id = any($1) and d.event_id = v.id
      returning d.event_id as "eventId", d.endpoint_id as "endpointId", d.ctid as place, d.attempts + 1 as attempt,
        v.subject_id as subject, v.created_at as "createdAt"`,
-    [subjects, leasedUntil],
+    [[...failures.keys()], leasedUntil],
   )
   const receiver = { url: '', secrets: [], authorization: null, isDisabled: false }
   return rows.map(({ subject, createdAt, ...row }) => {
     const waitedMs = RETRY_AFTER_MS.slice(0, row.attempt - 1).reduce((sum, ms) => sum + ms, FIRST_ATTEMPT_MS)
     const at = new Date(createdAt.getTime() + waitedMs)
-    return { subject, at, delivery: { ...row, leasedUntil, body: '', receiver } }
+    const status = row.attempt <= failures.get(subject)! ? 503 : 200
+    const excerpt = status === 200 ? '{"received":true}' : 'Service Unavailable'
+    const latencyMs = (status === 200 ? 40 : 900) + (at.getTime() % 90)
+    const answer = { kind: 'answered', status, latencyMs, retryAfterMs: null, excerpt } as const
+    return { subject, status, at, answer, delivery: { ...row, leasedUntil, body: '', receiver } }
   })
 }
 
 type DueEvent = { subject: string; createdAt: Date }
-
-function answered(status: number, latencyMs: number): WebhookAnswer {
-  const excerpt = status === 200 ? '{"received":true}' : 'Service Unavailable'
-  return { kind: 'answered', status, latencyMs, retryAfterMs: null, excerpt }
-}
