@@ -31,7 +31,7 @@ export function seedCommand(program: Command, terminal: Terminal): void {
       wholeNumber({ min: 0, max: MAX_SEED }),
       1,
     )
-    .addHelpText('after', '\nExample:\n  $ npx guiche seed --deposits 10000 && npx guiche audit')
+    .addHelpText('after', '\nExample:\n  $ npx guiche seed --deposits 3000 && npx guiche audit')
     .action((options) => seed(loadConfig(), terminal, options))
 }
 
