@@ -106,7 +106,11 @@ export async function openContext(
     closers.push(async () => clock.stop())
     await clock.measure()
     const metrics = makeMetrics()
-    const { value: opened, close: closeProviders } = await openProviders(config, { now: clock.now, log, metrics }, options)
+    const { value: opened, close: closeProviders } = await openProviders(
+      config,
+      { now: clock.now, log, metrics },
+      options,
+    )
     closers.push(closeProviders)
     const { proxyUrl, ...webhooks } = config.webhooks
     const webhookSender = makeWebhookSender({ ...webhooks, now: clock.now, ...(proxyUrl && { proxyUrl }) })

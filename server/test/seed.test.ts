@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
 import { query } from '../src/db/tx.ts'
 import { EVENT_KINDS } from '../src/domain/webhooks/events.ts'
-import { createEndpoint } from '../src/domain/webhooks/webhooks.ts'
+import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { findAccount } from '../src/domain/accounts/accounts.ts'
 import { readDepositDays } from '../src/domain/reports/daily-totals.ts'
 import { dayOf } from '../src/domain/core/business-days.ts'
@@ -61,7 +61,7 @@ test('nothing of a seeded history is sent to anybody, and its log of deliveries 
   await seed(w, account, 400)
   expect(await w.count('deliveries')).toBe(0)
   expect((await w.sandbox.stats()).notifications).toMatchObject({ sent: 0, waiting: 0 })
-  expect(await w.count('webhook_endpoints', 'disabled_at is null')).toBe(0)
+  expect(await w.count('webhooks', 'disabled_at is null')).toBe(0)
   expect(await w.count('delivery_outcomes', `outcome = 'delivered'`)).toBeGreaterThan(200)
   expect(await w.count('delivery_outcomes', `outcome = 'failed'`)).toBeGreaterThan(0)
   // Nothing is left for a worker to ask the bank about, but for what can still be paid.
@@ -70,20 +70,20 @@ test('nothing of a seeded history is sent to anybody, and its log of deliveries 
   const outcomes = await w.count('delivery_outcomes')
   await seed(w, account, 100)
   expect(await w.count('delivery_outcomes')).toBeGreaterThan(outcomes + 40)
-  expect(await w.count('webhook_endpoints')).toBe(1)
-  expect(await w.count('webhook_endpoints', 'disabled_at is null')).toBe(0)
+  expect(await w.count('webhooks')).toBe(1)
+  expect(await w.count('webhooks', 'disabled_at is null')).toBe(0)
 })
 
 test('a history carries the times of the past, and reaches the account’s own webhook on paper only', async () => {
   const w = await world()
   const account = await w.account()
   const fields = { name: 'Own', url: 'https://own.example.com/', eventKinds: [...EVENT_KINDS], authorization: null }
-  await createEndpoint(w.ctx, account.accountId, fields)
+  await createWebhook(w.ctx, account.accountId, fields)
   await seed(w, account, 200)
   expect(await w.count('deliveries')).toBe(0)
   expect(await w.count('delivery_outcomes')).toBe(await w.count('events'))
-  expect(await w.count('webhook_endpoints')).toBe(1)
-  expect(await w.count('webhook_endpoints', 'disabled_at is null and failing_since is null')).toBe(1)
+  expect(await w.count('webhooks')).toBe(1)
+  expect(await w.count('webhooks', 'disabled_at is null and failing_since is null')).toBe(1)
   const spread = async (table: string, column: string, where = 'true') => {
     const [row] = await query<{ days: number; moments: number; newest: Date }>(
       w.pool,
@@ -122,7 +122,7 @@ test('a history that is seeded behind days that were counted is counted too', as
   expect(await total()).toBe(1)
   await seed(w, account, 100)
   expect(await total()).toBe(101)
-  const [row] = await query<{ days: number }>(w.pool, 'select count(distinct day) as days from deposit_days')
+  const [row] = await query<{ days: number }>(w.pool, 'select count(distinct day) as days from daily_totals')
   expect(row!.days).toBeGreaterThan(20)
 })
 

@@ -4,7 +4,8 @@ import type { Cents } from '../../base/money.ts'
 import { seededRandom } from '../../base/seeded-random.ts'
 import { RETRY_AFTER_MS } from '../webhooks/record-attempts.ts'
 import type { ChargeFacts } from '../core/charge-seal.ts'
-import { priceDeposit, type Price, type Terms } from '../accounts/pricing.ts'
+import { priceDeposit, type Price } from '../accounts/pricing.ts'
+import type { Terms } from '../core/settings.ts'
 
 // A made-up history to try things out: when people pay, how much, and what goes wrong now and then.
 

@@ -6,7 +6,13 @@ import { query, transact, type Tx } from '../../db/tx.ts'
 import { readAccountTerms } from '../accounts/terms.ts'
 import type { Account } from '../accounts/accounts.ts'
 import { keepAttemptPartitions } from '../webhooks/attempt-partitions.ts'
-import { recordDeliveredIn, recordTroubled, RETRY_AFTER_MS, type Attempt, type Claimed } from '../webhooks/record-attempts.ts'
+import {
+  recordDeliveredIn,
+  recordTroubled,
+  RETRY_AFTER_MS,
+  type Attempt,
+  type Claimed,
+} from '../webhooks/record-attempts.ts'
 import { writeAudit, type Actor } from '../core/audit-log.ts'
 import { endCharge, EXPIRY_GRACE_MS, markPending } from '../deposits/charge-states.ts'
 import { endChecks } from '../deposits/checks.ts'
@@ -15,15 +21,15 @@ import { dayOf } from '../core/business-days.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
 import { forgetDepositDays, readDepositDays } from '../reports/daily-totals.ts'
 import { openDeposit } from '../deposits/deposits.ts'
-import { disableEndpoint, enableEndpoint } from '../webhooks/webhook-rows.ts'
-import { SCOPES } from '../accounts/key-cache.ts'
+import { disableWebhook, enableWebhook } from '../webhooks/webhook-rows.ts'
+import { SCOPES } from '../accounts/callers.ts'
 import { insertIntents } from '../deposits/intents.ts'
 import { endRefund } from '../refunds/refund-states.ts'
 import { markSent, refundLease } from '../refunds/run-refund.ts'
 import { reserveForCharge } from '../refunds/request-refund.ts'
 import { planHistory, type PastDeposit, type Step } from './seed-plan.ts'
 import { settle } from '../deposits/settle.ts'
-import { createEndpoint, listEndpoints } from '../webhooks/webhooks.ts'
+import { createWebhook, listWebhooks } from '../webhooks/webhooks.ts'
 
 /** What the bank must know too, or its list and our books would differ. */
 export type BankHistory = {
@@ -72,7 +78,7 @@ export async function seedHistory(
     earlier: await lastNumber(ctx, accountId),
     newChargeId: (at, facts) => ctx.settings.chargeSeal.newId(at, { ...facts, accountId }),
   })
-  const scene = { account, provider, instance: ctx.instance, now, exampleId: await exampleEndpoint(ctx, accountId) }
+  const scene = { account, provider, instance: ctx.instance, now, exampleId: await exampleWebhook(ctx, accountId) }
   await transact(ctx.pool, (tx) => noteSeed(tx, now, request))
   for (let start = 0; start < steps.length; start += BATCH) {
     const batch = steps.slice(start, start + BATCH)
@@ -89,9 +95,9 @@ export async function seedHistory(
   for (let made = 0; made < pending; made++)
     await openDeposit(ctx, { ...caller, ...account, scopes: [...SCOPES], overrides }, wanted, null)
   // Attempts that are older than they are kept would be deleted by the service soon.
-  await keepAttemptPartitions(ctx.pool, now)
+  await keepAttemptPartitions(ctx, now)
   // So that the first look at the dashboard is as quick as the next.
-  await readDepositDays(ctx.pool, ctx.now(), accountId, dayOf(now))
+  await readDepositDays(ctx, ctx.now(), accountId, dayOf(now))
   const refunds = steps.filter(({ refundCents }) => refundCents !== null).length
   const payments = steps.filter(({ deposit }) => deposit.payment).length - refunds
   return { deposits: request.deposits, payments, refunds, pending }
@@ -114,18 +120,18 @@ const EXAMPLE = makeReason('seed_example', 'made by guiche seed as an example: n
  * An account without a webhook gets one that shows what a log of deliveries looks like. It is disabled, because nobody
  * listens there, and enabled only inside the transactions that replay. Null: the account has webhooks of its own.
  */
-async function exampleEndpoint(ctx: Context, accountId: string): Promise<string | null> {
-  const own = await listEndpoints(ctx, accountId)
-  if (own.length > 0) return own.find((endpoint) => endpoint.disabledCode === EXAMPLE.code)?.endpointId ?? null
+async function exampleWebhook(ctx: Context, accountId: string): Promise<string | null> {
+  const own = await listWebhooks(ctx, accountId)
+  if (own.length > 0) return own.find((webhook) => webhook.disabledCode === EXAMPLE.code)?.webhookId ?? null
   const fields = {
     name: 'Example shop',
     url: 'https://shop.example.com/webhooks/guiche',
     eventKinds: ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED'],
     authorization: null,
-  } satisfies Parameters<typeof createEndpoint>[2]
-  const { endpoint } = await createEndpoint(ctx, accountId, fields, SEED)
-  await transact(ctx.pool, (tx) => disableEndpoint(tx, ctx.now(), endpoint.endpointId, EXAMPLE))
-  return endpoint.endpointId
+  } satisfies Parameters<typeof createWebhook>[2]
+  const { webhook } = await createWebhook(ctx, accountId, fields, SEED)
+  await transact(ctx.pool, (tx) => disableWebhook(tx, ctx.now(), webhook.webhookId, EXAMPLE))
+  return webhook.webhookId
 }
 
 /** The history lies in days that may be closed, and their totals were taken without it. */
@@ -138,7 +144,7 @@ type Scene = { account: Account; provider: string; instance: number; now: Date; 
 
 async function replay(tx: Tx, scene: Scene, steps: Step[]): Promise<BankHistory> {
   const { account, now, exampleId } = scene
-  if (exampleId) await enableEndpoint(tx, exampleId)
+  if (exampleId) await enableWebhook(tx, exampleId)
   const history: BankHistory = { pix: [], refunds: [] }
   const failures = new Map<string, number>()
   const ends = steps.filter(({ refundCents }) => refundCents === null)
@@ -167,7 +173,7 @@ async function replay(tx: Tx, scene: Scene, steps: Step[]): Promise<BankHistory>
     }
   }
   await deliver(tx, failures)
-  if (exampleId) await disableEndpoint(tx, now, exampleId, EXAMPLE)
+  if (exampleId) await disableWebhook(tx, now, exampleId, EXAMPLE)
   // The history lies behind what was counted.
   await forgetDepositDays(tx, account.accountId)
   return history
@@ -277,9 +283,9 @@ type Due = Attempt & { subject: string; status: number }
 /** As the worker claims deliveries. Nothing is sent, and nobody else sees what is not committed yet. */
 async function claim(tx: Tx, failures: Map<string, number>): Promise<Due[]> {
   const leasedUntil = new Date(0)
-  const rows = await tx.rows<Pick<Claimed, 'eventId' | 'endpointId' | 'place' | 'attempt'> & DueEvent>(
+  const rows = await tx.rows<Pick<Claimed, 'eventId' | 'webhookId' | 'place' | 'attempt'> & DueEvent>(
     `update deliveries d set leased_until = $2 from events v where v.subject_id = any($1) and d.event_id = v.id
-     returning d.event_id as "eventId", d.endpoint_id as "endpointId", d.ctid as place, d.attempts + 1 as attempt,
+     returning d.event_id as "eventId", d.webhook_id as "webhookId", d.ctid as place, d.attempts + 1 as attempt,
        v.subject_id as subject, v.created_at as "createdAt"`,
     [[...failures.keys()], leasedUntil],
   )

@@ -137,9 +137,9 @@ export function markCanceled(core: Core, chargeId: string): Promise<boolean> {
 
 type Ending = { from: StoredStatus; to: StoredStatus; openedBy?: number }
 
-async function close(ctx: Closing, chargeId: string, ending: Ending): Promise<boolean> {
-  const isMoved = await transact(ctx.pool, (tx) => endCharge(tx, ctx.now(), chargeId, ending))
-  if (isMoved) ctx.metrics.deposits.inc({ state: ending.to.toLowerCase() })
+async function close(core: Core, chargeId: string, ending: Ending): Promise<boolean> {
+  const isMoved = await transact(core.pool, (tx) => endCharge(tx, core.now(), chargeId, ending))
+  if (isMoved) core.metrics.deposits.inc({ state: ending.to.toLowerCase() })
   return isMoved
 }
 

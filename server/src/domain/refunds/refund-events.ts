@@ -31,7 +31,7 @@ type RefundedCharge = {
   refunded_cents: number
 }
 
-function refundEvent(now: Date, refund: RefundFacts, charge: RefundedCharge): NewEvent {
+export function refundEvent(now: Date, refund: RefundFacts, charge: RefundedCharge): NewEvent {
   return {
     kind: 'DEPOSIT_REFUNDED',
     accountId: charge.account_id,

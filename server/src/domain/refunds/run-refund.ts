@@ -2,8 +2,7 @@ import { Fault } from '../../base/fault.ts'
 import { uuidFromHex } from '../../base/ids.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import { retryAt } from '../deposits/checks.ts'
-import { providerNamed, type Context } from '../context.ts'
-import { ProviderError, type Provider, type ProviderRefund } from '../ports/provider.ts'
+import { providerNamed, ProviderError, type Provider, type ProviderRefund } from '../ports/provider.ts'
 import {
   endRefund,
   readRefund,
@@ -107,7 +106,7 @@ async function askProvider(ctx: Context, claimed: ClaimedRefund): Promise<Outcom
 /** Nothing else was ever sent for it, so a refusal tells that it was not made and will not be. */
 async function sendFirst(core: Core, provider: Provider, claimed: ClaimedRefund): Promise<Outcome> {
   const { refund } = claimed
-  if (!(await transact(ctx.pool, (tx) => markSent(tx, ctx.now(), claimed)))) return overtaken()
+  if (!(await transact(core.pool, (tx) => markSent(tx, core.now(), claimed)))) return overtaken()
   try {
     // Whoever asked for it waits for the first attempt, and nobody for the later ones.
     const onBehalfOf = refund.accountId ?? undefined
@@ -128,8 +127,8 @@ async function sendFirst(core: Core, provider: Provider, claimed: ClaimedRefund)
  */
 async function sendAgain(core: Core, provider: Provider, claimed: ClaimedRefund): Promise<Outcome> {
   const { refund } = claimed
-  const absentSince = refund.absentSince ?? ctx.now()
-  if (!(await transact(ctx.pool, (tx) => markSent(tx, ctx.now(), claimed)))) return overtaken()
+  const absentSince = refund.absentSince ?? core.now()
+  if (!(await transact(core.pool, (tx) => markSent(tx, core.now(), claimed)))) return overtaken()
   try {
     return outcomeOf(refund, await provider.refund(requestOf(refund)))
   } catch (error) {

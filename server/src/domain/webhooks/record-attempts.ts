@@ -88,8 +88,8 @@ export async function recordTroubled(tx: Tx, now: Date, attempts: Attempt[], ran
 }
 
 /** The same for deliveries that succeeded, in one statement and so one trip to the database: at thousands a second its trips are what counts. */
-export async function recordDelivered(pool: Pool, now: Date, delivered: Attempt[]): Promise<void> {
-  const onPool = (sql: string, params: unknown[]) => read(pool, sql, params)
+export async function recordDelivered(core: Core, now: Date, delivered: Attempt[]): Promise<void> {
+  const onPool = (sql: string, params: unknown[]) => query(core.pool, sql, params)
   try {
     await recordTogether(onPool, now, delivered, '')
   } catch (error) {
@@ -104,7 +104,7 @@ export function recordDeliveredIn(tx: Tx, now: Date, delivered: Attempt[]): Prom
   return recordTogether(tx.run, now, delivered, OVERWRITE_OUTCOME)
 }
 
-const OVERWRITE_OUTCOME = `on conflict (event_id, endpoint_id) do update
+const OVERWRITE_OUTCOME = `on conflict (event_id, webhook_id) do update
   set outcome = excluded.outcome, attempts = excluded.attempts, ended_at = excluded.ended_at`
 
 /** In lists in which no delivery stands twice, as a statement can write an outcome once. */
