@@ -87,7 +87,7 @@ test('a resolution can close the charge that the payment names', async () => {
   const resolve = (body: object) => ask(w, key, 'POST', `exceptions/${open.id}/resolve`, { reason: 'agreed', ...body })
   expect(await resolve({ how: 'match', charge: 'close' })).toEqual({
     status: 400,
-    body: { success: false, error: 'charge belongs to how: credit, refund or write_off, and to no other' },
+    body: { success: false, error: 'charge is allowed only with how: credit, refund or write_off' },
   })
   expect((await resolve({ how: 'write_off', charge: 'sell' })).body.error).toBe('charge must be one of keep, close')
   const closed = await resolve({ how: 'write_off', charge: 'close' })
@@ -108,7 +108,7 @@ test('an exception that is not there, and a resolution that makes no sense, are 
     expect((await ask(w, key, 'GET', `exceptions/${id}`)).status).toBe(404)
   }
   expect(await told(UNKNOWN_ID, { how: 'burn', reason })).toMatch(/^400 how must be one of credit, refund, /)
-  expect(await told(UNKNOWN_ID, { how: 'credit', reason })).toMatch(/^400 accountId belongs to how: credit/)
+  expect(await told(UNKNOWN_ID, { how: 'credit', reason })).toMatch(/^400 accountId is required with how: credit/)
   expect(await told(UNKNOWN_ID, { how: 'credit', accountId: 'x', reason })).toMatch(/^400 accountId must be the id/)
   expect(await told(UNKNOWN_ID, { how: 'refund' })).toMatch(/^400 reason must be 1 to 500 characters/)
 })
@@ -211,5 +211,5 @@ test('a window that is too long, empty or of nobody is refused, and so is a prov
     'from must be a day such as 2026-01-31',
   )
   await w.sandbox.faults({ errorRate: 1 })
-  expect(await told({ from, to: '2026-03-02T00:00:00Z' })).toMatch(/^503 The payment provider could not be asked: /)
+  expect(await told({ from, to: '2026-03-02T00:00:00Z' })).toMatch(/^503 The payment provider could not be reached: /)
 })

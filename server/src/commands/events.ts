@@ -12,8 +12,8 @@ import {
   type LoggedEvent,
 } from '../domain/webhooks/event-log.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../domain/webhooks/find-deliveries.ts'
-import { listWebhooksOf } from '../domain/webhooks/webhooks.ts'
-import { presentAttempt, presentEvent } from '../http/api/webhook-schemas.ts'
+import { listEndpointsOf } from '../domain/webhooks/webhooks.ts'
+import { presentAttempt, presentEvent } from '../http/api/events.ts'
 import { requireAccount } from './account.ts'
 import { time, wholeNumber } from './arguments.ts'
 import { cut, json, moment, table, withContext, type Terminal } from './terminal.ts'

@@ -19,7 +19,7 @@ import {
   DEFAULT_EVENT_KINDS,
   DEFAULT_OVERLAP_SECONDS,
 } from '../domain/webhooks/webhooks.ts'
-import { presentTest, presentWebhook } from '../http/api/webhook-schemas.ts'
+import { presentTest, presentWebhook } from '../http/api/webhooks.ts'
 import { requireAccount } from './account.ts'
 import { positive, wholeNumber } from './arguments.ts'
 import { consoleActor, cut, json, moment, table, withContext, type Terminal } from './terminal.ts'

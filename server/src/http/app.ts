@@ -1,15 +1,12 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { Fault } from '../base/fault.ts'
 import type { Context } from '../domain/context.ts'
 import { normaliseAddresses } from './server/client-address.ts'
-import type { Api } from './server/typed-app.ts'
 import { requireKeys } from './auth/api-key-auth.ts'
-import { balanceRoutes } from './api/statement.ts'
+import { statementRoutes } from './api/statement.ts'
 import { readJsonOnly } from './server/body.ts'
 import { callbackRoutes } from './callbacks.ts'
 import { dashboardPageRoutes } from './dashboard/static.ts'
-import { dashboardRoutes } from './dashboard/dashboard.ts'
 import { depositRoutes } from './api/deposits.ts'
 import { answerClientError, answerRefusals, isUnder, pathOf, rawAnswer, sendRefusal } from './server/envelope.ts'
 import { eventRoutes } from './api/events.ts'
@@ -19,15 +16,24 @@ import { describeRoutes, docsRoutes } from './docs/openapi.ts'
 import { invitationRoutes } from './auth/invitations.ts'
 import { limitInFlight, MAX_IN_FLIGHT, type Load } from './server/backpressure.ts'
 import { measureAnswers, metricsRoutes } from './metrics.ts'
-import { operatorMoneyRoutes } from './operator/operator-money.ts'
-import { operatorRoutes } from './operator/operator.ts'
-import { operatorSessionRoutes } from './operator/operator-sessions.ts'
 import { paymentEventRoutes } from './pay/events.ts'
 import { paymentPageRoutes } from './pay/page.ts'
 import { sandboxPaymentRoutes } from './pay/sandbox-pay.ts'
 import { qrRoutes } from './pay/qr.ts'
 import { makePublicLimit } from './server/rate-limit.ts'
 import { refundRoutes } from './api/refunds.ts'
+import { deliveryRoutes } from './dashboard/deliveries.ts'
+import { exportRoutes } from './dashboard/exports.ts'
+import { keyRoutes } from './dashboard/keys.ts'
+import { overviewRoutes } from './dashboard/overview.ts'
+import { timelineRoutes } from './dashboard/timeline.ts'
+import { accountRoutes, createAccountRoutes } from './operator/accounts.ts'
+import { auditLogRoutes } from './operator/audit-log.ts'
+import { exceptionRoutes } from './operator/exceptions.ts'
+import { providerRoutes } from './operator/providers.ts'
+import { reconciliationRoutes } from './operator/reconciliation.ts'
+import { operatorRefundRoutes } from './operator/refunds.ts'
+import { withZod, type Api } from './server/schemas.ts'
 import { DASHBOARD_PREFIX, requireSession } from './auth/session.ts'
 import { signInRoutes } from './auth/sign-in.ts'
 import { webhookRoutes } from './api/webhooks.ts'
@@ -111,7 +117,12 @@ function dashboardApi(scope: FastifyInstance, ctx: Context): void {
   requireSession(scope, ctx)
   const api = withZod(scope)
   customerRoutes(api, ctx)
-  dashboardRoutes(api, ctx)
+  overviewRoutes(api, ctx)
+  keyRoutes(api, ctx)
+  timelineRoutes(api, ctx)
+  deliveryRoutes(api, ctx)
+  exportRoutes(api, ctx)
+  createAccountRoutes(api, ctx)
   invitationRoutes(api, ctx)
 }
 
@@ -123,12 +134,15 @@ function signInApi(scope: FastifyInstance, ctx: Context): void {
 function customerRoutes(api: Api, ctx: Context): void {
   depositRoutes(api, ctx)
   refundRoutes(api, ctx)
-  balanceRoutes(api, ctx)
+  statementRoutes(api, ctx)
   webhookRoutes(api, ctx)
   eventRoutes(api, ctx)
-  operatorRoutes(api, ctx)
-  operatorMoneyRoutes(api, ctx)
-  operatorSessionRoutes(api, ctx)
+  accountRoutes(api, ctx)
+  exceptionRoutes(api, ctx)
+  operatorRefundRoutes(api, ctx)
+  reconciliationRoutes(api, ctx)
+  auditLogRoutes(api, ctx)
+  providerRoutes(api, ctx)
 }
 
 function payerRoutes(scope: Api, ctx: Context, { maxStreams }: AppOptions): void {
@@ -136,12 +150,6 @@ function payerRoutes(scope: Api, ctx: Context, { maxStreams }: AppOptions): void
   paymentEventRoutes(scope, ctx, maxStreams)
   sandboxPaymentRoutes(scope, ctx)
   qrRoutes(scope, ctx)
-}
-
-function withZod(scope: FastifyInstance): Api {
-  scope.setValidatorCompiler(validatorCompiler)
-  scope.setSerializerCompiler(serializerCompiler)
-  return scope.withTypeProvider<ZodTypeProvider>()
 }
 
 function makeServer(ctx: Context, options: AppOptions): FastifyInstance {

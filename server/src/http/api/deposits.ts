@@ -1,142 +1,326 @@
+import { z } from 'zod'
 import type { Context } from '../../domain/context.ts'
+import { creditedCents, type Charge } from '../../domain/deposits/charge-states.ts'
 import { cancelDeposit, listDeposits, openDeposit, queryDeposit } from '../../domain/deposits/deposits.ts'
-import { readHeld } from '../../domain/deposits/held-payments.ts'
-import type { Api } from '../server/typed-app.ts'
-import { presentNew, presentQueried, presentRecord } from './present.ts'
+import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
 import {
-  answer,
-  commonErrors,
-  depositBody,
-  depositHeaders,
-  depositsQuery,
-  errorAnswer,
-  newChargeShape,
+  bodyErrors,
+  cents,
+  errors,
+  idempotencyHeaders,
   nextCursor,
+  oneOf,
+  paging,
   paymentLinkParams,
-  queriedChargeShape,
-  recordShape,
+  queryErrors,
+  response,
+  searchField,
+  text,
+  time,
+  timeRange,
+  VALUE_ERROR,
+  type Api,
 } from '../server/schemas.ts'
 
 export function depositRoutes(app: Api, ctx: Context): void {
   const { publicUrl } = ctx.settings
+  const reading = { scope: 'deposits:read' } as const
+  const writing = { scope: 'deposits:write', fresh: false } as const
 
-  app.post(
-    '/api/deposit',
-    { schema: createSchema, config: { scope: 'deposits:write', fresh: false } },
-    async (request, reply) => {
-      const { value, externalId, description, expiresIn } = request.body
-      const wanted = {
-        valueCents: value,
-        externalId: externalId ?? null,
-        description: description ?? null,
-        expiresInSeconds: expiresIn ?? null,
-      }
-      const { charge, replayed } = await openDeposit(
-        ctx,
-        request.caller,
-        wanted,
-        request.headers['idempotency-key'] ?? null,
-      )
-      reply.code(201).header('location', `/api/deposit/${charge.paymentLinkId}`)
-      if (replayed) reply.header('idempotency-replayed', 'true')
-      return { success: true as const, charge: presentNew(publicUrl, charge) }
-    },
-  )
+  app.post('/api/deposit', { schema: createDepositRoute, config: writing }, async (request, reply) => {
+    const { value, externalId, description, expiresIn } = request.body
+    const wanted = {
+      valueCents: value,
+      externalId: externalId ?? null,
+      description: description ?? null,
+      expiresInSeconds: expiresIn ?? null,
+    }
+    const idempotencyKey = request.headers['idempotency-key'] ?? null
+    const { charge, replayed } = await openDeposit(ctx, request.caller, wanted, idempotencyKey)
+    reply.code(201).header('location', `/api/deposit/${charge.paymentLinkId}`)
+    if (replayed) reply.header('idempotency-replayed', 'true')
+    return { success: true as const, charge: presentNew(publicUrl, charge) }
+  })
 
-  app.get(
-    '/api/deposit/:paymentLinkId',
-    { schema: querySchema, config: { scope: 'deposits:read' } },
-    async (request, reply) => {
-      const { charge, check } = await queryDeposit(ctx, request.caller.accountId, request.params.paymentLinkId)
-      if (check !== 'none') reply.header('guiche-provider-check', check)
-      return { success: true as const, charge: presentQueried(publicUrl, charge) }
-    },
-  )
+  app.get('/api/deposit/:paymentLinkId', { schema: getDepositRoute, config: reading }, async (request, reply) => {
+    const { charge, check } = await queryDeposit(ctx, request.caller.accountId, request.params.paymentLinkId)
+    if (check !== 'none') reply.header('guiche-provider-check', check)
+    return { success: true as const, charge: presentQueried(publicUrl, charge) }
+  })
 
-  app.post(
-    '/api/deposit/:paymentLinkId/cancel',
-    { schema: cancelSchema, config: { scope: 'deposits:write', fresh: false } },
-    async (request) => {
-      const charge = await cancelDeposit(ctx, request.caller.accountId, request.params.paymentLinkId)
-      const held = await readHeld(ctx, [charge.id])
-      return { success: true as const, charge: presentRecord(publicUrl, charge, held.get(charge.id)) }
-    },
-  )
+  app.post('/api/deposit/:paymentLinkId/cancel', { schema: cancelDepositRoute, config: writing }, async (request) => {
+    const charge = await cancelDeposit(ctx, request.caller.accountId, request.params.paymentLinkId)
+    const held = await readHeld(ctx, [charge.id])
+    return { success: true as const, charge: presentDeposit(publicUrl, charge, held.get(charge.id)) }
+  })
 
-  app.get('/api/deposits', { schema: listSchema, config: { scope: 'deposits:read' } }, async (request) => {
+  app.get('/api/deposits', { schema: listDepositsRoute, config: reading }, async (request) => {
     const { charges, nextCursor } = await listDeposits(ctx, request.caller.accountId, request.query)
-    const held = await readHeld(
-      ctx,
-      charges.map((charge) => charge.id),
-    )
-    const deposits = charges.map((charge) => presentRecord(publicUrl, charge, held.get(charge.id)))
+    const ids = charges.map((charge) => charge.id)
+    const held = await readHeld(ctx, ids)
+    const deposits = charges.map((charge) => presentDeposit(publicUrl, charge, held.get(charge.id)))
     return { success: true as const, deposits, nextCursor }
   })
 }
 
-const createSchema = {
+// ---- Requests ----
+
+const EXTERNAL_ID_ERROR = 'externalId must be 1 to 64 characters, without control characters'
+const DESCRIPTION_ERROR = 'description must be at most 140 characters, without control characters'
+const EXPIRES_IN_ERROR = 'expiresIn must be an integer from 300 to 86400 (seconds)'
+// In less time a payer cannot pay, and no provider promises more.
+const EXPIRES_IN = { min: 300, max: 86_400 }
+const STATUSES = ['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELED'] as const
+
+/**
+ * For text that payers read: without characters that reverse the writing direction or are invisible, which could make
+ * it look like something else. The two joiners are allowed, because emoji and several scripts need them.
+ */
+function payerText(bounds: { min: number; max: number }, error: string) {
+  return text(bounds, error).refine((value) => !/(?![\u200c\u200d])\p{Cf}/u.test(value), { error })
+}
+
+/** `value` comes first: zod reports errors in this order, and the caller reads the first one. */
+const depositBody = z
+  .object(
+    {
+      value: z
+        .int({ error: VALUE_ERROR })
+        .min(1, { error: VALUE_ERROR })
+        .meta({ description: 'The amount in cents: 5000 is R$ 50.00.', examples: [5000], maximum: 999_999_999_999 }),
+      externalId: payerText({ min: 1, max: 64 }, EXTERNAL_ID_ERROR)
+        .nullish()
+        .meta({
+          description:
+            'Your own reference. It must be unique among your PENDING and COMPLETED charges: a second deposit for the same order gets 409.',
+          examples: ['order-1042'],
+        }),
+      description: payerText({ min: 0, max: 140 }, DESCRIPTION_ERROR)
+        .nullish()
+        .meta({
+          description: 'Shown to the payer on the payment page and in the banking app.',
+          examples: ['Order 1042'],
+        }),
+      expiresIn: z
+        .int({ error: EXPIRES_IN_ERROR })
+        .min(EXPIRES_IN.min, { error: EXPIRES_IN_ERROR })
+        .max(EXPIRES_IN.max, { error: EXPIRES_IN_ERROR })
+        .nullish()
+        .meta({
+          description: 'Seconds until the charge expires. The default is one hour, unless the operator changed it.',
+          examples: [3600],
+        }),
+    },
+    { error: VALUE_ERROR },
+  )
+  .meta({ examples: [{ value: 5000 }] })
+
+export const depositsQuery = z.object({
+  status: oneOf('status', STATUSES).exactOptional().meta({ description: 'Only charges with this status.' }),
+  externalId: text({ min: 1, max: 64 }, EXTERNAL_ID_ERROR)
+    .exactOptional()
+    .meta({ description: 'Only charges with this reference of yours.' }),
+  search: searchField.exactOptional().meta({
+    description:
+      'Only charges that match this text: part of `externalId` or `description` (3 characters or more, case-insensitive), the beginning of `id` or `paymentLinkId`, an amount (`199,90` or `199.90`), or the whole `endToEndId`.',
+  }),
+  ...timeRange,
+  ...paging,
+})
+
+// ---- Responses. Presenters translate our names into those of the API. ----
+
+const newCharge = {
+  id: z.string().meta({ description: 'The id of the charge, 32 hexadecimal digits. Events call it `transactionId`.' }),
+  emv: z
+    .string()
+    .meta({ description: 'The copy-and-paste code for banking apps. The QR code contains the same text.' }),
+  qrCodeLink: z.string().meta({ description: 'URL of the QR code as PNG. `?size=` takes 128 to 1024 pixels.' }),
+  paymentLinkId: z.string().meta({ description: 'UUID to query the charge with.' }),
+  paymentLinkUrl: z.string().meta({ description: 'Payment page to send the payer to.' }),
+  value: cents.meta({ description: 'What the payer pays, in cents.' }),
+  originalValue: cents.meta({
+    description: 'What you asked for, in cents. Differs from `value` only if the payer bears the fee.',
+  }),
+  fee: cents.meta({ description: 'The fee, in cents. `value` minus `fee` is credited to your balance.' }),
+  status: z.enum(STATUSES).meta({
+    description:
+      'PENDING: not paid yet. COMPLETED: the payment is confirmed. EXPIRED: not paid in time. CANCELED: you canceled it.',
+  }),
+}
+
+const EXAMPLE = {
+  id: '0199a3c2f4b87d6e9b1a5c0d3e2f4a68',
+  emv: '00020101021226700014br.gov.bcb.pix2548pix.example.com/8b3da2f39a4140d1a91abd93113bd4415204000053039865802BR5913Fulano de Tal6008BRASILIA62070503***630464E4',
+  qrCodeLink: 'https://pay.example.com/qr/7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57.png',
+  paymentLinkId: '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57',
+  paymentLinkUrl: 'https://pay.example.com/payment-link/7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57',
+  value: 5000,
+  originalValue: 5000,
+  fee: 50,
+  status: 'PENDING',
+}
+const CREATED_AT = '2026-01-31T12:00:00.000Z'
+
+const newChargeSchema = z.object(newCharge).meta({ id: 'NewCharge', examples: [EXAMPLE] })
+
+/** A replay gives the first response again, so the charge is PENDING even if it was paid meanwhile. */
+function presentNew(publicUrl: string, charge: Charge) {
+  return { ...presentCharge(publicUrl, charge), status: 'PENDING' as const }
+}
+
+const queriedCharge = { ...newCharge, createdAt: time.meta({ description: 'When the charge was created.' }) }
+const queriedChargeSchema = z
+  .object(queriedCharge)
+  .meta({ id: 'Charge', examples: [{ ...EXAMPLE, createdAt: CREATED_AT }] })
+
+function presentQueried(publicUrl: string, charge: Charge) {
+  return { ...presentCharge(publicUrl, charge), createdAt: charge.createdAt.toISOString() }
+}
+
+function presentCharge(publicUrl: string, charge: Charge) {
+  return {
+    id: charge.id,
+    emv: charge.emv,
+    qrCodeLink: `${publicUrl}/qr/${charge.paymentLinkId}.png`,
+    paymentLinkId: charge.paymentLinkId,
+    paymentLinkUrl: `${publicUrl}/payment-link/${charge.paymentLinkId}`,
+    value: charge.valueCents,
+    originalValue: charge.originalValueCents,
+    fee: charge.feeCents,
+    status: charge.status,
+  }
+}
+
+export const depositSchema = z
+  .object({
+    ...queriedCharge,
+    expiresAt: time.meta({ description: 'When the charge expires.' }),
+    paidAt: time.nullable().meta({ description: 'When the payer paid, according to the provider.' }),
+    receivedValue: cents
+      .nullable()
+      .meta({ description: 'What the payer paid, in cents, if the operator accepted an amount other than `value`.' }),
+    creditedValue: cents
+      .nullable()
+      .meta({ description: 'What was credited to your balance, in cents. Null unless COMPLETED.' }),
+    refundedValue: cents.meta({ description: 'Total of the refunds that are DONE, in cents.' }),
+    heldValue: cents.meta({
+      description:
+        'Money received for this charge that did not complete it, in cents: a wrong amount or a second payment. It is held until the operator decides. Do not ask the payer to pay again meanwhile.',
+    }),
+    keptValue: cents.meta({
+      description:
+        'Held money that the operator did not refund, in cents: it was credited to a balance or written off.',
+    }),
+    endToEndId: z
+      .string()
+      .nullable()
+      .meta({ description: 'Id of the payment in the Pix system, also on the payer’s receipt.' }),
+    paidLate: z.boolean().meta({ description: 'True if it was paid after it had expired or been canceled.' }),
+    externalId: z.string().nullable().meta({ description: 'Your own reference.' }),
+    description: z.string().nullable().meta({ description: 'The description shown to the payer.' }),
+  })
+  .meta({
+    id: 'Deposit',
+    examples: [
+      {
+        ...EXAMPLE,
+        status: 'COMPLETED',
+        createdAt: CREATED_AT,
+        expiresAt: '2026-01-31T13:00:00.000Z',
+        paidAt: '2026-01-31T12:01:07.000Z',
+        receivedValue: null,
+        creditedValue: 4950,
+        refundedValue: 0,
+        heldValue: 0,
+        keptValue: 0,
+        endToEndId: 'E12345678202601311201s0123456789',
+        paidLate: false,
+        externalId: 'order-1042',
+        description: 'Order 1042',
+      },
+    ],
+  })
+
+export function presentDeposit(publicUrl: string, charge: Charge, { heldCents, keptCents }: HeldMoney = NOTHING_HELD) {
+  return {
+    ...presentQueried(publicUrl, charge),
+    expiresAt: charge.expiresAt.toISOString(),
+    paidAt: charge.paidAt?.toISOString() ?? null,
+    receivedValue: charge.receivedCents,
+    creditedValue: creditedCents(charge),
+    refundedValue: charge.refundedCents,
+    heldValue: heldCents,
+    keptValue: keptCents,
+    endToEndId: charge.endToEndId,
+    paidLate: charge.paidLate,
+    externalId: charge.externalId,
+    description: charge.description,
+  }
+}
+
+// ---- Routes ----
+
+const NOT_FOUND = '`Charge not found`: the id is unknown, malformed, or belongs to another account.'
+
+const createDepositRoute = {
   tags: ['Deposits'],
   operationId: 'createDeposit',
-  summary: 'Ask for a deposit',
+  summary: 'Create a deposit',
   description:
-    'Makes a charge that a payer can pay by Pix, and answers with its copy-and-paste code, its QR code and a payment page. Send an `Idempotency-Key` so that repeating the request after a time-out cannot make a second charge. Needs the scope `deposits:write`.',
-  headers: depositHeaders,
+    'Creates a charge that a payer can pay by Pix. The response has its copy-and-paste code, QR code and payment page. Send an `Idempotency-Key`, so that a retry after a time-out cannot create a second charge. Needs the scope `deposits:write`.',
+  headers: idempotencyHeaders(
+    'Makes the request safe to retry for 24 hours. The same key with the same body returns the first charge again and never creates a second one. Use a new UUID for each deposit.',
+  ),
   body: depositBody,
   response: {
-    201: answer('The charge, PENDING; or the first answer again, for an `Idempotency-Key` that was used before.', {
-      charge: newChargeShape,
+    201: response('The PENDING charge, or the first response again if the `Idempotency-Key` was used before.', {
+      charge: newChargeSchema,
     }),
-    400: errorAnswer(
-      'A field is wrong, or `value` is outside the operator’s limits; the text says which and what is allowed.',
-    ),
-    409: errorAnswer('`externalId` is taken, or a request with this `Idempotency-Key` is still in progress.'),
-    413: errorAnswer('The body is larger than 16 KiB.'),
-    415: errorAnswer('The body is not sent as `application/json`.'),
-    422: errorAnswer('The `Idempotency-Key` was used with another body.'),
-    502: errorAnswer('The payment provider refused. No charge was made.'),
-    ...commonErrors,
+    ...bodyErrors({
+      400: 'A field is invalid, or `value` is outside the operator’s limits. The text says what is allowed.',
+      409: '`externalId` is taken, or a request with this `Idempotency-Key` is still in progress.',
+      422: 'The `Idempotency-Key` was used with a different body.',
+      502: 'The payment provider refused. No charge was created.',
+    }),
   },
 }
 
-const querySchema = {
+const getDepositRoute = {
   tags: ['Deposits'],
   operationId: 'getDeposit',
-  summary: 'Ask for the state of a deposit',
+  summary: 'Get the status of a deposit',
   description:
-    'A PENDING charge is first checked with the payment provider, and the answer reflects that check. If the provider cannot be asked, the answer is what is stored, and the header `Guiche-Provider-Check` says `failed`. Needs the scope `deposits:read`.',
+    'A PENDING charge is first checked with the payment provider. If the provider cannot be reached, the response has the stored status and the header `Guiche-Provider-Check: failed`. Needs the scope `deposits:read`.',
   params: paymentLinkParams,
-  response: {
-    200: answer('The charge.', { charge: queriedChargeShape }),
-    404: errorAnswer('`Charge not found`: unknown, malformed, or another account’s.'),
-    ...commonErrors,
-  },
+  response: { 200: response('The charge.', { charge: queriedChargeSchema }), ...errors({ 404: NOT_FOUND }) },
 }
 
-const cancelSchema = {
+const cancelDepositRoute = {
   tags: ['Deposits'],
   operationId: 'cancelDeposit',
   summary: 'Cancel a deposit',
   description:
-    'Withdraws a PENDING charge at the payment provider, so that it can no longer be paid. Canceling twice is fine. Needs the scope `deposits:write`; takes no body.',
+    'Cancels a PENDING charge at the payment provider, so that it can no longer be paid. Canceling twice is fine. Needs the scope `deposits:write`; takes no body.',
   params: paymentLinkParams,
   response: {
-    200: answer('The charge, CANCELED.', { charge: recordShape }),
-    404: errorAnswer('`Charge not found`: unknown, malformed, or another account’s.'),
-    409: errorAnswer('It was paid meanwhile, or has expired; the text says which.'),
-    502: errorAnswer('The payment provider refused.'),
-    ...commonErrors,
+    200: response('The CANCELED charge.', { charge: depositSchema }),
+    ...errors({
+      404: NOT_FOUND,
+      409: 'The charge was paid meanwhile, or has expired. The text says which.',
+      502: 'The payment provider refused.',
+    }),
   },
 }
 
-const listSchema = {
+const listDepositsRoute = {
   tags: ['Deposits'],
   operationId: 'listDeposits',
   summary: 'List deposits',
-  description: 'Newest first, a page at a time, as stored: the provider is not asked. Needs the scope `deposits:read`.',
+  description: 'Newest first, in pages, as stored: the provider is not asked. Needs the scope `deposits:read`.',
   querystring: depositsQuery,
   response: {
-    200: answer('A page of deposits.', { deposits: recordShape.array(), nextCursor }),
-    400: errorAnswer('A parameter is wrong; the text says which and what is allowed.'),
-    ...commonErrors,
+    200: response('A page of deposits.', { deposits: depositSchema.array(), nextCursor }),
+    ...queryErrors(),
   },
 }

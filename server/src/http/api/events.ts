@@ -1,23 +1,37 @@
 import { z } from 'zod'
 import type { Context } from '../../domain/context.ts'
-import { findEvent, listEvents, resendEvent, resendMany } from '../../domain/webhooks/event-log.ts'
-import type { Api } from '../server/typed-app.ts'
-import { answer, bodyErrors, commonErrors, errorAnswer, nextCursor } from '../server/schemas.ts'
 import {
-  attemptShape,
-  eventParams,
-  eventShape,
-  eventsQuery,
-  presentAttempt,
-  presentEvent,
-  resendBody,
-  resendManyBody,
-} from './webhook-schemas.ts'
+  findEvent,
+  listEvents,
+  resendEvent,
+  resendMany,
+  type LoggedAttempt,
+  type LoggedEvent,
+} from '../../domain/webhooks/event-log.ts'
+import { EVENT_KINDS } from '../../domain/webhooks/events.ts'
+import { DELIVERY_STATES } from '../../domain/webhooks/find-deliveries.ts'
+import {
+  BODY_ERROR,
+  bodyErrors,
+  errors,
+  idField,
+  toApi,
+  nextCursor,
+  oneOf,
+  paging,
+  queryErrors,
+  response,
+  time,
+  timeRange,
+  type Api,
+} from '../server/schemas.ts'
+import { attemptOutcome } from './webhooks.ts'
 
 export function eventRoutes(app: Api, ctx: Context): void {
-  const config = { scope: 'webhooks:write' } as const
+  const reading = { scope: 'webhooks:write' } as const
+  const resending = { ...reading, fresh: false } as const
 
-  app.get('/api/events', { schema: listSchema, config }, async (request) => {
+  app.get('/api/events', { schema: listEventsRoute, config: reading }, async (request) => {
     const { webhookId, event, ...filter } = request.query
     const { events, nextCursor } = await listEvents(ctx, request.caller.accountId, {
       ...filter,
@@ -27,97 +41,164 @@ export function eventRoutes(app: Api, ctx: Context): void {
     return { success: true as const, events: events.map(presentEvent), nextCursor }
   })
 
-  app.get('/api/events/:eventId', { schema: readSchema, config }, async (request) => {
+  app.get('/api/events/:eventId', { schema: getEventRoute, config: reading }, async (request) => {
     const { event, attempts } = await findEvent(ctx, request.caller.accountId, request.params.eventId)
     return { success: true as const, event: presentEvent(event), attempts: attempts.map(presentAttempt) }
   })
 
-  app.post(
-    '/api/events/:eventId/resend',
-    { schema: resendSchema, config: { ...config, fresh: false } },
-    async (request) => {
-      const queued = await resendEvent(
-        ctx,
-        request.caller.accountId,
-        request.params.eventId,
-        request.body?.webhookId ?? null,
-      )
-      return { success: true as const, queued }
-    },
-  )
-
-  app.post('/api/events/resend', { schema: resendManySchema, config: { ...config, fresh: false } }, async (request) => {
-    const { since, webhookId } = request.body
-    const queued = await resendMany(
-      ctx,
-      request.caller.accountId,
-      since ? { since } : { failed: true },
-      webhookId ?? null,
-    )
+  app.post('/api/events/:eventId/resend', { schema: resendEventRoute, config: resending }, async (request) => {
+    const webhookId = request.body?.webhookId ?? null
+    const queued = await resendEvent(ctx, request.caller.accountId, request.params.eventId, webhookId)
     return { success: true as const, queued }
+  })
+
+  app.post('/api/events/resend', { schema: resendEventsRoute, config: resending }, async (request) => {
+    const { since, webhookId = null } = request.body
+    const which = since ? { since } : { failed: true as const }
+    return { success: true as const, queued: await resendMany(ctx, request.caller.accountId, which, webhookId) }
   })
 }
 
-const NOT_FOUND = errorAnswer('`Event not found`, or `Webhook not found`: unknown, malformed, or another account’s.')
+// ---- Requests ----
+
+const eventParams = z.object({ eventId: z.string().meta({ description: 'The id of the event, `evt_…`.' }) })
+const webhookId = idField('webhookId', 'a webhook')
+
+/** Kinds of events in lists: the test of a webhook is one too. */
+export const LISTED_KINDS = [...EVENT_KINDS, 'WEBHOOK_TEST'] as const
+
+const eventsQuery = z.object({
+  event: oneOf('event', LISTED_KINDS).exactOptional().meta({ description: 'Only events of this kind.' }),
+  state: oneOf('state', DELIVERY_STATES).exactOptional().meta({
+    description:
+      'Only events with a delivery in this state. pending: not tried yet. retrying: failed, and will be tried again. failed: given up.',
+  }),
+  webhookId: webhookId.exactOptional().meta({ description: 'Only events with a delivery to this webhook.' }),
+  ...timeRange,
+  ...paging,
+})
+
+const onlyTo = webhookId.exactOptional().meta({ description: 'Only to this webhook.' })
+const resendBody = z.object({ webhookId: onlyTo }, { error: BODY_ERROR }).nullish()
+
+const WHICH_ERROR =
+  'Give either failed: true, or since: an ISO 8601 date and time with its zone, such as 2026-01-31T00:00:00Z'
+const resendManyBody = z
+  .object(
+    {
+      failed: z
+        .literal(true, { error: WHICH_ERROR })
+        .exactOptional()
+        .meta({ description: 'All deliveries that failed, given up or still being retried.' }),
+      since: z.iso
+        .datetime({ offset: true, error: WHICH_ERROR })
+        .transform((text) => new Date(text))
+        .exactOptional()
+        .meta({ description: 'All events from this time on.' }),
+      webhookId: onlyTo,
+    },
+    { error: WHICH_ERROR },
+  )
+  .refine((body) => (body.failed === undefined) !== (body.since === undefined), { error: WHICH_ERROR })
+
+// ---- Responses ----
+
+const deliverySchema = z.object({
+  webhookId: z.string(),
+  state: z.enum(DELIVERY_STATES).meta({
+    description:
+      'pending: waiting for the first attempt. retrying: the last attempt failed, and the next is at `nextAttemptAt`. failed: given up.',
+  }),
+  attempts: z.int().meta({ description: 'Attempts since it was last queued.' }),
+  nextAttemptAt: time.nullable().meta({ description: 'Null unless pending or retrying.' }),
+  endedAt: time.nullable().meta({ description: 'When it was delivered or given up.' }),
+})
+
+const eventSchema = z
+  .object({
+    id: z.string().meta({ description: '`evt_…`. Receivers also get it as `webhook-id`.' }),
+    event: z.string().meta({ description: 'The kind of event.' }),
+    createdAt: time,
+    data: z.looseObject({}).meta({ description: 'The data as delivered.' }),
+    deliveries: deliverySchema
+      .array()
+      .meta({ description: 'One for each webhook that the event was meant for, including deleted ones.' }),
+  })
+  .meta({ id: 'Event' })
+
+export function presentEvent(event: LoggedEvent) {
+  return {
+    id: event.id,
+    event: event.kind,
+    createdAt: event.createdAt.toISOString(),
+    data: (JSON.parse(event.body) as { data: Record<string, unknown> }).data,
+    deliveries: event.deliveries.map(({ endpointId, state, attempts, nextAttemptAt, endedAt }) =>
+      toApi({ webhookId: endpointId, state, attempts, nextAttemptAt, endedAt }),
+    ),
+  }
+}
+
+const attemptSchema = z
+  .object({
+    webhookId: z.string(),
+    number: z.int().meta({ description: 'Counts from 1, and from 1 again after a resend.' }),
+    at: time,
+    ...attemptOutcome,
+  })
+  .meta({ id: 'DeliveryAttempt' })
+
+export function presentAttempt({ endpointId, ...attempt }: LoggedAttempt) {
+  return { webhookId: endpointId, ...toApi(attempt) }
+}
+
 const queued = z.int().meta({
   description:
-    'How many deliveries were put in the queue: 0 when no enabled webhook wants any of it. A `WEBHOOK_TEST` is never resent.',
+    'Number of deliveries queued. 0 if no enabled webhook subscribes to these events. A `WEBHOOK_TEST` is never resent.',
 })
-const tags = ['Events']
 
-const listSchema = {
+// ---- Routes ----
+
+const tags = ['Events']
+const NOT_FOUND = '`Event not found`, or `Webhook not found`: unknown, malformed, or of another account.'
+
+const listEventsRoute = {
   tags,
   operationId: 'listEvents',
   summary: 'List events',
-  description: 'Newest first, each with what became of it at every webhook. Needs the scope `webhooks:write`.',
+  description: 'Newest first, each with the state of its deliveries. Needs the scope `webhooks:write`.',
   querystring: eventsQuery,
-  response: {
-    200: answer('A page of events.', { events: eventShape.array(), nextCursor }),
-    400: errorAnswer('A parameter is wrong; the text says which and what is allowed.'),
-    ...commonErrors,
-  },
+  response: { 200: response('A page of events.', { events: eventSchema.array(), nextCursor }), ...queryErrors() },
 }
 
-const readSchema = {
+const getEventRoute = {
   tags,
   operationId: 'getEvent',
-  summary: 'Read an event',
-  description: 'With every attempt to deliver it in the last 30 days, newest first. Needs the scope `webhooks:write`.',
+  summary: 'Get an event',
+  description: 'With all delivery attempts of the last 30 days, newest first. Needs the scope `webhooks:write`.',
   params: eventParams,
   response: {
-    200: answer('The event and its attempts.', { event: eventShape, attempts: attemptShape.array() }),
-    404: NOT_FOUND,
-    ...commonErrors,
+    200: response('The event and its attempts.', { event: eventSchema, attempts: attemptSchema.array() }),
+    ...errors({ 404: NOT_FOUND }),
   },
 }
 
-const resendSchema = {
+const resendEventRoute = {
   tags,
   operationId: 'resendEvent',
-  summary: 'Send an event again',
+  summary: 'Resend an event',
   description:
-    'With the same id and the same bytes, to every enabled webhook that wants its kind or to one of them. Needs the scope `webhooks:write`.',
+    'Sends the same id and the same bytes to one webhook, or to every enabled webhook that subscribes to this kind. Needs the scope `webhooks:write`.',
   params: eventParams,
   body: resendBody,
-  response: {
-    200: answer('How much of it is in the queue.', { queued }),
-    ...bodyErrors,
-    404: NOT_FOUND,
-    ...commonErrors,
-  },
+  response: { 200: response('How many deliveries were queued.', { queued }), ...bodyErrors({ 404: NOT_FOUND }) },
 }
 
-const resendManySchema = {
+const resendEventsRoute = {
   tags,
   operationId: 'resendEvents',
-  summary: 'Send many events again',
+  summary: 'Resend many events',
   description:
-    'Everything that failed (`{"failed": true}`), or everything since a time (`{"since": "2026-01-31T00:00:00Z"}`), delivered or not, oldest first. Receivers tell a repetition by its id. Needs the scope `webhooks:write`.',
+    'Resends all failed deliveries (`{"failed": true}`), or all events since a time (`{"since": "2026-01-31T00:00:00Z"}`), delivered or not, oldest first. Receivers recognize a repetition by its id. Needs the scope `webhooks:write`.',
   body: resendManyBody,
-  response: {
-    200: answer('How much of it is in the queue.', { queued }),
-    ...bodyErrors,
-    404: NOT_FOUND,
-    ...commonErrors,
-  },
+  response: { 200: response('How many deliveries were queued.', { queued }), ...bodyErrors({ 404: NOT_FOUND }) },
 }

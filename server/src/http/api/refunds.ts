@@ -1,31 +1,34 @@
 import { z } from 'zod'
-import type { Context } from '../../domain/context.ts'
 import { actorOf } from '../../domain/accounts/callers.ts'
+import type { Context } from '../../domain/context.ts'
 import type { Refund } from '../../domain/refunds/refund-states.ts'
 import { listRefunds, requestRefund } from '../../domain/refunds/request-refund.ts'
-import type { Api } from '../server/typed-app.ts'
 import {
-  answer,
+  BODY_ERROR,
   bodyErrors,
-  commonErrors,
-  depositHeaders,
-  errorAnswer,
+  cents,
+  idempotencyHeaders,
   nextCursor,
-  page,
+  paging,
   paymentLinkParams,
+  queryErrors,
+  response,
   text,
+  time,
+  timeRange,
   VALUE_ERROR,
+  type Api,
 } from '../server/schemas.ts'
 
 export function refundRoutes(app: Api, ctx: Context): void {
+  const refunding = { scope: 'deposits:write', fresh: true } as const
   app.post(
     '/api/deposit/:paymentLinkId/refund',
-    { schema: refundSchema, config: { scope: 'deposits:write', fresh: true } },
+    { schema: refundDepositRoute, config: refunding },
     async (request, reply) => {
-      const { paymentLinkId } = request.params
       const { refund, replayed } = await requestRefund(ctx, actorOf(request.caller), {
         accountId: request.caller.accountId,
-        paymentLinkId,
+        paymentLinkId: request.params.paymentLinkId,
         amountCents: request.body?.value ?? null,
         reason: request.body?.reason || null,
         idempotencyKey: request.headers['idempotency-key'] ?? null,
@@ -36,59 +39,26 @@ export function refundRoutes(app: Api, ctx: Context): void {
     },
   )
 
-  app.get(
-    '/api/deposit/:paymentLinkId/refunds',
-    { schema: listSchema, config: { scope: 'deposits:read' } },
-    async (request) => {
-      const { refunds, nextCursor } = await listRefunds(ctx, {
-        ...request.query,
-        accountId: request.caller.accountId,
-        paymentLinkId: request.params.paymentLinkId,
-      })
-      return { success: true as const, refunds: refunds.map(presentRefund), nextCursor }
-    },
-  )
+  const reading = { scope: 'deposits:read' } as const
+  app.get('/api/deposit/:paymentLinkId/refunds', { schema: listRefundsRoute, config: reading }, async (request) => {
+    const filter = { ...request.query, ...request.params, accountId: request.caller.accountId }
+    const { refunds, nextCursor } = await listRefunds(ctx, filter)
+    return { success: true as const, refunds: refunds.map(presentRefund), nextCursor }
+  })
 }
 
-/** As the account holder sees it. What an operator noted, and what the provider said to him, are his. */
-export function presentRefund(refund: Refund) {
-  const madeBy = madeByOf(refund)
-  return {
-    id: refund.id,
-    value: refund.amountCents,
-    returnedFee: refund.feeReturnedCents,
-    status: refund.status,
-    reason: madeBy === 'account' ? refund.reason : null,
-    madeBy,
-    createdAt: refund.createdAt.toISOString(),
-    endedAt: refund.endedAt?.toISOString() ?? null,
-    undoneAt: refund.undoneAt?.toISOString() ?? null,
-  }
-}
-
-function madeByOf({ source, requestedBy }: Refund): 'account' | 'operator' | 'provider' {
-  if (source === 'provider') return 'provider'
-  return requestedBy.kind === 'account' ? 'account' : 'operator'
-}
+/** What every refund says of its amount. */
+export const refundValue = z
+  .int({ error: VALUE_ERROR })
+  .min(1, { error: VALUE_ERROR })
+  .nullish()
+  .meta({ description: 'How much to refund, in cents. The default is all that is left.', examples: [2500] })
 
 const REASON_ERROR = 'reason must be at most 140 characters, without control characters'
-const BODY_ERROR = 'Request body must be a JSON object'
-
-const refundHeaders = z.looseObject({
-  'idempotency-key': depositHeaders.shape['idempotency-key'].meta({
-    description:
-      'Makes the request safe to repeat for as long as the refund exists: the same key with the same body answers with that refund, as it stands by then, and never makes a second one.',
-  }),
-})
-
 const refundBody = z
   .object(
     {
-      value: z
-        .int({ error: VALUE_ERROR })
-        .min(1, { error: VALUE_ERROR })
-        .nullish()
-        .meta({ description: 'How much to give back, in cents; all that is left unless given.', examples: [2500] }),
+      value: refundValue,
       reason: text({ min: 0, max: 140 }, REASON_ERROR)
         .nullish()
         .meta({ description: 'A note for yourself. The payer does not see it.', examples: ['Order 1042 returned'] }),
@@ -97,27 +67,29 @@ const refundBody = z
   )
   .nullish()
 
-export const refundShape = z
+export const REFUND_STATUSES = ['PROCESSING', 'DONE', 'FAILED'] as const
+
+export const refundSchema = z
   .object({
     id: z.string().meta({ description: '32 hexadecimal digits. Events and the statement call it `refundId`.' }),
-    value: z.int().meta({ description: 'What goes back to the payer, in cents.' }),
-    returnedFee: z
-      .int()
-      .meta({ description: 'What you get back of the fee, in cents; 0 where the operator keeps it.' }),
-    status: z.enum(['PROCESSING', 'DONE', 'FAILED']).meta({
+    value: cents.meta({ description: 'What goes back to the payer, in cents.' }),
+    returnedFee: cents.meta({
+      description: 'The part of the fee that you get back, in cents. 0 if the operator keeps it.',
+    }),
+    status: z.enum(REFUND_STATUSES).meta({
       description:
-        'PROCESSING while the money is on its way; DONE once the payment provider confirms it; FAILED if it did not come to be, and then your balance has it again.',
+        'PROCESSING: on its way. DONE: confirmed by the payment provider. FAILED: not made, and your balance has the money again.',
     }),
     reason: z.string().nullable(),
     madeBy: z.enum(['account', 'operator', 'provider']).meta({
       description:
-        '`account`: you. `operator`: the operator of this service. `provider`: made at the payment provider; your balance pays for it only if the operator charges it.',
+        '`account`: you. `operator`: the operator of this service. `provider`: made at the payment provider; your balance pays for it only if the operator charges you.',
     }),
-    createdAt: z.iso.datetime(),
-    endedAt: z.iso.datetime().nullable().meta({ description: 'When it became DONE or FAILED.' }),
-    undoneAt: z.iso.datetime().nullable().meta({
+    createdAt: time,
+    endedAt: time.nullable().meta({ description: 'When it became DONE or FAILED.' }),
+    undoneAt: time.nullable().meta({
       description:
-        'When the payment provider took back that it was DONE: your payer does not have the money, and the operator decides what becomes of it.',
+        'When the payment provider reversed a DONE refund: the payer does not have the money, and the operator decides what happens to it.',
     }),
   })
   .meta({
@@ -137,44 +109,63 @@ export const refundShape = z
     ],
   })
 
-const NOT_FOUND = errorAnswer('`Charge not found`: unknown, malformed, or another account’s.')
+/** As the account holder sees it: without the operator's notes and the provider's messages. */
+export function presentRefund(refund: Refund) {
+  const madeBy = makerOf(refund)
+  return {
+    id: refund.id,
+    value: refund.amountCents,
+    returnedFee: refund.feeReturnedCents,
+    status: refund.status,
+    reason: madeBy === 'account' ? refund.reason : null,
+    madeBy,
+    createdAt: refund.createdAt.toISOString(),
+    endedAt: refund.endedAt?.toISOString() ?? null,
+    undoneAt: refund.undoneAt?.toISOString() ?? null,
+  }
+}
 
-const refundSchema = {
+function makerOf({ source, requestedBy }: Refund): 'account' | 'operator' | 'provider' {
+  if (source === 'provider') return 'provider'
+  return requestedBy.kind === 'account' ? 'account' : 'operator'
+}
+
+const NOT_FOUND = '`Charge not found`: the id is unknown, malformed, or belongs to another account.'
+
+const refundDepositRoute = {
   tags: ['Refunds'],
   operationId: 'refundDeposit',
   summary: 'Refund a deposit',
   description:
-    'Gives a COMPLETED deposit back to its payer, whole or in part, any number of times until nothing is left. The money is taken from your balance at once and comes back if the refund fails; the event `DEPOSIT_REFUNDED` tells when it is done. Send an `Idempotency-Key` so that repeating the request after a time-out cannot refund twice. Needs the scope `deposits:write`, and an operator who allows it.',
+    'Refunds a COMPLETED deposit to its payer, in whole or in part, as often as something is left. The money leaves your balance at once and returns if the refund fails. The event `DEPOSIT_REFUNDED` tells when it is done. Send an `Idempotency-Key`, so that a retry after a time-out cannot refund twice. Needs the scope `deposits:write`, and the operator must allow refunds.',
   params: paymentLinkParams,
-  headers: refundHeaders,
+  headers: idempotencyHeaders(
+    'Makes the request safe to retry for as long as the refund exists. The same key with the same body returns that refund in its current state and never makes a second one.',
+  ),
   body: refundBody,
   response: {
-    201: answer('The refund; look at its `status`, which can be FAILED at once if the payment provider declines.', {
-      refund: refundShape,
+    201: response('The refund. Check its `status`: it is FAILED at once if the payment provider declines.', {
+      refund: refundSchema,
     }),
-    ...bodyErrors,
-    ...commonErrors,
-    403: errorAnswer(
-      '`Refunds by API key are not enabled here: ask the operator of this service for one`; or the key lacks the scope, or its account is suspended.',
-    ),
-    404: NOT_FOUND,
-    409: errorAnswer('The charge is not COMPLETED, or less is left than `value`, or the balance is too small for it.'),
-    422: errorAnswer('The `Idempotency-Key` was used with another refund.'),
+    ...bodyErrors({
+      403: '`Refunds by API key are not enabled here: ask the operator of this service for one`; or the key lacks the scope, or its account is suspended.',
+      404: NOT_FOUND,
+      409: 'The charge is not COMPLETED, less than `value` is left, or the balance is too small.',
+      422: 'The `Idempotency-Key` was used with a different refund.',
+    }),
   },
 }
 
-const listSchema = {
+const listRefundsRoute = {
   tags: ['Refunds'],
   operationId: 'listRefunds',
   summary: 'List the refunds of a deposit',
   description:
-    'Every refund of this deposit, newest first, a page at a time: yours, the operator’s, and those made at the payment provider. Needs the scope `deposits:read`.',
+    'All refunds of this deposit, newest first, in pages: yours, the operator’s, and those made at the payment provider. Needs the scope `deposits:read`.',
   params: paymentLinkParams,
-  querystring: z.object(page),
+  querystring: z.object({ ...timeRange, ...paging }),
   response: {
-    200: answer('A page of refunds.', { refunds: refundShape.array(), nextCursor }),
-    400: errorAnswer('A parameter is wrong; the text says which and what is allowed.'),
-    404: NOT_FOUND,
-    ...commonErrors,
+    200: response('A page of refunds.', { refunds: refundSchema.array(), nextCursor }),
+    ...queryErrors({ 404: NOT_FOUND }),
   },
 }

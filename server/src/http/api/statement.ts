@@ -1,46 +1,79 @@
 import { z } from 'zod'
-import { readBalance, readStatement } from '../../domain/ledger/account-statement.ts'
 import type { Context } from '../../domain/context.ts'
-import type { Api } from '../server/typed-app.ts'
-import { presentLine } from './present.ts'
-import { answer, commonErrors, errorAnswer, lineShape, nextCursor, statementQuery } from '../server/schemas.ts'
+import { readBalance, readStatement } from '../../domain/ledger/account-statement.ts'
+import {
+  cents,
+  errors,
+  nextCursor,
+  paging,
+  queryErrors,
+  response,
+  time,
+  timeRange,
+  toApi,
+  type Api,
+} from '../server/schemas.ts'
 
-export function balanceRoutes(app: Api, ctx: Context): void {
-  app.get('/api/balance', { schema: balanceSchema, config: { scope: 'balance:read' } }, async (request) => {
+export function statementRoutes(app: Api, ctx: Context): void {
+  const config = { scope: 'balance:read' } as const
+
+  app.get('/api/balance', { schema: getBalanceRoute, config }, async (request) => {
     const { balanceCents } = await readBalance(ctx, request.caller.accountId)
     return { success: true as const, balance: balanceCents, currency: 'BRL' as const }
   })
 
-  app.get('/api/statement', { schema: statementSchema, config: { scope: 'balance:read' } }, async (request) => {
+  app.get('/api/statement', { schema: getStatementRoute, config }, async (request) => {
     const { lines, nextCursor } = await readStatement(ctx, request.caller.accountId, request.query)
-    return { success: true as const, lines: lines.map(presentLine), nextCursor }
+    return { success: true as const, lines: lines.map(toApi), nextCursor }
   })
 }
 
-const balanceSchema = {
+export const statementQuery = z.object({ ...timeRange, ...paging })
+
+const lineSchema = z
+  .object({
+    id: z.string().meta({ description: 'Lines booked later have a larger number.' }),
+    kind: z.string().meta({
+      description: [
+        '`deposit`: a payment, less the fee.',
+        '`matched_deposit`: a deposit whose payment was held first, because it had no code or a different amount.',
+        '`refund_reserved`: taken for a refund.',
+        '`refund_released`: returned to you because the refund failed.',
+        '`fee_returned`, `fee_kept`: the part of the fee that came back with a refund, and was charged again when it failed.',
+        '`exception_credited`: a payment that the operator assigned to you, or a refund of yours that came back.',
+        '`refund_charged`: a refund made at the payment provider and charged to you.',
+      ].join(' '),
+      examples: ['deposit'],
+    }),
+    amount: cents.meta({ description: 'In cents: positive is a credit, negative a debit.', examples: [4950] }),
+    balance: cents.meta({ description: 'Your balance after this line, in cents.', examples: [4950] }),
+    chargeId: z.string().nullable(),
+    paymentLinkId: z.string().nullable(),
+    refundId: z.string().nullable().meta({ description: 'The refund that the line belongs to.' }),
+    occurredAt: time.meta({ description: 'When it happened. For a deposit, when the payer paid.' }),
+    recordedAt: time.meta({ description: 'When it was booked.' }),
+  })
+  .meta({ id: 'StatementLine' })
+
+const getBalanceRoute = {
   tags: ['Balance'],
   operationId: 'getBalance',
-  summary: 'Read the balance',
-  description: 'What was credited to the account and not taken from it. Needs the scope `balance:read`.',
+  summary: 'Get the balance',
+  description: 'The current balance of the account. Needs the scope `balance:read`.',
   response: {
-    200: answer('The balance.', {
-      balance: z.int().meta({ description: 'In cents.', examples: [4950] }),
+    200: response('The balance.', {
+      balance: cents.meta({ description: 'In cents.', examples: [4950] }),
       currency: z.literal('BRL'),
     }),
-    ...commonErrors,
+    ...errors(),
   },
 }
 
-const statementSchema = {
+const getStatementRoute = {
   tags: ['Balance'],
   operationId: 'getStatement',
-  summary: 'Read the statement',
-  description:
-    'Every line of the ledger that moved the balance, newest first, a page at a time. Needs the scope `balance:read`.',
+  summary: 'Get the statement',
+  description: 'Every ledger line that changed the balance, newest first, in pages. Needs the scope `balance:read`.',
   querystring: statementQuery,
-  response: {
-    200: answer('A page of lines.', { lines: lineShape.array(), nextCursor }),
-    400: errorAnswer('A parameter is wrong; the text says which and what is allowed.'),
-    ...commonErrors,
-  },
+  response: { 200: response('A page of lines.', { lines: lineSchema.array(), nextCursor }), ...queryErrors() },
 }

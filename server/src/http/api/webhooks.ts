@@ -1,191 +1,293 @@
-import type { Context } from '../../domain/context.ts'
-import { testWebhook } from '../../domain/webhooks/event-log.ts'
+import { z } from 'zod'
 import { actorOf } from '../../domain/accounts/callers.ts'
+import type { Context } from '../../domain/context.ts'
+import type { WebhookAnswer } from '../../domain/ports/webhook-sender.ts'
+import { testEndpoint } from '../../domain/webhooks/event-log.ts'
+import { EVENT_KINDS } from '../../domain/webhooks/events.ts'
+import type { Endpoint } from '../../domain/webhooks/webhook-rows.ts'
 import {
-  createWebhook,
-  deleteWebhook,
-  findWebhook,
-  listWebhooks,
-  nameFromUrl,
-  rotateSecret,
-  updateWebhook,
+  AUTHORIZATION_RULE,
+  AUTHORIZATION_SHAPE,
+  createEndpoint,
   DEFAULT_EVENT_KINDS,
   DEFAULT_OVERLAP_SECONDS,
+  deleteEndpoint,
+  EVENTS_RULE,
+  findEndpoint,
+  listEndpoints,
+  MAX_NAME_LENGTH,
+  MAX_OVERLAP_SECONDS,
+  NAME_RULE,
+  nameFromUrl,
+  rotateSecret,
+  updateEndpoint,
 } from '../../domain/webhooks/webhooks.ts'
-import type { Api } from '../server/typed-app.ts'
-import { answer, bodyErrors, commonErrors, errorAnswer } from '../server/schemas.ts'
-import {
-  newWebhookBody,
-  presentTest,
-  presentWebhook,
-  rotateBody,
-  secretField,
-  testShape,
-  webhookParams,
-  webhookPatchBody,
-  webhookShape,
-} from './webhook-schemas.ts'
+import { BODY_ERROR, bodyErrors, errors, response, text, time, type Api } from '../server/schemas.ts'
 
 export function webhookRoutes(app: Api, ctx: Context): void {
   const config = { scope: 'webhooks:write' } as const
-  // Where events go and who can sign them is as good as a key.
+  // Whoever controls where events go and who signs them is as powerful as the holder of a key.
   const fresh = { ...config, fresh: true } as const
 
-  app.get('/api/webhooks', { schema: listSchema, config }, async (request) => {
-    const webhooks = await listWebhooks(ctx, request.caller.accountId)
+  app.get('/api/webhooks', { schema: listWebhooksRoute, config }, async (request) => {
+    const webhooks = await listEndpoints(ctx, request.caller.accountId)
     return { success: true as const, webhooks: webhooks.map(presentWebhook) }
   })
 
-  app.post('/api/webhooks', { schema: createSchema, config: fresh }, async (request, reply) => {
-    const { url, name, events, authorization } = request.body
-    const { webhook, secret } = await createWebhook(
-      ctx,
-      request.caller.accountId,
-      {
-        url,
-        name: name ?? nameFromUrl(url),
-        eventKinds: events ?? DEFAULT_EVENT_KINDS,
-        authorization: authorization ?? null,
-      },
-      actorOf(request.caller),
-    )
-    const test = await testWebhook(ctx, request.caller.accountId, webhook.webhookId)
-    reply.code(201).header('location', `/api/webhooks/${webhook.webhookId}`)
-    return { success: true as const, webhook: presentWebhook(webhook), secret, test: presentTest(test) }
+  app.post('/api/webhooks', { schema: createWebhookRoute, config: fresh }, async (request, reply) => {
+    const { url, name = nameFromUrl(url), events = DEFAULT_EVENT_KINDS, authorization = null } = request.body
+    const { accountId } = request.caller
+    const wanted = { url, name, eventKinds: events, authorization }
+    const { endpoint, secret } = await createEndpoint(ctx, accountId, wanted, actorOf(request.caller))
+    const test = await testEndpoint(ctx, accountId, endpoint.endpointId)
+    reply.code(201).header('location', `/api/webhooks/${endpoint.endpointId}`)
+    return { success: true as const, webhook: presentWebhook(endpoint), secret, test: presentTest(test) }
   })
 
-  app.get('/api/webhooks/:webhookId', { schema: readSchema, config }, async (request) => {
-    const webhook = await findWebhook(ctx, request.caller.accountId, request.params.webhookId)
+  app.get('/api/webhooks/:webhookId', { schema: getWebhookRoute, config }, async (request) => {
+    const webhook = await findEndpoint(ctx, request.caller.accountId, request.params.webhookId)
     return { success: true as const, webhook: presentWebhook(webhook) }
   })
 
-  app.patch('/api/webhooks/:webhookId', { schema: patchSchema, config: fresh }, async (request) => {
+  app.patch('/api/webhooks/:webhookId', { schema: updateWebhookRoute, config: fresh }, async (request) => {
     const { events, ...fields } = request.body
     const { accountId } = request.caller
     const patch = { ...fields, ...(events && { eventKinds: events }) }
-    const webhook = await updateWebhook(ctx, accountId, request.params.webhookId, patch, actorOf(request.caller))
-    // A new address is tried at once, as on creating; other changes have nothing to try.
-    const test = fields.url === undefined ? null : presentTest(await testWebhook(ctx, accountId, webhook.webhookId))
+    const webhook = await updateEndpoint(ctx, accountId, request.params.webhookId, patch, actorOf(request.caller))
+    const test = fields.url === undefined ? null : presentTest(await testEndpoint(ctx, accountId, webhook.endpointId))
     return { success: true as const, webhook: presentWebhook(webhook), test }
   })
 
-  app.delete('/api/webhooks/:webhookId', { schema: deleteSchema, config: fresh }, async (request) => {
-    await deleteWebhook(ctx, request.caller.accountId, request.params.webhookId, actorOf(request.caller))
+  app.delete('/api/webhooks/:webhookId', { schema: deleteWebhookRoute, config: fresh }, async (request) => {
+    await deleteEndpoint(ctx, request.caller.accountId, request.params.webhookId, actorOf(request.caller))
     return { success: true as const }
   })
 
-  app.post(
-    '/api/webhooks/:webhookId/test',
-    { schema: testSchema, config: { ...config, fresh: false } },
-    async (request) => {
-      const test = await testWebhook(ctx, request.caller.accountId, request.params.webhookId)
-      return { success: true as const, test: presentTest(test) }
-    },
-  )
+  const testing = { ...config, fresh: false } as const
+  app.post('/api/webhooks/:webhookId/test', { schema: testWebhookRoute, config: testing }, async (request) => {
+    const test = await testEndpoint(ctx, request.caller.accountId, request.params.webhookId)
+    return { success: true as const, test: presentTest(test) }
+  })
 
-  app.post('/api/webhooks/:webhookId/rotate-secret', { schema: rotateSchema, config: fresh }, async (request) => {
+  app.post('/api/webhooks/:webhookId/rotate-secret', { schema: rotateSecretRoute, config: fresh }, async (request) => {
+    const { accountId } = request.caller
     const overlapSeconds = request.body?.overlapSeconds ?? DEFAULT_OVERLAP_SECONDS
-    const { webhook, secret } = await rotateSecret(
-      ctx,
-      request.caller.accountId,
-      request.params.webhookId,
-      overlapSeconds,
-      actorOf(request.caller),
-    )
-    return { success: true as const, webhook: presentWebhook(webhook), secret }
+    const actor = actorOf(request.caller)
+    const { endpoint, secret } = await rotateSecret(ctx, accountId, request.params.webhookId, overlapSeconds, actor)
+    return { success: true as const, webhook: presentWebhook(endpoint), secret }
   })
 }
 
-const NOT_FOUND = errorAnswer('`Webhook not found`: unknown, malformed, or another account’s.')
-const tags = ['Webhooks']
+// ---- Requests ----
 
-const listSchema = {
+const webhookParams = z.object({ webhookId: z.string().meta({ description: 'The id of the webhook.' }) })
+
+const URL_ERROR = 'url must be an https URL of at most 2048 characters'
+const name = text({ min: 1, max: MAX_NAME_LENGTH }, NAME_RULE)
+const url = z.string({ error: URL_ERROR }).min(1, { error: URL_ERROR }).max(2048, { error: URL_ERROR })
+const events = z
+  .array(z.enum(EVENT_KINDS, { error: EVENTS_RULE }), { error: EVENTS_RULE })
+  .min(1, { error: EVENTS_RULE })
+const authorization = z.string({ error: AUTHORIZATION_RULE }).regex(AUTHORIZATION_SHAPE, { error: AUTHORIZATION_RULE })
+
+const newWebhookBody = z.object(
+  {
+    url: url.meta({
+      description: 'Where to post events: an https URL on a public address.',
+      examples: ['https://shop.example.com/guiche'],
+    }),
+    name: name.exactOptional().meta({ description: 'A label for lists. The default is the host of the URL.' }),
+    events: events
+      .exactOptional()
+      .meta({ description: 'Which kinds of events to send. The default is `DEPOSIT_ASSET_SUCCESS` only.' }),
+    authorization: authorization
+      .nullish()
+      .meta({ description: 'Sent as the `Authorization` header of each delivery.' }),
+  },
+  { error: URL_ERROR },
+)
+
+const webhookPatchBody = z.object(
+  {
+    name: name.exactOptional(),
+    url: url.exactOptional(),
+    events: events.exactOptional(),
+    authorization: authorization.nullable().exactOptional().meta({ description: 'null removes it.' }),
+    enabled: z
+      .boolean({ error: 'enabled must be true or false' })
+      .exactOptional()
+      .meta({ description: 'Enabling resets the record of failures.' }),
+  },
+  { error: BODY_ERROR },
+)
+
+const OVERLAP_ERROR = `overlapSeconds must be an integer from 0 to ${MAX_OVERLAP_SECONDS}`
+const overlapSeconds = z
+  .int({ error: OVERLAP_ERROR })
+  .min(0, { error: OVERLAP_ERROR })
+  .max(MAX_OVERLAP_SECONDS, { error: OVERLAP_ERROR })
+  .default(DEFAULT_OVERLAP_SECONDS)
+  .meta({ description: 'How long the old secret signs too. Send 0 if the old secret has leaked.' })
+
+const rotateSecretBody = z.object({ overlapSeconds }, { error: BODY_ERROR }).nullish()
+
+// ---- Responses ----
+
+const webhookSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    url: z.string(),
+    events: z.array(z.string()),
+    hasAuthorization: z
+      .boolean()
+      .meta({ description: 'Whether an `Authorization` value is sent. The value itself is never shown.' }),
+    createdAt: time,
+    enabled: z.boolean().meta({ description: 'False: it gets no events until you enable it again.' }),
+    disabledAt: time.nullable().meta({ description: 'When it was disabled. Resend `since` this time to catch up.' }),
+    disabledReason: z.string().nullable().meta({ description: 'Why it was disabled, for humans.' }),
+    disabledCode: z.string().nullable().meta({ description: 'The same as a code, for programs.' }),
+    failingSince: time.nullable().meta({
+      description: 'The first failure since the last success. After 5 days of failures the webhook is disabled.',
+    }),
+    previousSecretUntil: time.nullable().meta({ description: 'Until when the previous secret signs too.' }),
+  })
+  .meta({ id: 'Webhook' })
+
+export function presentWebhook(webhook: Endpoint) {
+  return {
+    id: webhook.endpointId,
+    name: webhook.name,
+    url: webhook.url,
+    events: webhook.eventKinds,
+    hasAuthorization: webhook.hasAuthorization,
+    createdAt: webhook.createdAt.toISOString(),
+    enabled: webhook.disabledAt === null,
+    disabledAt: webhook.disabledAt?.toISOString() ?? null,
+    disabledReason: webhook.disabledReason,
+    disabledCode: webhook.disabledCode,
+    failingSince: webhook.failingSince?.toISOString() ?? null,
+    previousSecretUntil: webhook.previousSecretUntil?.toISOString() ?? null,
+  }
+}
+
+const secret = z.string().meta({ description: 'The signing secret, `whsec_…`. Shown only once.' })
+
+/** What one attempt to deliver came to. */
+export const attemptOutcome = {
+  status: z.int().nullable().meta({ description: 'The status of the receiver’s response. Null if there was none.' }),
+  error: z.string().nullable().meta({ description: 'Why there was no response, for humans.' }),
+  errorCode: z.string().nullable().meta({ description: 'The same as a code, for programs.' }),
+  errorDetail: z.string().nullable().meta({ description: 'What the code refers to, such as an address or a time.' }),
+  latencyMs: z.int(),
+  excerpt: z.string().meta({ description: 'The first 2 kB of the response.' }),
+}
+
+const testSchema = z
+  .object({
+    delivered: z.boolean().meta({ description: 'True if the receiver answered with a 2xx status.' }),
+    ...attemptOutcome,
+  })
+  .meta({ id: 'WebhookTest' })
+
+export function presentTest(answer: WebhookAnswer) {
+  const latencyMs = Math.round(answer.latencyMs)
+  if (answer.kind !== 'answered') {
+    const { text, code, detail } = answer.reason
+    const failure = { error: text, errorCode: code, errorDetail: detail }
+    return { delivered: false, status: null, ...failure, latencyMs, excerpt: '' }
+  }
+  const { status, excerpt } = answer
+  const delivered = status >= 200 && status < 300
+  return { delivered, status, error: null, errorCode: null, errorDetail: null, latencyMs, excerpt }
+}
+
+// ---- Routes ----
+
+const tags = ['Webhooks']
+const NOT_FOUND = '`Webhook not found`: the id is unknown, malformed, or belongs to another account.'
+
+const listWebhooksRoute = {
   tags,
   operationId: 'listWebhooks',
   summary: 'List webhooks',
-  description: 'Where events are sent. Needs the scope `webhooks:write`.',
-  response: { 200: answer('All webhooks, oldest first.', { webhooks: webhookShape.array() }), ...commonErrors },
+  description: 'The URLs that events are sent to. Needs the scope `webhooks:write`.',
+  response: { 200: response('All webhooks, oldest first.', { webhooks: webhookSchema.array() }), ...errors() },
 }
 
-const createSchema = {
+const createWebhookRoute = {
   tags,
   operationId: 'createWebhook',
-  summary: 'Add a webhook',
+  summary: 'Create a webhook',
   description:
-    'Events are posted to `url`, signed as Standard Webhooks says. A `WEBHOOK_TEST` is sent at once and the answer tells what came of it; the webhook is kept either way. Needs the scope `webhooks:write`.',
+    'Events are posted to `url`, signed as Standard Webhooks specifies. guiche sends a `WEBHOOK_TEST` at once and returns its outcome; the webhook is saved either way. Needs the scope `webhooks:write`.',
   body: newWebhookBody,
   response: {
-    201: answer('The webhook, its signing secret (shown this once), and the outcome of the test.', {
-      webhook: webhookShape,
-      secret: secretField,
-      test: testShape,
+    201: response('The webhook, its signing secret (shown only once), and the outcome of the test.', {
+      webhook: webhookSchema,
+      secret,
+      test: testSchema,
     }),
-    ...bodyErrors,
-    409: errorAnswer('The account has 100 webhooks, and may have no more.'),
-    ...commonErrors,
+    ...bodyErrors({ 409: 'The account already has 100 webhooks, the maximum.' }),
   },
 }
 
-const readSchema = {
+const getWebhookRoute = {
   tags,
   operationId: 'getWebhook',
-  summary: 'Read a webhook',
+  summary: 'Get a webhook',
   description: 'Needs the scope `webhooks:write`.',
   params: webhookParams,
-  response: { 200: answer('The webhook.', { webhook: webhookShape }), 404: NOT_FOUND, ...commonErrors },
+  response: { 200: response('The webhook.', { webhook: webhookSchema }), ...errors({ 404: NOT_FOUND }) },
 }
 
-const patchSchema = {
+const updateWebhookRoute = {
   tags,
   operationId: 'updateWebhook',
-  summary: 'Change a webhook',
+  summary: 'Update a webhook',
   description:
-    'Only the fields given change. A new `url` is tested at once, as on creating; on another host it goes without the `authorization` of the old one, unless that is given again. With `enabled: false` it gets no events, and what was still to be sent counts as failed; with `enabled: true` its record of failures starts anew, and what it missed can be resent. Needs the scope `webhooks:write`.',
+    'Changes only the fields given. A new `url` is tested at once. A new host gets no `authorization` unless you send it again. `enabled: false` stops deliveries, and queued ones count as failed. `enabled: true` resets the record of failures; what the webhook missed can be resent. Needs the scope `webhooks:write`.',
   params: webhookParams,
   body: webhookPatchBody,
   response: {
-    200: answer('The webhook, and the outcome of the test if the address changed.', {
-      webhook: webhookShape,
-      test: testShape.nullable(),
+    200: response('The webhook, and the outcome of the test if the URL changed.', {
+      webhook: webhookSchema,
+      test: testSchema.nullable(),
     }),
-    ...bodyErrors,
-    404: NOT_FOUND,
-    ...commonErrors,
+    ...bodyErrors({ 404: NOT_FOUND }),
   },
 }
 
-const deleteSchema = {
+const deleteWebhookRoute = {
   tags,
   operationId: 'deleteWebhook',
-  summary: 'Remove a webhook',
+  summary: 'Delete a webhook',
   description:
-    'Nothing more is sent to it, and what was still to be sent counts as failed. Its events stay readable. Needs the scope `webhooks:write`.',
+    'Stops deliveries; queued ones count as failed. Its events remain readable. Needs the scope `webhooks:write`.',
   params: webhookParams,
-  response: { 200: answer('Removed.', {}), 404: NOT_FOUND, ...commonErrors },
+  response: { 200: response('Deleted.', {}), ...errors({ 404: NOT_FOUND }) },
 }
 
-const testSchema = {
+const testWebhookRoute = {
   tags,
   operationId: 'testWebhook',
   summary: 'Send a test event',
   description:
-    'Sends `WEBHOOK_TEST` now, to a disabled webhook too, and tells what came of it. It is not tried again. Takes no body. Needs the scope `webhooks:write`.',
+    'Sends a `WEBHOOK_TEST` now, even to a disabled webhook, and returns the outcome. It is not retried. Takes no body. Needs the scope `webhooks:write`.',
   params: webhookParams,
-  response: { 200: answer('What came of it.', { test: testShape }), 404: NOT_FOUND, ...commonErrors },
+  response: { 200: response('The outcome.', { test: testSchema }), ...errors({ 404: NOT_FOUND }) },
 }
 
-const rotateSchema = {
+const rotateSecretRoute = {
   tags,
   operationId: 'rotateWebhookSecret',
-  summary: 'Replace the signing secret',
+  summary: 'Rotate the signing secret',
   description:
-    'For `overlapSeconds` (a day unless given, a week at most) both secrets sign, so that receivers can change over; of a secret replaced before that, nothing is left. Needs the scope `webhooks:write`.',
+    'For `overlapSeconds` (default a day, at most a week) both secrets sign, so that receivers can switch. A secret replaced earlier stops signing at once. Needs the scope `webhooks:write`.',
   params: webhookParams,
-  body: rotateBody,
+  body: rotateSecretBody,
   response: {
-    200: answer('The new secret, shown this once.', { webhook: webhookShape, secret: secretField }),
-    ...bodyErrors,
-    404: NOT_FOUND,
-    ...commonErrors,
+    200: response('The new secret, shown only once.', { webhook: webhookSchema, secret }),
+    ...bodyErrors({ 404: NOT_FOUND }),
   },
 }

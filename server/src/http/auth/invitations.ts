@@ -10,10 +10,10 @@ import {
   type Invitation,
 } from '../../domain/users/invitations.ts'
 import { OPERATOR_SCOPE, actorOf } from '../../domain/accounts/callers.ts'
-import type { Api } from '../server/typed-app.ts'
+import type { Api } from '../server/schemas.ts'
 import { readerOf } from '../server/language.ts'
 import { invitationLetter } from './emails.ts'
-import { answer } from '../server/schemas.ts'
+import { response } from '../server/schemas.ts'
 
 /** Of the dashboard alone: a key that leaks must not let anybody in. */
 export function invitationRoutes(api: Api, ctx: Context): void {
@@ -56,7 +56,7 @@ function present({ invitationId, createdAt, expiresAt, usedAt, revokedAt, ...res
   }
 }
 
-const invitationShape = z.object({
+const invitationSchema = z.object({
   id: z.string(),
   email: z.string().nullable(),
   madeBy: z.string(),
@@ -68,15 +68,15 @@ const invitationShape = z.object({
 
 const daysRule = `expiresInDays must be an integer from 1 to ${INVITATION_DAYS.max}`
 
-const listSchema = { response: { 200: answer('', { invitations: invitationShape.array() }) } }
+const listSchema = { response: { 200: response('', { invitations: invitationSchema.array() }) } }
 const createSchema = {
   body: z.object({
     email: z.email('email must be an e-mail address, or null').nullish(),
     expiresInDays: z.int(daysRule).min(1, daysRule).max(INVITATION_DAYS.max, daysRule).default(INVITATION_DAYS.default),
   }),
-  response: { 201: answer('', { invitation: invitationShape, link: z.string() }) },
+  response: { 201: response('', { invitation: invitationSchema, link: z.string() }) },
 }
 const revokeSchema = {
   params: z.object({ id: z.string() }),
-  response: { 200: answer('', { invitation: invitationShape }) },
+  response: { 200: response('', { invitation: invitationSchema }) },
 }

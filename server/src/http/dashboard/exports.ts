@@ -1,47 +1,146 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { decimalFromCents, type Cents } from '../../base/money.ts'
-import { DAY_ZONE } from '../../domain/core/business-days.ts'
+import type { Context } from '../../domain/context.ts'
+import { DAY_ZONE, dayOf } from '../../domain/core/business-days.ts'
+import { creditedCents, type Charge, type ChargeStatus } from '../../domain/deposits/charge-states.ts'
+import { listDeposits } from '../../domain/deposits/deposits.ts'
+import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
+import { readStatement, type StatementLine } from '../../domain/ledger/account-statement.ts'
+import { depositsQuery } from '../api/deposits.ts'
+import { statementQuery } from '../api/statement.ts'
+import { oneOf, type Api } from '../server/schemas.ts'
 
-// Lists as files for spreadsheets.
+/**
+ * csv: for programs, with the names of the API, decimal points and UTC. excel-br: for Brazilian spreadsheets, with
+ * semicolons, decimal commas and Brasília time.
+ */
+const CSV_FORMATS = ['csv', 'excel-br'] as const
+type CsvFormat = (typeof CSV_FORMATS)[number]
 
-/** Text cells are what people typed and are made harmless; the others are ours. */
-export type Cell =
+const format = oneOf('format', CSV_FORMATS).default('csv')
+const exportDepositsRoute = { querystring: depositsQuery.extend({ format }) }
+const exportStatementRoute = { querystring: statementQuery.extend({ format }) }
+
+/** Rows per read: a short query, and some hundred kB in memory. */
+export const CSV_PAGE = 500
+
+export function exportRoutes(api: Api, ctx: Context): void {
+  const reading = { scope: 'deposits:read' } as const
+  api.get('/api/deposits.csv', { schema: exportDepositsRoute, config: reading }, (request, reply) => {
+    const { limit: _, cursor: __, format, ...filter } = request.query
+    const file = { fileName: `deposits-${dayOf(ctx.now())}.csv`, format }
+    return sendCsv(reply, file, DEPOSIT_COLUMNS, async (after) => {
+      const page = { ...filter, ...(after && { cursor: after }), limit: CSV_PAGE }
+      const { charges, nextCursor } = await listDeposits(ctx, request.caller.accountId, page)
+      const ids = charges.map((charge) => charge.id)
+      const held = await readHeld(ctx, ids)
+      return { rows: charges.map((charge) => ({ ...charge, ...(held.get(charge.id) ?? NOTHING_HELD) })), nextCursor }
+    })
+  })
+
+  const balance = { scope: 'balance:read' } as const
+  api.get('/api/statement.csv', { schema: exportStatementRoute, config: balance }, (request, reply) => {
+    const { limit: _, cursor: __, format, ...filter } = request.query
+    const file = { fileName: `statement-${dayOf(ctx.now())}.csv`, format }
+    return sendCsv(reply, file, LINE_COLUMNS, async (after) => {
+      const page = { ...filter, ...(after && { cursor: after }), limit: CSV_PAGE }
+      const { lines, nextCursor } = await readStatement(ctx, request.caller.accountId, page)
+      return { rows: lines, nextCursor }
+    })
+  })
+}
+
+// ---- Columns, by their name in the API and with their Brazilian title ----
+
+/** Users typed the text cells, so those are escaped; the others are ours. */
+type Cell =
   | { text: string | null }
   | { cents: Cents | null }
   | { time: Date | null }
   | { plain: string | number | boolean | null }
-  /** A word of ours, and what people in Brazil call it. */
-  | { word: string; inBrazil: string }
-/** By name, with the title that people in Brazil read. */
-export type Columns<Row> = Record<string, { title: string; cell: (row: Row) => Cell }>
+  | { word: string; translation: string }
+type Columns<Row> = Record<string, { title: string; cell: (row: Row) => Cell }>
 
-/**
- * csv: for programs, with names as in the API, decimal points and UTC. excel-br: for spreadsheets in Brazil, which split lines at semicolons, write decimals
- * with a comma, and know no time zones.
- */
-export const CSV_FORMATS = ['csv', 'excel-br'] as const
-export type CsvFormat = (typeof CSV_FORMATS)[number]
+const plain = (value: string | boolean | null) => ({ plain: value })
+const text = (value: string | null) => ({ text: value })
+const cents = (value: Cents | null) => ({ cents: value })
+const time = (value: Date | null) => ({ time: value })
+const word = (value: string, titles: Record<string, string>) => ({ word: value, translation: titles[value] ?? value })
+
+const STATUS_TITLES: Record<ChargeStatus, string> = {
+  PENDING: 'Aguardando',
+  COMPLETED: 'Pago',
+  EXPIRED: 'Expirado',
+  CANCELED: 'Cancelado',
+}
+
+const LINE_TITLES = {
+  deposit: 'Depósito',
+  matched_deposit: 'Depósito',
+  refund_reserved: 'Devolução',
+  refund_released: 'Devolução não realizada',
+  fee_returned: 'Tarifa devolvida',
+  fee_kept: 'Tarifa cobrada novamente',
+  exception_credited: 'Crédito do operador',
+  refund_charged: 'Devolução feita pela instituição',
+}
+
+const DEPOSIT_COLUMNS: Columns<Charge & HeldMoney> = {
+  id: { title: 'ID', cell: (charge) => plain(charge.id) },
+  paymentLinkId: { title: 'Link de pagamento', cell: (charge) => plain(charge.paymentLinkId) },
+  status: { title: 'Situação', cell: (charge) => word(charge.status, STATUS_TITLES) },
+  createdAt: { title: 'Criado em', cell: (charge) => time(charge.createdAt) },
+  expiresAt: { title: 'Expira em', cell: (charge) => time(charge.expiresAt) },
+  paidAt: { title: 'Pago em', cell: (charge) => time(charge.paidAt) },
+  paidLate: { title: 'Pago com atraso', cell: (charge) => plain(charge.paidLate) },
+  value: { title: 'Valor', cell: (charge) => cents(charge.valueCents) },
+  originalValue: { title: 'Valor pedido', cell: (charge) => cents(charge.originalValueCents) },
+  fee: { title: 'Tarifa', cell: (charge) => cents(charge.feeCents) },
+  creditedValue: { title: 'Valor creditado', cell: (charge) => cents(creditedCents(charge)) },
+  refundedValue: { title: 'Valor devolvido', cell: (charge) => cents(charge.refundedCents) },
+  heldValue: { title: 'Valor retido', cell: (charge) => cents(charge.heldCents) },
+  keptValue: { title: 'Valor recebido à parte', cell: (charge) => cents(charge.keptCents) },
+  endToEndId: { title: 'EndToEndId', cell: (charge) => text(charge.endToEndId) },
+  externalId: { title: 'Referência', cell: (charge) => text(charge.externalId) },
+  description: { title: 'Descrição', cell: (charge) => text(charge.description) },
+}
+
+const LINE_COLUMNS: Columns<StatementLine> = {
+  id: { title: 'Lançamento', cell: (line) => plain(line.id) },
+  kind: { title: 'Tipo', cell: (line) => word(line.kind, LINE_TITLES) },
+  recordedAt: { title: 'Lançado em', cell: (line) => time(line.recordedAt) },
+  occurredAt: { title: 'Ocorrido em', cell: (line) => time(line.occurredAt) },
+  gross: { title: 'Valor bruto', cell: (line) => cents(line.grossCents) },
+  fee: { title: 'Tarifa', cell: (line) => cents(line.feeCents) },
+  amount: { title: 'Valor líquido', cell: (line) => cents(line.amountCents) },
+  balance: { title: 'Saldo', cell: (line) => cents(line.balanceCents) },
+  externalId: { title: 'Referência', cell: (line) => text(line.externalId) },
+  description: { title: 'Descrição', cell: (line) => text(line.description) },
+  chargeId: { title: 'ID do depósito', cell: (line) => plain(line.chargeId) },
+  paymentLinkId: { title: 'Link de pagamento', cell: (line) => plain(line.paymentLinkId) },
+  refundId: { title: 'ID da devolução', cell: (line) => plain(line.refundId) },
+}
+
+// ---- Writing ----
+
 type Page<Row> = { rows: Row[]; nextCursor: string | null }
 type ReadPage<Row> = (cursor: string | undefined) => Promise<Page<Row>>
 
-/** Rows at a time: one short read, and some hundred kB in memory. */
-export const CSV_PAGE = 500
-
-// Tells spreadsheets that what follows is UTF-8.
+// Tells spreadsheets that the file is UTF-8.
 const BYTE_ORDER_MARK = '\u{feff}'
 
 /**
- * Sends all pages, each read when the one before has left: a slow reader slows the reading, and one who goes away ends it. What is added meanwhile is
- * newer than the first page and does not shift the others, since pages go on from the last row and not from a number of rows.
+ * Streams all pages, each read after the previous one was sent: a slow reader slows the queries, and one who leaves ends
+ * them. New rows do not shift the pages, because a page continues from the last row and not from a row number.
  */
-export async function sendCsv<Row>(
+async function sendCsv<Row>(
   reply: FastifyReply,
   { fileName, format }: { fileName: string; format: CsvFormat },
   columns: Columns<Row>,
   readPage: ReadPage<Row>,
 ): Promise<FastifyReply> {
-  // Before anything is sent, so that a refusal is one and not the end of a file.
+  // Read before anything is sent, so that an error gets a response of its own and does not truncate a file.
   const first = await readPage(undefined)
   return reply
     .type('text/csv; charset=utf-8')
@@ -69,7 +168,7 @@ async function* csvOf<Row>(
 }
 
 function plainText(cell: Cell): string {
-  if ('text' in cell) return quoted(defused(cell.text ?? ''))
+  if ('text' in cell) return quoted(escapeFormula(cell.text ?? ''))
   if ('cents' in cell) return cell.cents === null ? '' : amount(cell.cents)
   if ('time' in cell) return cell.time?.toISOString() ?? ''
   if ('word' in cell) return cell.word
@@ -88,9 +187,9 @@ const brazilianTime = new Intl.DateTimeFormat('pt-BR', {
 
 function brazilianText(cell: Cell): string {
   if ('cents' in cell) return plainText(cell).replace('.', ',')
-  // 15/11/2026 14:03:59, which spreadsheets take for a time: with the comma that stands between in running text they do not.
+  // Spreadsheets recognize 15/11/2026 14:03:59 as a time, but not with the comma that the formatter puts between.
   if ('time' in cell) return cell.time ? brazilianTime.format(cell.time).replace(', ', ' ') : ''
-  if ('word' in cell) return quoted(cell.inBrazil)
+  if ('word' in cell) return quoted(cell.translation)
   if ('plain' in cell && typeof cell.plain === 'boolean') return cell.plain ? 'sim' : 'não'
   return plainText(cell)
 }
@@ -99,8 +198,8 @@ function amount(cents: Cents): string {
   return `${cents < 0 ? '-' : ''}${decimalFromCents(Math.abs(cents))}`
 }
 
-// A cell that begins like a formula is run as one when the file is opened, and account holders open what their customers' systems wrote.
-function defused(text: string): string {
+// A spreadsheet runs a cell that begins like a formula, and these texts come from other people's systems.
+function escapeFormula(text: string): string {
   return /^[\s=+\-@\uff0b\uff0d\uff1d\uff20]/u.test(text) ? `'${text}` : text
 }
 

@@ -7,9 +7,9 @@ import type { Charge } from '../../domain/deposits/charge-states.ts'
 import type { Context } from '../../domain/context.ts'
 import { findPublicCharge } from '../../domain/deposits/deposits.ts'
 import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
-import type { Api } from '../server/typed-app.ts'
+import type { Api } from '../server/schemas.ts'
 import { networkOf } from '../server/client-address.ts'
-import { errorAnswer, paymentLinkParams } from '../server/schemas.ts'
+import { errorResponse, paymentLinkParams } from '../server/schemas.ts'
 
 // Each costs some 10 kB of memory; the server takes twice as many connections, see app.ts.
 export const MAX_STREAMS = 10_000
@@ -54,9 +54,9 @@ const eventsSchema = {
   params: paymentLinkParams,
   response: {
     200: { description: 'The stream', content: { 'text/event-stream': { schema: z.string() } } },
-    404: errorAnswer('Nothing matches'),
-    429: errorAnswer('Too many open streams or requests from this address'),
-    503: errorAnswer('Too many open streams, or the service is restarting'),
+    404: errorResponse('Nothing matches'),
+    429: errorResponse('Too many open streams or requests from this address'),
+    503: errorResponse('Too many open streams, or the service is restarting'),
   },
 }
 

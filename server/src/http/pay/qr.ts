@@ -3,13 +3,13 @@ import { z } from 'zod'
 import { Fault } from '../../base/fault.ts'
 import type { Context } from '../../domain/context.ts'
 import { findPublicCharge } from '../../domain/deposits/deposits.ts'
-import type { Api } from '../server/typed-app.ts'
+import type { Api } from '../server/schemas.ts'
 import { htmlText } from '../server/html.ts'
-import { paymentLinkParams, errorAnswer, integerParameter } from '../server/schemas.ts'
+import { paymentLinkParams, errorResponse, integerParameter } from '../server/schemas.ts'
 import { keptPng, keptSvg } from './qr-image.ts'
 
 // The largest fits a poster and costs a few milliseconds; the smallest still has whole pixels for any code of a charge.
-const SIZE = { min: 128, max: 1024, usual: 512 }
+const SIZE = { min: 128, max: 1024, default: 512 }
 // A charge lives a day at the most, and its code never changes.
 const CACHE_CONTROL = 'public, max-age=86400, immutable'
 
@@ -45,9 +45,9 @@ const pngSchema = {
   }),
   response: {
     200: binary('The image', 'image/png'),
-    400: errorAnswer('`size` is out of bounds'),
-    404: errorAnswer('Nothing matches'),
-    429: errorAnswer('Too many requests from this address'),
+    400: errorResponse('`size` is out of bounds'),
+    404: errorResponse('Nothing matches'),
+    429: errorResponse('Too many requests from this address'),
   },
 }
 
@@ -60,8 +60,8 @@ const svgSchema = {
   params: paymentLinkParams,
   response: {
     200: binary('The image', 'image/svg+xml'),
-    404: errorAnswer('Nothing matches'),
-    429: errorAnswer('Too many requests from this address'),
+    404: errorResponse('Nothing matches'),
+    429: errorResponse('Too many requests from this address'),
   },
 }
 

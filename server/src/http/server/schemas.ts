@@ -1,19 +1,30 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { MAX_REASON_LENGTH, REASON_RULE } from '../../domain/core/audit-log.ts'
 
-// What requests and answers look like. Each text a caller may read stands beside the rule it explains, and the document at
-// /openapi.json is made from these same schemas.
+// What the schemas of several endpoints share. /openapi.json is generated from the schemas, so each error text stands
+// beside the rule that it explains.
+
+/** A Fastify scope whose handlers get the types of their zod schemas. */
+export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>
+
+export function withZod(scope: FastifyInstance): Api {
+  scope.setValidatorCompiler(validatorCompiler)
+  scope.setSerializerCompiler(serializerCompiler)
+  return scope.withTypeProvider<ZodTypeProvider>()
+}
+
+// ---- Request fields ----
 
 export const VALUE_ERROR = 'value must be a positive integer (cents)'
-const SEARCH_ERROR = 'search must be 1 to 100 characters, without control characters'
-const EXTERNAL_ID_ERROR = 'externalId must be 1 to 64 characters, without control characters'
-const DESCRIPTION_ERROR = 'description must be at most 140 characters, without control characters'
-const EXPIRES_IN_ERROR = 'expiresIn must be an integer from 300 to 86400 (seconds)'
-const IDEMPOTENCY_KEY_ERROR = 'Idempotency-Key must be 1 to 255 visible ASCII characters'
+export const BODY_ERROR = 'Request body must be a JSON object'
 
-// The bounds of a charge's life: shorter and a payer cannot make it, longer and no provider promises it.
-const EXPIRES_IN = { min: 300, max: 86_400 }
+export const time = z.iso.datetime()
+export const cents = z.int()
 
-/** Counted as PostgreSQL and people count, by characters, while a string's length counts an emoji as two. */
+/** Counts characters as PostgreSQL and people do; the length of a JavaScript string counts an emoji as two. */
 export function text(bounds: { min: number; max: number }, error: string) {
   return z
     .string({ error })
@@ -21,71 +32,71 @@ export function text(bounds: { min: number; max: number }, error: string) {
     .meta({ ...(bounds.min > 0 ? { minLength: bounds.min } : {}), maxLength: bounds.max })
 }
 
-// Control characters (PostgreSQL refuses NUL, and a bank's system much else) and halves of characters, which no encoding has.
+// PostgreSQL cannot store NUL or lone surrogates, and banks reject other control characters.
 function isPlainText(value: string): boolean {
   return !/[\p{Cc}\p{Cs}]/u.test(value)
-}
-
-/**
- * For what payers read. Characters that turn the direction of writing, or that nobody sees, could make it look like something else. The two
- * joiners stay: emoji and several scripts are written with them.
- */
-function payerText(bounds: { min: number; max: number }, error: string) {
-  return text(bounds, error).refine((value) => !/(?![\u200c\u200d])\p{Cf}/u.test(value), { error })
 }
 
 function isWithin(number: number, { min, max }: { min: number; max: number }): boolean {
   return number >= min && number <= max
 }
 
-const externalId = text({ min: 1, max: 64 }, EXTERNAL_ID_ERROR)
+export function oneOf<const Values extends readonly string[]>(name: string, values: Values) {
+  return z.enum(values, { error: `${name} must be one of ${values.join(', ')}` })
+}
 
-/** `value` comes first, because zod reports in this order and the first report is what the caller reads. */
-export const depositBody = z
-  .object(
-    {
-      value: z
-        .int({ error: VALUE_ERROR })
-        .min(1, { error: VALUE_ERROR })
-        .meta({ description: 'The amount in cents: 5000 is R$ 50.00.', examples: [5000], maximum: 999_999_999_999 }),
-      externalId: payerText({ min: 1, max: 64 }, EXTERNAL_ID_ERROR)
-        .nullish()
-        .meta({
-          description:
-            'Your own reference. Unique among your charges that are PENDING or COMPLETED, so a second deposit for the same order is refused with 409.',
-          examples: ['order-1042'],
-        }),
-      description: payerText({ min: 0, max: 140 }, DESCRIPTION_ERROR)
-        .nullish()
-        .meta({
-          description: 'Shown to the payer on the payment page and in the banking app.',
-          examples: ['Order 1042'],
-        }),
-      expiresIn: z
-        .int({ error: EXPIRES_IN_ERROR })
-        .min(EXPIRES_IN.min, { error: EXPIRES_IN_ERROR })
-        .max(EXPIRES_IN.max, { error: EXPIRES_IN_ERROR })
-        .nullish()
-        .meta({
-          description:
-            'Seconds until the charge can no longer be paid. One hour unless the operator set another default.',
-          examples: [3600],
-        }),
-    },
-    { error: VALUE_ERROR },
-  )
-  .meta({ examples: [{ value: 5000 }] })
+/** A whole number in a query string. Only digits count: "5.0", "1e2" and " 5" are refused. */
+export function integerParameter(
+  name: string,
+  bounds: { min: number; max: number; default: number; description: string },
+) {
+  const error = `${name} must be an integer from ${bounds.min} to ${bounds.max}`
+  return z
+    .string({ error })
+    .refine((digits) => /^\d{1,9}$/.test(digits) && isWithin(Number(digits), bounds), { error })
+    .transform(Number)
+    .default(bounds.default)
+    .meta({ type: 'integer', minimum: bounds.min, maximum: bounds.max, description: bounds.description })
+}
 
-export const depositHeaders = z.looseObject({
-  'idempotency-key': z
-    .string()
-    .regex(/^[\x21-\x7e]{1,255}$/, { error: IDEMPOTENCY_KEY_ERROR })
-    .exactOptional()
-    .meta({
-      description:
-        'Makes the request safe to repeat for 24 hours: the same key with the same body answers with the first charge again, and never makes a second one. A fresh UUID for each deposit is a good key.',
-    }),
+export function timeField(name: string, description: string, suffix = '') {
+  const error = `${name} must be an ISO 8601 date and time with its zone, such as 2026-01-31T00:00:00Z${suffix}`
+  return z.iso
+    .datetime({ offset: true, error })
+    .transform((value) => new Date(value))
+    .meta({ description, examples: ['2026-01-31T00:00:00Z'] })
+}
+
+export function idField(name: string, of: string) {
+  return z.uuid({ error: `${name} must be the id of ${of}` })
+}
+
+export const searchField = text({ min: 1, max: 100 }, 'search must be 1 to 100 characters, without control characters')
+export const nameField = text({ min: 1, max: 100 }, 'name must be 1 to 100 characters, without control characters')
+export const emailField = z.email('email must be an e-mail address')
+export const reasonField = text({ min: 1, max: MAX_REASON_LENGTH }, REASON_RULE).meta({
+  description: 'Why you do this. Kept in the audit log.',
+  examples: ['requested by the customer'],
 })
+
+const CURSOR_ERROR = 'cursor must be a nextCursor of an earlier answer'
+const cursor = z
+  .string({ error: CURSOR_ERROR })
+  .regex(/^[0-9a-z]{1,64}$/, { error: CURSOR_ERROR })
+  .exactOptional()
+  .meta({ description: 'The `nextCursor` of the previous page.' })
+const limit = integerParameter('limit', { min: 1, max: 100, default: 50, description: 'Maximum number of items.' })
+
+/** The query parameters of every list. */
+export const paging = { cursor, limit }
+export const timeRange = {
+  from: timeField('from', 'Only items from this time on (inclusive).').exactOptional(),
+  to: timeField('to', 'Only items before this time (exclusive).').exactOptional(),
+}
+export const nextCursor = z
+  .string()
+  .nullable()
+  .meta({ description: 'Send it as `cursor` to get the next page. Null on the last page.' })
 
 export const paymentLinkParams = z.object({
   paymentLinkId: z
@@ -93,210 +104,83 @@ export const paymentLinkParams = z.object({
     .meta({ description: 'The `paymentLinkId` of the charge.', examples: ['7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57'] }),
 })
 
-// ---- Lists ----
-
-const STATUSES = ['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELED'] as const
-
-/** A parameter of a query is text, so a whole number is read from its digits: "5.0", "1e2" and " 5" are not meant as one. */
-export function integerParameter(
-  name: string,
-  bounds: { min: number; max: number; usual: number; description: string },
-) {
-  const error = `${name} must be an integer from ${bounds.min} to ${bounds.max}`
-  return z
-    .string({ error })
-    .refine((digits) => /^\d{1,9}$/.test(digits) && isWithin(Number(digits), bounds), { error })
-    .transform(Number)
-    .default(bounds.usual)
-    .meta({ type: 'integer', minimum: bounds.min, maximum: bounds.max, description: bounds.description })
+export function idempotencyHeaders(description: string) {
+  const error = 'Idempotency-Key must be 1 to 255 visible ASCII characters'
+  const key = z.string().regex(/^[\x21-\x7e]{1,255}$/, { error })
+  return z.looseObject({ 'idempotency-key': key.exactOptional().meta({ description }) })
 }
 
-function timeParameter(name: string, description: string) {
-  const error = `${name} must be an ISO 8601 date and time with its zone, such as 2026-01-31T00:00:00Z`
-  return z.iso
-    .datetime({ offset: true, error })
-    .transform((value) => new Date(value))
-    .exactOptional()
-    .meta({ description, examples: ['2026-01-31T00:00:00Z'] })
+// ---- Responses ----
+
+export function response<Fields extends z.ZodRawShape>(description: string, fields: Fields) {
+  return { description, content: { 'application/json': { schema: z.object({ success: z.literal(true), ...fields }) } } }
 }
 
-const CURSOR_ERROR = 'cursor must be a nextCursor of an earlier answer'
-
-export const page = {
-  from: timeParameter('from', 'Only what happened at this time or later.'),
-  to: timeParameter('to', 'Only what happened before this time.'),
-  cursor: z
-    .string({ error: CURSOR_ERROR })
-    .regex(/^[0-9a-z]{1,64}$/, { error: CURSOR_ERROR })
-    .exactOptional()
-    .meta({ description: '`nextCursor` of the page before this one.' }),
-  limit: integerParameter('limit', { min: 1, max: 100, usual: 50, description: 'How many to answer at the most.' }),
-}
-
-export const depositsQuery = z.object({
-  status: z
-    .enum(STATUSES, { error: `status must be one of ${STATUSES.join(', ')}` })
-    .exactOptional()
-    .meta({ description: 'Only charges that are in this state.' }),
-  externalId: externalId.exactOptional().meta({ description: 'Only charges with this reference of yours.' }),
-  search: text({ min: 1, max: 100 }, SEARCH_ERROR).exactOptional().meta({
-    description:
-      'Only charges that have this in their `externalId` or `description` (3 characters or more, whatever their case), whose `id` or `paymentLinkId` begins with it, whose `value` it is as an amount (`199,90` or `199.90`), or whose `endToEndId` it is.',
-  }),
-  ...page,
-})
-
-export const statementQuery = z.object(page)
-
-// ---- Answers ----
-
-const cents = z.int()
-const time = z.iso.datetime()
-
-const newCharge = {
-  id: z.string().meta({ description: 'The charge’s id, 32 hexadecimal digits. Events call it `transactionId`.' }),
-  emv: z.string().meta({
-    description: 'The copy-and-paste code. A payer pastes it into a banking app; it is also what the QR code holds.',
-  }),
-  qrCodeLink: z.string().meta({ description: 'Address of the QR code as PNG. `?size=` takes 128 to 1024 pixels.' }),
-  paymentLinkId: z.string().meta({ description: 'The UUID by which you ask for the charge.' }),
-  paymentLinkUrl: z.string().meta({ description: 'A page that you can send the payer to.' }),
-  value: cents.meta({ description: 'What the payer pays, in cents.' }),
-  originalValue: cents.meta({
-    description: 'What you asked for, in cents. Differs from `value` only where the payer bears the fee.',
-  }),
-  fee: cents.meta({ description: 'The fee, in cents. `value` minus `fee` is credited to your balance.' }),
-  status: z.enum(STATUSES).meta({
-    description:
-      'PENDING until paid; COMPLETED once the payment is confirmed; EXPIRED when its time ran out; CANCELED when you withdrew it.',
-  }),
-}
-
-const EXAMPLE = {
-  id: '0199a3c2f4b87d6e9b1a5c0d3e2f4a68',
-  emv: '00020101021226700014br.gov.bcb.pix2548pix.example.com/8b3da2f39a4140d1a91abd93113bd4415204000053039865802BR5913Fulano de Tal6008BRASILIA62070503***630464E4',
-  qrCodeLink: 'https://pay.example.com/qr/7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57.png',
-  paymentLinkId: '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57',
-  paymentLinkUrl: 'https://pay.example.com/payment-link/7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57',
-  value: 5000,
-  originalValue: 5000,
-  fee: 50,
-  status: 'PENDING',
-}
-const CREATED_AT = '2026-01-31T12:00:00.000Z'
-
-export const newChargeShape = z.object(newCharge).meta({ id: 'NewCharge', examples: [EXAMPLE] })
-
-export const queriedChargeShape = z
-  .object({ ...newCharge, createdAt: time.meta({ description: 'When the charge was made.' }) })
-  .meta({ id: 'Charge', examples: [{ ...EXAMPLE, createdAt: CREATED_AT }] })
-
-export const recordShape = z
-  .object({
-    ...newCharge,
-    createdAt: time.meta({ description: 'When the charge was made.' }),
-    expiresAt: time.meta({ description: 'When the charge stops being payable.' }),
-    paidAt: time.nullable().meta({ description: 'When the payer paid, by the provider’s word.' }),
-    receivedValue: cents
-      .nullable()
-      .meta({ description: 'What the payer paid, in cents, if the operator accepted another amount than `value`.' }),
-    creditedValue: cents
-      .nullable()
-      .meta({ description: 'What was credited to your balance, in cents, once COMPLETED.' }),
-    refundedValue: cents.meta({ description: 'What was given back to the payer, in cents, by refunds that are done.' }),
-    heldValue: cents.meta({
-      description:
-        'What was received for it and did not complete it, in cents: another amount, or a second payment. It is held until the operator decides on it. Ask nobody to pay meanwhile.',
-    }),
-    keptValue: cents.meta({
-      description:
-        'What was held and the operator did not give back, in cents: it was credited to a balance or written off.',
-    }),
-    endToEndId: z
-      .string()
-      .nullable()
-      .meta({ description: 'The payment’s number in the Pix system, which the payer’s receipt shows too.' }),
-    paidLate: z.boolean().meta({ description: 'True if it was paid although it had expired or been canceled.' }),
-    externalId: z.string().nullable().meta({ description: 'Your own reference.' }),
-    description: z.string().nullable().meta({ description: 'What the payer was shown.' }),
-  })
-  .meta({
-    id: 'Deposit',
-    examples: [
-      {
-        ...EXAMPLE,
-        status: 'COMPLETED',
-        createdAt: CREATED_AT,
-        expiresAt: '2026-01-31T13:00:00.000Z',
-        paidAt: '2026-01-31T12:01:07.000Z',
-        receivedValue: null,
-        creditedValue: 4950,
-        refundedValue: 0,
-        heldValue: 0,
-        keptValue: 0,
-        endToEndId: 'E12345678202601311201s0123456789',
-        paidLate: false,
-        externalId: 'order-1042',
-        description: 'Order 1042',
-      },
-    ],
-  })
-
-export const lineShape = z
-  .object({
-    id: z.string().meta({ description: 'Lines with a larger number were booked later.' }),
-    kind: z.string().meta({
-      description:
-        '`deposit`: what a payer paid, less the fee. `refund_reserved`: taken for a refund. `refund_released`: given back to you, since the refund failed. `fee_returned`, `fee_kept`: the fee’s share that came back with a refund, and went again when it failed. `matched_deposit`: a deposit whose payment was first held, because it came without its code or with another amount. `exception_credited`: a payment that the operator found to be yours, or a refund of yours that came back. `refund_charged`: a refund that was made at the payment provider, and is yours to bear.',
-      examples: ['deposit'],
-    }),
-    amount: cents.meta({ description: 'In cents: positive was credited, negative was charged.', examples: [4950] }),
-    balance: cents.meta({ description: 'Your balance after this line, in cents.', examples: [4950] }),
-    chargeId: z.string().nullable(),
-    paymentLinkId: z.string().nullable(),
-    refundId: z.string().nullable().meta({ description: 'Of the refund that it belongs to.' }),
-    occurredAt: time.meta({ description: 'When it happened: of a deposit, when the payer paid.' }),
-    recordedAt: time.meta({ description: 'When it was booked.' }),
-  })
-  .meta({ id: 'StatementLine' })
-
-export const nextCursor = z
-  .string()
-  .nullable()
-  .meta({ description: 'Send it as `cursor` for the next page; null on the last one.' })
-
-const errorShape = z
+const errorSchema = z
   .object({
     success: z.literal(false),
     error: z.string().meta({
-      description:
-        'What was wrong, for people. Decide by the status and by the header `Guiche-Error`, and not by this text.',
+      description: 'What went wrong, for humans. Programs branch on the status and the `Guiche-Error` header.',
     }),
   })
   .meta({ id: 'Error' })
 
-export function errorAnswer(description: string) {
-  return { description, content: { 'application/json': { schema: errorShape } } }
+type ErrorResponse = ReturnType<typeof errorResponse>
+
+export function errorResponse(description: string) {
+  return { description, content: { 'application/json': { schema: errorSchema } } }
 }
 
-export function answer<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
-  return { description, content: { 'application/json': { schema: z.object({ success: z.literal(true), ...shape }) } } }
+/** The error responses of a route behind a key: its own, and those that every such route has. */
+export function errors<Status extends number = never>(own?: Record<Status, string>) {
+  return { ...COMMON_ERRORS, ...errorResponses(own) }
 }
 
-/** What any route that reads a body may answer to it. */
-export const bodyErrors = {
-  400: errorAnswer('A field is wrong; the text says which and what is allowed.'),
-  413: errorAnswer('The body is larger than 16 KiB.'),
-  415: errorAnswer('The body is not sent as `application/json`.'),
+/** As `errors`, for a route with query parameters. */
+export function queryErrors<Status extends number = never>(own?: Record<Status, string>) {
+  return { 400: INVALID_PARAMETER, ...COMMON_ERRORS, ...errorResponses(own) }
 }
 
-/** What any route behind a key may answer. */
-export const commonErrors = {
-  401: errorAnswer('`Missing API key`, or `Invalid API key` for one that is unknown, revoked or expired.'),
-  403: errorAnswer(
-    'The key lacks the scope that this request needs, or its account is suspended; the text says which.',
-  ),
-  429: errorAnswer('`Too many requests`: wait as long as `Retry-After` says.'),
-  500: errorAnswer('Our own fault. Safe to repeat; a deposit or a refund only with an `Idempotency-Key`.'),
-  503: errorAnswer('Overloaded, restarting, or the database is out of reach: wait as long as `Retry-After` says.'),
+/** As `errors`, for a route that reads a body. */
+export function bodyErrors<Status extends number = never>(own?: Record<Status, string>) {
+  return { ...BODY_ERRORS, ...COMMON_ERRORS, ...errorResponses(own) }
+}
+
+function errorResponses<Status extends number>(descriptions: Record<Status, string> | undefined) {
+  const entries = Object.entries<string>(descriptions ?? {})
+  return Object.fromEntries(entries.map(([status, text]) => [status, errorResponse(text)])) as Record<
+    Status,
+    ErrorResponse
+  >
+}
+
+const INVALID_PARAMETER = errorResponse('A parameter is invalid. The text names it and says what is allowed.')
+
+const BODY_ERRORS = {
+  400: errorResponse('A field is invalid. The text names it and says what is allowed.'),
+  413: errorResponse('The body is larger than 16 KiB.'),
+  415: errorResponse('The body is not `application/json`.'),
+}
+
+const COMMON_ERRORS = {
+  401: errorResponse('`Missing API key`, or `Invalid API key` for an unknown, revoked or expired key.'),
+  403: errorResponse('The key lacks the required scope, or its account is suspended. The text says which.'),
+  429: errorResponse('`Too many requests`: wait for the number of seconds in `Retry-After`.'),
+  500: errorResponse('Internal error. Safe to retry; a deposit or a refund only with an `Idempotency-Key`.'),
+  503: errorResponse('Overloaded, restarting, or the database is unreachable. Wait for `Retry-After`.'),
+}
+
+/** A copy as the API has it: dates are ISO 8601 texts, and amounts lose the suffix `Cents`, since all are in cents. */
+export function toApi<Fields extends object>(fields: Fields): ApiFields<Fields> {
+  const entries = Object.entries(fields).map(([name, value]) => [
+    name.replace(/Cents$/, ''),
+    value instanceof Date ? value.toISOString() : value,
+  ])
+  return Object.fromEntries(entries) as ApiFields<Fields>
+}
+
+type ApiFields<Fields> = {
+  [Name in keyof Fields as Name extends `${infer Bare}Cents` ? Bare : Name]: Fields[Name] extends Date | null
+    ? string | Exclude<Fields[Name], Date>
+    : Fields[Name]
 }

@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import { OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
+import type { Context } from '../../domain/context.ts'
+import {
+  listDeliveries,
+  listTroubledEndpoints,
+  readLoggedDelivery,
+  type LogEntry,
+  type TroubledEndpoint,
+} from '../../domain/webhooks/delivery-log.ts'
+import { DELIVERY_STATES } from '../../domain/webhooks/find-deliveries.ts'
+import { LISTED_KINDS } from '../api/events.ts'
+import { attemptOutcome } from '../api/webhooks.ts'
+import { idField, toApi, nextCursor, oneOf, paging, response, time, type Api } from '../server/schemas.ts'
+
+export function deliveryRoutes(api: Api, ctx: Context): void {
+  const config = { scope: 'deposits:read' } as const
+
+  api.get('/api/deliveries', { schema: listDeliveriesRoute, config }, async (request) => {
+    const { deliveries, nextCursor } = await listDeliveries(ctx, request.caller.accountId, request.query)
+    return { success: true as const, deliveries: deliveries.map(presentDelivery), nextCursor }
+  })
+
+  api.get('/api/deliveries/:eventId/:endpointId', { schema: getDeliveryRoute, config }, async (request) => {
+    const { accountId } = request.caller
+    const { delivery, request: sent, attempts } = await readLoggedDelivery(ctx, accountId, request.params)
+    return {
+      success: true as const,
+      delivery: presentDelivery(delivery),
+      request: sent,
+      attempts: attempts.map(toApi),
+    }
+  })
+
+  const operator = { scope: OPERATOR_SCOPE } as const
+  api.get('/api/operator/webhook-failures', { schema: listFailingWebhooksRoute, config: operator }, async (request) => {
+    const { endpoints, nextCursor } = await listTroubledEndpoints(ctx, request.query)
+    return { success: true as const, endpoints: endpoints.map(presentFailingWebhook), nextCursor }
+  })
+}
+
+const deliveriesQuery = z.object({
+  status: oneOf('status', DELIVERY_STATES).exactOptional(),
+  endpointId: idField('endpointId', 'a webhook').exactOptional(),
+  event: oneOf('event', LISTED_KINDS).exactOptional(),
+  ...paging,
+})
+
+const lastAttempt = {
+  lastStatus: z.int().nullable(),
+  lastError: z.string().nullable(),
+  lastErrorCode: z.string().nullable(),
+  lastErrorDetail: z.string().nullable(),
+}
+
+const deliverySchema = z.object({
+  eventId: z.string(),
+  event: z.string(),
+  subject: z.object({ paymentLinkId: z.string().nullable() }),
+  endpointId: z.string(),
+  endpointName: z.string(),
+  status: z.enum(DELIVERY_STATES),
+  attempts: z.int(),
+  ...lastAttempt,
+  lastAt: time.nullable(),
+  nextAt: time.nullable(),
+  createdAt: time,
+})
+
+function presentDelivery({ paymentLinkId, ...delivery }: LogEntry) {
+  return { ...toApi(delivery), subject: { paymentLinkId } }
+}
+
+const requestSchema = z.object({ url: z.string(), headers: z.record(z.string(), z.string()), body: z.string() })
+const attemptSchema = z.object({ number: z.int(), at: time, ...attemptOutcome })
+
+const failingWebhookSchema = z.object({
+  endpointId: z.string(),
+  accountId: z.string(),
+  accountEmail: z.string(),
+  name: z.string(),
+  url: z.string(),
+  failingSince: time.nullable(),
+  disabledAt: time.nullable(),
+  disabledReason: z.string().nullable(),
+  disabledCode: z.string().nullable(),
+  ...lastAttempt,
+  waiting: z.int(),
+})
+
+/** Operators see the host only: the path of a webhook URL often holds a token. */
+function presentFailingWebhook(webhook: TroubledEndpoint) {
+  return { ...toApi(webhook), url: new URL(webhook.url).host }
+}
+
+const listDeliveriesRoute = {
+  querystring: deliveriesQuery,
+  response: { 200: response('', { deliveries: deliverySchema.array(), nextCursor }) },
+}
+const getDeliveryRoute = {
+  params: z.object({ eventId: z.string(), endpointId: z.string() }),
+  response: {
+    200: response('', { delivery: deliverySchema, request: requestSchema, attempts: attemptSchema.array() }),
+  },
+}
+const listFailingWebhooksRoute = {
+  querystring: z.object(paging),
+  response: { 200: response('', { endpoints: failingWebhookSchema.array(), nextCursor }) },
+}

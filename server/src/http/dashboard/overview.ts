@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import { OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
+import type { Context } from '../../domain/context.ts'
+import type { Counts, DayCounts } from '../../domain/reports/daily-totals.ts'
+import { ATTENTION_KINDS, readOperatorOverview, readOverview } from '../../domain/reports/overview.ts'
+import { depositSchema, presentDeposit } from '../api/deposits.ts'
+import { presentProvider, providerSchema } from '../operator/providers.ts'
+import { closingSchema, presentClosing } from '../operator/reconciliation.ts'
+import { cents, toApi, response, time, type Api } from '../server/schemas.ts'
+
+export function overviewRoutes(api: Api, ctx: Context): void {
+  const { publicUrl } = ctx.settings
+
+  api.get('/api/overview', { schema: getOverviewRoute, config: { scope: 'balance:read' } }, async (request) => {
+    const overview = await readOverview(ctx, request.caller.accountId)
+    return {
+      success: true as const,
+      balance: overview.balanceCents,
+      today: presentPeriod(overview.today),
+      yesterday: presentPeriod(overview.yesterday),
+      last30: presentPeriod(overview.last30),
+      previous30: presentPeriod(overview.previous30),
+      days: overview.days.map(presentDay),
+      latest: overview.latest.map((charge) => presentDeposit(publicUrl, charge, overview.held.get(charge.id))),
+      attention: overview.attention.map(toApi),
+    }
+  })
+
+  const config = { scope: OPERATOR_SCOPE } as const
+  api.get('/api/operator/overview', { schema: getOperatorOverviewRoute, config }, async () => {
+    const { today, days, lastClosing, ...counts } = await readOperatorOverview(ctx)
+    return {
+      success: true as const,
+      ...counts,
+      today: presentPeriod(today),
+      days: days.map(presentDay),
+      providers: ctx.providers.map(presentProvider),
+      lastClosing: lastClosing && presentClosing(lastClosing),
+    }
+  })
+}
+
+const counted = { created: z.int(), paid: z.int(), paidValue: cents, creditedValue: cents }
+const periodSchema = z.object({ ...counted, fees: cents })
+const daySchema = z.object({ day: z.string(), ...counted })
+
+function presentPeriod({ created, paid, paidCents, feeCents }: Counts) {
+  return { created, paid, paidValue: paidCents, creditedValue: paidCents - feeCents, fees: feeCents }
+}
+
+function presentDay(counts: DayCounts) {
+  return { day: counts.day, ...presentPeriod(counts) }
+}
+
+const attentionSchema = z.object({
+  kind: z.enum(ATTENTION_KINDS),
+  subjectId: z.string().nullable(),
+  name: z.string().nullable(),
+  at: time.nullable(),
+  value: cents.nullable(),
+})
+
+const getOverviewRoute = {
+  response: {
+    200: response('', {
+      balance: cents,
+      today: periodSchema,
+      yesterday: periodSchema,
+      last30: periodSchema,
+      previous30: periodSchema,
+      days: daySchema.array(),
+      latest: depositSchema.array(),
+      attention: attentionSchema.array(),
+    }),
+  },
+}
+
+const getOperatorOverviewRoute = {
+  response: {
+    200: response('', {
+      accounts: z.int(),
+      openExceptions: z.int(),
+      failingWebhooks: z.int(),
+      suspenseCents: cents,
+      missingCents: cents,
+      today: periodSchema,
+      days: daySchema.array(),
+      providers: providerSchema.array(),
+      lastClosing: closingSchema.nullable(),
+    }),
+  },
+}

@@ -1,0 +1,295 @@
+import { z } from 'zod'
+import { MAX_CENTS } from '../../base/money.ts'
+import {
+  createAccount,
+  listAccounts,
+  readAccount,
+  resumeAccount,
+  suspendAccount,
+  type ListedAccount,
+} from '../../domain/accounts/accounts.ts'
+import { actorOf, OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
+import type { TermsOverrides } from '../../domain/accounts/pricing.ts'
+import { endSessions } from '../../domain/accounts/sessions.ts'
+import { readAccountTerms, setAccountTerms, type AccountTerms } from '../../domain/accounts/terms.ts'
+import type { Context } from '../../domain/context.ts'
+import { REASON_RULE } from '../../domain/core/audit-log.ts'
+import {
+  BODY_ERROR,
+  bodyErrors,
+  cents,
+  errors,
+  toApi,
+  nameField,
+  nextCursor,
+  paging,
+  queryErrors,
+  reasonField,
+  response,
+  searchField,
+  time,
+  type Api,
+} from '../server/schemas.ts'
+
+const config = { scope: OPERATOR_SCOPE } as const
+const fresh = { ...config, fresh: true } as const
+
+export function accountRoutes(app: Api, ctx: Context): void {
+  app.get('/api/operator/accounts', { schema: listAccountsRoute, config }, async (request) => {
+    const { accounts, nextCursor } = await listAccounts(ctx, request.query)
+    return { success: true as const, accounts: accounts.map(presentAccount), nextCursor }
+  })
+
+  app.get('/api/operator/accounts/:accountId', { schema: getAccountRoute, config }, async (request) => {
+    const { account, counts } = await readAccount(ctx, request.params.accountId)
+    const terms = await readAccountTerms(ctx, account.accountId)
+    return { success: true as const, account: presentAccount(account), terms: presentTerms(terms), counts }
+  })
+
+  app.patch('/api/operator/accounts/:accountId/terms', { schema: setTermsRoute, config: fresh }, async (request) => {
+    const { reason, ...terms } = request.body
+    const { accountId } = request.params
+    const changed = await setAccountTerms(ctx, actorOf(request.operator), accountId, overridesFrom(terms), reason)
+    return { success: true as const, terms: presentTerms(changed) }
+  })
+
+  app.post('/api/operator/accounts/:accountId/suspend', { schema: suspendRoute, config: fresh }, async (request) => {
+    const { accountId } = request.params
+    await suspendAccount(ctx, actorOf(request.operator), accountId, request.body.reason)
+    return { success: true as const, account: presentAccount((await readAccount(ctx, accountId)).account) }
+  })
+
+  app.post('/api/operator/accounts/:accountId/resume', { schema: resumeRoute, config: fresh }, async (request) => {
+    const { accountId } = request.params
+    await resumeAccount(ctx, actorOf(request.operator), accountId, request.body.reason)
+    return { success: true as const, account: presentAccount((await readAccount(ctx, accountId)).account) }
+  })
+
+  // For an account holder who lost a device or must be locked out.
+  app.post('/api/operator/accounts/:accountId/sign-out', { schema: signOutRoute, config: fresh }, async (request) => ({
+    success: true as const,
+    ended: await endSessions(ctx, actorOf(request.operator), request.params.accountId, request.body.reason),
+  }))
+}
+
+/** In the dashboard only: the response holds a password, which must not be one leaked key away. */
+export function createAccountRoutes(api: Api, ctx: Context): void {
+  api.post('/api/operator/accounts', { schema: createAccountRoute, config: fresh }, async (request, reply) => {
+    const wanted = { ...request.body, password: null }
+    const { accountId, password } = await createAccount(ctx, ctx.now(), wanted, actorOf(request.operator))
+    reply.code(201)
+    return { success: true as const, account: presentAccount((await readAccount(ctx, accountId)).account), password }
+  })
+}
+
+// ---- Accounts ----
+
+const accountParams = z.object({ accountId: z.string().meta({ description: 'The id of the account.' }) })
+const reasonBody = z.object({ reason: reasonField }, { error: REASON_RULE })
+
+const accountsQuery = z.object({
+  search: searchField.exactOptional().meta({ description: 'Part of the e-mail or the name, case-insensitive.' }),
+  ...paging,
+})
+
+const EMAIL_ERROR = 'email must be an e-mail address'
+const newAccountBody = z.object(
+  { email: z.string({ error: EMAIL_ERROR }).max(254, { error: EMAIL_ERROR }), name: nameField },
+  { error: BODY_ERROR },
+)
+
+const accountSchema = z
+  .object({
+    id: z.string(),
+    email: z.string(),
+    name: z.string().meta({ description: 'The name that payers see.' }),
+    createdAt: time,
+    balance: cents.meta({ description: 'In cents.' }),
+    suspendedAt: time.nullable().meta({ description: 'When it was suspended. Null if it is not.' }),
+    suspendedReason: z.string().nullable(),
+  })
+  .meta({ id: 'Account' })
+
+function presentAccount({ accountId, ...account }: ListedAccount) {
+  return { id: accountId, ...toApi(account) }
+}
+
+const countsSchema = z
+  .object({
+    pending: z.int(),
+    completed: z.int(),
+    expired: z.int(),
+    canceled: z.int(),
+    isCut: z.boolean().meta({ description: 'True if only the newest 100 000 charges were counted.' }),
+    activeKeys: z.int(),
+    webhooks: z.int(),
+  })
+  .meta({ id: 'AccountCounts' })
+
+// ---- Terms ----
+
+function integerField(name: string, { min, max }: { min: number; max: number }, description: string) {
+  const error = `${name} must be an integer from ${min} to ${max}, or null`
+  return z.int({ error }).min(min, { error }).max(max, { error }).nullable().exactOptional().meta({ description })
+}
+
+const bearer = z.enum(['account', 'payer'], { error: 'feeBearer must be account or payer, or null' })
+const fee = { min: 0, max: MAX_CENTS }
+const value = { min: 1, max: MAX_CENTS }
+
+const TERMS_FIELDS = {
+  feeBps: integerField('feeBps', { min: 0, max: 10_000 }, 'The fee in basis points of the value: 100 is 1 %.'),
+  feeFixed: integerField('feeFixed', fee, 'Fixed fee added to that, in cents.'),
+  feeMin: integerField('feeMin', fee, 'Minimum fee, in cents.'),
+  feeMax: integerField('feeMax', fee, 'Maximum fee, in cents.'),
+  feeBearer: bearer.nullable().exactOptional().meta({ description: 'Who pays the fee.' }),
+  valueMin: integerField('valueMin', value, 'Minimum deposit, in cents.'),
+  valueMax: integerField('valueMax', value, 'Maximum deposit, in cents.'),
+}
+const termsFields = z.object(TERMS_FIELDS)
+
+const NOTHING_ERROR = `Give at least one of ${Object.keys(TERMS_FIELDS).join(', ')}`
+const termsBody = z
+  .object({ ...TERMS_FIELDS, reason: reasonField }, { error: BODY_ERROR })
+  .refine((body) => Object.keys(TERMS_FIELDS).some((name) => name in body), { error: NOTHING_ERROR })
+  .meta({
+    description: 'Changes only the fields given. null restores the default.',
+    examples: [{ feeBps: 80, feeMax: null, reason: 'contract of March' }],
+  })
+
+/** Names of amounts have no unit in the API. */
+function overridesFrom(body: z.infer<typeof termsFields>): Partial<TermsOverrides> {
+  const { feeBps, feeFixed, feeMin, feeMax, feeBearer, valueMin, valueMax } = body
+  return {
+    ...(feeBps !== undefined && { feeBps }),
+    ...(feeFixed !== undefined && { feeFixedCents: feeFixed }),
+    ...(feeMin !== undefined && { feeMinCents: feeMin }),
+    ...(feeMax !== undefined && { feeMaxCents: feeMax }),
+    ...(feeBearer !== undefined && { feeBearer }),
+    ...(valueMin !== undefined && { valueMinCents: valueMin }),
+    ...(valueMax !== undefined && { valueMaxCents: valueMax }),
+  }
+}
+
+const overridesSchema = z
+  .object({
+    feeBps: z.int().nullable(),
+    feeFixed: cents.nullable(),
+    feeMin: cents.nullable(),
+    feeMax: cents.nullable(),
+    feeBearer: z.enum(['account', 'payer']).nullable(),
+    valueMin: cents.nullable(),
+    valueMax: cents.nullable(),
+  })
+  .meta({ description: 'The account’s own terms. null: the default applies.' })
+
+const termsSchema = z
+  .object({
+    own: overridesSchema,
+    effective: z
+      .object({
+        feeBps: z.int(),
+        feeFixed: cents,
+        feeMin: cents.nullable(),
+        feeMax: cents.nullable(),
+        feeBearer: z.enum(['account', 'payer']),
+        valueMin: cents,
+        valueMax: cents,
+      })
+      .meta({ description: 'The terms of new deposits. Existing charges keep theirs.' }),
+    history: z
+      .object({
+        validFrom: time,
+        own: overridesSchema,
+        setBy: z.string().meta({ description: 'Who set them, for humans.' }),
+        reason: z.string(),
+      })
+      .array()
+      .meta({ description: 'Newest first, at most 100.' }),
+  })
+  .meta({ id: 'AccountTerms' })
+
+function presentTerms({ overrides, effective, history }: AccountTerms) {
+  return {
+    own: toApi(overrides),
+    effective: toApi(effective),
+    history: history.map(({ overrides: own, ...version }) => ({ ...toApi(version), own: toApi(own) })),
+  }
+}
+
+// ---- Routes ----
+
+const tags = ['Operator']
+const NOT_FOUND = '`Account not found`: the id is unknown or malformed.'
+
+const listAccountsRoute = {
+  tags,
+  operationId: 'listAccounts',
+  summary: 'List accounts',
+  description: 'Newest first, each with its balance. Needs an operator’s key.',
+  querystring: accountsQuery,
+  response: { 200: response('A page of accounts.', { accounts: accountSchema.array(), nextCursor }), ...queryErrors() },
+}
+
+const createAccountRoute = {
+  body: newAccountBody,
+  response: { 201: response('', { account: accountSchema, password: z.string() }) },
+}
+
+const getAccountRoute = {
+  tags,
+  operationId: 'getAccount',
+  summary: 'Get an account',
+  description: 'With its balance, its terms and their history, and its deposits by status. Needs an operator’s key.',
+  params: accountParams,
+  response: {
+    200: response('The account.', { account: accountSchema, terms: termsSchema, counts: countsSchema }),
+    ...errors({ 404: NOT_FOUND }),
+  },
+}
+
+const setTermsRoute = {
+  tags,
+  operationId: 'setAccountTerms',
+  summary: 'Set fee and limits of an account',
+  description:
+    'Changes only the fields given; null restores the default. New deposits use the new terms within two seconds, existing charges keep theirs. Needs an operator’s key.',
+  params: accountParams,
+  body: termsBody,
+  response: {
+    200: response('The terms and their history.', { terms: termsSchema }),
+    ...bodyErrors({ 404: NOT_FOUND }),
+  },
+}
+
+const suspendRoute = {
+  tags,
+  operationId: 'suspendAccount',
+  summary: 'Suspend an account',
+  description:
+    'Within two seconds its keys can only read deposits and balance; everything else gets `This account is suspended`. Existing charges can still be paid and are credited. Suspending twice changes nothing. Needs an operator’s key.',
+  params: accountParams,
+  body: reasonBody,
+  response: { 200: response('The account.', { account: accountSchema }), ...bodyErrors({ 404: NOT_FOUND }) },
+}
+
+const resumeRoute = {
+  ...suspendRoute,
+  operationId: 'resumeAccount',
+  summary: 'Resume an account',
+  description: 'Within two seconds its keys have all their scopes again. Needs an operator’s key.',
+}
+
+const signOutRoute = {
+  tags,
+  operationId: 'signOutAccount',
+  summary: 'End the sessions of an account holder',
+  description:
+    'Signs the account out of the dashboard everywhere, and invalidates links to reset its password. API keys still work. Needs an operator’s key.',
+  params: accountParams,
+  body: reasonBody,
+  response: {
+    200: response('How many sessions ended.', { ended: z.int().meta({ description: 'Number of ended sessions.' }) }),
+    ...bodyErrors({ 404: NOT_FOUND }),
+  },
+}
