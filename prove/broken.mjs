@@ -171,9 +171,9 @@ const BREAKS = [
   },
   {
     name: 'the-second-cookie',
-    says: 'better-auth reads the cookies of the caller, and not those that were judged',
+    says: 'better-auth reads the caller’s own cookies instead of the checked ones',
     file: 'http/auth/auth-request.js',
-    find: 'const cookie = cookieHeader(ctx, judged);',
+    find: 'const cookie = cookieHeader(ctx, visitor);',
     replace: "const cookie = request.headers.cookie ?? '';",
     proof: 'session',
     by: ['one-session'],

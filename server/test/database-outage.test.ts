@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { makeKeyCache } from '../src/domain/accounts/key-cache.ts'
 import { DatabaseUnavailable } from '../src/db/failure.ts'
 import { makeOutageLog } from '../src/db/outage-log.ts'
 import { makePool } from '../src/db/pool.ts'
@@ -132,7 +133,7 @@ test('while the database is away, the log has one line for a cause and ten secon
   const log = makeLog('info', { write: (line) => void lines.push(JSON.parse(line)) })
   let nowMs = 0
   const pool = makePool('postgresql://nobody@127.0.0.1:1/none', log, { nowMs: () => nowMs })
-  const app = await appWith({ ...w.ctx, log, pool, keys: { get: () => undefined, set: () => {} } })
+  const app = await appWith({ ...w.ctx, log, pool, keys: { ...makeKeyCache(), get: () => undefined } })
   const fail = async () => expect((await app.inject(get(key, '/api/balance'))).statusCode).toBe(503)
   const told = () => lines.filter((line) => line.msg === 'database unavailable')
 

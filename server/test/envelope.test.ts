@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, test } from 'vitest'
+import { makeKeyCache } from '../src/domain/accounts/key-cache.ts'
 import { makePool } from '../src/db/pool.ts'
 import type { Settings } from '../src/domain/core/settings.ts'
 import {
@@ -94,7 +95,7 @@ describe('what the router says itself', () => {
     const w = await world()
     const { key } = await w.account()
     const pool = makePool('postgres://nobody@127.0.0.1:1/none', w.ctx.log)
-    const app = await appWith({ ...w.ctx, pool, keys: { get: () => undefined, set: () => {} } })
+    const app = await appWith({ ...w.ctx, pool, keys: { ...makeKeyCache(), get: () => undefined } })
     const callback = '/callbacks/sandbox/secret-of-sandbox/pix'
     for (const request of [
       get(key, '/api/balance'),

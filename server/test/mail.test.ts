@@ -123,7 +123,7 @@ test('without a mail server where money is real, no link to a password is made, 
       const answer = await openBrowser({ app }).post(path, { email })
       answers.push([answer.statusCode, answer.json().code, answer.json().message])
     }
-  const text = 'This service sends no mail: ask whoever runs it to set a new password or to confirm your e-mail'
+  const text = 'This service sends no e-mail: ask its operator to set a new password or to confirm your e-mail'
   expect(answers).toEqual(answers.map(() => [403, 'mail_not_set_up', text]))
   expect([await w.count('verifications'), w.letters]).toEqual([0, []])
   // Who signs up waits for the operator, and the log says for whom and what to do, without a link.

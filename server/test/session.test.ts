@@ -5,8 +5,8 @@ import { suspendAccount } from '../src/domain/accounts/accounts.ts'
 import type { Settings } from '../src/domain/core/settings.ts'
 import { createKey } from '../src/domain/accounts/api-keys.ts'
 import { setOperatorEnabled } from '../src/domain/users/operators.ts'
-import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
-import { signToken, sessionCookieName } from '../src/http/auth/session-cookie.ts'
+import { createEndpoint } from '../src/domain/webhooks/webhooks.ts'
+import { cookieNames, signToken } from '../src/http/auth/session-cookie.ts'
 import { apiRoutesOf, CONSOLE, filledIn, makeOperator, type Route } from './operators-client.ts'
 import { appWith, bearer } from './requests.ts'
 import { world, type World } from './world.ts'
@@ -49,7 +49,7 @@ test('without a session, with a key instead of one, or with one that was ended, 
   await w.pool.query('delete from sessions where id = any($1)', [
     Object.values(ended).map(({ sessionId }) => sessionId),
   ])
-  const cookieWith = (value: string) => ({ cookie: `${sessionCookieName(ORIGIN)}=${encodeURIComponent(value)}` })
+  const cookieWith = (value: string) => ({ cookie: `${cookieNames(ORIGIN).session}=${encodeURIComponent(value)}` })
   const wanting = routes.filter((route) => !PUBLIC.has(nameOf(route)))
   expect(wanting.length).toBeGreaterThan(45)
   await expectNothingWritten(w, async () => {

@@ -270,7 +270,7 @@ test('the password, given again, makes a session fresh; another one does not', a
   w.clock.advance(15 * 60_000)
   expect(await browser.me()).toMatchObject({ isFresh: false })
   const wrong = await browser.post('reauthenticate', { password: 'not the password' })
-  expect([wrong.statusCode, wrong.json().error]).toEqual([400, 'This is not your password'])
+  expect([wrong.statusCode, wrong.json().error]).toEqual([400, 'Wrong password'])
   expect(await browser.me()).toMatchObject({ isFresh: false })
   expect((await browser.post('reauthenticate', { password: PASSWORD })).json()).toEqual({ success: true })
   expect(await browser.me()).toMatchObject({ isFresh: true })

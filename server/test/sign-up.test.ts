@@ -166,14 +166,14 @@ test('who signs up again and again is answered as before, and their mailbox is l
   expect([new Set(answers).size, w.letters.length]).toEqual([1, 3])
 })
 
-test('letters are in the reader’s language, as text and as html', async () => {
+test('e-mails are in the reader’s language, as text and as html', async () => {
   const w = await world()
   const browser = openBrowser(w)
   await browser.post('auth/sign-up/email', BIA, { 'accept-language': 'pt-BR' })
   await browser.post('auth/request-password-reset', { email: BIA.email }, { 'accept-language': 'en-GB' })
   expect(w.letters.map(({ subject }) => subject)).toEqual([
     'Confirme seu e-mail no guiche',
-    'A new password for guiche',
+    'Reset your guiche password',
   ])
   for (const { text, html, link } of w.letters) {
     expect(text).toContain(`\n${link}\n`)

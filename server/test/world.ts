@@ -26,7 +26,7 @@ import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { makeSecretBox } from '../src/domain/core/secret-box.ts'
 import { makeWebhookSender } from '../src/egress/webhook-sender.ts'
 import { buildApp, type App } from '../src/http/app.ts'
-import { sessionCookieName, signToken } from '../src/http/auth/session-cookie.ts'
+import { cookieNames, signToken } from '../src/http/auth/session-cookie.ts'
 import { makeApiPix } from '../src/providers/api-pix/adapter.ts'
 import { openSandbox } from '../src/sandbox/server.ts'
 import { databaseNamed } from './cluster.ts'
@@ -289,7 +289,7 @@ async function openSession({
   )
   const { publicUrl, signIn } = ctx.settings
   const value = encodeURIComponent(signToken(token, signIn.secrets()[0]!))
-  const cookie = `${sessionCookieName(publicUrl)}=${value}`
+  const cookie = `${cookieNames(publicUrl).session}=${value}`
   const headers = { cookie, origin: new URL(publicUrl).origin }
   return {
     sessionId: row!.id,

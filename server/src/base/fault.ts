@@ -38,6 +38,7 @@ export const FAULT_CODES = [
   'password_too_common',
   'password_too_simple',
   'password_personal',
+  'password_wrong',
   'mail_not_set_up',
   'second_factor_required',
   'scope_missing',

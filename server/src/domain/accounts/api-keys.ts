@@ -6,7 +6,7 @@ import { query, type Tx } from '../../db/tx.ts'
 import { overridesColumn } from './terms.ts'
 import { writeAudit, SYSTEM, type Actor } from '../core/audit-log.ts'
 import type { TermsOverrides } from './pricing.ts'
-import type { StoredKey } from './key-cache.ts'
+import type { KeyCaller, StoredKey } from './key-cache.ts'
 import {
   type Caller,
   type OperatorCaller,
@@ -46,13 +46,17 @@ function checkOf(body: string): string {
   return base62(crc)
 }
 
-/** Who is calling. Asks the database at most once a second for each key, so a revoked one fails everywhere within two. */
-export async function identify(ctx: Context, text: string): Promise<Caller | OperatorCaller> {
-  // A key of the sandbox is worth nothing where real money moves, even on a database that has seen both.
-  if (!isWellFormedKey(text) || !text.startsWith(`gk_${ctx.settings.mode}_`)) throw invalidKey()
+/**
+ * Who is calling. Reads each key at most once a second, so a revoked one fails everywhere within two. `beforeGuess` runs
+ * before a key that was not valid before is looked at, and may throw.
+ */
+export async function identify(ctx: Context, text: string, beforeGuess = () => {}): Promise<KeyCaller> {
   const hash = hashOf(text)
-  const nowMs = ctx.now().getTime()
   const cacheKey = hash.toString('base64')
+  if (!ctx.keys.wasValid(cacheKey)) beforeGuess()
+  // A sandbox key is not valid where real money moves, even on a database that has been used for both.
+  if (!isWellFormedKey(text) || !text.startsWith(`gk_${ctx.settings.mode}_`)) throw invalidKey()
+  const nowMs = ctx.now().getTime()
   let reading = ctx.keys.get(cacheKey, nowMs)
   if (!reading) {
     reading = readKey(ctx, hash)
@@ -60,6 +64,7 @@ export async function identify(ctx: Context, text: string): Promise<Caller | Ope
   }
   const key = await reading
   if (!key || key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= nowMs)) throw invalidKey()
+  ctx.keys.markValid(cacheKey)
   return key.caller
 }
 
@@ -93,11 +98,11 @@ async function findKey(core: Core, hash: Buffer): Promise<StoredKey | undefined>
   return { caller: callerFromRow(row), expiresAt, revokedAt, lastUsedAt }
 }
 
-type KeyRow = HolderRow & { expires_at: Date | null; revoked_at: Date | null; last_used_at: Date | null }
+type KeyRow = HolderRow<string> & { expires_at: Date | null; revoked_at: Date | null; last_used_at: Date | null }
 
-type HolderRow = {
+type HolderRow<KeyId> = {
   /** Of the key; null for a session. */
-  id: string | null
+  id: KeyId
   scopes: string[]
   email: string
   suspended_at: Date | null
@@ -108,7 +113,9 @@ type HolderRow = {
 )
 
 /** Whose key it is, or whose session. */
-export function callerFromRow(row: HolderRow): Caller | OperatorCaller {
+export function callerFromRow<KeyId extends string | null>(
+  row: HolderRow<KeyId>,
+): (Caller | OperatorCaller) & { keyId: KeyId } {
   const common = { keyId: row.id, email: row.email }
   if (row.operator_id !== null) {
     // A session has no scopes: whoever signed in may do all that operators do.

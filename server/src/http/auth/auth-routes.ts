@@ -13,7 +13,6 @@ import { totpStepOf } from '../../domain/users/totp.ts'
 import { challengeOwner, resetOwner } from '../../domain/users/verifications.ts'
 import { authRequest, pickFields, type Fields } from './auth-request.ts'
 import { hashRecoveryCode, type Auth } from './better-auth.ts'
-import { deviceCookie } from './device-cookie.ts'
 import { confirmationLink } from './emails.ts'
 import {
   recordSignInAttempt,
@@ -22,62 +21,61 @@ import {
   type AuthAnswer,
   type SignInOutcome,
 } from './sign-in-attempts.ts'
-import type { GiveBack, LetterKind, SignInLimits } from './sign-in-limits.ts'
+import { deviceCookie } from './session-cookie.ts'
+import type { EmailKind, GiveBack, SignInLimits } from './sign-in-limits.ts'
 
-// All of better-auth that can be reached, and what we ask before and note after it.
+// The routes of better-auth that can be reached, with our checks before and our records after each call.
 
 export type AuthRoute = {
-  /** What may be said; the rest would steer better-auth to places that we do not use. */
+  /** The fields that are passed on. Others could make better-auth do what we do not use. */
   fields: string[]
-  /** As for all routes of the dashboard that change something, see http/session.ts. */
+  /** As for every dashboard route that changes something, see session.ts. */
   fresh?: boolean
   isSignedIn?: true
-  /** What can be tried out here: a password or a code to sign in, a link's token, or a password in a session. */
+  /** What could be guessed here: a password or a code to sign in, the token of a link, or a password in a session. */
   guessed?: 'password' | 'app_code' | 'recovery_code' | 'token' | 'session'
-  letter?: LetterKind
-  /** What the audit log says of it. */
-  noted?: 'password.changed' | 'second_factor.enabled' | 'second_factor.disabled' | 'recovery_codes.made'
+  /** The e-mail that it sends. */
+  sends?: EmailKind
+  /** The action that goes to the audit log. */
+  audited?: 'password.changed' | 'second_factor.enabled' | 'second_factor.disabled' | 'recovery_codes.made'
 }
+
+// These ask for the password themselves.
+const GIVES_PASSWORD = { fresh: false, isSignedIn: true, guessed: 'session' } as const
 
 export const AUTH_ROUTES: Record<string, AuthRoute> = {
   'POST /sign-in/email': { fields: ['email', 'password', 'rememberMe'], fresh: false, guessed: 'password' },
   'POST /sign-out': { fields: [], fresh: false },
-  'POST /request-password-reset': { fields: ['email'], fresh: false, letter: 'reset' },
+  'POST /request-password-reset': { fields: ['email'], fresh: false, sends: 'reset' },
   'POST /reset-password': { fields: ['newPassword', 'token'], fresh: false, guessed: 'token' },
-  'POST /send-verification-email': { fields: ['email'], fresh: false, letter: 'confirm' },
+  'POST /send-verification-email': { fields: ['email'], fresh: false, sends: 'confirm' },
   'GET /verify-email': { fields: ['token'] },
-  // These ask for the password themselves.
-  'POST /two-factor/enable': { fields: ['password'], fresh: false, isSignedIn: true, guessed: 'session' },
+  'POST /two-factor/enable': { fields: ['password'], ...GIVES_PASSWORD },
   'POST /two-factor/verify-totp': {
     fields: ['code'],
     fresh: false,
     guessed: 'app_code',
-    noted: 'second_factor.enabled',
+    audited: 'second_factor.enabled',
   },
   'POST /two-factor/verify-backup-code': { fields: ['code'], fresh: false, guessed: 'recovery_code' },
   'POST /two-factor/disable': {
     fields: ['password'],
+    ...GIVES_PASSWORD,
     fresh: true,
-    isSignedIn: true,
-    guessed: 'session',
-    noted: 'second_factor.disabled',
+    audited: 'second_factor.disabled',
   },
   'POST /two-factor/generate-backup-codes': {
     fields: ['password'],
-    fresh: false,
-    isSignedIn: true,
-    guessed: 'session',
-    noted: 'recovery_codes.made',
+    ...GIVES_PASSWORD,
+    audited: 'recovery_codes.made',
   },
   'GET /list-sessions': { fields: [], isSignedIn: true },
   'POST /revoke-session': { fields: ['token'], fresh: false, isSignedIn: true },
   'POST /revoke-other-sessions': { fields: [], fresh: false, isSignedIn: true },
   'POST /change-password': {
     fields: ['currentPassword', 'newPassword', 'revokeOtherSessions'],
-    fresh: false,
-    isSignedIn: true,
-    guessed: 'session',
-    noted: 'password.changed',
+    ...GIVES_PASSWORD,
+    audited: 'password.changed',
   },
 }
 
@@ -91,38 +89,38 @@ export async function answerAuth(
   const { ctx, auth, limits, route, url } = parts
   const sent = (request.method === 'GET' ? request.query : request.body) as Fields | null | undefined
   const call: Call = { ctx, auth, request, route, url, fields: pickFields(sent, route.fields) }
-  if (route.letter) {
+  if (route.sends) {
     requireMail(ctx)
-    limits.requestLetter(request, route.letter, emailIn(call.fields) ?? '')
+    limits.requestEmail(request, route.sends, emailIn(call.fields) ?? '')
   }
   const giveBack = await spendTry(call, limits)
   const { owner, refusal } = await prepare(call)
   if (refusal) return reply.code(refusal.status).send(refusal.body)
 
-  const response = await auth.handle(authRequest(ctx, request, { url, fields: call.fields, judged: request.judged }))
+  const response = await auth.handle(authRequest(ctx, request, { url, fields: call.fields, visitor: request.visitor }))
   const body = await response.text()
   const answer = answerIn(body)
   if (response.ok) giveBack()
   const cookies = response.headers.getSetCookie()
-  const known = response.ok ? await recordSuccess(call, answer, owner) : undefined
+  const deviceOwner = response.ok ? await recordSuccess(call, answer, owner) : undefined
   const outcome = isSigningIn(call) ? outcomeOf(response.ok, answer) : undefined
   if (outcome) await recordSignInAttempt(ctx, request, attemptOf(call, outcome, answer.user?.id ?? owner?.userId))
-  if (url === '/sign-out') await noteSignOut(call)
-  if (known !== undefined) cookies.push(deviceCookie(ctx.settings, known))
+  if (url === '/sign-out') await recordSignOut(call)
+  if (deviceOwner !== undefined) cookies.push(deviceCookie(ctx.settings, deviceOwner))
   reply.headers({ 'set-cookie': cookies }).type('application/json; charset=utf-8')
-  // An operator who was disabled learns nothing about the password.
+  // The response to a disabled operator must not reveal whether the password was right.
   if (outcome === 'operator_disabled') {
     const { status, body: text } = url === '/sign-in/email' ? WRONG_PASSWORD : CHALLENGE_OVER
     return reply.code(status).send(text)
   }
-  return reply.code(response.status).send(response.ok ? await withOurs(call, body) : body)
+  return reply.code(response.status).send(response.ok ? await withOurFields(call, body) : body)
 }
 
-/** What the page needs and better-auth does not tell. */
-async function withOurs({ ctx, auth, request, url, fields }: Call, body: string): Promise<string> {
+/** Adds what the page needs and better-auth does not return. */
+async function withOurFields({ ctx, auth, request, url, fields }: Call, body: string): Promise<string> {
   switch (url) {
     case '/list-sessions':
-      return withCurrent(body, request.judged.token)
+      return withCurrent(body, request.visitor.token)
     case '/verify-email':
       return JSON.stringify({ status: true, email: auth.emailOfToken(textIn(fields, 'token')) })
     case '/send-verification-email':
@@ -133,8 +131,8 @@ async function withOurs({ ctx, auth, request, url, fields }: Call, body: string)
 }
 
 /**
- * In the sandbox without a mail server the page shows the link that would have been mailed. Where money is real it must prove that somebody reads the mail.
- * Every address gets one, also an unknown one: the answer tells nothing about who has an account.
+ * In a sandbox without a mail server the page shows the link that would have been mailed. With real money the link must
+ * prove control of the mailbox. Unknown addresses get a link too, so that the response does not reveal who has an account.
  */
 export async function shownConfirmation(
   { mailer, settings }: Pick<Context, 'mailer' | 'settings'>,
@@ -145,19 +143,19 @@ export async function shownConfirmation(
   return { confirmationLink: confirmationLink(settings.publicUrl, await auth.confirmationToken(email)) }
 }
 
-/** Where nothing is mailed and money is real, no link that opens an account is made. */
-export function requireMail({ mailer, settings }: Pick<Context, 'mailer' | 'settings'>): void {
+/** With real money and no mail server, no link that opens an account is created. */
+function requireMail({ mailer, settings }: Pick<Context, 'mailer' | 'settings'>): void {
   if (!mailer.sendsMail && settings.mode === 'live')
     throw new Fault(
       'mail_not_set_up',
-      'This service sends no mail: ask whoever runs it to set a new password or to confirm your e-mail',
+      'This service sends no e-mail: ask its operator to set a new password or to confirm your e-mail',
     )
 }
 
 // ---- Before ----
 
 async function spendTry({ ctx, request, route, fields, ...call }: Call, limits: SignInLimits): Promise<GiveBack> {
-  const { session } = request.judged
+  const { session } = request.visitor
   if (route.guessed === undefined) return () => {}
   if (session && route.guessed !== 'password' && route.guessed !== 'token') return limits.inSession(session.sessionId)
   try {
@@ -170,14 +168,14 @@ async function spendTry({ ctx, request, route, fields, ...call }: Call, limits: 
 }
 
 type Prepared = {
-  /** Who is acted on, where only the link or the challenge tells. */
+  /** Whose password or code it is, if only the link or the challenge tells. */
   owner?: { userId: string; email: string } | undefined
   refusal?: { status: number; body: object }
 }
 
 async function prepare(call: Call): Promise<Prepared> {
   const { ctx, request, url, fields } = call
-  const { session, challenge } = request.judged
+  const { session, challenge } = request.visitor
   switch (url) {
     case '/reset-password': {
       const owner = await resetOwner(ctx, ctx.now(), textIn(fields, 'token'))
@@ -185,7 +183,7 @@ async function prepare(call: Call): Promise<Prepared> {
       return { owner }
     }
     case '/change-password': {
-      const { name, caller } = session!
+      const { name, caller } = request.session
       checkChosen(call, { name, email: caller.email })
       return {}
     }
@@ -207,53 +205,53 @@ async function prepare(call: Call): Promise<Prepared> {
 
 function checkChosen({ ctx, fields }: Call, owner: { name: string; email: string }): void {
   const password = textIn(fields, 'newPassword')
-  // better-auth says what is too short.
+  // better-auth refuses one that is too short.
   if (password.length < PASSWORD_LENGTH.min) return
   checkPassword(password, { ...owner, publicUrl: ctx.settings.publicUrl })
 }
 
-/** Takes the code's time step, so that the same code does not open a second session. A code that is not valid is better-auth's to refuse and count. */
+/** Consumes the code's time step, so that a code opens one session only. better-auth refuses and counts invalid codes. */
 async function isUsedBefore({ ctx, auth, fields }: Call, userId: string): Promise<boolean> {
   const factor = await findSecondFactor(ctx, userId)
   if (!factor) return false
-  // By the machine's clock, which better-auth judges codes by.
+  // By the clock of the machine, which better-auth uses too.
   const step = totpStepOf(await auth.totpSecret(factor.secret), textIn(fields, 'code'), Date.now())
   return step !== undefined && !(await useTotpStep(ctx, userId, step))
 }
 
 // ---- After ----
 
-/** Returns whose known device this browser is from now on. */
+/** Returns the person for whom this browser is a known device from now on. */
 async function recordSuccess(
   { ctx, request, route, url }: Call,
   { user, twoFactorRedirect }: AuthAnswer,
   owner: Prepared['owner'],
 ): Promise<string | undefined> {
-  const { session } = request.judged
-  if (session && isChange(route, session)) {
-    // Of whom better-auth acted on. It was told one session only, so that anybody else would be our mistake.
+  const { session } = request.visitor
+  const action = session && actionOf(route, session)
+  if (action) {
+    // better-auth was given one session only, so acting on another person would be a bug of ours.
     const userId = user?.id ?? session.userId
-    if (userId !== session.userId)
-      throw new Error('sign-in: better-auth acted on another person than the one who asked')
-    if (route.noted === 'password.changed') await auditPasswordChange(ctx, userId, route.noted)
-    else await auditSecurity(ctx, userId, route.noted!)
+    if (userId !== session.userId) throw new Error('sign-in: better-auth acted on a person who did not ask for it')
+    if (action === 'password.changed') await auditPasswordChange(ctx, userId, action)
+    else await auditSecurity(ctx, userId, action)
   }
   if (session && url === '/two-factor/verify-backup-code')
     await auditSecurity(ctx, session.userId, 'recovery_code.used')
-  // Who has followed the link reads the person's mail.
+  // Following the mailed link proves control of the mailbox.
   if (url === '/reset-password') return owner?.email
   const isSignedIn = url === '/sign-in/email' || (!session && url.startsWith('/two-factor/verify-'))
   return isSignedIn && !twoFactorRedirect ? user?.email : undefined
 }
 
-/** A code that is checked while a second factor is set up turns it on; later ones change nothing. */
-function isChange({ noted }: AuthRoute, { isTwoFactor }: { isTwoFactor: boolean }): boolean {
-  return noted !== undefined && (noted !== 'second_factor.enabled' || !isTwoFactor)
+/** The first code that is verified turns the second factor on; later ones change nothing. */
+function actionOf({ audited }: AuthRoute, { isTwoFactor }: { isTwoFactor: boolean }): AuthRoute['audited'] {
+  return audited === 'second_factor.enabled' && isTwoFactor ? undefined : audited
 }
 
 function isSigningIn({ request, route }: Call): boolean {
   if (route.guessed === 'password') return true
-  return !request.judged.session && (route.guessed === 'app_code' || route.guessed === 'recovery_code')
+  return !request.visitor.session && (route.guessed === 'app_code' || route.guessed === 'recovery_code')
 }
 
 function attemptOf({ route, fields }: Call, outcome: SignInOutcome, userId: string | undefined): Attempt {
@@ -261,12 +259,12 @@ function attemptOf({ route, fields }: Call, outcome: SignInOutcome, userId: stri
   return { outcome, how, userId, email: emailIn(fields) }
 }
 
-async function noteSignOut({ ctx, request }: Call): Promise<void> {
-  const userId = request.judged.session?.userId
+async function recordSignOut({ ctx, request }: Call): Promise<void> {
+  const userId = request.visitor.session?.userId
   if (userId !== undefined) await recordSignInAttempt(ctx, request, { outcome: 'signed_out', how: 'none', userId })
 }
 
-// ---- In better-auth's own words ----
+// ---- Responses as better-auth words them ----
 
 const WRONG_PASSWORD = {
   status: 401,
@@ -282,10 +280,10 @@ function answerIn(body: string): AuthAnswer {
   return body === '' ? {} : ((JSON.parse(body) as AuthAnswer | null) ?? {})
 }
 
-/** Which of the sessions is this one, for somebody who is about to end the others. */
+/** Marks the current session in the list. */
 function withCurrent(body: string, token: string | undefined): string {
   const sessions = JSON.parse(body) as { token: string }[]
-  return JSON.stringify(sessions.map((one) => ({ ...one, isCurrent: one.token === token })))
+  return JSON.stringify(sessions.map((session) => ({ ...session, isCurrent: session.token === token })))
 }
 
 function emailIn(fields: Fields): string | undefined {

@@ -9,31 +9,31 @@ import { sessionLifeMs } from '../../domain/accounts/sessions.ts'
 import { hashPassword, isPassword, PASSWORD_LENGTH } from '../../domain/users/users.ts'
 import { endOlderResets, storedIdentifier } from '../../domain/users/verifications.ts'
 import { readerOf } from '../server/language.ts'
-import { confirmationLetter, passwordLetter } from './emails.ts'
-import { cookieNames, cookieRules } from './session-cookie.ts'
+import { confirmationEmail, passwordEmail } from './emails.ts'
+import { cookieNames, cookieRules, cookieSecret } from './session-cookie.ts'
 
-// better-auth checks passwords and codes, and keeps sessions. It is asked through http/sign-in.ts alone, which lets through what we use
-// of it; who is made, and with which rights, is ours (domain/sign-up.ts).
+// better-auth checks passwords and codes, and creates sessions. It is reached only through sign-in.ts, which lets through
+// what we use of it. Accounts and their rights are ours (domain/accounts/sign-up.ts).
 
 export const AUTH_PATH = '/dashboard/api/auth'
 
-/** The caller's address, as our own server knows it; what other headers say is not looked at. */
+/** The caller's address as our server knows it. better-auth reads no other header for it. */
 export const ADDRESS_HEADER = 'x-guiche-address'
 
 export type Auth = {
   handle(request: Request): Promise<Response>
-  /** For the link in a letter. */
+  /** For the link in an e-mail. */
   confirmationToken(email: string): Promise<string>
-  /** Whose e-mail a token confirms. It is not checked here: ask only of one that better-auth has accepted. */
+  /** The e-mail that a token confirms. Not verified here: call it only with a token that better-auth accepted. */
   emailOfToken(token: string): string
-  /** The secret of an authenticator app, from what the database holds. */
+  /** The secret of an authenticator app, decrypted. */
   totpSecret(sealed: string): Promise<string>
 }
 
 const CONFIRM_WITHIN_SECONDS = 24 * 3600
 const RESET_WITHIN_SECONDS = 3600
 
-/** Loading it takes a third of a second, which nobody should wait for who does not sign in. */
+/** Imported on demand: loading takes a third of a second, and commands never sign in. */
 export async function loadAuth(ctx: Context): Promise<Auth> {
   const [{ betterAuth }, { twoFactor }, { createEmailVerificationToken }, { symmetricDecrypt, symmetricEncrypt }] =
     await Promise.all([
@@ -44,8 +44,9 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
     ])
   const { publicUrl, signIn } = ctx.settings
   const secrets = signIn.secrets()
-  // With the keys and in the form that better-auth itself uses. It knows them once it is set up.
-  const keys: { get: () => Promise<Parameters<typeof symmetricDecrypt>[0]['key']> } = { get: async () => secrets[0]! }
+  const secret = cookieSecret(ctx.settings)
+  // Uses the keys and the format of better-auth, which knows its keys once it is set up.
+  const keys: { get: () => Promise<Parameters<typeof symmetricDecrypt>[0]['key']> } = { get: async () => secret }
   const open = async (data: string) => symmetricDecrypt({ key: await keys.get(), data })
   const seal = async (data: string) => symmetricEncrypt({ key: await keys.get(), data })
   const auth = betterAuth({
@@ -60,24 +61,24 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
     emailVerification: {
       expiresIn: CONFIRM_WITHIN_SECONDS,
       sendVerificationEmail: async ({ user, token }, request) =>
-        ctx.mailer.send(confirmationLetter(languageOf(request), publicUrl, { to: user.email, token })),
+        ctx.mailer.send(confirmationEmail(languageOf(request), publicUrl, { to: user.email, token })),
     },
     plugins: [
       twoFactor({ issuer: 'guiche', schema: SECOND_FACTOR_TABLE, backupCodeOptions: codeOptions({ open, seal }) }),
     ],
-    // Our own are in http/sign-in-limits.ts: they count by e-mail too, and tell when to come again.
+    // Ours are in sign-in-limits.ts: they count by e-mail too, and say when to retry.
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
     advanced: {
       ...cookieOptions(publicUrl),
-      // The schema is our migrations' business, and the database may be away while this is loaded.
+      // Our migrations own the schema, and the database may be unreachable while this loads.
       database: { generateId: () => newUuid7(ctx.now()), validateSchema: false },
       ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
     },
     logger: { log: (level, message) => ctx.log[level === 'error' ? 'error' : 'debug']({}, `sign-in: ${message}`) },
     onAPIError: {
       onError(error) {
-        // A refusal has become an answer already. What else happens is for our own error handler.
+        // An APIError is a response already. Everything else goes to our own error handler.
         if (error instanceof Error && error.name === 'APIError') return
         throw error
       },
@@ -92,7 +93,7 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
       }),
     emailOfToken: (token) =>
       (JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { email: string }).email,
-    confirmationToken: (email) => createEmailVerificationToken(secrets[0]!, email, undefined, CONFIRM_WITHIN_SECONDS),
+    confirmationToken: (email) => createEmailVerificationToken(secret, email, undefined, CONFIRM_WITHIN_SECONDS),
   }
 }
 
@@ -109,13 +110,13 @@ function passwordOptions(ctx: Context) {
     revokeSessionsOnPasswordReset: true,
     sendResetPassword: async ({ user, token }, request) => {
       await endOlderResets(ctx, user.id, token)
-      ctx.mailer.send(passwordLetter(languageOf(request), publicUrl, { to: user.email, token }))
+      ctx.mailer.send(passwordEmail(languageOf(request), publicUrl, { to: user.email, token }))
     },
     onPasswordReset: ({ user }) => auditPasswordChange(ctx, user.id, 'password.reset'),
   } satisfies BetterAuthOptions['emailAndPassword']
 }
 
-/** Recovery codes are kept as hashes, and encrypted. */
+/** Recovery codes are stored hashed and encrypted. */
 function codeOptions({ open, seal }: Record<'open' | 'seal', (text: string) => Promise<string>>) {
   return {
     storeBackupCodes: {
@@ -152,11 +153,10 @@ function tableNames(ctx: Context) {
           defaultValue: () => ctx.now(),
         },
       },
-      // No sliding: who signs in on Monday signs in again next Monday, however busy the week. boundSession
-      // says how long each kind of session lasts.
+      // A session is never extended. boundSession sets how long each kind lasts.
       expiresIn: Math.max(...Object.values(ctx.settings.signIn.sessions).map(({ hours }) => hours)) * 3600,
       disableSessionRefresh: true,
-      // What wants a recent password is ours to say; better-auth would not list the sessions to one that is a day old.
+      // We decide what needs a recent password; better-auth would refuse to list the sessions after a day.
       freshAge: 0,
     },
     account: {
@@ -168,7 +168,7 @@ function tableNames(ctx: Context) {
         ...times,
       },
     },
-    // Who reads the database cannot use the links that are in people's mail.
+    // Hashed, so that reading the database does not reveal the links in people's mail.
     verification: {
       modelName: 'verifications',
       fields: { expiresAt: 'expires_at', ...times },
@@ -177,7 +177,7 @@ function tableNames(ctx: Context) {
   }
 }
 
-/** As tableNames, for the plugin's own. */
+/** As tableNames, for the table of the plugin. */
 const SECOND_FACTOR_TABLE = {
   user: { fields: { twoFactorEnabled: 'two_factor_enabled' } },
   twoFactor: {
@@ -195,7 +195,7 @@ function cookieOptions(publicUrl: string) {
   const { isSecure } = cookieRules(publicUrl)
   const names = cookieNames(publicUrl)
   return {
-    // Its own prefix would be __Secure-, which other hosts of the domain may set.
+    // Its own prefix is __Secure-, which other hosts of the domain can set.
     useSecureCookies: false,
     defaultCookieAttributes: { secure: isSecure, httpOnly: true, sameSite: 'lax' as const, path: '/' },
     cookies: {
@@ -206,7 +206,7 @@ function cookieOptions(publicUrl: string) {
   }
 }
 
-/** No session for an operator who was disabled, and none that lasts longer than one of its kind may. */
+/** Refuses a session to a disabled operator, and limits how long others last. */
 async function boundSession(
   ctx: Context,
   { userId, createdAt, expiresAt }: { userId: string; createdAt: Date; expiresAt: Date },
@@ -217,8 +217,8 @@ async function boundSession(
 }
 
 /**
- * better-auth compares what it decrypts with the code that it is given, so http/sign-in.ts hands it the
- * hash of what was typed. Codes from before that were stored as they are, and become hashes when they are read.
+ * better-auth compares what it decrypts with the code that it gets, so auth-routes.ts passes the hash of what was typed.
+ * Codes that were stored without hashing are hashed when read.
  */
 function hashCodes(json: string): string {
   const codes = JSON.parse(json) as string[]
@@ -232,7 +232,7 @@ export function hashRecoveryCode(code: string): string {
   return createHash('sha256').update(`recovery code ${code}`).digest('hex')
 }
 
-/** Stands beside each encrypted value, so it must be the key's own and not its place in the list. */
+/** Stored with each encrypted value, so it must identify the key and not its position in the list. */
 function versionOf(secret: string): number {
   return createHash('sha256').update(`version ${secret}`).digest().readUInt32BE() >>> 1
 }

@@ -1,27 +1,27 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { Fault } from '../../base/fault.ts'
-import type { Context } from '../../domain/context.ts'
 import { isOperatorScope, requireScope } from '../../domain/accounts/callers.ts'
 import { findSession, isFresh, type Session } from '../../domain/accounts/sessions.ts'
-import { checkRouteScope, limitRate } from './api-key-auth.ts'
+import type { Context } from '../../domain/context.ts'
 import { makeRateLimiter } from '../server/rate-limit.ts'
-import { readSignedCookie, sessionCookieName } from './session-cookie.ts'
+import { checkRouteScope, limitRate, scopeOf } from './api-key-auth.ts'
+import { cookieNames, cookieSecret, readSignedCookie } from './session-cookie.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** In the dashboard: whether the password must have been given a short while ago. A key is not asked for more. */
+    /** In the dashboard: whether the user must have given the password recently. Ignored for API keys. */
     fresh?: boolean
   }
   interface FastifyRequest {
-    /** Set before any handler runs whose door is requireSession. */
+    /** Set before any handler behind requireSession runs. */
     session: Session
   }
 }
 
-/** Where the dashboard's own API is. Fastify puts it before the paths of the routes that are shared with /api. */
+/** The path of the dashboard's own API. Fastify prepends it to the routes shared with /api. */
 export const DASHBOARD_PREFIX = '/dashboard'
 
-/** The door of the dashboard, as requireKeys is that of the API: the same routes behind it, a session instead of a key, every scope. */
+/** Guards the dashboard as requireKeys guards the API: the same routes, a session instead of a key, every scope. */
 export function requireSession(app: FastifyInstance, ctx: Context): void {
   const limiter = makeRateLimiter(ctx.settings.rateLimit)
 
@@ -31,74 +31,81 @@ export function requireSession(app: FastifyInstance, ctx: Context): void {
   app.addHook('onRoute', (route) => {
     checkRouteScope(route, `${DASHBOARD_PREFIX}/api/operator`)
     checkRouteFresh(route)
-    // The document is of what keys open.
+    // OpenAPI describes only what keys can call.
     route.schema = { ...route.schema, hide: true }
   })
   refuseForeignOrigins(app, ctx)
   app.addHook('onRequest', async (request, reply) => {
-    const session = await requireSignedIn(ctx, request)
+    const session = requireSignedIn(await readVisitor(ctx, request))
     limitRate(limiter, ctx.now(), session.sessionId, reply)
     request.session = session
-    const { fresh } = request.routeOptions.config
-    const scope = request.routeOptions.config.scope!
+    const scope = scopeOf(request)
     const { caller } = session
     if (isOperatorScope(scope)) {
       if (caller.kind !== 'operator')
-        throw new Fault('scope_missing', 'This is for operators, and you are signed in as an account holder')
+        throw new Fault('scope_missing', 'Only operators can do this, and you are signed in as an account holder')
       if (ctx.settings.signIn.requireSecondFactor === 'operators' && !session.isTwoFactor)
         throw new Fault('second_factor_required', 'Turn on two-step verification in the settings first')
       request.operator = caller
     } else {
       if (caller.kind !== 'account')
-        throw new Fault('scope_missing', 'This is for account holders, and you are signed in as an operator')
+        throw new Fault('scope_missing', 'Only account holders can do this, and you are signed in as an operator')
       requireScope(caller, scope)
       request.caller = caller
     }
-    if (fresh) requireFresh(session, ctx.now())
+    if (request.routeOptions.config.fresh) requireFresh(session, ctx.now())
   })
 }
 
-/** Whoever adds a route that changes something decides whether an open browser is enough for it. Forgetting to decide fails at start. */
+/** Every route that changes something must say whether it needs a recent password. A missing decision fails at start. */
 export function checkRouteFresh({ method, url, config }: RouteOptions): void {
-  const isChange = [method].flat().some((one) => !SAFE_METHODS.has(one.toUpperCase()))
+  const isChange = [method].flat().some((name) => !SAFE_METHODS.has(name.toUpperCase()))
   if (isChange && typeof config?.fresh !== 'boolean')
     throw new Error(`route ${String(method)} ${url} must say fresh: true or fresh: false`)
 }
 
-/** Who is signed in, if somebody is. */
-export async function sessionOf(ctx: Context, request: FastifyRequest): Promise<Session | undefined> {
-  const token = tokenOf(ctx, request)
-  return token === undefined ? undefined : findSession(ctx, token, { isUnattended: isUnattended(request) })
+/** Who sends a request, as its cookies say. better-auth is told this and nothing else. */
+export type Visitor = {
+  /** A valid one: not expired, not idle for too long, not of a disabled operator. */
+  session: Session | undefined
+  token: string | undefined
+  /** A sign-in that waits for its second factor. */
+  challenge: string | undefined
+  isUntilClosed: boolean
 }
 
-/** Our pages say so when nobody has touched them for a while. Whoever lies about it could as well press a key. */
-export function isUnattended({ headers }: FastifyRequest): boolean {
-  return headers['guiche-unattended'] === 'true'
+export async function readVisitor(ctx: Context, request: FastifyRequest): Promise<Visitor> {
+  const { cookie } = request.headers
+  // Without a cookie the secret is not needed, and it is created on first use.
+  if (cookie === undefined) return { session: undefined, token: undefined, challenge: undefined, isUntilClosed: false }
+  const names = cookieNames(ctx.settings.publicUrl)
+  const secret = cookieSecret(ctx.settings)
+  const token = readSignedCookie(cookie, names.session, secret)
+  // Our pages set this header when the user has been away. Lying about it gains nothing: a click does the same.
+  const isUnattended = request.headers['guiche-unattended'] === 'true'
+  const session = token === undefined ? undefined : await findSession(ctx, token, { isUnattended })
+  return {
+    session,
+    token: session && token,
+    challenge: readSignedCookie(cookie, names.secondStep, secret),
+    isUntilClosed: readSignedCookie(cookie, names.untilClosed, secret) !== undefined,
+  }
 }
 
-export async function requireSignedIn(ctx: Context, request: FastifyRequest): Promise<Session> {
-  const session = await sessionOf(ctx, request)
+export function requireSignedIn({ session }: Visitor): Session {
   if (!session) throw new Fault('not_signed_in', 'Sign in first')
   return session
 }
 
 export function requireFresh(session: Session, now: Date): void {
-  if (!isFresh(session, now)) throw new Fault('reauthentication_required', 'Give your password again to do this')
-}
-
-/** Of a cookie that we signed; whether the session still stands only the database knows. */
-export function tokenOf(ctx: Context, request: FastifyRequest): string | undefined {
-  const { publicUrl, signIn } = ctx.settings
-  const { cookie } = request.headers
-  // Without one there is no need for the secret, which is made when first needed.
-  return cookie === undefined ? undefined : readSignedCookie(cookie, sessionCookieName(publicUrl), signIn.secrets()[0]!)
+  if (!isFresh(session, now)) throw new Fault('reauthentication_required', 'Confirm your password to continue')
 }
 
 const SAFE_METHODS = new Set(['GET', 'HEAD'])
 
 /**
- * A browser sends the cookie along with what other sites make it send, and says truthfully which site that was. SameSite=Lax stops most of
- * it; this stops the rest, and programs that are no browsers.
+ * A browser attaches the cookie to requests that other sites trigger, but names their origin truthfully. SameSite=Lax
+ * stops most of these requests; this check stops the rest.
  */
 export function refuseForeignOrigins(app: FastifyInstance, ctx: Context): void {
   app.addHook('onRequest', async (request) => {
@@ -117,9 +124,9 @@ function isOwnOrigin(
   if (!URL.canParse(origin)) return false
   const own = new URL(publicUrl)
   if (origin === own.origin) return true
-  // Whoever gives the service a name in earnest reaches it by that name. Host would let in the same host's pages over plain http.
+  // In production the service has one name. Trusting Host would admit pages of the same host over plain http.
   if (own.protocol === 'https:' || mode === 'live') return false
   const { protocol, host: originHost } = new URL(origin)
-  // Reached by another name than PUBLIC_URL, as 127.0.0.1 for localhost: the page and the request name the same host.
+  // Reached by another name than PUBLIC_URL, such as 127.0.0.1 for localhost: page and request name the same host.
   return /^https?:$/.test(protocol) && originHost === host?.toLowerCase()
 }

@@ -3,10 +3,11 @@ import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../domain/context.ts'
 import { findUserId, isSecondFactorLocked, auditSecurity } from '../../domain/users/security-events.ts'
 import { networkOf } from '../server/client-address.ts'
+import { cookieSecret } from './session-cookie.ts'
 import { named } from './sign-in-limits.ts'
 
-// One line in the log and one count for each try to sign in, so that an attack can be told from a forgetful user and traced. What was achieved
-// stands in the audit log too.
+// One log line and one metric for each attempt to sign in, so that an attack can be recognized and traced. Successful
+// ones also go to the audit log.
 
 export const SIGN_IN_OUTCOMES = [
   'signed_in',
@@ -25,7 +26,7 @@ export const SIGN_IN_OUTCOMES = [
 
 export type SignInOutcome = (typeof SIGN_IN_OUTCOMES)[number]
 
-/** What better-auth says, in our words. */
+/** Our names for the codes of better-auth. */
 const OUTCOME_OF_CODE: Record<string, SignInOutcome> = {
   INVALID_EMAIL_OR_PASSWORD: 'wrong_password',
   INVALID_EMAIL: 'wrong_password',
@@ -44,21 +45,21 @@ export function outcomeOf(isOk: boolean, { code, twoFactorRedirect }: AuthAnswer
   return OUTCOME_OF_CODE[code ?? ''] ?? 'failed'
 }
 
-/** What we look at in the answers of better-auth. */
+/** The parts of better-auth's responses that we use. */
 export type AuthAnswer = { code?: string; twoFactorRedirect?: boolean; user?: { id: string; email: string } }
 
 export type Attempt = {
   outcome: SignInOutcome
   how: 'password' | 'app_code' | 'recovery_code' | 'none'
   userId?: string | undefined
-  /** As it was typed, if it was. Nobody's may be in the log: what is no account's is often a password in the wrong field. */
+  /** As typed. Never logged: what is no account's e-mail is often a password in the wrong field. */
   email?: string | undefined
 }
 
 export async function recordSignInAttempt(ctx: Context, request: FastifyRequest, attempt: Attempt): Promise<void> {
   const { outcome, how, email } = attempt
   ctx.metrics.signIns.inc({ outcome })
-  // Whoever is over the limit must not cost a question to the database.
+  // An attempt over the limit must not cost a query.
   const isLookedUp = attempt.userId === undefined && email !== undefined && outcome !== 'limited'
   const userId = isLookedUp ? await findUserId(ctx, named(email)) : attempt.userId
   const network = networkOf(request.ip)
@@ -69,15 +70,14 @@ export async function recordSignInAttempt(ctx: Context, request: FastifyRequest,
     if (how === 'recovery_code') await auditSecurity(ctx, userId, 'recovery_code.used', { network })
     await auditSecurity(ctx, userId, 'session.opened', { network, how })
   }
-  // The try that fills the count locks; those after it are told so and change nothing.
+  // The attempt that reaches the limit locks it. Later ones are refused and change nothing.
   if (outcome === 'wrong_code' && (await isSecondFactorLocked(ctx, userId)))
     await auditSecurity(ctx, userId, 'second_factor.locked', { network })
 }
 
-/** The same for the same e-mail, so that lines belong together, and of no use without our key. */
+/** The same for the same e-mail, so that log lines can be related, and useless without our key. */
 function hashEmail({ settings }: Context, email: string): string {
-  const key = settings.signIn.secrets()[0]!
-  return createHmac('sha256', key)
+  return createHmac('sha256', cookieSecret(settings))
     .update(`log ${named(email)}`)
     .digest('hex')
     .slice(0, 16)

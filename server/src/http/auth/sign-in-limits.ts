@@ -2,28 +2,28 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../domain/context.ts'
 import { tooMany } from './api-key-auth.ts'
-import { deviceOf } from './device-cookie.ts'
 import { networkOf } from '../server/client-address.ts'
 import type { Rate } from '../server/rate-limit.ts'
+import { deviceOf } from './session-cookie.ts'
 
-// Every try is counted before it is judged, so that a hundred at once are not one, and given back when it succeeds. A stranger must not be able to
-// use up the tries of somebody who is signed in, who uses a browser that signed in before, or who asks for a new password: each of
-// those has a bucket that strangers cannot reach.
+// Every attempt is counted before it is checked, so that parallel attempts all count, and given back when it succeeds.
+// A stranger must not use up the attempts of a person who is signed in, who uses a known device, or who asks for a new
+// password: each of those has a bucket that strangers cannot reach.
 
-// A person who has forgotten which password it was tries a handful; an office behind one address has a few of those.
+// A person who forgot a password tries a handful; an office behind one address has a few such people.
 const GUESSES_BY_NETWORK: Rate = { perSecond: 1 / 5, burst: 40 }
-// For one person's password, from all unknown devices together, from one known device, and within one session.
+// For the password of one person: from all unknown devices together, from one known device, and within one session.
 const GUESSES_BY_PERSON: Rate = { perSecond: 1 / 60, burst: 10 }
-// An account is made by hand, one at a time.
-const JOINS_BY_NETWORK: Rate = { perSecond: 1 / 60, burst: 10 }
-// Who asks for letters to many people asks for few of them.
-const REQUESTS_BY_NETWORK: Rate = { perSecond: 1 / 30, burst: 20 }
-// Nobody's mailbox is to be filled through us. Each kind of letter by itself: one kind must not keep another from arriving.
-const LETTERS_BY_MAILBOX: Rate = { perSecond: 1 / 300, burst: 3 }
+// People sign up by hand, one at a time.
+const SIGN_UPS_BY_NETWORK: Rate = { perSecond: 1 / 60, burst: 10 }
+// For e-mails to any address.
+const EMAILS_BY_NETWORK: Rate = { perSecond: 1 / 30, burst: 20 }
+// Nobody can flood a mailbox through us. Each kind has its own bucket, so that one cannot block another.
+const EMAILS_BY_MAILBOX: Rate = { perSecond: 1 / 300, burst: 3 }
 
-export type LetterKind = 'reset' | 'confirm' | 'sign_up'
+export type EmailKind = 'reset' | 'confirm' | 'sign_up'
 
-/** Gives a try back, when it has succeeded. */
+/** Gives an attempt back after it succeeded. */
 export type GiveBack = () => void
 
 export type SignInLimits = ReturnType<typeof makeSignInLimits>
@@ -33,9 +33,9 @@ export function makeSignInLimits(ctx: Pick<Context, 'now' | 'settings'>) {
   const people = makeBucketTable(GUESSES_BY_PERSON)
   const devices = makeBucketTable(GUESSES_BY_PERSON)
   const sessions = makeBucketTable(GUESSES_BY_PERSON)
-  const joins = makeBucketTable(JOINS_BY_NETWORK)
-  const requests = makeBucketTable(REQUESTS_BY_NETWORK)
-  const letters = makeBucketTable(LETTERS_BY_MAILBOX)
+  const signUps = makeBucketTable(SIGN_UPS_BY_NETWORK)
+  const requests = makeBucketTable(EMAILS_BY_NETWORK)
+  const mailboxes = makeBucketTable(EMAILS_BY_MAILBOX)
 
   function take(table: BucketTable, subject: string): GiveBack {
     const waitSeconds = table.take(subject, ctx.now().getTime())
@@ -48,7 +48,7 @@ export function makeSignInLimits(ctx: Pick<Context, 'now' | 'settings'>) {
   return {
     /** A code, or the token of a link. */
     guess,
-    /** A password, by somebody who is not signed in. */
+    /** A password, without a session. */
     signIn(request: FastifyRequest, email: string): GiveBack {
       const device = deviceOf(ctx.settings, request.headers.cookie, email)
       if (device !== undefined) return take(devices, device)
@@ -59,14 +59,14 @@ export function makeSignInLimits(ctx: Pick<Context, 'now' | 'settings'>) {
         person()
       }
     },
-    /** A password or a code, by somebody who is signed in. More sessions give no more tries: each took the password to open. */
+    /** A password or a code within a session. Opening more sessions is no way around it: each takes the password. */
     inSession: (sessionId: string) => take(sessions, sessionId),
-    join: (request: FastifyRequest) => void take(joins, networkOf(request.ip)),
-    requestLetter(request: FastifyRequest, kind: LetterKind, email: string) {
+    signUp: (request: FastifyRequest) => void take(signUps, networkOf(request.ip)),
+    requestEmail(request: FastifyRequest, kind: EmailKind, email: string) {
       take(requests, networkOf(request.ip))
-      take(letters, `${kind} ${named(email)}`)
+      take(mailboxes, `${kind} ${named(email)}`)
     },
-    mayMail: (kind: LetterKind, email: string) => letters.take(`${kind} ${named(email)}`, ctx.now().getTime()) === 0,
+    mayMail: (kind: EmailKind, email: string) => mailboxes.take(`${kind} ${named(email)}`, ctx.now().getTime()) === 0,
   }
 }
 
@@ -76,18 +76,18 @@ export function named(email: string): string {
 
 // ---- Buckets ----
 
-// 1 MB a table. With a thousand people's buckets empty, one in 65 others shares one of them.
+// 1 MB per table. With a thousand buckets empty, one in 65 other people shares one of them.
 const SLOTS = 65_536
 
 export type BucketTable = {
-  /** Takes a token: 0. If there is none: in how many seconds there will be one. */
+  /** Takes a token and returns 0, or returns the seconds until there is one. */
   take(subject: string, nowMs: number): number
   giveBack(subject: string): void
 }
 
 /**
- * Token buckets in a table of fixed size, found by a hash with a key that nobody knows. Nothing is ever evicted, so whoever tries thousands of
- * names does not make the table forget what was spent on one. Two subjects may share a bucket; nobody can choose with whom.
+ * Token buckets in a table of fixed size, found by a keyed hash. Nothing is ever evicted, so trying thousands of names
+ * does not make the table forget one. Two subjects may share a bucket, but nobody can choose with whom.
  */
 export function makeBucketTable({ perSecond, burst }: Rate, slots = SLOTS): BucketTable {
   const key = randomBytes(16)

@@ -44,6 +44,7 @@ const STATUS: Record<FaultCode, number> = {
   password_too_common: 400,
   password_too_simple: 400,
   password_personal: 400,
+  password_wrong: 400,
   mail_not_set_up: 403,
   second_factor_required: 403,
   scope_missing: 403,
