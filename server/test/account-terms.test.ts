@@ -157,7 +157,7 @@ test('terms that contradict themselves or the deployment’s are refused in word
   } as const
   const w = await world({ settings: { terms } })
   const account = await w.account()
-  const allOfIt = 'with these terms no deposit would be possible: the fee would take all of it'
+  const allOfIt = 'these terms allow no deposit: the fee would take all of it'
   const refused: [TermsPatch, string][] = [
     [{ feeBps: 10_001 }, 'the fee in basis points must be a whole number from 0 to 10000'],
     [{ feeBps: -1 }, 'the fee in basis points must be a whole number from 0 to 10000'],
@@ -165,7 +165,7 @@ test('terms that contradict themselves or the deployment’s are refused in word
     [{ feeFixedCents: -1 }, 'the fixed fee must be a whole number from 0 to 999999999999'],
     [{ valueMinCents: 0 }, 'the least value must be a whole number from 1 to 999999999999'],
     [{ valueMaxCents: MAX_CENTS + 1 }, 'the greatest value must be a whole number from 1 to 999999999999'],
-    [{ feeBearer: JSON.parse('"nobody"') }, 'the fee is borne by account or by payer'],
+    [{ feeBearer: JSON.parse('"nobody"') }, 'feeBearer must be "account" or "payer"'],
     [{ feeMinCents: 20, feeMaxCents: 10 }, 'the least fee (20) must not be above the greatest fee (10)'],
     [{ feeMinCents: 501 }, 'the least fee (501) must not be above the greatest fee (500, the deployment’s)'],
     [{ valueMaxCents: 99 }, 'the least value (100, the deployment’s) must not be above the greatest value (99)'],
@@ -174,8 +174,10 @@ test('terms that contradict themselves or the deployment’s are refused in word
     [{ feeMinCents: 500, valueMaxCents: 500 }, allOfIt],
     [{ feeBearer: 'payer', valueMinCents: MAX_CENTS, valueMaxCents: MAX_CENTS }, allOfIt],
   ]
-  for (const [patch, message] of refused)
-    await expect(set(w, account, patch)).rejects.toMatchObject({ code: 'bad_request', message })
+  for (const [patch, message] of refused) {
+    const code = / must be /.test(message) ? 'field_invalid' : 'terms_invalid'
+    await expect(set(w, account, patch)).rejects.toMatchObject({ code, message })
+  }
   for (const reason of ['', '  ', 'a\nb', 'r'.repeat(501)])
     await expect(set(w, account, { feeBps: 1 }, reason)).rejects.toThrow('reason must be 1 to 500 characters')
   expect([await w.count('account_terms'), await w.count('audit_log', `action = 'account.terms_changed'`)]).toEqual([

@@ -50,8 +50,8 @@ test('a second account with an e-mail is refused, in whatever case it is written
   const w = await world()
   await create(w)
   await expect(create(w, { email: 'ANA@LOJA.EXAMPLE' })).rejects.toMatchObject({
-    code: 'conflict',
-    message: 'an account with the e-mail ana@loja.example exists already',
+    code: 'email_taken',
+    message: 'an account with the e-mail ana@loja.example already exists',
   })
   expect([await w.count('accounts'), await w.count('ledger_accounts', `kind = 'balance'`)]).toEqual([1, 1])
 })
@@ -65,7 +65,7 @@ test('of two accounts made with one e-mail at once, one is made', async () => {
     second = create(w).catch((error: unknown) => error)
     await w.lockWait()
   })
-  expect(await second).toMatchObject({ code: 'conflict' })
+  expect(await second).toMatchObject({ code: 'email_taken' })
   expect(await w.count('accounts')).toBe(1)
 })
 
@@ -100,7 +100,8 @@ test('what cannot be an account is refused, and told why', async () => {
     [{ password: 'p'.repeat(201) }, 'a password has 12 to 200 characters'],
   ]
   for (const [fields, message] of refused) {
-    await expect(create(w, fields)).rejects.toMatchObject({ code: 'bad_request', message })
+    const code = fields.password === undefined ? 'field_invalid' : 'password_length'
+    await expect(create(w, fields)).rejects.toMatchObject({ code, message })
   }
   expect(await w.count('accounts')).toBe(0)
 })

@@ -146,8 +146,8 @@ test('a key reaches no log, no header and no body, wherever it was sent and what
       }
     }
   }
-  expect(lines.filter((line) => line.includes('a request failed by our own fault'))).not.toHaveLength(0)
-  expect(lines.filter((line) => line.startsWith('answered'))).not.toHaveLength(0)
+  expect(lines.filter((line) => line.includes('internal error while handling a request'))).not.toHaveLength(0)
+  expect(lines.filter((line) => line.startsWith('request completed'))).not.toHaveLength(0)
   for (const secret of secrets) {
     expect(lines.filter((line) => line.includes(secret))).toEqual([])
     expect(seen.filter((answer) => answer.includes(secret))).toEqual([])

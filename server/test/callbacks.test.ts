@@ -126,10 +126,7 @@ test('the provider reads its own notifications, from the bytes and headers as th
     app.inject({ method: 'POST', url, headers: { 'X-Signature': 's', 'content-type': 'text/xml' }, payload })
   const due = `due_at <= '${w.clock.now().toISOString()}'`
   const forged = await send(' forged ')
-  expect([forged.statusCode, forged.json()]).toEqual([
-    403,
-    { success: false, error: 'The signature is not of this provider' },
-  ])
+  expect([forged.statusCode, forged.json()]).toEqual([403, { success: false, error: 'Invalid notification signature' }])
   expect(await w.count('checks', due)).toBe(0)
   expect((await send('<good/>\r\n')).statusCode).toBe(200)
   expect(await w.count('checks', due)).toBe(1)

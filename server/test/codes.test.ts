@@ -38,7 +38,7 @@ test('every refusal under /api names its code in a header, and the body has two 
   expect(await refused({ url: '/api/balance' })).toEqual([401, 'key_missing'])
   expect(await refused(get(key, '/api/nowhere'))).toEqual([404, 'not_found'])
   expect(await refused({ method: 'PUT', url: '/api/balance' })).toEqual([405, 'method_not_allowed'])
-  expect(await refused(deposit(key, '{"value":'))).toEqual([400, 'bad_request'])
+  expect(await refused(deposit(key, '{"value":'))).toEqual([400, 'body_invalid'])
   expect(await refused(deposit(key, '{"value":499}'))).toEqual([400, 'value_too_small'])
   const taken = '{"value":500,"externalId":"order-1"}'
   expect((await w.app.inject(deposit(key, taken))).headers['guiche-error']).toBeUndefined()

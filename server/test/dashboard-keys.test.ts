@@ -98,7 +98,7 @@ test('an account has at most a hundred keys that work', async () => {
   const refused = await session.ask('POST', KEYS, WANTED)
   expect([refused.statusCode, refused.json().error]).toEqual([
     409,
-    'An account has at most 100 keys that work: revoke one first',
+    'An account can have at most 100 active keys: revoke one first',
   ])
   const { keyId } = (await session.ask('GET', KEYS)).json().keys[0]
   await session.ask('DELETE', `${KEYS}/${keyId}`)

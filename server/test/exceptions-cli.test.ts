@@ -45,7 +45,7 @@ test('an exception is credited to an account by its e-mail, once', async () => {
   ])
 
   const again = await guiche('exceptions', 'resolve', id, '--write-off', '--reason', 'x')
-  expect(again).toMatchObject({ code: 1, stdout: '', stderr: 'guiche: Exception is resolved already\n' })
+  expect(again).toMatchObject({ code: 1, stdout: '', stderr: 'guiche: Exception is already resolved\n' })
 })
 
 test('an exception is refunded from the terminal, and a server follows it', async () => {

@@ -22,7 +22,7 @@ test('a payment of another amount is told to payer and shop, and completing it i
   await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)
 
   await payer.getByRole('heading', { name: 'Pagamento em análise' }).waitFor()
-  expect(await payer.getByText('Recebemos R$ 90,00, e esta cobrança é de R$ 100,00.').isVisible()).toBe(true)
+  expect(await payer.getByText('Recebemos R$ 90,00, mas esta cobrança é de R$ 100,00.').isVisible()).toBe(true)
   expect(await payer.locator('.qr, #code, #copy, form').count()).toBe(0)
   await expectAccessible(payer, 'held')
 

@@ -39,7 +39,7 @@ test('whoever paid another amount reads that it arrived, and is not asked to pay
   const page = await openPage(w, charge.paymentLinkId, PT)
   expect(page.state).toBe('HELD')
   expect(page.text).toContain('Pagamento em análise')
-  expect(page.text).toContain('Recebemos R$ 90,00, e esta cobrança é de R$ 100,00.')
+  expect(page.text).toContain('Recebemos R$ 90,00, mas esta cobrança é de R$ 100,00.')
   expect(page.text).toContain('Não pague de novo.')
   expect(page.body).not.toContain(charge.emv)
   expect(page.body).not.toContain('sandbox-payment')

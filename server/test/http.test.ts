@@ -16,7 +16,7 @@ import { world, type World } from './world.ts'
 
 const VALUE_ERROR = 'value must be a positive integer (cents)'
 const NOT_JSON = 'Request body is not valid JSON'
-const UNSTORABLE = 'Request body must not hold NUL characters or lone surrogates (halves of characters)'
+const UNSTORABLE = 'Request body must not contain NUL characters or lone surrogates (halves of characters)'
 const EXTERNAL_ID_ERROR = 'externalId must be 1 to 64 characters, without control characters'
 const DESCRIPTION_ERROR = 'description must be at most 140 characters, without control characters'
 const EXPIRES_IN_ERROR = 'expiresIn must be an integer from 300 to 86400 (seconds)'

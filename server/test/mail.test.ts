@@ -18,7 +18,7 @@ const LETTER = {
   link: 'https://guiche.example/verify-email?token=t0k3n',
 }
 
-test('a letter goes to the mail server, to one address, as text and as html', async () => {
+test('an e-mail goes to the mail server, to one address, as text and as html', async () => {
   const server = await startSmtp()
   const { log } = recording()
   const mailer = makeSmtpMailer({ smtpUrl: server.url, from: 'guiche <pix@example.com>', log })
@@ -43,7 +43,7 @@ test('a mail server that refuses or is away costs a warning without the link, an
     const mailer = makeSmtpMailer({ smtpUrl, from: 'pix@example.com', log })
     expect(mailer.send(LETTER)).toBeUndefined()
     await until('it is logged', async () => lines.length > 0)
-    expect(lines.map((line) => line.slice(0, 2))).toEqual([['warn', 'a letter could not be sent']])
+    expect(lines.map((line) => line.slice(0, 2))).toEqual([['warn', 'sending an e-mail failed']])
     expect(JSON.stringify(lines)).not.toContain('t0k3n')
     await mailer.close()
   }
@@ -57,7 +57,7 @@ test('a mail server that never answers holds a bounded number of letters', async
   const { port } = silent.address() as AddressInfo
   const mailer = makeSmtpMailer({ smtpUrl: `smtp://127.0.0.1:${port}`, from: 'pix@example.com', log })
   for (let time = 0; time < 105; time++) mailer.send(LETTER)
-  expect(lines.filter(([, text]) => text === 'the mail server does not keep up: a letter was not sent')).toHaveLength(5)
+  expect(lines.filter(([, text]) => text === 'e-mail dropped: the mail server does not keep up')).toHaveLength(5)
   await mailer.close()
 })
 
@@ -67,7 +67,7 @@ test('without a mail server the link is printed, for the operator to hand on', (
   mailer.send(LETTER)
   expect(mailer.sendsMail).toBe(false)
   expect(lines).toEqual([
-    ['info', 'no SMTP_URL is set, so this was not mailed: Confirme seu e-mail', { to: LETTER.to, link: LETTER.link }],
+    ['info', 'e-mail not sent because SMTP_URL is not set: Confirme seu e-mail', { to: LETTER.to, link: LETTER.link }],
   ])
 })
 

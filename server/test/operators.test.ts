@@ -93,8 +93,9 @@ test('no account’s key can have the operators’ scope, by the code and by the
   await expect(
     transact(w.pool, (tx) => createKey(tx, w.clock.now(), 'test', { accountId, name: 'x', scopes, expiresAt: null })),
   ).rejects.toMatchObject({
-    code: 'bad_request',
-    message: 'no account’s key has the scope operator; make a key of an operator with: guiche operator key create',
+    code: 'field_invalid',
+    message:
+      'an account’s key cannot have the scope operator; create an operator’s key with: guiche operator key create',
   })
   const set = (columns: string) => w.pool.query(`update api_keys set ${columns}`)
   for (const broken of [
@@ -181,13 +182,13 @@ test('an e-mail is an account holder’s or an operator’s: the second role is 
   await expect(
     createOperator(w.ctx, w.clock.now(), { email, name: 'Olga', password: null }, CONSOLE),
   ).rejects.toMatchObject({
-    code: 'conflict',
+    code: 'email_taken',
     message: `the e-mail ${email} is an account holder’s, and an e-mail is one or the other: use another`,
   })
   await expect(
     createAccount(w.ctx, w.clock.now(), { email: olga.email, name: 'Olga', password: null }),
   ).rejects.toMatchObject({
-    code: 'conflict',
+    code: 'email_taken',
     message: `the e-mail ${olga.email} is an operator’s, and an e-mail is one or the other: use another`,
   })
   expect(await w.count('users')).toBe(before)
@@ -203,8 +204,8 @@ test('a second operator with an e-mail, and what cannot be one, is refused and t
   const make = (fields: object) =>
     createOperator(w.ctx, w.clock.now(), { email: 'b@example.com', name: 'B', password: null, ...fields }, CONSOLE)
   await expect(make({ email: 'OPS@example.com' })).rejects.toMatchObject({
-    code: 'conflict',
-    message: 'an operator with the e-mail ops@example.com exists already',
+    code: 'email_taken',
+    message: 'an operator with the e-mail ops@example.com already exists',
   })
   await expect(make({ email: 'ops' })).rejects.toThrow('not an e-mail address: ops')
   await expect(make({ name: ' ' })).rejects.toThrow('an operator needs a name of 1 to 100 characters')

@@ -59,7 +59,7 @@ test('each state is unmistakable, and only a pending charge can be paid from its
   }
   const titles = {
     PENDING: 'Waiting for payment',
-    CLOSING: 'Time is over',
+    CLOSING: 'Time is up',
     COMPLETED: 'Payment confirmed',
     CANCELED: 'Charge canceled',
     EXPIRED: 'Charge expired',
@@ -73,7 +73,7 @@ test('each state is unmistakable, and only a pending charge can be paid from its
       isPayable,
       isPayable,
     ])
-    expect([state, page.text.includes('Do not pay this code any more')]).toEqual([
+    expect([state, page.text.includes('Do not pay this code anymore')]).toEqual([
       state,
       !isPayable && state !== 'COMPLETED',
     ])

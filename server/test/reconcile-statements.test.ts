@@ -238,7 +238,7 @@ test('several providers are compared each for itself, or one alone', async () =>
 })
 
 test.each([
-  ['an unknown provider', { ...HOUR, provider: 'efi' }, 'no provider is called efi: PROVIDERS names sandbox'],
+  ['an unknown provider', { ...HOUR, provider: 'efi' }, 'unknown provider efi: PROVIDERS names sandbox'],
   ['a window that ends before it begins', { from: HOUR.to, to: HOUR.from }, 'the end must be after the beginning'],
   ['more than a year', { from: new Date(0), to: new Date(367 * DAY_MS) }, 'at most 366 days'],
 ])('%s is refused', async (_, request, text) => {

@@ -58,7 +58,7 @@ test.each([
     const other = outcome === 'done' ? 'failed' : 'done'
     for (const again of [outcome, other] as const)
       await expect(endUndecided(w.ctx, OPERATOR, made.id, { outcome: again, reason: 'x' })).rejects.toThrow(
-        `Refund has ended already: it is ${status} since ${w.clock.now().toISOString()} by console ana`,
+        `Refund has already ended: it is ${status} since ${w.clock.now().toISOString()} by console ana`,
       )
     expect(await holdings(w)).toEqual(held)
     expect(await bookDifferences(w)).toEqual([])
@@ -74,7 +74,7 @@ test('of an operator and a bank that end a refund at once, the second learns of 
     second = endUndecided(w.ctx, OPERATOR, made.id, { outcome: 'failed', reason: 'x' }).catch((error) => error)
     await w.lockWait()
   })
-  expect(await second).toMatchObject({ code: 'conflict', message: expect.stringContaining('it is DONE since') })
+  expect(await second).toMatchObject({ code: 'refund_ended', message: expect.stringContaining('it is DONE since') })
   expect(await holdings(w)).toEqual({ cash: 40_00, balance: 39_50, fees: 50 })
   expect(await bookDifferences(w)).toEqual([])
 })
@@ -100,7 +100,7 @@ test('a refund that the bank has and works on is left to it, for six hours; one 
   const { charge } = await completedCharge(w)
   const made = await refund(w, charge, { amountCents: 10_00 })
   const end = (id: string, outcome: 'done' | 'failed') => endUndecided(w.ctx, OPERATOR, id, { outcome, reason: 'x' })
-  await expect(end(made.id, 'failed')).rejects.toThrow('is under way at sandbox and not in doubt')
+  await expect(end(made.id, 'failed')).rejects.toThrow('is in progress at sandbox and not in doubt')
   expect((await listRefunds(w.ctx, { inDoubt: true, limit: 10 })).refunds).toEqual([])
   w.clock.advance(REFUND_ABSENT_MS)
   expect(await end(made.id, 'failed')).toMatchObject({ status: 'FAILED' })
@@ -172,7 +172,7 @@ test('a refund in doubt is listed as that by API, and ended by an operator whose
   })
   expect(await end(made.id, { outcome: 'failed', reason: 'again' })).toMatchObject({
     status: 409,
-    body: { error: expect.stringContaining('Refund has ended already: it is FAILED since') },
+    body: { error: expect.stringContaining('Refund has already ended: it is FAILED since') },
   })
   expect(await bookDifferences(w)).toEqual([])
 })
@@ -197,7 +197,7 @@ test('a refund in doubt is listed and ended from the terminal', async () => {
   })
   expect(await guiche('refund', 'end', made.id, '--as', 'done', '--reason', 'x')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('guiche: Refund has ended already: it is FAILED since'),
+    stderr: expect.stringContaining('guiche: Refund has already ended: it is FAILED since'),
   })
   // The command itself still wants its reason.
   expect(await guiche('refund', made.paymentLinkId!)).toMatchObject({

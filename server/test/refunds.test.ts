@@ -89,16 +89,14 @@ test('partial refunds go on until nothing is left, and then no further', async (
     message: expect.stringContaining('2000 cents of 5000'),
   })
   expect(await refund(w, charge)).toMatchObject({ amountCents: 20_00 })
-  await expect(refund(w, charge)).rejects.toThrow('Charge is refunded already: 0 cents are left')
+  await expect(refund(w, charge)).rejects.toThrow('Charge is already refunded: 0 cents are left')
   expect(await w.balanceCents(account.accountId)).toBe(9_40)
 })
 
 test('a refund that the balance cannot bear is refused, with the numbers, and leaves no trace', async () => {
   const w = await world()
   const { charge, account } = await completedCharge(w, { valueCents: 50_00 })
-  await expect(refund(w, charge)).rejects.toThrow(
-    'Balance is too small: it holds 4950 cents, and this refund takes 5000',
-  )
+  await expect(refund(w, charge)).rejects.toThrow('Balance is too small: it is 4950 cents, and this refund needs 5000')
   expect(await w.balanceCents(account.accountId)).toBe(49_50)
   expect(await w.count('refunds')).toBe(0)
   expect(await w.count('audit_log', `action like 'refund.%'`)).toBe(0)
@@ -167,7 +165,7 @@ test('of two refunds of different charges that race for the last cents of a bala
     () => refund(w, one, { amountCents: 30_00 }),
   ])
   expect(outcomes.filter((outcome) => outcome === 'PROCESSING')).toHaveLength(1)
-  expect(outcomes.find((outcome) => outcome !== 'PROCESSING')).toMatch(/^Balance is too small: it holds \d+ cents/)
+  expect(outcomes.find((outcome) => outcome !== 'PROCESSING')).toMatch(/^Balance is too small: it is \d+ cents/)
   expect(await w.differences()).toEqual([])
 })
 

@@ -144,17 +144,14 @@ test('without a ledger account there is no account, no person and no password: a
 
 test('what cannot be an account is refused, and told why', async () => {
   const w = await world()
-  for (const [fields, message] of [
-    [{ email: 'bia' }, 'email must be an e-mail address'],
-    [{ name: ' ' }, 'an account needs a name of 1 to 100 characters'],
-    [{ password: 'elevenchars' }, 'a password has 12 to 200 characters'],
-    [{ password: 5 }, 'password must be a text'],
+  for (const [fields, code, message] of [
+    [{ email: 'bia' }, 'field_invalid', 'email must be an e-mail address'],
+    [{ name: ' ' }, 'field_invalid', 'an account needs a name of 1 to 100 characters'],
+    [{ password: 'elevenchars' }, 'password_length', 'a password has 12 to 200 characters'],
+    [{ password: 5 }, 'field_invalid', 'password must be a text'],
   ] as const) {
     const answer = await openBrowser(w).post('auth/sign-up/email', { ...BIA, ...fields })
-    expect([answer.statusCode, answer.json()]).toEqual([
-      400,
-      { success: false, error: message, code: 'bad_request', message },
-    ])
+    expect([answer.statusCode, answer.json()]).toEqual([400, { success: false, error: message, code, message }])
   }
   expect(await rowsMade(w)).toMatchObject({ users: 0 })
 })
@@ -240,7 +237,7 @@ test('an invitation that was tried with an e-mail that has an account ends like 
     const answer = await browser.post('auth/sign-up/email', { ...BIA, email: 'eva@loja.example', invitation: token })
     later.push([answer.statusCode, answer.body])
   }
-  expect(later[0]).toEqual([403, expect.stringContaining('This invitation was used already, or has expired')])
+  expect(later[0]).toEqual([403, expect.stringContaining('This invitation has been used or has expired')])
   expect(later[1]).toEqual(later[0])
   expect(await w.count('accounts')).toBe(1)
   expect(await w.count('audit_log', `action = 'invitation.revoked' and reason is not null`)).toBe(1)
@@ -256,7 +253,7 @@ test('an invitation that was used, revoked, has expired or was made up is refuse
     const answer = await browser.post('auth/sign-up/email', { ...BIA, email: 'eva@loja.example', invitation: token })
     expect([answer.statusCode, answer.json().error]).toEqual([
       403,
-      'This invitation was used already, or has expired: ask for another',
+      'This invitation has been used or has expired: ask for a new one',
     ])
   }
   expect(await w.count('accounts')).toBe(1)
@@ -266,13 +263,13 @@ test('where sign-up is closed, not even an invitation makes an account', async (
   const { w, browser, invite } = await invited('closed')
   const { token } = await invite(null)
   const answer = await browser.post('auth/sign-up/email', { ...BIA, invitation: token })
-  expect([answer.statusCode, answer.json().error]).toEqual([403, 'Accounts here are made by the operator'])
+  expect([answer.statusCode, answer.json().error]).toEqual([403, 'Only the operator can create accounts here'])
   expect(await w.count('accounts')).toBe(0)
 })
 
-test('an invitation is good for 1 to 90 days, and making and revoking one is in the audit log', async () => {
+test('an invitation is valid for 1 to 90 days, and making and revoking one is in the audit log', async () => {
   const { w, invite } = await invited()
-  for (const days of [0, 91, 1.5]) await expect(invite(null, days)).rejects.toThrow('good for 1 to 90 days')
+  for (const days of [0, 91, 1.5]) await expect(invite(null, days)).rejects.toThrow('valid for 1 to 90 days')
   await expect(invite('bia')).rejects.toThrow('not an e-mail address: bia')
   const { invitation } = await invite('bia@loja.example')
   const revoke = (id: string) => transact(w.pool, (tx) => revokeInvitation(tx, w.clock.now(), id, CONSOLE))
@@ -309,7 +306,7 @@ test('an operator makes, mails, lists and revokes invitations in the dashboard',
     [{ email: 'bia' }, 'email must be an e-mail address, or null'],
     [{ expiresInDays: 91 }, 'expiresInDays must be an integer from 1 to 90'],
   ] as const)
-    expect((await olga.ask('POST', url, payload)).json()).toMatchObject({ error, code: 'bad_request' })
+    expect((await olga.ask('POST', url, payload)).json()).toMatchObject({ error, code: 'field_invalid' })
 })
 
 async function invited(signup: 'invite' | 'closed' = 'invite') {

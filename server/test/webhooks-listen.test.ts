@@ -180,7 +180,7 @@ test('a port that is taken is refused with what to do', async () => {
   const { url } = await listening()
   const port = Number(new URL(url).port)
   await expect(openListener({ print() {}, say() {} }, { port })).rejects.toThrow(
-    `port ${port} is taken: choose another with --port`,
+    `port ${port} is in use: choose another with --port`,
   )
 })
 

@@ -99,7 +99,7 @@ test('a forged notification is refused with 403 and asks nothing', async () => {
     const answer = await s.app.inject({ method: 'POST', url, headers, payload })
     expect([answer.statusCode, answer.json()]).toEqual([
       403,
-      { success: false, error: 'The signature is not of this provider' },
+      { success: false, error: 'Invalid notification signature' },
     ])
     expect(answer.headers['cache-control']).toBe('no-store')
   }

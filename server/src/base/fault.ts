@@ -1,6 +1,6 @@
 /**
- * A refused request. The code and its details are what programs branch on; the text is for the caller's eyes and never holds internals.
- * The domain names no HTTP status: http/envelope.ts maps each code to one.
+ * A refused request. Programs branch on the code and its details; the text is for humans and never contains internals.
+ * The domain knows no HTTP status: http/server/envelope.ts maps each code to one.
  */
 export class Fault extends Error {
   override name = 'Fault'
@@ -20,40 +20,56 @@ export class Fault extends Error {
   }
 }
 
-/** What a code is about, by name: amounts in cents, states. */
+/** Values that belong to a code, by name. */
 export type FaultDetails = Readonly<Record<string, string | number>>
 
-/** Callers branch on them, so one is never renamed. The web has words for some; codes.test.ts compares. */
+/** A code is never renamed, because callers branch on it. The comment after a code names its details. */
 export const FAULT_CODES = [
-  'bad_request',
+  // The request is wrong.
+  'bad_request', // the request is malformed; no program can do more than report it
+  'body_invalid', // the body is not JSON, or has text that cannot be stored
+  'field_invalid', // field: a field of the body, the query or the headers breaks its rule
   'value_too_small', // minCents
   'value_too_large', // maxCents
   'value_not_above_fee', // feeCents
-  'url_not_allowed', // reason, detail
+  'url_not_allowed', // reason: a code of domain/ports/delivery-reasons.ts; detail: what it is about, if anything
+  'password_length', // min, max
+  'password_too_common',
+  'password_too_simple',
+  'password_personal', // it is mostly the user's name or e-mail, or the name of the service
+  'password_wrong',
+  'terms_invalid', // fee and limits contradict each other
+  'window_invalid', // maxHours or maxDays, if the window is too long
+  'provider_unknown', // provider
+  'resolution_invalid', // kind; allowed: the resolutions for this kind, separated by commas
+  // The caller is unknown, or may not do this.
   'key_missing',
   'key_invalid',
   'not_signed_in',
   'reauthentication_required',
-  'foreign_origin',
-  'password_too_common',
-  'password_too_simple',
-  'password_personal',
-  'password_wrong',
-  'mail_not_set_up',
   'second_factor_required',
-  'scope_missing',
+  'foreign_origin',
+  'scope_missing', // scope, if a key lacks one
   'account_suspended',
-  'not_enabled',
+  'not_enabled', // the deployment does not allow it
+  'mail_not_set_up',
   'signature_wrong',
   'not_found',
-  'conflict',
+  // The state of something does not allow it.
+  'email_taken',
   'external_id_taken',
+  'key_limit', // maxKeys
+  'webhook_limit', // maxWebhooks
+  'invitation_used',
   'not_cancelable', // status
   'payment_held', // heldCents
   'not_refundable', // status
   'already_refunded',
   'refund_too_large', // leftCents
   'balance_too_small', // balanceCents, neededCents
+  'refund_ended', // status
+  'refund_not_sent',
+  'refund_in_progress', // afterHours: how long after sending an operator can end it
   'exception_resolved',
   'exception_resolving',
   'payment_rest_held',
@@ -63,8 +79,9 @@ export const FAULT_CODES = [
   'payment_below_fee', // feeCents
   'charge_not_named',
   'charge_completed',
-  'in_flight',
+  'in_flight', // another request with this Idempotency-Key is in progress
   'idempotency_mismatch',
+  // Try again later.
   'rate_limited',
   'unavailable',
   'provider_refused',

@@ -1,4 +1,4 @@
-/** A problem that the operator can fix, in one line that says how. Shown without a stack. */
+/** A problem that the operator can fix. The text says how, in one line, and is shown without a stack trace. */
 export class OperatorError extends Error {
   override name = 'OperatorError'
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import closeWithGrace from 'close-with-grace'
-import { Fault } from '../base/fault.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import type { Config } from '../config.ts'
 import { prepareHome } from '../db/embedded/server.ts'
 import type { Terminal } from './terminal.ts'
@@ -15,6 +15,8 @@ export async function sandboxCommand(
   const { openSandbox } = await import('../sandbox/server.ts')
   await prepareHome(config.home)
   const home = join(config.home, 'sandbox')
+  const running = await findSandbox(home)
+  if (running) throw new OperatorError(`a sandbox is already running on this GUICHE_HOME, at ${running.url}`)
   const sandbox = await openSandbox({ home, port: options.port ?? config.sandboxPort, host: options.host })
   if (sandbox.pid !== process.pid)
     throw new Fault('conflict', `the sandbox of ${home} runs in process ${sandbox.pid} at ${sandbox.url}`)

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { styleText } from 'node:util'
 import closeWithGrace from 'close-with-grace'
 import { Fault } from '../base/fault.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { signatureHolds } from '../domain/webhooks/signature.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -91,7 +92,7 @@ async function listen(server: Server, port: number): Promise<void> {
     await once(server, 'listening')
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    if (code === 'EADDRINUSE') throw new Fault('conflict', `port ${port} is taken: choose another with --port`)
+    if (code === 'EADDRINUSE') throw new OperatorError(`port ${port} is in use: choose another with --port`)
     if (code === 'EACCES') throw new Fault('bad_request', `port ${port} needs root: choose one above 1023 with --port`)
     throw error
   }

@@ -15,7 +15,7 @@ import { healthRoutes } from './health.ts'
 import { describeRoutes, docsRoutes } from './docs/openapi.ts'
 import { invitationRoutes } from './auth/invitations.ts'
 import { limitInFlight, MAX_IN_FLIGHT, type Load } from './server/backpressure.ts'
-import { measureAnswers, metricsRoutes } from './metrics.ts'
+import { measureResponses, metricsRoutes } from './metrics.ts'
 import { paymentEventRoutes } from './pay/events.ts'
 import { paymentPageRoutes } from './pay/page.ts'
 import { sandboxPaymentRoutes } from './pay/sandbox-pay.ts'
@@ -39,30 +39,30 @@ import { signInRoutes } from './auth/sign-in.ts'
 import { webhookRoutes } from './api/webhooks.ts'
 
 export type App = FastifyInstance & {
-  /** From now on /readyz says not ready, so that balancers stop sending; what they send all the same is answered. */
+  /** From now on /readyz says not ready, so that load balancers stop sending. Requests are still served. */
   leave(): void
   /** From now on new requests are refused, and those in flight finish. Call it before close(). */
   drain(): void
 }
 
 export type AppOptions = {
-  /** True when exactly one proxy stands before us and tells the caller's address. */
+  /** True if exactly one proxy in front of us reports the caller's address. */
   trustProxy?: boolean
   maxInFlight?: number
-  /** Open payment pages that are told what happens. */
+  /** Limit of open event streams to payment pages. */
   maxStreams?: number
 }
 
-// The public internet holds slow and hostile callers; Node's own limits are far too wide for it.
+// Node's own limits are too wide for slow and hostile callers.
 const HEADERS_TIMEOUT_MS = 10_000
-// A whole request is at most 16 KiB, or 1 MiB from a provider: longer than this is a trickle to hold a connection.
+// A request is at most 16 KiB, or 1 MiB from a provider. Slower ones only hold a connection.
 const REQUEST_TIMEOUT_MS = 30_000
-// How often Node looks for requests that are over those.
+// How often Node checks these two limits.
 const TIMEOUT_CHECK_MS = 2_000
-// Longer than the 60 s after which common proxies drop an idle connection: whoever closes first must be the one that sends.
+// Longer than the 60 s after which common proxies drop an idle connection: the proxy must be the one that closes it.
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 const MAX_HEADER_BYTES = 16 * 1024
-// Half of them for open payment pages, which may never take the place of the API.
+// Half of them are for open payment pages, which must not displace the API.
 const MAX_CONNECTIONS = 20_000
 const API_BODY_LIMIT_BYTES = 16 * 1024
 
@@ -78,8 +78,8 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
   normaliseAddresses(app)
   answerRefusals(app, ctx)
   limitInFlight(app, load, options.maxInFlight ?? MAX_IN_FLIGHT)
-  logAnswers(app, ctx)
-  measureAnswers(app, ctx)
+  logResponses(app, ctx)
+  measureResponses(app, ctx)
 
   await describeRoutes(app)
   await app.register(async (scope) => apiRoutes(scope, ctx, load))
@@ -108,15 +108,15 @@ function apiRoutes(scope: FastifyInstance, ctx: Context, load: Load): void {
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
   requireKeys(scope, ctx)
   metricsRoutes(scope, ctx, load)
-  customerRoutes(withZod(scope), ctx)
+  sharedRoutes(withZod(scope), ctx)
 }
 
-/** The same routes again, for people: by session, and under another prefix, so that no cookie ever opens what a key opens. */
+/** The same routes for people: with a session, and under another prefix, so that a cookie never works where a key does. */
 function dashboardApi(scope: FastifyInstance, ctx: Context): void {
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
   requireSession(scope, ctx)
   const api = withZod(scope)
-  customerRoutes(api, ctx)
+  sharedRoutes(api, ctx)
   overviewRoutes(api, ctx)
   keyRoutes(api, ctx)
   timelineRoutes(api, ctx)
@@ -131,7 +131,7 @@ function signInApi(scope: FastifyInstance, ctx: Context): void {
   signInRoutes(withZod(scope), ctx)
 }
 
-function customerRoutes(api: Api, ctx: Context): void {
+function sharedRoutes(api: Api, ctx: Context): void {
   depositRoutes(api, ctx)
   refundRoutes(api, ctx)
   statementRoutes(api, ctx)
@@ -154,10 +154,10 @@ function payerRoutes(scope: Api, ctx: Context, { maxStreams }: AppOptions): void
 
 function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
   const app = Fastify({
-    // Fastify's own lines show addresses, and a key may stand in one. Ours are in logAnswers.
+    // Fastify would log URLs, which may contain a key. See logResponses.
     logger: false,
     genReqId: requestId,
-    // The nearest proxy's word only: what stands further left in X-Forwarded-For is the caller's own invention.
+    // Only the nearest proxy is trusted: the caller can invent the rest of X-Forwarded-For.
     trustProxy: options.trustProxy ? (_address, hop) => hop === 0 : false,
     bodyLimit: API_BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -166,16 +166,16 @@ function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // Node would refuse such a request in words of its own.
+      // Node would refuse such a request in its own format.
       requireHostHeader: false,
     },
-    // A parameter that is too long is unknown like any other, and the header limit bounds it.
+    // A long parameter is just unknown, and the limit of the headers bounds it.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
-    // While closing, limitInFlight answers as it does while draining.
+    // While closing, limitInFlight responds as it does while draining.
     return503OnClosing: false,
     rewriteUrl: (raw) => routable(raw.url ?? '/'),
     clientErrorHandler: answerClientError,
-    // For an address that the rewriting above does not save; no hook has run for it, and Fastify would answer in its own words.
+    // For a URL that rewriteUrl cannot repair. No hook has run, and Fastify would use its own format.
     frameworkErrors: (_error, request, reply) => {
       stamp(everywhereHeaders(ctx.settings), request, reply)
       sendRefusal(request, reply, { status: 404, code: 'not_found', error: 'Not found' })
@@ -191,8 +191,8 @@ function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
 }
 
 /**
- * Without scheme and host, which proxies may send, and decodable: an address that is no valid encoding of anything names nothing, and
- * taken literally it meets the 404 of the route that it is under.
+ * Removes scheme and host, which proxies may send. A path with invalid percent-encoding is taken literally, so that it
+ * gets the 404 of the route that it is under.
  */
 function routable(target: string): string {
   const url = target.replace(/^https?:\/\/[^/?#]*(?=\/)/i, '')
@@ -212,7 +212,7 @@ function stamp(headers: Record<string, string>, request: FastifyRequest, reply: 
   if (isUnder(path, '/api') || isUnder(path, '/dashboard/api')) reply.header('cache-control', 'no-store')
 }
 
-// Node's parser takes a request line without a version, which is HTTP/0.9.
+// Node's parser accepts a request line without a version, which is HTTP/0.9.
 function protocolFault({ raw, headers }: FastifyRequest): Fault | undefined {
   if (raw.httpVersion !== '1.1' && raw.httpVersion !== '1.0')
     return new Fault('bad_request', 'This version of HTTP is not supported: use HTTP/1.1')
@@ -220,9 +220,9 @@ function protocolFault({ raw, headers }: FastifyRequest): Fault | undefined {
   return undefined
 }
 
-function logAnswers(app: FastifyInstance, ctx: Context): void {
+function logResponses(app: FastifyInstance, ctx: Context): void {
   app.addHook('onResponse', async (request, reply) => {
-    // The pattern of the route and never the address: keys, secrets of callbacks and payment links stand in addresses.
+    // The route pattern, never the URL: URLs contain keys, callback secrets and payment links.
     const route = request.routeOptions.url ?? 'none'
     const fields = {
       requestId: request.id,
@@ -233,7 +233,7 @@ function logAnswers(app: FastifyInstance, ctx: Context): void {
       keyId: (request.caller ?? request.operator)?.keyId,
     }
     if (['/api', '/dashboard/api', '/callbacks'].some((prefix) => isUnder(route, prefix)))
-      ctx.log.info(fields, 'answered')
-    else ctx.log.debug(fields, 'answered')
+      ctx.log.info(fields, 'request completed')
+    else ctx.log.debug(fields, 'request completed')
   })
 }

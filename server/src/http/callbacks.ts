@@ -8,15 +8,14 @@ import { makeNotificationLog } from '../domain/deposits/notifications.ts'
 import type { Hint, NotificationRequest } from '../domain/ports/provider.ts'
 import { isNestedDeeper, readBytes } from './server/body.ts'
 
-// A thousand Pix of the largest shape that API Pix allows are well below this.
+// A thousand Pix of the largest size that API Pix allows are well below this.
 const BODY_LIMIT_BYTES = 1024 * 1024
-// Several times what any provider nests.
+// Several times as deep as any provider nests.
 const MAX_DEPTH = 32
 
 /**
- * Where providers tell us that a Pix arrived. Whatever they say is a hint: it is stored as a question to ask them, and nothing in the
- * body is believed. So a 200 promises only that we will ask. A notification that its provider did not sign, where it signs, is 403: nothing that
- * could be corrected and sent again.
+ * Where providers notify us that a Pix arrived. A notification is only a hint to ask the provider; its content is never
+ * trusted, and a 200 means only that we will ask. A wrong signature gets 403, because retrying cannot correct it.
  */
 export function callbackRoutes(app: FastifyInstance, ctx: Context): void {
   const notifications = makeNotificationLog(ctx)
@@ -26,7 +25,7 @@ export function callbackRoutes(app: FastifyInstance, ctx: Context): void {
     checkSecret(ctx, request.params as CallbackParams)
   })
 
-  // API Pix says that providers append /pix; some do not, and some open the address once to see whether it is there.
+  // API Pix says that providers append /pix. Some do not, and some first send a GET to check the URL.
   for (const url of ['/callbacks/:provider/:secret', '/callbacks/:provider/:secret/pix']) {
     app.get(url, { schema: { hide: true } }, async () => ({ success: true }))
     app.post(url, { schema: { hide: true }, bodyLimit: BODY_LIMIT_BYTES }, async (request) => {
@@ -52,12 +51,12 @@ async function readHints(ctx: Context, provider: string, request: NotificationRe
     })
   if (hints !== 'refused') return hints
   count('wrong_signature')
-  throw new Fault('signature_wrong', 'The signature is not of this provider')
+  throw new Fault('signature_wrong', 'Invalid notification signature')
 }
 
 type CallbackParams = { provider: string; secret: string }
 
-/** A wrong secret looks exactly like a route that does not exist. */
+/** A wrong secret gets the same response as an unknown route. */
 function checkSecret(ctx: Context, { provider, secret }: CallbackParams): void {
   const isKnown = ctx.providers.some((candidate) => candidate.name === provider)
   if (!isKnown || !ctx.settings.callbackSecrets(provider).some((known) => isSame(secret, known))) {
@@ -66,7 +65,7 @@ function checkSecret(ctx: Context, { provider, secret }: CallbackParams): void {
   }
 }
 
-// Digests have one length whatever was sent, which the comparison needs, and say nothing about how much of it was right.
+// The comparison needs equal lengths, which digests have, and they reveal nothing about partial matches.
 function isSame(given: string, expected: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(given), digest(expected))

@@ -5,15 +5,12 @@ import { databaseTrouble, type DatabaseTrouble } from '../db/ready.ts'
 import type { Context } from '../domain/context.ts'
 import type { Load } from './server/backpressure.ts'
 
-const SANDBOX_TIMEOUT_MS = 1_000
-const SANDBOX_DOWN = 'the sandbox bank does not answer: run guiche start or guiche sandbox on its home'
-
 /**
- * /livez: the process answers. /readyz: send requests here. They differ while draining, while the database is away, and while the clock is wrong. A bank that
- * is down makes no process unready, since most requests do not need it; of the sandbox, /readyz says so and what to do.
+ * /livez: the process runs. /readyz: it can take requests, which it cannot while draining, without a database, or with a
+ * wrong clock.
  */
 export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): void {
-  // Anybody may ask, so asking a lot must cost the database little.
+  // Public, so concurrent requests share one query.
   const askDatabase = makeSingleFlight<DatabaseTrouble | undefined>()
   const askSandbox = makeSingleFlight<{ sandbox?: string }>()
 
@@ -28,9 +25,9 @@ export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): vo
       load.isLeaving || load.isDraining
         ? 'draining'
         : ((await askDatabase('ready', () => databaseTrouble(ctx.pool))) ?? clockTrouble())
-    if (reason === undefined) return { status: 'ready', ...(await askSandbox('sandbox', sandboxTrouble)) }
-    // Trouble with the database is in the log already, once for all who ask.
-    if (reason === 'draining') ctx.log.warn({ requestId: request.id, reason }, 'not ready')
+    if (reason === undefined) return { status: 'ready' }
+    // Problems with the database are logged elsewhere, once for all requests.
+    if (reason === 'draining') ctx.log.warn({ requestId: request.id, reason }, '/readyz: not ready')
     reply.code(503).header('retry-after', '1')
     return { status: 'not ready', reason }
   })

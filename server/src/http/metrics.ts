@@ -10,13 +10,13 @@ import { METRICS_PATH } from './auth/api-key-auth.ts'
 import type { Load } from './server/backpressure.ts'
 import { SIGN_IN_OUTCOMES } from './auth/sign-in-attempts.ts'
 
-// However many scrape, the database is asked about once a second.
+// The database is read at most once a second, however many scrape.
 const FRESH_MS = 1_000
 
 const BREAKER_STATES: ProviderHealth['breaker'][] = ['closed', 'half-open', 'open']
 
-/** Every answer, by the pattern of its route and never by its address: keys, secrets of callbacks and payment links stand in addresses. */
-export function measureAnswers(app: FastifyInstance, { metrics }: Context): void {
+/** Labels each response with its route pattern, never its URL: URLs contain keys, callback secrets and payment links. */
+export function measureResponses(app: FastifyInstance, { metrics }: Context): void {
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'none'
     const status = `${Math.floor(reply.statusCode / 100)}xx`
@@ -25,14 +25,14 @@ export function measureAnswers(app: FastifyInstance, { metrics }: Context): void
   })
 }
 
-/** For Prometheus, which comes with an operator's key that may read this and nothing else. */
+/** For Prometheus, with an operator's key of the scope metrics:read. */
 export function metricsRoutes(app: FastifyInstance, ctx: Context, load: Load): void {
   const share = makeSingleFlight<void>()
   let readAt: Date | undefined
 
   app.get(METRICS_PATH, { schema: { hide: true }, config: { scope: METRICS_SCOPE } }, async (_request, reply) => {
     const { metrics } = ctx
-    await share('standing', refresh)
+    await share('gauges', refresh)
     beginAtZero(ctx)
     setOwn(ctx, load)
     reply.type(metrics.registry.contentType).header('cache-control', 'no-store')
@@ -43,18 +43,18 @@ export function metricsRoutes(app: FastifyInstance, ctx: Context, load: Load): v
     const now = ctx.now()
     if (readAt && Math.abs(now.getTime() - readAt.getTime()) < FRESH_MS) return
     try {
-      setStanding(ctx.metrics, now, await readGauges(ctx))
+      setGauges(ctx.metrics, now, await readGauges(ctx))
       ctx.metrics.databaseUp.set(1)
     } catch (err) {
-      // What this process counted is worth telling all the more.
-      ctx.log.warn({ err }, 'the database could not be read for the metrics')
+      // The metrics of this process matter even more then.
+      ctx.log.warn({ err }, 'reading the database for /metrics failed')
       ctx.metrics.databaseUp.set(0)
     }
     readAt = now
   }
 }
 
-/** Else the first of a kind would come out of nowhere, and no rate would show it. */
+/** A series that starts at its first event shows no rate for it, so all start at zero. */
 function beginAtZero({ metrics, providers }: Context): void {
   for (const kind of EXCEPTION_KINDS) metrics.exceptionsOpened.inc({ kind }, 0)
   for (const state of ['opened', 'completed', 'expired', 'canceled', 'failed']) metrics.deposits.inc({ state }, 0)
@@ -81,28 +81,28 @@ function setOwn({ metrics, pool, providers, clock }: Context, load: Load): void 
   }
 }
 
-function setStanding(metrics: Metrics, now: Date, standing: Standing): void {
-  // Signed: a cursor in the future must not look like one that is perfectly fresh.
+function setGauges(metrics: Metrics, now: Date, gauges: Standing): void {
+  // Signed: a cursor in the future must not look like a fresh one.
   const age = (since: Date | null) => (since === null ? 0 : secondsOf(now) - secondsOf(since))
   for (const kind of EXCEPTION_KINDS) {
-    const open = standing.exceptionsOpen.find((one) => one.kind === kind)
+    const open = gauges.exceptionsOpen.find((exceptions) => exceptions.kind === kind)
     metrics.exceptionsOpen.set({ kind }, open?.count ?? 0)
   }
-  for (const { kind, cents } of standing.ledger) metrics.ledger.set({ account: kind }, cents)
-  for (const { provider, sweptUntil, closedUntil, differenceCount } of standing.sweeps) {
+  for (const { kind, cents } of gauges.ledger) metrics.ledger.set({ account: kind }, cents)
+  for (const { provider, sweptUntil, closedUntil, differenceCount } of gauges.sweeps) {
     metrics.sweepAge.set({ provider }, age(sweptUntil))
     metrics.closedUntil.set({ provider }, secondsOf(closedUntil))
     metrics.closingDifferences.set({ provider }, differenceCount ?? 0)
   }
-  for (const { provider, lastAt, paymentsSince } of standing.notifications) {
+  for (const { provider, lastAt, paymentsSince } of gauges.notifications) {
     metrics.lastNotification.set({ provider }, secondsOf(lastAt))
     metrics.unnotifiedPayments.set({ provider }, paymentsSince)
   }
-  for (const [queue, { due, oldest }] of Object.entries(standing.queues)) {
+  for (const [queue, { due, oldest }] of Object.entries(gauges.queues)) {
     metrics.queueDue.set({ queue }, due)
     metrics.queueAge.set({ queue }, age(oldest))
   }
-  for (const [state, count] of Object.entries(standing.webhooks)) metrics.webhooks.set({ state }, count)
+  for (const [state, count] of Object.entries(gauges.endpoints)) metrics.endpoints.set({ state }, count)
 }
 
 function secondsOf(at: Date | null): number {

@@ -170,7 +170,9 @@ export async function createKey(
     [key.accountId, now],
   )
   if (working!.count >= MAX_WORKING_KEYS)
-    throw new Fault('conflict', `An account has at most ${MAX_WORKING_KEYS} keys that work: revoke one first`)
+    throw new Fault('key_limit', `An account can have at most ${MAX_WORKING_KEYS} active keys: revoke one first`, {
+      details: { maxKeys: MAX_WORKING_KEYS },
+    })
   return insertKey(tx, now, mode, { ...key, operatorId: null }, actor)
 }
 
@@ -219,8 +221,9 @@ async function insertKey(
 
 function checkNewKey(now: Date, key: { name: string; expiresAt: Date | null }): void {
   if (key.name.length < 1 || key.name.length > 100)
-    throw new Fault('bad_request', 'a key needs a name of 1 to 100 characters')
-  if (key.expiresAt && key.expiresAt <= now) throw new Fault('bad_request', 'a key must expire in the future')
+    throw new Fault('field_invalid', 'a key needs a name of 1 to 100 characters', { details: { field: 'name' } })
+  if (key.expiresAt && key.expiresAt <= now)
+    throw new Fault('field_invalid', 'a key must expire in the future', { details: { field: 'expiresAt' } })
 }
 
 function checkScopes(scopes: string[]): void {
@@ -228,13 +231,15 @@ function checkScopes(scopes: string[]): void {
   const operators = unknown.find(isOperatorScope)
   if (operators)
     throw new Fault(
-      'bad_request',
-      `no account’s key has the scope ${operators}; make a key of an operator with: guiche operator key create`,
+      'field_invalid',
+      `an account’s key cannot have the scope ${operators}; create an operator’s key with: guiche operator key create`,
+      { details: { field: 'scopes' } },
     )
   if (scopes.length === 0 || unknown.length > 0) {
     throw new Fault(
-      'bad_request',
+      'field_invalid',
       `${unknown.length > 0 ? `unknown scope ${unknown.join(', ')}` : 'a key needs a scope'}: the scopes are ${SCOPES.join(', ')}`,
+      { details: { field: 'scopes' } },
     )
   }
 }

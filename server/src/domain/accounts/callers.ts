@@ -49,14 +49,17 @@ export function requireAccount(caller: Caller | OperatorCaller): Caller {
 
 export function requireOperator(caller: Caller | OperatorCaller, scope: OperatorScope): OperatorCaller {
   if (caller.kind === 'operator' && (caller.scope === OPERATOR_SCOPE || caller.scope === scope)) return caller
-  throw new Fault('scope_missing', `This API key lacks the scope ${scope}: only operators’ keys have it`)
+  throw new Fault('scope_missing', `This API key lacks the scope ${scope}: only operators’ keys have it`, {
+    details: { scope },
+  })
 }
 
 // What was done before is not hidden from an account that may do nothing more.
 const WHILE_SUSPENDED: readonly Scope[] = ['deposits:read', 'balance:read']
 
 export function requireScope(caller: Caller, scope: Scope): void {
-  if (!caller.scopes.includes(scope)) throw new Fault('scope_missing', `This API key lacks the scope ${scope}`)
+  if (!caller.scopes.includes(scope))
+    throw new Fault('scope_missing', `This API key lacks the scope ${scope}`, { details: { scope } })
   if (caller.suspendedAt && !WHILE_SUSPENDED.includes(scope))
     throw new Fault('account_suspended', 'This account is suspended')
 }

@@ -13,9 +13,9 @@ export type SignedUp = { email: string; name: string; isEmailVerified: boolean; 
 /** Person, password, account, ledger account and the use of the invitation are one transaction: there is no half of an account. */
 export async function signUp(core: Core, wanted: SignUp): Promise<SignedUp> {
   const { signup } = core.settings.signIn
-  if (signup === 'closed') throw new Fault('not_enabled', 'Accounts here are made by the operator')
+  if (signup === 'closed') throw new Fault('not_enabled', 'Only the operator can create accounts here')
   if (signup === 'invite' && wanted.invitation === null)
-    throw new Fault('not_enabled', 'An account here needs an invitation: ask the operator for one')
+    throw new Fault('not_enabled', 'You need an invitation to create an account here: ask the operator for one')
   const person = await checkPerson('an account', { ...wanted, publicUrl: core.settings.publicUrl })
   const { email, name } = person
   const made = await transact(core.pool, (tx) => make(tx, core.now(), person, wanted.invitation))
@@ -39,7 +39,7 @@ async function make(
     return isEmailVerified ? 'confirmed' : 'unconfirmed'
   } catch (error) {
     // A refusal of ours, before anything was written: the transaction goes on.
-    if (!(error instanceof Fault) || error.code !== 'conflict') throw error
+    if (!(error instanceof Fault) || error.code !== 'email_taken') throw error
     // One that still worked afterwards would tell its holder which addresses have accounts.
     if (invitation) await endInvitation(tx, now, invitation.invitationId)
     return 'taken'

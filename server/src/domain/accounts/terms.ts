@@ -140,11 +140,13 @@ function checkRanges(patch: TermsPatch): void {
   for (const key of Object.keys(RANGES) as (keyof typeof RANGES)[]) {
     const [value, { words, min, max }] = [patch[key] ?? null, RANGES[key]]
     if (value !== null && (!Number.isSafeInteger(value) || value < min || value > max))
-      throw new Fault('bad_request', `${words} must be a whole number from ${min} to ${max}`)
+      throw new Fault('field_invalid', `${words} must be a whole number from ${min} to ${max}`, {
+        details: { field: key },
+      })
   }
   const bearer = patch.feeBearer ?? null
   if (bearer !== null && bearer !== 'account' && bearer !== 'payer')
-    throw new Fault('bad_request', 'the fee is borne by account or by payer')
+    throw new Fault('field_invalid', 'feeBearer must be "account" or "payer"', { details: { field: 'feeBearer' } })
 }
 
 /** With the deployment's in place of what the account has not: a least fee alone can be above the deployment's greatest. */
@@ -153,13 +155,13 @@ function checkTogether(deployment: Terms, overrides: TermsOverrides): void {
   const named = (key: 'feeMinCents' | 'feeMaxCents' | 'valueMinCents' | 'valueMaxCents') =>
     `${RANGES[key].words} (${terms[key]}${overrides[key] === null ? ', the deployment’s' : ''})`
   if (terms.feeMinCents !== null && terms.feeMaxCents !== null && terms.feeMinCents > terms.feeMaxCents)
-    throw new Fault('bad_request', `${named('feeMinCents')} must not be above ${named('feeMaxCents')}`)
+    throw new Fault('terms_invalid', `${named('feeMinCents')} must not be above ${named('feeMaxCents')}`)
   if (terms.valueMinCents > terms.valueMaxCents)
-    throw new Fault('bad_request', `${named('valueMinCents')} must not be above ${named('valueMaxCents')}`)
+    throw new Fault('terms_invalid', `${named('valueMinCents')} must not be above ${named('valueMaxCents')}`)
   // What is left after the fee grows with the value, and what the payer would pay does too: if neither the greatest nor the least value
   // can be deposited, none between them can.
   if (![terms.valueMinCents, terms.valueMaxCents].some((value) => canBeDeposited(terms, value)))
-    throw new Fault('bad_request', 'with these terms no deposit would be possible: the fee would take all of it')
+    throw new Fault('terms_invalid', 'these terms allow no deposit: the fee would take all of it')
 }
 
 function canBeDeposited(terms: Terms, valueCents: Cents): boolean {

@@ -88,7 +88,7 @@ export function checkReason(text: string): string {
   const reason = text.trim()
   const length = Array.from(reason).length
   if (length < 1 || length > MAX_REASON_LENGTH || /[\p{Cc}\p{Cs}]/u.test(reason))
-    throw new Fault('bad_request', REASON_RULE)
+    throw new Fault('field_invalid', REASON_RULE, { details: { field: 'reason' } })
   return reason
 }
 

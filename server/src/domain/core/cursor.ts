@@ -33,5 +33,7 @@ export function page<Row, Item>(
 }
 
 function badCursor(): Fault {
-  return new Fault('bad_request', 'cursor must be a nextCursor of an earlier answer')
+  return new Fault('field_invalid', 'cursor must be a nextCursor of an earlier answer', {
+    details: { field: 'cursor' },
+  })
 }

@@ -29,7 +29,7 @@ async function tryMake(ctx: Context): Promise<DemoAccount['made']> {
     return { password, key: text }
   } catch (error) {
     // Another process had its first start in the same moment, and it has the account to show.
-    if (error instanceof Fault && error.code === 'conflict') return undefined
+    if (error instanceof Fault && error.code === 'email_taken') return undefined
     throw error
   }
 }

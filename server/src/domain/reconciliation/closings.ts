@@ -60,7 +60,8 @@ export async function insertClosing(tx: Tx, now: Date, day: string, statement: S
 /** The newest days first. */
 export async function listClosings(core: Core, filter: ClosingFilter): Promise<Closing[]> {
   for (const day of [filter.from, filter.to]) {
-    if (day !== undefined && !isDay(day)) throw new Fault('bad_request', 'from and to must be days such as 2026-01-31')
+    if (day !== undefined && !isDay(day))
+      throw new Fault('window_invalid', 'from and to must be days such as 2026-01-31')
   }
   return query<Closing>(
     core.pool,

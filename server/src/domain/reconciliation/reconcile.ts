@@ -155,15 +155,20 @@ function findProviders(ctx: Context, name: string | undefined): Provider[] {
   const found = ctx.providers.filter((provider) => provider.name === name)
   if (found.length > 0) return found
   const names = ctx.providers.map((provider) => provider.name).join(', ')
-  throw new Fault('bad_request', `no provider is called ${name}: PROVIDERS names ${names}`)
+  throw new Fault('provider_unknown', `unknown provider ${name}: PROVIDERS names ${names}`, {
+    details: { provider: name },
+  })
 }
 
 /** Pure. */
 function daysOf(window: Window): DayPart[] {
-  if (window.to <= window.from) throw new Fault('bad_request', 'the end must be after the beginning')
+  if (window.to <= window.from) throw new Fault('window_invalid', 'the end must be after the beginning')
   const days: DayPart[] = []
   for (const day of cutIntoDays(window)) {
-    if (days.length === MAX_DAYS) throw new Fault('bad_request', `at most ${MAX_DAYS} days can be reconciled at once`)
+    if (days.length === MAX_DAYS)
+      throw new Fault('window_invalid', `at most ${MAX_DAYS} days can be reconciled at once`, {
+        details: { maxDays: MAX_DAYS },
+      })
     days.push(day)
   }
   return days

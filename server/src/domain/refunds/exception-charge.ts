@@ -41,19 +41,19 @@ export async function matchCharge(
   if (!charge || charge.provider !== payment.provider)
     throw new Fault(
       'charge_not_named',
-      'This payment names no charge that it could complete: resolve it in another way',
+      'This payment names no charge that it could complete: choose another resolution',
     )
   if (charge.status === 'COMPLETED')
-    throw new Fault('charge_completed', 'Charge is COMPLETED by another payment: resolve it in another way')
+    throw new Fault('charge_completed', 'Another payment completed this charge: choose another resolution')
   if (payment.is_refunded)
     throw new Fault(
       'payment_refunded',
-      'Some of this payment was refunded at the provider: resolve it by credit or write_off',
+      'Part of this payment was refunded at the provider: resolve it with credit or write_off',
     )
   const { feeCents } = charge
   if (payment.amount_cents <= feeCents) {
     const text = `The payment of ${payment.amount_cents} cents does not exceed the charge's fee of ${feeCents} cents`
-    throw new Fault('payment_below_fee', `${text}: resolve it in another way`, { details: { feeCents } })
+    throw new Fault('payment_below_fee', `${text}: choose another resolution`, { details: { feeCents } })
   }
   const { provider, end_to_end_id: endToEndId, amount_cents: amountCents, occurred_at: occurredAt } = payment
   await completeFromSuspense(tx, now, {
@@ -89,7 +89,8 @@ export async function closeCharge(
   ctx: Context,
   charge: { accountId: string; paymentLinkId: string; status: StoredCharge['status'] } | null,
 ): Promise<void> {
-  if (!charge) throw new Fault('charge_not_named', 'This payment names no charge of ours: there is none to close')
+  if (!charge)
+    throw new Fault('charge_not_named', 'This payment names none of our charges, so there is no charge to close')
   // Closed before, perhaps by an attempt that was cut off before it resolved the exception.
   if (charge.status === 'EXPIRED' || charge.status === 'CANCELED' || charge.status === 'FAILED') return
   await cancelDeposit(ctx, charge.accountId, charge.paymentLinkId)

@@ -48,7 +48,7 @@ export async function requireFunds(tx: Tx, { debit, credit, amountCents }: Move)
   if (held(debit) >= amountCents) return
   throw new Fault(
     'balance_too_small',
-    `Balance is too small: it holds ${held(debit)} cents, and ${amountCents} are to be charged`,
+    `Balance is too small: it is ${held(debit)} cents, and ${amountCents} are needed`,
     { details: { balanceCents: held(debit), neededCents: amountCents } },
   )
 }

@@ -93,7 +93,7 @@ export async function reserveRefund(tx: Tx, now: Date, actor: Actor, wanted: New
   if (held(source) < takenCents) {
     throw new Fault(
       'balance_too_small',
-      `Balance is too small: it holds ${held(source)} cents, and this refund takes ${takenCents}`,
+      `Balance is too small: it is ${held(source)} cents, and this refund needs ${takenCents}`,
       { details: { balanceCents: held(source), neededCents: takenCents } },
     )
   }

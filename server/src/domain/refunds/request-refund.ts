@@ -45,7 +45,7 @@ export async function requestRefund(
     throw new Fault('not_enabled', 'Refunds by API key are not enabled here: ask the operator of this service for one')
   }
   if (request.amountCents !== null && !isCents(request.amountCents)) {
-    throw new Fault('bad_request', 'value must be a positive integer (cents)')
+    throw new Fault('field_invalid', 'value must be a positive integer (cents)', { details: { field: 'value' } })
   }
   const reason = request.reason === null ? null : checkReason(request.reason)
   const charge = await requireCharge(ctx, request.accountId, request.paymentLinkId)
@@ -144,18 +144,21 @@ function requireUndecided(now: Date, refund: Refund, outcome: 'done' | 'failed')
   const { status, sentAt, doubtedAt } = refund
   if (status !== 'PROCESSING') throw endedAlready(refund)
   if (sentAt === null && outcome === 'done') {
-    throw new Fault('conflict', 'Refund was never sent to the provider: it can be ended as failed only')
+    throw new Fault('refund_not_sent', 'Refund was never sent to the provider: it can only be ended as failed')
   }
   if (sentAt === null || doubtedAt !== null || now.getTime() - sentAt.getTime() >= LEFT_TO_PROVIDER_MS) return
   throw new Fault(
-    'conflict',
-    `Refund is under way at ${refund.provider} and not in doubt: it can be ended by an operator ${LEFT_TO_PROVIDER_MS / 3_600_000} hours after it was sent`,
+    'refund_in_progress',
+    `Refund is in progress at ${refund.provider} and not in doubt: an operator can end it ${LEFT_TO_PROVIDER_MS / 3_600_000} hours after it was sent`,
+    { details: { afterHours: LEFT_TO_PROVIDER_MS / 3_600_000 } },
   )
 }
 
 function endedAlready({ status, endedAt, endedBy }: Refund): Fault {
   const by = endedBy ? ` by ${endedBy.actor.kind} ${endedBy.actor.name}` : ''
-  return new Fault('conflict', `Refund has ended already: it is ${status} since ${endedAt!.toISOString()}${by}`)
+  return new Fault('refund_ended', `Refund has already ended: it is ${status} since ${endedAt!.toISOString()}${by}`, {
+    details: { status },
+  })
 }
 
 async function findRefund(tx: Tx, refundId: string): Promise<Refund> {
@@ -234,7 +237,7 @@ type RefundablePayment = {
 /** Pure. What this refund sends back and what it returns of the fee; or why it cannot be. */
 function sharesOf(charge: Charge, payment: RefundablePayment, { amountCents, returnsFee }: Asked) {
   const leftCents = payment.amount_cents - payment.refunded_cents
-  if (leftCents <= 0) throw new Fault('already_refunded', 'Charge is refunded already: 0 cents are left')
+  if (leftCents <= 0) throw new Fault('already_refunded', 'Charge is already refunded: 0 cents are left')
   const wantedCents = amountCents ?? leftCents
   if (wantedCents > leftCents) {
     throw new Fault(

@@ -105,7 +105,7 @@ async function noteDecided(tx: Tx, now: Date, exception: LockedException, outcom
 function requireRest({ amountCents }: LockedException, refunds: LockedException[]): void {
   const gone = refunds.reduce((sum, refund) => sum + refund.amountCents, 0)
   if (gone >= amountCents)
-    throw new Fault('payment_returned', 'The provider gave all of this payment back: resolve it by write_off')
+    throw new Fault('payment_returned', 'The provider refunded all of this payment: resolve it with write_off')
 }
 
 // The constraint exceptions_resolution says the same.
@@ -117,23 +117,25 @@ const WAYS: Partial<Record<ExceptionKind, Resolution['how'][]>> = {
 }
 
 function requireOpen({ kind, state, isHeld }: LockedException, how: Resolution['how']): void {
-  if (state === 'resolved') throw new Fault('exception_resolved', 'Exception is resolved already')
+  if (state === 'resolved') throw new Fault('exception_resolved', 'Exception is already resolved')
   if (state === 'resolving')
-    throw new Fault('exception_resolving', 'Exception is being resolved: its refund is under way')
+    throw new Fault('exception_resolving', 'Exception is being resolved: its refund is in progress')
   const ways = WAYS[kind] ?? ['credit', 'refund', 'write_off']
   if (!ways.includes(how))
-    throw new Fault('bad_request', `Resolve an exception of kind ${kind} by ${ways.join(' or ')}`)
+    throw new Fault('resolution_invalid', `A ${kind} exception can be resolved with: ${ways.join(', ')}`, {
+      details: { kind, allowed: ways.join(', ') },
+    })
   if (kind === 'foreign_refund' && isHeld)
     throw new Fault(
       'payment_rest_held',
-      'The rest of this payment is in suspense: resolve that exception, and this one with it',
+      'The rest of this payment is in suspense: resolve that exception, which resolves this one too',
     )
 }
 
 async function bearerOf(tx: Tx, exception: LockedException, resolution: Resolution): Promise<string | null> {
   if (resolution.how === 'charge_account') {
     if (exception.creditedAccountId !== null) return exception.creditedAccountId
-    throw new Fault('payment_not_credited', 'No account was credited with this payment: resolve it by write_off')
+    throw new Fault('payment_not_credited', 'No account was credited with this payment: resolve it with write_off')
   }
   if (resolution.how !== 'credit') return null
   const { accountId } = resolution
@@ -148,7 +150,7 @@ async function giveBack(tx: Tx, now: Date, exception: LockedException, decision:
   if (earlier > 0)
     throw new Fault(
       'payment_refunded',
-      'This payment was refunded at the provider already: resolve it by credit or write_off',
+      'This payment was already refunded at the provider: resolve it with credit or write_off',
     )
   const refund = await reserveRefund(tx, now, decision.actor, {
     source: 'suspense',

@@ -32,7 +32,9 @@ export async function createInvitation(
 ): Promise<{ invitation: Invitation; token: string }> {
   const days = wanted.expiresInDays ?? INVITATION_DAYS.default
   if (!Number.isInteger(days) || days < 1 || days > INVITATION_DAYS.max)
-    throw new Fault('bad_request', `an invitation is good for 1 to ${INVITATION_DAYS.max} days`)
+    throw new Fault('field_invalid', `an invitation is valid for 1 to ${INVITATION_DAYS.max} days`, {
+      details: { field: 'expiresInDays' },
+    })
   const email = wanted.email === null ? null : checkEmail(wanted.email)
   const token = randomBytes(24).toString('base64url')
   const [invitation] = await tx.rows<Invitation>(
@@ -62,7 +64,7 @@ export async function revokeInvitation(tx: Tx, now: Date, invitationId: string, 
     ? await tx.rows<Invitation>(`select ${COLUMNS} from invitations where id = $1 for update`, [invitationId])
     : []
   if (!found) throw new Fault('not_found', 'Invitation not found')
-  if (found.usedAt) throw new Fault('conflict', 'This invitation was used already')
+  if (found.usedAt) throw new Fault('invitation_used', 'This invitation has already been used')
   if (found.revokedAt) return found
   await tx.run('update invitations set revoked_at = $2 where id = $1', [invitationId, now])
   await note(tx, now, actor, 'invitation.revoked', found)
@@ -81,7 +83,7 @@ export async function lockInvitation(
      where token_hash = $1 and used_at is null and revoked_at is null and expires_at > $2 for update`,
     [hashOf(token), now],
   )
-  if (!found) throw new Fault('not_enabled', 'This invitation was used already, or has expired: ask for another')
+  if (!found) throw new Fault('not_enabled', 'This invitation has been used or has expired: ask for a new one')
   if (found.email !== null && found.email !== email)
     throw new Fault('not_enabled', 'This invitation is for another e-mail address')
   return found

@@ -27,10 +27,16 @@ export async function checkPerson(what: 'an account' | 'an operator', person: Pe
   const email = checkEmail(person.email)
   const name = person.name.trim()
   if (name.length < 1 || name.length > 100)
-    throw new Fault('bad_request', `${what} needs a name of 1 to 100 characters`)
+    throw new Fault('field_invalid', `${what} needs a name of 1 to 100 characters`, { details: { field: 'name' } })
   // Payers and operators read it: escape sequences play tricks on a terminal, and marks of direction turn the text around them.
   if (/[\p{Cc}\p{Cs}\p{Bidi_Control}]/u.test(name))
-    throw new Fault('bad_request', 'a name must not hold control characters or marks that change the direction of text')
+    throw new Fault(
+      'field_invalid',
+      'a name must not contain control characters or marks that change the text direction',
+      {
+        details: { field: 'name' },
+      },
+    )
   const password = checkNewPassword(person.password ?? randomPassword(), { ...person, email, name })
   return { email, name, password, passwordHash: await hashPassword(password) }
 }
@@ -38,7 +44,9 @@ export async function checkPerson(what: 'an account' | 'an operator', person: Pe
 /** Everything that a password must be, for whoever is not better-auth. */
 export function checkNewPassword(password: string, owner: PasswordOwner): string {
   if (password.length < PASSWORD_LENGTH.min || password.length > PASSWORD_LENGTH.max)
-    throw new Fault('bad_request', `a password has ${PASSWORD_LENGTH.min} to ${PASSWORD_LENGTH.max} characters`)
+    throw new Fault('password_length', `a password has ${PASSWORD_LENGTH.min} to ${PASSWORD_LENGTH.max} characters`, {
+      details: PASSWORD_LENGTH,
+    })
   checkPassword(password, owner)
   return password
 }
@@ -47,7 +55,7 @@ export function checkEmail(text: string): string {
   const email = text.trim().toLowerCase()
   // By the rule that signing in has too, so that nobody is made who cannot come in.
   if (email.length > 254 || !z.email().safeParse(email).success)
-    throw new Fault('bad_request', `not an e-mail address: ${text.slice(0, 80)}`)
+    throw new Fault('field_invalid', `not an e-mail address: ${text.slice(0, 80)}`, { details: { field: 'email' } })
   return email
 }
 
@@ -86,7 +94,7 @@ export async function emailTaken(tx: Tx, email: string, kind: 'account' | 'opera
   const [holder] = await tx.rows<{ kind: 'account' | 'operator' }>('select kind from users where email = $1', [email])
   const text =
     !holder || holder.kind === kind
-      ? `an ${kind} with the e-mail ${email} exists already`
+      ? `an ${kind} with the e-mail ${email} already exists`
       : `the e-mail ${email} is ${holder.kind === 'operator' ? 'an operator’s' : 'an account holder’s'}, and an e-mail is one or the other: use another`
-  return new Fault('conflict', text)
+  return new Fault('email_taken', text)
 }

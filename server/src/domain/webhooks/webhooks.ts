@@ -44,10 +44,13 @@ export async function createWebhook(
       'select count(*) from webhooks where account_id = $1 and deleted_at is null',
       [accountId],
     )
-    if (count!.count >= MAX_WEBHOOKS) throw new Fault('conflict', `An account has at most ${MAX_WEBHOOKS} webhooks`)
-    const [row] = await tx.rows<Webhook>(
-      `insert into webhooks (id, account_id, name, url, event_kinds, authorization_box, secret_box, created_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${WEBHOOK_COLUMNS}`,
+    if (count!.count >= MAX_ENDPOINTS)
+      throw new Fault('webhook_limit', `An account can have at most ${MAX_ENDPOINTS} webhooks`, {
+        details: { maxWebhooks: MAX_ENDPOINTS },
+      })
+    const [row] = await tx.rows<Endpoint>(
+      `insert into webhook_endpoints (id, account_id, name, url, event_kinds, authorization_box, secret_box, created_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${ENDPOINT_COLUMNS}`,
       [
         id,
         accountId,
@@ -223,12 +226,12 @@ function checkFields(ctx: Context, fields: Partial<WebhookFields>): void {
   // Escape sequences in a name would play tricks on the operator's terminal, and PostgreSQL refuses NUL.
   const isName = (text: string) =>
     text !== '' && Array.from(text).length <= MAX_NAME_LENGTH && !/[\p{Cc}\p{Cs}]/u.test(text)
-  if (name !== undefined && !isName(name)) throw new Fault('bad_request', NAME_RULE)
+  if (name !== undefined && !isName(name)) throw new Fault('field_invalid', NAME_RULE, { details: { field: 'name' } })
   if (
     eventKinds !== undefined &&
     (eventKinds.length === 0 || !eventKinds.every((kind) => EVENT_KINDS.includes(kind)))
   ) {
-    throw new Fault('bad_request', EVENTS_RULE)
+    throw new Fault('field_invalid', EVENTS_RULE, { details: { field: 'events' } })
   }
   const refusal = url === undefined ? undefined : ctx.webhookSender.check(url)
   if (refusal) {
@@ -238,7 +241,7 @@ function checkFields(ctx: Context, fields: Partial<WebhookFields>): void {
     })
   }
   if (typeof authorization === 'string' && !AUTHORIZATION_SHAPE.test(authorization))
-    throw new Fault('bad_request', AUTHORIZATION_RULE)
+    throw new Fault('field_invalid', AUTHORIZATION_RULE, { details: { field: 'authorization' } })
 }
 
 function sealed(core: Core, text: string | null, owner: string): string | null {

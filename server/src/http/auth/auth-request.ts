@@ -50,6 +50,8 @@ export function pickFields(sent: Fields | null | undefined, names: string[]): Fi
   const fields = Object.fromEntries(names.flatMap((name) => (sent?.[name] === undefined ? [] : [[name, sent[name]]])))
   for (const [name, value] of Object.entries(fields))
     if (typeof value === 'string' && /\0|\p{Cs}/u.test(value))
-      throw new Fault('bad_request', `${name} must not contain NUL characters or lone surrogates`)
+      throw new Fault('field_invalid', `${name} must not contain NUL characters or lone surrogates`, {
+        details: { field: name },
+      })
   return fields
 }

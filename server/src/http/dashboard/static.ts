@@ -7,12 +7,12 @@ import { contentSecurityPolicy } from '../server/headers.ts'
 import { html } from '../server/html.ts'
 import { ICON, sendPage } from '../server/page-layout.ts'
 
-// In a package, beside the server; in a checkout, where web/ builds it. From src and from dist the same number of steps.
+// In a package it is beside the server, in a checkout where web/ builds it. The paths are the same from src and dist.
 const PACKED = fileURLToPath(new URL('../../../dashboard/', import.meta.url))
 const BUILT = fileURLToPath(new URL('../../../../web/dist/', import.meta.url))
 const DASHBOARD = existsSync(BUILT) ? BUILT : PACKED
 
-/** Every page of the dashboard is one document; its script shows what the address asks for. Other addresses keep their 404. */
+/** All pages of the dashboard are one document, whose script renders the path. Other paths get 404. */
 const PAGES = [
   '/',
   '/sign-in',
@@ -32,7 +32,7 @@ const PAGES = [
   '/operator/*',
 ]
 
-// What vite.config.ts of web writes wherever a nonce belongs.
+// What vite.config.ts of web writes where a nonce belongs.
 const NONCE_PLACE = '__CSP_NONCE__'
 const YEAR_SECONDS = 365 * 24 * 3600
 
@@ -53,14 +53,14 @@ export async function dashboardPageRoutes(app: FastifyInstance, folder = DASHBOA
         .send(document.replaceAll(NONCE_PLACE, nonce))
     })
   }
-  // Their names change with what is in them.
+  // Their names change with their content.
   await app.register(fastifyStatic, {
     root: `${folder}assets`,
     prefix: '/assets/',
     index: false,
     maxAge: YEAR_SECONDS * 1000,
     immutable: true,
-    // The build wrote each also compressed.
+    // The build also writes each file compressed.
     preCompressed: true,
     schemaHide: true,
   })
@@ -76,7 +76,7 @@ function policy(nonce: string): string {
   })
 }
 
-/** The API works without the dashboard, so a service that lacks it starts, and says what is missing where it is missed. */
+/** The API works without the dashboard, so the service starts without it and says how to build it. */
 function unbuiltPages(app: FastifyInstance): void {
   for (const url of PAGES) {
     app.get(url, { schema: { hide: true } }, async (_request, reply) =>
@@ -87,11 +87,11 @@ function unbuiltPages(app: FastifyInstance): void {
           <article class="card">
             <h1>The dashboard is not built</h1>
             <p class="note">
-              The service runs, and its API works. To see the dashboard here, build it in the folder of guiche and start
-              the service again:
+              The service runs and its API works. To see the dashboard here, build it in the guiche folder and restart
+              the service:
             </p>
             <pre>npm run build</pre>
-            <p><a href="/docs">Documentation of the API</a></p>
+            <p><a href="/docs">API documentation</a></p>
           </article>
         </main>`,
       }),

@@ -100,7 +100,8 @@ const reconcileBody = z.object(
 /** Not a refinement of the schema: zod would run it on invalid times too. */
 function checkWindow({ from, to }: { from: Date; to: Date }): void {
   const lengthMs = to.getTime() - from.getTime()
-  if (lengthMs <= 0 || lengthMs > MAX_WINDOW_HOURS * 3_600_000) throw new Fault('bad_request', WINDOW_ERROR)
+  if (lengthMs <= 0 || lengthMs > MAX_WINDOW_HOURS * 3_600_000)
+    throw new Fault('window_invalid', WINDOW_ERROR, { details: { maxHours: MAX_WINDOW_HOURS } })
 }
 
 // ---- Responses ----

@@ -7,30 +7,29 @@ import type { Charge } from '../../domain/deposits/charge-states.ts'
 import type { Context } from '../../domain/context.ts'
 import { findPublicCharge } from '../../domain/deposits/deposits.ts'
 import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
-import type { Api } from '../server/schemas.ts'
 import { networkOf } from '../server/client-address.ts'
-import { errorResponse, paymentLinkParams } from '../server/schemas.ts'
+import { errorResponse, paymentLinkParams, type Api } from '../server/schemas.ts'
 
-// Each costs some 10 kB of memory; the server takes twice as many connections, see app.ts.
+// Each takes about 10 kB of memory. The server accepts twice as many connections, see app.ts.
 export const MAX_STREAMS = 10_000
-// An office or a carrier may put some dozens of payers behind one address; the pages of those beyond it ask now and then instead.
+// Enough for an office or a carrier behind one address. Pages beyond the limit poll instead.
 const MAX_STREAMS_PER_ADDRESS = 50
 const RETRY_AFTER_SECONDS = 10
-// Shorter than the 30 s after which impatient proxies drop a silent connection.
+// Shorter than the 30 s after which some proxies drop a silent connection.
 const HEARTBEAT_MS = 15_000
-// How long a page waits before it connects again. Spread, so that those of a stopped process do not all arrive at the next one at once.
+// How long a page waits before it reconnects. Spread, so that not all pages of a stopped process reconnect at once.
 const RECONNECT_MS = { min: 1_000, max: 5_000 }
-// A reader who is gone without a word must not hold up the end of the process, which has five seconds in all.
-const FAREWELL_MS = 500
+// A dead connection must not delay the shutdown, which is limited to five seconds.
+const CLOSE_WITHIN_MS = 500
 
-/** The news for open payment pages, as server-sent events: the status now, again as a heartbeat, and the one that ends it. */
+/** Server-sent events for open payment pages: the current status, the same as heartbeats, and the final one. */
 export function paymentEventRoutes(app: Api, ctx: Context, maxStreams = MAX_STREAMS): void {
   const streams = makeStreams(maxStreams)
   app.addHook('preClose', async () => streams.endAll())
 
   app.get(
     '/payment-link/:paymentLinkId/events',
-    // No HEAD, which would hold a stream open that carries nothing.
+    // No HEAD, which would hold an empty stream open.
     { schema: eventsSchema, exposeHeadRoute: false, config: { isStream: true } },
     async (request, reply) => {
       streams.admit(reply.raw, networkOf(request.ip))
@@ -38,7 +37,7 @@ export function paymentEventRoutes(app: Api, ctx: Context, maxStreams = MAX_STRE
       if (!charge) throw new Fault('not_found', 'Charge not found')
       const held = (await readHeld(ctx, [charge.id])).get(charge.id) ?? NOTHING_HELD
       reply.hijack()
-      // Whoever hung up during the query has left already, and at a stop the answer is over.
+      // The caller may have hung up during the query, and a shutdown ends the response.
       if (!reply.raw.destroyed && !reply.raw.writableEnded) sendEvents(ctx, reply, charge, held)
     },
   )
@@ -48,13 +47,13 @@ const eventsSchema = {
   tags: ['Payers'],
   operationId: 'watchPayment',
   security: [],
-  summary: 'Status of a charge, as it changes',
+  summary: 'Watch the status of a charge',
   description:
-    'Server-sent events. Each is `{ "status" }`: the first at once, then the same again every 15 seconds while nothing happens. A PENDING charge that received another amount also has `heldValue`, in cents, while the operator decides on it, and `keptValue` once it was credited or written off. The stream ends after a status other than `PENDING`. Needs no key; the number of streams is limited per address.',
+    'Server-sent events with `{ "status" }`: the first at once, then the same every 15 seconds until it changes. A PENDING charge that received a wrong amount also has `heldValue`, in cents, until the operator decides, and `keptValue` once it was credited or written off. The stream ends after a status other than `PENDING`. Needs no key; the number of streams per address is limited.',
   params: paymentLinkParams,
   response: {
     200: { description: 'The stream', content: { 'text/event-stream': { schema: z.string() } } },
-    404: errorResponse('Nothing matches'),
+    404: errorResponse('The charge was not found'),
     429: errorResponse('Too many open streams or requests from this address'),
     503: errorResponse('Too many open streams, or the service is restarting'),
   },
@@ -62,15 +61,15 @@ const eventsSchema = {
 
 function sendEvents(ctx: Context, reply: FastifyReply, charge: Charge, held: HeldMoney): void {
   const { raw } = reply
-  // Of a reader who hangs up while something is said to them; unheard, it would end the process.
+  // A caller who hangs up causes an error here, which would end the process if unhandled.
   raw.on('error', () => {})
   raw.writeHead(200, {
     ...(reply.getHeaders() as OutgoingHttpHeaders),
     'content-type': 'text/event-stream; charset=utf-8',
-    // Not even compressed on its way: a proxy that gathers bytes for that keeps the news.
+    // No compression on the way: a proxy that buffers for it would delay the events.
     'cache-control': 'no-store, no-transform',
     'x-accel-buffering': 'no',
-    // After its end the connection is of no more use, and an idle one would hold up the end of the process.
+    // The connection is not reused, and an idle one would delay a shutdown.
     connection: 'close',
   })
   let news: ChargeNews = { status: charge.status, held }
@@ -102,13 +101,13 @@ function reconnectMs(): number {
   return Math.round(RECONNECT_MS.min + Math.random() * (RECONNECT_MS.max - RECONNECT_MS.min))
 }
 
-/** Counts the open streams, by address too, and knows them for the day's end. */
+/** Counts the open streams, also per address, and closes them on shutdown. */
 function makeStreams(maxStreams: number) {
   const open = new Set<ServerResponse>()
   const perAddress = new Map<string, number>()
 
   return {
-    /** Its place is free again when the answer is over, however it ends. */
+    /** The place is free again when the response ends, for whatever reason. */
     admit(raw: ServerResponse, address: string): void {
       const ofAddress = perAddress.get(address) ?? 0
       const retryAfterSeconds = RETRY_AFTER_SECONDS
@@ -120,7 +119,7 @@ function makeStreams(maxStreams: number) {
       perAddress.set(address, ofAddress + 1)
       raw.once('close', () => {
         open.delete(raw)
-        const left = perAddress.get(address)! - 1
+        const left = (perAddress.get(address) ?? 0) - 1
         if (left > 0) perAddress.set(address, left)
         else perAddress.delete(address)
       })
@@ -128,7 +127,7 @@ function makeStreams(maxStreams: number) {
     endAll(): void {
       for (const raw of open) {
         raw.end()
-        setTimeout(() => raw.destroy(), FAREWELL_MS).unref()
+        setTimeout(() => raw.destroy(), CLOSE_WITHIN_MS).unref()
       }
     },
   }

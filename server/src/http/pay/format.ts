@@ -1,14 +1,14 @@
 import { decimalFromCents, type Cents } from '../../base/money.ts'
 import { boundedMap } from '../server/rate-limit.ts'
 
-// Amounts and times in the way of the reader's region.
+// Amounts and times in the format of the reader's region.
 
 export function moneyText(locale: string, cents: Cents): string {
-  // As digits: the formatter takes them exactly, where a division by 100 would be a float.
+  // As text, which the formatter reads exactly; a division by 100 would be a float.
   return formatsFor(locale).money.format(decimalFromCents(cents) as `${number}`)
 }
 
-/** In the time of Brasília, where Pix and most of its payers live; the page says so. The day is left out when it is today. */
+/** In Brasília time, which the page names. Omits the date if it is today. */
 export function momentText(locale: string, time: Date, now?: Date): string {
   const { moment, day, hour } = formatsFor(locale)
   return (now && day.format(time) === day.format(now) ? hour : moment).format(time)
@@ -16,7 +16,7 @@ export function momentText(locale: string, time: Date, now?: Date): string {
 
 type Formats = { money: Intl.NumberFormat } & Record<'moment' | 'day' | 'hour', Intl.DateTimeFormat>
 
-// Making them takes a millisecond, longer than the rest of a page. Payers of one shop come from a handful of regions.
+// Creating one takes a millisecond, longer than the rest of a page. Payers come from few regions.
 const MAX_LOCALES = 50
 const formats = boundedMap<Formats>(MAX_LOCALES)
 

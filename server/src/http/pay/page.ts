@@ -12,12 +12,11 @@ import { sendPage } from '../server/page-layout.ts'
 import { momentText, moneyText } from './format.ts'
 import { isSandboxCharge } from './sandbox-pay.ts'
 import { PAYMENT_SCRIPT } from './script.ts'
-import { pageStateOf, type PageState } from './state.ts'
-import { LANGUAGE_NAMES, WORDS, type Words } from './texts.ts'
+import { LANGUAGE_NAMES, pageStateOf, TEXTS, type PageState, type Texts } from './texts.ts'
 import { keptSvg } from './qr-image.ts'
 import { paymentLinkParams } from '../server/schemas.ts'
 
-/** The page behind `paymentLinkUrl`, for whoever pays. Shows what is stored: the provider is asked by those who are paid. */
+/** The page behind `paymentLinkUrl`. It shows the stored state; asking the provider is left to the API and the workers. */
 export function paymentPageRoutes(app: Api, ctx: Context): void {
   app.get('/payment-link/:paymentLinkId', { schema: pageSchema }, async (request, reply) => {
     const reader = readerOf(request)
@@ -35,7 +34,7 @@ export function paymentPageRoutes(app: Api, ctx: Context): void {
       isPayableHere: state === 'PENDING' && isSandboxCharge(ctx, charge),
       reader,
       chosen: chosenLanguage(request.query),
-      words: WORDS[reader.language],
+      texts: TEXTS[reader.language],
     })
   })
 }
@@ -46,20 +45,20 @@ const pageSchema = {
   security: [],
   summary: 'Payment page of a charge',
   description:
-    'The page behind `paymentLinkUrl`: amount, QR code, copy-and-paste code, and the news that the payment has arrived. Needs no key.',
+    'The page behind `paymentLinkUrl`, with amount, QR code and copy-and-paste code. It shows when the payment arrives. Needs no key.',
   params: paymentLinkParams,
   querystring: z.object({
     lang: z
       .string()
       .optional()
-      // A wish that nobody understands is no reason to refuse a payer.
+      // An unknown language is no reason to refuse a payer.
       .catch(undefined)
-      .meta({ description: 'One of pt-BR, en, es. Without it the browser’s wish decides.', examples: ['pt-BR'] }),
+      .meta({ description: 'One of pt-BR, en, es. The default is the browser’s preference.', examples: ['pt-BR'] }),
   }),
   response: {
     200: pageAnswer('The page'),
-    404: pageAnswer('A page that says that nothing matches'),
-    429: pageAnswer('A page that says that too many requests came from this address'),
+    404: pageAnswer('A page that says that the charge was not found'),
+    429: pageAnswer('A page that says that this address sent too many requests'),
   },
 }
 
@@ -76,24 +75,24 @@ type View = {
   isPayableHere: boolean
   reader: Reader
   chosen: Language | undefined
-  words: Words
+  texts: Texts
 }
 
-// Without scripts the page can only reload as a whole. Long enough to select the code by hand in between.
+// Without scripts the whole page reloads. This leaves time to select the code by hand.
 const RELOAD_SECONDS = 10
 
 function sendCharge(reply: FastifyReply, view: View): FastifyReply {
-  const { charge, state, words, reader } = view
+  const { charge, state, texts, reader } = view
   const isOpen = charge.status === 'PENDING'
   return sendPage(reply, {
     language: reader.language,
-    title: `${words.states[state].title} · ${moneyText(reader.locale, shownCents(view))}`,
+    title: `${texts.states[state].title} · ${moneyText(reader.locale, shownCents(view))}`,
     isForm: view.isPayableHere,
     ...(isOpen && {
       script: PAYMENT_SCRIPT,
       head: html`<noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}" /></noscript>`,
     }),
-    main: html`${view.isSandbox && html`<header class="sandbox">${words.sandbox}</header>`}
+    main: html`${view.isSandbox && html`<header class="sandbox">${texts.sandbox}</header>`}
       <p id="news" class="unseen" role="status"></p>
       <main${state === 'PENDING' && html` class="pay"`}>
         <article
@@ -106,37 +105,37 @@ function sendCharge(reply: FastifyReply, view: View): FastifyReply {
           <div class="sum">${summary(view)}</div>
           ${state === 'PENDING' && payment(view)} ${view.isPayableHere && sandboxPayment(view)}
         </article>
-        ${footer(words, reader.language)}
+        ${footer(texts, reader.language)}
       </main>`,
   })
 }
 
-function stateBanner({ charge, state, now, words, reader }: View): Html {
+function stateBanner({ charge, state, now, texts, reader }: View): Html {
   const isPending = state === 'PENDING'
   return html`<div class="state">
     ${ICONS[state]}
     <div>
-      <h1>${words.states[state].title}</h1>
-      ${isPending && html`<p>${words.payUntil} ${timeText(charge.expiresAt, words, reader, now)}</p>`}
+      <h1>${texts.states[state].title}</h1>
+      ${isPending && html`<p>${texts.payUntil} ${timeText(charge.expiresAt, texts, reader, now)}</p>`}
     </div>
-    ${isPending && html`<p class="left js" id="left" role="timer" aria-label="${words.timeLeft}"></p>`}
+    ${isPending && html`<p class="left js" id="left" role="timer" aria-label="${texts.timeLeft}"></p>`}
   </div>`
 }
 
 function summary(view: View): Html {
-  const { charge, state, words, reader } = view
+  const { charge, state, texts, reader } = view
   const amount = moneyText(reader.locale, shownCents(view))
-  const { advice } = words.states[state]
+  const { advice } = texts.states[state]
   const heldText = heldAdvice(view)
   const facts: [string, Html | string][] = [
-    ...(charge.paidAt ? [[words.paidAt, timeText(charge.paidAt, words, reader)] as [string, Html]] : []),
-    ...(state === 'EXPIRED' ? [[words.expiredAt, timeText(charge.expiresAt, words, reader)] as [string, Html]] : []),
+    ...(charge.paidAt ? [[texts.paidAt, timeText(charge.paidAt, texts, reader)] as [string, Html]] : []),
+    ...(state === 'EXPIRED' ? [[texts.expiredAt, timeText(charge.expiresAt, texts, reader)] as [string, Html]] : []),
     ...(charge.refundedCents > 0
-      ? [[words.refunded, moneyText(reader.locale, charge.refundedCents)] as [string, string]]
+      ? [[texts.refunded, moneyText(reader.locale, charge.refundedCents)] as [string, string]]
       : []),
   ]
   return html`<p class="payee">
-      ${words.payTo} <b><bdi>${charge.accountName}</bdi></b>
+      ${texts.payTo} <b><bdi>${charge.accountName}</bdi></b>
     </p>
     <p class="amount${amount.length > LONG_AMOUNT && ' long'}">${amount}</p>
     ${charge.description && html`<p class="about"><bdi>${charge.description}</bdi></p>`}
@@ -155,53 +154,53 @@ function summary(view: View): Html {
     }`
 }
 
-/** What was received, where that is what the page is about; else what is asked for. */
+/** The amount received if the page is about it, otherwise the amount of the charge. */
 function shownCents({ charge, held, state }: View): Cents {
   if (state === 'HELD') return held.heldCents
   return state === 'KEPT' ? held.keptCents : paidCents(charge)
 }
 
-/** What a payer must know of money that did not complete the charge. Of both kinds, what is not decided yet matters more. */
-function heldAdvice({ charge, held: { heldCents, keptCents }, state, words, reader }: View): string | undefined {
+/** About money that did not complete the charge. If there is both held and kept money, the held matters more. */
+function heldAdvice({ charge, held: { heldCents, keptCents }, state, texts, reader }: View): string | undefined {
   if (heldCents + keptCents === 0) return undefined
   const received = moneyText(reader.locale, heldCents > 0 ? heldCents : keptCents)
-  if (charge.status === 'COMPLETED') return heldCents > 0 ? words.heldBesides(received) : words.keptBesides(received)
-  return words[state === 'HELD' ? 'held' : 'kept'](received, moneyText(reader.locale, charge.valueCents))
+  if (charge.status === 'COMPLETED') return heldCents > 0 ? texts.heldBesides(received) : texts.keptBesides(received)
+  return texts[state === 'HELD' ? 'held' : 'kept'](received, moneyText(reader.locale, charge.valueCents))
 }
 
-function payment({ charge, words }: View): Html {
+function payment({ charge, texts }: View): Html {
   return html`<div class="code">
-      <div class="qr">${keptSvg(charge.emv, words.qrLabel)}</div>
-      <label for="code">${words.codeLabel}</label>
+      <div class="qr">${keptSvg(charge.emv, texts.qrLabel)}</div>
+      <label for="code">${texts.codeLabel}</label>
       <input id="code" value="${charge.emv}" readonly spellcheck="false" autocomplete="off" />
       <p class="paper">${charge.emv}</p>
-      <button id="copy" class="js" type="button" data-done="${words.copied}" data-failed="${words.notCopied}">
-        ${words.copy}
+      <button id="copy" class="js" type="button" data-done="${texts.copied}" data-failed="${texts.notCopied}">
+        ${texts.copy}
       </button>
     </div>
     <div class="steps">
-      <h2>${words.howTo}</h2>
+      <h2>${texts.howTo}</h2>
       <ol>
-        ${words.steps.map((step) => html`<li>${step}</li>`)}
+        ${texts.steps.map((step) => html`<li>${step}</li>`)}
       </ol>
     </div>`
 }
 
-function sandboxPayment({ charge, words, chosen }: View): Html {
+function sandboxPayment({ charge, texts, chosen }: View): Html {
   return html`<form
     class="bank"
     method="post"
     action="${charge.paymentLinkId}/sandbox-payment${chosen && `?lang=${chosen}`}"
   >
-    <p>${words.sandboxPay.about}</p>
-    <button>${words.sandboxPay.button}</button>
+    <p>${texts.sandboxPay.about}</p>
+    <button>${texts.sandboxPay.button}</button>
   </form>`
 }
 
-function footer(words: Words, current: Language): Html {
+function footer(texts: Texts, current: Language): Html {
   return html`<footer>
-    <p>${words.footer}</p>
-    <nav aria-label="${words.languages}">
+    <p>${texts.footer}</p>
+    <nav aria-label="${texts.languages}">
       ${LANGUAGES.map((language) => {
         const name = LANGUAGE_NAMES[language]
         return language === current
@@ -212,29 +211,29 @@ function footer(words: Words, current: Language): Html {
   </footer>`
 }
 
-function timeText(time: Date, words: Words, { locale }: Reader, now?: Date): Html {
-  return html`<time datetime="${time.toISOString()}">${momentText(locale, time, now)}</time> (${words.zone})`
+function timeText(time: Date, texts: Texts, { locale }: Reader, now?: Date): Html {
+  return html`<time datetime="${time.toISOString()}">${momentText(locale, time, now)}</time> (${texts.zone})`
 }
 
 function sendMissing(reply: FastifyReply, language: Language): FastifyReply {
-  const words = WORDS[language]
+  const texts = TEXTS[language]
   return sendPage(reply, {
     language,
-    title: words.missing.title,
+    title: texts.missing.title,
     main: html`<main>
       <article class="card MISSING">
         <div class="state">
           ${ICONS.EXPIRED}
-          <h1>${words.missing.title}</h1>
+          <h1>${texts.missing.title}</h1>
         </div>
-        <p class="note">${words.missing.advice}</p>
+        <p class="note">${texts.missing.advice}</p>
       </article>
-      ${footer(words, language)}
+      ${footer(texts, language)}
     </main>`,
   })
 }
 
-// From here on the amount needs a smaller size to fit a phone: "R$ 9.999.999.999,99".
+// Longer amounts need a smaller font to fit a phone: "R$ 9.999.999.999,99".
 const LONG_AMOUNT = 13
 
 const icon = (shape: Html) =>

@@ -3,32 +3,32 @@ import { encodeQR } from 'qr'
 import { html, type Html } from '../server/html.ts'
 import { boundedMap } from '../server/rate-limit.ts'
 
-// Of images drawn lately. A payer's page is opened a few times and its code never changes. About 10 kB each, so 10 MB in all.
+// Recent images. A payment page is opened a few times, and its code never changes. About 10 kB each, 10 MB in all.
 const MAX_KEPT = 1_000
 const kept = { svg: boundedMap<Html>(MAX_KEPT), png: boundedMap<Buffer>(MAX_KEPT) }
 
-/** As qrSvg, of what the code says. Drawn once for those who come again. */
+/** As qrSvg, from a cache. */
 export function keptSvg(code: string, label: string): Html {
   return kept.svg.touch(`${label} ${code}`, () => qrSvg(qrMatrix(code), label))
 }
 
-/** As qrPng, of what the code says. */
+/** As qrPng, from a cache. */
 export function keptPng(code: string, sizePx: number): Buffer {
   return kept.png.touch(`${sizePx} ${code}`, () => qrPng(qrMatrix(code), sizePx))
 }
 
-/** Rows of modules, true is dark, with the quiet zone of four that scanners need. */
+/** Rows of modules (true is dark), with the quiet zone of four that scanners need. */
 export type QrMatrix = boolean[][]
 
 export function qrMatrix(text: string): QrMatrix {
-  // Medium correction is enough for a scratched screen. A very long code gets less of it: on a phone, larger modules are worth more.
+  // Medium error correction is enough for a scratched screen. A very long code gets less, for larger modules.
   return encodeQR(text, 'raw', { ecc: text.length > LONG_CODE ? 'low' : 'medium', border: 4 })
 }
 
-// Longer than any code that the central bank's rules make; API Pix would still let a provider send 512 characters.
+// Longer than any code by the rules of the central bank, although API Pix allows 512 characters.
 const LONG_CODE = 300
 
-/** One line of dashes for each row of modules: an eighth of the size of a rectangle for each module. */
+/** One dashed line per row of modules, an eighth of the size of one rectangle per module. */
 export function qrSvg(matrix: QrMatrix, label: string): Html {
   const size = matrix.length
   const path = matrix.map((row, y) => dashes(row, y)).join('')
@@ -44,12 +44,12 @@ export function qrSvg(matrix: QrMatrix, label: string): Html {
   </svg>`
 }
 
-/** Exactly `sizePx` wide, unless the code itself needs more; modules are whole pixels, and what is left over is quiet zone. */
+/** Exactly `sizePx` wide, unless the code needs more. Modules are whole pixels, and the rest is quiet zone. */
 export function qrPng(matrix: QrMatrix, sizePx: number): Buffer {
   const scale = Math.max(1, Math.floor(sizePx / matrix.length))
   const width = Math.max(sizePx, matrix.length)
   const offset = Math.floor((width - matrix.length * scale) / 2)
-  // Each row of pixels is a row of modules, or blank above and below them.
+  // A row of pixels is a row of modules, or blank above and below the code.
   const lines = matrix.map((row) => pngRow(row, width, { scale, offset }))
   const blank = pngRow([], width, { scale, offset })
   const pixels = Buffer.concat(
@@ -84,7 +84,7 @@ function darkRuns(row: boolean[]): { from: number; length: number }[] {
   return runs
 }
 
-/** A filter byte, then one bit for each pixel, of which 1 is white. */
+/** A filter byte, then one bit per pixel; 1 is white. */
 function pngRow(row: boolean[], width: number, { scale, offset }: { scale: number; offset: number }): Buffer {
   const bytes = Buffer.alloc(1 + Math.ceil(width / 8), 0xff)
   bytes[0] = 0
@@ -101,7 +101,7 @@ function pngHeader(width: number): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(width, 4)
-  header[8] = 1 // bits for each pixel; all that follows is 0: grey, and nothing special
+  header[8] = 1 // one bit per pixel; the zeros that follow mean greyscale and defaults
   return header
 }
 

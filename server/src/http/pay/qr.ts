@@ -3,14 +3,13 @@ import { z } from 'zod'
 import { Fault } from '../../base/fault.ts'
 import type { Context } from '../../domain/context.ts'
 import { findPublicCharge } from '../../domain/deposits/deposits.ts'
-import type { Api } from '../server/schemas.ts'
 import { htmlText } from '../server/html.ts'
-import { paymentLinkParams, errorResponse, integerParameter } from '../server/schemas.ts'
+import { errorResponse, integerParameter, paymentLinkParams, type Api } from '../server/schemas.ts'
 import { keptPng, keptSvg } from './qr-image.ts'
 
-// The largest fits a poster and costs a few milliseconds; the smallest still has whole pixels for any code of a charge.
+// The largest is enough for a poster and takes a few milliseconds. The smallest has whole pixels for any code.
 const SIZE = { min: 128, max: 1024, default: 512 }
-// A charge lives a day at the most, and its code never changes.
+// The code of a charge never changes, and a charge lives a day at most.
 const CACHE_CONTROL = 'public, max-age=86400, immutable'
 
 const binary = (description: string, type: string) => ({
@@ -18,7 +17,7 @@ const binary = (description: string, type: string) => ({
   content: { [type]: { schema: z.string().meta({ format: 'binary' }) } },
 })
 
-/** The images behind `qrCodeLink`: public, because payers see them on pages that are not ours. */
+/** The images behind `qrCodeLink`. Public, because other sites show them to payers. */
 export function qrRoutes(app: Api, ctx: Context): void {
   app.get('/qr/:paymentLinkId.png', { schema: pngSchema }, async (request, reply) => {
     const code = await codeOf(ctx, request.params.paymentLinkId)
@@ -35,7 +34,7 @@ const pngSchema = {
   operationId: 'getQrPng',
   security: [],
   summary: 'QR code of a charge as PNG',
-  description: 'The image behind `qrCodeLink`. Needs no key, and may be shown on any site: `<img src="…">` is enough.',
+  description: 'The image behind `qrCodeLink`. Needs no key, and any site can embed it with `<img src="…">`.',
   params: paymentLinkParams,
   querystring: z.object({
     size: integerParameter('size', {
@@ -46,7 +45,7 @@ const pngSchema = {
   response: {
     200: binary('The image', 'image/png'),
     400: errorResponse('`size` is out of bounds'),
-    404: errorResponse('Nothing matches'),
+    404: errorResponse('The charge was not found'),
     429: errorResponse('Too many requests from this address'),
   },
 }
@@ -56,11 +55,11 @@ const svgSchema = {
   operationId: 'getQrSvg',
   security: [],
   summary: 'QR code of a charge as SVG',
-  description: 'The same code in a form that is sharp at any size. Needs no key.',
+  description: 'The same code, sharp at any size. Needs no key.',
   params: paymentLinkParams,
   response: {
     200: binary('The image', 'image/svg+xml'),
-    404: errorResponse('Nothing matches'),
+    404: errorResponse('The charge was not found'),
     429: errorResponse('Too many requests from this address'),
   },
 }

@@ -1,13 +1,13 @@
 /**
- * What the page can do with scripts: copy with one tap, count down, and turn by itself. Everything else works without them.
+ * What the page does with scripts: copy with one tap, count down, and update itself. Everything else works without.
  *
- * The news comes as server-sent events. A stream that is refused, or swallowed by a proxy, is silent, and then the page looks for
- * itself. A hidden page holds no stream: a phone that shows a banking app has frozen it anyway, and a browser has only six connections
- * for all pages of a host. Back in view, it looks at once.
+ * Updates come as server-sent events. If the stream is refused or a proxy swallows it, the page polls. A hidden page holds
+ * no stream: a phone that shows a banking app has frozen it anyway, and a browser allows six connections per host. When it
+ * is visible again, it checks at once.
  *
- * The countdown goes by what the server said was left and not by the clock of a phone, which may be wrong.
+ * The countdown uses the time left according to the server, because the clock of a phone may be wrong.
  *
- * A new state is fetched as a page and put in place of the old one, so there is one way to show a state, and no flash.
+ * A new state is fetched as a page that replaces the old one, so each state is rendered in one place.
  */
 const SCRIPT = `
 const LOOK_MS = 5000, SILENCE_MS = 20000, RECONNECT_MS = 30000
@@ -56,7 +56,7 @@ function hush() {
 
 async function look() {
   if (document.hidden || !card.dataset.events) return
-  // What a look brings that began before the news may be older than the news.
+  // A fetch that began before the event may return an older state.
   if (looking) return again = true
   looking = true
   again = false
@@ -102,7 +102,7 @@ document.addEventListener('click', async (event) => {
   button.timer = setTimeout(() => { button.textContent = label; button.classList.remove('done') }, 3000)
 })
 
-// Clipboards are closed to pages without https, and then the old way works.
+// Without https the clipboard API is not available, but the old command is.
 async function write(code) {
   try { await navigator.clipboard.writeText(code.value); return true } catch {}
   const focused = document.activeElement

@@ -1,7 +1,24 @@
+import { paidCents, type Charge, type ChargeStatus } from '../../domain/deposits/charge-states.ts'
+import type { HeldMoney } from '../../domain/deposits/held-payments.ts'
 import type { Language } from '../server/language.ts'
-import type { PageState } from './state.ts'
 
-export type Words = {
+/**
+ * What the page tells a payer.
+ * CLOSING: expired, but the provider has not confirmed yet that it is unpaid. Nobody should start paying.
+ * HELD: money arrived that does not complete the charge, and the operator has not decided yet. Paying now is paying twice.
+ * KEPT: as HELD, but the operator decided, and did not refund it.
+ * REFUNDED: all of it was refunded, so "confirmed" would be wrong.
+ */
+export type PageState = ChargeStatus | 'CLOSING' | 'HELD' | 'KEPT' | 'REFUNDED'
+
+export function pageStateOf(charge: Charge, { heldCents, keptCents }: HeldMoney, now: Date): PageState {
+  if (charge.status === 'COMPLETED') return charge.refundedCents >= paidCents(charge) ? 'REFUNDED' : 'COMPLETED'
+  if (heldCents > 0) return 'HELD'
+  if (keptCents > 0) return 'KEPT'
+  return charge.status === 'PENDING' && now >= charge.expiresAt ? 'CLOSING' : charge.status
+}
+
+export type Texts = {
   states: Record<PageState, { title: string; advice: string | null }>
   payTo: string
   codeLabel: string
@@ -16,7 +33,7 @@ export type Words = {
   paidAt: string
   expiredAt: string
   refunded: string
-  /** Money that arrived and does not complete the charge, by what the payer must know of it. */
+  /** About money that arrived and did not complete the charge. */
   held: (received: string, charged: string) => string
   kept: (received: string, charged: string) => string
   heldBesides: (more: string) => string
@@ -29,10 +46,10 @@ export type Words = {
   missing: { title: string; advice: string }
 }
 
-/** Each language by its own name, for those who do not read the one on the page. */
+/** Each language in its own words, for readers who do not know the current one. */
 export const LANGUAGE_NAMES: Record<Language, string> = { 'pt-BR': 'Português', en: 'English', es: 'Español' }
 
-export const WORDS: Record<Language, Words> = {
+export const TEXTS: Record<Language, Texts> = {
   'pt-BR': {
     states: {
       PENDING: { title: 'Aguardando pagamento', advice: null },
@@ -71,13 +88,13 @@ export const WORDS: Record<Language, Words> = {
     expiredAt: 'Expirou em',
     refunded: 'Devolvido',
     held: (received, charged) =>
-      `Recebemos ${received}, e esta cobrança é de ${charged}. Quem enviou este link já foi avisado. Não pague de novo.`,
+      `Recebemos ${received}, mas esta cobrança é de ${charged}. Quem enviou este link já foi avisado. Não pague de novo.`,
     kept: (received, charged) =>
       `Recebemos ${received} desta cobrança de ${charged}. Não pague de novo. Se faltar algum valor, fale com quem enviou este link.`,
     heldBesides: (more) =>
       `Além deste pagamento, recebemos mais ${more}. Quem enviou este link já foi avisado. Não pague de novo.`,
     keptBesides: (more) =>
-      `Além deste pagamento, recebemos mais ${more}. Se tiver dúvida, fale com quem enviou este link.`,
+      `Além deste pagamento, recebemos mais ${more}. Em caso de dúvida, fale com quem enviou este link.`,
     zone: 'Brasília',
     sandbox: 'Ambiente de testes: sem dinheiro real',
     sandboxPay: {
@@ -88,39 +105,39 @@ export const WORDS: Record<Language, Words> = {
     languages: 'Idioma',
     missing: {
       title: 'Cobrança não encontrada',
-      advice: 'Confira o link: pode faltar um pedaço dele. Se continuar assim, peça um novo a quem o enviou.',
+      advice: 'Confira o link: talvez falte uma parte. Se não resolver, peça um novo a quem o enviou.',
     },
   },
   en: {
     states: {
       PENDING: { title: 'Waiting for payment', advice: null },
       CLOSING: {
-        title: 'Time is over',
-        advice: 'Do not pay this code any more. If you have paid already, this page will say so in a moment.',
+        title: 'Time is up',
+        advice: 'Do not pay this code anymore. If you have already paid, the confirmation will appear here shortly.',
       },
       HELD: { title: 'Payment under review', advice: null },
       KEPT: { title: 'Payment received', advice: null },
       COMPLETED: { title: 'Payment confirmed', advice: 'All done. You can close this page.' },
-      REFUNDED: { title: 'Payment returned', advice: 'The amount was returned to the account that it came from.' },
+      REFUNDED: { title: 'Payment returned', advice: 'The amount was returned to the account that paid.' },
       EXPIRED: {
         title: 'Charge expired',
-        advice: 'Do not pay this code any more. Ask whoever sent you this link for a new one.',
+        advice: 'Do not pay this code anymore. Ask the sender of this link for a new one.',
       },
       CANCELED: {
         title: 'Charge canceled',
-        advice: 'Do not pay this code any more. It was canceled by whoever sent it.',
+        advice: 'Do not pay this code anymore. The sender canceled it.',
       },
     },
     payTo: 'Payment to',
     codeLabel: 'Pix copy and paste',
     copy: 'Copy Pix code',
     copied: 'Code copied',
-    notCopied: 'It could not be copied. Please select the code above.',
+    notCopied: 'Copying failed. Please select the code above.',
     howTo: 'How to pay',
     steps: [
       'Open your banking app and choose Pix.',
       'Scan the QR code or paste the code.',
-      'Check the amount and confirm. This page will tell you when the payment has arrived.',
+      'Check the amount and confirm. This page shows when the payment arrives.',
     ],
     qrLabel: 'Pix QR code',
     payUntil: 'Pay until',
@@ -129,25 +146,24 @@ export const WORDS: Record<Language, Words> = {
     expiredAt: 'Expired',
     refunded: 'Returned',
     held: (received, charged) =>
-      `We received ${received}, and this charge is for ${charged}. Whoever sent you this link has been told. Do not pay again.`,
+      `We received ${received}, but this charge is for ${charged}. The sender of this link has been notified. Do not pay again.`,
     kept: (received, charged) =>
-      `We received ${received} for this charge of ${charged}. Do not pay again. If anything is missing, ask whoever sent you this link.`,
+      `We received ${received} for this charge of ${charged}. Do not pay again. If anything is missing, ask the sender of this link.`,
     heldBesides: (more) =>
-      `Besides this payment we received another ${more}. Whoever sent you this link has been told. Do not pay again.`,
+      `Besides this payment, we received another ${more}. The sender of this link has been notified. Do not pay again.`,
     keptBesides: (more) =>
-      `Besides this payment we received another ${more}. If you have a question, ask whoever sent you this link.`,
+      `Besides this payment, we received another ${more}. If you have a question, ask the sender of this link.`,
     zone: 'Brasília',
     sandbox: 'Sandbox: no real money',
     sandboxPay: {
-      about: 'In the sandbox only: the test bank pays this charge.',
+      about: 'Sandbox only: the test bank pays this charge.',
       button: 'Pay as the bank would',
     },
     footer: 'Payment by Pix',
     languages: 'Language',
     missing: {
       title: 'Charge not found',
-      advice:
-        'Please check the link: a part of it may be missing. If that does not help, ask whoever sent it for a new one.',
+      advice: 'Please check the link: part of it may be missing. If that does not help, ask the sender for a new one.',
     },
   },
   es: {
@@ -188,7 +204,7 @@ export const WORDS: Record<Language, Words> = {
     expiredAt: 'Venció',
     refunded: 'Devuelto',
     held: (received, charged) =>
-      `Recibimos ${received}, y este cobro es de ${charged}. Ya avisamos a quien le envió este enlace. No pague de nuevo.`,
+      `Recibimos ${received}, pero este cobro es de ${charged}. Ya avisamos a quien le envió este enlace. No pague de nuevo.`,
     kept: (received, charged) =>
       `Recibimos ${received} de este cobro de ${charged}. No pague de nuevo. Si falta algo, hable con quien le envió este enlace.`,
     heldBesides: (more) =>

@@ -4,22 +4,22 @@ import { pathOf } from './envelope.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Its answer stays open, and is not counted as a request in flight. */
+    /** The response stays open, and does not count as a request in flight. */
     isStream?: boolean
   }
 }
 
-/** How busy this process is, and whether it is on its way out: leaving, it says so in /readyz and still answers; draining, it refuses. */
+/** Leaving: /readyz says not ready, and requests are still served. Draining: new requests are refused. */
 export type Load = { inFlight: number; isLeaving: boolean; isDraining: boolean }
 
-// At a thousand requests a second this is four seconds of work; whoever would wait longer has given up already.
+// Four seconds of work at a thousand requests per second. Callers do not wait longer.
 export const MAX_IN_FLIGHT = 4_000
-// A balancer needs about this long to notice that we are leaving.
+// About the time that a load balancer needs to notice.
 const DRAIN_RETRY_SECONDS = 2
 
 export function limitInFlight(app: FastifyInstance, load: Load, maxInFlight: number): void {
   app.addHook('onRequest', (request, reply, done) => {
-    // Whoever watches over us must get an answer exactly when nobody else does.
+    // Health checks must work when nothing else does.
     if (isHealthCheck(pathOf(request))) return done()
     if (load.isDraining)
       return done(
@@ -27,12 +27,12 @@ export function limitInFlight(app: FastifyInstance, load: Load, maxInFlight: num
           retryAfterSeconds: DRAIN_RETRY_SECONDS,
         }),
       )
-    // It waits for hours and works for nobody; payment-events.ts has a bound of its own.
+    // Streams stay open for hours and do little; pay/events.ts has a limit of its own.
     if (request.routeOptions.config.isStream) return done()
     if (load.inFlight >= maxInFlight)
       return done(new Fault('unavailable', 'The service is overloaded, please try again'))
     load.inFlight += 1
-    // Not Fastify's onResponse: it does not run for a caller who hangs up, and the count would only ever grow.
+    // Not onResponse, which does not run for a caller who hangs up: the count would never go down.
     reply.raw.once('close', () => (load.inFlight -= 1))
     done()
   })

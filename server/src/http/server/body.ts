@@ -1,23 +1,23 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Fault } from '../../base/fault.ts'
 
-/** Reads JSON and nothing else. No body at all is left to the route, which knows what it misses. */
+/** Reads JSON only. A missing body is left to the route, which knows what it needs. */
 export function readJsonOnly(app: FastifyInstance, options: { limitBytes: number }): void {
   app.removeAllContentTypeParsers()
   app.addHook('preHandler', (request, _reply, done) =>
-    done(unstorable.has(request) ? new Fault('bad_request', UNSTORABLE) : undefined),
+    done(unstorable.has(request) ? new Fault('body_invalid', UNSTORABLE) : undefined),
   )
   const parse = (request: FastifyRequest, body: string | Buffer) => Promise.resolve(parseJson(request, body as Buffer))
   const parserOptions = { parseAs: 'buffer', bodyLimit: options.limitBytes } as const
   app.addContentTypeParser('application/json', parserOptions, parse)
   app.addContentTypeParser('*', parserOptions, (request: FastifyRequest, body: string | Buffer) => {
-    // `curl -X POST` and many clients name a type although they send nothing.
+    // `curl -X POST` and many clients name a type without sending a body.
     if (body.length > 0) return Promise.reject(new UnsupportedType(SEND_JSON))
     return parse(request, body)
   })
 }
 
-/** Hands the bytes to the route, whatever type they claim to be; none at all are an empty buffer, or undefined without a type. */
+/** Hands the bytes to the route, whatever their type. Without a body they are an empty buffer, or undefined without a type. */
 export function readBytes(app: FastifyInstance, options: { limitBytes: number }): void {
   app.removeAllContentTypeParsers()
   const parserOptions = { parseAs: 'buffer', bodyLimit: options.limitBytes } as const
@@ -29,12 +29,12 @@ export function readBytes(app: FastifyInstance, options: { limitBytes: number })
 
 export const SEND_JSON = 'Send the body as JSON, with Content-Type: application/json'
 
-/** HTTP's own refusal, which the domain has no code for. */
+/** A refusal of HTTP itself, for which the domain has no code. */
 export class UnsupportedType extends Error {
   override name = 'UnsupportedType'
 }
 
-// A body that is not UTF-8 is not JSON; without `fatal` its broken characters would be stored as question marks.
+// A body that is not UTF-8 is not JSON. Without `fatal` its broken characters would be stored as question marks.
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 function parseJson(request: FastifyRequest, body: Buffer): unknown {
@@ -50,7 +50,7 @@ function decode(body: Buffer): string {
   try {
     return utf8.decode(body)
   } catch {
-    throw new Fault('bad_request', NOT_JSON)
+    throw new Fault('body_invalid', NOT_JSON)
   }
 }
 
@@ -58,18 +58,18 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Fault('bad_request', NOT_JSON)
+    throw new Fault('body_invalid', NOT_JSON)
   }
 }
 
 const NOT_JSON = 'Request body is not valid JSON'
 
-/** Requests whose text cannot be stored. They are refused when the route has said what else is wrong with the body. */
+/** Requests whose text cannot be stored. They are refused after the schema had its say. */
 const unstorable = new WeakSet<FastifyRequest>()
 
 /**
- * PostgreSQL stores neither NUL nor halves of characters, so no text of ours may hold them. In a body that is UTF-8 and JSON they can only stand as
- * escapes. Each alternative takes one escape, so that a backslash which is itself escaped begins none.
+ * PostgreSQL stores neither NUL nor lone surrogates. In a UTF-8 JSON body they can only occur as escapes. Each
+ * alternative consumes one escape, so that an escaped backslash does not start another.
  */
 function isUnstorable(text: string): boolean {
   const escapes = text.matchAll(/\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\./g)
@@ -77,9 +77,9 @@ function isUnstorable(text: string): boolean {
   return false
 }
 
-const UNSTORABLE = 'Request body must not hold NUL characters or lone surrogates (halves of characters)'
+const UNSTORABLE = 'Request body must not contain NUL characters or lone surrogates (halves of characters)'
 
-/** Whether arrays and objects are nested deeper than this. Told without parsing, which takes seconds for a body of brackets. */
+/** Whether arrays and objects are nested deeper than this. Without parsing, which takes seconds for a body of brackets. */
 export function isNestedDeeper(body: Buffer, maxDepth: number): boolean {
   const [quote, backslash, openers, closers] = [0x22, 0x5c, new Set([0x5b, 0x7b]), new Set([0x5d, 0x7d])]
   let depth = 0

@@ -2,9 +2,8 @@ import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 /**
- * Gives every request one spelling of its caller's address. Some proxies write `address:port`, and IPv4 and IPv6 can be spelled in many
- * ways; limits per address would count each spelling as another caller. What is no address is the proxy's fault, and then the
- * proxy is the caller.
+ * Normalizes the caller's address of every request. Some proxies write `address:port`, and addresses have many spellings;
+ * limits per address would count each spelling as another caller. If a proxy sends no valid address, its own is used.
  */
 export function normaliseAddresses(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
@@ -18,7 +17,7 @@ function socketAddress(request: FastifyRequest): string {
   return request.raw.socket.remoteAddress ?? ''
 }
 
-/** Without port, brackets and zone; IPv6 in its shortest form; an IPv4 address that is mapped into IPv6 as IPv4. */
+/** Without port, brackets and zone; IPv6 in its shortest form; IPv4-mapped IPv6 as IPv4. */
 export function plainAddress(text: string): string | undefined {
   const bare = withoutPort(text.trim()).replace(/%.*$/, '')
   if (isIP(bare) !== 6) return isIP(bare) === 4 ? bare : undefined
@@ -27,7 +26,7 @@ export function plainAddress(text: string): string | undefined {
   return mapped ? [groups[6]! >> 8, groups[6]! & 255, groups[7]! >> 8, groups[7]! & 255].join('.') : shortest(bare)
 }
 
-/** An IPv6 customer has a whole /64 to choose addresses from. */
+/** An IPv6 customer has a whole /64 of addresses. */
 export function networkOf(address: string): string {
   const plain = plainAddress(address) ?? address
   if (isIP(plain) !== 6) return plain

@@ -8,7 +8,7 @@ import type { Context } from '../../domain/context.ts'
 import { SEND_JSON, UnsupportedType } from './body.ts'
 import { errorPage } from './error-page.ts'
 
-/** What a refused request is told: always `{ success: false, error }`, or a page where a browser asked for one. */
+/** What a refused request gets: `{ success: false, error }`, or a page if a browser asked for one. */
 export type Refusal = {
   status: number
   error: string
@@ -17,49 +17,63 @@ export type Refusal = {
   headers?: Record<string, string>
 }
 
-/** What HTTP itself refuses, beside the refusals of the domain. */
-const HTTP_STATUS = {
-  request_timeout: 408,
-  method_not_allowed: 405,
-  body_too_large: 413,
-  unsupported_type: 415,
-  expectation_failed: 417,
-  headers_too_large: 431,
-  internal: 500,
-}
-export type ErrorCode = FaultCode | keyof typeof HTTP_STATUS
+/** What HTTP itself refuses, besides the domain. */
+const HTTP_CODES = [
+  'request_timeout',
+  'method_not_allowed',
+  'body_too_large',
+  'unsupported_type',
+  'expectation_failed',
+  'headers_too_large',
+  'internal',
+] as const
+export type ErrorCode = FaultCode | (typeof HTTP_CODES)[number]
+export const ERROR_CODES: readonly ErrorCode[] = [...FAULT_CODES, ...HTTP_CODES]
 
-/** The only place where a refusal of the domain meets a status of HTTP. */
+/** The only place that maps a code of the domain to an HTTP status. */
 const STATUS: Record<FaultCode, number> = {
   bad_request: 400,
+  body_invalid: 400,
+  field_invalid: 400,
   value_too_small: 400,
   value_too_large: 400,
   value_not_above_fee: 400,
   url_not_allowed: 400,
-  key_missing: 401,
-  key_invalid: 401,
-  not_signed_in: 401,
-  reauthentication_required: 403,
-  foreign_origin: 403,
+  password_length: 400,
   password_too_common: 400,
   password_too_simple: 400,
   password_personal: 400,
   password_wrong: 400,
-  mail_not_set_up: 403,
+  terms_invalid: 400,
+  window_invalid: 400,
+  provider_unknown: 400,
+  resolution_invalid: 400,
+  key_missing: 401,
+  key_invalid: 401,
+  not_signed_in: 401,
+  reauthentication_required: 403,
   second_factor_required: 403,
+  foreign_origin: 403,
   scope_missing: 403,
   account_suspended: 403,
   not_enabled: 403,
+  mail_not_set_up: 403,
   signature_wrong: 403,
   not_found: 404,
-  conflict: 409,
+  email_taken: 409,
   external_id_taken: 409,
+  key_limit: 409,
+  webhook_limit: 409,
+  invitation_used: 409,
   not_cancelable: 409,
   payment_held: 409,
   not_refundable: 409,
   already_refunded: 409,
   refund_too_large: 409,
   balance_too_small: 409,
+  refund_ended: 409,
+  refund_not_sent: 409,
+  refund_in_progress: 409,
   exception_resolved: 409,
   exception_resolving: 409,
   payment_rest_held: 409,
@@ -72,30 +86,27 @@ const STATUS: Record<FaultCode, number> = {
   in_flight: 409,
   idempotency_mismatch: 422,
   rate_limited: 429,
-  unavailable: 503,
   provider_refused: 502,
   provider_unavailable: 503,
+  unavailable: 503,
 }
 
-export const ERROR_STATUS: Readonly<Record<ErrorCode, number>> = { ...STATUS, ...HTTP_STATUS }
-export const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[]
-
-// For those who are asked to come again and were not told when.
+// For faults that can be retried and do not say when.
 const RETRY_AFTER_SECONDS = 1
 const RETRIABLE = new Set<FaultCode>(['in_flight', 'rate_limited', 'unavailable', 'provider_unavailable'])
 
 export function answerRefusals(app: FastifyInstance, ctx: Context): void {
   app.setErrorHandler((error, request, reply) => {
     const refusal = refusalOf(error, request)
-    noteRefusal(ctx, error, request, refusal)
+    logRefusal(ctx, error, request, refusal)
     sendRefusal(request, reply, refusal)
   })
-  // Before the body is read: an unknown route has no opinion on content types.
+  // Before the body is read: an unknown route has no rule for content types.
   app.addHook('onRequest', (request, reply, done) => {
     if (request.is404) sendRefusal(request, reply, unknownRoute(app, request))
     else done()
   })
-  // Unreachable because of the hook above, and here so that the framework's own words can never be an answer.
+  // Unreachable because of the hook above. It ensures that Fastify never answers in its own words.
   app.setNotFoundHandler((request, reply) => sendRefusal(request, reply, unknownRoute(app, request)))
 }
 
@@ -104,7 +115,7 @@ export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusa
   if (isUnder(pathOf(request), '/api') && refusal.status !== 204) reply.header('guiche-error', refusal.code)
   if (refusal.status === 204) void reply.send()
   else if (wantsPage(request)) void errorPage(reply, request, refusal)
-  // As text: an answer of the error handler must not depend on a serializer that could be what failed.
+  // As text: the serializer may be what failed.
   else void reply.type('application/json; charset=utf-8').send(envelopeText(refusal.error, extras(request, refusal)))
 }
 
@@ -119,9 +130,7 @@ export function isUnder(path: string, prefix: string): boolean {
 function refusalOf(error: unknown, request: FastifyRequest): Refusal {
   if (error instanceof Fault) return faultRefusal(error)
   if (error instanceof UnsupportedType) return { status: 415, code: 'unsupported_type', error: error.message }
-  // Schemas carry their texts, in the order in which they matter.
-  if (hasZodFastifySchemaValidationErrors(error))
-    return { status: 400, code: 'bad_request', error: error.validation[0]!.message ?? 'Bad request' }
+  if (hasZodFastifySchemaValidationErrors(error)) return fieldRefusal(error.validation[0])
   switch (codeOf(error) ?? '') {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return { status: 415, code: 'unsupported_type', error: SEND_JSON }
@@ -135,20 +144,31 @@ function refusalOf(error: unknown, request: FastifyRequest): Refusal {
       return { status: 400, code: 'bad_request', error: 'Request body does not match its Content-Length' }
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
-    // A path to a file that leads out of its folder, or to the folder itself.
+    // The path of a file outside of its folder, or of the folder itself.
     case 'FST_STATIC_FORBIDDEN_PATH':
-      return { status: 404, code: 'not_found', error: 'Not found' }
-    // The caller hung up while sending; nobody reads this answer.
+      return NOT_FOUND
+    // The caller hung up while sending, and does not read this response.
     case 'ECONNRESET':
       return { status: 400, code: 'bad_request', error: 'Request was aborted' }
     default:
-      return isForbiddenFile(error)
-        ? { status: 404, code: 'not_found', error: 'Not found' }
-        : { status: 500, code: 'internal', error: 'Internal error' }
+      return isForbiddenFile(error) ? NOT_FOUND : { status: 500, code: 'internal', error: 'Internal error' }
   }
 }
 
-/** What the reader of static files says of a folder; it has no code. */
+const NOT_FOUND: Refusal = { status: 404, code: 'not_found', error: 'Not found' }
+
+/** Each rule of a schema has its text, and the first error is the one that matters. */
+function fieldRefusal(first: { message?: string; instancePath: string } | undefined): Refusal {
+  const field = first?.instancePath.slice(1)
+  return {
+    status: 400,
+    code: 'field_invalid',
+    error: first?.message ?? 'Bad request',
+    ...(field && { details: { field } }),
+  }
+}
+
+/** @fastify/static throws this for a folder, without a code. */
 function isForbiddenFile(error: unknown): boolean {
   return error instanceof Error && error.name === 'ForbiddenError' && 'statusCode' in error && error.statusCode === 403
 }
@@ -165,9 +185,8 @@ function faultRefusal(fault: Fault): Refusal {
 function unknownRoute(app: FastifyInstance, request: FastifyRequest): Refusal {
   const url = pathOf(request)
   const methods = app.supportedMethods.filter((method) => app.findRoute({ method, url }) !== null)
-  // A route of this very method turned it down: a file that is not there.
-  if (methods.length === 0 || methods.includes(request.method))
-    return { status: 404, code: 'not_found', error: 'Not found' }
+  // A route of this very method refused it: the file does not exist.
+  if (methods.length === 0 || methods.includes(request.method)) return NOT_FOUND
   const headers = { allow: [...methods, 'OPTIONS'].toSorted().join(', ') }
   const code = 'method_not_allowed'
   if (request.method === 'OPTIONS') return { status: 204, code, error: '', headers }
@@ -179,9 +198,9 @@ function unknownRoute(app: FastifyInstance, request: FastifyRequest): Refusal {
   }
 }
 
-function noteRefusal(ctx: Context, error: unknown, request: FastifyRequest, refusal: Refusal): void {
+function logRefusal(ctx: Context, error: unknown, request: FastifyRequest, refusal: Refusal): void {
   if (refusal.status < 500) return
-  // Never the address: an API key may stand in it.
+  // Never the URL: it may contain an API key.
   const fields = {
     requestId: request.id,
     method: request.method,
@@ -189,8 +208,8 @@ function noteRefusal(ctx: Context, error: unknown, request: FastifyRequest, refu
     status: refusal.status,
     err: error,
   }
-  if (refusal.status === 500) ctx.log.error(fields, 'a request failed by our own fault')
-  else ctx.log.warn(fields, 'a request could not be served')
+  if (refusal.status === 500) ctx.log.error(fields, 'internal error while handling a request')
+  else ctx.log.warn(fields, 'request refused: the service or a provider is unavailable')
 }
 
 function wantsPage(request: FastifyRequest): boolean {
@@ -199,7 +218,7 @@ function wantsPage(request: FastifyRequest): boolean {
   return request.headers.accept?.includes('text/html') ?? false
 }
 
-/** The dashboard is told more, to show it in its own words; where better-auth answers too, in the form that it uses. */
+/** The dashboard gets the code and its details, to use its own texts. Routes of better-auth use its format. */
 function extras(request: FastifyRequest, { error, code, details }: Refusal): object {
   const path = pathOf(request)
   if (!isUnder(path, '/dashboard/api')) return {}
@@ -214,12 +233,12 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
-// ---- Requests so broken that the router never sees them ----
+// ---- Requests that are too malformed for the router ----
 
-/** Node hands over a bare socket; what goes out must be written by hand, and the connection is of no more use. */
+/** Node hands over a bare socket, so the response is written by hand and the connection is closed. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
-  socket.end(rawAnswer(clientErrorAnswer(error.code)))
+  socket.end(rawAnswer(clientErrorRefusal(error.code)))
 }
 
 export function rawAnswer({ status, error, code }: Refusal): string {
@@ -237,7 +256,7 @@ export function rawAnswer({ status, error, code }: Refusal): string {
   ].join('\r\n')
 }
 
-function clientErrorAnswer(code = ''): Refusal {
+function clientErrorRefusal(code = ''): Refusal {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return { status: 431, code: 'headers_too_large', error: 'Request headers are too large' }

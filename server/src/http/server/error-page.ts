@@ -3,11 +3,11 @@ import { html } from './html.ts'
 import { readerOf, type Language } from './language.ts'
 import { sendPage } from './page-layout.ts'
 
-/** For people who follow a link: the same refusal that a program gets as JSON, in words that help. */
+/** For people who follow a link: the refusal that programs get as JSON, with advice. */
 export function errorPage(reply: FastifyReply, request: FastifyRequest, refusal: { status: number }): FastifyReply {
   const { language } = readerOf(request)
-  const { title, advice } = wordsFor(refusal.status, language)
-  // Payers have no business in the dashboard.
+  const { title, advice } = textsFor(refusal.status, language)
+  // Payers are not users of the dashboard.
   const isPayers = request.url.startsWith('/payment-link/')
   const home = refusal.status === 404 && !isPayers && html`<p><a href="/">${HOME[language]}</a></p>`
   return sendPage(reply, {
@@ -23,14 +23,14 @@ export function errorPage(reply: FastifyReply, request: FastifyRequest, refusal:
   })
 }
 
-const HOME: Record<Language, string> = { 'pt-BR': 'Ir para o início', en: 'Go to the start', es: 'Ir al inicio' }
+const HOME: Record<Language, string> = { 'pt-BR': 'Ir para o início', en: 'Go to the home page', es: 'Ir al inicio' }
 
-type Words = { title: string; advice: string }
+type Texts = { title: string; advice: string }
 
-const WORDS: Record<'missing' | 'busy' | 'broken' | 'refused', Record<Language, Words>> = {
+const TEXTS: Record<'missing' | 'busy' | 'broken' | 'refused', Record<Language, Texts>> = {
   missing: {
-    'pt-BR': { title: 'Página não encontrada', advice: 'Confira o endereço: pode faltar um pedaço dele.' },
-    en: { title: 'Page not found', advice: 'Please check the address: a part of it may be missing.' },
+    'pt-BR': { title: 'Página não encontrada', advice: 'Confira o endereço: talvez falte uma parte.' },
+    en: { title: 'Page not found', advice: 'Please check the address: part of it may be missing.' },
     es: { title: 'Página no encontrada', advice: 'Revise la dirección: puede faltar una parte.' },
   },
   busy: {
@@ -50,11 +50,11 @@ const WORDS: Record<'missing' | 'busy' | 'broken' | 'refused', Record<Language, 
   broken: {
     'pt-BR': {
       title: 'Algo deu errado',
-      advice: 'A falha é nossa. Tente de novo em alguns instantes; nenhum pagamento se perde.',
+      advice: 'O erro é nosso. Tente de novo em alguns instantes; nenhum pagamento se perde.',
     },
     en: {
       title: 'Something went wrong',
-      advice: 'The fault is ours. Please try again in a moment; no payment is lost.',
+      advice: 'This is our mistake. Please try again in a moment; no payment is lost.',
     },
     es: {
       title: 'Algo salió mal',
@@ -63,13 +63,13 @@ const WORDS: Record<'missing' | 'busy' | 'broken' | 'refused', Record<Language, 
   },
   refused: {
     'pt-BR': { title: 'Pedido não aceito', advice: 'Confira o endereço e tente de novo.' },
-    en: { title: 'Request not accepted', advice: 'Please check the address and try again.' },
+    en: { title: 'Request refused', advice: 'Please check the address and try again.' },
     es: { title: 'Solicitud no aceptada', advice: 'Revise la dirección e intente de nuevo.' },
   },
 }
 
-function wordsFor(status: number, language: Language): Words {
-  if (status === 404) return WORDS.missing[language]
-  if (status === 503 || status === 429) return WORDS.busy[language]
-  return (status >= 500 ? WORDS.broken : WORDS.refused)[language]
+function textsFor(status: number, language: Language): Texts {
+  if (status === 404) return TEXTS.missing[language]
+  if (status === 503 || status === 429) return TEXTS.busy[language]
+  return (status >= 500 ? TEXTS.broken : TEXTS.refused)[language]
 }

@@ -1,16 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
-/** A caller's own id is taken over, so that one id follows a request through both houses; anything odd could forge log lines. */
+/** Keeps the caller's id, so that one id traces a request through both systems. Other characters could forge log lines. */
 export function requestId(raw: IncomingMessage): string {
   const given = raw.headers['x-request-id']
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID()
 }
 
-/**
- * On every answer of the server. The policies are the strictest there are; a page that needs more replaces its policy with a wider
- * one, so a new route is closed until somebody opens it.
- */
+/** On every response. The policies are the strictest possible; a page that needs more sets a wider one of its own. */
 export function everywhereHeaders(settings: {
   publicUrl: string
   hstsIncludesSubdomains: boolean
@@ -19,7 +16,7 @@ export function everywhereHeaders(settings: {
     'content-security-policy': contentSecurityPolicy({}),
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
-    // An API key may stand in a query, and a page's address is a payment link: neither is another site's business.
+    // A URL may contain an API key or be a payment link. Other sites must see neither.
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
@@ -27,7 +24,7 @@ export function everywhereHeaders(settings: {
   }
 }
 
-// A year, and only where the operator said that the world reaches us by https. Other names below ours are not ours to decide on.
+// A year, and only if PUBLIC_URL is https. Subdomains are included only if the operator says so.
 function transportSecurity({ hstsIncludesSubdomains }: { hstsIncludesSubdomains: boolean }): string {
   return `max-age=31536000${hstsIncludesSubdomains ? '; includeSubDomains' : ''}`
 }

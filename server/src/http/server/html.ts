@@ -1,13 +1,13 @@
 const markup = Symbol('markup')
 
-/** Text that is HTML already. Only this file makes it, so what a template escapes and what not cannot be mixed up by its author. */
+/** Text that is already HTML. Only this file creates it, so a template cannot confuse escaped and unescaped text. */
 export type Html = { readonly [markup]: string }
 
 type Value = string | number | Html | null | undefined | false | readonly Value[]
 
 /**
- * Escapes every value it is given, unless it came out of this function itself. The result is safe as element content and inside
- * double quotes; never put a value into a script, a style or an unquoted attribute.
+ * Escapes every value unless it is Html itself. The result is safe as element content and inside double quotes. Never put
+ * a value into a script, a style or an unquoted attribute.
  */
 export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
   return {
@@ -19,7 +19,7 @@ export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
 
 const templates = new WeakMap<TemplateStringsArray, string[]>()
 
-/** Without the indentation of our source, a tenth of a page. A template is the same object each time, so it is done once. */
+/** Removes the indentation of the source, a tenth of a page. Done once per template, which is always the same object. */
 function outdented(strings: TemplateStringsArray): string[] {
   const known = templates.get(strings)
   if (known) return known
@@ -29,8 +29,8 @@ function outdented(strings: TemplateStringsArray): string[] {
 }
 
 /**
- * For constants of ours that must not be escaped. A style or a script is handed in with its tags: its hash is part of the page's
- * policy, and formatting a template must not move a space into it.
+ * For our own constants that must not be escaped. A style or script is passed with its tags: the page's policy contains
+ * its hash, and formatting a template must not add a space to it.
  */
 export function verbatim(constant: string): Html {
   return { [markup]: constant }

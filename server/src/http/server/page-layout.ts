@@ -4,16 +4,14 @@ import { html, htmlText, verbatim, type Html } from './html.ts'
 import type { Language } from './language.ts'
 import { PAGE_STYLE } from './page-style.ts'
 
-/** What a page shows; the frame around it, the style and the policy that lets exactly these run are the same for all of them. */
+/** The content of a page. All pages share the frame, the style, and the policy that allows exactly these. */
 export type Page = {
   language: Language
   title: string
   main: Html
-  /** Beside the style of all pages; a constant of ours. */
-  style?: string
-  /** A constant of ours. */
+  /** One of our constants, never built from values. */
   script?: string
-  /** It has a form that posts to us. */
+  /** True if the page has a form. */
   isForm?: boolean
   head?: Html
 }

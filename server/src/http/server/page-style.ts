@@ -1,4 +1,4 @@
-// The look of every page of ours. Contrast of text is at least 4.5:1 in both schemes; nothing is loaded from anywhere.
+// The style of all pages. Text has a contrast of at least 4.5:1 in both schemes, and nothing is loaded from elsewhere.
 const STYLE = `
 :root {
   --ground: #f4f6f5;
@@ -381,5 +381,5 @@ pre {
 }
 `
 
-/** Without the line breaks that are there for whoever reads this file. */
+/** Without the line breaks of the source. */
 export const PAGE_STYLE = STYLE.replaceAll(/\s*\n\s*/g, '')

@@ -9,10 +9,10 @@ export type Rate = { perSecond: number; burst: number }
 
 export type Admission = { isAdmitted: boolean; retryAfterSeconds: number; headers: Record<string, string> }
 
-/** Undefined for a rate of 0: there is no limit and nothing to say about it. */
+/** Undefined for a rate of 0, which means no limit. */
 export type RateLimiter = (subject: string, now: Date) => Admission | undefined
 
-// Far more than the keys that are busy within one refill of a bucket. Forgetting an idle one forgets a bucket that is full anyway.
+// Far more than the keys that are active during one refill. An evicted bucket is full anyway.
 const MAX_BUCKETS = 10_000
 
 export function makeRateLimiter(rate: Rate): RateLimiter {
@@ -23,7 +23,7 @@ export function makeRateLimiter(rate: Rate): RateLimiter {
   return (subject, now) => {
     const taken = buckets.touch(subject, () => makeTokenBucket(rate)).take(now.getTime())
     const left = taken.ok ? taken.left : 0
-    // When the whole burst is there again, rounded up: a caller who waits that long can surely spend it.
+    // Until the whole burst is available again, rounded up.
     const resetSeconds = Math.ceil((rate.burst - left) / rate.perSecond)
     return {
       isAdmitted: taken.ok,
@@ -33,16 +33,16 @@ export function makeRateLimiter(rate: Rate): RateLimiter {
   }
 }
 
-// Refusals that are answered at once, for each key: a program that was too fast for a moment learns of it without delay.
+// Refusals per key that are sent without delay, for a program that was too fast for a moment.
 const REFUSALS_AT_ONCE: Rate = { perSecond: 20, burst: 100 }
-// Longer than a busy process takes to serve the others in between; shorter than any client's time-out.
+// Long enough to serve others in between, and shorter than any client's time-out.
 const REFUSAL_DELAY_MS = 250
-// What waits costs memory and a connection. Past this many, refusals are answered at once.
+// Each waiting refusal costs memory and a connection. Beyond this many, refusals are sent at once.
 const MAX_DELAYED = 1_000
 
 /**
- * A key that goes on after a hundred refusals belongs to a program in a loop. However cheap a refusal is, thousands a second take the processor from everybody
- * else, so its refusals wait, and the loop with them.
+ * A key that continues after a hundred refusals belongs to a program in a loop. Thousands of refusals per second would
+ * take the processor from everyone else, so they are delayed, and the loop with them.
  */
 export function makeRefusalDelay(
   wait: () => Promise<void> = () => sleep(REFUSAL_DELAY_MS),
@@ -58,12 +58,12 @@ export function makeRefusalDelay(
 }
 
 /**
- * For what anybody may open without a key: a rate for each network, wide enough for an office or a mobile carrier's customers who pay at the
- * same time, and too narrow for one caller to keep the process busy.
+ * For what is public: a rate per network, enough for an office or the customers of a mobile carrier who pay at the same
+ * time, and too little for one caller to keep the process busy.
  */
 export function makePublicLimit(ctx: Context): (app: FastifyInstance) => void {
   const limiter = makeRateLimiter(ctx.settings.publicRateLimit)
-  // One bucket for all that is public, over all scopes.
+  // One bucket for all public routes together.
   return (app) => {
     app.addHook('onRequest', async (request, reply) => {
       const admission = limiter(networkOf(request.ip), ctx.now())
@@ -75,18 +75,18 @@ export function makePublicLimit(ctx: Context): (app: FastifyInstance) => void {
 }
 
 /**
- * Slows down whoever tries keys that do not exist, so that guessing cannot load the database. Only failures are counted: a caller with
- * a good key never meets this, however many share its address.
+ * Slows down callers who try unknown keys, so that guessing cannot load the database. Only failures count: a caller with
+ * a valid key is never affected, however many share its address.
  */
 export type GuessGuard = {
-  /** Seconds to wait before this address may try an unknown key again; 0 for now. */
+  /** Seconds until this address may try an unknown key again. */
   waitSeconds(address: string, now: Date): number
   recordFailure(address: string, now: Date): void
 }
 
-// A person who pastes the wrong key needs a handful; a program that retries in a loop is told to slow down after fifteen seconds' worth.
+// A person who pastes a wrong key needs a handful. A program in a loop is slowed down after 300.
 const GUESSES: Rate = { perSecond: 20, burst: 300 }
-// About 2 MB. An attacker with more addresses than this gets a fresh bucket for each of them anyway.
+// About 2 MB. An attacker with more addresses has a new bucket for each anyway.
 const MAX_ADDRESSES = 10_000
 
 export function makeGuessGuard(): GuessGuard {
@@ -107,7 +107,7 @@ export function makeGuessGuard(): GuessGuard {
   }
 }
 
-/** Holds at most `max` entries and forgets the one that was touched longest ago. */
+/** Holds at most `max` entries and evicts the least recently touched. */
 export function boundedMap<Value>(max: number) {
   const entries = new Map<string, Value>()
   return {

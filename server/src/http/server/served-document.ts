@@ -3,9 +3,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-export type ServedDocument = { headers: Record<string, string>; text: string }
-
-/** A large text that never changes while the process runs: made and compressed once, when it is first asked for. */
+/** A large JSON document that does not change while the process runs: serialized and compressed once, on first use. */
 export function makeServedDocument(
   make: () => ServedDocument,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
@@ -29,7 +27,7 @@ async function formsOf({ headers, text }: ServedDocument): Promise<Forms> {
     promisify(brotliCompress)(identity, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: identity.length } }),
     promisify(gzip)(identity),
   ])
-  // Weak, because one tag stands for all encodings.
+  // Weak, because all encodings share one tag.
   const etag = `W/"${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}"`
   return {
     bodies: { br, gzip: gzipped, identity },
