@@ -43,7 +43,7 @@ test('whoever paid another amount reads that it arrived, and is not asked to pay
   expect(page.text).toContain('Não pague de novo.')
   expect(page.body).not.toContain(charge.emv)
   expect(page.body).not.toContain('sandbox-payment')
-  expect((await openPage(w, charge.paymentLinkId, EN)).text).toContain('We received R$90.00, and this charge is for')
+  expect((await openPage(w, charge.paymentLinkId, EN)).text).toContain('We received R$90.00, but this charge is for')
   expect((await openPage(w, charge.paymentLinkId, ES)).text).toContain('No pague de nuevo.')
 
   // Nor does its end by time bring the invitation back.

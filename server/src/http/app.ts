@@ -111,7 +111,7 @@ function apiRoutes(scope: FastifyInstance, ctx: Context, load: Load): void {
   sharedRoutes(withZod(scope), ctx)
 }
 
-/** The same routes for people: with a session, and under another prefix, so that a cookie never works where a key does. */
+/** The same routes for people: with a session, and under another prefix, so that no cookie works where a key does. */
 function dashboardApi(scope: FastifyInstance, ctx: Context): void {
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
   requireSession(scope, ctx)

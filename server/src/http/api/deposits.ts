@@ -10,14 +10,13 @@ import {
   idempotencyHeaders,
   nextCursor,
   oneOf,
-  paging,
+  listQuery,
   paymentLinkParams,
   queryErrors,
   response,
   searchField,
   text,
   time,
-  timeRange,
   VALUE_ERROR,
   type Api,
 } from '../server/schemas.ts'
@@ -124,8 +123,7 @@ export const depositsQuery = z.object({
     description:
       'Only charges that match this text: part of `externalId` or `description` (3 characters or more, case-insensitive), the beginning of `id` or `paymentLinkId`, an amount (`199,90` or `199.90`), or the whole `endToEndId`.',
   }),
-  ...timeRange,
-  ...paging,
+  ...listQuery,
 })
 
 // ---- Responses. Presenters translate our names into those of the API. ----

@@ -18,11 +18,10 @@ import {
   toApi,
   nextCursor,
   oneOf,
-  paging,
+  listQuery,
   queryErrors,
   response,
   time,
-  timeRange,
   type Api,
 } from '../server/schemas.ts'
 import { attemptOutcome } from './webhooks.ts'
@@ -74,8 +73,7 @@ const eventsQuery = z.object({
       'Only events with a delivery in this state. pending: not tried yet. retrying: failed, and will be tried again. failed: given up.',
   }),
   webhookId: webhookId.exactOptional().meta({ description: 'Only events with a delivery to this webhook.' }),
-  ...timeRange,
-  ...paging,
+  ...listQuery,
 })
 
 const onlyTo = webhookId.exactOptional().meta({ description: 'Only to this webhook.' })

@@ -9,13 +9,12 @@ import {
   cents,
   idempotencyHeaders,
   nextCursor,
-  paging,
+  listQuery,
   paymentLinkParams,
   queryErrors,
   response,
   text,
   time,
-  timeRange,
   VALUE_ERROR,
   type Api,
 } from '../server/schemas.ts'
@@ -163,7 +162,7 @@ const listRefundsRoute = {
   description:
     'All refunds of this deposit, newest first, in pages: yours, the operator’s, and those made at the payment provider. Needs the scope `deposits:read`.',
   params: paymentLinkParams,
-  querystring: z.object({ ...timeRange, ...paging }),
+  querystring: z.object(listQuery),
   response: {
     200: response('A page of refunds.', { refunds: refundSchema.array(), nextCursor }),
     ...queryErrors({ 404: NOT_FOUND }),

@@ -5,11 +5,10 @@ import {
   cents,
   errors,
   nextCursor,
-  paging,
+  listQuery,
   queryErrors,
   response,
   time,
-  timeRange,
   toApi,
   type Api,
 } from '../server/schemas.ts'
@@ -28,7 +27,7 @@ export function statementRoutes(app: Api, ctx: Context): void {
   })
 }
 
-export const statementQuery = z.object({ ...timeRange, ...paging })
+export const statementQuery = z.object(listQuery)
 
 const lineSchema = z
   .object({

@@ -26,7 +26,7 @@ import { BODY_ERROR, bodyErrors, errors, response, text, time, type Api } from '
 
 export function webhookRoutes(app: Api, ctx: Context): void {
   const config = { scope: 'webhooks:write' } as const
-  // Whoever controls where events go and who signs them is as powerful as the holder of a key.
+  // Controlling where events go, and with which signature, is as powerful as holding a key.
   const fresh = { ...config, fresh: true } as const
 
   app.get('/api/webhooks', { schema: listWebhooksRoute, config }, async (request) => {

@@ -132,7 +132,7 @@ async function withOurFields({ ctx, auth, request, url, fields }: Call, body: st
 
 /**
  * In a sandbox without a mail server the page shows the link that would have been mailed. With real money the link must
- * prove control of the mailbox. Unknown addresses get a link too, so that the response does not reveal who has an account.
+ * prove control of the mailbox. Unknown addresses get a link too, which hides who has an account.
  */
 export async function shownConfirmation(
   { mailer, settings }: Pick<Context, 'mailer' | 'settings'>,

@@ -67,7 +67,7 @@ export function signInRoutes(app: Api, ctx: Context): void {
     const shown = isEmailVerified ? {} : await shownConfirmation(ctx, await auth(), to)
     const { language } = readerOf(request)
     const { publicUrl } = ctx.settings
-    // Whoever signs up again and again has received the e-mail already.
+    // A mailbox that got several e-mails gets no more for a while.
     if (limits.mayMail('sign_up', to)) {
       if (!isNew) ctx.mailer.send(alreadyRegisteredEmail(language, publicUrl, to))
       else if (!isEmailVerified)

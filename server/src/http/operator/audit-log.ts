@@ -6,12 +6,11 @@ import {
   idField,
   toApi,
   nextCursor,
-  paging,
+  listQuery,
   queryErrors,
   response,
   text,
   time,
-  timeRange,
   type Api,
 } from '../server/schemas.ts'
 
@@ -36,8 +35,7 @@ const auditLogQuery = z.object({
     .regex(/^[a-z_]{1,40}\.[a-z_]{1,40}$/, { error: ACTION_ERROR })
     .exactOptional()
     .meta({ description: 'Only this action.', examples: ['account.suspended'] }),
-  ...timeRange,
-  ...paging,
+  ...listQuery,
 })
 
 const entrySchema = z

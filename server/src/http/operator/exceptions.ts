@@ -14,12 +14,11 @@ import {
   toApi,
   nextCursor,
   oneOf,
-  paging,
+  listQuery,
   queryErrors,
   reasonField,
   response,
   time,
-  timeRange,
   type Api,
 } from '../server/schemas.ts'
 import { providerName } from './providers.ts'
@@ -61,8 +60,7 @@ const exceptionsQuery = z.object({
   state: oneOf('state', STATES).exactOptional().meta({ description: 'resolving: its refund is in progress.' }),
   kind: oneOf('kind', EXCEPTION_KINDS).exactOptional().meta({ description: 'Only exceptions of this kind.' }),
   provider: providerName.exactOptional().meta({ description: 'Only exceptions of this provider.' }),
-  ...timeRange,
-  ...paging,
+  ...listQuery,
 })
 
 const resolveBody = z

@@ -14,13 +14,12 @@ import {
   toApi,
   nextCursor,
   oneOf,
-  paging,
+  listQuery,
   paymentLinkParams,
   queryErrors,
   reasonField,
   response,
   time,
-  timeRange,
   type Api,
 } from '../server/schemas.ts'
 
@@ -68,8 +67,7 @@ const refundsQuery = z.object({
     .transform((value) => value === 'true')
     .exactOptional()
     .meta({ description: 'true: only refunds whose outcome at the provider is unknown.' }),
-  ...timeRange,
-  ...paging,
+  ...listQuery,
 })
 
 const refundParams = z.object({ refundId: z.string().meta({ description: 'The id of the refund.' }) })

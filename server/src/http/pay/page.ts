@@ -16,7 +16,7 @@ import { LANGUAGE_NAMES, pageStateOf, TEXTS, type PageState, type Texts } from '
 import { keptSvg } from './qr-image.ts'
 import { paymentLinkParams } from '../server/schemas.ts'
 
-/** The page behind `paymentLinkUrl`. It shows the stored state; asking the provider is left to the API and the workers. */
+/** The page behind `paymentLinkUrl`. It shows the stored state and never asks the provider. */
 export function paymentPageRoutes(app: Api, ctx: Context): void {
   app.get('/payment-link/:paymentLinkId', { schema: pageSchema }, async (request, reply) => {
     const reader = readerOf(request)

@@ -5,7 +5,7 @@ import type { Language } from '../server/language.ts'
 /**
  * What the page tells a payer.
  * CLOSING: expired, but the provider has not confirmed yet that it is unpaid. Nobody should start paying.
- * HELD: money arrived that does not complete the charge, and the operator has not decided yet. Paying now is paying twice.
+ * HELD: money arrived that does not complete the charge, and the operator has not decided yet.
  * KEPT: as HELD, but the operator decided, and did not refund it.
  * REFUNDED: all of it was refunded, so "confirmed" would be wrong.
  */

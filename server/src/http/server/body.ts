@@ -17,7 +17,7 @@ export function readJsonOnly(app: FastifyInstance, options: { limitBytes: number
   })
 }
 
-/** Hands the bytes to the route, whatever their type. Without a body they are an empty buffer, or undefined without a type. */
+/** Hands the bytes to the route, of any type. Without a body it gets an empty buffer, or undefined without a type. */
 export function readBytes(app: FastifyInstance, options: { limitBytes: number }): void {
   app.removeAllContentTypeParsers()
   const parserOptions = { parseAs: 'buffer', bodyLimit: options.limitBytes } as const
@@ -79,7 +79,7 @@ function isUnstorable(text: string): boolean {
 
 const UNSTORABLE = 'Request body must not contain NUL characters or lone surrogates (halves of characters)'
 
-/** Whether arrays and objects are nested deeper than this. Without parsing, which takes seconds for a body of brackets. */
+/** Whether arrays and objects are nested deeper. Without parsing, which takes seconds for a body of brackets. */
 export function isNestedDeeper(body: Buffer, maxDepth: number): boolean {
   const [quote, backslash, openers, closers] = [0x22, 0x5c, new Set([0x5b, 0x7b]), new Set([0x5d, 0x7d])]
   let depth = 0

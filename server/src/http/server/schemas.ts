@@ -4,8 +4,8 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fas
 import { z } from 'zod'
 import { MAX_REASON_LENGTH, REASON_RULE } from '../../domain/core/audit-log.ts'
 
-// What the schemas of several endpoints share. /openapi.json is generated from the schemas, so each error text stands
-// beside the rule that it explains.
+// What the schemas of several endpoints share. Each error text is beside the rule that it explains, and /openapi.json is
+// generated from the schemas.
 
 /** A Fastify scope whose handlers get the types of their zod schemas. */
 export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>
@@ -87,11 +87,12 @@ const cursor = z
   .meta({ description: 'The `nextCursor` of the previous page.' })
 const limit = integerParameter('limit', { min: 1, max: 100, default: 50, description: 'Maximum number of items.' })
 
-/** The query parameters of every list. */
 export const paging = { cursor, limit }
-export const timeRange = {
+/** The query parameters of most lists. */
+export const listQuery = {
   from: timeField('from', 'Only items from this time on (inclusive).').exactOptional(),
   to: timeField('to', 'Only items before this time (exclusive).').exactOptional(),
+  ...paging,
 }
 export const nextCursor = z
   .string()
