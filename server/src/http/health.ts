@@ -6,8 +6,8 @@ import type { Context } from '../domain/context.ts'
 import type { Load } from './server/backpressure.ts'
 
 /**
- * /livez: the process runs. /readyz: it can take requests, which it cannot while draining, without a database, or with a
- * wrong clock.
+ * /livez: the process runs. /readyz: it can take requests, which it cannot while draining, without a database, or with
+ * a wrong clock.
  */
 export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): void {
   // Public, so concurrent requests share one query.

@@ -15,7 +15,9 @@ const FRESH_MS = 1_000
 
 const BREAKER_STATES: ProviderHealth['breaker'][] = ['closed', 'half-open', 'open']
 
-/** Labels each response with its route pattern, never its URL: URLs contain keys, callback secrets and payment links. */
+/**
+ * Labels each response with its route pattern, never its URL: URLs contain keys, callback secrets and payment links.
+ */
 export function measureResponses(app: FastifyInstance, { metrics }: Context): void {
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'none'

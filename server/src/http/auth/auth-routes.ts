@@ -210,7 +210,9 @@ function checkChosen({ ctx, fields }: Call, owner: { name: string; email: string
   checkPassword(password, { ...owner, publicUrl: ctx.settings.publicUrl })
 }
 
-/** Consumes the code's time step, so that a code opens one session only. better-auth refuses and counts invalid codes. */
+/**
+ * Consumes the code's time step, so that a code opens one session only. better-auth refuses and counts invalid codes.
+ */
 async function isUsedBefore({ ctx, auth, fields }: Call, userId: string): Promise<boolean> {
   const factor = await findSecondFactor(ctx, userId)
   if (!factor) return false

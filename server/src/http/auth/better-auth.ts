@@ -12,8 +12,8 @@ import { readerOf } from '../server/language.ts'
 import { confirmationEmail, passwordEmail } from './emails.ts'
 import { cookieNames, cookieRules, cookieSecret } from './session-cookie.ts'
 
-// better-auth checks passwords and codes, and creates sessions. It is reached only through sign-in.ts, which lets through
-// what we use of it. Accounts and their rights are ours (domain/accounts/sign-up.ts).
+// better-auth checks passwords and codes, and creates sessions. It is reached only through sign-in.ts, which lets
+// through what we use of it. Accounts and their rights are ours (domain/accounts/sign-up.ts).
 
 export const AUTH_PATH = '/dashboard/api/auth'
 
@@ -217,8 +217,8 @@ async function boundSession(
 }
 
 /**
- * better-auth compares what it decrypts with the code that it gets, so auth-routes.ts passes the hash of what was typed.
- * Codes that were stored without hashing are hashed when read.
+ * better-auth compares what it decrypts with the code that it gets, so auth-routes.ts passes the hash of what was
+ * typed. Codes that were stored without hashing are hashed when read.
  */
 function hashCodes(json: string): string {
   const codes = JSON.parse(json) as string[]

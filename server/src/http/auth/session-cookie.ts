@@ -47,8 +47,8 @@ export function readSignedCookie(header: string, name: string, secret: string): 
 }
 
 /**
- * The first cookie of exactly this name; later ones are ignored. A name with spaces, tabs or quotes around it is another
- * name, and a value that is not plain URL-encoded text is ignored.
+ * The first cookie of exactly this name; later ones are ignored. A name with spaces, tabs or quotes around it is
+ * another name, and a value that is not plain URL-encoded text is ignored.
  */
 function readCookie(header: string, name: string): string | undefined {
   const part = header

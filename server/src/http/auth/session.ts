@@ -57,7 +57,9 @@ export function requireSession(app: FastifyInstance, ctx: Context): void {
   })
 }
 
-/** Every route that changes something must say whether it needs a recent password. A missing decision fails at start. */
+/**
+ * Every route that changes something must say whether it needs a recent password. A missing decision fails at start.
+ */
 export function checkRouteFresh({ method, url, config }: RouteOptions): void {
   const isChange = [method].flat().some((name) => !SAFE_METHODS.has(name.toUpperCase()))
   if (isChange && typeof config?.fresh !== 'boolean')

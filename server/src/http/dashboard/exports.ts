@@ -131,8 +131,8 @@ type ReadPage<Row> = (cursor: string | undefined) => Promise<Page<Row>>
 const BYTE_ORDER_MARK = '\u{feff}'
 
 /**
- * Streams all pages, each read after the previous one was sent: a slow reader slows the queries, and one who leaves ends
- * them. New rows do not shift the pages, because a page continues from the last row and not from a row number.
+ * Streams all pages, each read after the previous one was sent: a slow reader slows the queries, and one who leaves
+ * ends them. New rows do not shift the pages, because a page continues from the last row and not from a row number.
  */
 async function sendCsv<Row>(
   reply: FastifyReply,

@@ -1,9 +1,9 @@
 /**
  * What the page does with scripts: copy with one tap, count down, and update itself. Everything else works without.
  *
- * Updates come as server-sent events. If the stream is refused or a proxy swallows it, the page polls. A hidden page has
- * no stream: a phone that shows a banking app has frozen it anyway, and a browser allows six connections per host. Once
- * visible again, the page checks at once.
+ * Updates come as server-sent events. If the stream is refused or a proxy swallows it, the page polls. A hidden page
+ * has no stream: a phone that shows a banking app has frozen it anyway, and a browser allows six connections per host.
+ * Once visible again, the page checks at once.
  *
  * The countdown uses the time left according to the server, because the clock of a phone may be wrong.
  *

@@ -2,8 +2,9 @@ import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 /**
- * Normalizes the caller's address of every request. Some proxies write `address:port`, and addresses have many spellings;
- * limits per address would count each spelling as another caller. If a proxy sends no valid address, its own is used.
+ * Normalizes the caller's address of every request. Some proxies write `address:port`, and addresses have many
+ * spellings; limits per address would count each spelling as another caller. If a proxy sends no valid address, its own
+ * is used.
  */
 export function normaliseAddresses(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {

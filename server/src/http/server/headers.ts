@@ -1,7 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
-/** Keeps the caller's id, so that one id traces a request through both systems. Other characters could forge log lines. */
+/**
+ * Keeps the caller's id, so that one id traces a request through both systems. Other characters could forge log lines.
+ */
 export function requestId(raw: IncomingMessage): string {
   const given = raw.headers['x-request-id']
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID()

@@ -6,8 +6,8 @@ export type Html = { readonly [markup]: string }
 type Value = string | number | Html | null | undefined | false | readonly Value[]
 
 /**
- * Escapes every value unless it is Html itself. The result is safe as element content and inside double quotes. Never put
- * a value into a script, a style or an unquoted attribute.
+ * Escapes every value unless it is Html itself. The result is safe as element content and inside double quotes. Never
+ * put a value into a script, a style or an unquoted attribute.
  */
 export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
   return {
@@ -19,7 +19,9 @@ export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
 
 const templates = new WeakMap<TemplateStringsArray, string[]>()
 
-/** Removes the indentation of the source, a tenth of a page. Done once per template, which is always the same object. */
+/**
+ * Removes the indentation of the source, a tenth of a page. Done once per template, which is always the same object.
+ */
 function outdented(strings: TemplateStringsArray): string[] {
   const known = templates.get(strings)
   if (known) return known

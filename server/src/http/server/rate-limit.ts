@@ -75,8 +75,8 @@ export function makePublicLimit(ctx: Context): (app: FastifyInstance) => void {
 }
 
 /**
- * Slows down callers who try unknown keys, so that guessing cannot load the database. Only failures count: a caller with
- * a valid key is never affected, however many share its address.
+ * Slows down callers who try unknown keys, so that guessing cannot load the database. Only failures count: a caller
+ * with a valid key is never affected, however many share its address.
  */
 export type GuessGuard = {
   /** Seconds until this address may try an unknown key again. */
