@@ -70,7 +70,7 @@ test('who cannot sign in gets a new password at the terminal, and is signed out 
   expect([set.code, JSON.parse(set.stdout)]).toEqual([0, { email: ana.email }])
   expect((await session.ask('GET', '/dashboard/api/balance')).statusCode).toBe(401)
   const weak = await runCli(given, env, 'senhasenha123\n')
-  expect([weak.code, weak.stderr]).toEqual([1, expect.stringContaining('one of the first that are tried')])
+  expect([weak.code, weak.stderr]).toEqual([1, expect.stringContaining('This password is too common')])
   expect((await guiche('account', 'password', '--email', email, '--reason', 'x')).stderr).toContain('no account has')
   expect((await guiche('account', 'password', '--email', ana.email)).stderr).toContain('--reason')
 

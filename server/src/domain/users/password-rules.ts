@@ -21,15 +21,14 @@ export function checkPassword(password: string, owner: PasswordOwner): void {
   if (isSimple(password))
     throw new Fault(
       'password_too_simple',
-      'This password repeats a few characters or counts on from one: choose another, for example a sentence',
+      'This password repeats a few characters or counts up or down: choose another, for example a sentence',
     )
   if (isPersonal(password, owner))
     throw new Fault(
       'password_personal',
-      'This password is little more than your e-mail, your name or the name of this service: choose another',
+      'This password is mostly your e-mail, your name or the name of this service: choose another',
     )
-  if (isCommon(password))
-    throw new Fault('password_too_common', 'This password is one of the first that are tried: choose another')
+  if (isCommon(password)) throw new Fault('password_too_common', 'This password is too common: choose another')
 }
 
 /** Nothing that can be seen, one short piece again and again, or characters in their order. */
