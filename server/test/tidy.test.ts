@@ -51,7 +51,7 @@ const TREES: Record<string, { layers: Order; folders: Record<string, Order> }> =
         ['demo'],
         ['.'],
       ],
-      http: [['server'], ['docs'], ['auth'], ['api'], ['operator'], ['dashboard'], ['pay'], ['.']],
+      http: [['server'], ['auth'], ['api'], ['operator'], ['dashboard'], ['pay'], ['docs'], ['.']],
       providers: [['http'], ['api-pix', 'woovi']],
     },
   },

@@ -259,7 +259,7 @@ test('an account has at most 100 webhooks, also when two are added at the same m
   const answers = (await Promise.all(added)).toSorted((a, b) => a.statusCode - b.statusCode)
   expect(answers.map((one) => one.statusCode)).toEqual([201, 409])
   expect(told(answers[1]!)).toBe('409 An account can have at most 100 webhooks')
-  expect(await w.count('webhook_endpoints')).toBe(100)
+  expect(await w.count('webhooks')).toBe(100)
   expect((await call(w, other, 'POST', '/api/webhooks', { url: receiver.url })).statusCode).toBe(201)
 })
 

@@ -12,7 +12,7 @@ import {
   type LoggedEvent,
 } from '../domain/webhooks/event-log.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../domain/webhooks/find-deliveries.ts'
-import { listEndpointsOf } from '../domain/webhooks/webhooks.ts'
+import { listWebhooksOf } from '../domain/webhooks/webhooks.ts'
 import { presentAttempt, presentEvent } from '../http/api/events.ts'
 import { requireAccount } from './account.ts'
 import { time, wholeNumber } from './arguments.ts'

@@ -15,11 +15,9 @@ export async function sandboxCommand(
   const { openSandbox } = await import('../sandbox/server.ts')
   await prepareHome(config.home)
   const home = join(config.home, 'sandbox')
-  const running = await findSandbox(home)
-  if (running) throw new OperatorError(`a sandbox is already running on this GUICHE_HOME, at ${running.url}`)
   const sandbox = await openSandbox({ home, port: options.port ?? config.sandboxPort, host: options.host })
   if (sandbox.pid !== process.pid)
-    throw new Fault('conflict', `the sandbox of ${home} runs in process ${sandbox.pid} at ${sandbox.url}`)
+    throw new OperatorError(`the sandbox of ${home} runs in process ${sandbox.pid} at ${sandbox.url}`)
   closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, () => sandbox.stop())
   terminal.print(
     [

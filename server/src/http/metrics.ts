@@ -104,7 +104,7 @@ function setGauges(metrics: Metrics, now: Date, gauges: Standing): void {
     metrics.queueDue.set({ queue }, due)
     metrics.queueAge.set({ queue }, age(oldest))
   }
-  for (const [state, count] of Object.entries(gauges.endpoints)) metrics.endpoints.set({ state }, count)
+  for (const [state, count] of Object.entries(gauges.webhooks)) metrics.webhooks.set({ state }, count)
 }
 
 function secondsOf(at: Date | null): number {

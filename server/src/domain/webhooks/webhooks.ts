@@ -44,13 +44,13 @@ export async function createWebhook(
       'select count(*) from webhooks where account_id = $1 and deleted_at is null',
       [accountId],
     )
-    if (count!.count >= MAX_ENDPOINTS)
-      throw new Fault('webhook_limit', `An account can have at most ${MAX_ENDPOINTS} webhooks`, {
-        details: { maxWebhooks: MAX_ENDPOINTS },
+    if (count!.count >= MAX_WEBHOOKS)
+      throw new Fault('webhook_limit', `An account can have at most ${MAX_WEBHOOKS} webhooks`, {
+        details: { maxWebhooks: MAX_WEBHOOKS },
       })
-    const [row] = await tx.rows<Endpoint>(
-      `insert into webhook_endpoints (id, account_id, name, url, event_kinds, authorization_box, secret_box, created_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${ENDPOINT_COLUMNS}`,
+    const [row] = await tx.rows<Webhook>(
+      `insert into webhooks (id, account_id, name, url, event_kinds, authorization_box, secret_box, created_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${WEBHOOK_COLUMNS}`,
       [
         id,
         accountId,

@@ -130,8 +130,8 @@ export function presentEvent(event: LoggedEvent) {
     event: event.kind,
     createdAt: event.createdAt.toISOString(),
     data: (JSON.parse(event.body) as { data: Record<string, unknown> }).data,
-    deliveries: event.deliveries.map(({ endpointId, state, attempts, nextAttemptAt, endedAt }) =>
-      toApi({ webhookId: endpointId, state, attempts, nextAttemptAt, endedAt }),
+    deliveries: event.deliveries.map(({ webhookId, state, attempts, nextAttemptAt, endedAt }) =>
+      toApi({ webhookId, state, attempts, nextAttemptAt, endedAt }),
     ),
   }
 }
@@ -145,8 +145,8 @@ const attemptSchema = z
   })
   .meta({ id: 'DeliveryAttempt' })
 
-export function presentAttempt({ endpointId, ...attempt }: LoggedAttempt) {
-  return { webhookId: endpointId, ...toApi(attempt) }
+export function presentAttempt({ webhookId, ...attempt }: LoggedAttempt) {
+  return { webhookId, ...toApi(attempt) }
 }
 
 const queued = z.int().meta({

@@ -2,25 +2,25 @@ import { z } from 'zod'
 import { actorOf } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import type { WebhookAnswer } from '../../domain/ports/webhook-sender.ts'
-import { testEndpoint } from '../../domain/webhooks/event-log.ts'
+import { testWebhook } from '../../domain/webhooks/event-log.ts'
 import { EVENT_KINDS } from '../../domain/webhooks/events.ts'
-import type { Endpoint } from '../../domain/webhooks/webhook-rows.ts'
+import type { Webhook } from '../../domain/webhooks/webhook-rows.ts'
 import {
   AUTHORIZATION_RULE,
   AUTHORIZATION_SHAPE,
-  createEndpoint,
+  createWebhook,
   DEFAULT_EVENT_KINDS,
   DEFAULT_OVERLAP_SECONDS,
-  deleteEndpoint,
+  deleteWebhook,
   EVENTS_RULE,
-  findEndpoint,
-  listEndpoints,
+  findWebhook,
+  listWebhooks,
   MAX_NAME_LENGTH,
   MAX_OVERLAP_SECONDS,
   NAME_RULE,
   nameFromUrl,
   rotateSecret,
-  updateEndpoint,
+  updateWebhook,
 } from '../../domain/webhooks/webhooks.ts'
 import { BODY_ERROR, bodyErrors, errors, response, text, time, type Api } from '../server/schemas.ts'
 
@@ -30,7 +30,7 @@ export function webhookRoutes(app: Api, ctx: Context): void {
   const fresh = { ...config, fresh: true } as const
 
   app.get('/api/webhooks', { schema: listWebhooksRoute, config }, async (request) => {
-    const webhooks = await listEndpoints(ctx, request.caller.accountId)
+    const webhooks = await listWebhooks(ctx, request.caller.accountId)
     return { success: true as const, webhooks: webhooks.map(presentWebhook) }
   })
 
@@ -38,14 +38,14 @@ export function webhookRoutes(app: Api, ctx: Context): void {
     const { url, name = nameFromUrl(url), events = DEFAULT_EVENT_KINDS, authorization = null } = request.body
     const { accountId } = request.caller
     const wanted = { url, name, eventKinds: events, authorization }
-    const { endpoint, secret } = await createEndpoint(ctx, accountId, wanted, actorOf(request.caller))
-    const test = await testEndpoint(ctx, accountId, endpoint.endpointId)
-    reply.code(201).header('location', `/api/webhooks/${endpoint.endpointId}`)
-    return { success: true as const, webhook: presentWebhook(endpoint), secret, test: presentTest(test) }
+    const { webhook, secret } = await createWebhook(ctx, accountId, wanted, actorOf(request.caller))
+    const test = await testWebhook(ctx, accountId, webhook.webhookId)
+    reply.code(201).header('location', `/api/webhooks/${webhook.webhookId}`)
+    return { success: true as const, webhook: presentWebhook(webhook), secret, test: presentTest(test) }
   })
 
   app.get('/api/webhooks/:webhookId', { schema: getWebhookRoute, config }, async (request) => {
-    const webhook = await findEndpoint(ctx, request.caller.accountId, request.params.webhookId)
+    const webhook = await findWebhook(ctx, request.caller.accountId, request.params.webhookId)
     return { success: true as const, webhook: presentWebhook(webhook) }
   })
 
@@ -53,19 +53,19 @@ export function webhookRoutes(app: Api, ctx: Context): void {
     const { events, ...fields } = request.body
     const { accountId } = request.caller
     const patch = { ...fields, ...(events && { eventKinds: events }) }
-    const webhook = await updateEndpoint(ctx, accountId, request.params.webhookId, patch, actorOf(request.caller))
-    const test = fields.url === undefined ? null : presentTest(await testEndpoint(ctx, accountId, webhook.endpointId))
+    const webhook = await updateWebhook(ctx, accountId, request.params.webhookId, patch, actorOf(request.caller))
+    const test = fields.url === undefined ? null : presentTest(await testWebhook(ctx, accountId, webhook.webhookId))
     return { success: true as const, webhook: presentWebhook(webhook), test }
   })
 
   app.delete('/api/webhooks/:webhookId', { schema: deleteWebhookRoute, config: fresh }, async (request) => {
-    await deleteEndpoint(ctx, request.caller.accountId, request.params.webhookId, actorOf(request.caller))
+    await deleteWebhook(ctx, request.caller.accountId, request.params.webhookId, actorOf(request.caller))
     return { success: true as const }
   })
 
   const testing = { ...config, fresh: false } as const
   app.post('/api/webhooks/:webhookId/test', { schema: testWebhookRoute, config: testing }, async (request) => {
-    const test = await testEndpoint(ctx, request.caller.accountId, request.params.webhookId)
+    const test = await testWebhook(ctx, request.caller.accountId, request.params.webhookId)
     return { success: true as const, test: presentTest(test) }
   })
 
@@ -73,8 +73,8 @@ export function webhookRoutes(app: Api, ctx: Context): void {
     const { accountId } = request.caller
     const overlapSeconds = request.body?.overlapSeconds ?? DEFAULT_OVERLAP_SECONDS
     const actor = actorOf(request.caller)
-    const { endpoint, secret } = await rotateSecret(ctx, accountId, request.params.webhookId, overlapSeconds, actor)
-    return { success: true as const, webhook: presentWebhook(endpoint), secret }
+    const { webhook, secret } = await rotateSecret(ctx, accountId, request.params.webhookId, overlapSeconds, actor)
+    return { success: true as const, webhook: presentWebhook(webhook), secret }
   })
 }
 
@@ -154,9 +154,9 @@ const webhookSchema = z
   })
   .meta({ id: 'Webhook' })
 
-export function presentWebhook(webhook: Endpoint) {
+export function presentWebhook(webhook: Webhook) {
   return {
-    id: webhook.endpointId,
+    id: webhook.webhookId,
     name: webhook.name,
     url: webhook.url,
     events: webhook.eventKinds,

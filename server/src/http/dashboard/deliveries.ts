@@ -3,10 +3,10 @@ import { OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import {
   listDeliveries,
-  listTroubledEndpoints,
+  listTroubledWebhooks,
   readLoggedDelivery,
   type LogEntry,
-  type TroubledEndpoint,
+  type TroubledWebhook,
 } from '../../domain/webhooks/delivery-log.ts'
 import { DELIVERY_STATES } from '../../domain/webhooks/find-deliveries.ts'
 import { LISTED_KINDS } from '../api/events.ts'
@@ -21,7 +21,7 @@ export function deliveryRoutes(api: Api, ctx: Context): void {
     return { success: true as const, deliveries: deliveries.map(presentDelivery), nextCursor }
   })
 
-  api.get('/api/deliveries/:eventId/:endpointId', { schema: getDeliveryRoute, config }, async (request) => {
+  api.get('/api/deliveries/:eventId/:webhookId', { schema: getDeliveryRoute, config }, async (request) => {
     const { accountId } = request.caller
     const { delivery, request: sent, attempts } = await readLoggedDelivery(ctx, accountId, request.params)
     return {
@@ -34,14 +34,14 @@ export function deliveryRoutes(api: Api, ctx: Context): void {
 
   const operator = { scope: OPERATOR_SCOPE } as const
   api.get('/api/operator/webhook-failures', { schema: listFailingWebhooksRoute, config: operator }, async (request) => {
-    const { endpoints, nextCursor } = await listTroubledEndpoints(ctx, request.query)
-    return { success: true as const, endpoints: endpoints.map(presentFailingWebhook), nextCursor }
+    const { webhooks, nextCursor } = await listTroubledWebhooks(ctx, request.query)
+    return { success: true as const, webhooks: webhooks.map(presentFailingWebhook), nextCursor }
   })
 }
 
 const deliveriesQuery = z.object({
   status: oneOf('status', DELIVERY_STATES).exactOptional(),
-  endpointId: idField('endpointId', 'a webhook').exactOptional(),
+  webhookId: idField('webhookId', 'a webhook').exactOptional(),
   event: oneOf('event', LISTED_KINDS).exactOptional(),
   ...paging,
 })
@@ -57,8 +57,8 @@ const deliverySchema = z.object({
   eventId: z.string(),
   event: z.string(),
   subject: z.object({ paymentLinkId: z.string().nullable() }),
-  endpointId: z.string(),
-  endpointName: z.string(),
+  webhookId: z.string(),
+  webhookName: z.string(),
   status: z.enum(DELIVERY_STATES),
   attempts: z.int(),
   ...lastAttempt,
@@ -75,7 +75,7 @@ const requestSchema = z.object({ url: z.string(), headers: z.record(z.string(), 
 const attemptSchema = z.object({ number: z.int(), at: time, ...attemptOutcome })
 
 const failingWebhookSchema = z.object({
-  endpointId: z.string(),
+  webhookId: z.string(),
   accountId: z.string(),
   accountEmail: z.string(),
   name: z.string(),
@@ -85,11 +85,11 @@ const failingWebhookSchema = z.object({
   disabledReason: z.string().nullable(),
   disabledCode: z.string().nullable(),
   ...lastAttempt,
-  waiting: z.int(),
+  pending: z.int(),
 })
 
 /** Operators see the host only: the path of a webhook URL often holds a token. */
-function presentFailingWebhook(webhook: TroubledEndpoint) {
+function presentFailingWebhook(webhook: TroubledWebhook) {
   return { ...toApi(webhook), url: new URL(webhook.url).host }
 }
 
@@ -98,12 +98,12 @@ const listDeliveriesRoute = {
   response: { 200: response('', { deliveries: deliverySchema.array(), nextCursor }) },
 }
 const getDeliveryRoute = {
-  params: z.object({ eventId: z.string(), endpointId: z.string() }),
+  params: z.object({ eventId: z.string(), webhookId: z.string() }),
   response: {
     200: response('', { delivery: deliverySchema, request: requestSchema, attempts: attemptSchema.array() }),
   },
 }
 const listFailingWebhooksRoute = {
   querystring: z.object(paging),
-  response: { 200: response('', { endpoints: failingWebhookSchema.array(), nextCursor }) },
+  response: { 200: response('', { webhooks: failingWebhookSchema.array(), nextCursor }) },
 }

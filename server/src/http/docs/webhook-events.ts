@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { NewEvent } from '../../domain/webhooks/events.ts'
-import { recordShape } from '../server/schemas.ts'
+import { depositSchema } from '../api/deposits.ts'
 
 // The `webhooks` of the document: what we send, where everything else in it is what we are sent.
 
 type Event = { summary: string; description: string; data: z.ZodObject; example: object }
 
-const record = recordShape.shape
+const record = depositSchema.shape
 const time = z.iso.datetime()
 const charge = {
   transactionId: z.string().meta({ description: 'The `id` of the charge.' }),

@@ -67,6 +67,7 @@ const resolveBody = z
   .object(
     {
       how: oneOf('how', WAYS).meta({
+        examples: ['refund'],
         description:
           'credit: the whole amount to an account, without a fee. refund: back to the payer. write_off: the operator keeps it, or bears the loss. charge_account: the credited account bears a refund that was made outside guiche. match: the payment completes the charge that it names although its amount differs; the account is credited with the amount less the fee.',
       }),

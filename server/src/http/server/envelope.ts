@@ -18,17 +18,16 @@ export type Refusal = {
 }
 
 /** What HTTP itself refuses, besides the domain. */
-const HTTP_CODES = [
-  'request_timeout',
-  'method_not_allowed',
-  'body_too_large',
-  'unsupported_type',
-  'expectation_failed',
-  'headers_too_large',
-  'internal',
-] as const
-export type ErrorCode = FaultCode | (typeof HTTP_CODES)[number]
-export const ERROR_CODES: readonly ErrorCode[] = [...FAULT_CODES, ...HTTP_CODES]
+const HTTP_STATUS = {
+  request_timeout: 408,
+  method_not_allowed: 405,
+  body_too_large: 413,
+  unsupported_type: 415,
+  expectation_failed: 417,
+  headers_too_large: 431,
+  internal: 500,
+}
+export type ErrorCode = FaultCode | keyof typeof HTTP_STATUS
 
 /** The only place that maps a code of the domain to an HTTP status. */
 const STATUS: Record<FaultCode, number> = {
@@ -90,6 +89,9 @@ const STATUS: Record<FaultCode, number> = {
   provider_unavailable: 503,
   unavailable: 503,
 }
+
+export const ERROR_STATUS: Readonly<Record<ErrorCode, number>> = { ...STATUS, ...HTTP_STATUS }
+export const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[]
 
 // For faults that can be retried and do not say when.
 const RETRY_AFTER_SECONDS = 1

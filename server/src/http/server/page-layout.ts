@@ -9,6 +9,8 @@ export type Page = {
   language: Language
   title: string
   main: Html
+  /** Added to the style of all pages. One of our constants. */
+  style?: string
   /** One of our constants, never built from values. */
   script?: string
   /** True if the page has a form. */

@@ -3,7 +3,9 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** A large JSON document that does not change while the process runs: serialized and compressed once, on first use. */
+export type ServedDocument = { headers: Record<string, string>; text: string }
+
+/** A large text that does not change while the process runs: made and compressed once, on first use. */
 export function makeServedDocument(
   make: () => ServedDocument,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
