@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { claimChecks, enqueueChecks } from '../src/domain/deposits/checks.ts'
-import { queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { claimChecks, enqueueChecks } from '../src/domain/deposits/check-queue.ts'
+import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { get } from './requests.ts'
 import { until, world } from './world.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cancelDeposit, queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { cancelDeposit, queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { startReceiver } from './receiver.ts'
 import { completedCharge, followToEnd, refund } from './refund-steps.ts'

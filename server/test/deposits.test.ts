@@ -1,12 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Context } from '../src/domain/context.ts'
-import {
-  cancelDeposit,
-  listDeposits,
-  openDeposit,
-  queryDeposit,
-  type DepositRequest,
-} from '../src/domain/deposits/deposits.ts'
+import { listDeposits } from '../src/domain/deposits/charge-reads.ts'
+import { openDeposit, type DepositRequest } from '../src/domain/deposits/open-deposit.ts'
+import { cancelDeposit, queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { ProviderError } from '../src/domain/ports/provider.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { until, world, type TestAccount } from './world.ts'
@@ -289,7 +285,7 @@ test('a charge that was made at the bank and never answered is withdrawn there, 
   expect(await w.count('checks')).toBe(0)
 })
 
-test('a charge whose fate nobody knows is neither answered nor given up: it is cleared when the provider can be asked', async () => {
+test('a charge whose outcome is unknown is neither answered nor given up: it is cleared when the provider answers', async () => {
   const w = await world()
   const account = await w.account()
   await w.sandbox.faults({ loseAnswerRate: 1, seed: 1 })

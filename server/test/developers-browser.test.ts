@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { createAccount } from '../src/domain/accounts/accounts.ts'
-import { queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { isWellFormedKey } from '../src/domain/accounts/api-keys.ts'
 import { startDeliverWorker } from '../src/workers/deliver.ts'
 import { expectAccessible, serve, signIn, useChromium, visit } from './chromium.ts'

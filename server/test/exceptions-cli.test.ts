@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 import { expect, test } from 'vitest'
-import { queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { runDueRefunds } from '../src/workers/refund.ts'
 import { runCli, temporaryHome } from './process.ts'
 import { completedCharge, holdings, strayPayment, untilMade } from './refund-steps.ts'

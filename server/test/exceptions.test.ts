@@ -91,7 +91,7 @@ test('an exception that is refunded is being resolved until the bank is done', a
   expect(resolving).toMatchObject({ state: 'resolving', resolvedAt: null, refund: { status: 'PROCESSING' } })
   expect(await holdings(w)).toEqual({ cash: 7_00, refunding: 7_00 })
   await expect(resolve(w, id, { how: 'write_off' })).rejects.toThrow(
-    'Exception is being resolved: its refund is in progress',
+    'Exception is being resolved: its refund is PROCESSING',
   )
   expect(await w.differences()).toEqual([])
 
@@ -183,7 +183,9 @@ test('a resolution that does not fit, an unknown account and a missing reason ar
   await strayPayment(w)
   const { id } = await onlyException(w)
   const accountId = crypto.randomUUID()
-  await expect(resolve(w, id, { how: 'charge_account' })).rejects.toThrow('by credit or refund or write_off')
+  await expect(resolve(w, id, { how: 'charge_account' })).rejects.toThrow(
+    'can be resolved with: credit, refund, write_off',
+  )
   await expect(resolve(w, id, { how: 'credit', accountId })).rejects.toThrow('Account not found')
   await expect(resolveException(w.ctx, OPERATOR, id, { how: 'write_off' }, ' ')).rejects.toThrow('reason must be')
   for (const unknown of ['f'.repeat(32), 'x', ''])
@@ -242,8 +244,8 @@ test('a refund that was made at the bank is borne by the account that was credit
   await refundAtBank(w, payment.endToEndId, 50_00)
   await askBank(w, payment.endToEndId)
   const { id } = await onlyException(w)
-  await expect(resolve(w, id, { how: 'charge_account' })).rejects.toThrow('it is 4950 cents, and 5000 are needed')
-  await expect(resolve(w, id, { how: 'refund' })).rejects.toThrow('by charge_account or write_off')
+  await expect(resolve(w, id, { how: 'charge_account' })).rejects.toThrow('it holds 4950 cents, and 5000 are needed')
+  await expect(resolve(w, id, { how: 'refund' })).rejects.toThrow('can be resolved with: charge_account, write_off')
   await completedCharge(w, { account, valueCents: 10_00 })
   expect(await resolve(w, id, { how: 'charge_account' })).toMatchObject({
     state: 'resolved',
@@ -287,7 +289,7 @@ test('money in suspense of which a part was given back at the bank cannot be ref
   await askBank(w, payment.endToEndId)
   const { exceptions } = await listExceptions(w.ctx, { limit: 10 })
   const [foreign, stray] = exceptions
-  await expect(resolve(w, stray!.id, { how: 'refund' })).rejects.toThrow('was refunded at the provider already')
+  await expect(resolve(w, stray!.id, { how: 'refund' })).rejects.toThrow('was already refunded at the provider')
   for (const how of ['charge_account', 'write_off'] as const)
     await expect(resolve(w, foreign!.id, { how })).rejects.toThrow('The rest of this payment is in suspense')
   await resolve(w, stray!.id, { how: 'write_off' })
@@ -380,7 +382,7 @@ test('exceptions are listed newest first, by page, by state, kind, provider and 
     (await listExceptions(w.ctx, { limit: 10, ...filter })).exceptions.map((exception) => exception.amountCents)
 
   const first = await listExceptions(w.ctx, { limit: 3 })
-  expect(first.exceptions.map((one) => one.amountCents)).toEqual([1, 103, 102])
+  expect(first.exceptions.map((exception) => exception.amountCents)).toEqual([1, 103, 102])
   expect(await amounts({ cursor: first.nextCursor! })).toEqual([101, 100])
   expect(await amounts({ kind: 'second_payment' })).toEqual([1])
   expect(await amounts({ provider: 'another' })).toEqual([])

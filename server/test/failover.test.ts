@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { enqueueChecks } from '../src/domain/deposits/checks.ts'
-import { openDeposit, queryDeposit, type DepositRequest } from '../src/domain/deposits/deposits.ts'
+import { enqueueChecks } from '../src/domain/deposits/check-queue.ts'
+import { openDeposit, type DepositRequest } from '../src/domain/deposits/open-deposit.ts'
+import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { ProviderError, type Provider } from '../src/domain/ports/provider.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { world, type World } from './world.ts'
@@ -73,7 +74,7 @@ test('with every breaker open a deposit is refused at once, and nobody is asked'
 
 // The first provider makes the charge and its answer is lost, and looking it up fails too: nobody knows. It is withdrawn before
 // the deposit goes to the second.
-test('a charge whose fate is unknown is withdrawn at the first provider before the second makes one', async () => {
+test('a charge whose outcome is unknown is withdrawn at the first provider before the second makes one', async () => {
   const w = await world({ second: true })
   const account = await w.account()
   createsAndForgets(w)

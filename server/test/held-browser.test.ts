@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { enter, expectAccessible, serve, signIn, useChromium, visit } from './chromium.ts'
 import { makeOperator } from './operators-client.ts'
 

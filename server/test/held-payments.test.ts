@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import { cancelDeposit, queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { cancelDeposit, queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { listExceptions } from '../src/domain/refunds/exceptions.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import { openPage } from './pages.ts'

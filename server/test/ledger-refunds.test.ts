@@ -29,7 +29,7 @@ const CHARGES = 3
 const mood = fc.constantFrom(...MOODS)
 const charge = fc.nat({ max: CHARGES - 1 })
 const amountCents = fc.integer({ min: 1, max: 60 })
-const step: fc.Arbitrary<Step> = fc.oneof(
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({ do: fc.constant('refund' as const), charge, amountCents: fc.option(amountCents), mood }),
@@ -54,10 +54,10 @@ test('whatever banks and operators do, every cent is in one place at every momen
   const account = await w.account()
   const bank = makeBank(w)
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
+    fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 25 }), async (steps) => {
       const payments = await completedCharges(w, account)
-      for (const one of steps) {
-        await take(w, bank, account, payments, one).catch(rethrowUnlessRefused)
+      for (const step of steps) {
+        await take(w, bank, account, payments, step).catch(rethrowUnlessRefused)
         await expectEveryCentInPlace(w)
       }
       await heal(w, bank)
@@ -69,38 +69,38 @@ test('whatever banks and operators do, every cent is in one place at every momen
   )
 })
 
-async function take(w: World, bank: Bank, account: TestAccount, payments: Paid[], one: Step): Promise<void> {
-  switch (one.do) {
+async function take(w: World, bank: Bank, account: TestAccount, payments: Paid[], step: Step): Promise<void> {
+  switch (step.do) {
     case 'refund': {
-      bank.mood = one.mood
-      const { paymentLinkId } = payments[one.charge]!
+      bank.mood = step.mood
+      const { paymentLinkId } = payments[step.charge]!
       const request = {
         accountId: null,
         paymentLinkId,
-        amountCents: one.amountCents,
+        amountCents: step.amountCents,
         reason: null,
         idempotencyKey: null,
       }
       return void (await requestRefund(w.ctx, OPERATOR, request))
     }
     case 'follow':
-      bank.mood = one.mood
+      bank.mood = step.mood
       w.clock.advance(10 * 60_000)
       return void (await runDueRefunds(w.ctx))
     case 'resolve': {
-      bank.mood = one.mood
+      bank.mood = step.mood
       const { exceptions } = await listExceptions(w.ctx, { state: 'open', limit: 6 })
-      const exception = exceptions[one.which % Math.max(1, exceptions.length)]
+      const exception = exceptions[step.which % Math.max(1, exceptions.length)]
       if (!exception) return
-      const resolution = { how: one.how, accountId: account.accountId } as Resolution
+      const resolution = { how: step.how, accountId: account.accountId } as Resolution
       return void (await resolveException(w.ctx, OPERATOR, exception.id, resolution, 'because'))
     }
     case 'pay':
       return void (await settleAll(w, [
-        { ...payments[one.charge]!, endToEndId: newId('E'), amountCents: one.amountCents },
+        { ...payments[step.charge]!, endToEndId: newId('E'), amountCents: step.amountCents },
       ]))
     case 'bank':
-      return bank.giveBack(payments[one.charge]!, one.amountCents)
+      return bank.refundUnasked(payments[step.charge]!, step.amountCents)
   }
 }
 
@@ -191,7 +191,7 @@ function makeBank(w: World) {
       }))
       return recordExternalRefunds(w.ctx, reporting)
     },
-    async giveBack({ endToEndId, amountCents: paidCents }: Paid, amountCents: number) {
+    async refundUnasked({ endToEndId, amountCents: paidCents }: Paid, amountCents: number) {
       if (gaveBack(endToEndId) + amountCents > paidCents) return
       const refund = {
         refundId: newId('B'),

@@ -38,7 +38,7 @@ test('debits equal credits, and each balance is the sum of its transfers, after 
       const charges = await openCharges(w, accounts, CHARGES)
       const run = randomBytes(4).toString('hex')
       for (const batch of batches) {
-        const payments = batch.map((one) => paymentOf(one, charges, run))
+        const payments = batch.map((arrival) => paymentOf(arrival, charges, run))
         await settleAll(w, payments)
       }
 

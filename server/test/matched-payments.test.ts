@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import type { Charge } from '../src/domain/deposits/charge-states.ts'
-import { cancelDeposit, queryDeposit } from '../src/domain/deposits/deposits.ts'
+import type { Charge } from '../src/domain/deposits/charge-reads.ts'
+import { cancelDeposit, queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { listExceptions } from '../src/domain/refunds/exceptions.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import type { Provider, ReceivedPayment } from '../src/domain/ports/provider.ts'
@@ -320,7 +320,7 @@ test('a match that does not fit is refused in words, and changes nothing', async
   await expect(match(w, small.exceptionId)).rejects.toThrow('Charge is COMPLETED by another payment')
   await settleAll(w, [{ ...right, endToEndId: 'E-second' }])
   const [second] = (await listExceptions(w.ctx, { kind: 'second_payment', limit: 1 })).exceptions
-  await expect(match(w, second!.id)).rejects.toThrow('A second_payment exception can be resolved with')
+  await expect(match(w, second!.id)).rejects.toThrow('An exception of kind second_payment can be resolved with')
   await settleAll(w, [{ ...right, endToEndId: 'E-stray', txid: null }])
   const [stray] = (await listExceptions(w.ctx, { kind: 'unknown_charge', limit: 1 })).exceptions
   await expect(match(w, stray!.id)).rejects.toThrow('names no charge that it could complete')

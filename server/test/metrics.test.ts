@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { makeMetrics, measureProcess } from '../src/base/metrics.ts'
-import { queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { makeDeliveryWindows } from '../src/workers/delivery-window.ts'
 import { makeSender } from '../src/workers/deliver.ts'
 import { makeOperator } from './operators-client.ts'

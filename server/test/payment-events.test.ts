@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { get as httpGet, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { Charge } from '../src/domain/deposits/charge-states.ts'
-import { cancelDeposit, queryDeposit } from '../src/domain/deposits/deposits.ts'
+import type { Charge } from '../src/domain/deposits/charge-reads.ts'
+import { cancelDeposit, queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { listExceptions } from '../src/domain/refunds/exceptions.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import { NOTHING_HELD } from '../src/domain/deposits/held-payments.ts'
@@ -196,7 +196,9 @@ test('nobody is asked when nobody waits, a look that fails is followed by anothe
   watch(charge.id, NOTHING_HELD, ({ status }) => told.push(status))
   questions.failNext()
   await vi.advanceTimersByTimeAsync(500)
-  await vi.waitUntil(() => w.logged.some(({ text }) => text.includes('open payment pages could not be read')))
+  await vi.waitUntil(() =>
+    w.logged.some(({ text }) => text.includes('reading the charges of open payment pages failed')),
+  )
   const other = await w.anotherProcess()
   await other.ctx.settlements.add([payment])
   await vi.advanceTimersByTimeAsync(2_000)
@@ -289,7 +291,7 @@ function countQueries(w: World) {
   const query = w.pool.query.bind(w.pool) as (...args: unknown[]) => Promise<unknown>
   let [count, failures] = [0, 0]
   w.pool.query = ((...args: unknown[]) => {
-    if (!String(args[0]).startsWith('select c.id, c.status, coalesce(h.held_cents')) return query(...args)
+    if (!String(args[0]).includes('from charges c left join (')) return query(...args)
     count += 1
     return failures-- > 0 ? Promise.reject(new Error('made to fail')) : query(...args)
   }) as typeof w.pool.query

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { loadConfig } from '../src/config.ts'
-import { queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { openPage, pageOf } from './pages.ts'
 import { startServer, temporaryHome } from './process.ts'
 import { appWith, bearer, UNKNOWN_ID } from './requests.ts'

@@ -65,8 +65,8 @@ test('a refund that was done and that the bank then calls failed comes to suspen
   // It is the operator's to decide, in the ways in which money in suspense leaves it.
   const resolve = (how: 'refund' | 'charge_account') =>
     resolveException(w.ctx, OPERATOR, exceptions[0]!.id, { how }, 'because')
-  await expect(resolve('refund')).rejects.toThrow('by credit or write_off')
-  await expect(resolve('charge_account')).rejects.toThrow('by credit or write_off')
+  await expect(resolve('refund')).rejects.toThrow('can be resolved with: credit, write_off')
+  await expect(resolve('charge_account')).rejects.toThrow('can be resolved with: credit, write_off')
   const credit = { how: 'credit', accountId: account.accountId } as const
   await resolveException(w.ctx, OPERATOR, exceptions[0]!.id, credit, 'the payer’s bank is closed')
   expect(await holdings(w)).toEqual({ cash: 50_00, balance: 49_50, fees: 50 })

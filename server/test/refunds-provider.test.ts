@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
 import { ProviderError } from '../src/domain/ports/provider.ts'
 import { endRefund } from '../src/domain/refunds/refund-states.ts'
-import { claimRefunds, runRefundNow } from '../src/domain/refunds/run-refund.ts'
+import { claimRefunds, runRefund } from '../src/domain/refunds/run-refund.ts'
 import { listRefunds, requestRefund } from '../src/domain/refunds/request-refund.ts'
 import { runDueRefunds } from '../src/workers/refund.ts'
 import {
@@ -130,10 +130,10 @@ test('of two workers who hear different ends of a refund the first is booked, an
       return question.refundId === toFail.id || answer === 'absent' ? answer : { ...answer, status: 'failed' }
     },
   })
-  for (const one of claimed) await runRefundNow(w.ctx, one)
+  for (const one of claimed) await runRefund(w.ctx, one)
   expect(w.logged.map(({ level, text }) => [level, text])).toEqual([
-    ['error', 'a refund that had ended ended otherwise'],
-    ['error', 'a refund that had ended ended otherwise'],
+    ['error', 'provider reported a different final state for a finished refund'],
+    ['error', 'provider reported a different final state for a finished refund'],
   ])
   expect(await holdings(w)).toEqual({ cash: 40_00, balance: 44_50, fees: 50, missing: -10_00, suspense: 5_00 })
   expect(await w.count('exceptions', `kind = 'foreign_refund'`)).toBe(1)

@@ -96,7 +96,7 @@ test('partial refunds go on until nothing is left, and then no further', async (
 test('a refund that the balance cannot bear is refused, with the numbers, and leaves no trace', async () => {
   const w = await world()
   const { charge, account } = await completedCharge(w, { valueCents: 50_00 })
-  await expect(refund(w, charge)).rejects.toThrow('Balance is too small: it is 4950 cents, and this refund needs 5000')
+  await expect(refund(w, charge)).rejects.toThrow('Balance is too small: it holds 4950 cents, and 5000 are needed')
   expect(await w.balanceCents(account.accountId)).toBe(49_50)
   expect(await w.count('refunds')).toBe(0)
   expect(await w.count('audit_log', `action like 'refund.%'`)).toBe(0)
@@ -155,14 +155,14 @@ test('of two refunds that race for the last cents of a charge, one wins', async 
 
 test('of two refunds of different charges that race for the last cents of a balance, one wins', async () => {
   const w = await world()
-  const { charge: one, account } = await completedCharge(w, { valueCents: 50_00 })
+  const { charge: first, account } = await completedCharge(w, { valueCents: 50_00 })
   const { charge: other } = await completedCharge(w, { account, valueCents: 50_00 })
-  await refund(w, one, { amountCents: 20_00 })
+  await refund(w, first, { amountCents: 20_00 })
   const lock = `select from ledger_balances where ledger_account_id =
     (select id from ledger_accounts where account_id = '${account.accountId}') for update`
   const outcomes = await racing(w, lock, [
     () => refund(w, other, { amountCents: 50_00 }),
-    () => refund(w, one, { amountCents: 30_00 }),
+    () => refund(w, first, { amountCents: 30_00 }),
   ])
   expect(outcomes.filter((outcome) => outcome === 'PROCESSING')).toHaveLength(1)
   expect(outcomes.find((outcome) => outcome !== 'PROCESSING')).toMatch(/^Balance is too small: it is \d+ cents/)
@@ -202,12 +202,12 @@ test('a refund whose end is told twice at once ends once', async () => {
 
 test('one key for two different refunds is refused, also when both come at once', async () => {
   const w = await world()
-  const { charge: one, account } = await completedCharge(w)
+  const { charge: first, account } = await completedCharge(w)
   const { charge: other } = await completedCharge(w, { account })
-  const request = (charge: typeof one) => ({ ...wholeOf(charge), amountCents: 5_00, idempotencyKey: 'key' })
-  const lock = `select from charges where id in ('${one.id}', '${other.id}') for update`
+  const request = (charge: typeof first) => ({ ...wholeOf(charge), amountCents: 5_00, idempotencyKey: 'key' })
+  const lock = `select from charges where id in ('${first.id}', '${other.id}') for update`
   const outcomes = await racing(w, lock, [
-    () => requestRefund(w.ctx, OPERATOR, request(one)),
+    () => requestRefund(w.ctx, OPERATOR, request(first)),
     () => requestRefund(w.ctx, OPERATOR, request(other)),
   ])
   expect(outcomes.toSorted()).toEqual(['Idempotency-Key was already used with a different request', 'PROCESSING'])

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
 import { cut, table } from '../src/commands/terminal.ts'
-import { queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { makeSecretBox } from '../src/domain/core/secret-box.ts'
 import { EVENT_KINDS, type EventKind } from '../src/domain/webhooks/events.ts'
 import { createWebhook, updateWebhook } from '../src/domain/webhooks/webhooks.ts'

@@ -1,7 +1,7 @@
 import type { InjectOptions } from 'fastify'
 import { expect } from 'vitest'
 import type { Context } from '../src/domain/context.ts'
-import { queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { signatureHolds } from '../src/domain/webhooks/signature.ts'
 import { makeWebhookSender } from '../src/egress/webhook-sender.ts'
 import { makeSender } from '../src/workers/deliver.ts'

@@ -5,7 +5,7 @@ import { judge, recordDelivered, RETRY_AFTER_MS, type Attempt } from '../src/dom
 import { keepAttemptPartitions } from '../src/domain/webhooks/attempt-partitions.ts'
 import { claimDeliveries } from '../src/domain/webhooks/delivery-queue.ts'
 import { findEvent, listEvents, resendEvent, resendMany, testWebhook } from '../src/domain/webhooks/event-log.ts'
-import { queryDeposit } from '../src/domain/deposits/deposits.ts'
+import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import {
   createWebhook,
   deleteWebhook,

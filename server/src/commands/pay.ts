@@ -1,7 +1,7 @@
 import { Fault } from '../base/fault.ts'
 import { formatReais } from '../base/money.ts'
 import type { Config } from '../config.ts'
-import { findPublicCharge } from '../domain/deposits/deposits.ts'
+import { findPublicCharge } from '../domain/deposits/charge-reads.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
 const PAY_TIMEOUT_MS = 10_000

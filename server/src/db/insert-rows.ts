@@ -5,8 +5,8 @@ export type Columns<Item> = Record<string, readonly [type: string, valueOf: (ite
 
 /**
  * Inserts any number of rows in one statement, each value beside the name of its column. Rows that others may insert at
- * the same time need `orderBy`, so that two statements lock them in the same order. `tail` is what follows the rows:
- * `on conflict …`, `returning …`.
+ * the same time need `orderBy`, so that two statements lock them in the same order; `place` is an item's place in the
+ * list. `tail` is what follows the rows: `on conflict …`, `returning …`.
  */
 export async function insertRows<Row, Item = unknown>(
   tx: Pick<Tx, 'rows'>,
@@ -20,7 +20,7 @@ export async function insertRows<Row, Item = unknown>(
   const types = Object.values(columns).map(([type], index) => `$${index + 1}::${type}[]`)
   return tx.rows<Row>(
     `insert into ${table} (${names})
-     select ${names} from unnest(${types.join(', ')}) as n (${names})${orderBy ? ` order by ${orderBy}` : ''} ${tail}`,
+     select ${names} from unnest(${types.join(', ')}) with ordinality as n (${names}, place)${orderBy ? ` order by ${orderBy}` : ''} ${tail}`,
     Object.values(columns).map(([, valueOf]) => items.map(valueOf)),
   )
 }

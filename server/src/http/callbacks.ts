@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Fault } from '../base/fault.ts'
-import { enqueueChecks } from '../domain/deposits/checks.ts'
+import { enqueueChecks } from '../domain/deposits/check-queue.ts'
 import type { Context } from '../domain/context.ts'
 import { providerNamed } from '../domain/ports/provider.ts'
 import { makeNotificationLog } from '../domain/deposits/notifications.ts'

@@ -1,4 +1,5 @@
-import { answerCheck, claimChecks, finishChecks, retryAt, type Check } from '../domain/deposits/checks.ts'
+import { answerCheck } from '../domain/deposits/check-charge.ts'
+import { claimChecks, finishChecks, retryAt, type Check } from '../domain/deposits/check-queue.ts'
 import type { Context } from '../domain/context.ts'
 import { startLoop, type Loop } from './loop.ts'
 

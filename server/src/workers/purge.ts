@@ -14,7 +14,7 @@ export function startPurgeWorker(ctx: Context): Loop {
     async round() {
       await keepAttemptPartitions(ctx, ctx.now())
       await purgeSessions(ctx, ctx.now())
-      return purgeIdempotencyKeys(ctx, ctx.now())
+      return purgeIdempotencyKeys(ctx)
     },
   })
 }

@@ -1,5 +1,5 @@
 import type { Context } from '../domain/context.ts'
-import { claimRefunds, runRefundNow } from '../domain/refunds/run-refund.ts'
+import { claimRefunds, runRefund } from '../domain/refunds/run-refund.ts'
 import { startLoop, type Loop } from './loop.ts'
 
 // Refunds claimed and in flight at a time. The provider's own rate limit binds long before this does.
@@ -16,7 +16,7 @@ export async function runDueRefunds(ctx: Context): Promise<'more' | 'idle'> {
   const claimed = await claimRefunds(ctx, CLAIM_LIMIT)
   if (claimed.length === 0) return 'idle'
   // A refund whose outcome cannot be recorded is claimed again when its lease ends. It does not block the others.
-  const outcomes = await Promise.allSettled(claimed.map((refund) => runRefundNow(ctx, refund)))
+  const outcomes = await Promise.allSettled(claimed.map((refund) => runRefund(ctx, refund)))
   const failed = outcomes.find((outcome) => outcome.status === 'rejected')
   if (failed) throw failed.reason
   return 'more'

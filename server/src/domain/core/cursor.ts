@@ -3,6 +3,9 @@ import { isHexId, uuidFromHex } from '../../base/ids.ts'
 
 // Cursors are the id of the last row seen. They need no secret: a forged one reads nothing that belongs to somebody else.
 
+/** What every list of a period takes. */
+export type ListFilter = { from?: Date; to?: Date; cursor?: string; limit: number }
+
 /** For lists in the order of a number; without a cursor, a number past all of them. */
 export function cursorNumber(cursor: string | undefined): number {
   if (cursor === undefined) return Number.MAX_SAFE_INTEGER
@@ -30,6 +33,16 @@ export function page<Row, Item>(
   const items = rows.slice(0, limit).map(itemOf)
   const last = items.at(-1)
   return { items, nextCursor: last !== undefined && rows.length > limit ? cursorOf(last) : null }
+}
+
+/** The same for rows that are the items, with their id as cursor. */
+export function pageById<Item extends { id: string }>(rows: Item[], limit: number) {
+  return page(
+    rows,
+    limit,
+    (item) => item,
+    (item) => item.id,
+  )
 }
 
 function badCursor(): Fault {

@@ -11,7 +11,7 @@ export type Settings = {
   chargeExpiresSeconds: number
   /** How often each provider's list of received Pix is read; 0 is never. */
   reconcileSeconds: number
-  /** Charges that an account may have PENDING at a time, see pending-limit.ts; 0 is no limit. */
+  /** Charges that an account may have PENDING at a time, see deposits/admission.ts; 0 is no limit. */
   pendingMaxPerAccount: number
   /** Per API key; a rate of 0 is no limit. */
   rateLimit: { perSecond: number; burst: number }

@@ -1,14 +1,13 @@
 import { uuidFromHex } from '../../base/ids.ts'
 import { isPresent } from '../../db/presence.ts'
 import { query, transact } from '../../db/tx.ts'
-import type { StoredCharge } from './charge-states.ts'
-import type { Core } from '../core/core.ts'
 import type { Context } from '../context.ts'
+import type { Core } from '../core/core.ts'
+import type { StoredCharge } from './charge-reads.ts'
 
-// Between the intent and the provider's answer, a charge belongs to the process that opens it. These are the ways in which it
-// changes hands.
+// Between the intent and the provider's answer, a charge belongs to one process. Here it changes its owner.
 
-/** Does something with an intent that is ours. */
+/** Works on an intent of this process. */
 export async function holdIntent<Result>(ctx: Context, chargeId: string, work: () => Promise<Result>): Promise<Result> {
   ctx.heldIntents.add(chargeId)
   try {
@@ -19,8 +18,8 @@ export async function holdIntent<Result>(ctx: Context, chargeId: string, work: (
 }
 
 /**
- * Goes on with an intent that nobody works on any more; undefined when somebody does. Another process that lives is believed to; of ourselves we know better,
- * since we may have had to let go of one without being able to write it down.
+ * Continues an intent that no process works on; undefined when one does. A live process is assumed to work on it still.
+ * For our own intents we check memory, because a release may have failed to commit.
  */
 export async function claimIntent<Result>(
   ctx: Context,
@@ -28,10 +27,10 @@ export async function claimIntent<Result>(
   work: () => Promise<Result>,
 ): Promise<Result | undefined> {
   if (ctx.heldIntents.has(charge.id)) return undefined
-  return holdIntent(ctx, charge.id, async () => ((await claimOpening(ctx, charge)) ? work() : undefined))
+  return holdIntent(ctx, charge.id, async () => ((await becomeOwner(ctx, charge)) ? work() : undefined))
 }
 
-function claimOpening(core: Core, charge: StoredCharge): Promise<boolean> {
+function becomeOwner(core: Core, charge: StoredCharge): Promise<boolean> {
   const owner = charge.openingInstance
   return transact(core.pool, async (tx) => {
     if (owner !== null && owner !== core.instance && (await isPresent(tx, owner))) return false
@@ -44,22 +43,18 @@ function claimOpening(core: Core, charge: StoredCharge): Promise<boolean> {
   })
 }
 
-/** Lets go of an intent whose outcome nobody knows; a repeated request or the worker goes on with it. */
-export function releaseOpening(core: Core, chargeId: string): Promise<void> {
-  return transact(core.pool, async (tx) => {
-    await tx.run(
-      `update charges set opening_instance = null where id = $1 and status = 'OPENING' and opening_instance = $2`,
-      [uuidFromHex(chargeId), core.instance],
-    )
-  })
+/** Nobody knows whether the charge was made. A repeated request or the worker continues with the intent. */
+export async function releaseIntent(core: Core, chargeId: string): Promise<void> {
+  await query(core.pool, `update charges set opening_instance = null ${OWN_INTENT}`, [
+    uuidFromHex(chargeId),
+    core.instance,
+  ])
 }
 
-/** False for a process that stood still for so long that another one took the intent over. */
-export async function ownsOpening(core: Core, chargeId: string): Promise<boolean> {
-  const rows = await query(
-    core.pool,
-    `select from charges where id = $1 and status = 'OPENING' and opening_instance = $2`,
-    [uuidFromHex(chargeId), core.instance],
-  )
+/** False for a process that was suspended for so long that another one claimed the intent. */
+export async function ownsIntent(core: Core, chargeId: string): Promise<boolean> {
+  const rows = await query(core.pool, `select from charges ${OWN_INTENT}`, [uuidFromHex(chargeId), core.instance])
   return rows.length > 0
 }
+
+const OWN_INTENT = `where id = $1 and status = 'OPENING' and opening_instance = $2`

@@ -3,34 +3,36 @@ import { transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { makeLane, type Lane } from '../core/lane.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
-import { markPending, type StoredCharge } from './charge-states.ts'
+import { makePendingLimit, type PendingLimit } from './admission.ts'
+import type { Charge, StoredCharge } from './charge-reads.ts'
+import { markPending, type Acceptance } from './charge-states.ts'
 import { makeChargeWatch, type ChargeWatch } from './charge-watch.ts'
 import { insertIntents, type Intent, type IntentResult } from './intents.ts'
-import { makePendingLimit, type PendingLimit } from './pending-limit.ts'
 import { settle, type Settled } from './settle.ts'
 
 export type DepositLanes = {
   intents: Lane<Intent, IntentResult>
-  /** Charges that this process is creating at a provider, or clearing up, at this moment. */
+  /** Ids of charges that this process is creating at a provider, or withdrawing, right now. */
   heldIntents: Set<string>
-  acceptances: Lane<{ chargeId: string; emv: string }>
+  acceptances: Lane<Acceptance, Charge | undefined>
   settlements: Lane<ReceivedPayment[]>
-  /** Status checks of a charge at its provider, shared by all who ask at the same time. */
+  /** Status checks at the provider, shared by simultaneous callers. */
   checkCalls: SingleFlight<StoredCharge>
-  /** Tells open payment pages that their charge has ended. */
+  /** Notifies open payment pages. */
   chargeWatch: ChargeWatch
   pendingLimit: PendingLimit
 }
 
-/** `onSettled` gets every payment of a committed batch, those that were known included. */
+/** `onSettled` gets every payment of a committed batch, also those that were recorded before. */
 export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayment[]) => Promise<void>): DepositLanes {
   const chargeWatch = makeChargeWatch(core)
   return {
     intents: makeLane((intents) => transact(core.pool, (tx) => insertIntents(tx, core.now(), intents))),
     heldIntents: new Set(),
     acceptances: makeLane(async (accepted) => {
-      const opened = await transact(core.pool, (tx) => markPending(tx, core.instance, accepted))
-      core.metrics.deposits.inc({ state: 'opened' }, opened)
+      const charges = await transact(core.pool, (tx) => markPending(tx, core.instance, accepted))
+      core.metrics.deposits.inc({ state: 'opened' }, charges.filter(Boolean).length)
+      return charges
     }),
     settlements: makeLane(async (batch) => {
       const payments = batch.flat()
@@ -47,7 +49,7 @@ export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayme
 }
 
 const DUPLICATE =
-  'two providers reported the same payment; it is booked once. Are both configured for the same bank account? See PROVIDERS'
+  'two providers reported the same payment; it is booked once. Do both use the same bank account? Check PROVIDERS'
 
 function countSettled({ metrics, log }: Core, { completed, matched, excepted, duplicates }: Settled): void {
   metrics.deposits.inc({ state: 'completed' }, completed.length)

@@ -1,28 +1,28 @@
 import { query, transact, type Tx } from '../../db/tx.ts'
-import type { Core } from '../core/core.ts'
 import type { Context } from '../context.ts'
+import type { Core } from '../core/core.ts'
 
-/** Whether a provider's notifications reach us. Payments are found without them, only later, so that nobody would notice otherwise. */
+/** Whether a provider's notifications reach us. Without them payments are only found later, so nobody would notice. */
 export type NotificationHealth = {
   provider: string
   lastAt: Date | null
-  /** Payments that arrived since then, counted up to MAX_COUNTED. */
+  /** Payments since the last notification, counted up to MAX_COUNTED. */
   paymentsSince: number
-  /** So many payments came without a word that notifications do not reach us. */
+  /** So many payments arrived without a notification that notifications do not reach us. */
   isSilent: boolean
 }
 
-// Written at most this often for each provider: a minute's accuracy is plenty for what it is read for.
+// Written at most this often for each provider: to the minute is precise enough.
 const WRITE_EVERY_MS = 60_000
 // A provider's notification may follow its payment by minutes.
-const PATIENCE_MS = 5 * 60_000
-// One or two may have been lost on the way; this many were not.
+const NOTIFICATION_DELAY_MS = 5 * 60_000
+// One or two notifications may get lost; three in a row do not.
 const SILENT_AFTER_PAYMENTS = 3
-// What arrived before is over: a provider that was mended, or has no traffic, must not alarm for ever.
+// Older payments do not count: a provider that was fixed, or has no traffic, must not alarm forever.
 const LOOK_BACK_MS = 24 * 3_600_000
 const MAX_COUNTED = 1_000
 
-/** Remembers when each provider last notified us, off the path of the notification. */
+/** Records when each provider last notified us, without delaying the notification's answer. */
 export function makeNotificationLog(core: Core): { received(provider: string): void } {
   const writtenAtMs = new Map<string, number>()
   return {
@@ -33,11 +33,12 @@ export function makeNotificationLog(core: Core): { received(provider: string): v
       query(
         core.pool,
         `insert into provider_notifications (provider, received_at) values ($1, $2)
-         on conflict (provider) do update set received_at = greatest(provider_notifications.received_at, excluded.received_at)`,
+         on conflict (provider)
+           do update set received_at = greatest(provider_notifications.received_at, excluded.received_at)`,
         [provider, now],
       ).catch((error: unknown) => {
         writtenAtMs.delete(provider)
-        core.log.warn({ err: error, provider }, 'could not record when the provider last notified us')
+        core.log.warn({ err: error, provider }, 'recording the time of a notification failed')
       })
     },
   }
@@ -54,20 +55,23 @@ export async function notificationHealth(tx: Tx, now: Date, providers: string[])
     `select names.provider, n.received_at as "lastAt", (
        select count(*) from (
          select from payments p
-         where p.provider = names.provider and p.occurred_at >= $2 and p.occurred_at < $3
+         where p.provider = names.provider
+           and p.occurred_at >= $2
+           and p.occurred_at < $3
            and p.occurred_at > coalesce(n.received_at, '-infinity')
          limit ${MAX_COUNTED}
        ) since
      ) as "paymentsSince"
      from unnest($1::text[]) as names (provider) left join provider_notifications n on n.provider = names.provider
      order by names.provider`,
-    [providers, before(LOOK_BACK_MS), before(PATIENCE_MS)],
+    [providers, before(LOOK_BACK_MS), before(NOTIFICATION_DELAY_MS)],
   )
   return rows.map((row) => ({ ...row, isSilent: row.paymentsSince >= SILENT_AFTER_PAYMENTS }))
 }
 
-/** For people: what is wrong, and where to look. */
+/** For operators: what is wrong, and where to look. */
 export function silenceText({ provider, lastAt, paymentsSince }: NotificationHealth): string {
   const since = lastAt ? `since its last notification at ${lastAt.toISOString()}` : 'and it has never notified us'
-  return `${paymentsSince} payments arrived at ${provider} ${since}: check that it can reach PUBLIC_URL/callbacks, and that its certificate is trusted there`
+  const advice = 'check that it can reach PUBLIC_URL/callbacks, and that its certificate is trusted there'
+  return `${paymentsSince} payments arrived at ${provider} ${since}: ${advice}`
 }

@@ -1,7 +1,7 @@
 import { Fault } from '../../base/fault.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { writeAudit, type Actor } from '../core/audit-log.ts'
-import { enqueueChecks } from '../deposits/checks.ts'
+import { enqueueChecks } from '../deposits/check-queue.ts'
 import { insertClosing } from './closings.ts'
 import { cutIntoDays, dayAfter, dayStart, type DayPart } from '../core/business-days.ts'
 import type { Hint, Provider, UnreadEntry } from '../ports/provider.ts'

@@ -3,14 +3,14 @@ import { hexFromUuid, isHexId, uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { query } from '../../db/tx.ts'
 import type { Actor } from '../core/audit-log.ts'
-import type { StoredStatus } from '../deposits/charge-states.ts'
-import { cursorUuid } from '../core/cursor.ts'
-import { EXCEPTION_STATE, NAMED_CHARGE, type ExceptionState, type Resolution } from '../deposits/exception-states.ts'
-import type { Refund } from './refund-states.ts'
-import type { ExceptionKind as UnsettledKind } from '../deposits/settle.ts'
 import type { Core } from '../core/core.ts'
+import { cursorUuid, pageById, type ListFilter } from '../core/cursor.ts'
+import { hexId, type StoredStatus } from '../deposits/charge-reads.ts'
+import { EXCEPTION_STATE, NAMED_CHARGE, type ExceptionState, type Resolution } from '../deposits/exception-states.ts'
+import type { SuspenseKind } from '../deposits/settle.ts'
+import type { Refund } from './refund-states.ts'
 
-export type ExceptionKind = UnsettledKind | 'foreign_refund' | 'undone_refund'
+export type ExceptionKind = SuspenseKind | 'foreign_refund' | 'undone_refund'
 
 export const EXCEPTION_KINDS: readonly ExceptionKind[] = [
   'unknown_charge',
@@ -28,12 +28,12 @@ export type Exception = {
   provider: string
   endToEndId: string
   txid: string | null
-  /** What arrived; of a foreign_refund, what went; of an undone_refund, what came back. */
+  /** What arrived. For a foreign_refund, what was refunded; for an undone_refund, what came back. */
   amountCents: Cents
   /** When the payer paid. */
   occurredAt: Date
   openedAt: Date
-  /** The charge that the payer meant, if it is one of ours. */
+  /** The charge that the payment names, if it is one of ours. */
   charge: {
     id: string
     paymentLinkId: string
@@ -43,36 +43,28 @@ export type Exception = {
     valueCents: Cents
     feeCents: Cents
   } | null
-  /** What was decided, and by whom; while a refund is on its way, not yet done. */
+  /** What was decided, and by whom. While a refund is PROCESSING, it is not resolved yet. */
   resolution: {
     how: Resolution['how']
-    /** Which was credited or charged. */
+    /** The account that was credited or charged. */
     accountId: string | null
     by: Actor
     reason: string
   } | null
   resolvedAt: Date | null
-  /** The newest that was made of this exception, or the one that a foreign_refund or an undone_refund is about. */
+  /** The newest refund of this exception, or the one that a foreign_refund or an undone_refund is about. */
   refund: { id: string; status: Refund['status']; failure: string | null; providerRefundId: string } | null
 }
 
-export type ExceptionFilter = {
-  state?: ExceptionState
-  kind?: ExceptionKind
-  provider?: string
-  /** When it was opened. */
-  from?: Date
-  to?: Date
-  cursor?: string
-  limit: number
-}
+/** The period is that of the opening. */
+export type ExceptionFilter = ListFilter & { state?: ExceptionState; kind?: ExceptionKind; provider?: string }
 
 /** Newest first. */
 export async function listExceptions(
   core: Core,
-  filter: ExceptionFilter,
+  { state, kind, provider, from, to, cursor, limit }: ExceptionFilter,
 ): Promise<{ exceptions: Exception[]; nextCursor: string | null }> {
-  const rows = await query<ExceptionRow>(
+  const rows = await query<Exception>(
     core.pool,
     `${SELECT_EXCEPTIONS}
      where x.id < $1
@@ -82,31 +74,55 @@ export async function listExceptions(
        and ($5::timestamptz is null or x.opened_at >= $5)
        and ($6::timestamptz is null or x.opened_at < $6)
      order by x.id desc limit $7`,
-    [
-      cursorUuid(filter.cursor),
-      filter.state ?? null,
-      filter.kind ?? null,
-      filter.provider ?? null,
-      filter.from ?? null,
-      filter.to ?? null,
-      filter.limit + 1,
-    ],
+    [cursorUuid(cursor), state, kind, provider, from, to, limit + 1],
   )
-  const exceptions = rows.slice(0, filter.limit).map(exceptionFromRow)
-  return { exceptions, nextCursor: rows.length > filter.limit ? exceptions.at(-1)!.id : null }
+  const { items: exceptions, nextCursor } = pageById(rows, limit)
+  return { exceptions, nextCursor }
 }
 
-export async function findException(core: Core, id: string): Promise<Exception> {
-  const [row] = await query<ExceptionRow>(core.pool, `${SELECT_EXCEPTIONS} where x.id = $1`, [exceptionId(id)])
-  if (!row) throw notFound()
-  return exceptionFromRow(row)
+/** By its id with dashes or without. */
+export async function findException(core: Core, text: string): Promise<Exception> {
+  const id = hexFromUuid(text.toLowerCase())
+  const [exception] = isHexId(id)
+    ? await query<Exception>(core.pool, `${SELECT_EXCEPTIONS} where x.id = $1`, [uuidFromHex(id)])
+    : []
+  if (!exception) throw new Fault('not_found', 'Exception not found')
+  return exception
 }
 
 const SELECT_EXCEPTIONS = `
-  select x.id, x.kind, ${EXCEPTION_STATE} as state, p.provider, p.end_to_end_id, p.txid,
-    coalesce(f.amount_cents, p.amount_cents) as amount_cents, p.occurred_at, x.opened_at, x.resolution, x.account_id,
-    x.resolved_by_kind, x.resolved_by, x.reason, x.resolved_at, c.id as charge_id, c.payment_link_id, c.account_id as charge_account_id,
-    a.email, c.status as charge_status, c.value_cents, c.fee_cents, r.id as refund_id, r.status as refund_status, r.failure, r.provider_refund_id
+  select
+    ${hexId('x.id')} as id,
+    x.kind,
+    ${EXCEPTION_STATE} as state,
+    p.provider,
+    p.end_to_end_id as "endToEndId",
+    p.txid,
+    coalesce(f.amount_cents, p.amount_cents) as "amountCents",
+    p.occurred_at as "occurredAt",
+    x.opened_at as "openedAt",
+    case when c.id is not null then json_build_object(
+      'id', ${hexId('c.id')},
+      'paymentLinkId', c.payment_link_id,
+      'accountId', c.account_id,
+      'email', a.email,
+      'status', c.status,
+      'valueCents', c.value_cents,
+      'feeCents', c.fee_cents
+    ) end as charge,
+    case when x.resolution is not null then json_build_object(
+      'how', x.resolution,
+      'accountId', x.account_id,
+      'by', json_build_object('kind', x.resolved_by_kind, 'name', x.resolved_by),
+      'reason', x.reason
+    ) end as resolution,
+    x.resolved_at as "resolvedAt",
+    case when r.id is not null then json_build_object(
+      'id', ${hexId('r.id')},
+      'status', r.status,
+      'failure', r.failure,
+      'providerRefundId', r.provider_refund_id
+    ) end as refund
   from exceptions x
   join payments p on p.id = x.payment_id
   left join charges c on c.id = ${NAMED_CHARGE}
@@ -115,83 +131,3 @@ const SELECT_EXCEPTIONS = `
   left join lateral (
     select * from refunds r where r.id = x.refund_id or r.exception_id = x.id order by r.id desc limit 1
   ) r on true`
-
-type ExceptionRow = {
-  id: string
-  kind: ExceptionKind
-  state: ExceptionState
-  provider: string
-  end_to_end_id: string
-  txid: string | null
-  amount_cents: number
-  occurred_at: Date
-  opened_at: Date
-  resolution: Resolution['how'] | null
-  account_id: string | null
-  resolved_by_kind: Actor['kind']
-  resolved_by: string
-  reason: string
-  resolved_at: Date | null
-  charge_id: string | null
-  payment_link_id: string
-  charge_account_id: string
-  email: string
-  charge_status: StoredStatus
-  value_cents: number
-  fee_cents: number
-  refund_id: string | null
-  refund_status: Refund['status']
-  failure: string | null
-  provider_refund_id: string
-}
-
-function exceptionFromRow(row: ExceptionRow): Exception {
-  return {
-    id: hexFromUuid(row.id),
-    kind: row.kind,
-    state: row.state,
-    provider: row.provider,
-    endToEndId: row.end_to_end_id,
-    txid: row.txid,
-    amountCents: row.amount_cents,
-    occurredAt: row.occurred_at,
-    openedAt: row.opened_at,
-    charge: row.charge_id === null ? null : chargeOf(row, row.charge_id),
-    resolution: row.resolution === null ? null : resolutionOf(row, row.resolution),
-    resolvedAt: row.resolved_at,
-    refund: row.refund_id === null ? null : refundOf(row, row.refund_id),
-  }
-}
-
-function chargeOf(row: ExceptionRow, id: string): Exception['charge'] {
-  return {
-    id: hexFromUuid(id),
-    paymentLinkId: row.payment_link_id,
-    accountId: row.charge_account_id,
-    email: row.email,
-    status: row.charge_status,
-    valueCents: row.value_cents,
-    feeCents: row.fee_cents,
-  }
-}
-
-function resolutionOf(row: ExceptionRow, how: Resolution['how']): Exception['resolution'] {
-  const by = { kind: row.resolved_by_kind, name: row.resolved_by }
-  return { how, accountId: row.account_id, by, reason: row.reason }
-}
-
-function refundOf(row: ExceptionRow, id: string): Exception['refund'] {
-  const { refund_status: status, failure, provider_refund_id: providerRefundId } = row
-  return { id: hexFromUuid(id), status, failure, providerRefundId }
-}
-
-/** With dashes or without. */
-export function exceptionId(text: string): string {
-  const hex = hexFromUuid(text.toLowerCase())
-  if (!isHexId(hex)) throw notFound()
-  return uuidFromHex(hex)
-}
-
-export function notFound(): Fault {
-  return new Fault('not_found', 'Exception not found')
-}

@@ -3,8 +3,8 @@ import type { Cents } from '../../base/money.ts'
 import type { Tx } from '../../db/tx.ts'
 import { insertEvents, type NewEvent } from '../webhooks/events.ts'
 
-/** Of a refund that is done. */
-export type RefundFacts = {
+/** A refund that is DONE. */
+export type DoneRefund = {
   id: string // 32 hexadecimal digits
   chargeId: string | null
   amountCents: Cents
@@ -12,15 +12,15 @@ export type RefundFacts = {
   endToEndId: string
 }
 
-/** Adds it to its charge, whose lock the caller holds, so that the event counts the refunds before it; and tells the account holder. */
-export async function noteRefunded(tx: Tx, now: Date, refund: RefundFacts): Promise<void> {
+/** Adds it to its charge and inserts the event. The caller holds the charge's lock, so the event's total is right. */
+export async function recordRefunded(tx: Tx, now: Date, refund: DoneRefund): Promise<void> {
   if (refund.chargeId === null) return
-  const [charge] = await tx.rows<RefundedCharge>(
+  const charge = await tx.one<RefundedCharge>(
     `update charges set refunded_cents = refunded_cents + $2 where id = $1
      returning account_id, payment_link_id, external_id, value_cents, refunded_cents`,
     [uuidFromHex(refund.chargeId), refund.amountCents],
   )
-  await insertEvents(tx, now, [refundEvent(now, refund, charge!)])
+  await insertEvents(tx, now, [refundEvent(now, refund, charge)])
 }
 
 type RefundedCharge = {
@@ -31,7 +31,7 @@ type RefundedCharge = {
   refunded_cents: number
 }
 
-export function refundEvent(now: Date, refund: RefundFacts, charge: RefundedCharge): NewEvent {
+export function refundEvent(now: Date, refund: DoneRefund, charge: RefundedCharge): NewEvent {
   return {
     kind: 'DEPOSIT_REFUNDED',
     accountId: charge.account_id,

@@ -1,46 +1,44 @@
 import { createHash } from 'node:crypto'
 import { Fault } from '../../base/fault.ts'
-import { hexFromUuid, isHexId, isUuid, uuidFromHex } from '../../base/ids.ts'
+import { hexFromUuid, isHexId, uuidFromHex } from '../../base/ids.ts'
 import { isCents, type Cents } from '../../base/money.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
+import type { Context } from '../context.ts'
 import { checkReason, writeAudit, type Actor } from '../core/audit-log.ts'
-import { CHARGE_COLUMNS, chargeFromRow, isVisible, type Charge, type ChargeRow } from '../deposits/charge-states.ts'
+import type { Core } from '../core/core.ts'
+import { cursorUuid, pageById, type ListFilter } from '../core/cursor.ts'
+import { lockCharges, requireCharge, visible, type Charge } from '../deposits/charge-reads.ts'
 import { providerNamed } from '../ports/provider.ts'
-import { cursorUuid } from '../core/cursor.ts'
-import { beginRefund, REFUND_ABSENT_MS, refundLease } from './run-refund.ts'
 import {
   endRefund,
   REFUND_COLUMNS,
-  REFUND_TABLES,
-  refundFromRow,
+  REFUND_JOINS,
   reserveRefund,
+  SELECT_REFUNDS,
   type Refund,
   type RefundEnd,
-  type RefundRow,
   type RefundStatus,
 } from './refund-states.ts'
-import type { Core } from '../core/core.ts'
-import type { Context } from '../context.ts'
+import { REFUND_ABSENT_MS, refundLease, runRefund } from './run-refund.ts'
 
 export type RefundRequest = {
-  /** Null: an operator, who may refund any account's. */
+  /** Null: an operator asks, who may refund the deposit of any account. */
   accountId: string | null
   paymentLinkId: string
-  /** Null: all that is left. */
+  /** Null: everything that is left. */
   amountCents: Cents | null
   reason: string | null
   idempotencyKey: string | null
 }
 
+export type RequestedRefund = { refund: Refund; replayed: boolean }
+
 /**
- * Gives a COMPLETED deposit back to its payer, whole or in part. The money is put aside and the refund stored before the provider is asked, so that at any crash in
- * between the worker goes on with the same id. The answer is how it stands then: often still PROCESSING, since banks take their time.
+ * Refunds a COMPLETED deposit, in full or in part. The money is reserved and the refund stored before the provider is
+ * asked, so that after a crash the worker continues with the same id. The answer is often still PROCESSING, because
+ * banks take their time.
  */
-export async function requestRefund(
-  ctx: Context,
-  actor: Actor,
-  request: RefundRequest,
-): Promise<{ refund: Refund; replayed: boolean }> {
+export async function requestRefund(ctx: Context, actor: Actor, request: RefundRequest): Promise<RequestedRefund> {
   if (actor.kind === 'account' && !ctx.settings.refunds.byAccounts) {
     throw new Fault('not_enabled', 'Refunds by API key are not enabled here: ask the operator of this service for one')
   }
@@ -49,37 +47,33 @@ export async function requestRefund(
   }
   const reason = request.reason === null ? null : checkReason(request.reason)
   const charge = await requireCharge(ctx, request.accountId, request.paymentLinkId)
-  // A promise that nobody could keep is not made.
+  // Refuses a refund whose provider is no longer configured.
   providerNamed(ctx, charge.provider)
   const leasedUntil = refundLease(ctx.now())
   const asked = { ...request, reason, leasedUntil, returnsFee: ctx.settings.refunds.returnFee }
   const reserved = await transact(ctx.pool, (tx) => reserveForCharge(tx, ctx.now(), actor, charge.id, asked))
   if (reserved.replayed) return reserved
-  return { refund: await beginRefund(ctx, reserved.refund, leasedUntil), replayed: false }
+  return { refund: await runRefund(ctx, { refund: reserved.refund, leasedUntil, attempts: 1 }), replayed: false }
 }
 
-export type RefundFilter = {
-  /** Whose deposits; undefined: everybody's, and those of exceptions. */
+export type RefundFilter = ListFilter & {
+  /** Undefined: refunds of all accounts, and those of exceptions. */
   accountId?: string
   paymentLinkId?: string
   status?: RefundStatus
-  /** Only those whose outcome at the provider nobody knows. */
+  /** Only those whose outcome at the provider is unknown. */
   inDoubt?: boolean
-  from?: Date
-  to?: Date
-  cursor?: string
-  limit: number
 }
 
 /** Newest first. */
 export async function listRefunds(
   core: Core,
-  filter: RefundFilter,
+  { accountId, paymentLinkId, status, inDoubt, from, to, cursor, limit }: RefundFilter,
 ): Promise<{ refunds: Refund[]; nextCursor: string | null }> {
-  if (filter.paymentLinkId !== undefined) await requireCharge(core, filter.accountId ?? null, filter.paymentLinkId)
-  const rows = await query<RefundRow>(
+  if (paymentLinkId !== undefined) await requireCharge(core, accountId ?? null, paymentLinkId)
+  const rows = await query<Refund>(
     core.pool,
-    `select ${REFUND_COLUMNS} from ${REFUND_TABLES}
+    `${SELECT_REFUNDS}
      where r.id < $1
        and ($2::uuid is null or c.account_id = $2)
        and ($3::uuid is null or c.payment_link_id = $3)
@@ -88,24 +82,15 @@ export async function listRefunds(
        and ($6::timestamptz is null or r.created_at < $6)
        and ($7::boolean is not true or (r.status = 'PROCESSING' and r.doubted_at is not null))
      order by r.id desc limit $8`,
-    [
-      cursorUuid(filter.cursor),
-      filter.accountId ?? null,
-      filter.paymentLinkId ?? null,
-      filter.status ?? null,
-      filter.from ?? null,
-      filter.to ?? null,
-      filter.inDoubt ?? null,
-      filter.limit + 1,
-    ],
+    [cursorUuid(cursor), accountId, paymentLinkId, status, from, to, inDoubt, limit + 1],
   )
-  const refunds = rows.slice(0, filter.limit).map(refundFromRow)
-  return { refunds, nextCursor: rows.length > filter.limit ? refunds.at(-1)!.id : null }
+  const { items: refunds, nextCursor } = pageById(rows, limit)
+  return { refunds, nextCursor }
 }
 
 /**
- * Ends a refund in the provider's place: the operator has learned there what became of it. Whatever the provider says later is booked as of any refund: made
- * after all, it is a foreign_refund; not made after all, it is an undone_refund.
+ * Ends a refund in the provider's place: the operator asked there. If the provider contradicts it later, that is booked
+ * too: as a foreign_refund if the refund was made after all, as an undone_refund if it was not.
  */
 export async function endUndecided(
   core: Core,
@@ -118,9 +103,10 @@ export async function endUndecided(
   const end: RefundEnd = outcome === 'done' ? { status: outcome } : { status: outcome, failure: null }
   const ended = await transact(core.pool, async (tx) => {
     const now = core.now()
-    requireUndecided(now, await findRefund(tx, refundId), outcome)
-    const { refund, move } = await endRefund(tx, now, refundIdOf(refundId), end, { by: { actor, reason } })
-    // Somebody else ended it while we waited for the lock.
+    const before = await findRefund(tx, refundId)
+    requireUndecided(now, before, outcome)
+    const { refund, move } = await endRefund(tx, now, before.id, end, { by: { actor, reason } })
+    // It ended while we waited for the lock.
     if (move !== 'moved') throw endedAlready(refund)
     const { id, accountId, amountCents, doubtedAt, exceptionId } = refund
     await writeAudit(tx, now, actor, {
@@ -136,7 +122,7 @@ export async function endUndecided(
   return ended
 }
 
-/** One that the provider has, and has had for less than this, is left to it. */
+// A refund that was sent less than this ago, and is not in doubt, is left to the provider.
 const LEFT_TO_PROVIDER_MS = REFUND_ABSENT_MS
 
 /** Pure. */
@@ -147,36 +133,26 @@ function requireUndecided(now: Date, refund: Refund, outcome: 'done' | 'failed')
     throw new Fault('refund_not_sent', 'Refund was never sent to the provider: it can only be ended as failed')
   }
   if (sentAt === null || doubtedAt !== null || now.getTime() - sentAt.getTime() >= LEFT_TO_PROVIDER_MS) return
-  throw new Fault(
-    'refund_in_progress',
-    `Refund is in progress at ${refund.provider} and not in doubt: an operator can end it ${LEFT_TO_PROVIDER_MS / 3_600_000} hours after it was sent`,
-    { details: { afterHours: LEFT_TO_PROVIDER_MS / 3_600_000 } },
-  )
+  const hours = LEFT_TO_PROVIDER_MS / 3_600_000
+  const text = `Refund is in progress at ${refund.provider}: an operator can end it ${hours} hours after it was sent`
+  throw new Fault('refund_in_progress', text, { details: { afterHours: hours } })
 }
 
 function endedAlready({ status, endedAt, endedBy }: Refund): Fault {
   const by = endedBy ? ` by ${endedBy.actor.kind} ${endedBy.actor.name}` : ''
-  return new Fault('refund_ended', `Refund has already ended: it is ${status} since ${endedAt!.toISOString()}${by}`, {
-    details: { status },
-  })
+  const text = `Refund has already ended: it is ${status} since ${endedAt?.toISOString()}${by}`
+  return new Fault('refund_ended', text, { details: { status } })
 }
 
-async function findRefund(tx: Tx, refundId: string): Promise<Refund> {
-  const [row] = await tx.rows<RefundRow>(`select ${REFUND_COLUMNS} from ${REFUND_TABLES} where r.id = $1`, [
-    uuidFromHex(refundIdOf(refundId)),
-  ])
-  if (!row) throw new Fault('not_found', 'Refund not found')
-  return refundFromRow(row)
+/** By its id with dashes or without. */
+async function findRefund(tx: Tx, text: string): Promise<Refund> {
+  const id = hexFromUuid(text.toLowerCase())
+  const [refund] = isHexId(id) ? await tx.rows<Refund>(`${SELECT_REFUNDS} where r.id = $1`, [uuidFromHex(id)]) : []
+  if (!refund) throw new Fault('not_found', 'Refund not found')
+  return refund
 }
 
-/** With dashes or without. */
-function refundIdOf(text: string): string {
-  const hex = hexFromUuid(text.toLowerCase())
-  if (!isHexId(hex)) throw new Fault('not_found', 'Refund not found')
-  return hex
-}
-
-/** Pure. How much of the fee goes back when `refundedCents` of `valueCents` have gone back in all: the same share, half a cent up. */
+/** Pure. The same share of the fee as `refundedCents` is of `valueCents`; half a cent rounds up. */
 export function feeShare(feeCents: Cents, refundedCents: Cents, valueCents: Cents): Cents {
   const [fee, refunded, value] = [BigInt(feeCents), BigInt(refundedCents), BigInt(valueCents)]
   return Number((2n * fee * refunded + value) / (2n * value))
@@ -184,15 +160,16 @@ export function feeShare(feeCents: Cents, refundedCents: Cents, valueCents: Cent
 
 type Asked = RefundRequest & { returnsFee: boolean; leasedUntil: Date }
 
-/** Puts the money aside under the charge's lock, so that two refunds cannot both count on what is left. */
+/** Under the charge's lock, so that no other refund changes what is left. */
 export async function reserveForCharge(
   tx: Tx,
   now: Date,
   actor: Actor,
   chargeId: string,
   asked: Asked,
-): Promise<{ refund: Refund; replayed: boolean }> {
-  const charge = await lockCharge(tx, chargeId)
+): Promise<RequestedRefund> {
+  const [locked] = await lockCharges(tx, [chargeId])
+  const charge = visible(locked)
   const idempotency =
     asked.idempotencyKey === null ? null : { key: asked.idempotencyKey, requestHash: hashRequest(asked) }
   const earlier = idempotency && (await findByKey(tx, charge.accountId, actor, idempotency))
@@ -211,7 +188,7 @@ export async function reserveForCharge(
     idempotency,
     leasedUntil: asked.leasedUntil,
   })
-  // A request for another charge took the key while this one was looking.
+  // A request for another charge took the key since we read.
   if (!refund) throw mismatch()
   await writeAudit(tx, now, actor, {
     action: 'refund.requested',
@@ -226,60 +203,53 @@ export async function reserveForCharge(
 type RefundablePayment = {
   id: string
   amount_cents: number
-  /** By refunds that are done or under way, and that the provider has not taken back. */
+  /** By refunds that are DONE or PROCESSING, and not undone. */
   refunded_cents: number
-  /** Of these, by us: what a bank gave back by itself returns no fee. */
+  /** The part that we made: a refund made at the provider returns no fee. */
   refunded_by_us_cents: number
-  /** Also by refunds that were taken back: what returned of the fee then stays returned. */
+  /** Also by undone refunds: their fee stays returned. */
   fee_returned_cents: number
 }
 
-/** Pure. What this refund sends back and what it returns of the fee; or why it cannot be. */
+/** Pure. What this refund sends back, and how much of the fee it returns. */
 function sharesOf(charge: Charge, payment: RefundablePayment, { amountCents, returnsFee }: Asked) {
   const leftCents = payment.amount_cents - payment.refunded_cents
-  if (leftCents <= 0) throw new Fault('already_refunded', 'Charge is already refunded: 0 cents are left')
+  if (leftCents <= 0) throw new Fault('already_refunded', 'Charge is refunded already: 0 cents are left')
   const wantedCents = amountCents ?? leftCents
   if (wantedCents > leftCents) {
-    throw new Fault(
-      'refund_too_large',
-      `value is more than is left to refund: ${leftCents} cents of ${payment.amount_cents}`,
-      { details: { leftCents } },
-    )
+    const text = `value is more than is left to refund: ${leftCents} cents of ${payment.amount_cents}`
+    throw new Fault('refund_too_large', text, { details: { leftCents } })
   }
   if (!returnsFee) return { amountCents: wantedCents, feeReturnedCents: 0 }
-  // Of the sum, less what went back before: so the shares of many small refunds add up to the fee, to the cent.
+  // The share of the total, less what was returned before: the shares of many small refunds add up to the exact fee.
   const share = feeShare(charge.feeCents, payment.refunded_by_us_cents + wantedCents, payment.amount_cents)
   const feeReturnedCents = Math.min(wantedCents, Math.max(0, share - payment.fee_returned_cents))
   return { amountCents: wantedCents, feeReturnedCents }
-}
-
-async function lockCharge(tx: Tx, chargeId: string): Promise<Charge> {
-  const [row] = await tx.rows<ChargeRow>(
-    `select ${CHARGE_COLUMNS} from charges c join accounts a on a.id = c.account_id where c.id = $1 for no key update of c`,
-    [uuidFromHex(chargeId)],
-  )
-  return visible(row)
 }
 
 async function requirePayment(tx: Tx, charge: Charge): Promise<RefundablePayment> {
   const { status } = charge
   if (status !== 'COMPLETED')
     throw new Fault('not_refundable', `Charge is ${status} and cannot be refunded`, { details: { status } })
-  const [row] = await tx.rows<RefundablePayment>(
-    `select p.id, p.amount_cents, coalesce(r.refunded, 0)::bigint as refunded_cents, coalesce(r.by_us, 0)::bigint as refunded_by_us_cents,
+  return tx.one<RefundablePayment>(
+    `select
+       p.id,
+       p.amount_cents,
+       coalesce(r.refunded, 0)::bigint as refunded_cents,
+       coalesce(r.by_us, 0)::bigint as refunded_by_us_cents,
        coalesce(r.fees, 0)::bigint as fee_returned_cents
      from payments p
      left join lateral (
-       select sum(r.amount_cents) filter (where u.id is null) as refunded,
-         sum(r.amount_cents) filter (where u.id is null and r.source = 'balance') as by_us, sum(r.fee_returned_cents) as fees
+       select
+         sum(r.amount_cents) filter (where u.id is null) as refunded,
+         sum(r.amount_cents) filter (where u.id is null and r.source = 'balance') as by_us,
+         sum(r.fee_returned_cents) as fees
        from refunds r left join exceptions u on u.refund_id = r.id and u.kind = 'undone_refund'
        where r.payment_id = p.id and r.status <> 'FAILED'
      ) r on true
      where p.charge_id = $1 and p.credited`,
     [uuidFromHex(charge.id)],
   )
-  if (!row) throw new Error(`charge ${charge.id} is COMPLETED without a payment`)
-  return row
 }
 
 async function findByKey(
@@ -288,48 +258,28 @@ async function findByKey(
   actor: Actor,
   { key, requestHash }: { key: string; requestHash: Buffer },
 ): Promise<Refund | undefined> {
-  const [row] = await tx.rows<RefundRow & { request_hash: Buffer }>(
-    `select r.request_hash, ${REFUND_COLUMNS} from ${REFUND_TABLES}
+  const [row] = await tx.rows<Refund & { request_hash: Buffer }>(
+    `select r.request_hash, ${REFUND_COLUMNS} from refunds r ${REFUND_JOINS}
      where r.account_id = $1 and r.requested_by_kind = $2 and r.idempotency_key = $3`,
     [accountId, actor.kind, key],
   )
-  if (row && !row.request_hash.equals(requestHash)) throw mismatch()
-  return row && refundFromRow(row)
+  if (!row) return undefined
+  const { request_hash: earlierHash, ...refund } = row
+  if (!earlierHash.equals(requestHash)) throw mismatch()
+  return refund
 }
 
-/** What a request asks for; whose it is and its key say where the hash is looked up. A new field does not compile until it stands here. */
-type Hashed = Omit<RefundRequest, 'accountId' | 'idempotencyKey'>
+/** Account and key tell where the hash is looked up, and all other fields are hashed: a new one must be added here. */
+type HashedFields = Omit<RefundRequest, 'accountId' | 'idempotencyKey'>
 
-function hashRequest(request: RefundRequest): Buffer {
-  // New ones go to the end, and only when they are given: the hashes of refunds that were made before must stay what they are.
-  const hashed = {
-    paymentLinkId: request.paymentLinkId.toLowerCase(),
-    amountCents: request.amountCents,
-    reason: request.reason,
-  } satisfies Record<keyof Hashed, unknown>
-  return createHash('sha256')
-    .update(JSON.stringify(Object.values(hashed)))
-    .digest()
+function hashRequest({ paymentLinkId, amountCents, reason }: RefundRequest): Buffer {
+  // Add new fields at the end, and only when given: stored hashes must stay comparable.
+  const link = paymentLinkId.toLowerCase()
+  const hashed = { paymentLinkId: link, amountCents, reason } satisfies Record<keyof HashedFields, unknown>
+  const text = JSON.stringify(Object.values(hashed))
+  return createHash('sha256').update(text).digest()
 }
 
 function mismatch(): Fault {
   return new Fault('idempotency_mismatch', 'Idempotency-Key was already used with a different request')
-}
-
-async function requireCharge(core: Core, accountId: string | null, paymentLinkId: string): Promise<Charge> {
-  const [row] = isUuid(paymentLinkId)
-    ? await query<ChargeRow>(
-        core.pool,
-        `select ${CHARGE_COLUMNS} from charges c join accounts a on a.id = c.account_id
-         where c.payment_link_id = $1 and ($2::uuid is null or c.account_id = $2)`,
-        [paymentLinkId, accountId],
-      )
-    : []
-  return visible(row)
-}
-
-function visible(row: ChargeRow | undefined): Charge {
-  const charge = row && chargeFromRow(row)
-  if (!charge || !isVisible(charge)) throw new Fault('not_found', 'Charge not found')
-  return charge
 }

@@ -2,21 +2,28 @@ import { Fault } from '../../base/fault.ts'
 import { hexFromUuid, isUuid, uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
-import { checkReason, writeAudit, type Actor } from '../core/audit-log.ts'
-import { providerNamed } from '../ports/provider.ts'
-import { announceMatched, closeCharge, lockNamedCharge, matchCharge } from './exception-charge.ts'
-import { EXCEPTION_STATE, markDecided, type ExceptionState, type Resolution } from '../deposits/exception-states.ts'
-import { requireFunds, transferOf } from './exception-transfers.ts'
-import { postTransfers } from '../ledger/ledger.ts'
-import { reserveRefund, type Refund } from './refund-states.ts'
-import { beginRefund, refundLease } from './run-refund.ts'
+import { checkReason, type Actor } from '../core/audit-log.ts'
 import type { Context } from '../context.ts'
-
-import { findException, notFound, type Exception, type ExceptionKind } from './exceptions.ts'
+import { hexId, lockCharges, type StoredCharge } from '../deposits/charge-reads.ts'
+import {
+  EXCEPTION_STATE,
+  markDecided,
+  NAMED_CHARGE,
+  type Decided,
+  type ExceptionState,
+  type Resolution,
+} from '../deposits/exception-states.ts'
+import { cancelDeposit } from '../deposits/query-deposit.ts'
+import { completeFromSuspense } from '../deposits/settle.ts'
+import { postTransfers, type LedgerKey, type Movement, type Transfer } from '../ledger/ledger.ts'
+import { providerNamed } from '../ports/provider.ts'
+import { findException, type Exception, type ExceptionKind } from './exceptions.ts'
+import { requireBalance, reserveRefund, type Refund } from './refund-states.ts'
+import { refundLease, runRefund } from './run-refund.ts'
 
 /**
- * Says what becomes of the money. Each way is a transfer, or for a refund the way to its end; what is decided cannot be decided again. A charge that is to be
- * closed is closed first: if that fails, nothing is resolved.
+ * Decides where the money goes: by a transfer, or by a refund. A decision is final. A charge that is to be closed is
+ * closed first: if that fails, nothing is resolved.
  */
 export async function resolveException(
   ctx: Context,
@@ -25,18 +32,19 @@ export async function resolveException(
   resolution: Resolution,
   reason: string,
 ): Promise<Exception> {
-  const { id: known, provider, charge } = await findException(ctx, id)
+  const { id: exceptionId, provider, charge } = await findException(ctx, id)
   if (resolution.how === 'refund') providerNamed(ctx, provider)
-  const decision = { resolution, actor, reason: checkReason(reason), leasedUntil: refundLease(ctx.now()) }
+  const leasedUntil = refundLease(ctx.now())
+  const decision = { resolution, actor, reason: checkReason(reason), leasedUntil }
   if ('charge' in resolution && resolution.charge === 'close') {
-    // What would be refused afterwards is refused before the charge is withdrawn.
-    await transact(ctx.pool, (tx) => examine(tx, known, resolution))
+    // What decide() would refuse is refused before the charge is withdrawn.
+    await transact(ctx.pool, (tx) => examine(tx, exceptionId, resolution))
     await closeCharge(ctx, charge)
   }
-  const refund = await transact(ctx.pool, (tx) => decide(tx, ctx.now(), known, decision))
-  if (refund) await beginRefund(ctx, refund, decision.leasedUntil)
-  const after = await findException(ctx, known)
-  if (resolution.how === 'match') announceMatched(ctx, after.charge!.id)
+  const refund = await transact(ctx.pool, (tx) => decide(tx, ctx.now(), exceptionId, decision))
+  if (refund) await runRefund(ctx, { refund, leasedUntil, attempts: 1 })
+  const after = await findException(ctx, exceptionId)
+  if (resolution.how === 'match' && after.charge) announceMatched(ctx, after.charge.id)
   return after
 }
 
@@ -44,13 +52,13 @@ type Decision = { resolution: Resolution; actor: Actor; reason: string; leasedUn
 
 type Examined = {
   exception: LockedException
-  /** Made without us, and decided with it. */
+  /** Foreign refunds that are decided with it. */
   refunds: LockedException[]
-  /** The account that gains or bears, if one does. */
+  /** The account that gains or bears the money, if one does. */
   accountId: string | null
 }
 
-/** Whether this exception can be resolved in this way. Under its lock, so that of two who decide at once the second one learns of the first. */
+/** Refuses a resolution that does not fit. Under the exception's lock, so that a second decision is refused. */
 async function examine(tx: Tx, id: string, resolution: Resolution): Promise<Examined> {
   const { exception, refunds } = await lockException(tx, id)
   requireOpen(exception, resolution.how)
@@ -61,54 +69,77 @@ async function examine(tx: Tx, id: string, resolution: Resolution): Promise<Exam
 /**
  * Resolves to the refund that is to be asked for.
  *
- * Whoever gets money out of suspense bears what the provider gave back of it without us: the refunds of a payment are decided with it, in one posting, so that
- * no account ever has more of it than is left.
+ * The account that gets money from suspense bears what the provider refunded of it without us. The foreign refunds of a
+ * payment are decided with it, in one posting, so that no account ever has more of it than is left.
  */
 async function decide(tx: Tx, now: Date, id: string, decision: Decision): Promise<Refund | undefined> {
   const { how } = decision.resolution
   const charge = how === 'match' ? await lockNamedCharge(tx, id) : undefined
   const { exception, refunds, accountId } = await examine(tx, id, decision.resolution)
-  await noteDecided(tx, now, exception, { ...decision, how, accountId })
-  if (how === 'refund') return giveBack(tx, now, exception, decision)
+  await recordDecision(tx, now, exception, { ...decision, how, accountId })
+  if (how === 'refund') return reserveSuspended(tx, now, exception, decision)
   if (how === 'match') {
     await matchCharge(tx, now, exception, charge)
     return undefined
   }
   const transfer = transferOf(now, exception, how, accountId)
-  if (transfer.debit.kind === 'balance') await requireFunds(tx, transfer)
+  if (transfer.debit.kind === 'balance') await requireBalance(tx, transfer.debit, transfer.amountCents, [transfer])
   const transfers = [transfer]
   for (const refund of refunds) {
     const borne = how === 'credit' ? 'charge_account' : 'write_off'
-    await noteDecided(tx, now, refund, { ...decision, how: borne, accountId })
+    await recordDecision(tx, now, refund, { ...decision, how: borne, accountId })
     transfers.push(transferOf(now, refund, borne, accountId))
   }
   await postTransfers(tx, now, transfers)
   return undefined
 }
 
-type Outcome = { how: Resolution['how']; accountId: string | null; actor: Actor; reason: string }
+type NewDecision = Pick<Decided, 'how' | 'accountId' | 'actor' | 'reason'>
 
-async function noteDecided(tx: Tx, now: Date, exception: LockedException, outcome: Outcome): Promise<void> {
-  const { how, accountId, actor, reason } = outcome
+function recordDecision(tx: Tx, now: Date, exception: LockedException, decided: NewDecision): Promise<void> {
+  const { how, accountId, actor, reason } = decided
+  const { id, kind, amountCents } = exception
+  const resolvedAt = how === 'refund' ? null : now
+  const details = { kind, how, amountCents }
+  return markDecided(tx, now, { exceptionId: hexFromUuid(id), how, accountId, actor, reason, resolvedAt, details })
+}
+
+/** Pure. The account is the one that gains or bears the money, if one does. */
+function transferOf(now: Date, exception: LockedException, how: Resolution['how'], accountId: string | null): Transfer {
+  // The statement of one account never shows a charge of another.
+  const isForeign = accountId !== null && accountId !== exception.chargeAccountId
+  return {
+    ...movementOf(exception, how, accountId),
+    paymentId: exception.paymentId,
+    chargeId: isForeign ? null : exception.chargeId,
+    exceptionId: exception.id,
+    ...(exception.refundId !== null && { refundId: exception.refundId }),
+    occurredAt: now,
+  }
+}
+
+function movementOf(exception: LockedException, how: Resolution['how'], accountId: string | null): Movement {
   const { kind, amountCents } = exception
-  const exceptionId = hexFromUuid(exception.id)
-  await markDecided(tx, { exceptionId, how, accountId, actor, reason, resolvedAt: how === 'refund' ? null : now })
-  await writeAudit(tx, now, actor, {
-    action: 'exception.resolved',
-    subject: `exception ${exceptionId}`,
-    accountId,
-    reason,
-    details: { kind, how, amountCents },
-  })
+  const suspense: LedgerKey = { kind: 'suspense' }
+  const missing: LedgerKey = { kind: 'missing' }
+  if (accountId !== null) {
+    const balance: LedgerKey = { kind: 'balance', accountId }
+    return how === 'credit'
+      ? { kind: 'exception_credited', debit: suspense, credit: balance, amountCents }
+      : { kind: 'refund_charged', debit: balance, credit: missing, amountCents }
+  }
+  return kind === 'foreign_refund'
+    ? { kind: 'refund_written_off', debit: { kind: 'written_off' }, credit: missing, amountCents }
+    : { kind: 'exception_written_off', debit: suspense, credit: { kind: 'written_off' }, amountCents }
 }
 
 function requireRest({ amountCents }: LockedException, refunds: LockedException[]): void {
   const gone = refunds.reduce((sum, refund) => sum + refund.amountCents, 0)
   if (gone >= amountCents)
-    throw new Fault('payment_returned', 'The provider refunded all of this payment: resolve it with write_off')
+    throw new Fault('payment_returned', 'The provider refunded all of this payment: resolve it by write_off')
 }
 
-// The constraint exceptions_resolution says the same.
+// The constraint exceptions_resolution repeats this.
 const WAYS: Partial<Record<ExceptionKind, Resolution['how'][]>> = {
   unknown_charge: ['credit', 'refund', 'write_off', 'match'],
   wrong_amount: ['credit', 'refund', 'write_off', 'match'],
@@ -117,25 +148,24 @@ const WAYS: Partial<Record<ExceptionKind, Resolution['how'][]>> = {
 }
 
 function requireOpen({ kind, state, isHeld }: LockedException, how: Resolution['how']): void {
-  if (state === 'resolved') throw new Fault('exception_resolved', 'Exception is already resolved')
+  if (state === 'resolved') throw new Fault('exception_resolved', 'Exception is resolved already')
   if (state === 'resolving')
-    throw new Fault('exception_resolving', 'Exception is being resolved: its refund is in progress')
+    throw new Fault('exception_resolving', 'Exception is being resolved: its refund is PROCESSING')
   const ways = WAYS[kind] ?? ['credit', 'refund', 'write_off']
   if (!ways.includes(how))
     throw new Fault('resolution_invalid', `A ${kind} exception can be resolved with: ${ways.join(', ')}`, {
       details: { kind, allowed: ways.join(', ') },
     })
-  if (kind === 'foreign_refund' && isHeld)
-    throw new Fault(
-      'payment_rest_held',
-      'The rest of this payment is in suspense: resolve that exception, which resolves this one too',
-    )
+  if (kind === 'foreign_refund' && isHeld) {
+    const text = 'The rest of this payment is in suspense: resolve that exception, which resolves this one too'
+    throw new Fault('payment_rest_held', text)
+  }
 }
 
 async function bearerOf(tx: Tx, exception: LockedException, resolution: Resolution): Promise<string | null> {
   if (resolution.how === 'charge_account') {
     if (exception.creditedAccountId !== null) return exception.creditedAccountId
-    throw new Fault('payment_not_credited', 'No account was credited with this payment: resolve it with write_off')
+    throw new Fault('payment_not_credited', 'No account was credited with this payment: resolve it by write_off')
   }
   if (resolution.how !== 'credit') return null
   const { accountId } = resolution
@@ -144,14 +174,12 @@ async function bearerOf(tx: Tx, exception: LockedException, resolution: Resoluti
   return accountId
 }
 
-async function giveBack(tx: Tx, now: Date, exception: LockedException, decision: Decision): Promise<Refund> {
+async function reserveSuspended(tx: Tx, now: Date, exception: LockedException, decision: Decision) {
   const { paymentId, amountCents } = exception
-  const earlier = await tx.run(`select from refunds where payment_id = $1 and status <> 'FAILED'`, [paymentId])
-  if (earlier > 0)
-    throw new Fault(
-      'payment_refunded',
-      'This payment was already refunded at the provider: resolve it with credit or write_off',
-    )
+  if (exception.isRefunded) {
+    const text = 'This payment was already refunded at the provider: resolve it by credit or write_off'
+    throw new Fault('payment_refunded', text)
+  }
   const refund = await reserveRefund(tx, now, decision.actor, {
     source: 'suspense',
     exceptionId: hexFromUuid(exception.id),
@@ -163,38 +191,119 @@ async function giveBack(tx: Tx, now: Date, exception: LockedException, decision:
     idempotency: null,
     leasedUntil: decision.leasedUntil,
   })
-  return refund!
+  if (!refund) throw new Error(`exception ${exception.id} has a refund already`)
+  return refund
+}
+
+// ---- The charge that the payment names ----
+
+/** Before the exception's own lock: everyone locks the charge first. */
+async function lockNamedCharge(tx: Tx, exceptionId: string): Promise<StoredCharge | undefined> {
+  const [named] = await tx.rows<{ id: string | null }>(
+    `select ${hexId(NAMED_CHARGE)} as id from exceptions x join payments p on p.id = x.payment_id where x.id = $1`,
+    [uuidFromHex(exceptionId)],
+  )
+  const [charge] = named?.id ? await lockCharges(tx, [named.id]) : []
+  return charge
+}
+
+/** Completes the charge from suspense. The caller holds both locks, and resolves the exception. */
+async function matchCharge(tx: Tx, now: Date, exception: LockedException, charge: StoredCharge | undefined) {
+  const { id: heldBy, paymentId, provider, endToEndId, amountCents, occurredAt } = exception
+  if (!charge || charge.provider !== provider) {
+    const text = 'This payment names no charge that it could complete: resolve it in another way'
+    throw new Fault('charge_not_named', text)
+  }
+  if (charge.status === 'COMPLETED')
+    throw new Fault('charge_completed', 'Charge is COMPLETED by another payment: resolve it in another way')
+  if (exception.isRefunded) {
+    const text = 'Some of this payment was refunded at the provider: resolve it by credit or write_off'
+    throw new Fault('payment_refunded', text)
+  }
+  const { feeCents } = charge
+  if (amountCents <= feeCents) {
+    const text = `The payment of ${amountCents} cents does not exceed the charge's fee of ${feeCents} cents`
+    throw new Fault('payment_below_fee', `${text}: resolve it in another way`, { details: { feeCents } })
+  }
+  const payment = { provider, endToEndId, txid: charge.id, amountCents, occurredAt }
+  await completeFromSuspense(tx, now, { paymentId, payment, charge, heldBy })
+  if (charge.status === 'PENDING') await enqueueWithdrawal(tx, now, charge)
+}
+
+/** After a payment of another amount, some providers let the code be paid again. The check withdraws it there. */
+async function enqueueWithdrawal(tx: Tx, now: Date, charge: StoredCharge): Promise<void> {
+  await tx.run(
+    `insert into checks (provider, subject, kind, due_at) values ($1, $2, 'withdrawal', $3)
+     on conflict (provider, subject) do update set kind = 'withdrawal', due_at = $3, attempts = 0`,
+    [charge.provider, charge.id, now],
+  )
+}
+
+/** Cancels the charge, so that nobody can pay it. Refused if it was paid meanwhile. */
+async function closeCharge(ctx: Context, charge: Exception['charge']): Promise<void> {
+  if (!charge) throw new Fault('charge_not_named', 'This payment names no charge of ours: there is none to close')
+  // Closed earlier, perhaps by an attempt that failed before it resolved the exception.
+  if (charge.status === 'EXPIRED' || charge.status === 'CANCELED' || charge.status === 'FAILED') return
+  await cancelDeposit(ctx, charge.accountId, charge.paymentLinkId)
+}
+
+/** After the commit. */
+function announceMatched(ctx: Context, chargeId: string): void {
+  ctx.metrics.deposits.inc({ state: 'completed' })
+  ctx.chargeWatch.announce([chargeId], 'COMPLETED')
+  ctx.wakeDeliveries()
+  ctx.wakeChecks()
 }
 
 // ---- Reading ----
 
+/** All ids are UUIDs. */
 type LockedException = {
-  id: string // a UUID, like all ids of this type
+  id: string
   kind: ExceptionKind
   state: ExceptionState
   paymentId: string
+  provider: string
+  endToEndId: string
+  occurredAt: Date
+  /** A refund of the payment is DONE or PROCESSING. */
+  isRefunded: boolean
   refundId: string | null
   amountCents: Cents
   chargeId: string | null
   chargeAccountId: string | null
-  /** Which has the payment's money, as a deposit or because an operator said so. */
+  /** The account that has the payment's money, as a deposit or by an operator's decision. */
   creditedAccountId: string | null
-  /** Its payment is an exception of its own, and not decided yet. */
+  /** The payment itself is an exception that is not resolved yet. */
   isHeld: boolean
 }
 
 /**
- * With the refunds made without us that are decided with it. All exceptions of a payment are locked, in the order of ids: who decides on one has seen the others.
+ * With the foreign refunds that are decided with it. Locks all exceptions of the payment in the order of ids, so that a
+ * decision on one sees the others.
  */
 async function lockException(tx: Tx, id: string): Promise<{ exception: LockedException; refunds: LockedException[] }> {
   const ofPayment = '= (select payment_id from exceptions where id = $1)'
   await tx.run(`select from exceptions where payment_id ${ofPayment} order by id for no key update`, [uuidFromHex(id)])
-  // Apart from the locking: a refund that was booked while we waited for the lock is seen.
+  // A second statement, so that it sees a refund that was booked while we waited for the lock.
   const rows = await tx.rows<Omit<LockedException, 'isHeld'>>(
-    `select x.id, x.kind, ${EXCEPTION_STATE} as state, x.payment_id as "paymentId", x.refund_id as "refundId",
-       coalesce(f.amount_cents, p.amount_cents) as "amountCents", p.charge_id as "chargeId", c.account_id as "chargeAccountId",
-       case when p.credited then c.account_id
-         else (select o.account_id from exceptions o where o.payment_id = p.id and o.refund_id is null and o.resolution = 'credit') end as "creditedAccountId"
+    `select
+       x.id,
+       x.kind,
+       ${EXCEPTION_STATE} as state,
+       x.payment_id as "paymentId",
+       p.provider,
+       p.end_to_end_id as "endToEndId",
+       p.occurred_at as "occurredAt",
+       exists (select from refunds o where o.payment_id = p.id and o.status <> 'FAILED') as "isRefunded",
+       x.refund_id as "refundId",
+       coalesce(f.amount_cents, p.amount_cents) as "amountCents",
+       p.charge_id as "chargeId",
+       c.account_id as "chargeAccountId",
+       case when p.credited then c.account_id else (
+         select o.account_id from exceptions o
+         where o.payment_id = p.id and o.refund_id is null and o.resolution = 'credit'
+       ) end as "creditedAccountId"
      from exceptions x
      join payments p on p.id = x.payment_id
      left join charges c on c.id = p.charge_id
@@ -205,7 +314,7 @@ async function lockException(tx: Tx, id: string): Promise<{ exception: LockedExc
   const isHeld = rows.some((row) => row.refundId === null && row.state !== 'resolved')
   const locked = rows.map((row) => ({ ...row, isHeld }))
   const exception = locked.find((row) => row.id === uuidFromHex(id))
-  if (!exception) throw notFound()
-  const isRefund = (row: LockedException) => row.kind === 'foreign_refund' && row.state === 'open'
-  return { exception, refunds: exception.refundId !== null ? [] : locked.filter(isRefund) }
+  if (!exception) throw new Error(`exception ${id} is gone`)
+  const isOpenRefund = (row: LockedException) => row.kind === 'foreign_refund' && row.state === 'open'
+  return { exception, refunds: exception.refundId !== null ? [] : locked.filter(isOpenRefund) }
 }

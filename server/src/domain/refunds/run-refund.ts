@@ -1,29 +1,22 @@
 import { Fault } from '../../base/fault.ts'
 import { uuidFromHex } from '../../base/ids.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
-import { retryAt } from '../deposits/checks.ts'
-import { providerNamed, ProviderError, type Provider, type ProviderRefund } from '../ports/provider.ts'
-import {
-  endRefund,
-  readRefund,
-  REFUND_COLUMNS,
-  REFUND_TABLES,
-  refundFromRow,
-  type Refund,
-  type RefundEnd,
-  type RefundRow,
-} from './refund-states.ts'
-import { recordExternalRefunds } from './external-refunds.ts'
-import type { Core } from '../core/core.ts'
 import type { Context } from '../context.ts'
+import type { Core } from '../core/core.ts'
+import { retryAt } from '../deposits/check-queue.ts'
+import { ProviderError, providerNamed, type Provider, type ProviderRefund } from '../ports/provider.ts'
+import { recordExternalRefunds } from './external-refunds.ts'
+import { endRefund, readRefund, REFUND_COLUMNS, REFUND_JOINS, type Refund, type RefundEnd } from './refund-states.ts'
 
-// Between the promise and its end: asking the provider until it says done or failed, however long that takes.
+// Between the reservation and the end: asks the provider until it says done or failed, however long that takes.
 
-// Longer than a provider may take for two questions and a refund; a process that dies meanwhile leaves its refund to others after this.
+// Longer than two lookups and a refund may take at a provider. After this, others take over the refund of a process
+// that died.
 const LEASE_MS = 60_000
 
-// A refund in doubt is given up when the provider has neither shown it nor taken it for this long. Lookups of a bank may lag behind its own limits and
-// permissions: minutes are common, and an outage that a bank repairs within its working day takes hours. Money given back too early may be spent.
+// A refund with an unknown outcome is given up when the provider has neither shown nor accepted it for this long. A
+// bank's lookups may lag behind its own limits: minutes are common, and an outage that a bank repairs within a working
+// day takes hours. Money that is released too early may be spent.
 export const REFUND_ABSENT_MS = 6 * 3_600_000
 
 const MAX_ATTENTION_LENGTH = 500
@@ -32,62 +25,50 @@ export function refundLease(now: Date): Date {
   return new Date(now.getTime() + LEASE_MS)
 }
 
-/**
- * Asks for a refund that was just promised; resolves to how it stands then. Whatever happens here may happen again, in any process: the provider knows the
- * refund by its id, and the books end it once. What is not known stays PROCESSING, and the worker asks about it when it is due.
- */
-export function beginRefund(ctx: Context, refund: Refund, leasedUntil: Date): Promise<Refund> {
-  return runRefund(ctx, { refund, leasedUntil, attempts: 1 })
-}
-
-/** Asks about one that the worker claimed. */
-export async function runRefundNow(ctx: Context, claimed: ClaimedRefund): Promise<void> {
-  await runRefund(ctx, claimed)
-}
-
-/** How a refund stands that has not ended. */
-type Standing =
-  /** The provider has it, and is not done. */
-  | { kind: 'under way' }
+/** What is known of a refund that has not ended. */
+type Progress =
+  /** The provider is working on it. */
+  | { kind: 'processing' }
   /** This attempt sent nothing and learned nothing. */
-  | { kind: 'unheard'; error: unknown }
+  | { kind: 'failed attempt'; error: unknown }
   /** Its first request surely never left. */
   | { kind: 'unsent'; error: unknown }
-  /** A request went out, and nobody knows what became of it. absentSince: the provider has said ever since that it has none. */
-  | { kind: 'in doubt'; error: unknown; absentSince: Date | null }
+  /** A request was sent. absentSince: since when the provider has always said that it has no such refund. */
+  | { kind: 'unknown'; error: unknown; absentSince: Date | null }
 
-type Outcome = { kind: 'ended'; end: RefundEnd; isConcluded?: true } | Standing
+type Outcome = { kind: 'ended'; end: RefundEnd; isConcluded?: true } | Progress
 
-async function runRefund(ctx: Context, claimed: ClaimedRefund): Promise<Refund> {
+/**
+ * Asks for a new refund, or asks about one that the worker claimed; resolves to the refund after that. This may be
+ * repeated in any process: the provider knows the refund by its id, and it is booked once. A refund with an unknown
+ * outcome stays PROCESSING, and the worker asks again when it is due.
+ */
+export async function runRefund(ctx: Context, claimed: ClaimedRefund): Promise<Refund> {
   const { refund, attempts, leasedUntil } = claimed
   let outcome: Outcome
   try {
     outcome = await askProvider(ctx, claimed)
     if (outcome.kind === 'ended') {
       const { end, isConcluded } = outcome
-      const after = await bookEnd(ctx, refund, end, isConcluded && leasedUntil)
-      if (after) return after
+      const ended = await bookEnd(ctx, refund, end, isConcluded && leasedUntil)
+      if (ended) return ended
       const error = new Error('another process asked for this refund at the same time')
-      outcome = { kind: 'in doubt', error, absentSince: null }
+      outcome = { kind: 'unknown', error, absentSince: null }
     }
   } catch (error) {
-    outcome = { kind: 'unheard', error }
+    outcome = { kind: 'failed attempt', error }
   }
-  if (outcome.kind !== 'under way') {
+  if (outcome.kind !== 'processing') {
     const { error: err } = outcome
     const isExpected = err instanceof ProviderError || err instanceof Fault
-    const note = {
-      err,
-      refundId: refund.id,
-      attempts,
-      inDoubt: outcome.kind === 'in doubt' || refund.doubtedAt !== null,
-    }
-    ctx.log[isExpected ? 'warn' : 'error'](note, 'what became of a refund is not known yet')
+    const inDoubt = outcome.kind === 'unknown' || refund.doubtedAt !== null
+    const fields = { err, refundId: refund.id, attempts, inDoubt }
+    ctx.log[isExpected ? 'warn' : 'error'](fields, 'outcome of a refund is not known yet')
   }
-  return recordGauges(ctx, claimed, outcome)
+  return recordProgress(ctx, claimed, outcome)
 }
 
-// Sent again only when the provider says that it has none by this id, though repeating would be safe: a refund that is known is asked for by a read.
+// Repeating a request would be safe, but it is sent again only when the provider says that it has no such refund.
 async function askProvider(ctx: Context, claimed: ClaimedRefund): Promise<Outcome> {
   const { refund } = claimed
   const provider = providerNamed(ctx, refund.provider)
@@ -98,52 +79,53 @@ async function askProvider(ctx: Context, claimed: ClaimedRefund): Promise<Outcom
   try {
     listed = await findListed(provider, refund)
   } catch (error) {
-    return { kind: 'in doubt', error, absentSince: refund.absentSince }
+    return { kind: 'unknown', error, absentSince: refund.absentSince }
   }
   return listed === 'absent' ? sendAgain(ctx, provider, claimed) : outcomeOf(refund, listed)
 }
 
-/** Nothing else was ever sent for it, so a refusal tells that it was not made and will not be. */
+/** Nothing was sent for it before, so a refusal means that it was not made and will not be. */
 async function sendFirst(core: Core, provider: Provider, claimed: ClaimedRefund): Promise<Outcome> {
   const { refund } = claimed
-  if (!(await transact(core.pool, (tx) => markSent(tx, core.now(), claimed)))) return overtaken()
+  if (!(await transact(core.pool, (tx) => markSent(tx, core.now(), claimed)))) return leaseEnded()
   try {
-    // Whoever asked for it waits for the first attempt, and nobody for the later ones.
+    // The caller waits for the first attempt; nobody waits for later ones.
     const onBehalfOf = refund.accountId ?? undefined
     return outcomeOf(refund, await provider.refund({ ...requestOf(refund), onBehalfOf }))
   } catch (error) {
-    const fate = fateOf(error)
-    if (fate === 'unreachable') return { kind: 'unsent', error }
-    if (fate === 'unknown') return { kind: 'in doubt', error, absentSince: null }
-    // An id that is taken by another amount is refused too, and that is no refund that was not made. A refusal is clear without this look, if it fails.
+    const failure = failureOf(error)
+    if (failure === 'unreachable') return { kind: 'unsent', error }
+    if (failure === 'unknown') return { kind: 'unknown', error, absentSince: null }
+    // A provider also refuses an id that it has with another amount. If this lookup fails, the refusal still counts.
     const found = await provider.checkRefund(requestOf(refund)).catch(() => 'absent' as const)
     return found === 'absent' ? concluded(error) : outcomeOf(refund, found)
   }
 }
 
 /**
- * One that was sent before and that the provider does not show. A refusal now says nothing about the earlier request, which may be why this one is refused: a bank
- * whose lookups lag refuses what would exceed the payment. Only when both have gone on for long is it taken for not made.
+ * It was sent before, and the provider does not show it. A refusal now says nothing about the earlier request, which
+ * may be its very reason: a bank whose lookups lag refuses what would exceed the payment. It counts as not made only
+ * after both have lasted for REFUND_ABSENT_MS.
  */
 async function sendAgain(core: Core, provider: Provider, claimed: ClaimedRefund): Promise<Outcome> {
   const { refund } = claimed
   const absentSince = refund.absentSince ?? core.now()
-  if (!(await transact(core.pool, (tx) => markSent(tx, core.now(), claimed)))) return overtaken()
+  if (!(await transact(core.pool, (tx) => markSent(tx, core.now(), claimed)))) return leaseEnded()
   try {
     return outcomeOf(refund, await provider.refund(requestOf(refund)))
   } catch (error) {
-    const fate = fateOf(error)
-    // The run of absences begins anew: what was sent just now may come to be, too.
-    if (fate === 'unknown') return { kind: 'in doubt', error, absentSince: null }
+    const failure = failureOf(error)
+    // The absence is counted anew: the provider may still make what was just sent.
+    if (failure === 'unknown') return { kind: 'unknown', error, absentSince: null }
     const isOver = core.now().getTime() - absentSince.getTime() >= REFUND_ABSENT_MS
-    return fate === 'refused' && isOver ? concluded(error) : { kind: 'in doubt', error, absentSince }
+    return failure === 'refused' && isOver ? concluded(error) : { kind: 'unknown', error, absentSince }
   }
 }
 
-/** In what the provider tells of the payment: another view than that by the refund's id, and one may lag behind the other. */
+/** The refund in the provider's record of the payment. That view and the lookup by id may lag behind each other. */
 async function findListed(provider: Provider, refund: Refund): Promise<ProviderRefund | 'absent'> {
   const payment = await provider.findPayment(refund.endToEndId)
-  // A provider that does not know a payment that it received is no witness for what became of it.
+  // A provider that does not find a payment it received cannot tell what was refunded of it.
   if (payment === 'absent')
     throw new ProviderError('unknown', `${refund.provider} does not know the payment ${refund.endToEndId}`)
   return payment.refunds?.find(({ refundId }) => refundId === refund.providerRefundId) ?? 'absent'
@@ -153,7 +135,7 @@ function requestOf({ endToEndId, providerRefundId: refundId, amountCents }: Refu
   return { endToEndId, refundId, amountCents }
 }
 
-function fateOf(error: unknown): ProviderError['outcome'] {
+function failureOf(error: unknown): ProviderError['outcome'] {
   return error instanceof ProviderError ? error.outcome : 'unknown'
 }
 
@@ -161,17 +143,18 @@ function concluded(refusal: unknown): Outcome {
   return { kind: 'ended', end: { status: 'failed', failure: (refusal as Error).message }, isConcluded: true }
 }
 
-// Its lease ended before it was sent, or news of it came in: whoever claims it next goes on.
-function overtaken(): Outcome {
-  return { kind: 'unheard', error: new Fault('unavailable', 'the lease of this refund ended before it was sent') }
+// Or a report arrived and made the refund due. The next process that claims it continues.
+function leaseEnded(): Outcome {
+  const error = new Fault('unavailable', 'the lease of this refund ended before it was sent')
+  return { kind: 'failed attempt', error }
 }
 
 function outcomeOf(refund: Refund, { amountCents, status, reason }: ProviderRefund): Outcome {
   if (amountCents !== refund.amountCents) {
     const text = `${refund.provider} has refund ${refund.id} with ${amountCents} cents instead of ${refund.amountCents}`
-    return { kind: 'in doubt', error: new Error(text), absentSince: null }
+    return { kind: 'unknown', error: new Error(text), absentSince: null }
   }
-  if (status === 'processing') return { kind: 'under way' }
+  if (status === 'processing') return { kind: 'processing' }
   return { kind: 'ended', end: status === 'done' ? { status } : { status, failure: reason } }
 }
 
@@ -182,43 +165,43 @@ async function bookEnd(core: Core, refund: Refund, end: RefundEnd, heldUntil?: D
   )
   if (move === 'overtaken') return undefined
   if (move === 'moved') core.wakeDeliveries()
-  // What was only concluded does not stand against what the provider or an operator said.
+  // A conclusion does not count against what the provider or an operator said.
   if (move === 'contradicted' && heldUntil === undefined) {
-    core.log.error({ refundId: refund.id, provider: refund.provider, end }, 'a refund that had ended ended otherwise')
-    // Failed, and made after all: the money is gone, and is booked as a refund that nobody asked for. Done, and not made after all: it is back.
-    await recordExternalRefunds(core, [asReported(after, end)])
+    core.log.error(
+      { refundId: refund.id, provider: refund.provider, end },
+      'provider reported a different final state for a finished refund',
+    )
+    // FAILED, but made: the money is gone, and is booked as a foreign refund. DONE, but not made: it is back.
+    const { provider, endToEndId, providerRefundId: refundId, amountCents } = after
+    const report = { refundId, amountCents, status: end.status, reason: null }
+    await recordExternalRefunds(core, [{ provider, endToEndId, refunds: [report] }])
   }
   return after
 }
 
-function asReported({ provider, endToEndId, providerRefundId, amountCents }: Refund, end: RefundEnd) {
-  const refund = { refundId: providerRefundId, amountCents, status: end.status, reason: null }
-  return { provider, endToEndId, refunds: [refund] }
-}
-
-// ---- The queue of those that are under way ----
+// ---- The queue of PROCESSING refunds ----
 
 export type ClaimedRefund = { refund: Refund; leasedUntil: Date; attempts: number }
 
 /** Any number of processes may claim at once: each refund goes to one of them, until its lease ends. */
 export async function claimRefunds(core: Core, limit: number): Promise<ClaimedRefund[]> {
   const leasedUntil = refundLease(core.now())
-  const rows = await query<RefundRow & { attempts: number }>(
+  const rows = await query<Refund & { attempts: number }>(
     core.pool,
-    `with claimed as (
+    `with r as (
        update refunds set due_at = $2, attempts = attempts + 1
        where id in (select id from refunds where due_at <= $1 order by due_at limit $3 for update skip locked)
-       returning id, attempts
+       returning *
      )
-     select d.attempts, ${REFUND_COLUMNS} from ${REFUND_TABLES} join claimed d on d.id = r.id`,
+     select r.attempts, ${REFUND_COLUMNS} from r ${REFUND_JOINS}`,
     [core.now(), leasedUntil, limit],
   )
-  return rows.map((row) => ({ refund: refundFromRow(row), leasedUntil, attempts: row.attempts }))
+  return rows.map(({ attempts, ...refund }) => ({ refund, leasedUntil, attempts }))
 }
 
 /**
- * Committed before anything is sent, so that a process that dies right after leaves a refund that may have been sent. While the request is out, the run of
- * absences is broken; recordGauges() mends it when the provider clearly did nothing. False when the lease is no longer ours.
+ * Committed before anything is sent, so that a crash leaves a refund that may have been sent. While the request is out,
+ * absent_since is null; recordProgress() restores it if the provider clearly did nothing. False if the lease is lost.
  */
 export async function markSent(
   tx: Tx,
@@ -226,7 +209,9 @@ export async function markSent(
   { refund, leasedUntil }: Pick<ClaimedRefund, 'refund' | 'leasedUntil'>,
 ): Promise<boolean> {
   const marked = await tx.run(
-    `update refunds set sent_at = coalesce(sent_at, $3), absent_since = null,
+    `update refunds set
+       sent_at = coalesce(sent_at, $3),
+       absent_since = null,
        doubted_at = case when sent_at is not null then coalesce(doubted_at, $3) end
      where id = $1 and due_at = $2 and status = 'PROCESSING'`,
     [uuidFromHex(refund.id), leasedUntil, now],
@@ -234,33 +219,44 @@ export async function markSent(
   return marked === 1
 }
 
-/** Ends a claim on one that is still under way. A report that came in meanwhile moved due_at, and stays. */
-async function recordGauges(core: Core, claimed: ClaimedRefund, standing: Standing): Promise<Refund> {
+/** Ends a claim on a refund that is still PROCESSING. A report that arrived meanwhile moved due_at, which stays. */
+async function recordProgress(core: Core, claimed: ClaimedRefund, progress: Progress): Promise<Refund> {
   const { refund, leasedUntil, attempts } = claimed
   const now = core.now()
   const id = uuidFromHex(refund.id)
   return transact(core.pool, async (tx) => {
-    await tx.run(
-      `update refunds set
-         due_at = case when due_at = $2 then $3 else due_at end,
-         attention = $4,
-         sent_at = case $5::text when 'in doubt' then coalesce(sent_at, $6)
-           when 'unsent' then case when due_at <> $2 or doubted_at is not null then sent_at end else sent_at end,
-         doubted_at = case $5 when 'in doubt' then coalesce(doubted_at, $6) when 'under way' then null else doubted_at end,
-         absent_since = case $5 when 'in doubt' then case when due_at = $2 then $7::timestamptz end
-           when 'under way' then null else absent_since end
-       where id = $1 and status = 'PROCESSING'`,
+    const [recorded] = await tx.rows<Refund>(
+      `with r as (
+         update refunds set
+           due_at = case when due_at = $2 then $3 else due_at end,
+           attention = $4,
+           sent_at = case $5::text
+             when 'unknown' then coalesce(sent_at, $6)
+             when 'unsent' then case when due_at <> $2 or doubted_at is not null then sent_at end
+             else sent_at end,
+           doubted_at = case $5
+             when 'unknown' then coalesce(doubted_at, $6)
+             when 'processing' then null
+             else doubted_at end,
+           absent_since = case $5
+             when 'unknown' then case when due_at = $2 then $7::timestamptz end
+             when 'processing' then null
+             else absent_since end
+         where id = $1 and status = 'PROCESSING'
+         returning *
+       )
+       select ${REFUND_COLUMNS} from r ${REFUND_JOINS}`,
       [
         id,
         leasedUntil,
         retryAt(now, attempts),
-        standing.kind === 'under way' ? null : attentionOf(standing.error),
-        standing.kind,
+        progress.kind === 'processing' ? null : attentionOf(progress.error),
+        progress.kind,
         now,
-        standing.kind === 'in doubt' ? standing.absentSince : null,
+        progress.kind === 'unknown' ? progress.absentSince : null,
       ],
     )
-    return readRefund(tx, id)
+    return recorded ?? readRefund(tx, id)
   })
 }
 

@@ -1,18 +1,10 @@
-import { Fault } from '../../base/fault.ts'
-import { isUuid, uuidFromHex } from '../../base/ids.ts'
+import { uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
-import { CHARGE_COLUMNS, chargeFromRow, isVisible, type Charge, type ChargeRow } from '../deposits/charge-states.ts'
+import { requireChargeIn, type Charge } from '../deposits/charge-reads.ts'
 import { eventName } from '../webhooks/events.ts'
-import {
-  heldFromRow,
-  SELECT_HELD,
-  SELECT_HELD_PAYMENTS,
-  type HeldMoney,
-  type HeldPayment,
-  type HeldRow,
-} from '../deposits/held-payments.ts'
-import { REFUND_COLUMNS, REFUND_TABLES, refundFromRow, type Refund, type RefundRow } from '../refunds/refund-states.ts'
+import { readHeldIn, SELECT_HELD_PAYMENTS, type HeldMoney, type HeldPayment } from '../deposits/held-payments.ts'
+import { SELECT_REFUNDS, type Refund } from '../refunds/refund-states.ts'
 import type { Core } from '../core/core.ts'
 
 /** What happened to a deposit, each with its time. */
@@ -57,15 +49,13 @@ export function readTimeline(core: Core, accountId: string, paymentLinkId: strin
 }
 
 async function readLife(tx: Tx, accountId: string, paymentLinkId: string): Promise<DepositLife> {
-  const charge = await findCharge(tx, accountId, paymentLinkId)
+  const charge = await requireChargeIn(tx, accountId, paymentLinkId)
   const id = uuidFromHex(charge.id)
-  const refunds = (
-    await tx.rows<RefundRow>(
-      `select ${REFUND_COLUMNS} from ${REFUND_TABLES} where r.charge_id = $1 order by r.id desc limit $2`,
-      [id, MAX_REFUNDS],
-    )
-  ).map(refundFromRow)
-  const [heldRow] = await tx.rows<HeldRow>(SELECT_HELD, [[id]])
+  const refunds = await tx.rows<Refund>(`${SELECT_REFUNDS} where r.charge_id = $1 order by r.id desc limit $2`, [
+    id,
+    MAX_REFUNDS,
+  ])
+  const held = await readHeldIn(tx, charge.id)
   const heldPayments = await tx.rows<HeldPayment>(SELECT_HELD_PAYMENTS, [id, MAX_HELD])
   const moments = [
     ...(await momentsOfCharge(tx, charge)),
@@ -75,24 +65,11 @@ async function readLife(tx: Tx, accountId: string, paymentLinkId: string): Promi
   ]
   return {
     charge,
-    held: heldFromRow(heldRow),
+    held,
     refunds,
     // Within one moment they stand as they were put above, which is the order of a life.
     moments: moments.toSorted((a, b) => a.at.getTime() - b.at.getTime()),
   }
-}
-
-async function findCharge(tx: Tx, accountId: string, paymentLinkId: string): Promise<Charge> {
-  const [row] = isUuid(paymentLinkId)
-    ? await tx.rows<ChargeRow>(
-        `select ${CHARGE_COLUMNS} from charges c join accounts a on a.id = c.account_id
-         where c.payment_link_id = $1 and c.account_id = $2`,
-        [paymentLinkId, accountId],
-      )
-    : []
-  const charge = row && chargeFromRow(row)
-  if (!charge || !isVisible(charge)) throw new Fault('not_found', 'Charge not found')
-  return charge
 }
 
 type LifeRow = {

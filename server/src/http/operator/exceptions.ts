@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { actorOf, OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
-import type { ChargeFate, Resolution } from '../../domain/deposits/exception-states.ts'
+import type { ChargeAction, Resolution } from '../../domain/deposits/exception-states.ts'
 import { EXCEPTION_KINDS, findException, listExceptions, type Exception } from '../../domain/refunds/exceptions.ts'
 import { resolveException } from '../../domain/refunds/resolve-exception.ts'
 import { REFUND_STATUSES } from '../api/refunds.ts'
@@ -52,7 +52,7 @@ export function exceptionRoutes(app: Api, ctx: Context): void {
 
 const STATES = ['open', 'resolving', 'resolved'] as const
 const WAYS = ['credit', 'refund', 'write_off', 'charge_account', 'match'] as const satisfies Resolution['how'][]
-const FATES = ['keep', 'close'] as const satisfies ChargeFate[]
+const CHARGE_ACTIONS = ['keep', 'close'] as const satisfies ChargeAction[]
 
 const exceptionParams = z.object({ exceptionId: z.string().meta({ description: 'The id of the exception.' }) })
 
@@ -74,7 +74,7 @@ const resolveBody = z
       accountId: idField('accountId', 'the account to credit')
         .exactOptional()
         .meta({ description: 'The account to credit. For `credit` only.' }),
-      charge: oneOf('charge', FATES).exactOptional().meta({
+      charge: oneOf('charge', CHARGE_ACTIONS).exactOptional().meta({
         description:
           'What happens to the PENDING charge that the payment names. For `credit`, `refund` and `write_off` only. keep (default): it can still be paid. close: it is canceled at the provider first; if it was paid meanwhile, the response is 409 and nothing is resolved.',
       }),

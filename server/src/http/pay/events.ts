@@ -2,10 +2,10 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { Fault } from '../../base/fault.ts'
-import type { ChargeNews } from '../../domain/deposits/charge-watch.ts'
-import type { Charge } from '../../domain/deposits/charge-states.ts'
+import type { ChargeUpdate } from '../../domain/deposits/charge-watch.ts'
+import type { Charge } from '../../domain/deposits/charge-reads.ts'
 import type { Context } from '../../domain/context.ts'
-import { findPublicCharge } from '../../domain/deposits/deposits.ts'
+import { findPublicCharge } from '../../domain/deposits/charge-reads.ts'
 import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
 import { networkOf } from '../server/client-address.ts'
 import { errorResponse, paymentLinkParams, type Api } from '../server/schemas.ts'
@@ -72,7 +72,7 @@ function sendEvents(ctx: Context, reply: FastifyReply, charge: Charge, held: Hel
     // The connection is not reused, and an idle one would delay a shutdown.
     connection: 'close',
   })
-  let news: ChargeNews = { status: charge.status, held }
+  let news: ChargeUpdate = { status: charge.status, held }
   const say = () => raw.write(`data: ${JSON.stringify(presentNews(news))}\n\n`)
   raw.write(`retry: ${reconnectMs()}\n`)
   say()
@@ -92,7 +92,7 @@ function sendEvents(ctx: Context, reply: FastifyReply, charge: Charge, held: Hel
   })
 }
 
-function presentNews({ status, held: { heldCents, keptCents } }: ChargeNews) {
+function presentNews({ status, held: { heldCents, keptCents } }: ChargeUpdate) {
   if (status !== 'PENDING') return { status }
   return { status, ...(heldCents > 0 && { heldValue: heldCents }), ...(keptCents > 0 && { keptValue: keptCents }) }
 }

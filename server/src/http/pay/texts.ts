@@ -1,4 +1,4 @@
-import { paidCents, type Charge, type ChargeStatus } from '../../domain/deposits/charge-states.ts'
+import { paidCents, type Charge, type ChargeStatus } from '../../domain/deposits/charge-reads.ts'
 import type { HeldMoney } from '../../domain/deposits/held-payments.ts'
 import type { Language } from '../server/language.ts'
 

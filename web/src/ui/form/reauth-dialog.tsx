@@ -44,7 +44,7 @@ export function ReauthDialog({ onEnd }: { onEnd: (isDone: boolean) => void }) {
       onSend={() => prove.mutate()}
       onClose={() => onEnd(false)}
       canSend={password !== ''}
-      errorText={(error) => (error instanceof ApiError && error.code === 'bad_request' ? t.wrong : undefined)}
+      errorText={(error) => (error instanceof ApiError && error.code === 'password_wrong' ? t.wrong : undefined)}
     >
       <PasswordInput label={t.password} value={password} onChange={(event) => setPassword(event.target.value)} />
     </FormDialog>

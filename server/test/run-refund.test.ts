@@ -3,7 +3,7 @@ import { transact } from '../src/db/tx.ts'
 import type { Context } from '../src/domain/context.ts'
 import { ProviderError } from '../src/domain/ports/provider.ts'
 import type { Refund } from '../src/domain/refunds/refund-states.ts'
-import { claimRefunds, runRefundNow, REFUND_ABSENT_MS } from '../src/domain/refunds/run-refund.ts'
+import { claimRefunds, runRefund, REFUND_ABSENT_MS } from '../src/domain/refunds/run-refund.ts'
 import { listRefunds, requestRefund } from '../src/domain/refunds/request-refund.ts'
 import { makeApiPix } from '../src/providers/api-pix/adapter.ts'
 import { runDueRefunds } from '../src/workers/refund.ts'
@@ -170,7 +170,7 @@ test('a worker that was overtaken by another does not fail a refund by the refus
         ...otherCtx.providers[0]!,
         refund: () => Promise.reject(new ProviderError('unknown', 'sandbox: lost')),
       }
-      for (const claimed of await claimRefunds(otherCtx, 1)) await runRefundNow(otherCtx, claimed)
+      for (const claimed of await claimRefunds(otherCtx, 1)) await runRefund(otherCtx, claimed)
       return mine.refund(request)
     },
   })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
-import { openDeposit } from '../src/domain/deposits/deposits.ts'
+import { openDeposit } from '../src/domain/deposits/open-deposit.ts'
 import { settle } from '../src/domain/deposits/settle.ts'
 import { world, type TestAccount, type World } from './world.ts'
 

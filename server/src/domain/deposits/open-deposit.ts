@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { Fault } from '../../base/fault.ts'
+import { uuidFromHex } from '../../base/ids.ts'
+import type { Cents } from '../../base/money.ts'
+import { hashRequest } from '../../base/request-hash.ts'
+import { transact } from '../../db/tx.ts'
+import type { Caller } from '../accounts/callers.ts'
+import { priceDeposit, termsFor, type Price } from '../accounts/pricing.ts'
+import type { Context } from '../context.ts'
+import type { Core } from '../core/core.ts'
+import { providerNamed } from '../ports/provider.ts'
+import { admitDeposit } from './admission.ts'
+import { isVisible, type Charge, type StoredCharge } from './charge-reads.ts'
+import { enqueueChecks } from './check-queue.ts'
+import { createAtProvider, preferredProvider } from './failover.ts'
+import { claimIntent, holdIntent } from './intent-lease.ts'
+import { findKeyHolder, type Intent, type KeyUsed } from './intents.ts'
+
+export type DepositRequest = {
+  valueCents: Cents
+  externalId: string | null
+  description: string | null
+  expiresInSeconds: number | null
+}
+
+export type OpenedDeposit = { charge: Charge; replayed: boolean }
+
+// A code that can be paid for less than this is of no use to a payer.
+const RESUME_MIN_MS = 60_000
+
+/**
+ * The intent is stored first, then the provider makes the charge, then the charge becomes PENDING. After a crash at any
+ * point, a request with the same idempotency key finds the intent and continues with the same txid.
+ */
+export async function openDeposit(
+  ctx: Context,
+  caller: Caller,
+  request: DepositRequest,
+  idempotencyKey: string | null,
+): Promise<OpenedDeposit> {
+  const idempotency = idempotencyKey === null ? null : { key: idempotencyKey, requestHash: hashRequest(request) }
+  const price = tryPrice(ctx, caller, request.valueCents)
+  if (price instanceof Fault) return replay(ctx, caller.accountId, idempotency, price)
+  const provider = preferredProvider(ctx)
+  const wanted = { ...request, ...price, idempotency, provider: provider.name }
+  const intent = prepareIntent(ctx, caller.accountId, wanted)
+  await admitDeposit(ctx, caller.accountId, idempotencyKey)
+  return holdIntent(ctx, intent.chargeId, async () => {
+    let result = await ctx.intents.add(intent)
+    if (result.kind === 'key_used' && hasFailed(result)) {
+      // The caller of the earlier attempt was told that it failed, so the key is free again.
+      await forgetKey(ctx, result.charge)
+      result = await ctx.intents.add(intent)
+    }
+    switch (result.kind) {
+      case 'external_id_taken':
+        throw new Fault('external_id_taken', 'externalId is already used by another deposit')
+      case 'opened':
+        return { charge: await createAtProvider(ctx, provider, { ...intent, isResumed: false }), replayed: false }
+      case 'key_used':
+        return resume(ctx, result)
+    }
+  })
+}
+
+function tryPrice(core: Core, caller: Caller, valueCents: Cents): Price | Fault {
+  try {
+    return priceDeposit(termsFor(core.settings.terms, caller.overrides), valueCents)
+  } catch (error) {
+    if (error instanceof Fault) return error
+    throw error
+  }
+}
+
+/** A deposit that was opened before its price or limits changed is answered as it was. A new one is refused. */
+async function replay(
+  ctx: Context,
+  accountId: string,
+  idempotency: Intent['idempotency'],
+  refusal: Fault,
+): Promise<OpenedDeposit> {
+  const earlier = idempotency && (await findKeyHolder(ctx, accountId, idempotency))
+  if (!earlier || hasFailed(earlier)) throw refusal
+  return resume(ctx, earlier)
+}
+
+function hasFailed({ isSameRequest, charge }: KeyUsed): boolean {
+  return isSameRequest && charge.status === 'FAILED'
+}
+
+type Wanted = DepositRequest & Price & Pick<Intent, 'idempotency' | 'provider'>
+
+function prepareIntent(core: Core, accountId: string, { expiresInSeconds, ...wanted }: Wanted): Intent {
+  const now = core.now()
+  const lifetimeSeconds = expiresInSeconds ?? core.settings.chargeExpiresSeconds
+  const facts = {
+    ...wanted,
+    // Fully random: whoever knows it may see the payment page.
+    paymentLinkId: randomUUID(),
+    accountId,
+    expiresAt: new Date(now.getTime() + lifetimeSeconds * 1000),
+  }
+  return { ...facts, chargeId: core.settings.chargeSeal.newId(now, facts), instance: core.instance }
+}
+
+async function resume(ctx: Context, { isSameRequest, charge }: KeyUsed): Promise<OpenedDeposit> {
+  if (!isSameRequest) {
+    throw new Fault('idempotency_mismatch', 'Idempotency-Key was already used with a different request')
+  }
+  if (isVisible(charge)) return { charge, replayed: true }
+  const hasTime = charge.expiresAt.getTime() - ctx.now().getTime() >= RESUME_MIN_MS
+  // The worker withdraws an intent that is about to expire and frees its key. This makes its check due now.
+  if (!hasTime) await enqueueChecks(ctx, charge.provider, [{ txid: charge.id, endToEndId: null }])
+  const resumed =
+    charge.status === 'OPENING' &&
+    hasTime &&
+    (await claimIntent(ctx, charge, async () => {
+      const provider = providerNamed(ctx, charge.provider)
+      return createAtProvider(ctx, provider, { ...charge, chargeId: charge.id, isResumed: true })
+    }))
+  if (!resumed) {
+    throw new Fault('in_flight', 'A request with this Idempotency-Key is still in progress', { retryAfterSeconds: 1 })
+  }
+  return { charge: resumed, replayed: false }
+}
+
+async function forgetKey(core: Core, { accountId, id }: StoredCharge): Promise<void> {
+  const sql = 'delete from idempotency_keys where account_id = $1 and charge_id = $2'
+  await transact(core.pool, (tx) => tx.run(sql, [accountId, uuidFromHex(id)]))
+}

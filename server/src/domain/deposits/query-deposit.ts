@@ -1,0 +1,89 @@
+import { Fault } from '../../base/fault.ts'
+import type { Context } from '../context.ts'
+import type { Core } from '../core/core.ts'
+import { ProviderError, providerNamed } from '../ports/provider.ts'
+import { overloaded } from './admission.ts'
+import { requireCharge, visible, type Charge, type ChargeStatus } from './charge-reads.ts'
+import { markCanceled } from './charge-states.ts'
+import { checkCharge } from './check-charge.ts'
+import { readHeld } from './held-payments.ts'
+
+// A query answers within this even when the provider does not.
+const QUERY_TIMEOUT_MS = 3_000
+
+/**
+ * A PENDING charge is checked with the provider first. The check begins after the query does, so the answer includes a
+ * payment that the provider confirmed before. If the check fails or takes too long, the answer is the stored charge
+ * and says so.
+ */
+export async function queryDeposit(
+  ctx: Context,
+  accountId: string,
+  paymentLinkId: string,
+): Promise<{ charge: Charge; check: 'fresh' | 'failed' | 'none' }> {
+  const charge = await requireCharge(ctx, accountId, paymentLinkId)
+  if (charge.status !== 'PENDING') return { charge, check: 'none' }
+  try {
+    const checked = await withTimeout(checkCharge(ctx, charge, accountId), QUERY_TIMEOUT_MS)
+    return { charge: visible(checked), check: 'fresh' }
+  } catch (error) {
+    const isExpected = error instanceof Fault && error.code === 'provider_unavailable'
+    if (!isExpected && !(error instanceof ProviderError)) throw error
+    ctx.log.warn({ err: error, chargeId: charge.id }, 'provider status check of a queried charge failed')
+    // Another request or process may have settled the charge while we waited.
+    return { charge: await requireCharge(ctx, accountId, paymentLinkId), check: 'failed' }
+  }
+}
+
+async function withTimeout<Result>(work: Promise<Result>, timeoutMs: number): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ProviderError('unknown', `no answer within ${timeoutMs} ms`)), timeoutMs)
+  })
+  return Promise.race([work, timeout]).finally(() => clearTimeout(timer))
+}
+
+/** Withdraws a PENDING charge at the provider first: a charge that can still be paid is never shown as CANCELED. */
+export async function cancelDeposit(ctx: Context, accountId: string, paymentLinkId: string): Promise<Charge> {
+  const charge = await requireCharge(ctx, accountId, paymentLinkId)
+  if (charge.status === 'CANCELED') return charge
+  if (charge.status !== 'PENDING') throw cannotCancel(charge.status)
+  try {
+    const outcome = await providerNamed(ctx, charge.provider).cancel(charge.id, { onBehalfOf: accountId })
+    const isOver =
+      outcome === 'withdrawn' ||
+      ((await checkCharge(ctx, charge, accountId)).status === 'PENDING' && (await isPaidOtherwise(ctx, charge)))
+    const canceled = isOver && (await markCanceled(ctx, charge.id))
+    if (canceled) return visible(canceled)
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error
+    ctx.log.warn({ err: error, chargeId: charge.id }, 'provider did not confirm the cancellation of a charge')
+    if (error.isOverloaded) throw overloaded(error)
+    throw new Fault('provider_unavailable', 'The payment provider did not confirm the cancellation, please try again', {
+      retryAfterSeconds: 2,
+      cause: error,
+    })
+  }
+  const after = await requireCharge(ctx, accountId, paymentLinkId)
+  if (after.status === 'PENDING') throw await notWithdrawn(ctx, after)
+  if (after.status !== 'CANCELED') throw cannotCancel(after.status)
+  return after
+}
+
+/** The provider counts it as paid by a Pix that did not fit: nobody can pay it now, and nothing is left to withdraw. */
+async function isPaidOtherwise(ctx: Context, charge: Charge): Promise<boolean> {
+  const answer = await providerNamed(ctx, charge.provider).check(charge.id)
+  return answer !== 'absent' && answer.status === 'paid' && answer.payments.length > 0
+}
+
+/** Some providers no longer withdraw a charge after they received another amount for it. */
+async function notWithdrawn(core: Core, charge: Charge): Promise<Fault> {
+  const heldCents = (await readHeld(core, [charge.id])).get(charge.id)?.heldCents ?? 0
+  if (heldCents === 0) return new Fault('provider_refused', 'The payment provider refused to withdraw the charge')
+  const text = `A payment of ${heldCents} cents was received for this charge and is held`
+  return new Fault('payment_held', `${text}: ask the operator to decide on it`, { details: { heldCents } })
+}
+
+function cannotCancel(status: ChargeStatus): Fault {
+  return new Fault('not_cancelable', `Charge is ${status} and cannot be canceled`, { details: { status } })
+}
