@@ -77,7 +77,7 @@ let accounts = 0
 
 /** An account with one webhook; returns a function that writes events for it. */
 export async function accountWithWebhook(ctx, url) {
-  const { accountId } = await createAccount(ctx.pool, new Date(), {
+  const { accountId } = await createAccount(ctx, {
     email: `bench${++accounts}@example.com`,
     name: 'bench',
     password: null,

@@ -23,7 +23,7 @@ export async function openDatabase({ dist, home }) {
   const { transact } = await load('db/tx.js')
   const { auditBooks } = await load('domain/audit/books.js')
   const { makeChargeSeal } = await load('domain/core/charge-seal.js')
-  const { readDepositDays } = await load('domain/reports/daily-totals.js')
+  const { refreshDailyTotals } = await load('domain/reports/daily-totals.js')
   const pg = createRequire(join(dist, 'cli.js'))('pg')
   const embedded = await openEmbedded({ home, say: () => undefined })
   const named = (name) => embedded.databaseUrl.replace(/\/guiche(\?|$)/, `/${name}$1`)
@@ -71,7 +71,7 @@ export async function openDatabase({ dist, home }) {
         )
       ).map(({ id }) => id),
     /** As a look at the dashboard does. */
-    countDays: () => readDepositDays(pool, new Date(), null, '2020-01-01'),
+    countDays: () => refreshDailyTotals({ pool, now: () => new Date() }, null),
     /** The history is over: from here on only copies of it are looked at. */
     async leave() {
       await pool.end()

@@ -163,13 +163,13 @@ test('terms that contradict themselves or the deployment’s are refused in word
     [{ feeBps: -1 }, 'the fee in basis points must be a whole number from 0 to 10000'],
     [{ feeBps: 1.5 }, 'the fee in basis points must be a whole number from 0 to 10000'],
     [{ feeFixedCents: -1 }, 'the fixed fee must be a whole number from 0 to 999999999999'],
-    [{ valueMinCents: 0 }, 'the least value must be a whole number from 1 to 999999999999'],
-    [{ valueMaxCents: MAX_CENTS + 1 }, 'the greatest value must be a whole number from 1 to 999999999999'],
+    [{ valueMinCents: 0 }, 'the minimum value must be a whole number from 1 to 999999999999'],
+    [{ valueMaxCents: MAX_CENTS + 1 }, 'the maximum value must be a whole number from 1 to 999999999999'],
     [{ feeBearer: JSON.parse('"nobody"') }, 'feeBearer must be "account" or "payer"'],
-    [{ feeMinCents: 20, feeMaxCents: 10 }, 'the least fee (20) must not be above the greatest fee (10)'],
-    [{ feeMinCents: 501 }, 'the least fee (501) must not be above the greatest fee (500, the deployment’s)'],
-    [{ valueMaxCents: 99 }, 'the least value (100, the deployment’s) must not be above the greatest value (99)'],
-    [{ valueMinCents: 9, valueMaxCents: 8 }, 'the least value (9) must not be above the greatest value (8)'],
+    [{ feeMinCents: 20, feeMaxCents: 10 }, 'the minimum fee (20) must not be above the maximum fee (10)'],
+    [{ feeMinCents: 501 }, 'the minimum fee (501) must not be above the maximum fee (500, the deployment’s)'],
+    [{ valueMaxCents: 99 }, 'the minimum value (100, the deployment’s) must not be above the maximum value (99)'],
+    [{ valueMinCents: 9, valueMaxCents: 8 }, 'the minimum value (9) must not be above the maximum value (8)'],
     [{ feeBps: 10_000, feeMaxCents: MAX_CENTS }, allOfIt],
     [{ feeMinCents: 500, valueMaxCents: 500 }, allOfIt],
     [{ feeBearer: 'payer', valueMinCents: MAX_CENTS, valueMaxCents: MAX_CENTS }, allOfIt],
@@ -189,7 +189,7 @@ test('terms that contradict themselves or the deployment’s are refused in word
 })
 
 // The rule looks at two values and speaks for all between them; here is whether it may.
-test('if neither the least nor the greatest value can be deposited, none can', () => {
+test('if neither the least nor the maximum value can be deposited, none can', () => {
   const amounts = fc.integer({ min: 0, max: 300 })
   const anyTerms = fc.record({
     feeBps: fc.oneof(fc.integer({ min: 0, max: 10_000 }), fc.constantFrom(9_900, 10_000)),
@@ -240,7 +240,7 @@ test('by the API a wrong field is named, and a change must say what and why', as
   expect(await told({ reason })).toBe(`400 ${nothing}`)
   expect(await told({ feeBps: 80 })).toBe('400 reason must be 1 to 500 characters, without control characters')
   expect(await told({ feeMin: 2, feeMax: 1, reason })).toBe(
-    '400 the least fee (2) must not be above the greatest fee (1)',
+    '400 the minimum fee (2) must not be above the maximum fee (1)',
   )
   expect(await w.count('account_terms')).toBe(0)
 })

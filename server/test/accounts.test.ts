@@ -1,13 +1,13 @@
 import { verify } from '@node-rs/argon2'
 import { expect, test } from 'vitest'
 import { query, transact } from '../src/db/tx.ts'
-import { createAccount, findAccount, insertAccount, type NewAccount } from '../src/domain/accounts/accounts.ts'
+import { createAccount, findAccount, insertAccount } from '../src/domain/accounts/accounts.ts'
+import type { Person } from '../src/domain/users/users.ts'
 import { world, type World } from './world.ts'
 
 const ANA = { email: 'ana@loja.example', name: 'Loja da Ana', password: 'correct horse battery' }
 
-const create = (w: World, fields: Partial<NewAccount> = {}) =>
-  createAccount(w.ctx, w.clock.now(), { ...ANA, ...fields })
+const create = (w: World, fields: Partial<Person> = {}) => createAccount(w.ctx, { ...ANA, ...fields })
 
 test('what is stored of a password is an argon2id hash', async () => {
   const w = await world()
@@ -84,7 +84,7 @@ test('without a ledger account there is no account: both are made, or neither', 
 
 test('what cannot be an account is refused, and told why', async () => {
   const w = await world()
-  const refused: [Partial<NewAccount>, string][] = [
+  const refused: [Partial<Person>, string][] = [
     [{ email: '' }, 'not an e-mail address: '],
     [{ email: 'ana' }, 'not an e-mail address: ana'],
     [{ email: '@loja.example' }, 'not an e-mail address: @loja.example'],
@@ -95,9 +95,9 @@ test('what cannot be an account is refused, and told why', async () => {
     [{ email: `${'a'.repeat(250)}@b.ex` }, `not an e-mail address: ${'a'.repeat(80)}`],
     [{ name: '  ' }, 'an account needs a name of 1 to 100 characters'],
     [{ name: 'n'.repeat(101) }, 'an account needs a name of 1 to 100 characters'],
-    [{ password: 'elevenchars' }, 'a password has 12 to 200 characters'],
-    [{ password: '' }, 'a password has 12 to 200 characters'],
-    [{ password: 'p'.repeat(201) }, 'a password has 12 to 200 characters'],
+    [{ password: 'elevenchars' }, 'a password must have 12 to 200 characters'],
+    [{ password: '' }, 'a password must have 12 to 200 characters'],
+    [{ password: 'p'.repeat(201) }, 'a password must have 12 to 200 characters'],
   ]
   for (const [fields, message] of refused) {
     const code = fields.password === undefined ? 'field_invalid' : 'password_length'

@@ -41,8 +41,7 @@ const CHANGES: Changing[] = [
   {
     action: 'account.created',
     table: 'accounts',
-    change: ({ w }) =>
-      createAccount(w.ctx, w.clock.now(), { email: 'new@example.com', name: 'New', password: null }, OLGA),
+    change: ({ w }) => createAccount(w.ctx, { email: 'new@example.com', name: 'New', password: null }, OLGA),
   },
   {
     action: 'account.terms_changed',
@@ -89,18 +88,17 @@ const CHANGES: Changing[] = [
   {
     action: 'operator.created',
     table: 'operators',
-    change: ({ w }) =>
-      createOperator(w.ctx, w.clock.now(), { email: 'b@example.com', name: 'B', password: null }, OLGA),
+    change: ({ w }) => createOperator(w.ctx, { email: 'b@example.com', name: 'B', password: null }, OLGA),
   },
   {
     action: 'operator.disabled',
     table: 'operators',
-    change: ({ w, operatorId }) => setOperatorEnabled(w.ctx, w.clock.now(), { operatorId, isEnabled: false }, OLGA),
+    change: ({ w, operatorId }) => setOperatorEnabled(w.ctx, { operatorId, isEnabled: false }, OLGA),
   },
   {
     action: 'operator.enabled',
     table: 'operators',
-    change: ({ w, operatorId }) => setOperatorEnabled(w.ctx, w.clock.now(), { operatorId, isEnabled: true }, OLGA),
+    change: ({ w, operatorId }) => setOperatorEnabled(w.ctx, { operatorId, isEnabled: true }, OLGA),
   },
   {
     action: 'webhook.created',
@@ -202,11 +200,11 @@ test('what changes nothing leaves no entry', async () => {
   await transact(w.pool, (tx) => revokeKey(tx, w.clock.now(), keyId, OLGA))
   const before = await entries(w)
   await transact(w.pool, (tx) => revokeKey(tx, w.clock.now(), keyId, OLGA))
-  await setOperatorEnabled(w.ctx, w.clock.now(), { operatorId, isEnabled: true }, OLGA)
+  await setOperatorEnabled(w.ctx, { operatorId, isEnabled: true }, OLGA)
   await resumeAccount(w.ctx, OLGA, accountId, 'because')
   await updateWebhook(w.ctx, accountId, webhookId, { name: 'shop', enabled: true }, OLGA)
   await updateWebhook(w.ctx, accountId, webhookId, {}, OLGA)
-  await expect(createOperator(w.ctx, w.clock.now(), { email: 'x', name: 'X', password: null }, OLGA)).rejects.toThrow(
+  await expect(createOperator(w.ctx, { email: 'x', name: 'X', password: null }, OLGA)).rejects.toThrow(
     'not an e-mail address',
   )
   expect(await entries(w)).toBe(before)
@@ -287,13 +285,8 @@ test('no secret is in the log: no key, password, signing secret, authorization, 
   const w = await world()
   const { key: operatorKey, operatorId } = await makeOperator(w)
   const person = { name: 'Loja', password: null }
-  const { password, accountId } = await createAccount(w.ctx, w.clock.now(), { ...person, email: 'l@example.com' })
-  const { password: second } = await createOperator(
-    w.ctx,
-    w.clock.now(),
-    { ...person, email: 'o@example.com' },
-    CONSOLE,
-  )
+  const { password, accountId } = await createAccount(w.ctx, { ...person, email: 'l@example.com' })
+  const { password: second } = await createOperator(w.ctx, { ...person, email: 'o@example.com' }, CONSOLE)
   const { text } = await transact(w.pool, (tx) =>
     createKey(tx, w.clock.now(), 'test', { accountId, name: 'k', scopes: ['balance:read'], expiresAt: null }),
   )

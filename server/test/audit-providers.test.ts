@@ -25,7 +25,7 @@ test('a day that holds more than the adapter reads at once is compared in shorte
   await sweepAll(w)
   // Three pages of ten hold half an hour, and the first stretch is a day.
   const provider = smallPages(w, 10, { maxPages: 3 })
-  const read = await compareWindow(w.ctx, provider, DAY, { mode: 'read', pace: { spanMs: DAY_MS } })
+  const read = await compareWindow(w.ctx, provider, DAY, { mode: 'read', windowSize: { spanMs: DAY_MS } })
   expect(read).toMatchObject({ providerCount: 60, ledgerCount: 60, differenceCount: 0 })
   const report = await audit({ ...w.ctx, providers: [provider] })
   expect(report).toMatchObject({ compared: [{ payments: 60 }], notCompared: [], differences: [] })
@@ -35,7 +35,7 @@ test('what was booked before a stretch turned out too long is counted as booked'
   const w = await world()
   await payAll(w, await makeCharges(w, await w.account(), 60), { everyMs: MINUTE_MS })
   const provider = smallPages(w, 10, { maxPages: 3 })
-  const statement = await compareWindow(w.ctx, provider, DAY, { pace: { spanMs: DAY_MS } })
+  const statement = await compareWindow(w.ctx, provider, DAY, { windowSize: { spanMs: DAY_MS } })
   expect(statement).toMatchObject({ providerCount: 60, ledgerCount: 60, settledCount: 60, differenceCount: 0 })
   expect(statement).toMatchObject({ providerTotalCents: 60 * 50_00, settledTotalCents: 60 * 50_00 })
 })

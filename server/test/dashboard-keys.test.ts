@@ -87,7 +87,7 @@ test('a key needs a name, a scope that account holders have, and an end in the f
   expect((await session.ask('GET', KEYS)).json().keys).toHaveLength(1)
 })
 
-test('an account has at most a hundred keys that work', async () => {
+test('an account has at most a hundred active keys', async () => {
   const w = await world()
   const { accountId } = await w.account()
   const session = await w.session({ accountId })

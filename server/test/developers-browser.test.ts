@@ -208,7 +208,7 @@ test('a secret is rotated in the dashboard: the new one is shown once, and for a
 async function signedIn(language: Language) {
   const { w, url } = await serve()
   const person = { email: 'ana@loja.example', name: 'Loja da Ana', password: PASSWORD }
-  const { accountId } = await createAccount(w.ctx, w.clock.now(), person)
+  const { accountId } = await createAccount(w.ctx, person)
   const worker = startDeliverWorker(w.ctx)
   onTestFinished(() => worker.stop())
   const { page, errors } = await visit({

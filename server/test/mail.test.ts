@@ -115,7 +115,7 @@ test('without a mail server where money is real, nothing that could be opened is
 
 test('without a mail server where money is real, no link to a password is made, for anybody', async () => {
   const w = await world({ settings: { mode: 'live' } })
-  await createAccount(w.ctx, w.clock.now(), { email: LETTER.to, name: 'Loja da Ana', password: PASSWORD })
+  await createAccount(w.ctx, { email: LETTER.to, name: 'Loja da Ana', password: PASSWORD })
   const app = await appWith({ ...w.ctx, mailer: makeNoMailer(w.ctx.log) })
   const answers = []
   for (const path of ['auth/request-password-reset', 'auth/send-verification-email'])

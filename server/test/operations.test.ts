@@ -34,7 +34,7 @@ test('a process without the SECRET_KEY that the database is used with is told so
   expect(await checkSecretKeys(withKeys('old'))).toBeUndefined()
   await recordSecretKey(withKeys('old'))
   expect(await checkSecretKeys(withKeys('new'))).toMatch(
-    /^the database is used with a SECRET_KEY \(id [0-9a-f]{8}\) that this process does not have/,
+    /^the database is used with a SECRET_KEY \(id [0-9a-f]{8}\) that this process lacks/,
   )
   expect(await checkSecretKeys(withKeys('new', 'old'))).toBeUndefined()
   w.clock.advance(MINUTE_MS)

@@ -145,7 +145,7 @@ test.each([
   [
     'terms that contradict each other',
     ['account', 'terms', '--fee-min', '9', '--fee-max', '8', '--reason', 'x'],
-    'the least fee (9) must not be above the greatest fee (8)',
+    'the minimum fee (9) must not be above the maximum fee (8)',
   ],
   [
     'the operators’ scope for an account',
@@ -159,7 +159,7 @@ test.each([
   ],
 ])('%s is refused in one line', async (_, args, words) => {
   const { w, guiche } = await terminal()
-  await createAccount(w.ctx, w.clock.now(), { email: 'ana@loja.example', name: 'Ana', password: null })
+  await createAccount(w.ctx, { email: 'ana@loja.example', name: 'Ana', password: null })
   const refused = await guiche(...args, '--email', 'ana@loja.example')
   expect([refused.code, refused.stdout]).toEqual([1, ''])
   expect(refused.stderr).toContain(words)

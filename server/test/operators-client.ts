@@ -16,7 +16,7 @@ export type TestOperator = { operatorId: string; email: string; key: string; key
 
 export async function makeOperator(w: World, email = 'ops@example.com'): Promise<TestOperator> {
   const operator = { email, name: 'Olga', password: 'correct horse battery' }
-  const { operatorId } = await createOperator(w.ctx, w.clock.now(), operator, CONSOLE)
+  const { operatorId } = await createOperator(w.ctx, operator, CONSOLE)
   return { operatorId, email, ...(await makeOperatorKey(w, operatorId)) }
 }
 

@@ -88,11 +88,9 @@ test('a weak password is refused wherever one is chosen: at sign-up, by a link, 
     ].map((answer) => [answer.statusCode, answer.json().code])
     expect([password, answers]).toEqual([password, answers.map(() => [400, code])])
     for (const make of [createAccount, createOperator])
-      await expect(make(w.ctx, w.clock.now(), { email, name: 'Eva', password }, CONSOLE)).rejects.toMatchObject({
-        code,
-      })
+      await expect(make(w.ctx, { email, name: 'Eva', password }, CONSOLE)).rejects.toMatchObject({ code })
     const set = { kind: 'account' as const, email: ANA, password, reason: 'asked', publicUrl: 'https://guiche.example' }
-    await expect(setPassword(w.ctx, w.clock.now(), set, CONSOLE)).rejects.toMatchObject({ code })
+    await expect(setPassword(w.ctx, set, CONSOLE)).rejects.toMatchObject({ code })
   }
   // The link was not used up by that.
   expect((await browser.post('auth/reset-password', { newPassword: NEW_PASSWORD, token })).statusCode).toBe(200)
@@ -141,7 +139,7 @@ test('whoever runs the service sets a password: sessions and links end, and the 
     reason: 'called us',
     publicUrl: 'https://x.example',
   }
-  const set = await setPassword(w.ctx, w.clock.now(), { ...wanted, password: null }, CONSOLE)
+  const set = await setPassword(w.ctx, { ...wanted, password: null }, CONSOLE)
   expect(await browser.me()).toBeNull()
   expect((await browser.post('auth/reset-password', { newPassword: NEW_PASSWORD, token: tokenIn(w) })).statusCode).toBe(
     400,
@@ -152,9 +150,9 @@ test('whoever runs the service sets a password: sessions and links end, and the 
     `select actor_kind, actor, reason, details from audit_log where action = 'password.set'`,
   )
   expect(log).toEqual([{ actor_kind: 'console', actor: 'tester', reason: 'called us', details: {} }])
-  await expect(
-    setPassword(w.ctx, w.clock.now(), { ...wanted, kind: 'operator', password: null }, CONSOLE),
-  ).rejects.toMatchObject({ code: 'not_found' })
+  await expect(setPassword(w.ctx, { ...wanted, kind: 'operator', password: null }, CONSOLE)).rejects.toMatchObject({
+    code: 'not_found',
+  })
 })
 
 test('whoever runs the service confirms an e-mail where no mail can prove it, once', async () => {
@@ -162,8 +160,7 @@ test('whoever runs the service confirms an e-mail where no mail can prove it, on
   const browser = openBrowser(w)
   await browser.post('auth/sign-up/email', { name: 'Eva', email: 'eva@loja.example', password: NEW_PASSWORD })
   expect((await browser.signIn('eva@loja.example', NEW_PASSWORD)).statusCode).toBe(403)
-  for (let time = 0; time < 2; time++)
-    await confirmEmail(w.ctx, w.clock.now(), 'eva@loja.example', 'known to us', CONSOLE)
+  for (let time = 0; time < 2; time++) await confirmEmail(w.ctx, 'eva@loja.example', 'known to us', CONSOLE)
   expect((await browser.signIn('eva@loja.example', NEW_PASSWORD)).statusCode).toBe(200)
   expect(await w.count('audit_log', `action = 'email.confirmed' and reason = 'known to us'`)).toBe(1)
 })
@@ -183,6 +180,6 @@ function tokenIn(w: World): string {
 
 async function prepare(): Promise<{ w: World; browser: Browser }> {
   const w = await world()
-  await createAccount(w.ctx, w.clock.now(), { email: ANA, name: NAME, password: PASSWORD })
+  await createAccount(w.ctx, { email: ANA, name: NAME, password: PASSWORD })
   return { w, browser: openBrowser(w) }
 }

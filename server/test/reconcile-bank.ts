@@ -6,7 +6,7 @@ import { query, transact } from '../src/db/tx.ts'
 import { markPending } from '../src/domain/deposits/charge-states.ts'
 import { insertIntents } from '../src/domain/deposits/intents.ts'
 import type { Provider } from '../src/domain/ports/provider.ts'
-import { makePace } from '../src/domain/reconciliation/compare.ts'
+import { makeWindowSize } from '../src/domain/reconciliation/compare.ts'
 import { API_PIX_TIMINGS, makeApiPix, type ApiPixTimings } from '../src/providers/api-pix/adapter.ts'
 import { reconcileDue } from '../src/workers/reconcile.ts'
 import type { TestAccount, World } from './world.ts'
@@ -98,7 +98,7 @@ export function smallPages(w: World, pageSize: number, timings: Partial<ApiPixTi
 
 /** Rounds of the worker until there is nothing to catch up with. */
 export async function sweepAll(w: World, provider: Provider = w.ctx.providers[0]!): Promise<void> {
-  const sweeping = { pace: makePace() }
+  const sweeping = { windowSize: makeWindowSize() }
   while ((await reconcileDue(w.ctx, provider, sweeping)) === 'more');
 }
 

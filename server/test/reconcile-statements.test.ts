@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
 import type { Provider, ReceivedPayment } from '../src/domain/ports/provider.ts'
-import { reconcileWindow, type DayStatement } from '../src/domain/reconciliation/reconcile.ts'
+import { reconcileWindow, type DayComparison } from '../src/domain/reconciliation/reconcile.ts'
 import { settle } from '../src/domain/deposits/settle.ts'
 import { widen, narrow } from '../src/domain/reconciliation/compare.ts'
 import { makeCharges, payAll, smallPages } from './reconcile-bank.ts'
@@ -13,7 +13,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
 /** The hour around the test's noon, as seen some days later. */
-async function compare(w: World, providers = w.ctx.providers): Promise<DayStatement> {
+async function compare(w: World, providers = w.ctx.providers): Promise<DayComparison> {
   const { statements } = await reconcileWindow({ ...w.ctx, providers }, OPERATOR, HOUR)
   expect(statements).toHaveLength(1)
   return statements[0]!
@@ -73,17 +73,17 @@ test('a quiet day costs a few questions, and each page of a busy one its own', a
 })
 
 test('a stretch of few pages is followed by a longer one, of many by one as long, and a failed one by a shorter', () => {
-  const pace = { spanMs: HOUR_MS }
-  widen(pace, 201)
-  expect(pace.spanMs).toBe(HOUR_MS)
+  const size = { spanMs: HOUR_MS }
+  widen(size, 201)
+  expect(size.spanMs).toBe(HOUR_MS)
   for (const hours of [2, 4, 8, 16, 24, 24]) {
-    widen(pace, 200)
-    expect(pace.spanMs).toBe(hours * HOUR_MS)
+    widen(size, 200)
+    expect(size.spanMs).toBe(hours * HOUR_MS)
   }
-  narrow(pace)
-  expect(pace.spanMs).toBe(12 * HOUR_MS)
-  for (let times = 0; times < 20; times++) narrow(pace)
-  expect(pace.spanMs).toBe(MINUTE_MS)
+  narrow(size)
+  expect(size.spanMs).toBe(12 * HOUR_MS)
+  for (let times = 0; times < 20; times++) narrow(size)
+  expect(size.spanMs).toBe(MINUTE_MS)
 })
 
 // ---- Differences, each by name ----

@@ -4,7 +4,7 @@ import { transact } from '../src/db/tx.ts'
 import type { Context } from '../src/domain/context.ts'
 import type { Provider, ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { claimSweep } from '../src/domain/reconciliation/sweeps.ts'
-import { makePace } from '../src/domain/reconciliation/compare.ts'
+import { makeWindowSize } from '../src/domain/reconciliation/compare.ts'
 import { reconcileDue, startReconcileWorker } from '../src/workers/reconcile.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { makeCharges, payAll, smallPages, sweepAll, sweptUntil } from './reconcile-bank.ts'
@@ -104,7 +104,7 @@ test('a long outage is caught up in steps of at most a day that leave nothing ou
       return w.ctx.providers[0]!.listReceived(window)
     },
   }
-  const sweeping = { pace: makePace() }
+  const sweeping = { windowSize: makeWindowSize() }
   const began = (await claimlessBeginning(w.ctx)).getTime()
   for (let round = 0; (await sweptUntil(w))! < w.clock.now(); round++) {
     expect(round).toBeLessThan(30)
@@ -177,7 +177,7 @@ test('a sweep that is told to stop does so between pages, and another process go
       }
     },
   }
-  expect(await reconcileDue(w.ctx, stopped, { pace: makePace(), signal: stopping.signal })).toBe('idle')
+  expect(await reconcileDue(w.ctx, stopped, { windowSize: makeWindowSize(), signal: stopping.signal })).toBe('idle')
   expect(await w.count('payments')).toBe(10)
   expect(w.logged).toEqual([])
   await dueIn((await w.anotherProcess()).ctx)
@@ -334,10 +334,10 @@ test('a stretch that holds more than the bank lists is asked for in smaller ones
   const account = await w.account()
   await payAll(w, await makeCharges(w, account, 60), { everyMs: MINUTE_MS })
   const pages = smallPages(w, 10, { maxPages: 3 })
-  const pace = { spanMs: DAY_MS }
+  const windowSize = { spanMs: DAY_MS }
   for (let round = 0; (await w.count('payments')) < 60; round++) {
     expect(round).toBeLessThan(30)
-    await reconcileDue(w.ctx, pages, { pace })
+    await reconcileDue(w.ctx, pages, { windowSize })
     w.clock.advance(MINUTE_MS)
   }
   expect(await w.balanceCents(account.accountId)).toBe(60 * 49_50)

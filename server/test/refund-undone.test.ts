@@ -171,7 +171,7 @@ test('a payment whose refunds cannot be booked keeps the others of its page out 
   expect(w.logged).toMatchObject([
     {
       level: 'error',
-      text: 'refunds that the provider told of could not be booked',
+      text: 'booking refunds made at the provider failed',
       fields: { endToEndId: mad.endToEndId },
     },
   ])

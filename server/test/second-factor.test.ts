@@ -106,7 +106,7 @@ function base32(text: string): string {
 
 async function prepare(): Promise<{ w: World; browser: Browser; uri: string; code: string; codes: string[] }> {
   const w = await world()
-  await createAccount(w.ctx, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  await createAccount(w.ctx, { email: ANA, name: 'Loja da Ana', password: PASSWORD })
   const browser = openBrowser(w)
   await browser.signIn(ANA)
   const enabled = (await browser.post('auth/two-factor/enable', { password: PASSWORD })).json()

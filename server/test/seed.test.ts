@@ -4,7 +4,7 @@ import { query } from '../src/db/tx.ts'
 import { EVENT_KINDS } from '../src/domain/webhooks/events.ts'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { findAccount } from '../src/domain/accounts/accounts.ts'
-import { readDepositDays } from '../src/domain/reports/daily-totals.ts'
+import { readDailyTotals, refreshDailyTotals } from '../src/domain/reports/daily-totals.ts'
 import { dayOf } from '../src/domain/core/business-days.ts'
 import { planHistory, type SeedPlan, type Step } from '../src/domain/demo/seed-plan.ts'
 import { seedHistory, type BankHistory } from '../src/domain/demo/seed.ts'
@@ -115,7 +115,8 @@ test('a history that is seeded behind days that were counted is counted too', as
   const w = await world()
   const account = await w.account()
   const total = async () => {
-    const days = await readDepositDays(w.ctx, w.clock.now(), account.accountId, '2020-01-01')
+    await refreshDailyTotals(w.ctx, account.accountId)
+    const days = await readDailyTotals(w.ctx, account.accountId, '2020-01-01')
     return days.reduce((sum, day) => sum + day.created, 0)
   }
   await w.deposit(account)

@@ -60,7 +60,7 @@ test('a session of a disabled operator does nothing beside one that stands', asy
   const { w, ana } = await prepare()
   const olga = await makeOperator(w)
   const { value } = await signedIn(w, olga.email)
-  await setOperatorEnabled(w.ctx, w.clock.now(), { operatorId: olga.operatorId, isEnabled: false }, CONSOLE)
+  await setOperatorEnabled(w.ctx, { operatorId: olga.operatorId, isEnabled: false }, CONSOLE)
   const hashes = () =>
     query<{ password: string }>(
       w.pool,
@@ -89,7 +89,7 @@ test('wrong guesses with somebody’s session are counted for that session, what
 
 async function prepare() {
   const w = await world()
-  for (const email of [ANA, BOB]) await createAccount(w.ctx, w.clock.now(), { email, name: 'Loja', password: PASSWORD })
+  for (const email of [ANA, BOB]) await createAccount(w.ctx, { email, name: 'Loja', password: PASSWORD })
   return { w, ana: await signedIn(w, ANA), bob: await signedIn(w, BOB) }
 }
 

@@ -41,7 +41,7 @@ test('what an open page asks by itself, with nobody before it, does not keep an 
 test('an operator’s session lasts 12 hours and an account holder’s a week, however busy', async () => {
   const w = await world()
   const olga = await makeOperator(w)
-  await createAccount(w.ctx, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  await createAccount(w.ctx, { email: ANA, name: 'Loja da Ana', password: PASSWORD })
   for (const email of [olga.email, ANA]) await openBrowser(w).signIn(email)
   expect(await lifeHours(w)).toEqual([
     { email: ANA, hours: 168 },
@@ -51,7 +51,7 @@ test('an operator’s session lasts 12 hours and an account holder’s a week, h
 
 test('how long sessions last and idle is set by the deployment, for account holders too', async () => {
   const w = await world()
-  await createAccount(w.ctx, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  await createAccount(w.ctx, { email: ANA, name: 'Loja da Ana', password: PASSWORD })
   const sessions = { account: { hours: 8, idleMinutes: 10 }, operator: { hours: 1, idleMinutes: 0 } }
   const settings = { ...w.ctx.settings, signIn: { ...w.ctx.settings.signIn, sessions } }
   const app = await appWith({ ...w.ctx, settings })
@@ -87,7 +87,7 @@ test('that a session is used is written at most once a minute', async () => {
 test('an operator ends all sessions of an account holder by key or in the dashboard, with a reason for the audit log', async () => {
   const w = await world()
   const olga = await makeOperator(w)
-  const { accountId } = await createAccount(w.ctx, w.clock.now(), { email: ANA, name: 'Ana', password: PASSWORD })
+  const { accountId } = await createAccount(w.ctx, { email: ANA, name: 'Ana', password: PASSWORD })
   const [browser, phone, stranger] = [openBrowser(w), openBrowser(w), await w.session(await w.account())]
   for (const one of [browser, phone]) await one.signIn(ANA)
   await browser.post('auth/request-password-reset', { email: ANA })
@@ -127,7 +127,7 @@ test('where operators must have a second factor, one without it can do nothing b
   await browser.post('auth/two-factor/verify-totp', { code: totpOf(totpURI) })
   expect((await browser.get('operator/accounts')).statusCode).toBe(200)
   // Account holders are not asked for it, and a key has none.
-  await createAccount(w.ctx, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  await createAccount(w.ctx, { email: ANA, name: 'Loja da Ana', password: PASSWORD })
   const holder = openBrowser({ app })
   await holder.signIn(ANA)
   expect((await holder.get('balance')).statusCode).toBe(200)
@@ -137,7 +137,7 @@ test('where operators must have a second factor, one without it can do nothing b
 test('an operator who was disabled is answered alike with the right password and with a wrong one', async () => {
   const w = await world()
   const olga = await makeOperator(w)
-  await setOperatorEnabled(w.ctx, w.clock.now(), { operatorId: olga.operatorId, isEnabled: false }, CONSOLE)
+  await setOperatorEnabled(w.ctx, { operatorId: olga.operatorId, isEnabled: false }, CONSOLE)
   const browser = openBrowser(w)
   const right = await browser.signIn(olga.email)
   const wrong = await browser.signIn(olga.email, 'not the password')
@@ -151,7 +151,7 @@ test('an operator who was disabled is answered alike with the right password and
 
 test('names without control characters, and fields without halves of characters, or a refusal and never a failure', async () => {
   const w = await world()
-  await createAccount(w.ctx, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  await createAccount(w.ctx, { email: ANA, name: 'Loja da Ana', password: PASSWORD })
   const person = { email: 'eva@loja.example', password: PASSWORD }
   const browser = openBrowser(w)
   const names = [

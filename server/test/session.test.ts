@@ -203,7 +203,7 @@ test('a session that is ended, has expired, or whose operator was disabled is re
 
   expect(await status(operator, '/dashboard/api/operator/accounts')).toBe(200)
   const { operatorId } = olga
-  await setOperatorEnabled(w.ctx, w.clock.now(), { operatorId, isEnabled: false }, CONSOLE)
+  await setOperatorEnabled(w.ctx, { operatorId, isEnabled: false }, CONSOLE)
   expect(await status(operator, '/dashboard/api/operator/accounts')).toBe(401)
 
   const old = await w.session(account)

@@ -273,7 +273,7 @@ async function service(settings: Partial<Settings> = {}, mailer: Partial<Mailer>
 }
 
 async function makeAna(w: World): Promise<void> {
-  await createAccount(w.ctx, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  await createAccount(w.ctx, { email: ANA, name: 'Loja da Ana', password: PASSWORD })
 }
 
 /** Another browser, in which Ana is signed in, on a page that asks the server for nothing by itself. */

@@ -47,7 +47,7 @@ test('who is kept out of a new browser gets in by a new password, which no stran
 
 test('a known device has tries of its own, no more than anybody, and for its own person only', async () => {
   const { w, browser } = await prepare()
-  await createAccount(w.ctx, w.clock.now(), { email: 'bia@loja.example', name: 'Bia', password: PASSWORD })
+  await createAccount(w.ctx, { email: 'bia@loja.example', name: 'Bia', password: PASSWORD })
   await browser.signIn(ANA)
   await browser.post('auth/sign-out')
   expect(await guesses(browser, ANA, 11)).toEqual([...Array<number>(10).fill(401), 429])
@@ -138,6 +138,6 @@ async function guesses(browser: Browser, email: string, count: number): Promise<
 
 async function prepare(): Promise<{ w: World; browser: Browser }> {
   const w = await world()
-  await createAccount(w.ctx, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  await createAccount(w.ctx, { email: ANA, name: 'Loja da Ana', password: PASSWORD })
   return { w, browser: openBrowser(w) }
 }

@@ -23,7 +23,7 @@ test('every try to sign in is one line with who, from where and what came of it,
   await browser.post('auth/sign-out')
   await open('10.0.0.2').post('auth/sign-up/email', { name: 'Eva', email: 'eva@loja.example', password: PASSWORD })
   await open('10.0.0.2').signIn('eva@loja.example')
-  await setOperatorEnabled(w.ctx, w.clock.now(), { operatorId: olga.operatorId, isEnabled: false }, CONSOLE)
+  await setOperatorEnabled(w.ctx, { operatorId: olga.operatorId, isEnabled: false }, CONSOLE)
   await open('10.0.0.3').signIn(olga.email)
   for (let time = 0; time < 12; time++) await open(`10.1.${time}.1`).signIn('nobody@loja.example', 'not the password')
 
@@ -125,7 +125,7 @@ test('steps with a second factor are told: wanted, wrong, used before, locked, o
 
 async function prepare() {
   const w = await world()
-  await createAccount(w.ctx, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  await createAccount(w.ctx, { email: ANA, name: 'Loja da Ana', password: PASSWORD })
   const [ana] = await query<{ id: string }>(w.pool, 'select id from users')
   const all: { text: string; fields: Record<string, unknown> }[] = []
   const note = (fields: object, text: string) => void all.push({ text, fields: { ...fields } })

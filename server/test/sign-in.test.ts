@@ -93,7 +93,7 @@ test('signing out ends the session, also for a copy of the cookie', async () => 
 
 test('sessions are listed with which one is this, and each other can be ended, by nobody but their owner', async () => {
   const { browser, w } = await prepare()
-  await createAccount(w.ctx, w.clock.now(), { email: 'bia@loja.example', name: 'Bia', password: PASSWORD })
+  await createAccount(w.ctx, { email: 'bia@loja.example', name: 'Bia', password: PASSWORD })
   const [phone, stranger] = [openBrowser(w), openBrowser(w)]
   await browser.signIn(ANA)
   await phone.signIn(ANA)
@@ -351,7 +351,7 @@ test('an operator signs in as such, and one who was disabled does not', async ()
   await browser.signIn(olga.email)
   expect(await browser.me()).toMatchObject({ kind: 'operator', accountId: null })
   expect((await browser.get('operator/accounts')).statusCode).toBe(200)
-  await setOperatorEnabled(w.ctx, w.clock.now(), { operatorId: olga.operatorId, isEnabled: false }, CONSOLE)
+  await setOperatorEnabled(w.ctx, { operatorId: olga.operatorId, isEnabled: false }, CONSOLE)
   expect(await browser.me()).toBeNull()
   expect([(await browser.signIn(olga.email)).statusCode, await browser.me()]).toEqual([401, null])
 })
@@ -376,7 +376,7 @@ test('a database that is out of reach is told as such, and to come again', async
 
 async function prepare(): Promise<{ w: World; browser: Browser }> {
   const w = await world()
-  await createAccount(w.ctx, w.clock.now(), { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  await createAccount(w.ctx, { email: ANA, name: 'Loja da Ana', password: PASSWORD })
   return { w, browser: openBrowser(w) }
 }
 

@@ -3,9 +3,9 @@ import { setAccountTerms } from '../src/domain/accounts/terms.ts'
 import { suspendAccount } from '../src/domain/accounts/accounts.ts'
 import { recordDelivered, recordTroubled, type Attempt } from '../src/domain/webhooks/record-attempts.ts'
 import { claimDeliveries } from '../src/domain/webhooks/delivery-queue.ts'
-import { readDepositDays } from '../src/domain/reports/daily-totals.ts'
-import { openDeposit } from '../src/domain/deposits/open-deposit.ts'
+import { refreshDailyTotals } from '../src/domain/reports/daily-totals.ts'
 import { cancelDeposit } from '../src/domain/deposits/query-deposit.ts'
+import { openDeposit } from '../src/domain/deposits/open-deposit.ts'
 import { listExceptions, type ExceptionKind } from '../src/domain/refunds/exceptions.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import type { Resolution } from '../src/domain/deposits/exception-states.ts'
@@ -40,7 +40,7 @@ export async function makeHistory(): Promise<{ w: World; victim: string; eve: st
   await sweepAll(w)
   w.clock.advance(50 * HOUR_MS)
   await sweepAll(w)
-  await readDepositDays(w.ctx, w.clock.now(), null, '2020-01-01')
+  await refreshDailyTotals(w.ctx, null)
   // What is open still.
   for (const [account, externalId] of [[victim, 'open-1'] as const, [eve, 'open-2'] as const]) {
     const asked = { valueCents: 50_00, externalId, description: 'order', expiresInSeconds: null }

@@ -33,7 +33,7 @@ export async function createAccountCommand(
   await withDatabase(config, terminal, async (core) => {
     const { email, name = email } = options
     const account = { email, name, password: given, publicUrl: config.publicUrl }
-    const { password, ...made } = await createAccount(core, core.now(), account, consoleActor())
+    const { password, ...made } = await createAccount(core, account, consoleActor())
     terminal.print(json({ ...made, ...(given === null && { password }) }))
   })
 }
@@ -85,7 +85,7 @@ export function accountCommands(account: Command, terminal: Terminal): void {
 
 async function confirmCommand(terminal: Terminal, options: { email: string; reason: string }): Promise<void> {
   await withDatabase(loadConfig(), terminal, async (core) => {
-    await confirmEmail(core, core.now(), options.email, options.reason, consoleActor())
+    await confirmEmail(core, options.email, options.reason, consoleActor())
     terminal.print(`${options.email}: confirmed`)
   })
 }

@@ -76,7 +76,7 @@ async function createOperatorCommand(
   await withDatabase(config, terminal, async (core) => {
     const { email, name = email } = options
     const operator = { email, name, password: given, publicUrl: config.publicUrl }
-    const { password, ...made } = await createOperator(core, core.now(), operator, consoleActor())
+    const { password, ...made } = await createOperator(core, operator, consoleActor())
     terminal.print(json({ ...made, ...(given === null && { password }) }))
   })
 }
@@ -106,7 +106,7 @@ async function enableOperatorCommand(
   await withDatabase(loadConfig(), terminal, async (core) => {
     const { operatorId, email } = await requireOperatorNamed(core, options.email)
     const change = { operatorId, isEnabled: verb === 'enable', reason: options.reason }
-    await setOperatorEnabled(core, core.now(), change, consoleActor())
+    await setOperatorEnabled(core, change, consoleActor())
     terminal.print(`${email}: ${verb}d`)
   })
 }

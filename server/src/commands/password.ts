@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import { loadConfig } from '../config.ts'
-import { setPassword, type PersonKind } from '../domain/users/passwords.ts'
+import { setPassword } from '../domain/users/passwords.ts'
+import type { UserKind } from '../domain/users/users.ts'
 import { readPassword } from './read-password.ts'
 import { consoleActor, json, withDatabase, type Terminal } from './terminal.ts'
 
 /** `account password` and `operator password`: for somebody who cannot sign in and gets no mail. */
-export function passwordCommand(parent: Command, terminal: Terminal, kind: PersonKind): void {
+export function passwordCommand(parent: Command, terminal: Terminal, kind: UserKind): void {
   parent
     .command('password')
     .description('set a new password, and end all sessions; prints it as JSON if it was made here')
@@ -17,7 +18,7 @@ export function passwordCommand(parent: Command, terminal: Terminal, kind: Perso
 
 async function setPasswordCommand(
   terminal: Terminal,
-  kind: PersonKind,
+  kind: UserKind,
   options: { email: string; reason: string; passwordStdin?: boolean },
 ): Promise<void> {
   const config = loadConfig()
@@ -25,7 +26,7 @@ async function setPasswordCommand(
   await withDatabase(config, terminal, async (core) => {
     const { email, reason } = options
     const wanted = { kind, email, reason, password: given, publicUrl: config.publicUrl }
-    const set = await setPassword(core, core.now(), wanted, consoleActor())
+    const set = await setPassword(core, wanted, consoleActor())
     terminal.print(json({ email: set.email, ...(given === null && { password: set.password }) }))
   })
 }

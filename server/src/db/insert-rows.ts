@@ -3,6 +3,21 @@ import type { Tx } from './tx.ts'
 /** By column name: its PostgreSQL type, and its value for an item. A column of arrays does not fit: unnest flattens it. */
 export type Columns<Item> = Record<string, readonly [type: string, valueOf: (item: Item) => unknown]>
 
+/** Inserts one row, each value beside the name of its column. `tail` is what follows it, as in insertRows(). */
+export function insertRow<Row>(
+  tx: Pick<Tx, 'rows'>,
+  table: string,
+  row: Record<string, unknown>,
+  tail = '',
+): Promise<Row[]> {
+  const names = Object.keys(row)
+  const values = names.map((_, index) => `$${index + 1}`)
+  return tx.rows<Row>(
+    `insert into ${table} (${names.join(', ')}) values (${values.join(', ')}) ${tail}`,
+    Object.values(row),
+  )
+}
+
 /**
  * Inserts any number of rows in one statement, each value beside the name of its column. Rows that others may insert at
  * the same time need `orderBy`, so that two statements lock them in the same order; `place` is an item's place in the

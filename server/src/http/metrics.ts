@@ -5,7 +5,7 @@ import type { Context } from '../domain/context.ts'
 import { EXCEPTION_KINDS } from '../domain/refunds/exceptions.ts'
 import { METRICS_SCOPE } from '../domain/accounts/callers.ts'
 import type { ProviderHealth } from '../domain/ports/provider.ts'
-import { readGauges, type Standing } from '../domain/reports/gauges.ts'
+import { readGauges, type Gauges } from '../domain/reports/gauges.ts'
 import { METRICS_PATH } from './auth/api-key-auth.ts'
 import type { Load } from './server/backpressure.ts'
 import { SIGN_IN_OUTCOMES } from './auth/sign-in-attempts.ts'
@@ -83,8 +83,8 @@ function setOwn({ metrics, pool, providers, clock }: Context, load: Load): void 
   }
 }
 
-function setGauges(metrics: Metrics, now: Date, gauges: Standing): void {
-  // Signed: a cursor in the future must not look like a fresh one.
+function setGauges(metrics: Metrics, now: Date, gauges: Gauges): void {
+  // Signed: a cursor in the future must not look like one that is perfectly fresh.
   const age = (since: Date | null) => (since === null ? 0 : secondsOf(now) - secondsOf(since))
   for (const kind of EXCEPTION_KINDS) {
     const open = gauges.exceptionsOpen.find((exceptions) => exceptions.kind === kind)

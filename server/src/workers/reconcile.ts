@@ -2,7 +2,7 @@ import type { Context } from '../domain/context.ts'
 import { readNotificationHealth, silenceText } from '../domain/deposits/notifications.ts'
 import type { Provider } from '../domain/ports/provider.ts'
 import { closeNextDay, advanceSweep } from '../domain/reconciliation/reconcile.ts'
-import { makePace, narrow, type WindowSize } from '../domain/reconciliation/compare.ts'
+import { makeWindowSize, narrow, type WindowSize } from '../domain/reconciliation/compare.ts'
 import { claimSweep, releaseSweep, type Sweep } from '../domain/reconciliation/sweeps.ts'
 import { joinLoops, startLoop, type Loop } from './loop.ts'
 
@@ -16,7 +16,7 @@ const LOOK_MS = 1_000
 export function startReconcileWorker(ctx: Context): Loop {
   const stopping = new AbortController()
   const loops = ctx.providers.map((provider) => {
-    const sweeping = { pace: makePace(), signal: stopping.signal }
+    const sweeping = { windowSize: makeWindowSize(), signal: stopping.signal }
     return startLoop(ctx, {
       name: `reconcile ${provider.name}`,
       idleMs: LOOK_MS,
@@ -34,12 +34,12 @@ export function startReconcileWorker(ctx: Context): Loop {
 }
 
 /** What a loop remembers from round to round. */
-export type Sweeping = { pace: WindowSize; signal?: AbortSignal; warnedAt?: Date }
+export type Sweeping = { windowSize: WindowSize; signal?: AbortSignal; warnedAt?: Date }
 
 export async function reconcileDue(
   ctx: Context,
   provider: Provider,
-  sweeping: Sweeping = { pace: makePace() },
+  sweeping: Sweeping = { windowSize: makeWindowSize() },
 ): Promise<'more' | 'idle'> {
   const sweep = await claimSweep(ctx, provider.name)
   if (!sweep) return 'idle'
@@ -50,7 +50,7 @@ export async function reconcileDue(
     // Stopping: the next process resumes where this round began.
     if (sweeping.signal?.aborted) next = 'now'
     else {
-      narrow(sweeping.pace)
+      narrow(sweeping.windowSize)
       ctx.log.warn({ err: error, provider: provider.name }, 'reconciliation sweep failed; it will be retried')
     }
   }
@@ -69,7 +69,7 @@ async function advance(ctx: Context, provider: Provider, sweep: Sweep, sweeping:
   if (state === 'behind') return 'now'
   const closed = await closeNextDay(ctx, provider, sweep, sweeping)
   if (!closed) return 'later'
-  const { differenceCount } = closed.statement
+  const { differenceCount } = closed.comparison
   if (differenceCount > 0) {
     const fields = { provider: provider.name, day: closed.day, differenceCount }
     ctx.log.warn(fields, 'a day was closed with differences; list them with: guiche reconcile --list')

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { Fault } from '../../base/fault.ts'
 import { base62, newUuid7 } from '../../base/ids.ts'
+import { insertRow } from '../../db/insert-rows.ts'
 import { query, type Tx } from '../../db/tx.ts'
 import { overridesColumn } from './terms.ts'
 import { writeAudit, SYSTEM, type Actor } from '../core/audit-log.ts'
@@ -19,28 +20,28 @@ import {
 import type { Core } from '../core/core.ts'
 import type { Context } from '../context.ts'
 
-// gk_test_ or gk_live_, 32 random bytes in base62 (43 characters), and 6 characters that check the rest: a secret scanner and a
-// form can tell a real key from a typo without a database.
+// gk_test_ or gk_live_, 32 random bytes in base62 (43 characters), and a checksum of 6 characters: a secret scanner or
+// a form can tell a real key from a typo without the database.
 const KEY_SHAPE = /^gk_(test|live)_[0-9A-Za-z]{49}$/
-const CHECK_LENGTH = 6
+const CHECKSUM_LENGTH = 6
 // Enough to tell keys apart in a list, too little to help a guess.
 const PREFIX_LENGTH = 14
 const LAST_USED_EVERY_MS = 60_000
-// One for each program that calls; far past any use.
-const MAX_WORKING_KEYS = 100
-// Old ones that were revoked are many only where somebody makes them in a loop.
+// One for each program that calls; far more than anybody needs.
+const MAX_ACTIVE_KEYS = 100
+// Only a program that makes keys in a loop has more revoked ones.
 const MAX_LISTED = 500
 
 export function makeKeyText(mode: 'test' | 'live'): string {
   const body = `gk_${mode}_${base62(randomBytes(32))}`
-  return body + checkOf(body)
+  return body + checksumOf(body)
 }
 
 export function isWellFormedKey(text: string): boolean {
-  return KEY_SHAPE.test(text) && checkOf(text.slice(0, -CHECK_LENGTH)) === text.slice(-CHECK_LENGTH)
+  return KEY_SHAPE.test(text) && checksumOf(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH)
 }
 
-function checkOf(body: string): string {
+function checksumOf(body: string): string {
   const crc = Buffer.alloc(4)
   crc.writeUInt32BE(crc32(body))
   return base62(crc)
@@ -73,7 +74,7 @@ function invalidKey(): Fault {
 }
 
 function hashOf(text: string): Buffer {
-  // Plain SHA-256: the key is 256 random bits, which no dictionary holds, and each request pays for the hash.
+  // Plain SHA-256: the key is 256 random bits, which no dictionary holds, and every request computes the hash.
   return createHash('sha256').update(text).digest()
 }
 
@@ -100,7 +101,8 @@ async function findKey(core: Core, hash: Buffer): Promise<StoredKey | undefined>
 
 type KeyRow = HolderRow<string> & { expires_at: Date | null; revoked_at: Date | null; last_used_at: Date | null }
 
-type HolderRow<KeyId> = {
+/** Who holds a key or a session. */
+export type HolderRow<KeyId> = {
   /** Of the key; null for a session. */
   id: KeyId
   scopes: string[]
@@ -118,7 +120,7 @@ export function callerFromRow<KeyId extends string | null>(
 ): (Caller | OperatorCaller) & { keyId: KeyId } {
   const common = { keyId: row.id, email: row.email }
   if (row.operator_id !== null) {
-    // A session has no scopes: whoever signed in may do all that operators do.
+    // A session has no scopes: an operator who signed in may do everything.
     const scope = row.scopes.find(isOperatorScope) ?? OPERATOR_SCOPE
     return { kind: 'operator', ...common, operatorId: row.operator_id, scope }
   }
@@ -128,23 +130,21 @@ export function callerFromRow<KeyId extends string | null>(
     accountId: row.account_id,
     accountName: row.account_name,
     suspendedAt: row.suspended_at,
-    // As the constraint api_keys_operator_scope and checkScopes() have it.
+    // The constraint api_keys_operator_scope and checkScopes() allow no others.
     scopes: row.scopes as Scope[],
     overrides: row.overrides,
   }
 }
 
-/** Written at most once a minute and off the request's path; a lost write costs a minute of accuracy. */
+/** Writes at most once a minute and not on the request's path; a lost write costs a minute of accuracy. */
 function touchLastUsed(core: Core, key: StoredKey): void {
   const now = core.now()
   const staleBefore = new Date(now.getTime() - LAST_USED_EVERY_MS)
   if (key.lastUsedAt && key.lastUsedAt > staleBefore) return
-  query(
-    core.pool,
-    'update api_keys set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)',
-    [key.caller.keyId, now, staleBefore],
-  ).catch((error: unknown) =>
-    core.log.warn({ err: error, keyId: key.caller.keyId }, 'could not note the use of an API key'),
+  const { keyId } = key.caller
+  const sql = 'update api_keys set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at <= $3)'
+  query(core.pool, sql, [keyId, now, staleBefore]).catch((err: unknown) =>
+    core.log.warn({ err, keyId }, 'recording the last use of an API key failed'),
   )
 }
 
@@ -153,7 +153,7 @@ function touchLastUsed(core: Core, key: StoredKey): void {
 export type NewKey = { accountId: string; name: string; scopes: Scope[]; expiresAt: Date | null }
 export type NewOperatorKey = { operatorId: string; name: string; scope: OperatorScope; expiresAt: Date | null }
 
-/** Returns the key, which is shown once and stored nowhere. */
+/** Returns the key, which is shown once and never stored. */
 export async function createKey(
   tx: Tx,
   now: Date,
@@ -163,20 +163,21 @@ export async function createKey(
 ): Promise<{ keyId: string; text: string }> {
   checkNewKey(now, key)
   checkScopes(key.scopes)
-  // The account's row serialises those who add at the same moment, so that the bound holds.
+  // The lock on the account's row makes concurrent calls take turns, so that the limit holds.
   await tx.run('select from accounts where id = $1 for no key update', [key.accountId])
-  const [working] = await tx.rows<{ count: number }>(
-    'select count(*) from api_keys where account_id = $1 and revoked_at is null and (expires_at is null or expires_at > $2)',
+  const active = await tx.one<{ count: number }>(
+    `select count(*) from api_keys
+     where account_id = $1 and revoked_at is null and (expires_at is null or expires_at > $2)`,
     [key.accountId, now],
   )
-  if (working!.count >= MAX_WORKING_KEYS)
-    throw new Fault('key_limit', `An account can have at most ${MAX_WORKING_KEYS} active keys: revoke one first`, {
-      details: { maxKeys: MAX_WORKING_KEYS },
+  if (active.count >= MAX_ACTIVE_KEYS)
+    throw new Fault('key_limit', `An account can have at most ${MAX_ACTIVE_KEYS} active keys: revoke one first`, {
+      details: { maxKeys: MAX_ACTIVE_KEYS },
     })
   return insertKey(tx, now, mode, { ...key, operatorId: null }, actor)
 }
 
-/** For the terminal alone: no route makes a key that opens the books of everybody. */
+/** Only for the command line: no route makes a key that reads every account. */
 export async function createOperatorKey(
   tx: Tx,
   now: Date,
@@ -192,30 +193,29 @@ async function insertKey(
   tx: Tx,
   now: Date,
   mode: 'test' | 'live',
-  key: {
+  key: Omit<NewKey, 'accountId' | 'scopes'> & {
     accountId: string | null
     operatorId: string | null
-    name: string
     scopes: string[]
-    expiresAt: Date | null
   },
   actor: Actor,
 ): Promise<{ keyId: string; text: string }> {
   const text = makeKeyText(mode)
   const keyId = newUuid7(now)
   const { accountId, operatorId, name, scopes, expiresAt } = key
-  await tx.run(
-    `insert into api_keys (id, account_id, operator_id, name, prefix, hash, scopes, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [keyId, accountId, operatorId, name, text.slice(0, PREFIX_LENGTH), hashOf(text), scopes, now, expiresAt],
-  )
-  await writeAudit(tx, now, actor, {
-    action: 'key.created',
-    subject: `key ${keyId}`,
-    accountId,
-    reason: null,
-    details: { name, scopes, expiresAt, ...(operatorId && { operatorId }) },
+  await insertRow(tx, 'api_keys', {
+    id: keyId,
+    account_id: accountId,
+    operator_id: operatorId,
+    name,
+    prefix: text.slice(0, PREFIX_LENGTH),
+    hash: hashOf(text),
+    scopes,
+    created_at: now,
+    expires_at: expiresAt,
   })
+  const details = { name, scopes, expiresAt, ...(operatorId && { operatorId }) }
+  await writeAudit(tx, now, actor, { action: 'key.created', subject: `key ${keyId}`, accountId, details })
   return { keyId, text }
 }
 
@@ -227,7 +227,7 @@ function checkNewKey(now: Date, key: { name: string; expiresAt: Date | null }): 
 }
 
 function checkScopes(scopes: string[]): void {
-  const unknown = scopes.filter((scope) => !SCOPES.some((one) => one === scope))
+  const unknown = scopes.filter((scope) => !SCOPES.some((known) => known === scope))
   const operators = unknown.find(isOperatorScope)
   if (operators)
     throw new Fault(
@@ -257,12 +257,13 @@ export type ListedKey = {
   lastUsedAt: Date | null
 }
 
-const LISTED_KEYS = `select k.id as "keyId", case when k.operator_id is null then 'account' else 'operator' end as holder,
-    coalesce(a.email, o.email) as email, k.name, k.prefix, k.scopes, k.created_at as "createdAt", k.expires_at as "expiresAt",
-    k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt"
+const LISTED_KEYS = `
+  select k.id as "keyId", case when k.operator_id is null then 'account' else 'operator' end as holder,
+    coalesce(a.email, o.email) as email, k.name, k.prefix, k.scopes, k.created_at as "createdAt",
+    k.expires_at as "expiresAt", k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt"
   from api_keys k left join accounts a on a.id = k.account_id left join operators o on o.id = k.operator_id`
 
-/** Of account holders and operators; with an e-mail, of whoever has it. */
+/** Keys of account holders and operators, or of the one with this e-mail. */
 export function listKeys(core: Core, email: string | null): Promise<ListedKey[]> {
   return query<ListedKey>(
     core.pool,
@@ -272,7 +273,7 @@ export function listKeys(core: Core, email: string | null): Promise<ListedKey[]>
   )
 }
 
-/** Newest first, those that work before the others; or one of them. */
+/** Active keys before revoked ones, newest first; or the one with this id. */
 export function listAccountKeys(core: Core, accountId: string, keyId: string | null = null): Promise<ListedKey[]> {
   return query<ListedKey>(
     core.pool,
@@ -282,7 +283,10 @@ export function listAccountKeys(core: Core, accountId: string, keyId: string | n
   )
 }
 
-/** By id, or by the whole key where somebody found it in the open; anybody's, or this account's. Revoking twice is fine: the first time stands. */
+/**
+ * By id, or by the key itself, for a key found in public. Of any holder, or only of `ofAccountId`. Revoking twice
+ * changes nothing.
+ */
 export async function revokeKey(
   tx: Tx,
   now: Date,
@@ -300,12 +304,6 @@ export async function revokeKey(
   const { keyId, name, accountId } = row
   if (row.isRevoked) return { keyId, name }
   await tx.run('update api_keys set revoked_at = $2 where id = $1', [keyId, now])
-  await writeAudit(tx, now, actor, {
-    action: 'key.revoked',
-    subject: `key ${keyId}`,
-    accountId,
-    reason: null,
-    details: { name },
-  })
+  await writeAudit(tx, now, actor, { action: 'key.revoked', subject: `key ${keyId}`, accountId, details: { name } })
   return { keyId, name }
 }

@@ -6,21 +6,21 @@ export type Scope = 'deposits:write' | 'deposits:read' | 'balance:read' | 'webho
 
 export const SCOPES: readonly Scope[] = ['deposits:write', 'deposits:read', 'balance:read', 'webhooks:write']
 
-/** What an operator's key has, and no account's ever has. */
+/** Only operators' keys have it. */
 export const OPERATOR_SCOPE = 'operator'
-/** What a monitoring system's key has: it reads /metrics and does nothing else. Operators' keys may read it too. */
+/** For a monitoring system: reads /metrics and nothing else. The operator scope includes it. */
 export const METRICS_SCOPE = 'metrics:read'
 export type OperatorScope = typeof OPERATOR_SCOPE | typeof METRICS_SCOPE
 export const OPERATOR_SCOPES: readonly OperatorScope[] = [OPERATOR_SCOPE, METRICS_SCOPE]
 
 export function isOperatorScope(scope: string): scope is OperatorScope {
-  return OPERATOR_SCOPES.some((one) => one === scope)
+  return OPERATOR_SCOPES.some((known) => known === scope)
 }
 
-/** An account holder who is calling, as the key tells, or the session. */
+/** The account holder who makes the request, by API key or session. */
 export type Caller = {
   kind: 'account'
-  /** Null: in the dashboard. */
+  /** Null in the dashboard. */
   keyId: string | null
   accountId: string
   accountName: string
@@ -30,7 +30,7 @@ export type Caller = {
   overrides: TermsOverrides
 }
 
-/** An operator who is calling. Operators have no account: nothing that asks for a Caller takes one of these. */
+/** The operator who makes the request. Operators have no account, so no function that takes a Caller takes this. */
 export type OperatorCaller = {
   kind: 'operator'
   keyId: string | null
@@ -54,7 +54,7 @@ export function requireOperator(caller: Caller | OperatorCaller, scope: Operator
   })
 }
 
-// What was done before is not hidden from an account that may do nothing more.
+// A suspended account may still read what it did before.
 const WHILE_SUSPENDED: readonly Scope[] = ['deposits:read', 'balance:read']
 
 export function requireScope(caller: Caller, scope: Scope): void {
@@ -64,7 +64,7 @@ export function requireScope(caller: Caller, scope: Scope): void {
     throw new Fault('account_suspended', 'This account is suspended')
 }
 
-/** As the audit log names who is calling. */
+/** The caller as the audit log names it. */
 export function actorOf(caller: Caller | OperatorCaller): Actor {
   return { kind: caller.kind, name: caller.email, ...(caller.keyId !== null && { keyId: caller.keyId }) }
 }

@@ -2,7 +2,7 @@ import { Fault } from '../../base/fault.ts'
 import { MAX_CENTS, type Cents } from '../../base/money.ts'
 import type { Terms } from '../core/settings.ts'
 
-/** Null: as the deployment says. */
+/** Null: the deployment's default. */
 export type TermsOverrides = { [Key in keyof Terms]: Terms[Key] | null }
 
 export type Price = { originalValueCents: Cents; valueCents: Cents; feeCents: Cents }
@@ -12,35 +12,28 @@ export function termsFor(deployment: Terms, overrides: TermsOverrides): Terms {
   return { ...deployment, ...Object.fromEntries(own) }
 }
 
-/** Whoever bears the fee, value − fee is what the account is credited. Throws what the caller should be told. */
+/** The account is credited with value − fee, whoever bears the fee. Throws a Fault for the caller. */
 export function priceDeposit(terms: Terms, originalValueCents: Cents): Price {
-  if (originalValueCents < terms.valueMinCents) {
-    throw new Fault('value_too_small', `value must be at least ${terms.valueMinCents} (cents)`, {
-      details: { minCents: terms.valueMinCents },
-    })
-  }
-  if (originalValueCents > terms.valueMaxCents) {
-    throw new Fault('value_too_large', `value must be at most ${terms.valueMaxCents} (cents)`, {
-      details: { maxCents: terms.valueMaxCents },
-    })
-  }
+  const { valueMinCents: minCents, valueMaxCents: maxCents } = terms
+  if (originalValueCents < minCents)
+    throw new Fault('value_too_small', `value must be at least ${minCents} (cents)`, { details: { minCents } })
+  if (originalValueCents > maxCents)
+    throw new Fault('value_too_large', `value must be at most ${maxCents} (cents)`, { details: { maxCents } })
   const feeCents = feeOf(terms, originalValueCents)
   const valueCents = terms.feeBearer === 'payer' ? originalValueCents + feeCents : originalValueCents
   if (feeCents >= valueCents) {
-    throw new Fault('value_not_above_fee', `value must be greater than its fee, which is ${feeCents} (cents)`, {
-      details: { feeCents },
-    })
+    const text = `value must be greater than its fee, which is ${feeCents} (cents)`
+    throw new Fault('value_not_above_fee', text, { details: { feeCents } })
   }
   if (valueCents > MAX_CENTS) {
-    throw new Fault('value_too_large', `value with its fee must be at most ${MAX_CENTS} (cents)`, {
-      details: { maxCents: MAX_CENTS },
-    })
+    const text = `value with its fee must be at most ${MAX_CENTS} (cents)`
+    throw new Fault('value_too_large', text, { details: { maxCents: MAX_CENTS } })
   }
   return { originalValueCents, valueCents, feeCents }
 }
 
 function feeOf(terms: Terms, valueCents: Cents): Cents {
-  // In bigint, because the largest value times 10 000 basis points is past what a number counts exactly.
+  // In bigint, because the largest value times 10,000 basis points exceeds Number.MAX_SAFE_INTEGER.
   const proportional = Number((BigInt(valueCents) * BigInt(terms.feeBps) + 5_000n) / 10_000n)
   const fee = proportional + terms.feeFixedCents
   return Math.min(Math.max(fee, terms.feeMinCents ?? 0), terms.feeMaxCents ?? Number.MAX_SAFE_INTEGER)

@@ -7,10 +7,10 @@ import type { Core } from '../core/core.ts'
 
 export type SignUp = { email: string; name: string; password: string; invitation: string | null }
 
-/** To a stranger both look the same, or anybody could find out who has an account. The mailbox learns which it was. */
+/** The response must not depend on isNew, or anybody could find out who has an account. The e-mail tells. */
 export type SignedUp = { email: string; name: string; isEmailVerified: boolean; isNew: boolean }
 
-/** Person, password, account, ledger account and the use of the invitation are one transaction: there is no half of an account. */
+/** Creates the person, the account and its ledger account and uses up the invitation, in one transaction. */
 export async function signUp(core: Core, wanted: SignUp): Promise<SignedUp> {
   const { signup } = core.settings.signIn
   if (signup === 'closed') throw new Fault('not_enabled', 'Only the operator can create accounts here')
@@ -22,7 +22,7 @@ export async function signUp(core: Core, wanted: SignUp): Promise<SignedUp> {
   return { email, name, isEmailVerified: made === 'confirmed', isNew: made !== 'taken' }
 }
 
-/** confirmed: the invitation was to this address, so that its owner reads the mail. taken: somebody has this e-mail already. */
+/** confirmed: the invitation was sent to this address. taken: somebody has this e-mail already. */
 async function make(
   tx: Tx,
   now: Date,
@@ -31,16 +31,15 @@ async function make(
 ): Promise<'confirmed' | 'unconfirmed' | 'taken'> {
   const invitation = token === null ? undefined : await lockInvitation(tx, now, token, person.email)
   const isEmailVerified = invitation?.email === person.email
-  const { email, name, passwordHash } = person
-  const actor = { kind: 'account' as const, name: email }
+  const actor = { kind: 'account' as const, name: person.email }
   try {
-    const accountId = await makeAccount(tx, now, { email, name, passwordHash, isEmailVerified }, actor)
+    const accountId = await makeAccount(tx, now, { ...person, isEmailVerified }, actor)
     if (invitation) await markInvitationUsed(tx, now, { invitationId: invitation.invitationId, accountId })
     return isEmailVerified ? 'confirmed' : 'unconfirmed'
   } catch (error) {
-    // A refusal of ours, before anything was written: the transaction goes on.
+    // Our own refusal, before anything was written: the transaction can go on.
     if (!(error instanceof Fault) || error.code !== 'email_taken') throw error
-    // One that still worked afterwards would tell its holder which addresses have accounts.
+    // If the invitation still worked, its holder could find out which addresses have accounts.
     if (invitation) await endInvitation(tx, now, invitation.invitationId)
     return 'taken'
   }

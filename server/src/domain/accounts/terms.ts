@@ -1,27 +1,27 @@
 import { Fault } from '../../base/fault.ts'
-import { isUuid } from '../../base/ids.ts'
 import { MAX_CENTS, type Cents } from '../../base/money.ts'
-import { query, transact, type Tx } from '../../db/tx.ts'
+import { transact, type Tx } from '../../db/tx.ts'
 import { checkReason, differenceOf, writeAudit, type Actor } from '../core/audit-log.ts'
+import { readAccountRow } from './accounts.ts'
 import { priceDeposit, termsFor, type TermsOverrides } from './pricing.ts'
 import type { Terms } from '../core/settings.ts'
 import type { Core } from '../core/core.ts'
 
 export type AccountTerms = {
-  /** What the account has of its own; null: as the deployment says. */
+  /** The account's own terms; null: the deployment's default. */
   overrides: TermsOverrides
-  /** What a deposit is priced by now. */
+  /** The terms that price a deposit now. */
   effective: Terms
-  /** Newest first; empty for an account that never had terms of its own. */
+  /** Newest first; empty for an account that never had own terms. */
   history: PastTerms[]
 }
 
 export type PastTerms = { validFrom: Date; overrides: TermsOverrides; setBy: string; reason: string }
 
-/** Only what is named changes; null takes the account's own away. */
+/** Only the fields given change; null returns to the deployment's default. */
 export type TermsPatch = Partial<TermsOverrides>
 
-// Terms are negotiated a few times a year; whoever wants more than this asks the audit log.
+// Terms are negotiated a few times a year; the audit log has the rest.
 const MAX_HISTORY = 100
 
 /** The overrides of a row of accounts or account_terms, as JSON. */
@@ -31,25 +31,23 @@ export function overridesColumn(table: 'a' | 't'): string {
     'valueMinCents', ${table}.value_min_cents, 'valueMaxCents', ${table}.value_max_cents)`
 }
 
-export async function readAccountTerms(core: Core, accountId: string): Promise<AccountTerms> {
-  const [account] = isUuid(accountId)
-    ? await query<{ overrides: TermsOverrides }>(
-        core.pool,
-        `select ${overridesColumn('a')} as overrides from accounts a where a.id = $1`,
-        [accountId],
-      )
-    : []
-  if (!account) throw unknownAccount()
-  const history = await query<PastTerms>(
-    core.pool,
-    `select t.valid_from as "validFrom", ${overridesColumn('t')} as overrides, t.set_by_kind || ' ' || t.set_by as "setBy", t.reason
-     from account_terms t where t.account_id = $1 order by t.id desc limit $2`,
-    [accountId, MAX_HISTORY],
-  )
-  return { overrides: account.overrides, effective: termsFor(core.settings.terms, account.overrides), history }
+export function readAccountTerms(core: Core, accountId: string): Promise<AccountTerms> {
+  return transact(core.pool, async (tx) => {
+    const { overrides } = await readAccountRow<WithOverrides>(tx, accountId, OVERRIDES)
+    const history = await tx.rows<PastTerms>(
+      `select t.valid_from as "validFrom", ${overridesColumn('t')} as overrides,
+         t.set_by_kind || ' ' || t.set_by as "setBy", t.reason
+       from account_terms t where t.account_id = $1 order by t.id desc limit $2`,
+      [accountId, MAX_HISTORY],
+    )
+    return { overrides, effective: termsFor(core.settings.terms, overrides), history }
+  })
 }
 
-/** From now on, and within two seconds everywhere: terms travel with the key. Charges keep the terms that they were made with. */
+type WithOverrides = { overrides: TermsOverrides }
+const OVERRIDES = `${overridesColumn('a')} as overrides`
+
+/** Everywhere within two seconds, because cached keys carry the terms. Existing charges keep theirs. */
 export async function setAccountTerms(
   core: Core,
   actor: Actor,
@@ -57,41 +55,23 @@ export async function setAccountTerms(
   patch: TermsPatch,
   reason: string,
 ): Promise<AccountTerms> {
-  const why = checkReason(reason)
+  const checked = checkReason(reason)
   checkRanges(patch)
-  if (!isUuid(accountId)) throw unknownAccount()
   const now = core.now()
   await transact(core.pool, async (tx) => {
-    const before = await lockOverrides(tx, accountId)
+    // The lock makes concurrent changes take turns, so that each starts from the terms before it.
+    const row = await readAccountRow<WithOverrides>(tx, accountId, OVERRIDES, 'for no key update')
+    const before = row.overrides
     const after = { ...before, ...patch }
-    const difference = differenceOf(before, after)
-    // Asked for what is so already: nothing happened, and the history says nothing of it.
-    if (!difference) return
+    const details = differenceOf(before, after)
+    // Nothing changes, so neither history nor audit log gets a row.
+    if (!details) return
     checkTogether(core.settings.terms, after)
-    await writeTerms(tx, now, actor, { accountId, terms: after, reason: why })
-    await writeAudit(tx, now, actor, {
-      action: 'account.terms_changed',
-      subject: `account ${accountId}`,
-      accountId,
-      reason: why,
-      details: difference,
-    })
+    await writeTerms(tx, now, actor, { accountId, terms: after, reason: checked })
+    const change = { subject: `account ${accountId}`, accountId, reason: checked, details }
+    await writeAudit(tx, now, actor, { action: 'account.terms_changed', ...change })
   })
   return readAccountTerms(core, accountId)
-}
-
-export function unknownAccount(): Fault {
-  return new Fault('not_found', 'Account not found')
-}
-
-// The account's row serialises those who set terms at the same moment, so that each sees what the one before left.
-async function lockOverrides(tx: Tx, accountId: string): Promise<TermsOverrides> {
-  const [row] = await tx.rows<{ overrides: TermsOverrides }>(
-    `select ${overridesColumn('a')} as overrides from accounts a where a.id = $1 for no key update`,
-    [accountId],
-  )
-  if (!row) throw unknownAccount()
-  return row.overrides
 }
 
 async function writeTerms(
@@ -100,40 +80,37 @@ async function writeTerms(
   actor: Actor,
   { accountId, terms, reason }: { accountId: string; terms: TermsOverrides; reason: string },
 ): Promise<void> {
-  const values = [
-    accountId,
-    terms.feeBps,
-    terms.feeFixedCents,
-    terms.feeMinCents,
-    terms.feeMaxCents,
-    terms.feeBearer,
-    terms.valueMinCents,
-    terms.valueMaxCents,
-  ]
+  const columns = {
+    fee_bps: terms.feeBps,
+    fee_fixed_cents: terms.feeFixedCents,
+    fee_min_cents: terms.feeMinCents,
+    fee_max_cents: terms.feeMaxCents,
+    fee_bearer: terms.feeBearer,
+    value_min_cents: terms.valueMinCents,
+    value_max_cents: terms.valueMaxCents,
+  }
+  const names = Object.keys(columns)
+  const assignments = names.map((name, index) => `${name} = $${index + 2}`).join(', ')
+  await tx.run(`update accounts set ${assignments} where id = $1`, [accountId, ...Object.values(columns)])
+  // Two servers' clocks may differ by a moment, and the history must not run backwards.
   await tx.run(
-    `update accounts set fee_bps = $2, fee_fixed_cents = $3, fee_min_cents = $4, fee_max_cents = $5, fee_bearer = $6,
-       value_min_cents = $7, value_max_cents = $8 where id = $1`,
-    values,
-  )
-  // Two servers' clocks may differ by a moment; the history must not run backwards for it.
-  await tx.run(
-    `insert into account_terms (account_id, fee_bps, fee_fixed_cents, fee_min_cents, fee_max_cents, fee_bearer, value_min_cents,
-       value_max_cents, valid_from, set_by_kind, set_by, reason)
-     values ($1, $2, $3, $4, $5, $6, $7, $8,
-       greatest($9, (select max(valid_from) from account_terms where account_id = $1)), $10, $11, $12)`,
-    [...values, now, actor.kind, actor.name, reason],
+    `insert into account_terms (account_id, valid_from, set_by_kind, set_by, reason, ${names.join(', ')})
+     select id, greatest($2, (select max(valid_from) from account_terms where account_id = $1)), $3, $4, $5,
+       ${names.join(', ')}
+     from accounts where id = $1`,
+    [accountId, now, actor.kind, actor.name, reason],
   )
 }
 
-// ---- What cannot be ----
+// ---- Rules ----
 
 const RANGES: { [Key in Exclude<keyof Terms, 'feeBearer'>]: { words: string; min: number; max: number } } = {
   feeBps: { words: 'the fee in basis points', min: 0, max: 10_000 },
   feeFixedCents: { words: 'the fixed fee', min: 0, max: MAX_CENTS },
-  feeMinCents: { words: 'the least fee', min: 0, max: MAX_CENTS },
-  feeMaxCents: { words: 'the greatest fee', min: 0, max: MAX_CENTS },
-  valueMinCents: { words: 'the least value', min: 1, max: MAX_CENTS },
-  valueMaxCents: { words: 'the greatest value', min: 1, max: MAX_CENTS },
+  feeMinCents: { words: 'the minimum fee', min: 0, max: MAX_CENTS },
+  feeMaxCents: { words: 'the maximum fee', min: 0, max: MAX_CENTS },
+  valueMinCents: { words: 'the minimum value', min: 1, max: MAX_CENTS },
+  valueMaxCents: { words: 'the maximum value', min: 1, max: MAX_CENTS },
 }
 
 function checkRanges(patch: TermsPatch): void {
@@ -149,7 +126,7 @@ function checkRanges(patch: TermsPatch): void {
     throw new Fault('field_invalid', 'feeBearer must be "account" or "payer"', { details: { field: 'feeBearer' } })
 }
 
-/** With the deployment's in place of what the account has not: a least fee alone can be above the deployment's greatest. */
+/** Includes the deployment's defaults: an account's own minimum fee may be above the deployment's maximum. */
 function checkTogether(deployment: Terms, overrides: TermsOverrides): void {
   const terms = termsFor(deployment, overrides)
   const named = (key: 'feeMinCents' | 'feeMaxCents' | 'valueMinCents' | 'valueMaxCents') =>
@@ -158,8 +135,8 @@ function checkTogether(deployment: Terms, overrides: TermsOverrides): void {
     throw new Fault('terms_invalid', `${named('feeMinCents')} must not be above ${named('feeMaxCents')}`)
   if (terms.valueMinCents > terms.valueMaxCents)
     throw new Fault('terms_invalid', `${named('valueMinCents')} must not be above ${named('valueMaxCents')}`)
-  // What is left after the fee grows with the value, and what the payer would pay does too: if neither the greatest nor the least value
-  // can be deposited, none between them can.
+  // Both the value after the fee and the payer's total grow with the value: if neither the minimum nor the maximum can
+  // be deposited, nothing between them can.
   if (![terms.valueMinCents, terms.valueMaxCents].some((value) => canBeDeposited(terms, value)))
     throw new Fault('terms_invalid', 'these terms allow no deposit: the fee would take all of it')
 }

@@ -1,17 +1,15 @@
 import { transact } from '../../db/tx.ts'
-import { auditBooks, type Books } from './books.ts'
-import { compareProvider, type Compared, type NotCompared } from './providers.ts'
+import { AUDIT_TIMEOUT_MS, auditBooks, type Books } from './books.ts'
+import { compareProvider, countText, type Compared, type NotCompared } from './providers.ts'
 import { MAX_NAMED } from '../reconciliation/differences.ts'
 import type { Context } from '../context.ts'
 
 export type AuditReport = Books & {
-  /** The first day that was compared with providers, if not all were wanted. The books themselves are always proved whole. */
+  /** The first day that was compared with providers; null: all. Our own books are always checked whole. */
   since: string | null
-  /** What each provider was asked for, and how much it told. */
   compared: Compared[]
-  /** What could not be compared, and why. */
   notCompared: NotCompared[]
-  /** There are more than are named. */
+  /** There are more differences than these. */
   isCut: boolean
 }
 
@@ -24,12 +22,10 @@ export type AuditOptions = {
   onProgress?: ((progress: AuditProgress) => void) | undefined
 }
 
-// All payments are counted.
-const STATEMENT_TIMEOUT_MS = 10 * 60_000
-// About what the books themselves take of an audit, for the progress that is shown.
+// The part of an audit's time that our own books take, for the progress bar.
 const BOOKS_SHARE = 0.4
 
-/** Proves that the books agree with themselves, in one snapshot, and with what each provider says it received and gave back, day by day. */
+/** Checks that our books are consistent, in one snapshot, and that they agree with each provider, day by day. */
 export async function audit(ctx: Context, { since, onProgress = () => {} }: AuditOptions = {}): Promise<AuditReport> {
   const onStep = (name: string, step: number, steps: number) =>
     onProgress({ done: (BOOKS_SHARE * step) / steps, text: `the books: ${name}` })
@@ -61,11 +57,11 @@ export async function audit(ctx: Context, { since, onProgress = () => {} }: Audi
   }
 }
 
-/** Providers that money came through, and that nobody can be asked any more. */
+/** Providers with payments that are no longer configured. */
 async function findUnasked(ctx: Context): Promise<NotCompared[]> {
   const names = ctx.providers.map((provider) => provider.name)
   const rows = await transact(ctx.pool, async (tx) => {
-    await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
+    await tx.setStatementTimeout(AUDIT_TIMEOUT_MS)
     return tx.rows<{ provider: string; count: number }>(
       `select provider, count(*) as count from payments where provider <> all($1) group by provider order by provider`,
       [names],
@@ -74,6 +70,6 @@ async function findUnasked(ctx: Context): Promise<NotCompared[]> {
   return rows.map(({ provider, count }) => ({
     provider,
     what: 'payments and refunds',
-    why: `${count} payment${count === 1 ? '' : 's'} came through it, and it is not configured any more`,
+    why: `${countText(count)} came through it, and it is not configured any more`,
   }))
 }

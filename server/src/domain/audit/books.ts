@@ -1,22 +1,20 @@
 import type { Cents } from '../../base/money.ts'
 import type { Tx } from '../../db/tx.ts'
-import { checkCodes } from './codes.ts'
-import { eventChecks } from './events.ts'
-import { EXCEPTION_CHECKS } from './exceptions.ts'
+import { EVENT_CHECKS } from './events.ts'
 import { LEDGER_CHECKS } from './ledger.ts'
-import { PAYMENT_CHECKS } from './payments.ts'
-import { queueChecks } from './queues.ts'
-import { refundChecks } from './refunds.ts'
-import { rollupChecks } from './rollups.ts'
-import type { Checks } from './rules.ts'
+import { checkCodes, PAYMENT_CHECKS } from './payments.ts'
+import { QUEUE_CHECKS } from './queues.ts'
+import { REFUND_CHECKS } from './refunds.ts'
+import { NOW, type Checks } from './rules.ts'
 import { schemaChecks } from './schema.ts'
-import { trailChecks } from './trail.ts'
+import { TRAIL_CHECKS } from './trail.ts'
+import { MAX_NAMED } from '../reconciliation/differences.ts'
 import type { ChargeSeal } from '../core/charge-seal.ts'
 
-/** Something that is not as it must be: which check found it, what it is about, and what is wrong in plain words. */
+/** Something that is wrong: which check found it, what it is about, and what is wrong. */
 export type Difference = { check: string; subject: string; text: string }
 
-/** What the books say of themselves. */
+/** Totals of our books, and what is wrong with them. */
 export type Books = {
   charges: number
   payments: number
@@ -24,47 +22,37 @@ export type Books = {
   creditedCents: Cents
   feesCents: Cents
   suspenseCents: Cents
-  /** Given back to payers, and on its way there. */
+  /** Refunded to payers, and on its way to them. */
   refundedCents: Cents
   refundingCents: Cents
-  /** Left a provider without us, and nobody has borne it yet. */
+  /** Refunded by a provider without us, and not yet charged to anybody. */
   missingCents: Cents
-  /** What the operator kept by decision; a loss is below zero. */
+  /** Kept by the operator's decision; negative for a loss. */
   writtenOffCents: Cents
   differences: Difference[]
 }
 
 export type BooksOptions = {
   now: Date
-  /** Of the service whose books they are. */
   seal: ChargeSeal
-  /** Told before each check: its name, how many are done, and how many there are. */
+  /** Called before each check, with its name, how many are done, and how many there are. */
   onStep?: (name: string, done: number, total: number) => void
 }
 
-// A hundred named differences tell as much as a million, and fit a screen's scrollback.
-export const MAX_NAMED = 100
-// An audit reads everything, so the statement bound for requests does not fit it.
-const STATEMENT_TIMEOUT_MS = 10 * 60_000
-// For each sort and each join; what does not fit goes to the disk in parts. Some five of them stand beside each other in a statement.
+// An audit reads everything, so the time limit of requests does not fit it.
+export const AUDIT_TIMEOUT_MS = 10 * 60_000
+// For each sort and join, of which a statement runs about five at once; more goes to disk.
 const WORK_MEM = '64MB'
 
 /** All checks that are one statement each, by name. */
 export function bookChecks(now: Date): Checks {
-  return {
-    ...schemaChecks(),
-    ...LEDGER_CHECKS,
-    ...PAYMENT_CHECKS,
-    ...refundChecks(now),
-    ...EXCEPTION_CHECKS,
-    ...eventChecks(now),
-    ...queueChecks(now),
-    ...rollupChecks(now),
-    ...trailChecks(now),
-  }
+  const money = { ...schemaChecks(), ...LEDGER_CHECKS, ...PAYMENT_CHECKS, ...REFUND_CHECKS }
+  const checks = { ...money, ...EVENT_CHECKS, ...QUEUE_CHECKS, ...TRAIL_CHECKS }
+  const at = `timestamptz '${now.toISOString()}'`
+  return Object.fromEntries(Object.entries(checks).map(([name, sql]) => [name, sql.replaceAll(NOW, at)]))
 }
 
-/** Derives from first principles what each table must contain, and names each row that is otherwise. In one snapshot, which the caller opens. */
+/** Derives what each table must contain, and names each row that differs. The caller opens one snapshot for it. */
 export async function auditBooks(tx: Tx, { now, seal, onStep }: BooksOptions): Promise<Books> {
   await prepareAudit(tx)
   const checks: [string, () => Promise<Omit<Difference, 'check'>[]>][] = [
@@ -83,19 +71,19 @@ export async function auditBooks(tx: Tx, { now, seal, onStep }: BooksOptions): P
 }
 
 /**
- * Whole tables are joined here, and PostgreSQL may still believe what it counted before a busy hour, that hardly any charge is COMPLETED, and compare each row
- * with each: minutes for ten thousand charges. Without nested loops the work grows with the books, whatever it believes. Where there is no other
- * way it takes one all the same, at a price that would make it compile every statement first.
+ * The checks join whole tables. With old statistics PostgreSQL may expect hardly any COMPLETED charge and choose nested
+ * loops: minutes for ten thousand charges. Without nested loops the work grows in proportion. Where no other join is
+ * possible it uses one anyway, at a cost estimate that would start the JIT compiler.
  */
 export async function prepareAudit(tx: Tx): Promise<void> {
-  await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
+  await tx.setStatementTimeout(AUDIT_TIMEOUT_MS)
   await tx.run('set local enable_nestloop = off')
   await tx.run('set local jit = off')
   await tx.run(`set local work_mem = '${WORK_MEM}'`)
 }
 
-async function readTotals(tx: Tx): Promise<Omit<Books, 'differences'>> {
-  const [totals] = await tx.rows<Omit<Books, 'differences'>>(`
+function readTotals(tx: Tx): Promise<Omit<Books, 'differences'>> {
+  return tx.one(`
     select (select count(*) from charges where status not in ('OPENING', 'FAILED')) as charges,
       (select count(*) from payments) as payments,
       moved.*, (select coalesce(sum(amount_cents), 0)::bigint from refunds where status = 'DONE') as "refundedCents", held.*
@@ -113,5 +101,4 @@ async function readTotals(tx: Tx): Promise<Omit<Books, 'differences'>> {
       from ledger_accounts l
       join (select ledger_account_id as id, credits_cents - debits_cents as cents from ledger_balances) b using (id)
     ) held`)
-  return totals!
 }

@@ -1,4 +1,4 @@
-import { bornAt, broken, equal, hex, idMs, must, sqlTime, there, timeMs, type Checks } from './rules.ts'
+import { bornAt, check, hex, idMs, NOW, timeMs, type Checks } from './rules.ts'
 
 function isoTime(at: string): string {
   return `to_char((${at}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
@@ -12,7 +12,7 @@ function head(kind: string): string {
   return `'{"id":"evt_' || ${hex('e.id')} || '","event":"${kind}","createdAt":"' || ${isoTime('e.created_at')} || '","data":'`
 }
 
-// The very bytes that receivers got, see depositEvent and refundEvent.
+// The exact bytes that receivers got.
 const DEPOSIT_BODY = `${head('DEPOSIT_ASSET_SUCCESS')} || '{"transactionId":"' || ${hex('c.id')} || '","paymentLinkId":"' || c.payment_link_id
   || '","externalId":' || ${json('c.external_id')} || ',"value":' || c.value_cents || ',"originalValue":' || c.original_value_cents
   || ',"fee":' || c.fee_cents || ',"creditedValue":' || p.amount_cents - c.fee_cents || ',"status":"COMPLETED","paidLate":'
@@ -23,31 +23,23 @@ const REFUND_BODY = `${head('DEPOSIT_REFUNDED')} || '{"transactionId":"' || ${he
   || ',"status":"COMPLETED","endToEndId":' || ${json('p.end_to_end_id')} || ',"refundedAt":"' || ${isoTime('r.ended_at')} || '"}}'`
 const TEST_BODY = `${head('WEBHOOK_TEST')} || '{"message":"guiche can reach this address. Nothing was paid."}}'`
 
-const depositRules = broken([
-  there('e.id is not null', 'is COMPLETED, and has no event'),
-  there('p.id is not null', 'has an event, and no payment was credited to it'),
-  equal('the event’s account', 'e.account_id', 'c.account_id'),
-  equal('the event’s time', 'e.created_at', 'coalesce(m.resolved_at, p.recorded_at)'),
-  must(`e.body = ${DEPOSIT_BODY}`, 'the event’s body is not what the charge and its payment say'),
-  bornAt('e.id', 'e.created_at'),
-])
-
-const depositEvent = `
-  select 'charge ' || ${hex('coalesce(c.id, e.subject_id)')} as subject, ${depositRules.text} as text
-  from (select * from payments where credited) p
+const depositEvent = check({
+  subject: `'charge ' || ${hex('coalesce(c.id, e.subject_id)')}`,
+  from: `(select * from payments where credited) p
   join charges c on c.id = p.charge_id
   left join exceptions m on m.payment_id = p.id and m.resolution = 'match'
-  full join (select * from events where kind = 'DEPOSIT_ASSET_SUCCESS') e on e.subject_id = c.id
-  where ${depositRules.where}`
-
-const refundRules = broken([
-  there('e.id is not null', 'is DONE, and has no event'),
-  there('r.id is not null', 'has an event, and is not a refund of a deposit that is done'),
-  equal('the event’s account', 'e.account_id', 'c.account_id'),
-  equal('the event’s time', 'e.created_at', 'r.ended_at'),
-  must(`e.body = ${REFUND_BODY}`, 'the event’s body is not what the charge and its refunds say'),
-  bornAt('e.id', 'e.created_at'),
-])
+  full join (select * from events where kind = 'DEPOSIT_ASSET_SUCCESS') e on e.subject_id = c.id`,
+  exists: {
+    'is COMPLETED, and has no event': 'e.id is not null',
+    'has an event, and no payment was credited to it': 'p.id is not null',
+  },
+  rules: {
+    'the event’s account': ['e.account_id', 'c.account_id'],
+    'the event’s time': ['e.created_at', 'coalesce(m.resolved_at, p.recorded_at)'],
+    'the event’s body is not what the charge and its payment say': `e.body = ${DEPOSIT_BODY}`,
+    ...bornAt('e.id', 'e.created_at'),
+  },
+})
 
 // Each event counts the refunds of its charge up to its own; the ledger has their order.
 const refundEvent = `
@@ -56,35 +48,46 @@ const refundEvent = `
       over (partition by r.charge_id order by t.id) as cents
     from r join transfers t on t.refund_id = r.id and t.kind in ('refund_paid', 'refund_seen', 'refund_undone')
   )
-  select 'refund ' || ${hex('coalesce(r.id, e.subject_id)')} as subject, ${refundRules.text} as text
-  from r
+  ${check({
+    subject: `'refund ' || ${hex('coalesce(r.id, e.subject_id)')}`,
+    from: `r
   join payments p on p.id = r.payment_id
   join charges c on c.id = r.charge_id
   left join s on s.id = r.id and s.kind <> 'refund_undone'
-  full join (select * from events where kind = 'DEPOSIT_REFUNDED') e on e.subject_id = r.id
-  where ${refundRules.where}`
+  full join (select * from events where kind = 'DEPOSIT_REFUNDED') e on e.subject_id = r.id`,
+    exists: {
+      'is DONE, and has no event': 'e.id is not null',
+      'has an event, and is not a refund of a deposit that is done': 'r.id is not null',
+    },
+    rules: {
+      'the event’s account': ['e.account_id', 'c.account_id'],
+      'the event’s time': ['e.created_at', 'r.ended_at'],
+      'the event’s body is not what the charge and its refunds say': `e.body = ${REFUND_BODY}`,
+      ...bornAt('e.id', 'e.created_at'),
+    },
+  })}`
 
-const otherRules = broken([
-  must(`e.kind = 'WEBHOOK_TEST'`, 'is of a kind that there is not'),
-  equal('the body', 'e.body', TEST_BODY),
-  must(`abs(${idMs('e.id')} - ${timeMs('e.created_at')}) < 1000`, 'its id was made at another time than created_at'),
-])
+const otherEvent = check({
+  subject: `'event ' || ${hex('e.id')}`,
+  from: `(select * from events where kind not in ('DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED')) e`,
+  rules: {
+    'is of a kind that there is not': `e.kind = 'WEBHOOK_TEST'`,
+    'the body': ['e.body', TEST_BODY],
+    'its id was made at another time than created_at': `abs(${idMs('e.id')} - ${timeMs('e.created_at')}) < 1000`,
+  },
+})
 
-const otherEvent = `
-  select 'event ' || ${hex('e.id')} as subject, ${otherRules.text} as text
-  from events e where e.kind not in ('DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED') and ${otherRules.where}`
-
-// ---- What became of them ----
+// ---- Deliveries ----
 
 const SENT = `
   select event_id, webhook_id from deliveries union select event_id, webhook_id from delivery_outcomes`
 
-// Less than the days for which attempts are kept, see attempt-parts.ts.
+// Less than the days for which attempts are kept, see attempt-partitions.ts.
 const ATTEMPTS_KEPT = `interval '25 days'`
 
-// A webhook that was not changed since got every event of its kinds. One that was being made at that moment may have missed the first: what it
-// got before shows that it was there. Attempts are kept for a month.
-const delivery = (now: string) => `
+// A webhook that has not changed since got every event of its kinds. While it was being created it may have missed the
+// first ones: what it got before shows that it existed.
+const delivery = `
   with sent as (${SENT}), wanting as (
     select w.id, w.account_id, w.event_kinds, coalesce(max(l.at) filter (where l.at < coalesce(w.disabled_at, 'infinity')), w.created_at) as since,
       coalesce(w.disabled_at, 'infinity') as until
@@ -120,13 +123,11 @@ const delivery = (now: string) => `
   from delivery_outcomes o
   left join (select distinct event_id, webhook_id, number from attempts where status between 200 and 299) a
     on a.event_id = o.event_id and a.webhook_id = o.webhook_id and a.number = o.attempts
-  where o.outcome = 'delivered' and o.ended_at > ${now} - ${ATTEMPTS_KEPT} and a.event_id is null`
+  where o.outcome = 'delivered' and o.ended_at > ${NOW} - ${ATTEMPTS_KEPT} and a.event_id is null`
 
-export function eventChecks(now: Date): Checks {
-  return {
-    deposit_event: depositEvent,
-    refund_event: refundEvent,
-    other_event: otherEvent,
-    delivery: delivery(sqlTime(now)),
-  }
+export const EVENT_CHECKS: Checks = {
+  deposit_event: depositEvent,
+  refund_event: refundEvent,
+  other_event: otherEvent,
+  delivery,
 }

@@ -1,6 +1,7 @@
-import { broken, equal, hex, must, there, type Checks } from './rules.ts'
+import { broken, check, hex, type Checks } from './rules.ts'
 
-// Every transfer that the payments, refunds and exceptions demand, with all of its columns. A new kind of transfer is a line here.
+// Every transfer that payments, refunds and exceptions require, with all its columns. A new kind of transfer is a line
+// here.
 const WANTED = `
   select v.kind, v.debit_id, v.credit_id, v.amount_cents, p.id as payment_id, v.charge_id, null::uuid as refund_id, null::uuid as exception_id,
     p.occurred_at, p.recorded_at
@@ -49,7 +50,7 @@ const WANTED = `
   left join ledger_accounts owner on owner.kind = 'balance' and owner.account_id = c.account_id
   cross join single s
   cross join lateral (
-    -- On the statement of one account stands no charge of another.
+    -- The statement of an account names no charge of another account.
     select x.kind = 'foreign_refund' as is_loss, coalesce(f.amount_cents, p.amount_cents) as amount_cents,
       case when x.account_id is null or x.account_id = c.account_id then p.charge_id end as charge_id
   ) o
@@ -71,18 +72,18 @@ const SINGLE = `
 
 const NAMES = `select id, kind || coalesce(' ' || account_id, ' ' || provider, '') as name from ledger_accounts`
 
-const transferRules = broken([
-  equal('the debited account', 'dt.name', 'dw.name'),
-  equal('the credited account', 'ct.name', 'cw.name'),
-  equal('the amount', 'x.t_amount', 'x.w_amount'),
-  equal('the charge', 'x.t_charge', 'x.w_charge'),
-  equal('the refund', 'x.t_refund', 'x.w_refund'),
-  equal('the exception', 'x.t_exception', 'x.w_exception'),
-  equal('occurred_at', 'x.t_occurred', 'x.w_occurred'),
-  equal('recorded_at', 'x.t_recorded', 'x.w_recorded'),
-])
+const transferRules = broken({
+  'the debited account': ['dt.name', 'dw.name'],
+  'the credited account': ['ct.name', 'cw.name'],
+  'the amount': ['x.t_amount', 'x.w_amount'],
+  'the charge': ['x.t_charge', 'x.w_charge'],
+  'the refund': ['x.t_refund', 'x.w_refund'],
+  'the exception': ['x.t_exception', 'x.w_exception'],
+  occurred_at: ['x.t_occurred', 'x.w_occurred'],
+  recorded_at: ['x.t_recorded', 'x.w_recorded'],
+})
 
-// A payment has one transfer of a kind, and so has a refund and an exception; unique indexes see to it, and the check `schema` to them.
+// Unique indexes allow one transfer of a kind for each payment, refund and exception; the check `schema` guards them.
 const transfer = `
   with single as (${SINGLE}), wanted as (${WANTED}), names as (${NAMES}), x as (
     select t.id, coalesce(t.kind, w.kind) as kind, w.kind is not null as is_wanted, coalesce(t.payment_id, w.payment_id) as payment_id,
@@ -111,7 +112,7 @@ const transfer = `
   left join names dt on dt.id = x.t_debit left join names dw on dw.id = x.w_debit
   left join names ct on ct.id = x.t_credit left join names cw on cw.id = x.w_credit`
 
-// What is kept per account is at all times the sum of its transfers.
+// The balance of an account is always the sum of its transfers.
 const balance = `
   select l.kind || ' ' || coalesce(l.account_id::text, l.provider, '') as subject,
     format('keeps debits %s and credits %s, but its transfers add up to %s and %s', coalesce(b.debits_cents::text, 'none'),
@@ -122,7 +123,8 @@ const balance = `
   left join (select credit_id as id, sum(amount_cents) from transfers group by 1) c using (id)
   where b.debits_cents is distinct from coalesce(d.sum, 0) or b.credits_cents is distinct from coalesce(c.sum, 0)`
 
-// Each transfer says what its accounts held after it. Together they form an unbroken chain, in which nothing goes below zero that may not.
+// Each transfer has its accounts' balances after it. Together they form an unbroken chain, below zero only where
+// allowed.
 const chain = `
   select 'transfer ' || id as subject,
     case when after <> running then format('ledger account %s holds %s after it, should be %s', account, after, running)
@@ -138,25 +140,23 @@ const chain = `
   ) lines
   where after <> running or (after < 0 and kind not in ('cash', 'missing', 'written_off'))`
 
-const accountRules = broken([
-  there('b.ledger_account_id is not null', 'has no row of balances'),
-  equal('may_be_negative', 'b.may_be_negative', `l.kind in ('cash', 'missing', 'written_off')`),
-  must(
-    `l.kind in ('cash', 'missing', 'written_off') or b.credits_cents >= b.debits_cents`,
-    'is below zero, and may not be',
-  ),
-  equal('account_id', 'l.account_id', `case when l.kind = 'balance' then a.id end`),
-  equal('provider', 'l.provider', `case when l.kind = 'cash' then p.provider end`),
-])
-
 // One balance for each account, one cash for each provider that money came from, and one of each other kind.
 const ledgerAccount = `
-  select 'ledger account ' || l.id as subject, l.kind || ' ' || ${accountRules.text} as text
-  from ledger_accounts l
+  ${check({
+    subject: `'ledger account ' || l.id`,
+    prefix: `l.kind || ' '`,
+    from: `ledger_accounts l
   left join ledger_balances b on b.ledger_account_id = l.id
   left join accounts a on a.id = l.account_id
-  left join (select distinct provider from payments) p on p.provider = l.provider
-  where ${accountRules.where}
+  left join (select distinct provider from payments) p on p.provider = l.provider`,
+    exists: { 'has no row of balances': 'b.ledger_account_id is not null' },
+    rules: {
+      may_be_negative: ['b.may_be_negative', `l.kind in ('cash', 'missing', 'written_off')`],
+      'is below zero, and may not be': `l.kind in ('cash', 'missing', 'written_off') or b.credits_cents >= b.debits_cents`,
+      account_id: ['l.account_id', `case when l.kind = 'balance' then a.id end`],
+      provider: ['l.provider', `case when l.kind = 'cash' then p.provider end`],
+    },
+  })}
   union all
   select 'account ' || a.id, format('has %s balances in the ledger instead of one', count(l.id))
   from accounts a left join ledger_accounts l on l.kind = 'balance' and l.account_id = a.id group by a.id having count(l.id) <> 1
@@ -172,7 +172,7 @@ const ledgerAccount = `
   select 'ledger account ' || b.ledger_account_id, 'has balances, and is not there'
   from ledger_balances b left join ledger_accounts l on l.id = b.ledger_account_id where l.id is null`
 
-// What is held for nobody in particular is what is open.
+// The shared accounts hold what is open.
 const total = `
   with wanted (kind, cents) as (
     select 'suspense', (

@@ -1,31 +1,32 @@
 import { EXPIRY_GRACE_MS } from '../deposits/charge-states.ts'
 import { DAY_ZONE } from '../core/business-days.ts'
 import { OVERLAP_MS } from '../reconciliation/reconcile.ts'
-import { broken, hex, idMs, must, SKEW, sqlTime, there, timeMs, type Checks } from './rules.ts'
+import { check, hex, idMs, NOW, SKEW, timeMs, type Checks } from './rules.ts'
 
-// A question is put off by five minutes at the most, and a claim ends after two.
+// A check is put off by at most five minutes, and a claim ends after two.
 const PATIENCE = `interval '10 minutes'`
 // The longest pause between sweeps that can be set.
 const SWEEP_WITHIN = `interval '1 day'`
-// What is booked while a day is being closed may be in its sums or not.
+// A payment booked while its day is being closed may be in the sums or not.
 const CLOSING = `interval '10 minutes'`
 
-// Every charge that can still be paid is asked about when its time is over, and no question is put off for ever or about nothing.
-const check = (now: string) => `
+// Every charge that can still be paid has a check when it expires. No check is put off for ever, or without a charge.
+const dueCheck = `
   select 'charge ' || ${hex('c.id')} as subject, case when k.subject is null then format('is %s, and nobody will ask what became of it', c.status)
     else format('is %s, and will be asked about at %s only', c.status, k.due_at) end as text
   from charges c
   left join checks k on k.provider = c.provider and k.subject = ${hex('c.id')} and k.kind = 'charge'
   where c.status in ('OPENING', 'PENDING')
-    and (k.subject is null or k.due_at > greatest(c.expires_at + ${EXPIRY_GRACE_MS} * interval '1 millisecond', ${now}) + ${PATIENCE})
+    and (k.subject is null or k.due_at > greatest(c.expires_at + ${EXPIRY_GRACE_MS} * interval '1 millisecond', ${NOW}) + ${PATIENCE})
   union all
   select 'check ' || k.subject, 'asks about a charge that is not there'
   from checks k left join charges c on ${hex('c.id')} = k.subject where k.kind in ('charge', 'withdrawal') and c.id is null
   union all
   select 'check ' || k.subject, format('will be asked at %s only', k.due_at)
-  from checks k where k.kind <> 'charge' and k.due_at > ${now} + ${PATIENCE}`
+  from checks k where k.kind <> 'charge' and k.due_at > ${NOW} + ${PATIENCE}`
 
-// An external id is claimed by the one charge of its account that can be or was paid. A charge that was paid late may find it claimed by another.
+// The charge of the account that can be or was paid claims its external id. A charge that was paid late may find it
+// claimed by another.
 const externalId = `
   select 'charge ' || ${hex('c.id')} as subject, format('is %s with external id %s, which %s', c.status, c.external_id,
     case when i.charge_id is null then 'nobody claims' else 'is claimed by charge ' || ${hex('i.charge_id')} end) as text
@@ -38,7 +39,8 @@ const externalId = `
   from external_ids i left join charges c on c.id = i.charge_id
   where (c.account_id, c.external_id) is distinct from (i.account_id, i.external_id) or c.status in ('EXPIRED', 'CANCELED', 'FAILED')`
 
-// What a request for a charge is hashed from, see base/request-hash.ts: with the default expiry or with its own, and as older versions wrote it.
+// The request for a charge as it is hashed, see base/request-hash.ts: with the default expiry or its own, and in the
+// form of older versions.
 const EXTERNAL_ID = `coalesce(to_json(c.external_id)::text, 'null')`
 const DESCRIPTION = `coalesce(to_json(c.description)::text, 'null')`
 const SECONDS = `div((${timeMs('c.expires_at')} - ${idMs('c.id')})::numeric, 1000)`
@@ -48,27 +50,25 @@ const REQUESTS = [`'null'`, SECONDS].flatMap((seconds) => [
   `format('[%s,%s,%s,%s]', c.original_value_cents, ${EXTERNAL_ID}, ${DESCRIPTION}, ${seconds})`,
 ])
 
-const keyRules = broken([
-  there('c.id is not null', 'belongs to a charge that is not there'),
-  must('c.account_id = k.account_id', 'belongs to a charge of another account'),
-  must('k.created_at = c.created_at', 'was used at another time than its charge was made'),
-  must(
-    `k.request_hash in (${REQUESTS.map((text) => `sha256(convert_to(${text}, 'UTF8'))`).join(', ')})`,
-    'was used with another request than its charge',
-  ),
-])
+const idempotencyKey = check({
+  subject: `'idempotency key ' || k.key`,
+  from: 'idempotency_keys k left join charges c on c.id = k.charge_id',
+  exists: { 'belongs to a charge that is not there': 'c.id is not null' },
+  rules: {
+    'belongs to a charge of another account': 'c.account_id = k.account_id',
+    'was used at another time than its charge was made': 'k.created_at = c.created_at',
+    'was used with another request than its charge': `
+      k.request_hash in (${REQUESTS.map((text) => `sha256(convert_to(${text}, 'UTF8'))`).join(', ')})`,
+  },
+})
 
-const idempotencyKey = `
-  select 'idempotency key ' || k.key as subject, ${keyRules.text} as text
-  from idempotency_keys k left join charges c on c.id = k.charge_id where ${keyRules.where}`
-
-// A cursor in the future passes over what arrives until then.
-const sweep = (now: string) => `
+// A cursor in the future skips payments that arrive until then.
+const sweep = `
   select 'provider ' || s.provider as subject, format('is swept until %s, closed next on %s and swept again at %s, which lies in the future',
     s.swept_until, s.next_closing, s.due_at) as text
   from sweeps s
-  where s.swept_until > ${now} + ${SKEW} or s.began_at > ${now} + ${SKEW} or s.due_at > ${now} + ${SWEEP_WITHIN}
-    or s.next_closing > (${now} at time zone '${DAY_ZONE}')::date
+  where s.swept_until > ${NOW} + ${SKEW} or s.began_at > ${NOW} + ${SKEW} or s.due_at > ${NOW} + ${SWEEP_WITHIN}
+    or s.next_closing > (${NOW} at time zone '${DAY_ZONE}')::date
   union all
   select 'provider ' || s.provider, format('day %s was passed over and not closed', d.day::date)
   from sweeps s
@@ -76,34 +76,8 @@ const sweep = (now: string) => `
   left join closings c on c.provider = s.provider and c.day = d.day::date and c.revision = 1
   where c.provider is null`
 
-const closingRules = (now: string) =>
-  broken([
-    must('x.revision = x.place', 'revisions are missing before it'),
-    must(`x.ends_at = (x.day + 1)::timestamp at time zone '${DAY_ZONE}'`, 'does not end with its day'),
-    must(
-      `x.starts_at = x.day::timestamp at time zone '${DAY_ZONE}' or (x.starts_at > x.day::timestamp at time zone '${DAY_ZONE}'
-        and x.starts_at = date_trunc('second', s.began_at) - ${OVERLAP_MS} * interval '1 millisecond')`,
-      'does not start with its day',
-    ),
-    must(`x.closed_at >= x.ends_at and x.closed_at <= ${now} + ${SKEW}`, 'was closed before its end, or in the future'),
-    must(
-      `x.ledger_count between x.count_before and x.count and x.ledger_total_cents between x.cents_before and x.cents`,
-      'says another number or sum of our payments than the books have',
-    ),
-    must(
-      `x.difference_count <> 0 or (x.provider_count, x.provider_total_cents) = (x.ledger_count, x.ledger_total_cents)`,
-      'both sides differ, and no difference is counted',
-    ),
-    must(
-      `(x.difference_count = 0) = (jsonb_array_length(x.differences) = 0) and jsonb_array_length(x.differences) <= x.difference_count`,
-      'names other differences than it counts',
-    ),
-  ])
-
-// What a day came to on our side is what the books say of it still. A history that was seeded later lies behind what was counted.
-const closing = (now: string) => {
-  const { text, where } = closingRules(now)
-  return `
+// The closing of a day agrees with our payments of it. A history that was seeded later lies before what was counted.
+const closing = `
   with days as (
     select c.*, row_number() over (partition by c.provider, c.day order by c.revision) as place,
       coalesce(c.closed_at < (select max(at) from audit_log where action = 'history.seeded'), false) as is_seeded
@@ -121,18 +95,78 @@ const closing = (now: string) => {
     group by d.provider, d.day, d.revision, d.starts_at, d.ends_at, d.provider_count, d.provider_total_cents, d.ledger_count,
       d.ledger_total_cents, d.difference_count, d.differences, d.closed_at, d.place
   )
-  select format('closing %s %s (%s)', x.provider, x.day, x.revision) as subject, ${text} as text
-  from x left join sweeps s on s.provider = x.provider
-  where ${where}`
-}
+  ${check({
+    subject: `format('closing %s %s (%s)', x.provider, x.day, x.revision)`,
+    from: 'x left join sweeps s on s.provider = x.provider',
+    rules: {
+      'revisions are missing before it': 'x.revision = x.place',
+      'does not end with its day': `x.ends_at = (x.day + 1)::timestamp at time zone '${DAY_ZONE}'`,
+      'does not start with its day': `
+        x.starts_at = x.day::timestamp at time zone '${DAY_ZONE}' or (x.starts_at > x.day::timestamp at time zone '${DAY_ZONE}'
+        and x.starts_at = date_trunc('second', s.began_at) - ${OVERLAP_MS} * interval '1 millisecond')`,
+      'was closed before its end, or in the future': `x.closed_at >= x.ends_at and x.closed_at <= ${NOW} + ${SKEW}`,
+      'says another number or sum of our payments than the books have': `
+        x.ledger_count between x.count_before and x.count and x.ledger_total_cents between x.cents_before and x.cents`,
+      'both sides differ, and no difference is counted': `
+        x.difference_count <> 0 or (x.provider_count, x.provider_total_cents) = (x.ledger_count, x.ledger_total_cents)`,
+      'names other differences than it counts': `
+        (x.difference_count = 0) = (jsonb_array_length(x.differences) = 0) and jsonb_array_length(x.differences) <= x.difference_count`,
+    },
+  })}`
 
-export function queueChecks(now: Date): Checks {
-  const at = sqlTime(now)
-  return {
-    check: check(at),
-    external_id: externalId,
-    idempotency_key: idempotencyKey,
-    sweep: sweep(at),
-    closing: closing(at),
-  }
+// ---- Daily totals ----
+
+// The totals of each day, counted again up to the same marks; see daily-totals.ts for what counts when.
+const depositDay = `
+  with marks as (
+    select m.account_id, m.transfer_id, m.charge_id, l.id as ledger_id
+    from daily_total_marks m join ledger_accounts l on l.kind = 'balance' and l.account_id = m.account_id
+  ), paid as (
+    select t.charge_id, t.credit_id, t.id, t.occurred_at from transfers t where t.kind in ('deposit', 'matched_deposit')
+  ), truth as (
+    select account_id, day, sum(created) as created, sum(paid) as paid, sum(paid_cents) as paid_cents, sum(fee_cents) as fee_cents
+    from (
+      select c.account_id, (c.created_at at time zone '${DAY_ZONE}')::date as day, 1 as created, 0 as paid, 0 as paid_cents, 0 as fee_cents
+      from charges c
+      join marks m on m.account_id = c.account_id
+      left join paid d on d.charge_id = c.id and c.emv is null
+      where c.id <= m.charge_id and c.status not in ('OPENING', 'FAILED') and (c.emv is not null or d.id is null or d.id <= m.transfer_id)
+      union all
+      select m.account_id, (d.occurred_at at time zone '${DAY_ZONE}')::date, 0, 1, coalesce(c.received_cents, c.value_cents),
+        c.fee_cents
+      from paid d join marks m on m.ledger_id = d.credit_id and d.id <= m.transfer_id join charges c on c.id = d.charge_id
+    ) counted group by 1, 2
+  )
+  select format('account %s on %s', coalesce(k.account_id, t.account_id), coalesce(k.day, t.day)) as subject,
+    format('counts %s deposits made, %s paid, %s cents and %s of fees, but the books have %s, %s, %s and %s', coalesce(k.created, 0),
+      coalesce(k.paid, 0), coalesce(k.paid_cents, 0), coalesce(k.fee_cents, 0), coalesce(t.created, 0), coalesce(t.paid, 0),
+      coalesce(t.paid_cents, 0), coalesce(t.fee_cents, 0)) as text
+  from daily_totals k full join truth t on t.account_id = k.account_id and t.day = k.day
+  where (coalesce(k.created, 0), coalesce(k.paid, 0), coalesce(k.paid_cents, 0), coalesce(k.fee_cents, 0))
+    is distinct from (coalesce(t.created, 0), coalesce(t.paid, 0), coalesce(t.paid_cents, 0), coalesce(t.fee_cents, 0))`
+
+const depositDayMark = check({
+  subject: `'account ' || ${hex('m.account_id')}`,
+  from: `daily_total_marks m
+  left join (
+    select m.account_id, sum(t.amount_cents) as cents
+    from daily_total_marks m
+    join ledger_accounts l on l.kind = 'balance' and l.account_id = m.account_id
+    join transfers t on t.credit_id = l.id and t.id <= m.transfer_id group by 1
+  ) c on c.account_id = m.account_id`,
+  rules: {
+    'counts deposits that are yet to be made': `${idMs('m.charge_id')} <= ${timeMs(NOW)}`,
+    'counts transfers that are yet to be made': 'm.transfer_id <= coalesce((select max(id) from transfers), 0)',
+    'says that more was credited than was counted': 'm.credits_cents <= coalesce(c.cents, 0)',
+  },
+})
+
+export const QUEUE_CHECKS: Checks = {
+  check: dueCheck,
+  external_id: externalId,
+  idempotency_key: idempotencyKey,
+  sweep,
+  closing,
+  deposit_day: depositDay,
+  deposit_day_mark: depositDayMark,
 }

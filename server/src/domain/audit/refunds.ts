@@ -1,85 +1,11 @@
-import { bornAt, broken, equal, hex, must, SKEW, sqlTime, type Checks } from './rules.ts'
+import { EXCEPTION_STATE } from '../deposits/exception-states.ts'
+import { bornAt, check, hex, NOW, SKEW, type Checks } from './rules.ts'
 
-// The worker asks again within minutes; one that would be asked about much later is forgotten.
+// The worker asks again within minutes; a refund that is due much later is forgotten.
 const DUE_WITHIN = `interval '1 day'`
 
-const refundRules = (now: string) =>
-  broken([
-    bornAt('r.id', 'r.created_at'),
-    must(
-      `r.source = 'provider' or r.provider_refund_id = ${hex('r.id')}`,
-      'has another id at the provider than it was given',
-    ),
-    equal(
-      'charge_id',
-      'r.charge_id',
-      `case when r.source <> 'suspense' and p.credited and m.id is null then p.charge_id else r.charge_id end`,
-    ),
-    must(
-      'r.charge_id is null or (p.credited and r.charge_id = p.charge_id)',
-      'names a charge that its payment did not complete',
-    ),
-    equal('account_id', 'r.account_id', `case when r.source = 'balance' then c.account_id end`),
-    must(`r.source <> 'balance' or p.credited`, 'an account bears it, and none was credited with its payment'),
-    must(
-      `r.exception_id is null or (x.payment_id = r.payment_id and x.kind not in ('foreign_refund', 'undone_refund') and r.amount_cents = p.amount_cents)`,
-      'gives back an exception that is not of this payment and amount',
-    ),
-    must(`(r.source = 'suspense') <= (r.exception_id is not null)`, 'gives back money in suspense of no exception'),
-    must(
-      `r.exception_id is null or r.source <> 'suspense' or r.status = 'FAILED'
-        or (x.resolution = 'refund' and (x.resolved_by_kind, x.resolved_by, x.reason) is not distinct from (r.requested_by_kind, r.requested_by, r.reason))`,
-      'was not asked for by whoever resolved its exception',
-    ),
-    must(
-      `(r.status = 'PROCESSING') = (r.ended_at is null) and (r.status = 'PROCESSING') = (r.due_at is not null)`,
-      'has ended or not, and says both',
-    ),
-    must(
-      `r.source <> 'provider' or (r.status = 'DONE' and r.ended_at = r.created_at)`,
-      'was made without us, and is not done',
-    ),
-    must(`r.ended_at >= r.created_at - ${SKEW} or r.ended_at is null`, 'ended before it began'),
-    must(`r.due_at <= ${now} + ${DUE_WITHIN} or r.due_at is null`, 'is not asked about any more: due_at is far away'),
-    // Nothing that was never sent can have an end, but by an operator's word.
-    must(
-      `case when r.source = 'provider' then num_nonnulls(r.sent_at, r.doubted_at, r.absent_since, r.ended_by) = 0
-        else r.status = 'PROCESSING' or r.sent_at is not null or r.ended_by is not null end`,
-      'ended without having been sent to the provider, or was made without us and was sent',
-    ),
-    must(
-      `(r.doubted_at is null or r.sent_at <= r.doubted_at + ${SKEW}) and (r.absent_since is null or r.sent_at <= r.absent_since + ${SKEW})
-        and (r.absent_since is null or r.doubted_at is not null)`,
-      'was in doubt before it was sent',
-    ),
-    must(
-      `(r.sent_at >= r.created_at - ${SKEW} and r.sent_at <= coalesce(r.ended_at, r.sent_at) + ${SKEW}) or r.sent_at is null`,
-      'was sent before it was asked for, or after it ended',
-    ),
-    must(
-      `num_nonnulls(r.ended_by_kind, r.ended_by, r.ended_reason) in (0, 3) and (r.ended_by is null or r.status <> 'PROCESSING')`,
-      'was ended by an operator in part',
-    ),
-    must(`r.attention is null or r.status = 'PROCESSING'`, 'has ended, and still wants attention'),
-    must(`r.failure is null or r.status = 'FAILED'`, 'has a reason for failing, and did not fail'),
-    must(
-      `r.idempotency_key is null or r.request_hash in (
-        sha256(convert_to(format('["%s",%s,%s]', c.payment_link_id, r.amount_cents, coalesce(to_json(r.reason)::text, 'null')), 'UTF8')),
-        sha256(convert_to(format('["%s",null,%s]', c.payment_link_id, coalesce(to_json(r.reason)::text, 'null')), 'UTF8')))`,
-      'its idempotency key was used with another request',
-    ),
-    must(
-      `r.source <> 'provider' or r.exception_id is not null or f.id is not null`,
-      'was made without us, and is no exception',
-    ),
-    equal(
-      'fee_returned_cents',
-      'r.fee_returned_cents',
-      `case when r.fee_returned_cents = 0 then 0 else coalesce(s.fee, 0) end`,
-    ),
-  ])
-
-// What of the fee goes back with a refund: the share of all that we gave back so far, less what went back before. The ledger knows the order.
+// The fee that a refund returns: the share of all our refunds so far, less what earlier ones returned. The ledger has
+// the order.
 const SHARES = `
   select h.id, least(h.amount_cents, greatest(0, div(2::numeric * c.fee_cents * (h.before + h.amount_cents) + p.amount_cents, 2 * p.amount_cents)
     - h.fees_before)) as fee
@@ -96,21 +22,62 @@ const SHARES = `
   join charges c on c.id = h.charge_id
   where h0.kind = 'refund_reserved'`
 
-const refund = (now: string) => {
-  const { text, where } = refundRules(now)
-  return `
-  select 'refund ' || ${hex('r.id')} as subject, format('(%s of %s cents, %s) %s', r.source, r.amount_cents, r.status, ${text}) as text
-  from refunds r
+const refund = check({
+  subject: `'refund ' || ${hex('r.id')}`,
+  prefix: `format('(%s of %s cents, %s) ', r.source, r.amount_cents, r.status)`,
+  from: `refunds r
   left join payments p on p.id = r.payment_id
   left join charges c on c.id = p.charge_id
   left join exceptions m on m.payment_id = p.id and m.resolution = 'match'
   left join exceptions x on x.id = r.exception_id
   left join exceptions f on f.refund_id = r.id and f.kind = 'foreign_refund'
-  left join (${SHARES}) s on s.id = r.id
-  where ${where}`
-}
+  left join (${SHARES}) s on s.id = r.id`,
+  rules: {
+    ...bornAt('r.id', 'r.created_at'),
+    'has another id at the provider than it was given': `r.source = 'provider' or r.provider_refund_id = ${hex('r.id')}`,
+    charge_id: [
+      'r.charge_id',
+      `case when r.source <> 'suspense' and p.credited and m.id is null then p.charge_id else r.charge_id end`,
+    ],
+    'names a charge that its payment did not complete':
+      'r.charge_id is null or (p.credited and r.charge_id = p.charge_id)',
+    account_id: ['r.account_id', `case when r.source = 'balance' then c.account_id end`],
+    'an account bears it, and none was credited with its payment': `r.source <> 'balance' or p.credited`,
+    'gives back an exception that is not of this payment and amount': `
+      r.exception_id is null or (x.payment_id = r.payment_id and x.kind not in ('foreign_refund', 'undone_refund') and r.amount_cents = p.amount_cents)`,
+    'gives back money in suspense of no exception': `(r.source = 'suspense') <= (r.exception_id is not null)`,
+    'was not asked for by whoever resolved its exception': `r.exception_id is null or r.source <> 'suspense' or r.status = 'FAILED'
+        or (x.resolution = 'refund' and (x.resolved_by_kind, x.resolved_by, x.reason) is not distinct from (r.requested_by_kind, r.requested_by, r.reason))`,
+    'has ended or not, and says both': `
+      (r.status = 'PROCESSING') = (r.ended_at is null) and (r.status = 'PROCESSING') = (r.due_at is not null)`,
+    'was made without us, and is not done': `r.source <> 'provider' or (r.status = 'DONE' and r.ended_at = r.created_at)`,
+    'ended before it began': `r.ended_at >= r.created_at - ${SKEW} or r.ended_at is null`,
+    'is not asked about any more: due_at is far away': `r.due_at <= ${NOW} + ${DUE_WITHIN} or r.due_at is null`,
+    // A refund that was never sent can only end by an operator's decision.
+    'ended without having been sent to the provider, or was made without us and was sent': `
+      case when r.source = 'provider' then num_nonnulls(r.sent_at, r.doubted_at, r.absent_since, r.ended_by) = 0
+        else r.status = 'PROCESSING' or r.sent_at is not null or r.ended_by is not null end`,
+    'was in doubt before it was sent': `
+      (r.doubted_at is null or r.sent_at <= r.doubted_at + ${SKEW}) and (r.absent_since is null or r.sent_at <= r.absent_since + ${SKEW})
+        and (r.absent_since is null or r.doubted_at is not null)`,
+    'was sent before it was asked for, or after it ended': `
+      (r.sent_at >= r.created_at - ${SKEW} and r.sent_at <= coalesce(r.ended_at, r.sent_at) + ${SKEW}) or r.sent_at is null`,
+    'was ended by an operator in part': `
+      num_nonnulls(r.ended_by_kind, r.ended_by, r.ended_reason) in (0, 3) and (r.ended_by is null or r.status <> 'PROCESSING')`,
+    'has ended, and still wants attention': `r.attention is null or r.status = 'PROCESSING'`,
+    'has a reason for failing, and did not fail': `r.failure is null or r.status = 'FAILED'`,
+    'its idempotency key was used with another request': `r.idempotency_key is null or r.request_hash in (
+        sha256(convert_to(format('["%s",%s,%s]', c.payment_link_id, r.amount_cents, coalesce(to_json(r.reason)::text, 'null')), 'UTF8')),
+        sha256(convert_to(format('["%s",null,%s]', c.payment_link_id, coalesce(to_json(r.reason)::text, 'null')), 'UTF8')))`,
+    'was made without us, and is no exception': `r.source <> 'provider' or r.exception_id is not null or f.id is not null`,
+    fee_returned_cents: [
+      'r.fee_returned_cents',
+      `case when r.fee_returned_cents = 0 then 0 else coalesce(s.fee, 0) end`,
+    ],
+  },
+})
 
-// We never promise more than a payment brought, and was not taken back. A bank may give back more, and then says so itself.
+// We never refund more than the payment, less refunds that were undone. A bank may refund more by itself.
 const overRefunded = `
   select 'payment ' || p.end_to_end_id as subject, format('brought %s cents, and %s are promised back by us', p.amount_cents, r.cents) as text
   from payments p
@@ -121,6 +88,63 @@ const overRefunded = `
   ) r on r.payment_id = p.id
   where r.cents > p.amount_cents`
 
-export function refundChecks(now: Date): Checks {
-  return { refund: refund(sqlTime(now)), over_refunded: overRefunded }
-}
+// ---- Exceptions ----
+
+// When the charge was completed: when its payment was recorded, or when the payment's exception was matched.
+const COMPLETED_AT = 'coalesce(m.resolved_at, d.recorded_at)'
+
+// An exception's kind follows from its payment and the charge that it names. A wrong amount for a charge that was paid
+// before is a second payment too; which came first is certain only beyond the skew of clocks.
+const KIND = `
+  case x.kind
+    when 'foreign_refund' then f.source = 'provider' and f.exception_id is null
+    when 'undone_refund' then f.status = 'DONE'
+    when 'unknown_charge' then p.charge_id is null or x.resolution = 'match'
+    when 'wrong_provider' then c.provider <> p.provider
+    when 'second_payment' then c.provider = p.provider and d.id <> p.id and ${COMPLETED_AT} <= p.recorded_at + ${SKEW}
+    when 'wrong_amount' then c.value_cents <> p.amount_cents and coalesce(d.id = p.id or ${COMPLETED_AT} >= p.recorded_at - ${SKEW}, true)
+  end`
+
+// The columns of a decision agree with its refund and its account. The check "transfer" covers its transfers.
+const exception = check({
+  subject: `'exception ' || ${hex('x.id')}`,
+  prefix: `format('(%s, %s by %s) ', x.kind, ${EXCEPTION_STATE}, coalesce(x.resolution, 'nothing'))`,
+  from: `exceptions x
+  left join payments p on p.id = x.payment_id
+  left join charges c on c.id = p.charge_id
+  left join payments d on d.charge_id = p.charge_id and d.credited
+  left join exceptions m on m.payment_id = d.id and m.resolution = 'match'
+  left join refunds f on f.id = x.refund_id
+  left join refunds r on r.exception_id = x.id and r.status <> 'FAILED'
+  left join exceptions o on o.payment_id = x.payment_id and o.resolution = 'credit' and o.refund_id is null`,
+  exists: { 'is about a payment that is not there': 'p.id is not null' },
+  rules: {
+    ...bornAt('x.id', 'x.opened_at'),
+    'its kind does not follow from its payment and charge': KIND,
+    'names a refund, or none, against its kind': `(x.kind in ('foreign_refund', 'undone_refund')) = (x.refund_id is not null)`,
+    'names a refund of another payment': 'x.refund_id is null or f.payment_id = x.payment_id',
+    opened_at: [
+      'x.opened_at',
+      `case x.kind when 'foreign_refund' then f.created_at when 'undone_refund' then x.opened_at else p.recorded_at end`,
+    ],
+    credited: [
+      'p.credited',
+      `case when x.refund_id is null then coalesce(x.resolution = 'match', false) else p.credited end`,
+    ],
+    'is decided in part': `num_nonnulls(x.resolution, x.resolved_by_kind, x.resolved_by, x.reason) in (0, 4)`,
+    'is resolved, and nothing says how': `(x.resolution is null) <= (x.resolved_at is null)`,
+    'is decided, and not resolved': `x.resolution is null or x.resolution = 'refund' or x.resolved_at is not null`,
+    'names an account, or none, against its resolution': `
+      (x.account_id is not null) = coalesce(x.resolution in ('credit', 'charge_account'), false)`,
+    'was borne by an account that was never credited with the payment': `
+      x.resolution is distinct from 'charge_account' or x.account_id = case when p.credited then c.account_id else o.account_id end`,
+    'was resolved before it was opened': `x.resolved_at >= x.opened_at - ${SKEW} or x.resolved_at is null`,
+    'the refund of it': [
+      'r.status',
+      `case when x.resolution = 'refund' then case when x.resolved_at is null then 'PROCESSING' else 'DONE' end end`,
+    ],
+    'was resolved at another time than its refund ended': `r.status is distinct from 'DONE' or x.resolved_at = r.ended_at`,
+  },
+})
+
+export const REFUND_CHECKS: Checks = { refund, over_refunded: overRefunded, exception }

@@ -1,47 +1,63 @@
-// What every check of the books is made of. A check is one statement that yields a row (subject, text) for each thing that is not as it must be.
-
-/** What must hold of a row, in SQL, and what to say when it does not. Unknown counts as broken. After the last nothing more is said. */
-export type Rule = { holds: string; says: string; isLast?: boolean }
-
-/** By the check's name. */
+/** By name: a statement that yields a row (subject, text) for each thing that is wrong. */
 export type Checks = Record<string, string>
 
-// Two processes' clocks may differ by as much, and a transaction may wait for a lock after it read the clock.
+/**
+ * What must hold of a row. By text: the condition, in SQL; a row that breaks it gets the text. By column: the value,
+ * and the value that follows from other rows. Unknown counts as broken.
+ */
+export type Rules = Record<string, string | [actual: string, wanted: string]>
+
+/** The time of the audit, in any check. bookChecks() replaces it. */
+export const NOW = ':now:'
+
+// Two processes' clocks may differ by this much, and a transaction may wait for a lock after it read the clock.
 export const SKEW = `interval '1 minute'`
-// The clocks of two houses: a payment bears the time of the payer's bank.
+// A payment has the time of the payer's bank, whose clock is not ours.
 export const BANK_SKEW = `interval '10 minutes'`
 
-/** The column is what follows from other rows. */
-export function equal(column: string, actual: string, wanted: string): Rule {
+/** A statement of the rows that break a rule. `from` is what follows that word; `prefix` comes before each text. */
+export function check({
+  subject,
+  prefix = `''`,
+  from,
+  exists = {},
+  rules,
+}: {
+  subject: string
+  prefix?: string
+  from: string
+  /** Rules about rows that must exist. A row that breaks one gets no other text. */
+  exists?: Record<string, string>
+  rules: Rules
+}): string {
+  const { text, where } = broken(rules)
+  const missing = Object.entries(exists)
+  const first = missing.map(([says, holds]) => ` when ${isBroken(holds)} then ${quote(says)}`).join('')
+  const said = missing.length === 0 ? text : `case${first} else ${text} end`
+  const any = [...missing.map(([, holds]) => isBroken(holds)), where].join(' or ')
+  return `select ${subject} as subject, ${prefix} || ${said} as text from ${from} where ${any}`
+}
+
+/** `text` says which rules a row breaks, `where` whether it breaks any. */
+export function broken(rules: Rules): { text: string; where: string } {
+  const conditions = Object.entries(rules).map(([name, rule]) => {
+    if (typeof rule === 'string') return { isBroken: isBroken(rule), says: quote(name) }
+    const [actual, wanted] = rule.map((value) => `coalesce((${value})::text, 'empty')`)
+    const says = `format('%s is %s and should be %s', ${quote(name)}, ${actual}, ${wanted})`
+    return { isBroken: `(${rule[0]}) is distinct from (${rule[1]})`, says }
+  })
   return {
-    holds: `(${actual}) is not distinct from (${wanted})`,
-    says: `format('%s is %s and should be %s', '${column}', coalesce((${actual})::text, 'empty'), coalesce((${wanted})::text, 'empty'))`,
+    text: `concat_ws('; ', ${conditions.map((rule) => `case when ${rule.isBroken} then ${rule.says} end`).join(', ')})`,
+    where: conditions.map((rule) => rule.isBroken).join(' or '),
   }
 }
 
-/** `says` is plain text. */
-export function must(holds: string, says: string): Rule {
-  return { holds, says: `'${says.replaceAll("'", "''")}'` }
+function isBroken(condition: string): string {
+  return `(${condition}) is not true`
 }
 
-/** A row that must be there: of one that is not, there is nothing more to say. */
-export function there(holds: string, says: string): Rule {
-  return { ...must(holds, says), isLast: true }
-}
-
-/** The rules that a row breaks, as `text`; and whether it breaks any, as `where`. */
-export function broken(rules: Rule[]): { text: string; where: string } {
-  const isBroken = ({ holds }: Rule) => `(${holds}) is not true`
-  const lasts = rules.filter((rule) => rule.isLast)
-  const others = rules.filter((rule) => !rule.isLast)
-  const said = `concat_ws('; ', ${others.map((rule) => `case when ${isBroken(rule)} then ${rule.says} end`).join(', ')})`
-  return {
-    text:
-      lasts.length === 0
-        ? said
-        : `case ${lasts.map((rule) => `when ${isBroken(rule)} then ${rule.says}`).join(' ')} else ${said} end`,
-    where: `(${rules.map(isBroken).join(' or ')})`,
-  }
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
 }
 
 /** A UUID's 32 hexadecimal digits. */
@@ -49,7 +65,7 @@ export function hex(uuid: string): string {
   return `replace((${uuid})::text, '-', '')`
 }
 
-/** The moment that an id of newUuid7 was made at, in milliseconds. */
+/** When newUuid7() made the id, in milliseconds. */
 export function idMs(uuid: string): string {
   return `('x' || left(${hex(uuid)}, 12))::bit(48)::bigint`
 }
@@ -58,14 +74,8 @@ export function timeMs(at: string): string {
   return `floor(extract(epoch from ${at}) * 1000)`
 }
 
-/** An id of newUuid7 bears the time of its row. */
-export function bornAt(uuid: string, column: string): Rule {
-  return must(
-    `${idMs(uuid)} = ${timeMs(column)}`,
-    `its id was made at another time than ${column.replace(/^\w+\./, '')}`,
-  )
-}
-
-export function sqlTime(at: Date): string {
-  return `timestamptz '${at.toISOString()}'`
+/** newUuid7() made the id at the time of the row. */
+export function bornAt(uuid: string, column: string): Rules {
+  const name = column.replace(/^\w+\./, '')
+  return { [`its id was made at another time than ${name}`]: `${idMs(uuid)} = ${timeMs(column)}` }
 }

@@ -1,13 +1,14 @@
 import { Fault } from '../../base/fault.ts'
+import { insertRow } from '../../db/insert-rows.ts'
 import { query, type Tx } from '../../db/tx.ts'
-import { cursorNumber } from './cursor.ts'
+import { cursorNumber, page } from './cursor.ts'
 import type { Core } from './core.ts'
 
-/** Who does something: an operator by key or dashboard, an account holder by key or dashboard, somebody at the server's terminal, or guiche itself. */
+/** Who changed something. `console` is the command line on the server, `system` is guiche itself. */
 export type Actor = {
   kind: 'operator' | 'account' | 'console' | 'system'
   name: string
-  /** By which API key, if by one. */
+  /** The API key that was used; absent in the dashboard and on the command line. */
   keyId?: string
 }
 
@@ -16,7 +17,7 @@ export const SYSTEM: Actor = { kind: 'system', name: 'guiche' }
 export const MAX_REASON_LENGTH = 500
 export const REASON_RULE = `reason must be 1 to ${MAX_REASON_LENGTH} characters, without control characters`
 
-/** What can be in the log. The web has words for each; codes.test.ts compares. */
+/** The dashboard has a label for each; codes.test.ts compares. */
 export const AUDIT_ACTIONS = [
   'account.created',
   'account.suspended',
@@ -58,32 +59,28 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 export type Change = {
   action: AuditAction
   subject: string
-  accountId: string | null
-  reason: string | null
-  /** Before and after, or whatever tells what changed. Never a secret. */
-  details: object
+  accountId?: string | null
+  reason?: string | null
+  /** What changed, usually before and after. Never a secret. */
+  details?: object
 }
 
-/** In the transaction of the change itself, so that there is none without its record. */
+/** Runs in the transaction of the change itself, so that no change goes unrecorded. */
 export async function writeAudit(tx: Tx, now: Date, actor: Actor, change: Change): Promise<void> {
-  await tx.run(
-    `insert into audit_log (at, actor_kind, actor, key_id, action, subject, account_id, reason, details)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [
-      now,
-      actor.kind,
-      actor.name,
-      actor.keyId ?? null,
-      change.action,
-      change.subject,
-      change.accountId,
-      change.reason,
-      change.details,
-    ],
-  )
+  await insertRow(tx, 'audit_log', {
+    at: now,
+    actor_kind: actor.kind,
+    actor: actor.name,
+    key_id: actor.keyId ?? null,
+    action: change.action,
+    subject: change.subject,
+    account_id: change.accountId ?? null,
+    reason: change.reason ?? null,
+    details: change.details ?? {},
+  })
 }
 
-/** Why somebody did something, as it is kept: on one line, and never empty. */
+/** The reason as it is stored: trimmed, on one line and never empty. */
 export function checkReason(text: string): string {
   const reason = text.trim()
   const length = Array.from(reason).length
@@ -92,7 +89,7 @@ export function checkReason(text: string): string {
   return reason
 }
 
-/** Only what differs, on both sides; undefined when nothing does. */
+/** The fields that differ, before and after; undefined if none does. */
 export function differenceOf<Fields extends object>(
   before: Fields,
   after: Fields,
@@ -137,7 +134,8 @@ export async function listAuditLog(
 ): Promise<{ changes: LoggedChange[]; nextCursor: string | null }> {
   const rows = await query<LoggedChange>(
     core.pool,
-    `select id::text, at, actor_kind as "actorKind", actor, key_id as "keyId", action, subject, account_id as "accountId", reason, details
+    `select id::text, at, actor_kind as "actorKind", actor, key_id as "keyId", action, subject,
+       account_id as "accountId", reason, details
      from audit_log l
      where l.id < $1
        and ($2::uuid is null or l.account_id = $2)
@@ -156,6 +154,7 @@ export async function listAuditLog(
       filter.limit + 1,
     ],
   )
-  const changes = rows.slice(0, filter.limit)
-  return { changes, nextCursor: rows.length > filter.limit ? changes.at(-1)!.id : null }
+  const cursorOf = (change: LoggedChange) => change.id
+  const { items: changes, nextCursor } = page(rows, filter.limit, (row) => row, cursorOf)
+  return { changes, nextCursor }
 }

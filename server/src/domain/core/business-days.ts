@@ -1,4 +1,4 @@
-/** The days of the books are days in Brazil, where payers, providers and tax offices count them so. */
+/** Business days are days in Brazil, as payers, providers and tax offices count them. */
 export const DAY_ZONE = 'America/Sao_Paulo'
 
 const HOUR_MS = 3_600_000
@@ -22,8 +22,8 @@ export function dayOf(at: Date): string {
 }
 
 /**
- * The first moment of a day. Searched for and not calculated from an offset: Brazil had summer time, in which a day could begin at one o'clock, and may have it
- * again.
+ * The first moment of a day. It is searched for, not computed from an offset: Brazil had summer time, when a day could
+ * begin at one o'clock, and may have it again.
  */
 export function dayStart(day: string): Date {
   const midnightMs = Date.parse(`${day}T00:00:00Z`)
@@ -35,28 +35,34 @@ export function dayStart(day: string): Date {
 }
 
 export function dayAfter(day: string): string {
-  return new Date(Date.parse(`${day}T00:00:00Z`) + 24 * HOUR_MS).toISOString().slice(0, 10)
+  return addDays(day, 1)
 }
 
-/** This many days, oldest first, up to and with this one. */
-export function daysBefore(day: string, count: number): string[] {
-  const last = Date.parse(`${day}T00:00:00Z`)
-  return Array.from({ length: count }, (_, index) =>
-    new Date(last - (count - 1 - index) * 24 * HOUR_MS).toISOString().slice(0, 10),
-  )
+/** Some providers give times in whole seconds, so windows start and end on them. */
+export function wholeSecond(at: Date): Date {
+  return new Date(Math.floor(at.getTime() / 1000) * 1000)
 }
 
-/** Written as a day, and in the calendar: 2026-02-30 is not. */
+/** `count` days that end with this one, oldest first. */
+export function daysUntil(day: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => addDays(day, index + 1 - count))
+}
+
+function addDays(day: string, count: number): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + count * 24 * HOUR_MS).toISOString().slice(0, 10)
+}
+
+/** False also for days that the calendar lacks, such as 2026-02-30. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false
   const at = new Date(`${text}T00:00:00Z`)
   return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text)
 }
 
-/** A day of the books, or the part of one that a window holds. */
+/** A business day, or the part of it that lies in a window. */
 export type DayPart = { from: Date; to: Date; day: string; isWhole: boolean }
 
-/** The oldest first. */
+/** Oldest first. */
 export function* cutIntoDays({ from, to }: { from: Date; to: Date }): Generator<DayPart> {
   for (let start = from; start < to;) {
     const day = dayOf(start)

@@ -2,7 +2,7 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { hexFromUuid, newSealedUuid } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 
-/** What a charge is, from its first moment to its last: whose, how much, for what, until when. */
+/** The fields of a charge that never change. */
 export type ChargeFacts = {
   paymentLinkId: string
   accountId: string
@@ -15,13 +15,14 @@ export type ChargeFacts = {
 }
 
 /**
- * Makes ids of charges that prove what the charge is: half of the id is a code over its facts, by a key that is not in the database. The id is the provider's
- * txid too. So who can write to the database, and to nothing else, cannot give a charge another owner, value or fee: its id would not fit, and another id
- * is not the one that was paid.
+ * Makes charge ids that prove the charge's facts: half of the id is a code over them, by a key that is not in the
+ * database. The id is also the provider's txid. So somebody who can only write to the database cannot give a charge
+ * another owner, value or fee: its id would not fit, and a new id is not the one that was paid.
  */
 export type ChargeSeal = {
-  newId(now: Date, facts: ChargeFacts): string // 32 hexadecimal digits
-  /** `facts` as FACTS_SQL tells them. */
+  /** 32 hexadecimal digits. */
+  newId(now: Date, facts: ChargeFacts): string
+  /** `facts` as FACTS_SQL gives them. */
   fits(id: string, facts: string): boolean
 }
 
@@ -40,7 +41,7 @@ export function makeChargeSeal(readKeys: () => string[]): ChargeSeal {
       const tail = Buffer.from(id.slice(16), 'hex')
       return loaded().some((key) => {
         const code = codeOf(key, head, facts)
-        // Where a UUID says of which kind it is.
+        // The bits of a UUID's variant.
         code[0] = 0x80 | (code[0]! & 0x3f)
         return timingSafeEqual(code, tail)
       })
@@ -48,19 +49,19 @@ export function makeChargeSeal(readKeys: () => string[]): ChargeSeal {
   }
 }
 
-// Both must be the same text.
+// Must give the same text as FACTS_SQL.
 function factsText(facts: ChargeFacts): string {
-  const { paymentLinkId, accountId, originalValueCents, valueCents, feeCents, externalId, description, expiresAt } =
-    facts
-  const numbers = [originalValueCents, valueCents, feeCents, expiresAt.getTime()]
-  return [paymentLinkId, accountId, ...numbers, JSON.stringify(externalId), JSON.stringify(description)].join(' ')
+  const numbers = [facts.originalValueCents, facts.valueCents, facts.feeCents, facts.expiresAt.getTime()]
+  const texts = [JSON.stringify(facts.externalId), JSON.stringify(facts.description)]
+  return [facts.paymentLinkId, facts.accountId, ...numbers, ...texts].join(' ')
 }
 
-/** The same, of the row called c. */
-export const FACTS_SQL = `concat_ws(' ', c.payment_link_id, c.account_id, c.original_value_cents, c.value_cents, c.fee_cents,
-  (extract(epoch from c.expires_at) * 1000)::bigint, coalesce(to_json(c.external_id)::text, 'null'), coalesce(to_json(c.description)::text, 'null'))`
+/** The facts of the row `c`. */
+export const FACTS_SQL = `concat_ws(' ', c.payment_link_id, c.account_id, c.original_value_cents, c.value_cents,
+  c.fee_cents, (extract(epoch from c.expires_at) * 1000)::bigint,
+  coalesce(to_json(c.external_id)::text, 'null'), coalesce(to_json(c.description)::text, 'null'))`
 
-/** The id's eighth byte says that it is sealed; ids from before that are not. */
+/** The version digit tells sealed ids from older ones. */
 export const IS_SEALED_SQL = `substr(c.id::text, 15, 1) = '8'`
 
 function codeOf(key: Buffer, head: string, facts: string): Buffer {

@@ -1,7 +1,7 @@
 import { Fault } from '../../base/fault.ts'
 import { isHexId, uuidFromHex } from '../../base/ids.ts'
 
-// Cursors are the id of the last row seen. They need no secret: a forged one reads nothing that belongs to somebody else.
+// A cursor is the id of the last row seen. It needs no signature: a forged one reads nothing of another account.
 
 /** What every list of a period takes. */
 export type ListFilter = { from?: Date; to?: Date; cursor?: string; limit: number }

@@ -1,18 +1,18 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 
-/** Keeps secrets of account holders unreadable in the database, its backups and its logs. */
+/** Encrypts secrets of account holders, so that the database, its backups and its logs do not reveal them. */
 export type SecretBox = {
-  /** `owner` is the row's id: a sealed value that is copied to another row does not open there. */
+  /** `owner` is the row's id: a sealed value copied to another row does not open there. */
   seal(text: string, owner: string): string
   open(sealed: string, owner: string): string
-  /** Of the keys, not secret; the first one's seals. */
+  /** Ids of the keys, which are not secret; the first key seals. */
   keyIds(): string[]
 }
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** The first key seals; all of them open, so that a key can be replaced while old rows still bear the old one's id. */
+/** The first key seals; all of them open, so that a key can be replaced while rows sealed with the old one remain. */
 export function makeSecretBox(readKeys: () => string[]): SecretBox {
   let keys: { id: string; key: Buffer }[] | undefined
   const loaded = () => (keys ??= readKeys().map(deriveKey))
@@ -31,7 +31,7 @@ export function makeSecretBox(readKeys: () => string[]): SecretBox {
       const found = loaded().find((candidate) => candidate.id === id)
       if (!found)
         throw new Error(
-          `a secret was sealed with another SECRET_KEY (id ${id}): add that one to SECRET_KEY, behind a comma`,
+          `a secret was sealed with another SECRET_KEY (id ${id}): add that key to SECRET_KEY, after a comma`,
         )
       const bytes = Buffer.from(encoded, 'base64')
       const decipher = createDecipheriv('aes-256-gcm', found.key, bytes.subarray(0, IV_BYTES))

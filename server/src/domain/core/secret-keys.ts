@@ -2,17 +2,17 @@ import { query } from '../../db/tx.ts'
 import type { Core } from './core.ts'
 
 /**
- * Two processes with different keys cannot open each other's secrets, and providers' notifications reach one and not the other. So each start records the id
- * of the key that it seals with, and compares. Resolves to what is wrong, or undefined.
+ * Processes with different keys cannot open each other's secrets, and a provider's notifications reach only one of
+ * them. So each start records the id of its first key and compares. Resolves to what is wrong, or undefined.
  */
 export async function checkSecretKeys(core: Core): Promise<string | undefined> {
   const ids = core.settings.secretBox.keyIds()
   const [newest] = await query<{ id: string }>(core.pool, 'select id from secret_key_ids order by used_at desc limit 1')
   if (!newest || ids.includes(newest.id)) return undefined
-  return `the database is used with a SECRET_KEY (id ${newest.id}) that this process does not have: add it to SECRET_KEY, behind a comma`
+  return `the database is used with a SECRET_KEY (id ${newest.id}) that this process lacks: add it to SECRET_KEY, after a comma`
 }
 
-/** This process seals with its first key from now on. */
+/** Records that this process seals with its first key from now on. */
 export async function recordSecretKey(core: Core): Promise<void> {
   await query(
     core.pool,

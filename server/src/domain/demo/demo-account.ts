@@ -18,7 +18,7 @@ export async function makeDemoAccount(ctx: Context): Promise<DemoAccount | undef
 
 async function tryMake(ctx: Context): Promise<DemoAccount['made']> {
   try {
-    const { accountId, password } = await createAccount(ctx, ctx.now(), {
+    const { accountId, password } = await createAccount(ctx, {
       email: DEMO_EMAIL,
       name: 'Demo',
       password: null,

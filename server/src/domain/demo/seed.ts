@@ -17,9 +17,8 @@ import { writeAudit, type Actor } from '../core/audit-log.ts'
 import { endCharge, EXPIRY_GRACE_MS, markPending } from '../deposits/charge-states.ts'
 import { endChecks } from '../deposits/check-queue.ts'
 import type { Context } from '../context.ts'
-import { dayOf } from '../core/business-days.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
-import { forgetDepositDays, readDepositDays } from '../reports/daily-totals.ts'
+import { resetDailyTotals, refreshDailyTotals } from '../reports/daily-totals.ts'
 import { openDeposit } from '../deposits/open-deposit.ts'
 import { disableWebhook, enableWebhook } from '../webhooks/webhook-rows.ts'
 import { SCOPES } from '../accounts/callers.ts'
@@ -97,7 +96,7 @@ export async function seedHistory(
   // Attempts that are older than they are kept would be deleted by the service soon.
   await keepAttemptPartitions(ctx, now)
   // So that the first look at the dashboard is as quick as the next.
-  await readDepositDays(ctx, ctx.now(), accountId, dayOf(now))
+  await refreshDailyTotals(ctx, accountId)
   const refunds = steps.filter(({ refundCents }) => refundCents !== null).length
   const payments = steps.filter(({ deposit }) => deposit.payment).length - refunds
   return { deposits: request.deposits, payments, refunds, pending }
@@ -175,7 +174,7 @@ async function replay(tx: Tx, scene: Scene, steps: Step[]): Promise<BankHistory>
   await deliver(tx, failures)
   if (exampleId) await disableWebhook(tx, now, exampleId, EXAMPLE)
   // The history lies behind what was counted.
-  await forgetDepositDays(tx, account.accountId)
+  await resetDailyTotals(tx, account.accountId)
   return history
 }
 

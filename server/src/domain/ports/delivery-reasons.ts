@@ -1,12 +1,12 @@
 /**
- * Why a webhook was not delivered, or is disabled. Programs go by the code; the text is for people who read English. `detail` is what the
- * text is about, if anything: an address, a time, the code of another's error.
+ * Why a webhook was not delivered, or is disabled. Programs branch on the code; the text is for people. `detail` is the
+ * value that the text mentions, if any: an address, a time, the code of another error.
  */
 export type Reason = { code: ReasonCode; text: string; detail: string | null }
 
-/** The web has words for each in its languages; codes.test.ts compares. */
+/** The dashboard has a text for each; codes.test.ts compares. */
 export const REASON_CODES = [
-  // An address that is refused as it is written, or by where it leads.
+  // The URL, as written or by what it resolves to.
   'url_too_long',
   'url_characters',
   'url_without_host',
@@ -22,7 +22,7 @@ export const REASON_CODES = [
   'name_unresolved',
   'name_servers_silent',
   'too_many_addresses',
-  // The way there.
+  // The connection.
   'connection_refused',
   'address_silent',
   'address_unreachable',

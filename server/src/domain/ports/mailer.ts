@@ -1,10 +1,13 @@
-/** Letters to people who sign in. mail/smtp.ts sends them. Without mail, mail/log.ts prints the links in the sandbox, and mail/none.ts sends nothing. */
+/**
+ * E-mail to people who sign in. mail/smtp.ts sends it. Without SMTP, mail/log.ts prints the links in the sandbox, and
+ * mail/none.ts sends nothing in live mode.
+ */
 export type Mailer = {
-  /** False: in the sandbox letters stand in the log. Where money is real there are none, and who needs one asks the operator. */
+  /** False in the sandbox, where the log shows the links, and in live mode without SMTP, where the operator helps. */
   sendsMail: boolean
-  /** Returns at once, so that no answer tells by its time whether somebody was written to. What fails is logged. */
-  send(letter: Email): void
-  /** Waits for what is under way, within bounds. */
+  /** Returns at once, so that response times do not tell whether an e-mail was sent. Failures are logged. */
+  send(email: Email): void
+  /** Waits for e-mail in flight, within bounds. */
   close(): Promise<void>
 }
 

@@ -2,28 +2,25 @@ import { Fault } from '../../base/fault.ts'
 import type { Cents } from '../../base/money.ts'
 
 /**
- * What guiche needs of a payment provider. Adapters in providers/ implement it; nothing else in the house knows how a bank speaks.
- * Every call has its own deadline, budget and breaker inside the adapter. `onBehalfOf` names the account whose caller waits for the
- * answer: accounts take turns where capacity is short. Without it a call is work in the background, which has a share of its own.
+ * What guiche needs of a payment provider. Adapters in providers/ implement it; nothing else knows a bank's protocol.
+ * Every call has its own deadline, budget and breaker inside the adapter. `onBehalfOf` is the account whose caller
+ * waits: accounts take turns where capacity is short. Calls without it are background work, with a share of its own.
  */
 export type Provider = {
   readonly name: string
-  /**
-   * Makes the charge, or finds that an earlier call with this txid made it. Throws ProviderError when there is none that can be paid, or when
-   * nobody knows: its `outcome` tells which.
-   */
+  /** Creates the charge, or finds the one that an earlier call with this txid created. Else throws ProviderError. */
   create(request: ProviderChargeRequest): Promise<ProviderCharge>
-  /** The provider's own word on a charge, asked now. */
+  /** Asks the provider for the charge as it is now. */
   check(
     txid: string,
     options?: { deadlineMs?: number; onBehalfOf?: string | undefined },
   ): Promise<ProviderCharge | 'absent'>
-  /** 'not_active' says that it cannot be withdrawn any more (paid, or withdrawn before): check() tells which. */
+  /** 'not_active': it was paid or withdrawn before; check() tells which. */
   cancel(txid: string, options?: { onBehalfOf?: string | undefined }): Promise<'withdrawn' | 'not_active' | 'absent'>
   findPayment(endToEndId: string): Promise<ReceivedPayment | 'absent'>
   /**
-   * All Pix received in [from, to), a page at a time. Entries that cannot be read are told, so that they do not hold up the others; where nobody listens,
-   * the list ends in an error instead of passing for a whole one. Throws ListTooLong when a shorter window must be asked for.
+   * All Pix received in [from, to), a page at a time. Unreadable entries go to `onUnread` and do not block the others;
+   * without it they end the list with an error. Throws ListTooLong when the window must be shorter.
    */
   listReceived(
     window: { from: Date; to: Date },
@@ -31,16 +28,16 @@ export type Provider = {
   ): AsyncIterable<ReceivedPayment[]>
   /** Safe to repeat with the same refundId (at most 35 letters and digits). */
   refund(request: ProviderRefundRequest): Promise<ProviderRefund>
-  /** The provider's own word on a refund, asked now. */
+  /** Asks the provider for the refund as it is now. */
   checkRefund(request: { endToEndId: string; refundId: string }): Promise<ProviderRefund | 'absent'>
   /** Asks the provider to post to this URL when a Pix arrives. */
   registerNotifications(url: string): Promise<void>
   /**
-   * What a notification of this provider is about; 'refused' when it is surely not from it. Nothing in it is believed beyond that. Throws
-   * Fault('bad_request') for a body that this provider would never send.
+   * What to ask about after a notification, whose other contents are never trusted. 'refused': it is surely not from
+   * this provider. Throws Fault('bad_request') for a body that this provider would never send.
    */
   readNotification(request: NotificationRequest): Promise<Hint[] | 'refused'>
-  /** False when create() on behalf of this account would be refused at once, because the account uses up its share of the budget. */
+  /** False when create() for this account would be refused at once, because its share of the budget is used up. */
   hasRoomFor(accountId: string): boolean
   health(): ProviderHealth
   close(): Promise<void>
@@ -73,20 +70,20 @@ export type ProviderCharge = {
 export type ReceivedPayment = {
   provider: string
   endToEndId: string
-  /** Absent when the payer typed our key by hand. */
+  /** Null when the payer typed our Pix key by hand. */
   txid: string | null
   amountCents: Cents
   occurredAt: Date
-  /** What was given back of it, by whomever, and [] for nothing; absent where the provider does not list it. */
+  /** All its refunds, also those made without us; absent where the provider does not list them. */
   refunds?: ProviderRefund[]
-  /** How much of it was given back, from a provider that says this instead; absent where it does not say that either. */
+  /** How much was refunded, from a provider that tells only this; absent where it does not tell even that. */
   givenBack?: 'nothing' | 'part' | 'all'
 }
 
-/** An entry of a provider's list that may be a Pix received and cannot be read. */
+/** An entry of a provider's list that may be a received Pix and cannot be read. */
 export type UnreadEntry = {
   endToEndId: string | null
-  /** It says that it is a Pix received; else, what it is is unknown too. */
+  /** It claims to be a received Pix; otherwise even that is unknown. */
   isMoney: boolean
   text: string
 }
@@ -98,7 +95,7 @@ export type ProviderRefund = {
   reason: string | null
 }
 
-/** As it arrived: signatures are over the bytes. Names of headers are in lower case. */
+/** As it arrived, because signatures cover the bytes. Header names are in lower case. */
 export type NotificationRequest = { headers: Record<string, string | string[] | undefined>; body: Buffer }
 
 /** Which charge or which Pix to ask about. */
@@ -111,13 +108,13 @@ export type ProviderHealth = {
 }
 
 /**
- * refused: the provider understood and said no. unreachable: it surely did nothing (never sent, breaker open, budget spent). unknown: it may or may not have
- * done it, and asking did not help.
+ * refused: the provider understood and said no. unreachable: it surely did nothing (never sent, breaker open, budget
+ * spent). unknown: it may have done it, and asking did not help.
  */
 export class ProviderError extends Error {
   override name = 'ProviderError'
   readonly outcome: 'refused' | 'unreachable' | 'unknown'
-  /** Never sent, because our own budget for this provider is spent. The provider may be well. */
+  /** Never sent, because our own budget for this provider is spent. The provider itself may be fine. */
   readonly isOverloaded: boolean
 
   constructor(
@@ -131,7 +128,7 @@ export class ProviderError extends Error {
   }
 }
 
-/** The window holds more than an adapter reads of one list. A shorter one can be read. */
+/** The window holds more than an adapter reads of one list. A shorter window works. */
 export class ListTooLong extends ProviderError {
   override name = 'ListTooLong'
 

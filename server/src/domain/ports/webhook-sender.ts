@@ -1,14 +1,14 @@
 import type { Reason } from './delivery-reasons.ts'
 
-/** Carries a message to an address that a user typed. egress/webhookSender.ts implements it, with the guard that such addresses need. */
+/**
+ * Sends a request to a URL that a user typed. egress/webhook-sender.ts implements it, with a guard against internal
+ * hosts.
+ */
 export type WebhookSender = {
   send(request: WebhookRequest): Promise<WebhookAnswer>
-  /**
-   * What is wrong with a URL on the face of it, for saving a webhook. What its name resolves to is judged at each
-   * delivery.
-   */
+  /** Checks a URL before it is saved, as it is written. What its name resolves to is checked at each delivery. */
   check(url: string): { reason: Reason } | undefined
-  /** Breaks off what is under way. */
+  /** Aborts requests in flight. */
   close(): Promise<void>
 }
 
@@ -23,10 +23,7 @@ export type WebhookRequest = {
 }
 
 export type WebhookAnswer =
-  /**
-   * `excerpt`: the beginning of the body as text that can be shown and stored. `retryAfterMs`: what the receiver asks
-   * for, unbounded.
-   */
+  /** `excerpt`: the start of the body, safe to show and store. `retryAfterMs`: as the receiver asks, unbounded. */
   | { kind: 'answered'; status: number; latencyMs: number; retryAfterMs: number | null; excerpt: string }
-  /** `reason`: without anything that the receiver sent. */
+  /** `reason` contains nothing that the receiver sent. */
   | { kind: 'failed'; latencyMs: number; reason: Reason }

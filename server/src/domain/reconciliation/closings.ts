@@ -1,12 +1,13 @@
 import { Fault } from '../../base/fault.ts'
 import type { Cents } from '../../base/money.ts'
+import { insertRow } from '../../db/insert-rows.ts'
 import { query, type Tx } from '../../db/tx.ts'
 import { isDay } from '../core/business-days.ts'
 import type { ComparisonDifference } from './differences.ts'
-import type { Statement } from './compare.ts'
+import type { Comparison } from './compare.ts'
 import type { Core } from '../core/core.ts'
 
-/** What a day came to at one provider, as it was found when the day was closed. Of a day that was closed again, the newest. */
+/** The comparison of a day at one provider when the day was closed. A day closed again has a newer revision. */
 export type Closing = {
   provider: string
   day: string
@@ -30,34 +31,32 @@ export type ClosingFilter = {
   limit: number
 }
 
-/** A row is never changed: a day that is closed again gets the next revision, which this returns. */
-export async function insertClosing(tx: Tx, now: Date, day: string, statement: Statement): Promise<number> {
-  // Two who close the same day at once take turns; it happens once a day.
+/** Rows never change: a day that is closed again gets the next revision, which this returns. */
+export async function insertClosing(tx: Tx, now: Date, day: string, comparison: Comparison): Promise<number> {
+  // Concurrent closings take turns; there are few a day.
   await tx.run('lock table closings in share row exclusive mode')
-  const [row] = await tx.rows<{ revision: number }>(
-    `insert into closings (provider, day, revision, starts_at, ends_at, provider_count, provider_total_cents, ledger_count, ledger_total_cents,
-       difference_count, differences, closed_at)
-     select $1, $2, coalesce(max(revision), 0) + 1, $3, $4, $5, $6, $7, $8, $9, $10, $11
-     from closings where provider = $1 and day = $2
-     returning revision`,
-    [
-      statement.provider,
-      day,
-      statement.from,
-      statement.to,
-      statement.providerCount,
-      statement.providerTotalCents,
-      statement.ledgerCount,
-      statement.ledgerTotalCents,
-      statement.differenceCount,
-      JSON.stringify(statement.differences),
-      now,
-    ],
+  const { revision } = await tx.one<{ revision: number }>(
+    'select coalesce(max(revision), 0) + 1 as revision from closings where provider = $1 and day = $2',
+    [comparison.provider, day],
   )
-  return row!.revision
+  await insertRow(tx, 'closings', {
+    provider: comparison.provider,
+    day,
+    revision,
+    starts_at: comparison.from,
+    ends_at: comparison.to,
+    provider_count: comparison.providerCount,
+    provider_total_cents: comparison.providerTotalCents,
+    ledger_count: comparison.ledgerCount,
+    ledger_total_cents: comparison.ledgerTotalCents,
+    difference_count: comparison.differenceCount,
+    differences: JSON.stringify(comparison.differences),
+    closed_at: now,
+  })
+  return revision
 }
 
-/** The newest days first. */
+/** Newest day first. */
 export async function listClosings(core: Core, filter: ClosingFilter): Promise<Closing[]> {
   for (const day of [filter.from, filter.to]) {
     if (day !== undefined && !isDay(day))
@@ -65,9 +64,11 @@ export async function listClosings(core: Core, filter: ClosingFilter): Promise<C
   }
   return query<Closing>(
     core.pool,
-    `select distinct on (closings.day, provider) provider, day::text as day, revision, starts_at as "startsAt", ends_at as "endsAt",
-       provider_count as "providerCount", provider_total_cents as "providerTotalCents", ledger_count as "ledgerCount",
-       ledger_total_cents as "ledgerTotalCents", difference_count as "differenceCount", differences, closed_at as "closedAt"
+    `select distinct on (closings.day, provider) provider, day::text as day, revision,
+       starts_at as "startsAt", ends_at as "endsAt",
+       provider_count as "providerCount", provider_total_cents as "providerTotalCents",
+       ledger_count as "ledgerCount", ledger_total_cents as "ledgerTotalCents",
+       difference_count as "differenceCount", differences, closed_at as "closedAt"
      from closings
      where ($1::text is null or provider = $1) and ($2::date is null or day >= $2) and ($3::date is null or day <= $3)
      order by closings.day desc, provider, revision desc

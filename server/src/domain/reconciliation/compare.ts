@@ -1,326 +1,310 @@
 import type { Cents } from '../../base/money.ts'
 import { transact } from '../../db/tx.ts'
-import { ListTooLong, type Provider, type ReceivedPayment, type UnreadEntry } from '../ports/provider.ts'
-import { importReceived, type Booked, type ImportedPage, type Taking, type Window } from './import-received.ts'
+import { ListTooLong, ProviderError } from '../ports/provider.ts'
+import type { Provider, ReceivedPayment, UnreadEntry } from '../ports/provider.ts'
+import { importReceived, SELECT_BOOKED, type Booked, type ImportMode, type Window } from './import-received.ts'
 import { compareRefunds, type Allowance } from './compare-refunds.ts'
-import { addNamed, note, type Named, type ComparisonDifference } from './differences.ts'
+import { addDifference, addDifferences, type ComparisonDifference, type DifferenceList } from './differences.ts'
 import type { Core } from '../core/core.ts'
 import type { Context } from '../context.ts'
 
-/** What a provider says it received in a stretch of time, beside what our books say of it. */
-export type Statement = Window & Tally & { provider: string; settledCount: number; settledTotalCents: Cents }
+/** What a provider says it received in a window, beside what our books say. */
+export type Comparison = Window & Tally & { provider: string; settledCount: number; settledTotalCents: Cents }
 
-type Tally = Named & {
+export type Tally = DifferenceList & {
   providerCount: number
   providerTotalCents: Cents
   /** Payments recorded for that time, whether credited or in suspense. */
   ledgerCount: number
   ledgerTotalCents: Cents
-  /** Payments of which the provider does not tell what was given back. */
+  /** Payments whose refunds the provider does not tell. */
   refundsNotCompared: number
 }
 
-export type StatementProgress = { provider: string; until: Date; pages: number; payments: number }
+export type ComparisonProgress = { provider: string; until: Date; pages: number; payments: number }
 
-/** How much time to ask a provider for at once, which grows and shrinks with what comes back. */
+/** How much time to ask a provider for at once; it grows and shrinks with what comes back. */
 export type WindowSize = { spanMs: number }
 
 type Options = {
   /** 'read' books nothing, and only says what differs. */
-  mode?: Taking['mode']
-  pace?: WindowSize
-  onPage?: ((progress: StatementProgress) => Promise<void> | void) | undefined
+  mode?: ImportMode
+  windowSize?: WindowSize
+  onPage?: ((progress: ComparisonProgress) => Promise<void> | void) | undefined
   signal?: AbortSignal | undefined
 }
 
-// What our books have and the list has not is asked about one by one, up to this many of a slice.
+// Payments that only our books have are asked about one by one, up to this many of a slice.
 const MAX_ASKED = 100
-// A refund that the provider does not list is asked about by its id. At ten calls a second, which is what the strictest allow, these take under two minutes.
+// Refunds that the provider does not list are asked about by id. The strictest providers allow ten calls a second, so
+// these take under two minutes.
 const MAX_REFUNDS_ASKED = 1_000
-// Past this many that cannot be read, one that stands in several slices may be counted in each.
+// Past this many unreadable entries, one that appears in several slices may be counted in each.
 const MAX_UNREAD_KNOWN = 10_000
-// Ours are read in pieces, so that only the provider's ids are held in memory.
+// Our rows are read in pieces, so that only the provider's ids are held in memory.
 const ROWS_AT_ONCE = 5_000
-// A statement reads a day, so the bound for requests does not fit it.
+// A comparison reads a day, so the time limit of requests does not fit it.
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
+// Clocks differ: for a payment outside every list, times this close agree.
+const DAY_MS = 24 * 3_600_000
 
-// A window is read in slices, because adapters read 500 pages of a list and no more: short ones at first, and longer ones while they hold few pages. Twice the
-// time may hold twice as much, and a little more.
+// A window is read in slices, because adapters read at most 500 pages of a list: short ones at first, and longer ones
+// while they hold few pages. Twice the time may hold twice as much, and a little more.
 const FIRST_SPAN_MS = 15 * 60_000
 const MIN_SPAN_MS = 60_000
-const MAX_SPAN_MS = 24 * 3_600_000
+const MAX_SPAN_MS = DAY_MS
 const FEW_PAGES = 200
 
-/** What the comparisons of one statement share. */
-type Comparison = Required<Pick<Options, 'mode' | 'pace'>> &
-  Pick<Options, 'onPage' | 'signal'> & {
-    provider: Provider
-    statement: Statement
-    progress: StatementProgress
-    /** Entries that cannot be read, each once, although one without a time stands in every slice. */
-    unread: Set<string>
-    allowance: Allowance
-  }
+/** What the slices of one comparison share. */
+type Run = Options & {
+  mode: ImportMode
+  windowSize: WindowSize
+  provider: Provider
+  comparison: Comparison
+  progress: ComparisonProgress
+  /** Unreadable entries, each once, although one without a time appears in every slice. */
+  unread: Set<string>
+  allowance: Allowance
+}
 
 /**
- * Settles what is missing, unless it is only to read, and compares both sides: payments, and what was given back of them. Every difference between the
- * counts or totals is named, or counted past a hundred.
+ * Compares payments and their refunds on both sides, and in mode 'book' first settles those that our books lack. It
+ * counts every difference and names the first hundred.
  */
 export async function compareWindow(
   ctx: Context,
   provider: Provider,
   window: Window,
-  { mode = 'book', pace = makePace(), onPage, signal }: Options = {},
-): Promise<Statement> {
-  const statement: Statement = {
-    provider: provider.name,
-    ...window,
-    ...emptyTally(),
-    settledCount: 0,
-    settledTotalCents: 0,
-  }
-  const comparison: Comparison = {
-    mode,
-    pace,
-    onPage,
-    signal,
-    provider,
-    statement,
-    progress: { provider: provider.name, until: window.from, pages: 0, payments: 0 },
-    unread: new Set(),
-    allowance: { left: MAX_REFUNDS_ASKED },
-  }
-  const { progress } = comparison
+  { mode = 'book', windowSize = makeWindowSize(), onPage, signal }: Options = {},
+): Promise<Comparison> {
+  const { name } = provider
+  const comparison = { provider: name, ...window, ...makeTally(), settledCount: 0, settledTotalCents: 0 }
+  const progress = { provider: name, until: window.from, pages: 0, payments: 0 }
+  const shared = { comparison, progress, unread: new Set<string>(), allowance: { left: MAX_REFUNDS_ASKED } }
+  const run: Run = { mode, windowSize, onPage, signal, provider, ...shared }
   while (progress.until < window.to) {
     const from = progress.until
-    const slice = { from, to: new Date(Math.min(window.to.getTime(), from.getTime() + pace.spanMs)) }
+    const slice = { from, to: new Date(Math.min(window.to.getTime(), from.getTime() + windowSize.spanMs)) }
     const pagesBefore = progress.pages
-    const tally = await compareShortEnough(ctx, comparison, slice)
+    const tally = await compareShortEnough(ctx, run, slice)
     if (!tally) continue
-    addTally(statement, tally)
+    addTally(comparison, tally)
     progress.until = slice.to
     await onPage?.(progress)
-    widen(pace, progress.pages - pagesBefore)
+    widen(windowSize, progress.pages - pagesBefore)
   }
-  return statement
+  return comparison
 }
 
-export function makePace(): WindowSize {
+export function makeWindowSize(): WindowSize {
   return { spanMs: FIRST_SPAN_MS }
 }
 
-/** After a stretch of few pages the next may be longer. */
-export function widen(pace: WindowSize, pages: number): void {
-  if (pages <= FEW_PAGES) pace.spanMs = Math.min(MAX_SPAN_MS, pace.spanMs * 2)
+/** After a window of few pages the next may be longer. */
+export function widen(size: WindowSize, pages: number): void {
+  if (pages <= FEW_PAGES) size.spanMs = Math.min(MAX_SPAN_MS, size.spanMs * 2)
 }
 
-/** Among the things that fail is a stretch that holds more than an adapter reads. In whole seconds, because some providers tell times so. */
-export function narrow(pace: WindowSize): void {
-  pace.spanMs = Math.max(MIN_SPAN_MS, Math.floor(pace.spanMs / 2_000) * 1_000)
+/** After a failure, perhaps of a window too long for the adapter. In whole seconds, as some providers give times. */
+export function narrow(size: WindowSize): void {
+  size.spanMs = Math.max(MIN_SPAN_MS, Math.floor(size.spanMs / 2_000) * 1_000)
 }
 
 /** Undefined when the slice holds more than the adapter reads at once: the next one is shorter. */
-async function compareShortEnough(ctx: Context, comparison: Comparison, slice: Window): Promise<Tally | undefined> {
-  const { pages, payments } = comparison.progress
+async function compareShortEnough(ctx: Context, run: Run, slice: Window): Promise<Tally | undefined> {
+  const { pages, payments } = run.progress
   try {
-    return await compareSlice(ctx, comparison, slice)
+    return await compareSlice(ctx, run, slice)
   } catch (error) {
     const spanMs = slice.to.getTime() - slice.from.getTime()
     if (!(error instanceof ListTooLong) || spanMs <= MIN_SPAN_MS) throw error
-    Object.assign(comparison.progress, { pages, payments })
-    comparison.pace.spanMs = spanMs
-    narrow(comparison.pace)
+    Object.assign(run.progress, { pages, payments })
+    run.windowSize.spanMs = spanMs
+    narrow(run.windowSize)
     return undefined
   }
 }
 
-async function compareSlice(ctx: Context, comparison: Comparison, slice: Window): Promise<Tally> {
-  const { provider, statement, progress, mode, onPage, signal } = comparison
-  const tally = emptyTally()
+async function compareSlice(ctx: Context, run: Run, slice: Window): Promise<Tally> {
+  const { provider, comparison, progress, mode, onPage, signal } = run
+  const tally = makeTally()
   const startedAt = ctx.now()
   const listed = new Set<string>()
   const onUnread = (entry: UnreadEntry) => {
     if (entry.endToEndId !== null) listed.add(entry.endToEndId)
-    noteUnread(tally, comparison, entry)
+    addUnread(tally, run, entry)
   }
-  // Of ours that bear a time of this slice, those that the provider listed.
+  // How many of our payments in this slice the provider listed.
   let matched = 0
-  for await (const taken of importReceived(ctx, provider, slice, { mode, onUnread, signal })) {
-    addSettled(statement, taken)
-    for (const payment of taken.page) {
-      const row = taken.booked.get(payment.endToEndId)
-      addReceived(tally, comparison, payment, row)
-      if (row?.provider === provider.name && isInside(slice, row.occurredAt) && !listed.has(payment.endToEndId))
-        matched++
+  for await (const imported of importReceived(ctx, provider, slice, { mode, onUnread, signal })) {
+    // Not in the tally, because a slice may be read twice, and the second time finds them booked.
+    comparison.settledCount += imported.settled.length
+    for (const { amountCents } of imported.settled) comparison.settledTotalCents += amountCents
+    for (const payment of imported.page) {
+      const row = imported.booked.get(payment.endToEndId)
+      addReceived(tally, run, payment, row)
+      const isOurs = row?.provider === provider.name && isInside(slice, row.occurredAt)
+      if (isOurs && !listed.has(payment.endToEndId)) matched++
       listed.add(payment.endToEndId)
     }
-    const { differences, notCompared } = await compareRefunds(
-      ctx,
-      provider,
-      { ...taken, mode, startedAt },
-      comparison.allowance,
-    )
-    for (const difference of differences) note(tally, difference)
-    tally.refundsNotCompared += notCompared
+    const refunds = await compareRefunds(ctx, provider, { ...imported, mode, startedAt }, run.allowance)
+    for (const difference of refunds.differences) addDifference(tally, difference)
+    tally.refundsNotCompared += refunds.notCompared
     progress.pages++
-    progress.payments += taken.page.length
+    progress.payments += imported.page.length
     await onPage?.(progress)
   }
   const ours = await sumBooks(ctx, provider.name, slice)
   tally.ledgerCount += ours.count
   tally.ledgerTotalCents += ours.totalCents
-  // Rows are never removed, so as many as were matched are the same ones, and need not be read again.
+  // Rows are never removed, so equal counts mean the same rows, which need not be read again.
   if (ours.count === matched) return tally
-  const unlisted = await findUnlisted(ctx, provider.name, slice, listed)
-  tally.differenceCount += unlisted.count - unlisted.rows.length
-  for (const row of unlisted.rows) {
-    await askAbout(tally, comparison, { slice, row })
+  for (const row of await findUnlisted(ctx, provider.name, slice, { listed, tally })) {
+    await askAbout(tally, run, slice, row)
     await onPage?.(progress)
   }
   return tally
 }
 
-function emptyTally(): Tally {
-  return {
-    providerCount: 0,
-    providerTotalCents: 0,
-    ledgerCount: 0,
-    ledgerTotalCents: 0,
-    refundsNotCompared: 0,
-    differenceCount: 0,
-    differences: [],
-  }
+export function makeTally(): Tally {
+  const none = { providerCount: 0, providerTotalCents: 0, ledgerCount: 0, ledgerTotalCents: 0 }
+  return { ...none, refundsNotCompared: 0, differenceCount: 0, differences: [] }
 }
 
-function addTally(to: Tally, more: Tally): void {
+export function addTally(to: Tally, more: Tally): void {
   to.providerCount += more.providerCount
   to.providerTotalCents += more.providerTotalCents
   to.ledgerCount += more.ledgerCount
   to.ledgerTotalCents += more.ledgerTotalCents
   to.refundsNotCompared += more.refundsNotCompared
-  addNamed(to, more)
+  addDifferences(to, more)
 }
 
-// Not with the slice, which may be read twice: what was booked the first time is known the second.
-function addSettled(statement: Statement, { settled }: ImportedPage): void {
-  statement.settledCount += settled.length
-  for (const payment of settled) statement.settledTotalCents += payment.amountCents
-}
-
-function noteUnread(tally: Tally, { provider, unread }: Comparison, { endToEndId, text }: UnreadEntry): void {
+function addUnread(tally: Tally, { provider, unread }: Run, { endToEndId, text }: UnreadEntry): void {
   const key = `${endToEndId} ${text}`
   if (unread.has(key)) return
   if (unread.size < MAX_UNREAD_KNOWN) unread.add(key)
   const told = `may be money of ${provider.name}, and cannot be read (${text})`
-  note(tally, { kind: 'unread', endToEndId: endToEndId ?? 'without an endToEndId', text: told })
+  addDifference(tally, { kind: 'unread', endToEndId: endToEndId ?? 'without an endToEndId', text: told })
 }
 
-function addReceived(tally: Tally, comparison: Comparison, payment: ReceivedPayment, row: Booked | undefined): void {
+function addReceived(tally: Tally, { mode, comparison }: Run, payment: ReceivedPayment, row: Booked | undefined): void {
   tally.providerCount++
   tally.providerTotalCents += payment.amountCents
-  const { mode, statement } = comparison
-  for (const difference of comparePayment({ mode, window: statement }, payment, row)) note(tally, difference)
+  for (const difference of comparePayment(mode, comparison, payment, row)) addDifference(tally, difference)
 }
 
 /** Pure. A list that leaves the txid out says nothing about it. */
-export function comparePayment(
-  { mode, window }: { mode: Taking['mode']; window: Window },
-  payment: ReceivedPayment,
+function comparePayment(
+  mode: ImportMode,
+  window: Window,
+  { provider, endToEndId, txid, amountCents, occurredAt }: ReceivedPayment,
   row: Booked | undefined,
 ): ComparisonDifference[] {
-  const { provider, endToEndId, txid, amountCents, occurredAt } = payment
-  if (row?.provider === provider && row.amountCents === amountCents && (txid === null || row.txid === txid)) {
-    if (isInside(window, row.occurredAt)) return []
-  }
   const differ = (kind: ComparisonDifference['kind'], text: string) => ({ kind, endToEndId, text })
   const received = `${provider} received ${amountCents} cents (txid ${txid ?? 'none'})`
   if (!row) {
     const why = mode === 'book' ? 'it could not be booked: see the log' : 'it is not in our books'
     return [differ('not_in_books', `${received}, but ${why}`)]
   }
-  if (row.provider !== provider) {
+  if (row.provider !== provider)
     return [differ('other_provider', `${received}, which our books have as received by ${row.provider}`)]
-  }
   const says = (theirs: string | number, ours: string | number) => `${provider} says ${theirs}, our books ${ours}`
-  return [
-    ...(row.amountCents === amountCents ? [] : [differ('other_amount', `${says(amountCents, row.amountCents)} cents`)]),
-    ...(txid === null || row.txid === txid ? [] : [differ('other_txid', says(`txid ${txid}`, row.txid ?? 'none'))]),
-    ...(isInside(window, row.occurredAt)
-      ? []
-      : [differ('other_time', says(timeText(occurredAt), timeText(row.occurredAt)))]),
-  ]
+  const differences: ComparisonDifference[] = []
+  if (row.amountCents !== amountCents)
+    differences.push(differ('other_amount', `${says(amountCents, row.amountCents)} cents`))
+  if (txid !== null && row.txid !== txid)
+    differences.push(differ('other_txid', says(`txid ${txid}`, row.txid ?? 'none')))
+  if (!isInside(window, row.occurredAt))
+    differences.push(differ('other_time', says(timeText(occurredAt), timeText(row.occurredAt))))
+  return differences
 }
 
-/** Our side of a stretch of time; one without an end is open there. */
-type Stretch = { from?: Date; to?: Date }
+/** A window that may have no start or no end. */
+type OpenWindow = Partial<Window>
 
-function sumBooks(core: Core, provider: string, stretch: Stretch): Promise<{ count: number; totalCents: Cents }> {
+function sumBooks(core: Core, provider: string, window: OpenWindow): Promise<{ count: number; totalCents: Cents }> {
   return transact(core.pool, async (tx) => {
     await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
-    const [sum] = await tx.rows<{ count: number; totalCents: Cents }>(
-      `select count(*) as count, coalesce(sum(amount_cents), 0)::bigint as "totalCents" from payments ${OF_STRETCH}`,
-      paramsOf(provider, stretch),
+    return tx.one(
+      `select count(*) as count, coalesce(sum(amount_cents), 0)::bigint as "totalCents" from payments ${IN_WINDOW}`,
+      paramsOf(provider, window),
     )
-    return sum!
   })
 }
 
-const OF_STRETCH = `where provider = $1
+const IN_WINDOW = `where provider = $1
   and ($2::timestamptz is null or occurred_at >= $2) and ($3::timestamptz is null or occurred_at < $3)`
 
-function paramsOf(provider: string, { from, to }: Stretch): unknown[] {
+function paramsOf(provider: string, { from, to }: OpenWindow): unknown[] {
   return [provider, from ?? null, to ?? null]
 }
 
-/** What the provider did not list: how much there is, and as many as are worth asking about. */
-export async function findUnlisted(
+/** Our payments that the provider did not list, as many as are worth asking about. The tally counts the others. */
+async function findUnlisted(
   core: Core,
   provider: string,
-  stretch: Stretch,
-  listed: Set<string>,
-): Promise<{ count: number; rows: Booked[] }> {
-  return transact(core.pool, async (tx) => {
-    const unlisted = { count: 0, rows: [] as Booked[] }
+  window: OpenWindow,
+  { listed, tally }: { listed?: Set<string>; tally: DifferenceList },
+): Promise<Booked[]> {
+  const { count, asked } = await transact(core.pool, async (tx) => {
+    const unlisted = { count: 0, asked: [] as Booked[] }
+    const fetch = () => tx.rows<Booked>(`fetch ${ROWS_AT_ONCE} from ours`)
     await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
-    await tx.run(
-      `declare stretch no scroll cursor for
-       select id as "paymentId", provider, end_to_end_id as "endToEndId", txid, amount_cents as "amountCents", occurred_at as "occurredAt"
-       from payments ${OF_STRETCH}`,
-      paramsOf(provider, stretch),
-    )
+    await tx.run(`declare ours no scroll cursor for ${SELECT_BOOKED} ${IN_WINDOW}`, paramsOf(provider, window))
     for (let rows = await fetch(); rows.length > 0; rows = await fetch()) {
-      const missing = rows.filter((row) => !listed.has(row.endToEndId))
+      const missing = rows.filter((row) => !listed?.has(row.endToEndId))
       unlisted.count += missing.length
-      unlisted.rows.push(...missing.slice(0, MAX_ASKED - unlisted.rows.length))
+      unlisted.asked.push(...missing.slice(0, MAX_ASKED - unlisted.asked.length))
     }
     return unlisted
-
-    function fetch(): Promise<Booked[]> {
-      return tx.rows<Booked>(`fetch ${ROWS_AT_ONCE} from stretch`)
-    }
   })
+  tally.differenceCount += count - asked.length
+  return asked
+}
+
+/** A payment that is not in the list may have arrived since, or be listed at another time. The provider decides. */
+async function askAbout(tally: Tally, run: Run, slice: Window, row: Booked): Promise<void> {
+  const { provider, comparison } = run
+  const found = await provider.findPayment(row.endToEndId)
+  if (found === 'absent') return addDifference(tally, unknownAtProvider(provider.name, row))
+  if (isInside(slice, found.occurredAt)) return addReceived(tally, run, found, row)
+  // Another slice of this comparison lists and counts it.
+  if (isInside(comparison, found.occurredAt)) return
+  const text = `${provider.name} says ${timeText(found.occurredAt)}, our books ${timeText(row.occurredAt)}`
+  addDifference(tally, { kind: 'other_time', endToEndId: row.endToEndId, text })
 }
 
 /**
- * Not in the list does not mean unknown: it may have arrived since that page was read, or stand in the list at another time than it told us first. The provider
- * has the last word.
+ * Asks the provider about each of our payments in a window that no list covers. Resolves to how many are left, and why,
+ * if the provider fails.
  */
-async function askAbout(
-  tally: Tally,
-  comparison: Comparison,
-  { slice, row }: { slice: Window; row: Booked },
-): Promise<void> {
-  const { provider, statement } = comparison
-  const found = await provider.findPayment(row.endToEndId)
-  if (found === 'absent') return note(tally, unknownAtProvider(provider.name, row))
-  if (isInside(slice, found.occurredAt)) return addReceived(tally, comparison, found, row)
-  // Else it is listed in another slice of this statement and counted there.
-  if (isInside(statement, found.occurredAt)) return
-  const text = `${provider.name} says ${timeText(found.occurredAt)}, our books ${timeText(row.occurredAt)}`
-  note(tally, { kind: 'other_time', endToEndId: row.endToEndId, text })
+export async function compareUnlisted(
+  core: Core,
+  provider: Provider,
+  window: OpenWindow,
+  tally: DifferenceList,
+): Promise<{ left: number; error: ProviderError } | undefined> {
+  const rows = await findUnlisted(core, provider.name, window, { tally })
+  for (const [index, row] of rows.entries()) {
+    try {
+      for (const difference of await compareRow(provider, row)) addDifference(tally, difference)
+    } catch (error) {
+      if (error instanceof ProviderError) return { left: rows.length - index, error }
+      throw error
+    }
+  }
+  return undefined
 }
 
-export function unknownAtProvider(provider: string, { endToEndId, amountCents }: Booked): ComparisonDifference {
+async function compareRow(provider: Provider, row: Booked): Promise<ComparisonDifference[]> {
+  const payment = await provider.findPayment(row.endToEndId)
+  if (payment === 'absent') return [unknownAtProvider(provider.name, row)]
+  const atMs = payment.occurredAt.getTime()
+  return comparePayment('read', { from: new Date(atMs - DAY_MS), to: new Date(atMs + DAY_MS) }, payment, row)
+}
+
+function unknownAtProvider(provider: string, { endToEndId, amountCents }: Booked): ComparisonDifference {
   const text = `stands in our books with ${amountCents} cents, but ${provider} does not know it`
   return { kind: 'not_at_provider', endToEndId, text }
 }
@@ -329,7 +313,7 @@ function isInside(window: Window, at: Date): boolean {
   return at >= window.from && at < window.to
 }
 
-// PostgreSQL has times that JavaScript has not, such as infinity.
+// PostgreSQL has times that JavaScript lacks, such as infinity.
 function timeText(at: Date): string {
   return at instanceof Date && !Number.isNaN(at.getTime()) ? at.toISOString() : String(at)
 }

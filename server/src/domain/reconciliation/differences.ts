@@ -14,24 +14,24 @@ export type DifferenceKind =
   | 'refund_other_amount'
   | 'unread'
 
-/** How many there are; the first hundred are named. */
-export type Named = { differenceCount: number; differences: ComparisonDifference[] }
+/** All are counted; the first MAX_NAMED are named. */
+export type DifferenceList = { differenceCount: number; differences: ComparisonDifference[] }
 
-// A hundred named differences tell as much as a million.
+// A hundred named differences tell as much as a million, and fit a screen's scrollback.
 export const MAX_NAMED = 100
 
-export function note(named: Named, { kind, endToEndId, text }: ComparisonDifference): void {
-  named.differenceCount++
-  if (named.differences.length >= MAX_NAMED) return
-  named.differences.push({ kind, endToEndId: printable(endToEndId), text: printable(text) })
+export function addDifference(list: DifferenceList, { kind, endToEndId, text }: ComparisonDifference): void {
+  list.differenceCount++
+  if (list.differences.length >= MAX_NAMED) return
+  list.differences.push({ kind, endToEndId: printable(endToEndId), text: printable(text) })
 }
 
-export function addNamed(to: Named, more: Named): void {
+export function addDifferences(to: DifferenceList, more: DifferenceList): void {
   to.differenceCount += more.differenceCount
   to.differences.push(...more.differences.slice(0, MAX_NAMED - to.differences.length))
 }
 
-// What a provider wrote goes to terminals, and to a column that refuses some characters.
+// Providers' texts go to terminals, and to a column that refuses some characters.
 function printable(text: string): string {
   return text.replaceAll(/\p{C}/gu, '\u{fffd}')
 }

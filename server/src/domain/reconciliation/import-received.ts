@@ -8,7 +8,7 @@ import type { Context } from '../context.ts'
 
 export type Window = { from: Date; to: Date }
 
-/** A payment as it stands in our books, under whichever provider. */
+/** A payment in our books. */
 export type Booked = {
   paymentId: string
   provider: string
@@ -20,58 +20,67 @@ export type Booked = {
 
 export type ImportedPage = {
   page: ReceivedPayment[]
-  /** Of the page's payments those that stand in our books now, by endToEndId. */
+  /** The page's payments that our books have now, by endToEndId. */
   booked: Map<string, Booked>
-  /** Those that were not there before. */
+  /** Those that they did not have before. */
   settled: ReceivedPayment[]
 }
 
-export type Taking = {
-  /** 'book' settles what the books do not have. 'read' changes nothing. */
-  mode: 'book' | 'read'
+/** 'book' settles what our books lack. 'read' changes nothing. */
+export type ImportMode = 'book' | 'read'
+
+type Options = {
+  mode: ImportMode
   onUnread: (entry: UnreadEntry) => void
   signal?: AbortSignal | undefined
 }
 
-// One batch of settlements at a time, so that the payment of a deposit that somebody is waiting for stands behind one batch and not behind a page.
+// One batch of settlements at a time, so that a payment that a caller waits for queues behind one batch, not a page.
 const CHUNK = 200
 
 /**
- * Reads what a provider received, page by page, and settles what the books do not have. What they have costs one read a page and no lock. A payment that
- * cannot be booked is logged and does not keep back the others; whoever reads the pages sees that it is missing.
+ * Reads what a provider received, page by page, and settles what our books lack. A page that they have costs one read
+ * and no lock. A payment that cannot be booked is logged and missing from `booked`; it does not block the others.
  *
- * Ends at once when the signal says so, also while the provider is being asked.
+ * Stops immediately on abort, also in the middle of a call to the provider.
  */
 export async function* importReceived(
   ctx: Context,
   provider: Provider,
   window: Window,
-  { mode, onUnread, signal }: Taking,
+  { mode, onUnread, signal }: Options,
 ): AsyncGenerator<ImportedPage> {
   for await (const page of untilAborted(provider.listReceived(window, onUnread), signal)) {
-    yield await takePage(ctx, provider.name, page, mode)
+    yield await importPage(ctx, provider.name, page, mode)
   }
 }
 
-async function takePage(
+async function importPage(
   ctx: Context,
   provider: string,
   page: ReceivedPayment[],
-  mode: Taking['mode'],
+  mode: ImportMode,
 ): Promise<ImportedPage> {
-  const booked = await readBooked(ctx, provider, page)
+  const rows = await findBooked(ctx, 'provider = $1 and end_to_end_id = any($2)', provider, page)
+  const booked = new Map(rows.map((row) => [row.endToEndId, row]))
   const missing = page.filter((payment) => !booked.has(payment.endToEndId))
-  // One that was booked without its txid may complete its charge now.
+  // A payment that was booked without its txid may complete its charge now.
   const named = page.filter(({ endToEndId, txid }) => txid !== null && booked.get(endToEndId)?.txid === null)
-  if (mode === 'book') await settleAll(ctx, [...missing, ...named])
-  for (const row of await findBooked(ctx, provider, [...missing, ...named])) booked.set(row.endToEndId, row)
+  const changed = [...missing, ...named]
+  if (mode === 'book') await settleAll(ctx, changed)
+  // Under any provider, because a Pix is the same whoever tells of it; that of this provider last, so that it wins.
+  for (const row of await findBooked(ctx, 'end_to_end_id = any($2) order by provider = $1', provider, changed))
+    booked.set(row.endToEndId, row)
   if (mode === 'read') return { page, booked, settled: [] }
-  await takeRefunds(ctx, page)
+  await bookRefunds(
+    ctx,
+    page.filter(({ refunds }) => refunds !== undefined && refunds.length > 0),
+  )
   const isSettled = ({ endToEndId }: ReceivedPayment) => booked.get(endToEndId)?.provider === provider
   return { page, booked, settled: missing.filter(isSettled) }
 }
 
-/** In the order in which they were made, so that of two payments of one charge the first completes it. */
+/** Oldest first, so that of two payments of one charge the first completes it. */
 async function settleAll(ctx: Context, payments: ReceivedPayment[]): Promise<void> {
   const inOrder = payments.toSorted((a, b) => a.occurredAt.getTime() - b.occurredAt.getTime())
   for (let start = 0; start < inOrder.length; start += CHUNK) {
@@ -86,81 +95,59 @@ async function settleChunk(ctx: Context, payments: ReceivedPayment[]): Promise<v
     const err: unknown = outcome.reason
     if (isUnavailable(err)) throw err
     const { provider, endToEndId } = payments[index]!
-    ctx.log.error({ err, provider, endToEndId }, 'a payment that the provider received could not be booked')
+    ctx.log.error({ err, provider, endToEndId }, 'booking a received payment failed')
   }
 }
 
-// The database is away or overloaded: no payment's fault, and no use to go on.
+// The database is down or overloaded, which no payment caused: going on would not help.
 function isUnavailable(error: unknown): boolean {
   return error instanceof Fault && error.code === 'unavailable'
 }
 
-const BOOKED = `select id as "paymentId", provider, end_to_end_id as "endToEndId", txid, amount_cents as "amountCents", occurred_at as "occurredAt"
-  from payments`
+export const SELECT_BOOKED = `select id as "paymentId", provider, end_to_end_id as "endToEndId", txid,
+  amount_cents as "amountCents", occurred_at as "occurredAt" from payments`
 
-async function readBooked(core: Core, provider: string, page: ReceivedPayment[]): Promise<Map<string, Booked>> {
-  const ids = page.map((payment) => payment.endToEndId)
-  const rows = await query<Booked>(core.pool, `${BOOKED} where provider = $1 and end_to_end_id = any($2)`, [
-    provider,
-    ids,
-  ])
-  return new Map(rows.map((row) => [row.endToEndId, row]))
+async function findBooked(core: Core, where: string, provider: string, of: ReceivedPayment[]): Promise<Booked[]> {
+  if (of.length === 0) return []
+  const ids = of.map((payment) => payment.endToEndId)
+  return query<Booked>(core.pool, `${SELECT_BOOKED} where ${where}`, [provider, ids])
 }
 
-/** Under whichever provider, because a Pix is one and the same however many tell of it; that of this provider last. */
-async function findBooked(core: Core, provider: string, payments: ReceivedPayment[]): Promise<Booked[]> {
-  if (payments.length === 0) return []
-  const ids = payments.map((payment) => payment.endToEndId)
-  return query<Booked>(core.pool, `${BOOKED} where end_to_end_id = any($2) order by provider = $1`, [provider, ids])
-}
-
-/** Lets the books know of what was given back. */
-async function takeRefunds(core: Core, page: ReceivedPayment[]): Promise<void> {
-  const telling = page.filter((payment) => payment.refunds !== undefined && payment.refunds.length > 0)
-  if (telling.length > 0) await noteRefunds(core, telling)
-}
-
-/** All of a page at once. If that fails, payment by payment, so that one that cannot be booked keeps back no other. */
-async function noteRefunds(core: Core, payments: ReceivedPayment[]): Promise<void> {
+/** All at once. If that fails, payment by payment, so that one failure does not block the others. */
+async function bookRefunds(core: Core, payments: ReceivedPayment[]): Promise<void> {
+  const [first, ...others] = payments
+  if (!first) return
   try {
     return await recordExternalRefunds(core, payments)
   } catch (err) {
     if (isUnavailable(err)) throw err
-    if (payments.length === 1) {
-      const { provider, endToEndId } = payments[0]!
-      core.log.error({ err, provider, endToEndId }, 'refunds that the provider told of could not be booked')
-      return
-    }
+    const { provider, endToEndId } = first
+    if (others.length === 0)
+      core.log.error({ err, provider, endToEndId }, 'booking refunds made at the provider failed')
   }
-  for (const payment of payments) await noteRefunds(core, [payment])
+  if (others.length > 0) for (const payment of payments) await bookRefunds(core, [payment])
 }
 
-// A page may take a bank longer than a shutdown may take us, so the question under way is left alone and not waited for.
+// A bank may take longer for a page than a shutdown may, so the call in flight is abandoned.
 async function* untilAborted<Item>(items: AsyncIterable<Item>, signal: AbortSignal | undefined): AsyncGenerator<Item> {
   if (!signal) return yield* items
   const iterator = items[Symbol.asyncIterator]()
-  const { promise: aborted, reject } = withRejection()
-  const onAbort = () => reject(signal.reason)
+  let onAbort = () => {}
+  const aborted = new Promise<never>((_, reject) => (onAbort = () => reject(signal.reason)))
+  aborted.catch(() => {}) // the signal may fire while nobody waits
   signal.addEventListener('abort', onAbort, { once: true })
   try {
     for (;;) {
       signal.throwIfAborted()
       const next = iterator.next()
-      next.catch(() => {}) // it may fail when nobody waits any more
+      next.catch(() => {}) // it may fail after the abort
       const result = await Promise.race([next, aborted])
       if (result.done) return
       yield result.value
     }
   } finally {
     signal.removeEventListener('abort', onAbort)
-    // Not waited for either: it ends after the question under way.
+    // Not awaited either: it ends after the call in flight.
     iterator.return?.().catch(() => {})
   }
-}
-
-function withRejection(): { promise: Promise<never>; reject: (reason: unknown) => void } {
-  let reject: (reason: unknown) => void = () => {}
-  const promise = new Promise<never>((_, rejectPromise) => (reject = rejectPromise))
-  promise.catch(() => {})
-  return { promise, reject }
 }

@@ -3,71 +3,71 @@ import { transact, type Tx } from '../../db/tx.ts'
 import { writeAudit, type Actor } from '../core/audit-log.ts'
 import { enqueueChecks } from '../deposits/check-queue.ts'
 import { insertClosing } from './closings.ts'
-import { cutIntoDays, dayAfter, dayStart, type DayPart } from '../core/business-days.ts'
+import { cutIntoDays, dayAfter, dayStart, wholeSecond, type DayPart } from '../core/business-days.ts'
 import type { Hint, Provider, UnreadEntry } from '../ports/provider.ts'
 import { importReceived, type Window } from './import-received.ts'
-import { makePace, compareWindow, widen, type WindowSize, type Statement, type StatementProgress } from './compare.ts'
+import { compareWindow, makeWindowSize, widen } from './compare.ts'
+import type { Comparison, ComparisonProgress, WindowSize } from './compare.ts'
 import { moveClosing, moveSweep, renewClaim, type Sweep } from './sweeps.ts'
 import type { Context } from '../context.ts'
 
-// ---- By itself ----
+// ---- By the worker ----
 
-// Each sweep begins this much before the end of the last: clocks of two houses differ, and a Pix may stand in a provider's list some minutes after the time
-// that it bears there. What comes later still is found when its day is closed.
+// Each sweep begins this much before the end of the last: clocks differ, and a Pix may appear in a provider's list some
+// minutes after its time. The closing of the day finds those that come later still.
 export const OVERLAP_MS = 10 * 60_000
-// A day is closed this long after its end, by when providers have booked all that happened on it.
+// A day is closed this long after its end, when providers have booked all of it.
 const CLOSING_LAG_MS = 2 * 3_600_000
 
-// More than this many that cannot be booked are no fault of theirs.
+// If more payments than this cannot be booked, the fault is not theirs.
 const MAX_UNBOOKED = 100
-// So many of one stretch are asked about by name; the others are named when their day is closed. Where more than this cannot be read, and they are the
-// most part of the list, the bank has changed its form: the cursor waits for an adapter that knows it.
+// This many unreadable entries of a window are asked about; the closing of the day names the others. If there are more,
+// and most of the list is unreadable, the bank has changed its format: the cursor waits for a newer adapter.
 const MAX_UNREAD = 100
 
+type SweepOptions = { windowSize: WindowSize; signal?: AbortSignal | undefined }
+
 /**
- * One step of a sweep that this process has claimed: settles what the provider received since the last one, as far as the pace allows, and then moves the
- * cursor. Killed on the way, the next one reads the same pages again and books nothing twice. 'behind' while there is more to catch up with.
+ * One step of a sweep that this process has claimed: settles what the provider received since the last step, up to the
+ * size of the window, and then moves the cursor. If the process dies, the next one reads the same pages again and books
+ * nothing twice. 'behind': there is more to read.
  */
 export async function advanceSweep(
   ctx: Context,
   provider: Provider,
   sweep: Sweep,
-  { pace, signal }: { pace: WindowSize; signal?: AbortSignal | undefined },
+  { windowSize, signal }: SweepOptions,
 ): Promise<{ state: 'behind' | 'caught_up'; settled: number }> {
   const now = ctx.now()
   const from = new Date(sweep.sweptUntil.getTime() - OVERLAP_MS)
-  const to = new Date(Math.min(now.getTime(), sweep.sweptUntil.getTime() + pace.spanMs))
-  // Only a clock that was set back can make it empty.
+  const to = new Date(Math.min(now.getTime(), sweep.sweptUntil.getTime() + windowSize.spanMs))
+  // Empty only if the clock was set back.
   if (to <= from) return { state: 'caught_up', settled: 0 }
   const seen = { pages: 0, payments: 0, settled: 0 }
   let unreadCount = 0
   const [unbooked, unread]: [Hint[], Hint[]] = [[], []]
-  const leave = (hints: Hint[]) => {
-    unbooked.push(...hints)
-    if (unbooked.length > MAX_UNBOOKED) throw new Error(`more than ${MAX_UNBOOKED} payments could not be booked`)
-  }
-  // What says that it is money is asked about until it can be read. The rest, and what has no id to ask for, is named when its day is closed.
+  // Entries that claim to be money are asked about until they can be read. The closing of the day names the others.
   const onUnread = ({ isMoney, endToEndId }: UnreadEntry) => {
     unreadCount++
     if (isMoney && endToEndId !== null && unreadCount <= MAX_UNREAD) unread.push({ txid: null, endToEndId })
   }
-  for await (const taken of importReceived(ctx, provider, { from, to }, { mode: 'book', onUnread, signal })) {
-    const { page, booked, settled } = taken
+  const pages = importReceived(ctx, provider, { from, to }, { mode: 'book', onUnread, signal })
+  for await (const { page, booked, settled } of pages) {
     seen.pages++
     seen.payments += page.length
     seen.settled += settled.length
-    leave(page.filter((payment) => !booked.has(payment.endToEndId)))
+    unbooked.push(...page.filter((payment) => !booked.has(payment.endToEndId)))
+    if (unbooked.length > MAX_UNBOOKED) throw new Error(`more than ${MAX_UNBOOKED} payments could not be booked`)
     await renewClaim(ctx, sweep)
   }
-  if (unreadCount > MAX_UNREAD && unreadCount > seen.payments) {
+  if (unreadCount > MAX_UNREAD && unreadCount > seen.payments)
     throw new Error(`${unreadCount} entries of the list cannot be read, and ${seen.payments} can`)
-  }
-  // One mad payment must not hold up all that come after it, so it is left to the queue of questions, which asks until it is booked.
+  // A payment that cannot be booked must not block the sweep. The check queue retries it until it is booked.
   const left = [...unbooked, ...unread]
   if (left.length > 0) await enqueueChecks(ctx, provider.name, left)
   await moveSweep(ctx, sweep, to)
   if (to >= now) return { state: 'caught_up', settled: seen.settled }
-  widen(pace, seen.pages)
+  widen(windowSize, seen.pages)
   return { state: 'behind', settled: seen.settled }
 }
 
@@ -76,8 +76,8 @@ export async function closeNextDay(
   ctx: Context,
   provider: Provider,
   sweep: Sweep,
-  { pace, signal }: { pace: WindowSize; signal?: AbortSignal | undefined },
-): Promise<{ day: string; statement: Statement } | undefined> {
+  { windowSize, signal }: SweepOptions,
+): Promise<{ day: string; comparison: Comparison } | undefined> {
   const day = sweep.nextClosing
   const next = dayAfter(day)
   const to = dayStart(next)
@@ -85,69 +85,69 @@ export async function closeNextDay(
   const firstMs = wholeSecond(sweep.beganAt).getTime() - OVERLAP_MS
   const from = new Date(Math.max(dayStart(day).getTime(), firstMs))
   const onPage = () => renewClaim(ctx, sweep)
-  const statement = await compareWindow(ctx, provider, { from, to }, { pace, onPage, signal })
+  const comparison = await compareWindow(ctx, provider, { from, to }, { windowSize, onPage, signal })
   await transact(ctx.pool, async (tx) => {
-    await insertClosing(tx, ctx.now(), day, statement)
+    await insertClosing(tx, ctx.now(), day, comparison)
     await moveClosing(tx, sweep, next)
   })
-  return { day, statement }
+  return { day, comparison }
 }
 
-// ---- By hand ----
+// ---- By an operator ----
 
 export type ReconcileRequest = Window & { provider?: string | undefined }
 
 export type ReconcileReport = Window & {
-  /** A statement for each provider and day, or part of a day at either end. */
-  statements: DayStatement[]
+  /** One for each provider and day, or part of a day at either end. The API and --json call them statements. */
+  statements: DayComparison[]
   differenceCount: number
 }
 
-/** The revision is that of the closing, which a whole day that is over gets. */
-export type DayStatement = Statement & { day: string; revision: number | null }
+/** `revision` is that of the closing, which only a whole day that is over gets. */
+export type DayComparison = Comparison & { day: string; revision: number | null }
 
-// A year by hand is a slip of the hand.
+// More than a year is almost certainly a typo.
 const MAX_DAYS = 366
 
-/** Settles what is missing in [from, to), compares both sides day by day, and closes the days that are whole and over. */
+/** Settles what our books lack in [from, to), compares day by day, and closes the days that are whole and over. */
 export async function reconcileWindow(
   ctx: Context,
   actor: Actor,
   request: ReconcileRequest,
-  progress: (progress: StatementProgress) => void = () => {},
+  onProgress: (progress: ComparisonProgress) => void = () => {},
   signal?: AbortSignal,
 ): Promise<ReconcileReport> {
   const providers = findProviders(ctx, request.provider)
-  // In whole seconds, because some providers tell times so: a Pix must not stand in two windows that meet within one.
+  // A Pix must not be in two windows that meet within a second.
   const window = { from: wholeSecond(request.from), to: wholeSecond(request.to) }
   const days = daysOf(window)
-  // Before the first question: what is booked and closed on the way stays so if it does not come to its end.
-  await transact(ctx.pool, (tx) => noteRun(tx, ctx.now(), actor, { ...window, providers }))
-  const statements: DayStatement[] = []
+  // Audited before the first call, because a run that fails keeps what it booked and closed.
+  await transact(ctx.pool, (tx) => auditRun(tx, ctx.now(), actor, { ...window, providers }))
+  const statements: DayComparison[] = []
   for (const provider of providers) {
-    const pace = makePace()
+    const windowSize = makeWindowSize()
     const before = { pages: 0, payments: 0 }
     for (const { day, isWhole, ...part } of days) {
       const sum = { ...before }
-      const onPage = (day: StatementProgress) => {
-        before.pages = sum.pages + day.pages
-        before.payments = sum.payments + day.payments
-        progress({ ...day, ...before })
+      const onPage = (progress: ComparisonProgress) => {
+        before.pages = sum.pages + progress.pages
+        before.payments = sum.payments + progress.payments
+        onProgress({ ...progress, ...before })
       }
-      const statement = await compareWindow(ctx, provider, part, { pace, onPage, signal })
+      const comparison = await compareWindow(ctx, provider, part, { windowSize, onPage, signal })
       const isOver = isWhole && part.to <= ctx.now()
-      const revision = isOver ? await transact(ctx.pool, (tx) => insertClosing(tx, ctx.now(), day, statement)) : null
-      statements.push({ ...statement, day, revision })
+      const revision = isOver ? await transact(ctx.pool, (tx) => insertClosing(tx, ctx.now(), day, comparison)) : null
+      statements.push({ ...comparison, day, revision })
     }
   }
-  const differenceCount = statements.reduce((sum, statement) => sum + statement.differenceCount, 0)
+  const differenceCount = statements.reduce((sum, comparison) => sum + comparison.differenceCount, 0)
   return { ...window, statements, differenceCount }
 }
 
-function noteRun(tx: Tx, now: Date, actor: Actor, { from, to, providers }: Window & { providers: Provider[] }) {
+function auditRun(tx: Tx, now: Date, actor: Actor, { from, to, providers }: Window & { providers: Provider[] }) {
   const subject = `provider ${providers.map((provider) => provider.name).join(', ')}`
-  const change = { action: 'reconcile.started', subject, accountId: null, reason: null } as const
-  return writeAudit(tx, now, actor, { ...change, details: { from: from.toISOString(), to: to.toISOString() } })
+  const details = { from: from.toISOString(), to: to.toISOString() }
+  return writeAudit(tx, now, actor, { action: 'reconcile.started', subject, details })
 }
 
 function findProviders(ctx: Context, name: string | undefined): Provider[] {
@@ -172,8 +172,4 @@ function daysOf(window: Window): DayPart[] {
     days.push(day)
   }
   return days
-}
-
-function wholeSecond(at: Date): Date {
-  return new Date(Math.floor(at.getTime() / 1000) * 1000)
 }

@@ -4,55 +4,56 @@ import { query, transact, type Tx } from '../../db/tx.ts'
 import { DAY_ZONE } from '../core/business-days.ts'
 import type { Core } from '../core/core.ts'
 
-/** What became of deposits: asked for in a stretch of time, and paid in it. */
+/** Deposits created in a period, and deposits paid in it. */
 export type Counts = { created: number; paid: number; paidCents: Cents; feeCents: Cents }
 export type DayCounts = Counts & { day: string }
 
-// A charge is seen by nobody while it is being opened, and that can go on for as long as it could be paid, a day at most. So charges are
-// counted for good once they are older, and until then each time.
+// Nobody sees a charge while it is OPENING, which can last as long as it could be paid, a day at most. So charges are
+// added to the totals once they are older, and counted on each read until then.
 const OPEN_FOR_MS = 25 * 3_600_000
-// How often that is done; what is older by as much is counted each time too.
+// How often older charges are added; those of the last hour are counted on each read too.
 const CLOSED_EVERY_MS = 3_600_000
-// A batch is one short transaction; all of them together are what one request may count.
+// A batch is one short transaction; all of them together bound what one request may count.
 const BATCH = 20_000
 const MAX_BATCHES = 1_000
-// Accounts that are counted at the same time, so that an operator's look leaves the others their connections.
+// Accounts that are counted at the same time, so that an operator's request leaves connections to others.
 const AT_ONCE = 4
 
 /**
- * The days from `from` on that had any deposits, of one account or with null of all. Adding them up takes seconds where there are a million, so
- * each deposit is added once, by whoever looks first, and the next one goes on from there: settling pays nothing for it.
+ * Adds new deposits to the totals of one account, or of all with null. Adding up a million takes seconds, so each
+ * deposit is added once, by the first request that needs it. Settling does not pay for it.
  */
-export async function readDepositDays(
-  core: Core,
-  now: Date,
-  accountId: string | null,
-  from: string,
-): Promise<DayCounts[]> {
+export async function refreshDailyTotals(core: Core, accountId: string | null): Promise<void> {
+  const now = core.now()
   const uncounted = await findUncounted(core, now, accountId)
   for (let start = 0; start < uncounted.length; start += AT_ONCE) {
     await Promise.all(uncounted.slice(start, start + AT_ONCE).map((id) => countAll(core, now, id)))
   }
+}
+
+/** As of the last refresh: the days since `from` that had deposits, of one account, or of all with null. */
+export function readDailyTotals(core: Core, accountId: string | null, from: string): Promise<DayCounts[]> {
   return query<DayCounts>(
     core.pool,
-    `select day::text as day, sum(created)::bigint as created, sum(paid)::bigint as paid, sum(paid_cents)::bigint as "paidCents",
-       sum(fee_cents)::bigint as "feeCents"
+    `select day::text as day, sum(created)::bigint as created, sum(paid)::bigint as paid,
+       sum(paid_cents)::bigint as "paidCents", sum(fee_cents)::bigint as "feeCents"
      from (
        select day, created, paid, paid_cents, fee_cents from daily_totals
        where ($1::uuid is null or account_id = $1) and day >= $2
        union all
        select (c.created_at at time zone '${DAY_ZONE}')::date, count(*), 0, 0, 0
        from charges c join daily_total_marks m using (account_id)
-       where ($1::uuid is null or c.account_id = $1) and c.id > $3 and c.id > m.charge_id and c.status not in ('OPENING', 'FAILED')
+       where ($1::uuid is null or c.account_id = $1) and c.id > $3 and c.id > m.charge_id
+         and c.status not in ('OPENING', 'FAILED')
        group by 1
      ) counted
      where day >= $2 group by day order by day`,
-    [accountId, from, openSince(now, CLOSED_EVERY_MS)],
+    [accountId, from, openSince(core.now(), CLOSED_EVERY_MS)],
   )
 }
 
-/** For whoever writes history behind what was counted. Who looks meanwhile waits for the end of the transaction, and counts anew. */
-export async function forgetDepositDays(tx: Tx, accountId: string): Promise<void> {
+/** For a transaction that writes into the past. A concurrent refresh waits for it, and then counts everything again. */
+export async function resetDailyTotals(tx: Tx, accountId: string): Promise<void> {
   await tx.run(
     `${FIRST_MARK} on conflict (account_id) do update set transfer_id = 0, credits_cents = 0, charge_id = excluded.charge_id`,
     [accountId],
@@ -63,7 +64,7 @@ export async function forgetDepositDays(tx: Tx, accountId: string): Promise<void
 const FIRST_MARK = `insert into daily_total_marks (account_id, transfer_id, credits_cents, charge_id)
   values ($1, 0, 0, '00000000-0000-0000-0000-000000000000')`
 
-/** Whose balance was credited since, or whose charges have grown old. */
+/** Accounts with new credits, or with charges that have grown old enough. */
 async function findUncounted(core: Core, now: Date, accountId: string | null): Promise<string[]> {
   const rows = await query<{ id: string }>(
     core.pool,
@@ -85,36 +86,30 @@ async function countAll(core: Core, now: Date, accountId: string): Promise<void>
   }
 }
 
-type Mark = { transfer_id: number; charge_id: string; ledger_id: number }
+type Mark = { transferId: number; chargeId: string; ledgerId: number }
 
 async function countMore(tx: Tx, now: Date, accountId: string): Promise<'all' | 'more'> {
   await tx.run(`${FIRST_MARK} on conflict do nothing`, [accountId])
-  // Whoever looks at the same time waits here, and then finds nothing left to count.
-  const [mark] = await tx.rows<Mark>(
-    `select m.transfer_id, m.charge_id, l.id as ledger_id
+  // A concurrent refresh waits here, and then finds nothing left to count.
+  const mark = await tx.one<Mark>(
+    `select m.transfer_id as "transferId", m.charge_id as "chargeId", l.id as "ledgerId"
      from daily_total_marks m join ledger_accounts l on l.kind = 'balance' and l.account_id = m.account_id
      where m.account_id = $1 for update of m`,
     [accountId],
   )
-  const { ledger_id: ledgerId, transfer_id: transferId, charge_id: chargeId } = mark!
-  const [counted] = await tx.rows<{ isFull: boolean }>(COUNT_MORE, [
-    accountId,
-    ledgerId,
-    transferId,
-    chargeId,
-    openSince(now),
-    BATCH,
-  ])
-  return counted!.isFull ? 'more' : 'all'
+  const params = [accountId, mark.ledgerId, mark.transferId, mark.chargeId, openSince(now), BATCH]
+  const { isFull } = await tx.one<{ isFull: boolean }>(COUNT_MORE, params)
+  return isFull ? 'more' : 'all'
 }
 
 function openSince(now: Date, moreMs = 0): string {
   return uuidOfTime(new Date(now.getTime() - OPEN_FOR_MS - moreMs))
 }
 
-// Deposits in the order of the ledger, whose ids are given under the lock of the balance: what has a smaller id was committed before. Charges in
-// the order of theirs, once all deposits are counted: so one that was passed over as unseen (FAILED) and is paid after all is told by its
-// payment. It is the only kind that has no code, and counts as created from then on. One statement, because both must be of one moment.
+// Counts deposits in the order of the ledger, whose ids are assigned under the lock of the balance: smaller ids
+// committed earlier. Counts charges by id, after all deposits: a charge that was skipped as FAILED and is paid anyway
+// shows by its payment. Only such charges have no code, and they count as created from then on. One statement, for one
+// snapshot.
 const COUNT_MORE = `
   with deposits as (
     select id, kind, charge_id, occurred_at from transfers where credit_id = $2 and id > $3 order by id limit $6

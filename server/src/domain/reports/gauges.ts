@@ -4,29 +4,29 @@ import type { ExceptionKind } from '../refunds/exceptions.ts'
 import { notificationHealth, type NotificationHealth } from '../deposits/notifications.ts'
 import type { Context } from '../context.ts'
 
-/** How things stand in the database, for who watches over the service: what waits, what is behind, and what nobody has decided. */
-export type Standing = {
+/** What the database says of the service for /metrics: queues, delays, and what operators must decide. */
+export type Gauges = {
   exceptionsOpen: { kind: ExceptionKind; count: number }[]
   ledger: { kind: (typeof WATCHED)[number]; cents: Cents }[]
-  /** Of the configured providers; null until the first day is closed. */
+  /** Of the configured providers; closedUntil is null until the first day is closed. */
   sweeps: { provider: string; sweptUntil: Date; closedUntil: Date | null; differenceCount: number | null }[]
   notifications: NotificationHealth[]
   queues: Record<'checks' | 'refunds' | 'deliveries', Queue>
   webhooks: { working: number; failing: number; disabled: number }
 }
 
-/** What is due and not begun: how much, up to MAX_COUNTED, and since when. */
+/** Due and not begun: how many, up to MAX_COUNTED, and since when. */
 export type Queue = { due: number; oldest: Date | null }
 
-// Money that is nobody's, gone, or on its way.
+// Money without an owner, missing, or on its way.
 export const WATCHED = ['suspense', 'missing', 'refunding'] as const
 
-// A queue that is longer is as bad, and counting it would cost most when the database has the least to spare.
+// A longer queue is just as bad, and counting it would cost most when the database is busiest.
 const MAX_COUNTED = 10_000
-// Each statement looks into small tables or the ends of indexes. One that takes this long tells of a database in trouble, and must not add to it.
+// The statements read small tables or the ends of indexes. One that takes this long means a database in trouble.
 const STATEMENT_TIMEOUT_MS = 2_000
 
-export function readGauges(ctx: Context): Promise<Standing> {
+export function readGauges(ctx: Context): Promise<Gauges> {
   const now = ctx.now()
   const providers = ctx.providers.map((provider) => provider.name)
   return transact(ctx.pool, async (tx) => {
@@ -50,7 +50,7 @@ export function readGauges(ctx: Context): Promise<Standing> {
   })
 }
 
-function readSweeps(tx: Tx, providers: string[]): Promise<Standing['sweeps']> {
+function readSweeps(tx: Tx, providers: string[]): Promise<Gauges['sweeps']> {
   return tx.rows(
     `select s.provider, s.swept_until as "sweptUntil", c.ends_at as "closedUntil", c.difference_count as "differenceCount"
      from sweeps s left join lateral (
@@ -61,35 +61,32 @@ function readSweeps(tx: Tx, providers: string[]): Promise<Standing['sweeps']> {
   )
 }
 
-async function readQueue(tx: Tx, now: Date, table: 'checks' | 'refunds'): Promise<Queue> {
-  const [row] = await tx.rows<Queue>(
+function readQueue(tx: Tx, now: Date, table: 'checks' | 'refunds'): Promise<Queue> {
+  return tx.one(
     `select (select count(*) from (select from ${table} where due_at <= $1 limit $2) due) as due,
        (select min(due_at) from ${table} where due_at <= $1) as oldest`,
     [now, MAX_COUNTED],
   )
-  return row!
 }
 
-// Webhook by webhook, as their index has it.
-async function readDeliveries(tx: Tx, now: Date): Promise<Queue> {
+// By webhook, because the index is.
+function readDeliveries(tx: Tx, now: Date): Promise<Queue> {
   const dueOf = (limit: 'limit $2' | 'order by due_at limit 1') =>
     `webhooks e cross join lateral (
        select due_at from deliveries where webhook_id = e.id and due_at <= $1 ${limit}
      ) due`
-  const [row] = await tx.rows<Queue>(
+  return tx.one(
     `select (select count(*) from (select from ${dueOf('limit $2')} limit $2) due) as due,
        (select min(due.due_at) from ${dueOf('order by due_at limit 1')}) as oldest`,
     [now, MAX_COUNTED],
   )
-  return row!
 }
 
-async function readWebhooks(tx: Tx): Promise<Standing['webhooks']> {
-  const [row] = await tx.rows<Standing['webhooks']>(
+function readWebhooks(tx: Tx): Promise<Gauges['webhooks']> {
+  return tx.one(
     `select count(*) filter (where disabled_at is null and failing_since is null) as working,
        count(*) filter (where disabled_at is null and failing_since is not null) as failing,
        count(*) filter (where disabled_at is not null) as disabled
      from webhooks where deleted_at is null`,
   )
-  return row!
 }

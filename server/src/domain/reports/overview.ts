@@ -1,16 +1,16 @@
 import type { Cents } from '../../base/money.ts'
-import { query } from '../../db/tx.ts'
+import { query, queryOne } from '../../db/tx.ts'
 import { readBalance } from '../ledger/account-statement.ts'
 import type { Charge } from '../deposits/charge-reads.ts'
 import { listClosings, type Closing } from '../reconciliation/closings.ts'
-import { dayOf, daysBefore } from '../core/business-days.ts'
-import { readDepositDays, type Counts, type DayCounts } from './daily-totals.ts'
+import { dayOf, daysUntil } from '../core/business-days.ts'
+import { readDailyTotals, refreshDailyTotals, type Counts, type DayCounts } from './daily-totals.ts'
 import { listDeposits } from '../deposits/charge-reads.ts'
 import { readHeld, type HeldMoney } from '../deposits/held-payments.ts'
 import type { Core } from '../core/core.ts'
 import type { Context } from '../context.ts'
 
-// What people see first: how the deposits fare, and what wants their attention.
+// The first page of the dashboard: how deposits go, and what needs attention.
 
 export type Overview = {
   balanceCents: Cents
@@ -18,7 +18,7 @@ export type Overview = {
   yesterday: Counts
   last30: Counts
   previous30: Counts
-  /** The last 30, oldest first; those without deposits too. */
+  /** The last 30, oldest first, also those without deposits. */
   days: DayCounts[]
   latest: Charge[]
   /** Of the latest. */
@@ -48,23 +48,20 @@ export type AttentionKind = (typeof ATTENTION_KINDS)[number]
 
 const SHOWN_DAYS = 30
 const LATEST = 8
-// Time enough to make another key and bring it to where it is used.
+// Time enough to make another key and deploy it.
 const KEY_EXPIRES_SOON_MS = 14 * 24 * 3_600_000
 const MAX_ATTENTION = 50
-// Payments that are held, oldest first. More of them must not push out what else wants attention.
+// Held payments, oldest first. More of them must not push out the rest.
 const MAX_HELD = 10
 
 export async function readOverview(ctx: Context, accountId: string): Promise<Overview> {
-  // One after another: a page that is open on many screens must not take the connections that money waits for.
+  // One after another: a page open on many screens must not take the connections that settling needs.
   const { balanceCents } = await readBalance(ctx, accountId)
   const periods = await readPeriods(ctx, accountId)
   const latest = await listDeposits(ctx, accountId, { limit: LATEST })
   const attention = await readAttention(ctx, accountId)
-  const held = await readHeld(
-    ctx,
-    latest.charges.map((charge) => charge.id),
-  )
-  return { balanceCents, ...periods, latest: latest.charges, held, attention }
+  const ids = latest.charges.map((charge) => charge.id)
+  return { balanceCents, ...periods, latest: latest.charges, held: await readHeld(ctx, ids), attention }
 }
 
 export type OperatorOverview = {
@@ -72,35 +69,34 @@ export type OperatorOverview = {
   openExceptions: number
   failingWebhooks: number
   suspenseCents: Cents
-  /** Left a provider without us, and nobody has borne it yet. */
+  /** Refunded by a provider without us, and not yet charged to anybody. */
   missingCents: Cents
   today: Counts
   days: DayCounts[]
   lastClosing: Closing | null
 }
 
-/** The same of all accounts, for operators. */
 export async function readOperatorOverview(ctx: Context): Promise<OperatorOverview> {
   const { today, days } = await readPeriods(ctx, null)
-  const [sums] = await query<Omit<OperatorOverview, 'today' | 'days' | 'lastClosing'>>(
+  const sums = await queryOne<Omit<OperatorOverview, 'today' | 'days' | 'lastClosing'>>(
     ctx.pool,
     `select (select count(*) from accounts) as accounts,
-         (select count(*) from exceptions where resolved_at is null) as "openExceptions",
-         (select count(*) from webhooks where failing_since is not null and disabled_at is null and deleted_at is null)
-           as "failingWebhooks",
-         coalesce(sum(b.credits_cents - b.debits_cents) filter (where l.kind = 'suspense'), 0)::bigint as "suspenseCents",
-         coalesce(sum(b.debits_cents - b.credits_cents) filter (where l.kind = 'missing'), 0)::bigint as "missingCents"
-       from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id where l.kind in ('suspense', 'missing')`,
+       (select count(*) from exceptions where resolved_at is null) as "openExceptions",
+       (select count(*) from webhooks
+        where failing_since is not null and disabled_at is null and deleted_at is null) as "failingWebhooks",
+       coalesce(sum(b.credits_cents - b.debits_cents) filter (where l.kind = 'suspense'), 0)::bigint as "suspenseCents",
+       coalesce(sum(b.debits_cents - b.credits_cents) filter (where l.kind = 'missing'), 0)::bigint as "missingCents"
+     from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id where l.kind in ('suspense', 'missing')`,
   )
   const [lastClosing = null] = await listClosings(ctx, { limit: 1 })
-  return { ...sums!, today, days, lastClosing }
+  return { ...sums, today, days, lastClosing }
 }
 
 async function readPeriods(ctx: Context, accountId: string | null) {
-  const now = ctx.now()
-  const today = dayOf(now)
-  const wanted = daysBefore(today, 2 * SHOWN_DAYS)
-  const found = new Map((await readDepositDays(ctx, now, accountId, wanted[0]!)).map((counts) => [counts.day, counts]))
+  const wanted = daysUntil(dayOf(ctx.now()), 2 * SHOWN_DAYS)
+  await refreshDailyTotals(ctx, accountId)
+  const totals = await readDailyTotals(ctx, accountId, wanted[0]!)
+  const found = new Map(totals.map((counts) => [counts.day, counts]))
   const all = wanted.map((day) => found.get(day) ?? { day, ...NOTHING })
   const days = all.slice(SHOWN_DAYS)
   return {
@@ -125,7 +121,7 @@ function sum(days: Counts[]): Counts {
   return total
 }
 
-/** What is urgent first. */
+/** Most urgent first. */
 async function readAttention(core: Core, accountId: string): Promise<Attention[]> {
   const now = core.now()
   const rows = await query<Attention>(
@@ -136,7 +132,8 @@ async function readAttention(core: Core, accountId: string): Promise<Attention[]
      ), own_webhooks as (
        select id, name, failing_since, disabled_at from webhooks where account_id = $1 and deleted_at is null
      )
-     select 'account_suspended' as kind, null as "subjectId", suspended_reason as name, suspended_at as at, null::bigint as "valueCents"
+     select 'account_suspended' as kind, null as "subjectId", suspended_reason as name, suspended_at as at,
+       null::bigint as "valueCents"
      from accounts where id = $1 and suspended_at is not null
      union all (
        select 'payment_held', c.payment_link_id::text, x.kind, x.opened_at, p.amount_cents

@@ -7,7 +7,7 @@ import { readHeldIn, SELECT_HELD_PAYMENTS, type HeldMoney, type HeldPayment } fr
 import { SELECT_REFUNDS, type Refund } from '../refunds/refund-states.ts'
 import type { Core } from '../core/core.ts'
 
-/** What happened to a deposit, each with its time. */
+/** Something that happened to a deposit. */
 export type Moment = { at: Date } & (
   | { kind: 'created'; provider: string; valueCents: Cents; feeCents: Cents }
   | { kind: 'paid'; endToEndId: string; valueCents: Cents }
@@ -34,21 +34,21 @@ type AttemptFacts = {
   latencyMs: number
 }
 
-// A refund in many parts is rare, and beyond this the newest tell enough.
+// Refunds in many parts are rare, and the newest tell enough.
 const MAX_REFUNDS = 100
-// Who pays a code more often than this is not helped by a longer list.
+// Nobody needs a longer list of payments of one code.
 const MAX_HELD = 100
 // Eleven attempts for each of many webhooks, and resends.
 const MAX_ATTEMPTS = 1_000
 
-export type DepositLife = { charge: Charge; held: HeldMoney; refunds: Refund[]; moments: Moment[] }
+export type Timeline = { charge: Charge; held: HeldMoney; refunds: Refund[]; moments: Moment[] }
 
-/** Oldest first. All of it from one snapshot: a payment that arrives meanwhile is in all parts of the answer, or in none. */
-export function readTimeline(core: Core, accountId: string, paymentLinkId: string): Promise<DepositLife> {
-  return transact(core.pool, (tx) => readLife(tx, accountId, paymentLinkId), { isolation: 'repeatable read' })
+/** Oldest first, from one snapshot: a payment that arrives meanwhile is in all parts of the answer, or in none. */
+export function readTimeline(core: Core, accountId: string, paymentLinkId: string): Promise<Timeline> {
+  return transact(core.pool, (tx) => readParts(tx, accountId, paymentLinkId), { isolation: 'repeatable read' })
 }
 
-async function readLife(tx: Tx, accountId: string, paymentLinkId: string): Promise<DepositLife> {
+async function readParts(tx: Tx, accountId: string, paymentLinkId: string): Promise<Timeline> {
   const charge = await requireChargeIn(tx, accountId, paymentLinkId)
   const id = uuidFromHex(charge.id)
   const refunds = await tx.rows<Refund>(`${SELECT_REFUNDS} where r.charge_id = $1 order by r.id desc limit $2`, [
@@ -67,27 +67,31 @@ async function readLife(tx: Tx, accountId: string, paymentLinkId: string): Promi
     charge,
     held,
     refunds,
-    // Within one moment they stand as they were put above, which is the order of a life.
+    // The sort is stable: moments of one time stay in the order above, which is the order of events.
     moments: moments.toSorted((a, b) => a.at.getTime() - b.at.getTime()),
   }
 }
 
-type LifeRow = {
-  closed_at: Date | null
-  amount_cents: number | null
-  occurred_at: Date | null
-  recorded_at: Date | null
-  credited_cents: number | null
-  credited_at: Date | null
-  balance_cents: number | null
-  due_at: Date | null
-  attempts: number | null
-}
+/** The charge, with the payment that completed it and its next check, where it has them. */
+type ChargeMoments = { closedAt: Date | null } & (
+  | { paidAt: null }
+  | {
+      paidAt: Date
+      endToEndId: string
+      paidCents: Cents
+      recordedAt: Date
+      creditedCents: Cents
+      creditedAt: Date
+      balanceAfterCents: Cents
+    }
+) &
+  ({ dueAt: null } | { dueAt: Date; attempts: number })
 
 async function momentsOfCharge(tx: Tx, charge: Charge): Promise<Moment[]> {
-  const [life] = await tx.rows<LifeRow>(
-    `select c.closed_at, p.amount_cents, p.occurred_at, p.recorded_at, t.amount_cents as credited_cents,
-       t.recorded_at as credited_at, t.credit_after_cents as balance_cents, k.due_at, k.attempts
+  const row = await tx.one<ChargeMoments>(
+    `select c.closed_at as "closedAt", p.occurred_at as "paidAt", p.end_to_end_id as "endToEndId",
+       p.amount_cents as "paidCents", p.recorded_at as "recordedAt", t.amount_cents as "creditedCents",
+       t.recorded_at as "creditedAt", t.credit_after_cents as "balanceAfterCents", k.due_at as "dueAt", k.attempts
      from charges c
      left join payments p on p.charge_id = c.id and p.credited
      left join transfers t on t.payment_id = p.id and t.kind in ('deposit', 'matched_deposit') and t.refund_id is null
@@ -95,22 +99,19 @@ async function momentsOfCharge(tx: Tx, charge: Charge): Promise<Moment[]> {
      where c.id = $1`,
     [uuidFromHex(charge.id), charge.id],
   )
-  const { closed_at: closedAt, occurred_at: paidAt, recorded_at: recordedAt, due_at: dueAt } = life!
-  const { provider, feeCents } = charge
-  const moments: Moment[] = [
-    { kind: 'created', at: charge.createdAt, provider, valueCents: charge.valueCents, feeCents },
-  ]
-  if (charge.status === 'EXPIRED') moments.push({ kind: 'expired', at: closedAt! })
-  if (charge.status === 'CANCELED') moments.push({ kind: 'canceled', at: closedAt! })
-  if (paidAt && recordedAt) {
-    const balanceAfterCents = life!.balance_cents!
+  const { provider, feeCents, createdAt, status } = charge
+  const moments: Moment[] = [{ kind: 'created', at: createdAt, provider, valueCents: charge.valueCents, feeCents }]
+  if (row.closedAt && status === 'EXPIRED') moments.push({ kind: 'expired', at: row.closedAt })
+  if (row.closedAt && status === 'CANCELED') moments.push({ kind: 'canceled', at: row.closedAt })
+  if (row.paidAt) {
+    const { endToEndId, balanceAfterCents } = row
     moments.push(
-      { kind: 'paid', at: paidAt, endToEndId: charge.endToEndId!, valueCents: life!.amount_cents! },
-      { kind: 'confirmed', at: recordedAt, provider },
-      { kind: 'credited', at: life!.credited_at!, valueCents: life!.credited_cents!, feeCents, balanceAfterCents },
+      { kind: 'paid', at: row.paidAt, endToEndId, valueCents: row.paidCents },
+      { kind: 'confirmed', at: row.recordedAt, provider },
+      { kind: 'credited', at: row.creditedAt, valueCents: row.creditedCents, feeCents, balanceAfterCents },
     )
   }
-  if (dueAt) moments.push({ kind: 'next_check', at: dueAt, attempts: life!.attempts! })
+  if (row.dueAt) moments.push({ kind: 'next_check', at: row.dueAt, attempts: row.attempts })
   return moments
 }
 

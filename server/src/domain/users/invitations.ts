@@ -1,14 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { Fault } from '../../base/fault.ts'
 import { isUuid, newUuid7 } from '../../base/ids.ts'
+import { insertRow } from '../../db/insert-rows.ts'
 import { query, type Tx } from '../../db/tx.ts'
-import { writeAudit, SYSTEM, type Actor, type AuditAction } from '../core/audit-log.ts'
+import { writeAudit, SYSTEM, type Actor } from '../core/audit-log.ts'
 import { checkEmail } from './users.ts'
 import type { Core } from '../core/core.ts'
 
 export type Invitation = {
   invitationId: string
-  /** Null: for whoever has the link. */
+  /** Null: anybody with the link may use it. */
   email: string | null
   madeBy: string
   createdAt: Date
@@ -20,10 +21,12 @@ export type Invitation = {
 export const INVITATION_DAYS = { default: 7, max: 90 }
 
 const DAY_MS = 24 * 3_600_000
+// More than anybody reads; older ones have long expired.
+const MAX_LISTED = 200
 const COLUMNS = `id as "invitationId", email, made_by as "madeBy", created_at as "createdAt", expires_at as "expiresAt",
   used_at as "usedAt", revoked_at as "revokedAt"`
 
-/** Returns the token, which is shown once and stored nowhere. */
+/** Returns the token, which is shown once and never stored. */
 export async function createInvitation(
   tx: Tx,
   now: Date,
@@ -32,46 +35,52 @@ export async function createInvitation(
 ): Promise<{ invitation: Invitation; token: string }> {
   const days = wanted.expiresInDays ?? INVITATION_DAYS.default
   if (!Number.isInteger(days) || days < 1 || days > INVITATION_DAYS.max)
-    throw new Fault('field_invalid', `an invitation is valid for 1 to ${INVITATION_DAYS.max} days`, {
+    throw new Fault('field_invalid', `an invitation must be valid for 1 to ${INVITATION_DAYS.max} days`, {
       details: { field: 'expiresInDays' },
     })
-  const email = wanted.email === null ? null : checkEmail(wanted.email)
   const token = randomBytes(24).toString('base64url')
-  const [invitation] = await tx.rows<Invitation>(
-    `insert into invitations (id, token_hash, email, made_by_kind, made_by, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7) returning ${COLUMNS}`,
-    [newUuid7(now), hashOf(token), email, actor.kind, actor.name, now, new Date(now.getTime() + days * DAY_MS)],
-  )
-  await note(tx, now, actor, 'invitation.created', invitation!)
-  return { invitation: invitation!, token }
+  const invitation: Invitation = {
+    invitationId: newUuid7(now),
+    email: wanted.email === null ? null : checkEmail(wanted.email),
+    madeBy: actor.name,
+    createdAt: now,
+    expiresAt: new Date(now.getTime() + days * DAY_MS),
+    usedAt: null,
+    revokedAt: null,
+  }
+  await insertRow(tx, 'invitations', {
+    id: invitation.invitationId,
+    token_hash: hashOf(token),
+    email: invitation.email,
+    made_by_kind: actor.kind,
+    made_by: actor.name,
+    created_at: now,
+    expires_at: invitation.expiresAt,
+  })
+  await writeAudit(tx, now, actor, { action: 'invitation.created', ...auditOf(invitation) })
+  return { invitation, token }
 }
 
 export function invitationLink(publicUrl: string, token: string): string {
   return `${publicUrl}/sign-up?invitation=${token}`
 }
 
-// More than anybody reads; older ones have long expired.
-const MAX_LISTED = 200
-
 /** Newest first. */
 export function listInvitations(core: Core): Promise<Invitation[]> {
   return query<Invitation>(core.pool, `select ${COLUMNS} from invitations order by id desc limit $1`, [MAX_LISTED])
 }
 
-/** Revoking twice is fine: the first time stands. One that was used is past revoking. */
+/** Revoking twice changes nothing. A used invitation cannot be revoked. */
 export async function revokeInvitation(tx: Tx, now: Date, invitationId: string, actor: Actor): Promise<Invitation> {
   const [found] = isUuid(invitationId)
     ? await tx.rows<Invitation>(`select ${COLUMNS} from invitations where id = $1 for update`, [invitationId])
     : []
   if (!found) throw new Fault('not_found', 'Invitation not found')
   if (found.usedAt) throw new Fault('invitation_used', 'This invitation has already been used')
-  if (found.revokedAt) return found
-  await tx.run('update invitations set revoked_at = $2 where id = $1', [invitationId, now])
-  await note(tx, now, actor, 'invitation.revoked', found)
-  return { ...found, revokedAt: now }
+  return found.revokedAt ? found : revoke(tx, now, invitationId, actor)
 }
 
-/** Locks it, so that of two who come with one invitation the second finds it used. */
+/** Locks the invitation: the second of two people who use it at once finds it used. */
 export async function lockInvitation(
   tx: Tx,
   now: Date,
@@ -97,26 +106,22 @@ export async function markInvitationUsed(
   await tx.run('update invitations set used_at = $2, used_by = $3 where id = $1', [invitationId, now, accountId])
 }
 
-/** It was tried with an e-mail that has an account. */
+/** After somebody tried it with an e-mail that has an account. */
 export async function endInvitation(tx: Tx, now: Date, invitationId: string): Promise<void> {
-  const [invitation] = await tx.rows<Invitation>(
+  await revoke(tx, now, invitationId, SYSTEM, 'tried with an e-mail that has an account')
+}
+
+async function revoke(tx: Tx, now: Date, invitationId: string, actor: Actor, reason?: string): Promise<Invitation> {
+  const invitation = await tx.one<Invitation>(
     `update invitations set revoked_at = $2 where id = $1 returning ${COLUMNS}`,
     [invitationId, now],
   )
-  await note(tx, now, SYSTEM, 'invitation.revoked', invitation!, 'tried with an e-mail that has an account')
+  await writeAudit(tx, now, actor, { action: 'invitation.revoked', ...auditOf(invitation), reason: reason ?? null })
+  return invitation
 }
 
-function note(
-  tx: Tx,
-  now: Date,
-  actor: Actor,
-  action: AuditAction,
-  invitation: Invitation,
-  reason: string | null = null,
-): Promise<void> {
-  const { invitationId, email, expiresAt } = invitation
-  const subject = `invitation ${invitationId}`
-  return writeAudit(tx, now, actor, { action, subject, accountId: null, reason, details: { email, expiresAt } })
+function auditOf({ invitationId, email, expiresAt }: Invitation) {
+  return { subject: `invitation ${invitationId}`, details: { email, expiresAt } }
 }
 
 // Plain SHA-256: the token is 192 random bits, which no dictionary holds.

@@ -1,19 +1,19 @@
 import { Fault } from '../../base/fault.ts'
 import { guessablePasswords } from './guessable-passwords.ts'
 
-// What an attacker tries first is refused. Length is the other rule, see PASSWORD_LENGTH.
+// Refuses the passwords that an attacker tries first. PASSWORD_LENGTH is the other rule.
 
 export type PasswordOwner = {
   email: string
   name: string
-  /** Where the service is reached. */
+  /** The service's own URL. */
   publicUrl?: string
 }
 
 const SERVICE_NAME = 'guiche'
-// Shorter parts of a name occur in other words by chance.
+// Shorter parts of a name occur in other words by accident.
 const MIN_PERSONAL_LENGTH = 4
-// What must be left of a password besides names, digits and signs.
+// Letters that a password must have besides names, digits and signs.
 const MIN_OWN_LETTERS = 4
 const MAX_REPEATED_UNIT = 4
 
@@ -31,7 +31,7 @@ export function checkPassword(password: string, owner: PasswordOwner): void {
   if (isCommon(password)) throw new Fault('password_too_common', 'This password is too common: choose another')
 }
 
-/** Nothing that can be seen, one short piece again and again, or characters in their order. */
+/** Nothing visible, one short piece repeated, or consecutive characters. */
 function isSimple(password: string): boolean {
   const visible = password.replaceAll(/[\s\p{C}]/gu, '')
   if (visible === '') return true
@@ -41,7 +41,7 @@ function isSimple(password: string): boolean {
   return isCounting(letters, 1) || isCounting(letters, -1)
 }
 
-/** `123456789012` and `lkjihgfedcba`: digits go on from 9 to 0. */
+/** `123456789012` and `lkjihgfedcba`; 0 follows 9. */
 function isCounting(letters: string[], by: 1 | -1): boolean {
   return letters.every((letter, at) => {
     if (at === 0) return true
@@ -58,7 +58,7 @@ function isPersonal(password: string, { email, name, publicUrl }: PasswordOwner)
   const parts = [email, local, domain, name, host, publicUrl ?? '', SERVICE_NAME, ...pieces]
   const words = [...new Set(parts.map(plain))]
     .filter((word) => word.length >= MIN_PERSONAL_LENGTH)
-    .toSorted((one, other) => other.length - one.length)
+    .toSorted((a, b) => b.length - a.length)
   const written = plain(password)
   const rest = words.reduce((text, word) => text.replaceAll(word, ''), written)
   return rest !== written && rest.replaceAll(/[^\p{L}]/gu, '').length < MIN_OWN_LETTERS
@@ -73,18 +73,8 @@ function isCommon(password: string): boolean {
 
 /** `p@ssw0rd` as it is read. */
 function unmasked(text: string): string {
-  const masks: Record<string, string> = {
-    '@': 'a',
-    '4': 'a',
-    '3': 'e',
-    '1': 'i',
-    '!': 'i',
-    '0': 'o',
-    $: 's',
-    '5': 's',
-    '7': 't',
-  }
-  return text.replaceAll(/[@431!0$57]/g, (sign) => masks[sign]!)
+  const masks = '@431!0$57'
+  return text.replaceAll(/[@431!0$57]/g, (sign) => 'aaeiiosst'.charAt(masks.indexOf(sign)))
 }
 
 /** Without accents, signs and case. */

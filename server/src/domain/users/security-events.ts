@@ -1,21 +1,17 @@
 import { query, transact, type Tx } from '../../db/tx.ts'
 import { writeAudit, type Actor, type AuditAction } from '../core/audit-log.ts'
 import { endVerifications } from './verifications.ts'
+import type { UserKind } from './users.ts'
 import type { Core } from '../core/core.ts'
 
-// What happens around signing in, as the audit log keeps it: for the owner of the account, and for the operator.
+// Sign-in and its settings in the audit log, for the account holder and for the operator.
 
-export type SecurityAction =
-  | 'session.opened'
-  | 'password.changed'
-  | 'password.reset'
-  | 'second_factor.enabled'
-  | 'second_factor.disabled'
-  | 'second_factor.locked'
-  | 'recovery_codes.made'
-  | 'recovery_code.used'
+export type SecurityAction = Extract<
+  AuditAction,
+  `session.${string}` | `password.${'changed' | 'reset'}` | `second_factor.${string}` | `recovery_code${string}`
+>
 
-/** By the person themselves. */
+/** The person acted themselves. */
 export async function auditSecurity(
   { pool, now }: Core,
   userId: string,
@@ -25,7 +21,7 @@ export async function auditSecurity(
   await transact(pool, (tx) => auditSecurityIn(tx, now(), userId, { action, details }))
 }
 
-/** After a new password: links and half-done sign-ins from before end with the old one. */
+/** After a new password: older links and sign-ins that wait for a code end. */
 export async function auditPasswordChange(
   { pool, now }: Core,
   userId: string,
@@ -34,37 +30,31 @@ export async function auditPasswordChange(
   await transact(pool, async (tx) => {
     await endVerifications(tx, userId)
     // Following the link of a reset proves control of the mailbox.
-    if (action === 'password.reset')
-      await tx.run('update users set email_verified = true, updated_at = $2 where id = $1 and not email_verified', [
-        userId,
-        now(),
-      ])
-    await auditSecurityIn(tx, now(), userId, { action, details: {} })
+    if (action === 'password.reset') await markEmailVerified(tx, now(), userId)
+    await auditSecurityIn(tx, now(), userId, { action })
   })
 }
 
-/** Without an actor: the person themselves. */
+/** Without an actor it was the person themselves. */
 export async function auditSecurityIn(
   tx: Tx,
   now: Date,
   userId: string,
-  {
-    action,
-    details,
-    actor,
-    reason = null,
-  }: { action: AuditAction; details: object; actor?: Actor; reason?: string | null },
+  { actor, ...change }: { action: AuditAction; details?: object; actor?: Actor; reason?: string },
 ): Promise<void> {
-  const [user] = await tx.rows<{ kind: 'account' | 'operator'; email: string; accountId: string | null }>(
+  const { kind, email, accountId } = await tx.one<{ kind: UserKind; email: string; accountId: string | null }>(
     `select u.kind, u.email, a.id as "accountId" from users u left join accounts a on a.user_id = u.id where u.id = $1`,
     [userId],
   )
-  const { kind, email, accountId } = user!
-  const change = { action, subject: `user ${userId}`, accountId, reason, details }
-  await writeAudit(tx, now, actor ?? { kind, name: email }, change)
+  await writeAudit(tx, now, actor ?? { kind, name: email }, { ...change, subject: `user ${userId}`, accountId })
 }
 
-/** Who has this e-mail, for the log. */
+/** False if it was verified before. */
+export async function markEmailVerified(tx: Tx, now: Date, userId: string): Promise<boolean> {
+  const sql = 'update users set email_verified = true, updated_at = $2 where id = $1 and not email_verified'
+  return (await tx.run(sql, [userId, now])) > 0
+}
+
 export async function findUserId(core: Core, email: string): Promise<string | undefined> {
   const [user] = await query<{ id: string }>(core.pool, 'select id from users where email = $1', [email])
   return user?.id
@@ -74,26 +64,19 @@ export async function findUserId(core: Core, email: string): Promise<string | un
 
 /** The encrypted secret of the authenticator app. */
 export async function findSecondFactor(core: Core, userId: string): Promise<{ secret: string } | undefined> {
-  const [row] = await query<{ secret: string }>(core.pool, 'select secret from second_factors where user_id = $1', [
-    userId,
-  ])
-  return row
+  const sql = 'select secret from second_factors where user_id = $1'
+  const [factor] = await query<{ secret: string }>(core.pool, sql, [userId])
+  return factor
 }
 
-/** False if a code of this time step or of a later one was accepted before. Of two at once, one is told true. */
+/** False if a code of this time step or a later one was accepted before. Of two calls at once, one gets true. */
 export async function useTotpStep(core: Core, userId: string, step: number): Promise<boolean> {
-  const rows = await query(
-    core.pool,
-    'update second_factors set last_step = $2 where user_id = $1 and last_step < $2 returning id',
-    [userId, step],
-  )
-  return rows.length === 1
+  const sql = 'update second_factors set last_step = $2 where user_id = $1 and last_step < $2 returning id'
+  return (await query(core.pool, sql, [userId, step])).length === 1
 }
 
 export async function isSecondFactorLocked(core: Core, userId: string): Promise<boolean> {
-  // By the database's clock: better-auth writes the end of the lock by the machine's.
-  const rows = await query(core.pool, 'select id from second_factors where user_id = $1 and locked_until > now()', [
-    userId,
-  ])
-  return rows.length === 1
+  // By the database's clock, because better-auth writes the end of the lock by the machine's.
+  const sql = 'select id from second_factors where user_id = $1 and locked_until > now()'
+  return (await query(core.pool, sql, [userId])).length === 1
 }

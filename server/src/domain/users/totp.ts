@@ -1,12 +1,13 @@
 import { createHmac } from 'node:crypto'
 
-// RFC 6238 as authenticator apps speak it: SHA-1, six digits, a new code every 30 seconds.
+// RFC 6238 as authenticator apps use it: SHA-1, six digits, a new code every 30 seconds.
 
 const STEP_MS = 30_000
-// Clocks of phones are a little off, so better-auth takes the neighbouring steps too. One more, because the next step may begin before it looks.
+// Phone clocks are a little off, so better-auth accepts the neighbouring steps. One more, because the next step may
+// begin before it checks.
 const NEIGHBOURS = [0, -1, 1, 2]
 
-/** The time step that a code belongs to; undefined for a code that belongs to none that could be accepted. */
+/** The time step of a code; undefined if no acceptable step has it. */
 export function totpStepOf(secret: string, code: string, nowMs: number): number | undefined {
   const now = Math.floor(nowMs / STEP_MS)
   return NEIGHBOURS.map((distance) => now + distance).find((step) => codeOf(secret, step) === code)

@@ -1,43 +1,40 @@
 import { createHash } from 'node:crypto'
 import { query, type Tx } from '../../db/tx.ts'
+import type { UserKind } from './users.ts'
 import type { Core } from '../core/core.ts'
 
-// Links to reset a password, and sign-ins that wait for their second step, as better-auth keeps them in `verifications`.
+// Links that reset a password, and sign-ins that wait for a code, as better-auth stores them in `verifications`.
 
 const RESET = 'reset-password:'
 
 /**
- * Under which name a row is kept: whoever reads the database must not be able to use it. Resets can be told from the rest, so that a new one ends the
- * older ones. The prefix differs from better-auth's own, for it also looks for names that are not hashed.
+ * The identifier of a row is hashed, so that reading the database does not let anybody use it. Resets have a prefix, so
+ * that a new one ends the older ones. It differs from better-auth's, which also looks for identifiers without a hash.
  */
 export function storedIdentifier(identifier: string): string {
   const hash = createHash('sha256').update(identifier).digest('base64url')
   return identifier.startsWith(RESET) ? `reset:${hash}` : hash
 }
 
-export type Owner = { userId: string; kind: 'account' | 'operator'; email: string; name: string }
+export type Owner = { userId: string; kind: UserKind; email: string; name: string }
 
-/** Whose password a link would change. */
-export function resetOwner(core: Core, now: Date, token: string): Promise<Owner | undefined> {
-  return ownerOf(core, now, `${RESET}${token}`)
+/** The person whose password a link would change. */
+export function resetOwner(core: Core, token: string): Promise<Owner | undefined> {
+  return challengeOwner(core, `${RESET}${token}`)
 }
 
-/** Whose sign-in waits for a code. */
-export function challengeOwner(core: Core, now: Date, challenge: string): Promise<Owner | undefined> {
-  return ownerOf(core, now, challenge)
-}
-
-async function ownerOf(core: Core, now: Date, identifier: string): Promise<Owner | undefined> {
+/** The person whose sign-in waits for a code. */
+export async function challengeOwner(core: Core, identifier: string): Promise<Owner | undefined> {
   const [owner] = await query<Owner>(
     core.pool,
     `select u.id as "userId", u.kind, u.email, u.name from verifications v join users u on u.id::text = v.value
      where v.identifier = $1 and v.expires_at > $2`,
-    [storedIdentifier(identifier), now],
+    [storedIdentifier(identifier), core.now()],
   )
   return owner
 }
 
-/** The newest link is the one that works. */
+/** Only the newest link works. */
 export async function endOlderResets(core: Core, userId: string, newestToken: string): Promise<void> {
   await query(
     core.pool,
@@ -46,7 +43,7 @@ export async function endOlderResets(core: Core, userId: string, newestToken: st
   )
 }
 
-/** After a change of password: neither a link from before nor a sign-in that is half done is good any more. */
+/** After a change of password, older links and half-done sign-ins end. */
 export async function endVerifications(tx: Tx, userId: string): Promise<void> {
   await tx.run('delete from verifications where value = $1', [userId])
 }

@@ -178,7 +178,7 @@ async function prepare(call: Call): Promise<Prepared> {
   const { session, challenge } = request.visitor
   switch (url) {
     case '/reset-password': {
-      const owner = await resetOwner(ctx, ctx.now(), textIn(fields, 'token'))
+      const owner = await resetOwner(ctx, textIn(fields, 'token'))
       if (owner) checkChosen(call, owner)
       return { owner }
     }
@@ -189,7 +189,7 @@ async function prepare(call: Call): Promise<Prepared> {
     }
     case '/two-factor/verify-backup-code':
     case '/two-factor/verify-totp': {
-      const waiting = challenge === undefined ? undefined : await challengeOwner(ctx, ctx.now(), challenge)
+      const waiting = challenge === undefined ? undefined : await challengeOwner(ctx, challenge)
       const owner = session ? { userId: session.userId, email: session.caller.email } : waiting
       if (url === '/two-factor/verify-backup-code') fields['code'] = hashRecoveryCode(textIn(fields, 'code'))
       else if (owner && (await isUsedBefore(call, owner.userId))) {

@@ -76,7 +76,7 @@ export function accountRoutes(app: Api, ctx: Context): void {
 export function createAccountRoutes(api: Api, ctx: Context): void {
   api.post('/api/operator/accounts', { schema: createAccountRoute, config: fresh }, async (request, reply) => {
     const wanted = { ...request.body, password: null }
-    const { accountId, password } = await createAccount(ctx, ctx.now(), wanted, actorOf(request.operator))
+    const { accountId, password } = await createAccount(ctx, wanted, actorOf(request.operator))
     reply.code(201)
     return { success: true as const, account: presentAccount((await readAccount(ctx, accountId)).account), password }
   })
