@@ -180,11 +180,11 @@ test('an e-mail is an account holder’s or an operator’s: the second role is 
   const olga = await makeOperator(w)
   const before = await w.count('users')
   await expect(createOperator(w.ctx, { email, name: 'Olga', password: null }, CONSOLE)).rejects.toMatchObject({
-    code: 'conflict',
+    code: 'email_taken',
     message: `the e-mail ${email} is an account holder’s, and an e-mail is one or the other: use another`,
   })
   await expect(createAccount(w.ctx, { email: olga.email, name: 'Olga', password: null })).rejects.toMatchObject({
-    code: 'conflict',
+    code: 'email_taken',
     message: `the e-mail ${olga.email} is an operator’s, and an e-mail is one or the other: use another`,
   })
   expect(await w.count('users')).toBe(before)
