@@ -1,8 +1,9 @@
-// How long a healthy receiver waits for its events, from commit to arrival, alone and beside 99 that hang with full queues. Each round has a database and dead
-// receivers of its own, as those that go on hanging are left alone; the medians of the rounds are compared, as a machine's own hiccups come in clusters.
+// Measures how long a healthy receiver waits for its events, from commit to arrival: alone, and beside 99 receivers
+// that hang with full queues. Each round has its own database and receivers, because receivers that keep hanging are
+// paused. The medians of the rounds are compared, because delays of the machine come in clusters.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startDeliverWorker } from '../server/dist/workers/deliver.js'
-import { accountWithWebhook, median, openHouse, percentile, startSink, startSinks } from './house.mjs'
+import { accountWithWebhook, median, setUp, percentile, startSink, startSinks } from './fixture.mjs'
 
 const DEAD = 99
 const EVENTS = Number(process.env.EVENTS ?? 1_000)
@@ -23,33 +24,33 @@ function show(waited) {
 }
 
 async function measure() {
-  const house = await openHouse()
+  const fixture = await setUp()
   const healthy = await startSink()
-  const write = await accountWithWebhook(house.ctx, healthy.url)
-  const worker = startDeliverWorker(house.ctx)
-  await waits(house, healthy, write, EVENTS / 4) // warms up
-  const alone = await waits(house, healthy, write, EVENTS)
+  const write = await accountWithWebhook(fixture.ctx, healthy.url)
+  const worker = startDeliverWorker(fixture.ctx)
+  await waits(fixture, healthy, write, EVENTS / 4) // warm-up
+  const alone = await waits(fixture, healthy, write, EVENTS)
 
   const dead = await startSinks(DEAD, 'hang')
-  for (const sink of dead) await (await accountWithWebhook(house.ctx, sink.url))(50)
-  house.ctx.wakeDeliveries()
+  for (const sink of dead) await (await accountWithWebhook(fixture.ctx, sink.url))(50)
+  fixture.ctx.wakeDeliveries()
   await sleep(1_000)
-  const beside = await waits(house, healthy, write, EVENTS)
+  const beside = await waits(fixture, healthy, write, EVENTS)
 
   for (const sink of [healthy, ...dead]) sink.stop()
-  await house.ctx.webhookSender.close()
+  await fixture.ctx.webhookSender.close()
   await worker.stop()
-  await house.close()
+  await fixture.close()
   return { alone, beside }
 }
 
-async function waits(house, healthy, write, count) {
+async function waits(fixture, healthy, write, count) {
   await healthy.ask('reset')
   const committed = new Map()
   for (let index = 0; index < count; index++) {
     const [id] = await write(1)
     committed.set(`evt_${id.replaceAll('-', '')}`, performance.timeOrigin + performance.now())
-    house.ctx.wakeDeliveries()
+    fixture.ctx.wakeDeliveries()
     await sleep(PAUSE_MS)
   }
   while ((await healthy.ask('count')).count < count) await sleep(20)

@@ -1,4 +1,4 @@
-// Receivers in a process of their own, so that what they cost is not counted as ours. They answer 200 at once, or never.
+// Receivers in their own process, so that their cost does not count. They answer 200 at once, or never.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 

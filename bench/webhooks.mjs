@@ -1,22 +1,22 @@
-// Real deliveries per second, from rows in the queue to rows in the log, against a bare undici loop that signs the same bytes and
-// posts them to the same sink. The two run in turns, and the medians are compared.
+// Measures deliveries per second, from rows in the queue to rows in the log, against a bare undici loop that signs the
+// same bytes and posts them to the same sink. The two take turns, and the medians are compared.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { makeSigningSecret, signMessage } from '../server/dist/domain/webhooks/signature.js'
 import { startDeliverWorker } from '../server/dist/workers/deliver.js'
-import { accountWithWebhook, collectGarbage, median, openHouse, startSink } from './house.mjs'
+import { accountWithWebhook, collectGarbage, median, setUp, startSink } from './fixture.mjs'
 
 const EVENTS = Number(process.env.EVENTS ?? 20_000)
 const ROUNDS = Number(process.env.ROUNDS ?? 13)
 const AT_ONCE = 128
 
-const house = await openHouse()
+const fixture = await setUp()
 const sink = await startSink()
-const writeEvents = await accountWithWebhook(house.ctx, sink.url)
-const worker = startDeliverWorker(house.ctx)
+const writeEvents = await accountWithWebhook(fixture.ctx, sink.url)
+const worker = startDeliverWorker(fixture.ctx)
 const bare = []
 const ours = []
-// The first round warms both up and is not counted.
+// The first round is a warm-up and does not count.
 for (let round = 0; round <= ROUNDS; round++) {
   const rates = [await bareLoop(), await deliveries()]
   console.log(
@@ -32,7 +32,7 @@ console.log(
 )
 await worker.stop()
 sink.stop()
-await house.close()
+await fixture.close()
 
 async function bareLoop() {
   const secret = makeSigningSecret()
@@ -84,8 +84,8 @@ async function deliveries() {
   await writeEvents(EVENTS)
   collectGarbage()
   const began = performance.now()
-  house.ctx.wakeDeliveries()
+  fixture.ctx.wakeDeliveries()
   while ((await sink.ask('count')).count < EVENTS) await sleep(5)
-  await house.ctx.attempts.drained()
+  await fixture.ctx.attempts.drained()
   return (EVENTS * 1000) / (performance.now() - began)
 }

@@ -1,5 +1,5 @@
-// Breaks the build on purpose, one small edit at a time, and runs a proof on it: that of money, or the one that the break names. A proof that does not
-// notice proves nothing.
+// Breaks the build on purpose, one small edit at a time, and runs a proof on it: prove/money.mjs, or the one that the
+// break names. A proof that does not fail then proves nothing.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,19 +11,19 @@ import { parseArgs } from 'node:util'
 import { ensureBuilt, root } from '../scripts/bootstrap.mjs'
 
 /**
- * Each is a mistake that somebody could make. It shows under `plans` (of prove/money/plans.mjs) or, with `proof`, in that proof, and one of the claims in `by`
- * must notice.
+ * Each is a mistake that a developer could make. It shows under `plans` (of prove/money/plans.mjs), or in `proof`. One
+ * of the claims in `by` must fail.
  */
 const BREAKS = [
   {
     name: 'believes-notifications',
-    says: 'what a notification says is credited, and the bank is not asked',
+    says: 'credits what a notification says, without asking the bank',
     file: 'http/callbacks.js',
     find: 'await enqueueChecks(ctx, provider, hints);',
     replace: `await ctx.settlements.add(JSON.parse(body).pix.map((pix) => ({ provider, endToEndId: pix.endToEndId, txid: pix.txid,
       amountCents: Math.round(Number(pix.valor) * 100), occurredAt: new Date(pix.horario) })));`,
     plans: 'calm',
-    lives: 24,
+    scenarios: 24,
     by: ['invented', 'lost'],
   },
   {
@@ -44,7 +44,7 @@ const BREAKS = [
       ['received.filter((payment) => !recorded.has(payment.endToEndId))', 'received'],
     ],
     plans: 'calm',
-    lives: 24,
+    scenarios: 24,
     by: ['answers', 'lost'],
   },
   {
@@ -58,23 +58,23 @@ const BREAKS = [
   },
   {
     name: 'unknown-is-failed',
-    says: 'a charge whose outcome is unknown is taken for one that was not made',
+    says: 'treats a charge with an unknown outcome as not made',
     file: 'domain/deposits/failover.js',
     find: "if (error.outcome === 'unknown') {",
     replace: 'if (false) {',
     plans: 'waves',
-    lives: 24,
+    scenarios: 24,
     by: ['one-code', 'unpayable'],
   },
   {
     name: 'forgets-the-first-attempt',
-    says: 'a second attempt that does not get through is taken as the outcome of the first',
+    says: 'takes a failed second attempt for the outcome of the first',
     file: 'domain/deposits/failover.js',
     find: 'mayExist ? asUnknown(caught) : caught',
     replace: 'caught',
     plans: 'waves',
     by: ['one-code', 'unpayable'],
-    lives: 24,
+    scenarios: 24,
   },
   {
     name: 'forgets-keys',
@@ -101,7 +101,7 @@ const BREAKS = [
     find: /(\.check\(id, \{ onBehalfOf \}\);\s+if \(answer !== 'absent' && answer\.payments\.length > 0\)\s+)await/,
     replace: '$1void',
     plans: 'drop',
-    lives: 24,
+    scenarios: 24,
     by: ['fresh', 'in-time'],
   },
   {
@@ -112,7 +112,7 @@ const BREAKS = [
     replace: `const before = await readCharge(ctx, id);
     const answer = ctx.now() > before.expiresAt ? 'absent' : await providerNamed(ctx, provider).check(id, { onBehalfOf });`,
     plans: 'drop',
-    lives: 60,
+    scenarios: 60,
     by: ['in-time', 'fresh'],
   },
   {
@@ -155,23 +155,23 @@ const BREAKS = [
     name: 'believes-a-lagging-lookup',
     says: 'a refund whose answer was lost is failed because the repeat is refused and a lookup finds nothing',
     file: 'providers/http/retry.js',
-    find: "known &&= !saysTaken(refused.put) && found.kind === 'refused'",
-    replace: 'known = !saysTaken(refused.put) && saysAbsent(found)',
+    find: "isKnown &&= !saysTaken(reply) && found.kind === 'refused'",
+    replace: "isKnown = !saysTaken(reply) && found.kind === 'refused' && found.status === 404",
     proof: 'refunds',
     by: ['released', 'refunded'],
   },
   {
     name: 'stumbles-over-the-malformed',
     says: 'one malformed entry in the bank’s list stops the sweep',
-    file: 'providers/api-pix/messages.js',
-    find: 'read.unread.push(unreadEntry(entry, error.message));',
-    replace: 'throw error;',
+    file: 'providers/http/received.js',
+    find: 'if (!(error instanceof MalformedResponse))',
+    replace: 'if (error)',
     plans: 'calm',
     by: ['list'],
   },
   {
     name: 'the-second-cookie',
-    says: 'better-auth reads the caller’s own cookies instead of the checked ones',
+    says: 'better-auth reads the cookies of the caller, and not those that were authorized',
     file: 'http/auth/auth-request.js',
     find: 'const cookie = cookieHeader(ctx, visitor);',
     replace: "const cookie = request.headers.cookie ?? '';",
@@ -205,26 +205,26 @@ if (options.help) {
 }
 if (!options.dist) await ensureBuilt()
 const chosen = options.only ? BREAKS.filter(({ name }) => options.only.split(',').includes(name)) : BREAKS
-for (const one of chosen) for (const [from] of editsOf(one)) requireOnce(join(builtAt(), one.file), from)
+for (const broken of chosen) for (const [from] of editsOf(broken)) requireOnce(join(builtAt(), broken.file), from)
 let isBad = false
 for (const proof of new Set(chosen.map(proofOf))) {
-  const plans = new Set(chosen.flatMap((one) => one.plans ?? []))
+  const plans = new Set(chosen.flatMap(({ plans }) => plans ?? []))
   const whole = await tryOn({ proof, plans: [...plans].join(',') })
   report(
     `whole (${proof})`,
-    'nothing is broken, and nothing must be noticed',
+    'nothing is broken, and every claim must hold',
     whole,
     whole.code === 0 ? 'held' : 'NOT HELD',
   )
 }
-for (const one of chosen) {
-  const result = await tryOn(one)
-  const isNoticed = result.code === 1 && one.by.some((claim) => result.claims.includes(claim))
-  report(one.name, one.says, result, isNoticed ? 'noticed' : 'NOT NOTICED')
+for (const broken of chosen) {
+  const result = await tryOn(broken)
+  const isNoticed = result.code === 1 && broken.by.some((claim) => result.claims.includes(claim))
+  report(broken.name, broken.says, result, isNoticed ? 'noticed' : 'NOT NOTICED')
 }
 console.log(
   isBad
-    ? '\nNot as it should be: see above.'
+    ? '\nA break was not noticed: see above.'
     : `\nAll ${chosen.length} breaks were noticed, and the whole build passed.`,
 )
 process.exitCode = isBad ? 1 : 0
@@ -241,13 +241,16 @@ function report(name, says, { seconds, claims, output }, verdict) {
   }
 }
 
-/** The proof on a copy of the build, broken as told. Exit 1 says that a claim did not hold; 2, that the proof itself failed, counts for nothing. */
-async function tryOn({ proof = 'money', file, find, replace, edits, plans, lives = 14 }) {
+/**
+ * Runs the proof on a broken copy of the build. Exit 1: a claim failed. 2: the proof could not run, which counts for
+ * nothing.
+ */
+async function tryOn({ proof = 'money', file, find, replace, edits, plans, scenarios = 14 }) {
   const began = performance.now()
   const place = copyBuild()
   try {
     for (const [from, to] of editsOf({ edits, find, replace })) edit(join(place, 'server/dist', file), from, to)
-    const bounds = ['--plans', plans, '--lives', String(lives), '--kills', '1', '--database-kills', '0']
+    const bounds = ['--plans', plans, '--scenarios', String(scenarios), '--kills', '1', '--database-kills', '0']
     const seed = WITHOUT_SEED.includes(proof) ? [] : ['--seed', options.seed]
     const args = [...seed, ...(proof === 'money' ? bounds : [])]
     const script = fileURLToPath(new URL(`${proof}.mjs`, import.meta.url))
@@ -266,7 +269,7 @@ function builtAt() {
   return resolve(options.dist ?? join(root, 'server/dist'))
 }
 
-/** The build is copied; what it needs beside it is linked. */
+/** Copies the build, and links what it needs beside it. */
 function copyBuild() {
   const dist = builtAt()
   const server = dirname(dist)
@@ -285,12 +288,12 @@ function edit(path, from, to) {
   writeFileSync(path, requireOnce(path, from).replace(from, to))
 }
 
-/** A break that does not apply any more breaks nothing, and must not pass for one that was noticed. All are checked before the first proof, which takes minutes. */
+/** Throws for a break that no longer applies. All are checked before the first proof, which takes minutes. */
 function requireOnce(path, from) {
   const text = readFileSync(path, 'utf8')
   const places =
     typeof from === 'string' ? text.split(from).length - 1 : [...text.matchAll(new RegExp(from, 'g'))].length
-  if (places !== 1) throw new Error(`${path} holds ${places} times, not once: ${from}`)
+  if (places !== 1) throw new Error(`${path} must contain this text once, and contains it ${places} times: ${from}`)
   return text
 }
 
@@ -301,7 +304,8 @@ function editsOf({ edits, find, replace }) {
 function help() {
   return `node prove/broken.mjs [--only a,b] [--seed N] [--dist DIR]
 
-Breaks a copy of the build on purpose, and shows that prove/money.mjs, or the proof that the break is about, fails on it. Exit 0: every break was noticed.
+Breaks a copy of the build on purpose, and shows that the proof that concerns the break fails on it.
+Exit 0: every break was noticed.
 
 ${BREAKS.map(({ name, says }) => `  ${name.padEnd(26)}${says}`).join('\n')}`
 }

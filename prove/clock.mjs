@@ -1,4 +1,4 @@
-// Proves that a process whose clock is hours ahead makes no other one skip a payment. See prove/README.md.
+// Proves that a process whose clock is hours ahead makes no other process skip a payment. See prove/README.md.
 
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,13 +13,13 @@ import { openBooks } from './money/books.mjs'
 import { makeService } from './money/service.mjs'
 
 const CLAIMS = {
-  future: 'a process whose clock is ahead leaves nothing behind that is in the future',
-  skipped: 'what was paid while it ran and afterwards is in the books soon after a right process starts',
+  future: 'a process whose clock is ahead leaves no future times in the database',
+  skipped: 'what was paid meanwhile and afterwards is in the books soon after a process with the right clock starts',
   audit: 'guiche audit finds no difference',
 }
 
 const AHEAD_MS = 6 * 3_600_000
-// Sweeps are due every second here: enough for several.
+// Enough for several sweeps, which are due every second here.
 const WRONG_FOR_MS = 5_000
 const FOUND_WITHIN_MS = 60_000
 const WHOLE_WITHIN_MS = 5 * 60_000
@@ -28,7 +28,7 @@ const { values: options } = parseArgs({ options: { dist: { type: 'string' } } })
 if (!options.dist) await ensureBuilt()
 const dist = resolve(options.dist ?? join(root, 'server/dist'))
 const home = mkdtempSync(join(tmpdir(), 'guiche-prove-clock-'))
-// The database's own user must be able to pass when this runs as root.
+// As root, the database runs as another user, who must be able to enter.
 chmodSync(home, 0o755)
 const clock = { laterMs: 0, now: () => new Date() }
 const breaches = []
@@ -47,19 +47,19 @@ try {
   }
   await end(breaches.length > 0 ? 1 : 0)
 } catch (error) {
-  await end(2, `The proof could not be carried out: ${error.stack ?? error}`)
+  await end(2, `The proof could not run: ${error.stack ?? error}`)
 }
 
 async function prove() {
   const { openSandbox } = await import(pathToFileURL(join(dist, 'sandbox/server.js')).href)
   bank = await openBank({ openSandbox, home, clock })
   const env = { PROVIDER_SANDBOX_URL: bank.url, RATE_LIMIT_PER_SECOND: '0', RECONCILE_SECONDS: '1' }
-  // Whoever refuses to start ends by itself, as it should.
+  // A service that refuses to start exits unasked, as it should.
   service = await makeService({ dist, home, clock, env, ended: (text) => console.log(`the service: ${text}`) })
   await service.start()
   books = await openBooks({ dist, home })
   const emv = await openDeposit()
-  // From here on only the sweep can learn of a payment that belongs to no charge.
+  // From here on, only the sweep can find a payment without a charge.
   await bank.faults({ dropNotifications: 1 })
   await service.stop()
 
@@ -77,18 +77,18 @@ async function prove() {
     note('skipped', `${pix.endToEndId}, ${pix.amountCents} cents for ${pix.txid}`)
   await service.stop()
   const audit = await service.command('audit', '--json')
-  if (audit.code !== 0) note('audit', `it ended with ${audit.code}: ${audit.stdout} ${audit.stderr}`.slice(0, 2_000))
+  if (audit.code !== 0) note('audit', `it exited with ${audit.code}: ${audit.stdout} ${audit.stderr}`.slice(0, 2_000))
 }
 
 async function openDeposit() {
   const account = { key: /^API key: (.+)$/m.exec(service.output())?.[1] }
   const api = makeApi({ url: service.url, note: (_, text) => console.log(text), counts: new Map() })
   const { status, json } = await api(account, 'POST', '/api/deposit', { body: { value: 10_00 }, key: 'deposit' })
-  if (status !== 201) throw new Error(`the deposit was answered with ${status}: ${JSON.stringify(json)}`)
+  if (status !== 201) throw new Error(`the request for a deposit was answered with ${status}: ${JSON.stringify(json)}`)
   return json.charge.emv
 }
 
-/** Whether it became ready to work. */
+/** Whether it became ready. */
 async function startAhead() {
   try {
     await service.start({ aheadMs: AHEAD_MS })
@@ -109,7 +109,7 @@ async function missingAfterSweep() {
   }
 }
 
-/** 0: all claims held. 1: one did not. 2: it could not be carried out. */
+/** 0: all claims held. 1: a claim failed. 2: the proof could not run. */
 async function end(code, text) {
   if (text) console.log(text)
   await service?.close()

@@ -1,11 +1,11 @@
-// Proves that no centavo is lost, doubled or made up, whatever the bank and the machine do. See prove/README.md.
+// Proves that no centavo is lost, doubled or invented, whatever the bank and the machine do. See prove/README.md.
 
 import { randomInt } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ensureBuilt, root } from '../scripts/bootstrap.mjs'
 import { PLANS } from './money/plans.mjs'
-import { comeToRest, openHouse, runPhase, setStage, strike } from './money/stage.mjs'
+import { finish, startService, runPhase, setUp, tearDown } from './money/setup.mjs'
 import { CLAIMS, judge } from './money/verdict.mjs'
 
 // A proof that takes longer than this hangs.
@@ -16,7 +16,7 @@ const { values: options } = parseArgs({
   options: {
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
     plans: { type: 'string', default: Object.keys(PLANS).join(',') },
-    lives: { type: 'string', default: '24' },
+    scenarios: { type: 'string', default: '24' },
     'at-once': { type: 'string', default: '12' },
     kills: { type: 'string', default: '3' },
     'database-kills': { type: 'string', default: '1' },
@@ -31,30 +31,30 @@ if (options.help || names.some((name) => !(name in PLANS))) {
   process.exit(options.help ? 0 : 2)
 }
 if (!options.dist) await ensureBuilt()
-setTimeout(() => void breakOff(`not done within ${WHOLE_WITHIN_MS / 60_000} minutes`), WHOLE_WITHIN_MS).unref()
+setTimeout(() => void abort(`not done within ${WHOLE_WITHIN_MS / 60_000} minutes`), WHOLE_WITHIN_MS).unref()
 const began = performance.now()
-const w = await setStage({
+const w = await setUp({
   dist: resolve(options.dist ?? join(root, 'server/dist')),
   seed: options.seed,
   say: console.log,
 })
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void breakOff(signal))
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void abort(signal))
 try {
   process.exitCode = await prove()
 } catch (error) {
-  await breakOff(error.stack ?? String(error))
+  await abort(error.stack ?? String(error))
 }
 
-/** 0: all claims held. 1: one did not. 2: it could not be carried out. */
+/** 0: all claims held. 1: a claim failed. 2: the proof could not run. */
 async function prove() {
   console.log(`seed ${options.seed}`)
-  await openHouse(w)
+  await startService(w)
   for (const name of names) {
     const at = performance.now()
     await runPhase(w, {
       name,
       plan: PLANS[name],
-      lives: Number(options.lives),
+      scenarios: Number(options.scenarios),
       atOnce: Number(options['at-once']),
       kills: Number(options.kills),
       databaseKills: ['calm', 'mixed', 'waves'].includes(name) ? Number(options['database-kills']) : 0,
@@ -62,21 +62,21 @@ async function prove() {
     console.log(`  ${name.padEnd(10)} ${seconds(at)} s`)
   }
   const at = performance.now()
-  const facts = await comeToRest(w)
-  console.log(`  ${'rest'.padEnd(10)} ${seconds(at)} s`)
+  const facts = await finish(w)
+  console.log(`  ${'finish'.padEnd(10)} ${seconds(at)} s`)
   const breaches = judge(facts)
   console.log(describe(facts, breaches))
   const isBroken = Object.values(breaches).some((texts) => texts.length > 0)
   const keepHome = options.keep || (isBroken && !options.dist)
-  await strike(w, { keepHome })
-  if (keepHome) console.log(`Left to be looked at: ${w.home}`)
+  await tearDown(w, { keepHome })
+  if (keepHome) console.log(`Kept for inspection: ${w.home}`)
   return isBroken ? 1 : 0
 }
 
-async function breakOff(why) {
-  console.error(`The proof could not be carried out (seed ${options.seed}): ${why}`)
-  await strike(w, { keepHome: true }).catch(() => undefined)
-  console.error(`Left to be looked at: ${w.home}`)
+async function abort(why) {
+  console.error(`The proof could not run (seed ${options.seed}): ${why}`)
+  await tearDown(w, { keepHome: true }).catch(() => undefined)
+  console.error(`Kept for inspection: ${w.home}`)
   process.exit(2)
 }
 
@@ -90,20 +90,20 @@ function describe(facts, breaches) {
       .join(', ')
   const received = bank.payments.reduce((sum, pix) => sum + BigInt(pix.amountCents), 0n)
   const { sent, delivered, failed, dropped, abandoned } = bank.stats.notifications
-  const asked = Object.values(bank.stats.calls).reduce((sum, times) => sum + times, 0)
+  const calls = Object.values(bank.stats.calls).reduce((sum, times) => sum + times, 0)
   const of = (status) => count(books.charges, (charge) => charge.status === status)
   const { counts } = w
   return [
     '',
-    `deposits    ${w.lives.size} asked for, by ${counts.asked} requests; ${counts.replayed} answered again, ${counts.neverAnswered} never while the bank was ill`,
+    `deposits    ${w.scenarios.size} by ${counts.requests} requests; ${counts.replayed} replayed, ${counts.neverAnswered} unanswered while the bank had faults`,
     `charges     ${of('COMPLETED')} COMPLETED (${count(books.charges, (charge) => charge.paid_late)} late), ${of('CANCELED')} CANCELED, ${of('EXPIRED')} EXPIRED, ${of('FAILED')} FAILED`,
     `payments    ${bank.payments.length} at the bank, ${received} cents: ${count(books.payments, (row) => row.credited)} credited, ${count(books.payments, (row) => !row.credited)} exceptions`,
     `ways        ${by(w.ways)}`,
-    `queries     ${counts.fresh} fresh, ${counts.stored} from the books; ${counts.lies} false notifications`,
+    `queries     ${counts.fresh} fresh, ${counts.stored} from the database; ${counts.forged} forged notifications`,
     `answers     ${by(w.statuses)} (0: none)`,
-    `bank        ${asked} calls; notifications: ${sent} sent, ${delivered} delivered, ${failed} failed, ${dropped} dropped, ${abandoned} given up`,
-    `sweep       ${facts.missingBeforeSweep} payments found by it`,
-    `kills       ${counts.kills} of the service, ${counts.databaseKills} of PostgreSQL; ${Math.round(w.clock.laterMs / 60_000)} minutes passed by the clock`,
+    `bank        ${calls} calls; notifications: ${sent} sent, ${delivered} delivered, ${failed} failed, ${dropped} dropped, ${abandoned} abandoned`,
+    `sweep       found ${facts.missingBeforeSweep} payments`,
+    `kills       ${counts.kills} of the service, ${counts.databaseKills} of PostgreSQL; ${Math.round(w.clock.laterMs / 60_000)} minutes added to the clock`,
     `took        ${seconds(began)} s, seed ${options.seed}`,
     '',
     ...Object.entries(breaches).flatMap(([claim, texts]) => [
@@ -119,15 +119,15 @@ function seconds(since) {
 }
 
 function help() {
-  return `node prove/money.mjs [--seed N] [--plans a,b] [--lives N] [--at-once N] [--kills N] [--database-kills N] [--dist DIR] [--keep]
+  return `node prove/money.mjs [--seed N] [--plans a,b] [--scenarios N] [--at-once N] [--kills N] [--database-kills N] [--dist DIR] [--keep]
 
-  --seed            what is asked, paid, lied and killed, and when; printed by every run. How it interleaves is up to the machine.
+  --seed            decides what is requested, paid, forged and killed; printed by every run. The interleaving varies.
   --plans           of ${Object.keys(PLANS).join(', ')}; all by default
-  --lives           deposits under each plan (24), of which --at-once run side by side (12)
+  --scenarios       deposits under each plan (24), of which --at-once run side by side (12)
   --kills           of the service under each plan (3); after the last, up to 80 minutes pass
   --database-kills  of PostgreSQL under calm, mixed and waves (1)
-  --dist            another build than server/dist
-  --keep            leaves the home, with database and logs, in place
+  --dist            a build other than server/dist
+  --keep            keeps the home with database and logs
 
-Exit 0: all claims held. 1: one did not. 2: the proof could not be carried out.`
+Exit 0: all claims held. 1: a claim failed. 2: the proof could not run.`
 }

@@ -1,4 +1,5 @@
-// Proves that a refund that the bank made is never taken for one that it did not make, however late and wrongly the bank answers. See prove/README.md.
+// Proves that a refund that the bank made is never called FAILED, however late or wrong its answers are. See
+// prove/README.md.
 
 import { randomInt } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -15,21 +16,20 @@ import { makeService } from './money/service.mjs'
 
 const CLAIMS = {
   audit: 'guiche audit finds no difference',
-  refunded:
-    'every refund at the bank stands in the books as done, once, with its amount and as the one that was asked for',
+  refunded: 'every refund at the bank is DONE in the books, once, with its amount, as the one that was requested',
   released: 'no refund that the bank made was called FAILED, at any time',
   balance: 'the account has what was paid to it less what the bank gave back',
-  rest: 'everything came to rest, and no refund stayed in doubt',
+  rest: 'all work finished, and no refund stayed in doubt',
   answers: 'no answer was a 500',
-  process: 'the service never ended by itself',
+  process: 'the service never exited unasked',
 }
 
 const MINUTE_MS = 60_000
 const DEPOSITS = 12
 const VALUE_CENTS = 10_00
-// Half of the answers are nonsense, although the work was done; and what was made shows in no lookup for this long.
-const ILL = { garbageRate: 0.5, refundLagMs: 30 * MINUTE_MS }
-// The worker asks again after 2, 4 and 8 seconds: so each refund is refused in the second process a few times before the lookups catch up.
+// Half of the answers are garbage although the work was done, and lookups lag by this long.
+const FAULTS = { garbageRate: 0.5, refundLagMs: 30 * MINUTE_MS }
+// The worker retries after 2, 4 and 8 seconds, so the second process is refused a few times before lookups catch up.
 const REFUSED_FOR_MS = 16_000
 const REST_WITHIN_MS = 60_000
 
@@ -42,14 +42,14 @@ const { values: options } = parseArgs({
 })
 if (options.help) {
   console.log(
-    'node prove/refunds.mjs [--seed N] [--dist DIR]\n\nExit 0: all claims held. 1: one did not. 2: it could not be carried out.',
+    'node prove/refunds.mjs [--seed N] [--dist DIR]\n\nExit 0: all claims held. 1: a claim failed. 2: the proof could not run.',
   )
   process.exit(0)
 }
 if (!options.dist) await ensureBuilt()
 const dist = resolve(options.dist ?? join(root, 'server/dist'))
 const home = mkdtempSync(join(tmpdir(), 'guiche-prove-refunds-'))
-// The database's own user must be able to pass when this runs as root.
+// As root, the database runs as another user, who must be able to enter.
 chmodSync(home, 0o755)
 /** @type {{ claim: string, text: string }[]} */
 const breaches = []
@@ -64,10 +64,10 @@ try {
   report()
   process.exitCode = breaches.length > 0 ? 1 : 0
 } catch (error) {
-  console.error(`The proof could not be carried out (seed ${options.seed}): ${error.stack ?? error}`)
+  console.error(`The proof could not run (seed ${options.seed}): ${error.stack ?? error}`)
   process.exitCode = 2
 } finally {
-  await strike()
+  await tearDown()
 }
 
 async function prove() {
@@ -80,13 +80,13 @@ async function prove() {
   const api = makeApi({ url: service.url, note, counts: new Map() })
   const charges = await completeDeposits(api, account)
 
-  await bank.faults({ ...ILL, seed: Number(options.seed) % 2 ** 31 })
-  // One after another, so that failures of one do not stop the calls of the next.
+  await bank.faults({ ...FAULTS, seed: Number(options.seed) % 2 ** 31 })
+  // One after another, so that failures of one do not open the breaker for the next.
   for (const { paymentLinkId } of charges) {
-    await insist(api, account, `/api/deposit/${paymentLinkId}/refund`, { key: `refund-${paymentLinkId}` })
+    await requestUntilAnswered(api, account, `/api/deposit/${paymentLinkId}/refund`, { key: `refund-${paymentLinkId}` })
   }
   await service.kill()
-  await bank.faults({ refundLagMs: ILL.refundLagMs })
+  await bank.faults({ refundLagMs: FAULTS.refundLagMs })
   await service.start()
   books = await openBooks({ dist, home })
   await sleep(REFUSED_FOR_MS)
@@ -94,17 +94,17 @@ async function prove() {
 
   await service.kill()
   await bank.faults({})
-  clock.laterMs += 2 * ILL.refundLagMs
+  clock.laterMs += 2 * FAULTS.refundLagMs
   await service.start()
   const isOver = async () => (await books.refunds()).every((refund) => refund.status !== 'PROCESSING')
-  await until(isOver).catch(() => note('rest', `refunds are PROCESSING ${REST_WITHIN_MS} ms after the bank is well`))
+  await until(isOver).catch(() => note('rest', `refunds are PROCESSING ${REST_WITHIN_MS} ms after the bank is healthy`))
   await judge(api, account)
 }
 
 async function completeDeposits(api, account) {
   const charges = []
   for (let number = 0; number < DEPOSITS; number++) {
-    const { charge } = await insist(api, account, '/api/deposit', {
+    const { charge } = await requestUntilAnswered(api, account, '/api/deposit', {
       body: { value: VALUE_CENTS },
       key: `deposit-${number}`,
     })
@@ -118,8 +118,8 @@ async function completeDeposits(api, account) {
   return charges
 }
 
-/** Again under the same key until it is answered: a busy machine is not what is tried here. */
-async function insist(api, account, path, request) {
+/** Retries under the same key until it is answered: the machine may be busy. */
+async function requestUntilAnswered(api, account, path, request) {
   let answer
   await until(async () => {
     answer = await api(account, 'POST', path, request)
@@ -135,9 +135,9 @@ async function judge(api, account) {
   const booked = await books.refunds()
   for (const { id, endToEndId, cents } of made) {
     const done = booked.filter((refund) => refund.provider_refund_id === id && refund.status === 'DONE')
-    const told = done.map((refund) => `${refund.source} ${refund.amount_cents}`).join(', ')
-    if (told !== `balance ${cents}`)
-      note('refunded', `refund ${id} of ${cents} cents of ${endToEndId} is booked as [${told}]`)
+    const found = done.map((refund) => `${refund.source} ${refund.amount_cents}`).join(', ')
+    if (found !== `balance ${cents}`)
+      note('refunded', `refund ${id} of ${cents} cents of ${endToEndId} is booked as [${found}]`)
   }
   for (const { provider_refund_id: id, status } of booked)
     if (status === 'DONE' && !made.some((refund) => refund.id === id))
@@ -149,7 +149,7 @@ async function judge(api, account) {
   await service.stop()
   const audit = await service.command('audit', '--json')
   if (audit.code !== 0)
-    note('audit', `it ended with ${audit.code}: ${audit.stdout.trim()} ${audit.stderr.trim()}`.slice(0, 2_000))
+    note('audit', `it exited with ${audit.code}: ${audit.stdout.trim()} ${audit.stderr.trim()}`.slice(0, 2_000))
   console.log(`${made.length} refunds at the bank of ${DEPOSITS} deposits`)
   if (made.length < DEPOSITS / 2) throw new Error('the bank made too few refunds to prove anything')
 }
@@ -161,7 +161,7 @@ async function noteReleased(when) {
       note('released', `refund ${id} is FAILED ${when}`)
 }
 
-/** By the bank's own list, with its faults off for the moment: it is the truth. */
+/** From the bank's own list, with its faults off meanwhile. */
 async function madeAtBank() {
   const faults = await bank.readFaults()
   await bank.faults({})
@@ -186,18 +186,18 @@ function report() {
 async function until(isTrue) {
   const end = Date.now() + REST_WITHIN_MS
   while (!(await isTrue())) {
-    if (Date.now() > end) throw new Error('waited in vain')
+    if (Date.now() > end) throw new Error('timed out')
     await sleep(200)
   }
 }
 
-async function strike() {
+async function tearDown() {
   await service?.close()
   await books?.close().catch(() => undefined)
   try {
     process.kill(Number(readFileSync(join(home, 'data/postmaster.pid'), 'utf8').split('\n')[0]), 'SIGQUIT')
   } catch {
-    // Stopped by itself, as it should.
+    // Already stopped.
   }
   await bank?.stop()
   rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })

@@ -1,6 +1,6 @@
-// `npm run prove`: every proof, and every proof on what was broken on purpose.
+// `npm run prove`: every proof, then the proofs on builds that are broken on purpose.
 //   npm run prove -- --openapi <openapi.yaml>    with the conformance check, which needs the central bank's description
-//   npm run prove -- --seed N                    repeats a run of the proof of money
+//   npm run prove -- --seed N                    repeats a run of the proofs of money and refunds
 
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -29,7 +29,7 @@ for (const [name, [script, ...args]] of Object.entries(proofs)) {
   const { code } = await run([process.execPath, join(root, script), ...args], { cwd: process.cwd(), inherit: true })
   if (code !== 0) failed.push(name)
 }
-if (!options.openapi) console.log('\nAPI Pix was not checked: name its description with --openapi <openapi.yaml>.')
+if (!options.openapi) console.log('\nAPI Pix was not checked: pass its description with --openapi <openapi.yaml>.')
 const minutes = ((performance.now() - began) / 60_000).toFixed(1)
 console.log(
   `\nnpm run prove: ${failed.length === 0 ? 'all proved' : `FAILED: ${failed.join('; ')}`} in ${minutes} minutes`,

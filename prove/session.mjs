@@ -1,4 +1,5 @@
-// Proves that the session that is judged is the session that is acted on, however the Cookie header is spelled. See prove/README.md.
+// Proves that the session that is authorized is the session that is acted on, however the Cookie header is spelled. See
+// prove/README.md.
 
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +14,7 @@ const NAME = '__Host-guiche_session'
 const { values: options } = parseArgs({ options: { dist: { type: 'string' } } })
 if (!options.dist) await ensureBuilt()
 const home = mkdtempSync(join(tmpdir(), 'guiche-prove-session-'))
-// The database's own user must be able to pass when this runs as root.
+// As root, the database runs as another user, who must be able to enter.
 chmodSync(home, 0o755)
 const service = await makeService({
   dist: resolve(options.dist ?? join(root, 'server/dist')),
@@ -27,7 +28,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void end(
 try {
   const breaches = await prove()
   for (const breach of breaches) console.log(`NOT HELD one-session: ${breach}`)
-  await end(breaches.length > 0 ? 1 : 0, breaches.length > 0 ? 'a claim did not hold' : 'HELD one-session')
+  await end(breaches.length > 0 ? 1 : 0, breaches.length > 0 ? 'a claim failed' : 'HELD one-session')
 } catch (error) {
   await end(2, error.stack ?? String(error))
 }
@@ -47,18 +48,18 @@ async function prove() {
     const listed = await (await call('GET', 'auth/list-sessions', { cookie })).json()
     const actedOn = Array.isArray(listed) ? [...new Set(listed.map(({ userId }) => userId))] : [listed.code]
     if (me?.email !== ana.email || actedOn.length !== 1 || actedOn[0] !== ana.id)
-      breaches.push(`${spelling}: ${me?.email} was judged, and user ${actedOn.join(' and ')} acted on`)
+      breaches.push(`${spelling}: ${me?.email} was authorized, and user ${actedOn.join(' and ')} was acted on`)
   }
   return breaches
 }
 
-/** An account holder who is signed in. */
+/** Creates an account holder and signs in. */
 async function person(email) {
   const made = await service.command('account', 'create', '--email', email, '--name', 'Loja')
-  if (made.code !== 0) throw new Error(`no account was made: ${made.stderr}`)
+  if (made.code !== 0) throw new Error(`creating the account failed: ${made.stderr}`)
   const { password } = JSON.parse(made.stdout)
   const answer = await call('POST', 'auth/sign-in/email', { body: { email, password } })
-  const line = answer.headers.getSetCookie().find((one) => one.startsWith(`${NAME}=`))
+  const line = answer.headers.getSetCookie().find((cookie) => cookie.startsWith(`${NAME}=`))
   if (!line) throw new Error(`${email} could not sign in: ${answer.status}`)
   return { email, id: (await answer.json()).user.id, cookie: line.slice(NAME.length + 1).split(';')[0] }
 }
@@ -76,7 +77,7 @@ function call(method, path, { cookie, body } = {}) {
   })
 }
 
-/** 0: it held. 1: it did not. 2: it could not be carried out. */
+/** 0: it held. 1: it failed. 2: the proof could not run. */
 async function end(code, text) {
   console.log(text)
   await service.stop()

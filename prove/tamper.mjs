@@ -1,5 +1,5 @@
-// Proves that no row of the books can be forged unnoticed: makes a history with the real service, forges it in more than a hundred ways, each in a copy of the
-// database, and demands that the audit names each. See prove/README.md.
+// Proves that no row of the books can be forged unnoticed. It makes a history with the real service and forges it in
+// more than a hundred ways, each in a copy of the database. The audit must name each. See prove/README.md.
 
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,28 +14,28 @@ import { openDatabase } from './tamper/database.mjs'
 import { forgeries } from './tamper/forgeries.mjs'
 import { makeHistory } from './tamper/history.mjs'
 
-// By the real command, and not in this process: it takes seconds each.
+// These run the real command, which takes seconds each.
 const BY_COMMAND = 4
 const TEXT_MAX = 150
 
 const { values: options } = parseArgs({
   options: {
     only: { type: 'string' },
-    seed: { type: 'string' }, // as the other proofs take it; nothing here is by chance
+    seed: { type: 'string' }, // accepted as by the other proofs; nothing here is random
     dist: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
 if (options.help) {
   console.log(
-    'node prove/tamper.mjs [--only text] [--dist DIR]\n\nExit 0: every forgery was named. 1: one was not. 2: it could not be carried out.',
+    'node prove/tamper.mjs [--only text] [--dist DIR]\n\nExit 0: every forgery was named. 1: one was missed. 2: the proof could not run.',
   )
   process.exit(0)
 }
 if (!options.dist) await ensureBuilt()
 const dist = resolve(options.dist ?? join(root, 'server/dist'))
 const home = mkdtempSync(join(tmpdir(), 'guiche-prove-tamper-'))
-// The database's own user must be able to pass when this runs as root.
+// As root, the database runs as another user, who must be able to enter.
 chmodSync(home, 0o755)
 const clock = { laterMs: 0, now: () => new Date() }
 const breaches = []
@@ -46,7 +46,7 @@ try {
   report()
   process.exitCode = breaches.length > 0 ? 1 : 0
 } catch (error) {
-  console.error(`The proof could not be carried out: ${error.stack ?? error}`)
+  console.error(`The proof could not run: ${error.stack ?? error}`)
   if (service) console.error(service.output().slice(-2000))
   process.exitCode = 2
 } finally {
@@ -81,12 +81,12 @@ async function prove() {
 
 async function demandAgreement() {
   const { code, stdout, stderr } = await service.command('audit')
-  if (code !== 0) breaches.push({ claim: 'agrees', text: `guiche audit ended with ${code}: ${stdout}${stderr}` })
+  if (code !== 0) breaches.push({ claim: 'agrees', text: `guiche audit exited with ${code}: ${stdout}${stderr}` })
   else console.log(`agrees      ${stdout.trim().split('\n').at(-1)}\n`)
 }
 
 async function forgeAll(all) {
-  // Here all refunds have ended by now; server/test/audit-tamper.test.ts has one that is under way.
+  // All refunds have ended here; server/test/audit-tamper.test.ts has one in progress.
   const chosen = all.filter(
     ({ name, order }) => order !== 'under way' && (!options.only || name.includes(options.only)),
   )
@@ -105,13 +105,13 @@ async function forgeAll(all) {
   console.log(`\n${chosen.length} forgeries in ${Math.round((performance.now() - began) / 1000)} s`)
 }
 
-/** What guiche audit itself says of the copy, as its operator would ask. */
+/** Runs guiche audit on the copy, as an operator would. */
 async function auditByCommand(url) {
   const { code, stdout, stderr } = await service.command('audit', '--json', {
     DATABASE_URL: url,
     SECRET_KEY: db.secretKey,
   })
-  if (stdout === '') throw new Error(`guiche audit ended with ${code}: ${stderr}`)
+  if (stdout === '') throw new Error(`guiche audit exited with ${code}: ${stderr}`)
   const { differences } = JSON.parse(stdout)
   return code === 1 ? differences : []
 }
@@ -129,13 +129,13 @@ function said({ check, subject, text }) {
 
 function report() {
   const claims = {
-    agrees: 'guiche audit agrees with a history that nobody forged',
-    named: 'the audit names every forgery, by the check that is there for it',
+    agrees: 'guiche audit finds no difference in a history without forgeries',
+    named: 'the audit names every forgery, by the check that exists for it',
     command: 'guiche audit says so too, and exits with 1',
-    process: 'the service never ended by itself',
+    process: 'the service never exited unasked',
   }
   for (const [claim, says] of Object.entries(claims)) {
-    const texts = breaches.filter((one) => one.claim === claim).map(({ text }) => text)
+    const texts = breaches.filter((breach) => breach.claim === claim).map(({ text }) => text)
     console.log(`${texts.length === 0 ? 'held    ' : 'NOT HELD'} ${claim}: ${says}`)
     for (const text of texts) console.log(`           ${text}`)
   }

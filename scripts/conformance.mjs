@@ -1,4 +1,5 @@
-// `npm run conformance -- <openapi.yaml>`: does the API Pix adapter say, and the sandbox answer, what the central bank's description says?
+// `npm run conformance -- <openapi.yaml>`: checks the requests of the API Pix adapter and the answers of the sandbox
+// against the central bank's description.
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +9,7 @@ import { parseArgs } from 'node:util'
 import { ensureBuilt, fail, root } from './bootstrap.mjs'
 
 const MINUTE_MS = 60_000
-// What the adapter sends, by the description's own names. One that was never sent, or never answered with success, was not checked.
+// The operations of the adapter, as the description names them. Each must be sent, and answered with success, once.
 const OPERATIONS = [
   'POST /oauth/token',
   'PUT /cob/{txid}',
@@ -43,30 +44,30 @@ const { makeApiPix } = await load('providers/api-pix/adapter.js')
 const { openSandbox } = await load('sandbox/server.js')
 process.exitCode = options.sabotage === 'all' ? await sabotageAll() : await checkOnce(options.sabotage)
 
-/** 0: nothing to complain of. */
+/** 0: no complaints. */
 async function checkOnce(name) {
-  const result = await converse(name && SABOTAGES[name])
+  const result = await runAll(name && SABOTAGES[name])
   console.log(describe(result))
   return result.complaints.length === 0 ? 0 : 1
 }
 
-/** 0: the healthy conversation has nothing to complain of, and every broken one has. */
+/** 0: no complaints about the intact run, and some about every broken one. */
 async function sabotageAll() {
-  const healthy = await converse()
+  const healthy = await runAll()
   console.log(describe(healthy))
   console.log('\nBroken on purpose:')
   let missed = healthy.complaints.length > 0 ? 1 : 0
   for (const [name, sabotage] of Object.entries(SABOTAGES)) {
-    const { complaints } = await converse(sabotage)
+    const { complaints } = await runAll(sabotage)
     if (complaints.length === 0) missed += 1
     const verdict = complaints.length === 0 ? 'NOT NOTICED' : `noticed (${complaints.length}): ${complaints[0]}`
     console.log(`  ${name.padEnd(20)} ${sabotage.says}\n${' '.repeat(23)}${verdict}`)
   }
-  console.log(missed === 0 ? '\nEvery one was noticed.' : '\nNot as it should be: see above.')
+  console.log(missed === 0 ? '\nEvery sabotage was noticed.' : '\nA sabotage was not noticed: see above.')
   return missed === 0 ? 0 : 1
 }
 
-async function converse(sabotage) {
+async function runAll(sabotage) {
   const document = readDocument(positionals[0])
   const bank = await openBank()
   const receiver = await startReceiver({ sabotage })
@@ -81,7 +82,7 @@ async function converse(sabotage) {
   }
 }
 
-/** Every message by the document, the tokens by what they permit, and the whole by whether anything was left out. */
+/** Checks every message against the document, every token for its scopes, and that nothing was left out. */
 function judge({ document, exchanges, notifications, surprises, used }) {
   const rows = new Map(OPERATIONS.map((name) => [name, { requests: 0, answers: new Map(), violations: [] }]))
   const rowOf = (name) =>
@@ -118,7 +119,7 @@ function judge({ document, exchanges, notifications, surprises, used }) {
     ),
     ...[...used].flatMap(([name, times]) => (times > 0 ? [] : [`the adapter's ${name}() was never called`])),
   ]
-  return { title: document.title, rows, slips: document.slips, used, complaints }
+  return { title: document.title, rows, deviations: document.deviations, used, complaints }
 }
 
 function isExercised(name, row) {
@@ -151,9 +152,9 @@ function checkTokenAnswer({ tokens, request, answer }) {
 
 function checkToken({ document, tokens, request, operation }) {
   const token = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1]
-  if (!tokens.has(token)) return ['request: carries no token that was handed out']
+  if (!tokens.has(token)) return ['request: has no token that was issued']
   const missing = document.scopesOf(operation).filter((scope) => !tokens.get(token).includes(scope))
-  return missing.map((scope) => `request: its token was asked for without ${scope}`)
+  return missing.map((scope) => `request: its token lacks the scope ${scope}`)
 }
 
 // ---- The bank ----
@@ -174,7 +175,7 @@ async function openBank() {
     pay: async (order) => (await call('POST', '/bank/pay', order)).pix,
     faults: (plan) => call('PUT', '/bank/faults', plan),
     stats: () => call('GET', '/bank/stats'),
-    // They last for an hour by the bank's clock.
+    // Tokens last for an hour by the bank's clock.
     forgetTokens: async () => void (aheadMs += 61 * MINUTE_MS),
     async stop() {
       await sandbox.stop()
@@ -185,7 +186,7 @@ async function openBank() {
 
 // ---- What is printed ----
 
-function describe({ title, rows, slips, used, complaints }) {
+function describe({ title, rows, deviations, used, complaints }) {
   const counts = [...rows].map(([name, row]) => {
     const answers = [...row.answers].toSorted(([a], [b]) => a - b).map(([status, times]) => `${status}×${times}`)
     return [name, String(row.requests), answers.join(' ') || '-', String(row.violations.length)]
@@ -199,11 +200,11 @@ function describe({ title, rows, slips, used, complaints }) {
     '',
     `Calls of the adapter: ${[...used].map(([name, times]) => `${name} ${times}`).join(', ')}`,
     '',
-    'Departures from the letter of the description:',
-    ...slips.map(({ name, reason, uses }) => `  ${name} (${uses}×): ${reason}`),
+    'Deviations from the description:',
+    ...deviations.map(({ name, reason, uses }) => `  ${name} (${uses}×): ${reason}`),
     '',
     ...(complaints.length === 0
-      ? [`${requests} requests and ${answers} answers are as described.`]
+      ? [`${requests} requests and ${answers} answers match the description.`]
       : [
           complaints.length === 1 ? '1 complaint:' : `${complaints.length} complaints:`,
           ...complaints.map((text) => `  ${text}`),
@@ -242,15 +243,15 @@ function help() {
   return [
     'npm run conformance -- <openapi.yaml> [--sabotage <name>|all] [--dist <directory>]',
     '',
-    'Takes the API Pix adapter through all of its calls against the sandbox, over a proxy that writes down what passes, and checks every',
-    "request, answer and notification against the central bank's description (https://github.com/bacen/pix-api, openapi.yaml).",
-    'Exits 1 when something is not as described, or when a call of the adapter was never made.',
+    'Makes all calls of the API Pix adapter against the sandbox, through a proxy that records them, and checks every request,',
+    "answer and notification against the central bank's description (https://github.com/bacen/pix-api, openapi.yaml).",
+    'Exits 1 when something does not match the description, or when a call of the adapter was never made.',
     '',
-    '--sabotage breaks the conversation in the proxy, and then the exit must be 1. With "all", each is tried, and the exit is 0 when every',
-    'one was noticed:',
+    '--sabotage breaks the messages in the proxy, and then the exit code must be 1. "all" tries each, and exits 0 when every one',
+    'was noticed:',
     '',
     ...listed,
     '',
-    '--dist checks another build than server/dist.',
+    '--dist checks a build other than server/dist.',
   ].join('\n')
 }

@@ -1,18 +1,18 @@
-// Takes the adapter through all that it can say to a bank, and the bank through all that it can answer: what is granted, what is refused,
-// what is lost, and what needs a new token.
+// Makes every call of the adapter, so that the bank gives every kind of answer: success, refusal, a lost answer, and an
+// expired token.
 
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const PIX_KEY = 'caixa@loja.example'
 const HOUR_MS = 3_600_000
-// Nobody's Pix.
+// A Pix that does not exist.
 const UNKNOWN_PIX = 'E00000000202601010000abcdefghijk'
 const WAIT_MS = 5_000
 
 /**
- * `bank` is the sandbox: url, pay, faults, stats, forgetTokens, now. Answers with what came out otherwise than it should, and with how often each
- * of the adapter's calls was made.
+ * `bank` is the sandbox: url, pay, faults, stats, forgetTokens, now. Returns unexpected results, and how often each
+ * call of the adapter was made.
  */
 export async function makeAllCalls({ makeApiPix, bank, proxyUrl, receiver, skips }) {
   const used = new Map()
@@ -23,24 +23,26 @@ export async function makeAllCalls({ makeApiPix, bank, proxyUrl, receiver, skips
     adapters.push(adapter)
     return counted(adapter, used, skips)
   }
-  // A call that goes wrong is told and the next one made: one broken answer must not hide the others.
+  // A failed call is recorded and the next one made: one bad answer must not hide the others.
   const step = async (what, call, isWanted) => {
     const outcome = await outcomeOf(call)
     if (!isWanted(outcome)) surprises.push(`${what}: got ${JSON.stringify(outcome)?.slice(0, 200)}`)
     return outcome
   }
-  const stage = { adapter: connect(), bank, receiver, step, connect, surprises }
-  await makeCharges(stage)
-  await payAndRead(stage)
-  await refundThem(stage)
-  await listThem(stage)
-  await readNotifications(stage)
-  await loseAnswers(stage)
-  await withoutToken(stage)
-  await whileDown(stage)
-  await stage.adapter.health?.()
+  const parts = { adapter: connect(), bank, receiver, step, connect, surprises }
+  await makeCharges(parts)
+  await payAndRead(parts)
+  await refundThem(parts)
+  await listThem(parts)
+  await readNotifications(parts)
+  await loseAnswers(parts)
+  await withoutToken(parts)
+  await whileDown(parts)
+  // These two send nothing.
+  await step('ask for capacity', async () => parts.adapter.hasRoomFor('account'), isExactly(true))
+  await parts.adapter.health()
   for (const adapter of adapters.slice(1)) await adapter.close()
-  await stage.adapter.close()
+  await parts.adapter.close()
   return { surprises, used }
 }
 
@@ -68,12 +70,12 @@ async function makeCharges({ adapter, receiver, step }) {
   await step('create another value under its txid', () => adapter.create({ ...plain, valueCents: 7 }), isRefused)
 
   await step('check a charge', () => adapter.check(plain.txid), is({ status: 'active', payments: [] }))
-  await step('check a txid that nobody has', () => adapter.check(txid()), isExactly('absent'))
+  await step('check an unknown txid', () => adapter.check(txid()), isExactly('absent'))
   await step('cancel a charge', () => adapter.cancel(wordy.txid), isExactly('withdrawn'))
   await step('cancel it again', () => adapter.cancel(wordy.txid), isExactly('not_active'))
   await step('check it', () => adapter.check(wordy.txid), is({ status: 'withdrawn' }))
   await step('create it again', () => adapter.create(wordy), isRefused)
-  await step('cancel a txid that nobody has', () => adapter.cancel(txid()), isExactly('absent'))
+  await step('cancel an unknown txid', () => adapter.cancel(txid()), isExactly('absent'))
 }
 
 async function payAndRead({ adapter, bank, step }) {
@@ -84,7 +86,7 @@ async function payAndRead({ adapter, bank, step }) {
   await step('check a paid charge', () => adapter.check(paid.txid), is(paidIs))
   await step('cancel a paid charge', () => adapter.cancel(paid.txid), isExactly('not_active'))
   await step('find its Pix', () => adapter.findPayment(pix.endToEndId), is({ amountCents: 50_00, txid: paid.txid }))
-  await step('find a Pix that nobody made', () => adapter.findPayment(UNKNOWN_PIX), isExactly('absent'))
+  await step('find an unknown Pix', () => adapter.findPayment(UNKNOWN_PIX), isExactly('absent'))
 
   const odd = charge({ valueCents: 80_00 })
   await step('create a charge to be paid three times', () => adapter.create(odd), is({ status: 'active' }))
@@ -109,14 +111,10 @@ async function refundThem({ adapter, bank, step }) {
   await step('refund another amount under its id', () => adapter.refund({ ...part, amountCents: 1 }), isRefused)
   await step('refund too much', () => adapter.refund({ ...part, refundId: 'parte2', amountCents: 30_01 }), isRefused)
   await step('refund nothing', () => adapter.refund({ ...part, refundId: 'parte3', amountCents: 0 }), isRefused)
-  await step('refund a Pix that nobody made', () => adapter.refund({ ...part, endToEndId: UNKNOWN_PIX }), isRefused)
+  await step('refund an unknown Pix', () => adapter.refund({ ...part, endToEndId: UNKNOWN_PIX }), isRefused)
   const asked = () => adapter.checkRefund({ endToEndId, refundId: 'parte1' })
   await step('ask for a refund until it is done', () => until(async () => (await asked()).status === 'done'), isDone)
-  await step(
-    'ask for a refund that nobody made',
-    () => adapter.checkRefund({ endToEndId, refundId: 'x' }),
-    isExactly('absent'),
-  )
+  await step('ask for an unknown refund', () => adapter.checkRefund({ endToEndId, refundId: 'x' }), isExactly('absent'))
   await step('find a refunded Pix', () => adapter.findPayment(endToEndId), is({ amountCents: 50_00 }))
   await step('check a refunded charge', () => adapter.check(refunded.txid), is({ status: 'paid' }))
 }
@@ -147,27 +145,27 @@ async function listThem({ adapter, bank, step }) {
 
 async function readNotifications({ adapter, bank, receiver, step }) {
   const paid = await paidCharge({ adapter, bank, step })
-  const told = () => receiver.notifications.find(({ body }) => body.includes(paid.endToEndId))
-  await step('be notified of a Pix', () => until(async () => told()), isDone)
+  const notification = () => receiver.notifications.find(({ body }) => body.includes(paid.endToEndId))
+  await step('be notified of a Pix', () => until(async () => notification()), isDone)
   await step(
     'be notified of its refund',
     async () => {
       await adapter.refund({ endToEndId: paid.endToEndId, refundId: 'tudo', amountCents: 50_00 })
       return until(async () => {
-        // The bank ends what is due when it is called.
+        // The bank expires charges when it is called.
         await bank.stats()
         return receiver.notifications.some(({ body }) => body.includes('"status":"DEVOLVIDO"'))
       })
     },
     isDone,
   )
-  const { headers = {}, body = '' } = told() ?? {}
+  const { headers = {}, body = '' } = notification() ?? {}
   const read = () => adapter.readNotification({ headers, body: Buffer.from(body) })
   const isTold = (hints) => hints.some?.((hint) => hint.endToEndId === paid.endToEndId && hint.txid === paid.txid)
   await step('read a notification', read, isTold)
 }
 
-/** The bank does it, and the answer never comes: the adapter asks what became of it. */
+/** The bank does the work and its answer is lost: the adapter looks up the outcome. */
 async function loseAnswers({ adapter, bank, step }) {
   const lostOnce = async (operation, call) => {
     const before = (await bank.stats()).calls[operation]
@@ -197,7 +195,7 @@ async function loseAnswers({ adapter, bank, step }) {
   )
 }
 
-/** The bank forgets every token before each call, which then is refused and made again with a new one. */
+/** The bank forgets all tokens before each call, which is refused and repeated with a new one. */
 async function withoutToken({ adapter, bank, step, connect }) {
   for (const { name, call, isWanted } of await oneOfEach({ adapter, bank, step })) {
     await bank.forgetTokens()
@@ -242,7 +240,7 @@ async function paidCharge({ adapter, bank, step }) {
   return { txid: made.txid, endToEndId: pix.endToEndId }
 }
 
-// ---- The pieces ----
+// ---- Parts ----
 
 function adapterOptions(url) {
   return {
@@ -255,12 +253,12 @@ function adapterOptions(url) {
     callsPerSecond: 0,
     now: () => new Date(),
     log: { debug() {}, info() {}, warn() {}, error() {} },
-    // Small, so that what hangs is given up soon and lists have pages. A breaker that opens would keep calls from the bank.
-    timings: { writeTimeoutMs: 400, pageSize: 3, backoffBaseMs: 1, backoffCapMs: 5, breakerFaults: 10_000 },
+    // Small, so that hangs end soon and lists have pages. The breaker must not open.
+    timings: { writeTimeoutMs: 400, pageSize: 3, backoffBaseMs: 1, backoffCapMs: 5, breakerFailures: 10_000 },
   }
 }
 
-/** `skips` leaves a call out, which must be noticed. */
+/** `skips` names a call to leave out, which must be noticed. */
 function counted(adapter, used, skips) {
   const entries = Object.entries(adapter).filter(([, value]) => typeof value === 'function')
   return Object.fromEntries(
@@ -302,7 +300,7 @@ function includes(value, wanted) {
 async function until(isTrue) {
   const end = Date.now() + WAIT_MS
   while (!(await isTrue())) {
-    if (Date.now() > end) throw new Error(`waited ${WAIT_MS} ms in vain`)
+    if (Date.now() > end) throw new Error(`timed out after ${WAIT_MS} ms`)
     await sleep(20)
   }
 }

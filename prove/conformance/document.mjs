@@ -1,4 +1,4 @@
-// Reads the central bank's description of API Pix, and judges messages by it.
+// Reads the central bank's description of API Pix, and checks messages against it.
 
 import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
@@ -6,27 +6,27 @@ import addFormats from 'ajv-formats'
 import { parse } from 'yaml'
 
 /**
- * Where the description says what it cannot mean, or leaves out what its own text lists. Each row is a departure from the letter, with its
+ * Where the description contradicts itself, or leaves out what its own text lists. Each row is a deviation with its
  * reason; everything else is taken literally.
  */
-const SLIPS = [
+const DEVIATIONS = [
   {
     name: 'patterns between slashes',
     reason:
-      'the pattern of cpf is written /^\\d{11}$/; JSON Schema takes the slashes for characters, and no value would match',
-    mend: (spec) => eachPattern(spec, (pattern) => /^\/(.*)\/$/.exec(pattern)?.[1] ?? pattern),
+      'the pattern of cpf is written /^\\d{11}$/; JSON Schema reads the slashes as characters, and no value would match',
+    fix: (spec) => eachPattern(spec, (pattern) => /^\/(.*)\/$/.exec(pattern)?.[1] ?? pattern),
   },
   {
     name: 'patterns without ends',
     reason:
       'JSON Schema finds a pattern anywhere in a text, so "1.000" would be an amount; read as the whole text, which is stricter',
-    mend: (spec) => eachPattern(spec, (pattern) => (pattern.startsWith('^') ? pattern : `^(?:${pattern})$`)),
+    fix: (spec) => eachPattern(spec, (pattern) => (pattern.startsWith('^') ? pattern : `^(?:${pattern})$`)),
   },
   {
     name: 'txid of a Pix',
     reason:
       'allOf joins 26 to 35 characters with 1 to 35; the second is there for static codes, and allOf can only narrow',
-    mend(spec) {
+    fix(spec) {
       const { txid } = spec.components.schemas.Pix.properties
       if (!txid.allOf) return 0
       spec.components.schemas.Pix.properties.txid = { type: 'string', ...txid.allOf.at(-1) }
@@ -35,7 +35,7 @@ const SLIPS = [
   },
   {
     name: 'required and described nowhere',
-    reason: 'cobs in a list of Pix, surely copied from the list of charges, and txid in the loc of a charge',
+    reason: 'cobs in a list of Pix, apparently copied from the list of charges, and txid in the loc of a charge',
     property: ({ schema, key }) => schema.required?.includes(key),
   },
   {
@@ -62,26 +62,26 @@ const PROBLEM_TYPE = 'https://pix.bcb.gov.br/api/v2/error/'
 export function readDocument(path) {
   const spec = parse(readFileSync(path, 'utf8'))
   if (!spec?.paths?.['/cob/{txid}']) throw new Error(`${path} does not describe API Pix: it has no /cob/{txid}`)
-  const slips = SLIPS.map((slip) => ({ ...slip, uses: slip.mend?.(spec) ?? 0 }))
+  const deviations = DEVIATIONS.map((deviation) => ({ ...deviation, uses: deviation.fix?.(spec) ?? 0 }))
   const ajv = new Ajv({ strict: false, allErrors: true })
   addFormats.default(ajv)
-  // The root document under a name, so that $ref in it lead to itself.
+  // The root document needs a name, so that its $ref resolve to itself.
   ajv.addSchema(spec, 'pix')
   const problemNames = new Set([...spec.info.description.matchAll(/^ *#+ `(\w+)`/gm)].map(([, name]) => name))
-  const document = { spec, ajv, slips, problemNames, operations: listOperations(spec), validators: new Map() }
+  const document = { spec, ajv, deviations, problemNames, operations: listOperations(spec), validators: new Map() }
   return {
     title: `${spec.info.title} ${spec.info.version}`,
-    slips,
+    deviations,
     checkRequest: (request) => checkRequest(document, request),
     checkAnswer: (operation, answer) => checkAnswer(document, operation, answer),
     checkNotification: (body) => checkNotification(document, body),
-    /** What a token must permit for the operation. */
+    /** The scopes that the operation needs. */
     scopesOf: (name) => scopesOf(document, name),
     isScope: (scope) => scope in spec.components.securitySchemes.OAuth2.flows.clientCredentials.scopes,
   }
 }
 
-/** Path, query, content type and body. Answers with the operation's name, and undefined for one that is not described. */
+/** Checks path, query, content type and body. Returns the operation's name; undefined if it is not described. */
 function checkRequest(document, request) {
   const [path, query = ''] = request.url.split('?')
   const match = matchOperation(document.operations, request.method, path)
@@ -123,22 +123,24 @@ function checkRequestBody(document, operation, { headers, body }) {
 function checkAnswer(document, operationName, { status, headers, body }) {
   const operation = document.operations.find(({ name }) => name === operationName)
   const described = operation.responses[status]
-  const slip = described ? undefined : document.slips.find((row) => row.status?.({ status, operation: operationName }))
-  if (!described && !slip) return [`status ${status} is not described`]
-  if (slip) slip.uses += 1
-  // What a slip leaves out is a Problema, as every refusal is.
+  const deviation = described
+    ? undefined
+    : document.deviations.find((row) => row.status?.({ status, operation: operationName }))
+  if (!described && !deviation) return [`status ${status} is not described`]
+  if (deviation) deviation.uses += 1
+  // What the description leaves out is a Problema, as every refusal is.
   const { content } = resolve(document.spec, described ?? document.spec.components.responses.NaoEncontrado)
   if (!content) return body === '' ? [] : [`status ${status} has a body, and none is described`]
   const violations = checkContent(document, content, { type: headers['content-type'], text: body })
-  return status >= 400 ? [...violations, ...checkProblem(document, status, body, slip)] : violations
+  return status >= 400 ? [...violations, ...checkProblem(document, status, body, deviation)] : violations
 }
 
-/** Beyond its schema, a Problema repeats the status and is of a type that the text lists. */
-function checkProblem(document, status, text, slip) {
+/** Beyond its schema, a Problema repeats the status and has a type that the text lists. */
+function checkProblem(document, status, text, deviation) {
   const problem = parseJson(text)
   if (typeof problem !== 'object' || problem === null) return []
   const name = String(problem.type).startsWith(PROBLEM_TYPE) ? problem.type.slice(PROBLEM_TYPE.length) : undefined
-  const isListed = name !== undefined && (document.problemNames.has(name) || name === slip?.problem)
+  const isListed = name !== undefined && (document.problemNames.has(name) || name === deviation?.problem)
   return [
     ...(problem.status === status ? [] : [`body says status ${problem.status}, the answer ${status}`]),
     ...(isListed ? [] : [`type ${JSON.stringify(problem.type)} is none that the description lists`]),
@@ -149,9 +151,9 @@ function checkNotification(document, { headers, body }) {
   const [callback] = Object.values(document.spec.paths['/webhook/{chave}'].put.callbacks.listaPix)
   const { content } = resolve(document.spec, callback.post.requestBody)
   const violations = checkContent(document, content, { type: headers['content-type'], text: body })
-  // The schema lets even {} pass; a notification that tells of nothing is none.
-  const told = parseJson(body)?.pix
-  return Array.isArray(told) && told.length > 0 ? violations : [...violations, 'body tells of no Pix']
+  // The schema accepts even {}, but a notification must name a Pix.
+  const pix = parseJson(body)?.pix
+  return Array.isArray(pix) && pix.length > 0 ? violations : [...violations, 'body names no Pix']
 }
 
 function checkContent(document, content, { type, text }) {
@@ -178,7 +180,7 @@ function checkValue(document, schema, value, place) {
   })
 }
 
-/** Fields that the schema does not name. It allows them, but a misspelt name is worth nothing to the other side. */
+/** Fields that the schema does not name. It allows them, but they may be misspelt. */
 function undescribed(document, schema, value, place) {
   const schemas = flatten(document.spec, schema)
   if (Array.isArray(value)) {
@@ -189,9 +191,9 @@ function undescribed(document, schema, value, place) {
   return Object.entries(value).flatMap(([key, below]) => {
     const described = schemas.flatMap((each) => each.properties?.[key] ?? [])
     if (described.length > 0) return undescribed(document, { allOf: described }, below, `${place}.${key}`)
-    const slip = document.slips.find((row) => schemas.some((each) => row.property?.({ schema: each, key })))
-    if (!slip) return [`${place}.${key} is not described`]
-    slip.uses += 1
+    const deviation = document.deviations.find((row) => schemas.some((each) => row.property?.({ schema: each, key })))
+    if (!deviation) return [`${place}.${key} is not described`]
+    deviation.uses += 1
     return []
   })
 }
@@ -209,7 +211,7 @@ function listOperations(spec) {
   )
 }
 
-/** Of several that fit, the one with the fewest parameters: /pix is also a /{pixUrlAccessToken}. */
+/** Of several matches, the one with the fewest parameters: /pix also matches /{pixUrlAccessToken}. */
 function matchOperation(operations, method, path) {
   const segments = path.split('/')
   const fitting = operations.flatMap((operation) => {
@@ -238,14 +240,14 @@ function resolve(spec, node) {
   return resolve(spec, found)
 }
 
-/** The schema and all that it is made of. */
+/** The schema and all its parts. */
 function flatten(spec, schema) {
   const whole = resolve(spec, schema)
   const parts = [...(whole.allOf ?? []), ...(whole.oneOf ?? []), ...(whole.anyOf ?? [])]
   return [whole, ...parts.flatMap((part) => flatten(spec, part))]
 }
 
-/** References of a part of the document, as seen from outside of it. */
+/** The references of a part of the document, as seen from outside. */
 function rooted(schema) {
   return JSON.parse(JSON.stringify(schema), (key, value) => (key === '$ref' ? `pix${value}` : value))
 }

@@ -1,9 +1,9 @@
-// Stands between the adapter and the bank, writes down what passes, and lies about it when it is told to.
+// A proxy between the adapter and the bank. It records all messages, and changes them for a sabotage.
 
 import { once } from 'node:events'
 import { createServer, request as send } from 'node:http'
 
-/** Forwards to `target()`, on loopback. What it changes on the way is what is written down: that is what the other side gets. */
+/** Forwards to `target()`, on loopback. Records messages as the other side gets them. */
 export async function startProxy({ target, sabotage }) {
   const exchanges = []
   const server = createServer((incoming, outgoing) => {
@@ -12,7 +12,7 @@ export async function startProxy({ target, sabotage }) {
   return { exchanges, ...(await open(server)) }
 }
 
-/** Takes notifications, as guiche would. */
+/** Receives notifications, as guiche would. */
 export async function startReceiver({ sabotage }) {
   const notifications = []
   const server = createServer((incoming, outgoing) => {
@@ -35,7 +35,7 @@ async function forward({ incoming, outgoing, target, sabotage, exchanges }) {
     method,
     headers: { ...kept, ...(request.body === '' ? {} : { 'content-length': Buffer.byteLength(request.body) }) },
   })
-  // Whoever loses patience with the bank lets go of it here too.
+  // When the adapter gives up, the request to the bank ends too.
   outgoing.once('close', () => onward.destroy())
   onward.end(request.body)
   const [response] = await once(onward, 'response')

@@ -1,9 +1,9 @@
-// Ways to break the conversation on purpose. Each must be noticed: a check that cannot fail proves nothing.
+// Ways to break the messages on purpose. Each must be noticed: a check that cannot fail proves nothing.
 
 const isCreate = ({ method, url }) => method === 'PUT' && /^\/cob\/\w+$/.test(url)
 const isCharge = ({ url }) => /^\/cob\/\w+$/.test(url)
 
-/** Changes the JSON of a body; what is no JSON stays as it is. */
+/** Changes the JSON of a body. Other bodies stay as they are. */
 const edit = (body, change) => {
   try {
     const json = JSON.parse(body)
@@ -16,7 +16,7 @@ const edit = (body, change) => {
 
 export const SABOTAGES = {
   'answer-type': {
-    says: 'the bank writes calendario.expiracao as a text',
+    says: 'the bank sends calendario.expiracao as text',
     answer: ({ request, status, body }) =>
       isCharge(request) &&
       status < 300 &&
@@ -27,15 +27,15 @@ export const SABOTAGES = {
     answer: ({ request, status, body }) => isCharge(request) && status < 300 && edit(body, (cob) => delete cob.revisao),
   },
   'answer-status': {
-    says: 'the bank answers 200 where 201 belongs',
+    says: 'the bank answers 200 instead of 201',
     answer: ({ request, status }) => isCreate(request) && status === 201 && { status: 200 },
   },
   'answer-content-type': {
-    says: 'the bank sends refusals as text/html',
+    says: 'the bank sends errors as text/html',
     answer: ({ status, headers }) => status >= 400 && { headers: { ...headers, 'content-type': 'text/html' } },
   },
   'answer-problem': {
-    says: 'the bank refuses with a type of problem that nobody listed',
+    says: 'the bank sends a type of problem that is not described',
     answer: ({ status, body }) =>
       status === 404 && edit(body, (problem) => (problem.type = problem.type.replace(/\w+$/, 'NaoGostei'))),
   },
@@ -54,15 +54,15 @@ export const SABOTAGES = {
     request: ({ url }) => url.startsWith('/pix?') && { url: url.replace(/fim=[^&]*&/, '') },
   },
   'request-scope': {
-    says: 'the adapter asks for a token that does not permit refunds',
+    says: 'the adapter requests a token without the scope for refunds',
     request: ({ url, body }) => url === '/oauth/token' && { body: body.replace('pix.write', '').replace('++', '+') },
   },
   'notification-number': {
     says: 'the bank notifies with valor as a number',
-    notification: ({ body }) => edit(body, ({ pix }) => pix.forEach((one) => (one.valor = Number(one.valor)))),
+    notification: ({ body }) => edit(body, ({ pix }) => pix.forEach((entry) => (entry.valor = Number(entry.valor)))),
   },
   'call-left-out': {
-    says: 'no refund is ever asked for',
+    says: 'no refund is ever requested',
     skips: 'refund',
   },
 }

@@ -1,9 +1,9 @@
-// Speaks to the service as its callers do, and holds it to what it must never do whatever the bank does.
+// Calls the service as its clients do, and notes every answer that must never happen.
 
-// Longer than the service takes at worst: it gives the bank 8 s.
-const PATIENCE_MS = 20_000
+// Longer than the service takes at most: it gives the bank 8 s.
+const TIMEOUT_MS = 20_000
 
-/** `note(claim, text)` is told of every breach. */
+/** `note(claim, text)` records a breach. */
 export function makeApi({ url, note, counts }) {
   return async function call(account, method, path, { body, key } = {}) {
     const headers = {
@@ -13,7 +13,7 @@ export function makeApi({ url, note, counts }) {
     }
     let answer
     try {
-      const signal = AbortSignal.timeout(PATIENCE_MS)
+      const signal = AbortSignal.timeout(TIMEOUT_MS)
       const response = await fetch(`${url}${path}`, {
         method,
         headers,
@@ -22,7 +22,7 @@ export function makeApi({ url, note, counts }) {
       })
       answer = { status: response.status, headers: response.headers, json: await response.json() }
     } catch {
-      // Killed before it answered, or not up yet: the caller learns nothing, as with any network.
+      // Killed before it answered, or not started yet.
       answer = { status: 0, headers: new Headers(), json: {} }
     }
     counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1)

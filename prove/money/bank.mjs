@@ -1,4 +1,4 @@
-// The sandbox in the proof's own process, which no kill reaches: what it says it received is the truth that the books are held against.
+// The sandbox bank in the proof's own process, which no kill reaches. Its list of payments is the truth.
 
 import { join } from 'node:path'
 
@@ -21,7 +21,7 @@ export async function openBank({ openSandbox, home, clock }) {
     if (status >= 300) throw new Error(`the bank answered ${status} to ${method} ${path}: ${JSON.stringify(json)}`)
     return json
   }
-  /** As a customer of the bank, by API Pix. Only while it is healthy: faults meet these calls too. */
+  /** As a customer of the bank, by API Pix. Only while the bank is healthy: faults affect these calls too. */
   const askAsCustomer = async (path) => {
     const form = { grant_type: 'client_credentials', client_id: 'prove', client_secret: 'prove' }
     const { access_token: token } = await ask('POST', '/oauth/token', form)
@@ -35,7 +35,7 @@ export async function openBank({ openSandbox, home, clock }) {
       const { status, json } = await call('POST', '/bank/pay', order)
       return status < 300 ? json.pix : undefined
     },
-    /** As its own clerk does, without the service. */
+    /** A refund at the bank, without the service. */
     async giveBack(endToEndId, amountCents) {
       const form = { grant_type: 'client_credentials', client_id: 'prove', client_secret: 'prove' }
       const { access_token: token } = await ask('POST', '/oauth/token', form)

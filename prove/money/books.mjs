@@ -1,4 +1,4 @@
-// The books as they lie in the database, read without the service's own code.
+// The books in the database, read without the service's code.
 
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -7,12 +7,12 @@ import { pathToFileURL } from 'node:url'
 export async function openBooks({ dist, home }) {
   const { openEmbedded } = await import(pathToFileURL(join(dist, 'db/embedded/server.js')).href)
   const pg = createRequire(join(dist, 'cli.js'))('pg')
-  // Kept open to the end, and with it the database.
+  // Stays open to the end, and keeps the database running.
   const embedded = await openEmbedded({ home, say: () => undefined })
   const client = new pg.Client({ connectionString: embedded.databaseUrl })
   client.on('error', () => undefined)
   await client.connect()
-  // Amounts as exact integers: sums of them may be larger than a number can hold.
+  // BigInt: sums may exceed the safe integers.
   const rows = async (sql) => (await client.query({ text: sql, types: { getTypeParser } })).rows
   const getTypeParser = (oid) => (oid === BIGINT || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid))
 
@@ -21,7 +21,7 @@ export async function openBooks({ dist, home }) {
       Number((await rows(`select count(*) as n from charges where status in ('OPENING', 'PENDING')`))[0].n),
     undelivered: async () => Number((await rows('select count(*) as n from deliveries'))[0].n),
     recorded: async () => new Set((await rows('select end_to_end_id from payments')).map((row) => row.end_to_end_id)),
-    /** What a sweep wrote that no right clock can have written. A lease takes two minutes. */
+    /** Times that only a wrong clock can have written. A lease takes two minutes. */
     cursorsAhead: () =>
       rows(
         `select provider, began_at, swept_until, due_at, next_closing::text from sweeps

@@ -1,5 +1,6 @@
-// Loaded before the service by --import: its clock runs ahead by as much as PROVE_LATER_MS says, so that hours can pass between a crash and the
-// next start. Timers are left alone. database-clock.mjs moves the database's clock by as much: the service does not start while the two differ.
+// Loaded by --import before the service: sets its clock ahead by PROVE_LATER_MS, so that hours can pass between a crash
+// and the next start. Timers do not change. database-clock.mjs sets the database's clock ahead by as much, because the
+// service does not start while the two differ.
 
 const laterMs = Number(process.env.PROVE_LATER_MS ?? 0)
 const RealDate = Date

@@ -1,6 +1,6 @@
-// The faults of the bank, one after another, then together, then in waves. The seed of each plan comes from the proof's own.
+// The faults of the bank: each alone, then together, then in waves.
 
-/** A list is gone through over and over while the phase lasts, and lives are spread over it: an incident comes, changes and passes. */
+/** A list is repeated while the phase lasts, and scenarios are spread over it. */
 export const PLANS = {
   calm: {},
   drop: { dropNotifications: 0.7 },

@@ -1,5 +1,5 @@
-// The whole service in a process of its own, on a home that is thrown away: started, killed and started again, at the same port, so that the
-// bank's notifications find it.
+// The whole service in its own process, on a temporary home. It is started, killed and restarted on the same port, so
+// that the bank's notifications reach it.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,12 +9,15 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setDatabaseClock } from './database-clock.mjs'
 
-// A first start copies PostgreSQL and makes a cluster; on a busy machine that takes its time.
+// A first start copies PostgreSQL and creates a cluster, which is slow on a busy machine.
 const READY_WITHIN_MS = 90_000
 const STOP_WITHIN_MS = 15_000
 const LATER = new URL('later.mjs', import.meta.url).href
 
-/** `clock.laterMs` is read at each start, and moves the clocks of the service and of its database alike. `ended(text)` is told when the service ends and nobody asked it to. */
+/**
+ * `clock.laterMs` is read at each start, and sets the clocks of the service and of its database ahead. `ended(text)` is
+ * called when the service exits unasked.
+ */
 export async function makeService({ dist, home, env, clock, ended }) {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
@@ -50,7 +53,7 @@ export async function makeService({ dist, home, env, clock, ended }) {
       })
     }
     started.once('exit', (code, signal) => {
-      if (child === started) ended(`it ended by itself with ${code ?? signal}`)
+      if (child === started) ended(`it exited unasked with ${code ?? signal}`)
     })
     const end = Date.now() + READY_WITHIN_MS
     while (!(await isReady(url))) {
@@ -79,12 +82,12 @@ export async function makeService({ dist, home, env, clock, ended }) {
     output: () => output,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
-    /** PostgreSQL's first process; its sessions end with it. */
+    /** The postmaster; its sessions end with it. */
     killDatabase: () => process.kill(databasePid(home), 'SIGKILL'),
-    /** A command, run to its end; after its words may stand settings of its own. */
+    /** Runs a command to its end. An object among the arguments adds variables. */
     async command(...given) {
-      const args = given.filter((one) => typeof one === 'string')
-      const running = run(args, { env: given.find((one) => typeof one === 'object') ?? {} })
+      const args = given.filter((arg) => typeof arg === 'string')
+      const running = run(args, { env: given.find((arg) => typeof arg === 'object') ?? {} })
       const result = { stdout: '', stderr: '' }
       for (const name of ['stdout', 'stderr']) running[name].on('data', (chunk) => (result[name] += chunk))
       const [code] = await once(running, 'close')
@@ -118,7 +121,7 @@ async function freePort() {
   return port
 }
 
-/** What the machine needs, and none of the developer's own settings. */
+/** What every process needs, without the developer's settings. */
 function machineEnv() {
   const { PATH = '', HOME = '', TMPDIR } = process.env
   return { PATH, HOME, ...(TMPDIR && { TMPDIR }) }

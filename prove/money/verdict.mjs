@@ -1,28 +1,28 @@
-// What must hold when all is quiet again. The bank's own list of payments and charges is the truth; what the books should say is worked out here
-// from it and from what was asked for, without the service's code.
+// What must hold in the end. The bank's lists of payments and charges are the truth. The expected books are computed
+// from them and from what was requested, without the service's code.
 
 export const CLAIMS = {
   audit: 'guiche audit finds no difference',
-  lost: 'every payment at the bank stands in the books once, with its amount and txid',
-  invented: 'every payment in the books stands at the bank',
-  credited: 'each payment was credited once or is an open exception, as its amount and charge demand',
+  lost: 'every payment at the bank is in the books once, with its amount and txid',
+  invented: 'every payment in the books is at the bank',
+  credited: 'each payment was credited once or is an open exception of the right kind',
   sum: 'balances, fees and suspense add up to what the bank received',
-  balances: 'each account has exactly what its paid deposits are worth, also by the API',
-  'one-code': 'no idempotency key ever had two codes that could be paid',
+  balances: 'each account has exactly what its paid deposits are worth, in the books and by the API',
+  'one-code': 'no idempotency key ever had two payable codes',
   unpayable: 'what is CANCELED or FAILED in the books cannot be paid at the bank',
-  'in-time': 'a deposit that was paid in time is not called late',
-  told: 'every completed deposit was announced to its receiver, with its amounts, and no other was',
-  answers: 'no answer was a 500, none forgot a deposit, and every price was right',
-  fresh: 'a query after the payment that calls itself fresh says COMPLETED, and no status ever went back',
-  hints: 'without the sweep only payments are missing of which no notification arrived',
+  'in-time': 'no deposit that was paid in time is marked late',
+  told: 'every completed deposit reached its webhook with the right amounts, and no other did',
+  answers: 'no answer was a 500, no deposit disappeared, and every price was right',
+  fresh: 'a fresh query after the payment says COMPLETED, and no status ever went back',
+  hints: 'without the sweep only payments without a notification are missing',
   list: 'one malformed entry in the bank’s list keeps no other payment out of the books',
-  rest: 'everything came to rest: nothing stayed open, and nothing undelivered',
-  process: 'the service never ended by itself, and with 0 when it was told to and all was quiet',
+  rest: 'all work finished: no charge stayed open, and no delivery stayed pending',
+  process: 'the service never exited unasked, and exited with 0 when it was stopped',
 }
 
-/** By claim: what speaks against it. */
+/** The breaches of each claim. */
 export function judge(facts) {
-  const truth = workOutTruth(facts)
+  const truth = computeTruth(facts)
   const breaches = {
     audit: facts.audit,
     lost: findLost(facts),
@@ -41,7 +41,7 @@ export function judge(facts) {
   )
 }
 
-/** No two charges of one key at the bank that were not withdrawn. The key travels to the bank as the text for the payer. */
+/** Keys with two charges at the bank that were not withdrawn. The description of a charge holds its key. */
 export function findSecondCodes(charges) {
   const payable = charges.filter((cob) => !cob.status.startsWith('REMOVIDA'))
   return [...groupBy(payable, (cob) => cob.solicitacaoPagador)].flatMap(([key, cobs]) =>
@@ -52,16 +52,15 @@ export function findSecondCodes(charges) {
 }
 
 /**
- * For each charge at the bank: whose it is, what it is worth, which payments it got. It is completed if one of them has exactly its value, whatever else
- * happened to it.
+ * For each charge at the bank: its scenario, price and payments. It is completed if one of them has exactly its value.
  */
-function workOutTruth({ bank, lives, priceOf }) {
+function computeTruth({ bank, scenarios, priceOf }) {
   const paid = groupBy(bank.payments, (pix) => pix.txid)
   const entries = bank.charges.map((cob) => {
-    const life = lives.get(cob.solicitacaoPagador)
+    const scenario = scenarios.get(cob.solicitacaoPagador)
     const payments = paid.get(cob.txid) ?? []
-    const exact = payments.filter((pix) => pix.amountCents === life.valueCents)
-    return [cob.txid, { cob, life, payments, exact, ...priceOf(life.valueCents) }]
+    const exact = payments.filter((pix) => pix.amountCents === scenario.valueCents)
+    return [cob.txid, { cob, scenario, payments, exact, ...priceOf(scenario.valueCents) }]
   })
   return new Map(entries)
 }
@@ -70,10 +69,10 @@ function findLost({ bank, books }) {
   const recorded = groupBy(books.payments, (row) => row.end_to_end_id)
   return bank.payments.flatMap((pix) => {
     const rows = recorded.get(pix.endToEndId) ?? []
-    if (rows.length !== 1) return [`${tell(pix)} stands in the books ${rows.length} times`]
+    if (rows.length !== 1) return [`${describe(pix)} is in the books ${rows.length} times`]
     const [row] = rows
     if (row.amount_cents === BigInt(pix.amountCents) && row.txid === pix.txid) return []
-    return [`${tell(pix)} stands in the books with ${row.amount_cents} cents for ${row.txid}`]
+    return [`${describe(pix)} is in the books with ${row.amount_cents} cents for ${row.txid}`]
   })
 }
 
@@ -117,12 +116,12 @@ function findMisnamedExceptions(books, truth) {
   return books.payments.flatMap((row) => {
     if (row.credited) return []
     const charge = truth.get(row.txid)
-    // Too much or too little for a charge that was paid before is a second payment too.
-    const isExact = charge && row.amount_cents === BigInt(charge.life.valueCents)
+    // A wrong amount for a paid charge is a second payment too.
+    const isExact = charge && row.amount_cents === BigInt(charge.scenario.valueCents)
     const kinds = !charge ? ['unknown_charge'] : isExact ? ['second_payment'] : ['wrong_amount', 'second_payment']
     return kinds.includes(row.exception)
       ? []
-      : [`${row.end_to_end_id} is an exception of the kind ${row.exception}, not ${kinds.join(' or ')}`]
+      : [`${row.end_to_end_id} is an exception of kind ${row.exception}, not ${kinds.join(' or ')}`]
   })
 }
 
@@ -137,7 +136,9 @@ function checkSum({ bank, books }) {
 
 function checkBalances({ books, balances, accounts }, truth) {
   return accounts.flatMap(({ email }) => {
-    const paid = [...truth.values()].filter((charge) => charge.life.account.email === email && charge.exact.length > 0)
+    const paid = [...truth.values()].filter(
+      (charge) => charge.scenario.account.email === email && charge.exact.length > 0,
+    )
     const due = paid.reduce((sum, charge) => sum + BigInt(charge.creditedCents), 0n)
     const kept = books.balances.find((row) => row.kind === 'balance' && row.email === email)?.balance_cents
     const { balance, lines } = balances.get(email)
@@ -150,41 +151,41 @@ function checkBalances({ books, balances, accounts }, truth) {
   })
 }
 
-function findStillPayable({ bank, books, lives }) {
+function findStillPayable({ bank, books, scenarios }) {
   const atBank = new Map(bank.charges.map((cob) => [cob.txid, cob.status]))
   const withdrawn = books.charges.filter(({ status }) => status === 'CANCELED' || status === 'FAILED')
-  const told = [...lives.values()]
-    .filter((life) => life.canceled)
-    .map((life) => ({ txid: life.charge.id, status: 'CANCELED to its caller' }))
-  return [...withdrawn, ...told].flatMap(({ txid, status }) =>
+  const reported = [...scenarios.values()]
+    .filter((scenario) => scenario.canceled)
+    .map((scenario) => ({ txid: scenario.charge.id, status: 'CANCELED to its caller' }))
+  return [...withdrawn, ...reported].flatMap(({ txid, status }) =>
     atBank.get(txid) === 'ATIVA' ? [`${txid} is ${status}, and ATIVA at the bank`] : [],
   )
 }
 
-/** Only where nobody tried to cancel, which makes it a matter of who came first. */
+/** Without canceled charges, where the order of events decides. */
 function findMislabelled({ books }, truth) {
   return books.charges.flatMap((charge) => {
-    const { life, exact, cob } = truth.get(charge.txid) ?? {}
+    const { scenario, exact, cob } = truth.get(charge.txid) ?? {}
     const pix = exact?.find(({ endToEndId }) => endToEndId === charge.end_to_end_id)
-    if (!pix || life.cancels > 0) return []
+    if (!pix || scenario.cancels > 0) return []
     const overAtMs = Date.parse(cob.calendario.criacao) + cob.calendario.expiracao * 1000
     const paidAtMs = Date.parse(pix.horario)
     if (charge.paid_late && paidAtMs < overAtMs)
-      return [`${charge.txid} was paid ${overAtMs - paidAtMs} ms before its end and is called late`]
+      return [`${charge.txid} was paid ${overAtMs - paidAtMs} ms before its expiry and is marked late`]
     return []
   })
 }
 
 function checkAnnouncements({ books, events }) {
   const charges = new Map(books.charges.map((charge) => [charge.txid, charge]))
-  const told = new Map()
+  const announced = new Map()
   const breaches = []
   for (const [id, bodies] of events) {
     if (bodies.size !== 1) breaches.push(`event ${id} came with ${bodies.size} bodies`)
     const { event, data } = JSON.parse([...bodies][0])
     if (event !== 'DEPOSIT_ASSET_SUCCESS') continue
-    if (told.has(data.transactionId)) breaches.push(`${data.transactionId} was announced by two events`)
-    told.set(data.transactionId, data)
+    if (announced.has(data.transactionId)) breaches.push(`${data.transactionId} was announced by two events`)
+    announced.set(data.transactionId, data)
     const charge = charges.get(data.transactionId)
     const isRight =
       charge?.status === 'COMPLETED' &&
@@ -195,7 +196,7 @@ function checkAnnouncements({ books, events }) {
   }
   const completed = books.charges.filter(({ status }) => status === 'COMPLETED')
   const silent = completed
-    .filter(({ txid }) => !told.has(txid))
+    .filter(({ txid }) => !announced.has(txid))
     .map(({ txid }) => `${txid} is COMPLETED and was never announced`)
   return [...breaches, ...silent]
 }
@@ -206,7 +207,7 @@ function checkHints({ missingBeforeSweep, unannounced }) {
     : []
 }
 
-function tell(pix) {
+function describe(pix) {
   return `${pix.endToEndId} of ${pix.amountCents} cents for ${pix.txid}`
 }
 

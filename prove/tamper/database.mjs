@@ -1,4 +1,4 @@
-// The service's own PostgreSQL, by hand: what the history is asked for, copies of it to forge in, and the audit of a copy in this process.
+// The service's PostgreSQL: queries for the history, copies for the forgeries, and the audit of a copy in this process.
 
 import { createRequire } from 'node:module'
 import { appendFileSync, readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { until } from './history.mjs'
 const IN_USE = '55006'
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 
-// No copy outlives its audit, so nobody needs to wait for the disk: they are made in a quarter of the time.
+// No copy survives its audit, so nothing is flushed to disk. That takes a quarter of the time.
 function hurry(data) {
   appendFileSync(join(data, 'postgresql.conf'), '\nfsync = off\nfull_page_writes = off\n')
   process.kill(Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]), 'SIGHUP')
@@ -42,7 +42,8 @@ export async function openDatabase({ dist, home }) {
     }
   }
 
-  // Nobody may be in a database that is copied. A session that has ended is gone in a moment; the one by which this process keeps PostgreSQL running comes back.
+  // A database can be copied only without sessions. Ended sessions disappear in a moment; the presence of this process
+  // reconnects.
   const copy = (from, to) =>
     until(`${from} can be copied`, () =>
       on(named('postgres'), async (client) => {
@@ -70,16 +71,16 @@ export async function openDatabase({ dist, home }) {
           [kind],
         )
       ).map(({ id }) => id),
-    /** As a look at the dashboard does. */
+    /** As the dashboard does. */
     countDays: () => refreshDailyTotals({ pool, now: () => new Date() }, null),
-    /** The history is over: from here on only copies of it are looked at. */
+    /** The history is complete: from here on only copies are used. */
     async leave() {
       await pool.end()
       pool = undefined
       hurry(join(home, 'data'))
       await copy('guiche', 'pristine')
     },
-    /** A copy with the forgery in it, for as long as `work` takes. */
+    /** Runs `work` on a copy with the forgery. */
     async forged(forgery, work) {
       const url = named('forged')
       await copy('pristine', 'forged')

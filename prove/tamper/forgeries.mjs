@@ -1,9 +1,10 @@
-// What somebody with a database console could write into the books, each as SQL. Balances, running totals and whatever else is kept twice are
-// brought in line wherever that is possible, so that nothing but the audit's own reasoning can tell.
+// Forgeries that a person with a database console could write, each as SQL. Balances, running totals and other copies
+// are adjusted wherever possible, so that only the reasoning of the audit can find them.
 
 /**
- * `by`: one of these checks of the audit must name it. `bank`: the books agree with themselves, and only the comparison with the bank can tell. Accounts are those
- * of `makeHistory`: the victim has deposits, refunds and exceptions; eve has a PENDING charge of the same value as a paid deposit of the victim.
+ * `by`: one of these checks of the audit must name it. `bank`: the books are consistent, and only the comparison with
+ * the bank can find it. Accounts are those of `makeHistory`: the victim has deposits, refunds and exceptions; eve has a
+ * PENDING charge of the same value as a paid deposit of the victim.
  */
 export function forgeries({ victim, eve }) {
   const at = (kind) => `(select id from ledger_accounts where kind = '${kind}')`
@@ -754,10 +755,10 @@ function movePayment({ deposit, pendingOfEve, payment, eve, txid }) {
     delete from daily_total_marks; delete from daily_totals; select rebook();`
 }
 
-/** Tables whose triggers stand in the way. */
+/** Tables whose triggers prevent forgeries. */
 const GUARDED = ['transfers', 'payments', 'events', 'refunds', 'exceptions', 'audit_log', 'account_terms', 'closings']
 
-/** Around each forgery: triggers out of the way and back, and what brings balances and running totals in line with the transfers. */
+/** Around each forgery: disables and enables triggers, and adjusts balances and running totals to the transfers. */
 export function statementsOf({ sql, order }) {
   const triggers = (what) => GUARDED.map((table) => `alter table ${table} ${what} trigger user;`).join('\n')
   const before = `${triggers('disable')}

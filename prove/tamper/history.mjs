@@ -14,7 +14,7 @@ export async function makeHistory({ service, bank, api, db }) {
   try {
     const [victim, eve] = await openAccounts({ service, receivers })
     const call = makeCall(api)
-    await sleep(1_100) // webhooks are there for whatever happens from now on
+    await sleep(1_100) // webhooks exist before the next event
     await makeDeposits({ call, bank, db, service, victim, eve })
     await makeRefunds({ call, bank, db, service, victim })
     await makeExceptions({ call, bank, db, service, victim })
@@ -129,7 +129,7 @@ async function paid({ call, bank, account, value }) {
   return charge
 }
 
-/** Whatever the bank has and the books do not; closes the day before, too. */
+/** Books what only the bank has, and closes the previous day. */
 async function settled({ service, db, bank }) {
   const from = new Date(Date.now() - 2 * 86_400_000).toISOString()
   await service.command('reconcile', '--from', from, '--to', new Date(Date.now() + 1_000).toISOString())

@@ -14,7 +14,7 @@ import {
   type ScriptedPsp,
 } from './scripted-psp.ts'
 
-// What stands around every call: tokens, the breaker, the budget, and what must not get out.
+// What surrounds every call: tokens, breaker, rate limit, and secrets that must not leak.
 
 const authorizations = (psp: ScriptedPsp) =>
   psp.seen.filter(({ path }) => path !== '/oauth/token').map(({ headers }) => headers.authorization)
@@ -94,7 +94,7 @@ describe('tokens', () => {
 })
 
 describe('breaker', () => {
-  const timings = { breakerFaults: 3, breakerCoolDownMs: 5_000, readAttempts: 1 }
+  const timings = { breakerFailures: 3, breakerCoolDownMs: 5_000, readAttempts: 1 }
 
   test('faults open it, calls then fail at once, one probe after the cool-down closes it', async () => {
     let ill = true
@@ -121,7 +121,7 @@ describe('breaker', () => {
 
   test('while it is open nothing is waited for', async () => {
     const { provider } = await connectScripted(() => ({ status: 500 }), {
-      timings: { ...timings, breakerFaults: 1, backoffBaseMs: 3_000, backoffCapMs: 3_000 },
+      timings: { ...timings, breakerFailures: 1, backoffBaseMs: 3_000, backoffCapMs: 3_000 },
       random: () => 1,
     })
     await provider.check(TXID).catch(() => {})
@@ -159,8 +159,10 @@ describe('breaker', () => {
   })
 
   test('a caller who gave it no time does not open it', async () => {
-    const { provider } = await connectScripted(() => 'hang', { timings: { ...timings, fairMs: 1_000 } })
-    for (let i = 0; i < 4; i++) await provider.check(TXID, { deadlineMs: 20 }).catch(() => {})
+    const { provider } = await connectScripted(() => 'hang', {
+      timings: { ...timings, fairTimeoutMs: 1_000, checkDeadlineMs: 20 },
+    })
+    for (let i = 0; i < 4; i++) await provider.check(TXID).catch(() => {})
     expect(provider.health().breaker).toBe('closed')
   })
 
@@ -182,13 +184,13 @@ describe('breaker', () => {
   })
 })
 
-test('calls over the budget fail as unreachable without reaching the bank', async () => {
+test('calls over the rate limit fail as unreachable without reaching the bank', async () => {
   const { psp, provider } = await connectScripted(() => ok(), { callsPerSecond: 0.2 })
   const results = await Promise.allSettled(Array.from({ length: 10 }, () => provider.check(TXID)))
   const refused = results.filter((result) => result.status === 'rejected')
   expect(refused).toHaveLength(9)
   for (const { reason } of refused) {
-    expect(reason).toMatchObject({ outcome: 'unreachable', message: expect.stringContaining('budget') })
+    expect(reason).toMatchObject({ outcome: 'unreachable', message: expect.stringContaining('rate limit') })
   }
   expect(psp.count('GET /cob')).toBe(1)
   expect(provider.health().breaker).toBe('closed')
@@ -197,7 +199,7 @@ test('calls over the budget fail as unreachable without reaching the bank', asyn
 test('calls that waited for their turn while the provider failed are not sent', async () => {
   const { psp, provider, clock } = await connectScripted(() => ({ status: 503 }), {
     callsPerSecond: 5,
-    timings: { breakerFaults: 3, breakerCoolDownMs: 60_000, readAttempts: 1 },
+    timings: { breakerFailures: 3, breakerCoolDownMs: 60_000, readAttempts: 1 },
   })
   const checks = Array.from({ length: 8 }, () => provider.check(TXID).catch((error: unknown) => error))
   await Promise.all(checks.slice(0, 4))

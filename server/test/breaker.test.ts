@@ -5,10 +5,10 @@ function setUp() {
   const clock = { ms: 1_000_000 }
   const changes: BreakerState[] = []
   const breaker = makeBreaker({
-    faults: 3,
+    failures: 3,
     coolDownMs: 5_000,
     now: () => new Date(clock.ms),
-    changed: (state) => changes.push(state),
+    onChange: (state) => changes.push(state),
   })
   const fail = (times: number) => {
     for (let i = 0; i < times; i++) breaker.enter()!('faulty')

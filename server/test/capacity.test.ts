@@ -16,7 +16,7 @@ async function scarceWorld(maxWaiting = 0): Promise<World> {
     callsPerSecond: 10,
     now: w.clock.now,
     log: w.ctx.log,
-    timings: { budgetMaxWaiting: maxWaiting },
+    timings: { rateLimitMaxWaiting: maxWaiting },
   })
   await w.ctx.providers[0]!.close()
   w.ctx.providers[0] = provider
@@ -69,7 +69,7 @@ test('a flood of queries gets stored answers that say so, and the deposit of ano
   expect(queried.headers['guiche-provider-check']).toBe('fresh')
 })
 
-test('what our own budget refuses is called overload, and not that the provider cannot be reached', async () => {
+test('what our own rate limit refuses is called overload, and not that the provider cannot be reached', async () => {
   const w = await scarceWorld()
   const alice = await w.account()
   const { links } = await exhaust(w, alice)

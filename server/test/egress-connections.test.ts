@@ -5,7 +5,7 @@ import { dial, makeDialer } from '../src/egress/dial.ts'
 import {
   makeCertificate,
   names,
-  openCourier,
+  openWebhookSender,
   openHttp,
   openSockets,
   post,
@@ -53,7 +53,7 @@ describe('TLS', () => {
 
   test('the name is asked for and checked; an address is checked too, but not asked for', async () => {
     const receiver = await openTls(good)
-    const webhookSender = openCourier({ lookup, ca: good.cert })
+    const webhookSender = openWebhookSender({ lookup, ca: good.cert })
     expect(await post(webhookSender, receiver.named)).toMatchObject({ kind: 'answered', status: 200, excerpt: 'hi' })
     expect(await post(webhookSender, receiver.url)).toMatchObject({ kind: 'answered', status: 200 })
     expect(receiver.asked).toEqual([
@@ -64,10 +64,10 @@ describe('TLS', () => {
 
   test.each([
     ['self-signed', () => stranger, 'the TLS certificate is not valid: it is self-signed'],
-    ['for another name', () => misnamed, 'the TLS certificate is not valid: it is made out to another name'],
+    ['for another name', () => misnamed, 'the TLS certificate is not valid: it is for another name'],
   ])('a certificate that is %s is refused each time, and nothing is sent', async (_, certificate, reason) => {
     const receiver = await openTls(certificate())
-    const webhookSender = openCourier({ lookup, ca: misnamed.cert })
+    const webhookSender = openWebhookSender({ lookup, ca: misnamed.cert })
     // Each time: a resumed session would not be checked again, so one that failed must not be resumed.
     for (let nth = 0; nth < 3; nth++) {
       expect(await reasonOf(post(webhookSender, receiver.named))).toBe(reason)
@@ -78,21 +78,21 @@ describe('TLS', () => {
 
   test('a server that does not speak TLS', async () => {
     const receiver = await openHttp((_request, response) => response.end())
-    expect(await reasonOf(post(openCourier(), `https://127.0.0.1:${receiver.port}/`))).toMatch(
+    expect(await reasonOf(post(openWebhookSender(), `https://127.0.0.1:${receiver.port}/`))).toMatch(
       /^the TLS handshake failed \(\w+\)$/,
     )
   })
 
   test('a server that hangs up during the handshake', async () => {
     const receiver = await openSockets((socket) => socket.once('data', () => socket.end()))
-    expect(await reasonOf(post(openCourier(), `https://127.0.0.1:${receiver.port}/`))).toBe(
+    expect(await reasonOf(post(openWebhookSender(), `https://127.0.0.1:${receiver.port}/`))).toBe(
       'the connection was closed before the answer',
     )
   })
 
   test('a flood is stopped here too', async () => {
     const receiver = await openTls(good, `HTTP/1.1 200 ${'y'.repeat(4 * 1024 * 1024)}`)
-    expect(await reasonOf(post(openCourier({ ca: good.cert }), receiver.url))).toBe('the answer never ends')
+    expect(await reasonOf(post(openWebhookSender({ ca: good.cert }), receiver.url))).toBe('the answer never ends')
   })
 })
 
@@ -100,7 +100,7 @@ describe('connections', () => {
   test('are kept and used again, without asking for the name', async () => {
     const receiver = await openHttp((_request, response) => response.end('ok'))
     const lookup = names({ 'receiver.example': [['127.0.0.1']] })
-    const webhookSender = openCourier({ lookup })
+    const webhookSender = openWebhookSender({ lookup })
     for (let nth = 0; nth < 50; nth++) await post(webhookSender, `http://receiver.example:${receiver.port}/${nth}`)
     // undici frees a connection a moment after its answer, so there are two that take turns.
     expect(receiver.sockets.length).toBeLessThanOrEqual(2)
@@ -110,7 +110,7 @@ describe('connections', () => {
   test('are at most 64 for a receiver, which share one question for its name', async () => {
     const receiver = await openHttp((_request, response) => setImmediate(() => response.end('ok')))
     const lookup = names({ 'receiver.example': [['127.0.0.1']] })
-    const webhookSender = openCourier({ lookup })
+    const webhookSender = openWebhookSender({ lookup })
     const all = Array.from({ length: 1_000 }, () => post(webhookSender, `http://receiver.example:${receiver.port}/`))
     expect((await Promise.all(all)).filter((answer) => answer.kind === 'failed')).toEqual([])
     expect(receiver.sockets.length).toBeLessThanOrEqual(64)
@@ -120,7 +120,7 @@ describe('connections', () => {
   test('of a dead receiver hold up nobody else, and only so many deliveries wait for it', async () => {
     const dead = await openSockets(() => {})
     const alive = await openHttp((_request, response) => response.end('ok'))
-    const webhookSender = openCourier()
+    const webhookSender = openWebhookSender()
     const waiting = Array.from({ length: 64 + 4_096 }, () => post(webhookSender, dead.url))
     expect(await reasonOf(post(webhookSender, dead.url))).toBe('too many deliveries are waiting for this receiver')
     expect(await post(webhookSender, alive.url)).toMatchObject({ kind: 'answered', status: 200 })
@@ -133,7 +133,7 @@ describe('connections', () => {
     let nth = 0
     const fickle = await openSockets((socket) => void (nth++ % 2 && socket.resetAndDestroy()))
     const alive = await openHttp((_request, response) => response.end('ok'))
-    const webhookSender = openCourier()
+    const webhookSender = openWebhookSender()
     const all = Array.from({ length: 300 }, () => post(webhookSender, fickle.url))
     // Sooner or later each place is taken by one of those that were kept, and the rest waits.
     await eventually(() => expect(fickle.open()).toBe(64))
@@ -147,7 +147,7 @@ describe('connections', () => {
   test('are kept for at most 500 receivers', async () => {
     const receiver = await openHttp((_request, response) => response.end('ok'))
     const hosts = Array.from({ length: 520 }, (_, nth) => `r${nth}.example`)
-    const webhookSender = openCourier({
+    const webhookSender = openWebhookSender({
       lookup: names(Object.fromEntries(hosts.map((host) => [host, [['127.0.0.1']]]))),
     })
     for (let from = 0; from < hosts.length; from += 40) {
@@ -164,9 +164,9 @@ describe('connections', () => {
     expect(receiver.sockets.length).toBe(before + 1)
   })
 
-  test('are closed with the webhookSender, and what is under way is told', async () => {
+  test('are closed with the webhook sender, and what is under way is told', async () => {
     const receiver = await openHttp((request, response) => void (request.url === '/hook' && response.end()))
-    const webhookSender = openCourier({ lookup: () => {} })
+    const webhookSender = openWebhookSender({ lookup: () => {} })
     await post(webhookSender, receiver.url)
     const answering = post(webhookSender, receiver.url.replace('/hook', '/slow'))
     const resolving = post(webhookSender, 'https://silent.example/')
@@ -184,7 +184,7 @@ test('the address that a connection ended up at is judged before a byte is sent'
   // As if the judgement of the answers had been skipped.
   const call = dial({
     addresses: ['127.0.0.1'],
-    endpoint: { host: 'rebind.example', port: canary.port, plain: true },
+    hostPort: { host: 'rebind.example', port: canary.port, plain: true },
     networks: makeNetworks({ allowNetworks: [], allowHttp: true }),
     signal: new AbortController().signal,
   })

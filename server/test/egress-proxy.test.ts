@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import {
   makeCertificate,
   names,
-  openCourier,
+  openWebhookSender,
   openHttp,
   openSockets,
   post,
@@ -46,7 +46,7 @@ test('the proxy is asked for the judged address and not for the name, and the re
     response.end('ok')
   })
   const proxy = await openProxy()
-  const webhookSender = openCourier({ lookup, proxyUrl: `http://127.0.0.1:${proxy.port}` })
+  const webhookSender = openWebhookSender({ lookup, proxyUrl: `http://127.0.0.1:${proxy.port}` })
   for (let nth = 0; nth < 5; nth++) {
     const answer = await post(webhookSender, `http://receiver.example:${receiver.port}/`)
     expect(answer).toMatchObject({ kind: 'answered', status: 200, excerpt: 'ok' })
@@ -59,7 +59,7 @@ test('of several addresses the proxy is asked for one of IPv4', async () => {
   const receiver = await openHttp((_request, response) => response.end('ok'))
   const proxy = await openProxy()
   const allowNetworks = ['127.0.0.1/32', '::1/128']
-  const webhookSender = openCourier({ lookup, allowNetworks, proxyUrl: `http://127.0.0.1:${proxy.port}` })
+  const webhookSender = openWebhookSender({ lookup, allowNetworks, proxyUrl: `http://127.0.0.1:${proxy.port}` })
   expect(await post(webhookSender, `http://both.example:${receiver.port}/`)).toMatchObject({ kind: 'answered' })
   expect(proxy.targets()).toEqual([`127.0.0.1:${receiver.port}`])
 })
@@ -74,7 +74,7 @@ test.each([
   ['https://user@receiver.example/', /user name/],
 ])('nobody asks the proxy for %s', async (url, words) => {
   const proxy = await openProxy()
-  const webhookSender = openCourier({ lookup, proxyUrl: `http://127.0.0.1:${proxy.port}` })
+  const webhookSender = openWebhookSender({ lookup, proxyUrl: `http://127.0.0.1:${proxy.port}` })
   expect(await reasonOf(post(webhookSender, url))).toMatch(words)
   expect(proxy.sockets).toHaveLength(0)
 })
@@ -87,11 +87,11 @@ test('TLS runs through the tunnel, and the certificate is checked against the na
   const proxy = await openProxy()
   const proxyUrl = `http://127.0.0.1:${proxy.port}`
   const url = `https://receiver.example:${receiver.port}/`
-  expect(await post(openCourier({ lookup, proxyUrl, ca: certificate.cert }), url)).toMatchObject({
+  expect(await post(openWebhookSender({ lookup, proxyUrl, ca: certificate.cert }), url)).toMatchObject({
     status: 200,
     excerpt: 'ok',
   })
-  expect(await reasonOf(post(openCourier({ lookup, proxyUrl }), url))).toMatch(
+  expect(await reasonOf(post(openWebhookSender({ lookup, proxyUrl }), url))).toMatch(
     /certificate is not valid: it is self-signed/,
   )
   expect(proxy.targets()).toEqual(Array.from({ length: 2 }, () => `127.0.0.1:${receiver.port}`))
@@ -104,7 +104,7 @@ test('the proxy is told who asks, the receiver is not', async () => {
     response.end()
   })
   const proxy = await openProxy()
-  const webhookSender = openCourier({ proxyUrl: `http://guiche:s%40crable@127.0.0.1:${proxy.port}` })
+  const webhookSender = openWebhookSender({ proxyUrl: `http://guiche:s%40crable@127.0.0.1:${proxy.port}` })
   expect(await post(webhookSender, receiver.url)).toMatchObject({ kind: 'answered' })
   const expected = `Basic ${Buffer.from('guiche:s@crable').toString('base64')}`
   expect(proxy.asked[0]?.headers['proxy-authorization']).toBe(expected)
@@ -117,16 +117,16 @@ test.each([
   ['garbage\r\n\r\n', 'the egress proxy cannot be reached (HTTPParserError)'],
 ])('a proxy that answers %j is not taken for the receiver', async (answer, reason) => {
   const proxy = await openProxy(answer)
-  const webhookSender = openCourier({ proxyUrl: `http://127.0.0.1:${proxy.port}` })
+  const webhookSender = openWebhookSender({ proxyUrl: `http://127.0.0.1:${proxy.port}` })
   expect(await reasonOf(post(webhookSender, 'http://127.0.0.1:8/'))).toBe(reason)
 })
 
 test('a proxy that is not there, or does not answer', async () => {
   const silent = await openSockets((socket) => socket.resume())
-  const hanging = openCourier({ proxyUrl: `http://127.0.0.1:${silent.port}` })
+  const hanging = openWebhookSender({ proxyUrl: `http://127.0.0.1:${silent.port}` })
   expect(await reasonOf(post(hanging, 'http://127.0.0.1:8/', 150))).toBe('no answer within 150 ms')
   // The tunnel that was asked for is not wanted any more.
   await eventually(() => expect(silent.lost()).toBeGreaterThan(0))
-  const absent = openCourier({ proxyUrl: 'http://127.0.0.1:1' })
+  const absent = openWebhookSender({ proxyUrl: 'http://127.0.0.1:1' })
   expect(await reasonOf(post(absent, 'http://127.0.0.1:8/'))).toBe('the egress proxy cannot be reached (ECONNREFUSED)')
 })

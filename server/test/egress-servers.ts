@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, vi } from 'vitest'
 import type { WebhookSender, WebhookAnswer } from '../src/domain/ports/webhook-sender.ts'
-import { makeWebhookSender, type CourierOptions } from '../src/egress/webhook-sender.ts'
+import { makeWebhookSender, type WebhookSenderOptions } from '../src/egress/webhook-sender.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 
@@ -15,15 +15,21 @@ afterEach(async () => {
   await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()))
 })
 
-/** A webhookSender that may reach 127.0.0.1 and nothing else that is special, unless the test says otherwise. */
-export function openCourier(options: Partial<CourierOptions> = {}): WebhookSender {
+/** A webhook sender that may reach 127.0.0.1 and nothing else that is special, unless the test says otherwise. */
+export function openWebhookSender(options: Partial<WebhookSenderOptions> = {}): WebhookSender {
   const webhookSender = makeWebhookSender({ allowNetworks: ['127.0.0.1/32'], allowHttp: false, ...options })
   cleanups.push(() => webhookSender.close())
   return webhookSender
 }
 
 export function post(webhookSender: WebhookSender, url: string, deadlineMs = 10_000): Promise<WebhookAnswer> {
-  return webhookSender.send({ url, headers: { 'content-type': 'application/json' }, body: '{"event":"X"}', deadlineMs })
+  return webhookSender.send({
+    url,
+    headers: { 'content-type': 'application/json' },
+    body: '{"event":"X"}',
+    deadlineMs,
+    connectionGroup: 'test',
+  })
 }
 
 export async function reasonOf(answer: Promise<WebhookAnswer>): Promise<string> {
@@ -42,7 +48,7 @@ export type Receiver = {
   open(): number
   /** Connections that are over. */
   lost(): number
-  /** Bytes that the kernel took from the server, thus an upper bound of what the webhookSender read. */
+  /** Bytes that the kernel took from the server, thus an upper bound of what the sender read. */
   bytesTaken(): number
   bytesReceived(): number
 }
@@ -59,7 +65,7 @@ export async function openSockets(
 }
 
 export async function openHttp(listener: RequestListener, options: { hosts?: string[] } = {}): Promise<Receiver> {
-  // The webhookSender, and not the server, is to be the first to hang up.
+  // The sender, and not the server, is to be the first to hang up.
   return watch(() => createHttpServer({ keepAliveTimeout: 60_000 }, listener), options)
 }
 

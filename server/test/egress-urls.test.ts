@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { WebhookSender } from '../src/domain/ports/webhook-sender.ts'
-import { names, openCourier, openHttp, openSockets, post, reasonOf, type Receiver } from './egress-servers.ts'
+import { names, openWebhookSender, openHttp, openSockets, post, reasonOf, type Receiver } from './egress-servers.ts'
 
 // Every way that we know of to talk a server into calling its own machine or its neighbours. A canary listens on the
 // loopback: a test passes only if the URL was refused in words and nobody has come to the canary.
@@ -33,7 +33,7 @@ beforeEach(async () => {
   canary = await openSockets((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'), {
     hosts: ['127.0.0.1', '::1'],
   })
-  webhookSender = openCourier({ allowNetworks: [], allowHttp: true, lookup })
+  webhookSender = openWebhookSender({ allowNetworks: [], allowHttp: true, lookup })
 })
 
 const LOOPBACK_NOTATIONS = [
@@ -166,7 +166,7 @@ test('the corpus is large', () => {
 })
 
 test('the canary is alive: where the operator allows the loopback, it is reached', async () => {
-  const allowed = openCourier({ allowNetworks: ['127.0.0.0/8', '::1/128'], lookup })
+  const allowed = openWebhookSender({ allowNetworks: ['127.0.0.0/8', '::1/128'], lookup })
   for (const host of ['127.0.0.1', 'localhost', 'a.localhost', 'loopback.example', 'xn--ao-siap.example']) {
     const before = canary.sockets.length
     expect(await post(allowed, `http://${host}:${canary.port}/`)).toMatchObject({ kind: 'answered', status: 200 })
@@ -185,7 +185,7 @@ describe('rebinding', () => {
   test('a name that is good at first and bad later is reached while it is good', async () => {
     const { friend, foe, url } = await friendAndCanary()
     const rebinding = names({ 'rebind.example': [['127.0.0.1'], ['::1'], ['127.0.0.2'], ['127.0.0.1']] })
-    const webhookSender = openCourier({ lookup: rebinding })
+    const webhookSender = openWebhookSender({ lookup: rebinding })
     expect(await post(webhookSender, url)).toMatchObject({ kind: 'answered', status: 200, excerpt: 'friend' })
     expect(await reasonOf(post(webhookSender, url))).toBe('the address ::1 is not allowed: loopback')
     expect(await reasonOf(post(webhookSender, url))).toBe('the address 127.0.0.2 is not allowed: loopback')
@@ -197,7 +197,7 @@ describe('rebinding', () => {
   test('a name is asked once for a connection, so the answer that was judged is the one that is dialled', async () => {
     const { friend, foe, url } = await friendAndCanary()
     const rebinding = names({ 'rebind.example': [['127.0.0.1'], ['::1']] })
-    const webhookSender = openCourier({ lookup: rebinding })
+    const webhookSender = openWebhookSender({ lookup: rebinding })
     expect(await post(webhookSender, url)).toMatchObject({ kind: 'answered', excerpt: 'friend' })
     expect(rebinding.asked).toEqual(['rebind.example'])
     expect([friend.sockets.length, foe.sockets.length]).toEqual([1, 0])
@@ -207,7 +207,7 @@ describe('rebinding', () => {
     'a name with a good and a bad answer is not dialled at all: %j',
     async (answers) => {
       const { friend, foe, url } = await friendAndCanary()
-      const webhookSender = openCourier({ lookup: names({ 'rebind.example': [answers] }) })
+      const webhookSender = openWebhookSender({ lookup: names({ 'rebind.example': [answers] }) })
       expect(await reasonOf(post(webhookSender, url))).toMatch(/is not allowed/)
       expect([friend.sockets.length, foe.sockets.length]).toEqual([0, 0])
     },
@@ -217,7 +217,7 @@ describe('rebinding', () => {
     const { friend } = await friendAndCanary()
     const lying = names({ localhost: [['10.0.0.1']] })
     // Of its two addresses the operator allows one.
-    const webhookSender = openCourier({ lookup: lying })
+    const webhookSender = openWebhookSender({ lookup: lying })
     expect(await post(webhookSender, `http://localhost:${friend.port}/`)).toMatchObject({
       kind: 'answered',
       excerpt: 'friend',
@@ -235,7 +235,7 @@ describe('redirects are answers', () => {
     ]
     for (const location of locations) {
       const receiver = await openHttp((_request, response) => response.writeHead(status, { location }).end('elsewhere'))
-      const answer = await post(openCourier(), receiver.url)
+      const answer = await post(openWebhookSender(), receiver.url)
       expect(answer).toMatchObject({ kind: 'answered', status, excerpt: 'elsewhere' })
     }
     expect(canary.sockets).toHaveLength(0)
@@ -243,7 +243,7 @@ describe('redirects are answers', () => {
 })
 
 describe('checking a URL before it is saved', () => {
-  const strict = () => openCourier({ allowNetworks: [] })
+  const strict = () => openWebhookSender({ allowNetworks: [] })
 
   test.each([
     'https://example.com/hook', 'https://example.com:8443/hook?a=b#c', 'https://ação.com.br/', 'https://1.1.1.1/', 'https://[2606:4700::1111]/', 'https://a_b.example.com/',
@@ -253,7 +253,7 @@ describe('checking a URL before it is saved', () => {
     const plain = { code: 'http_not_allowed', text: 'plain http is not allowed: use https', detail: null }
     expect(strict().check('http://example.com/')).toEqual({ reason: plain })
     expect(strict().check('http://1.1.1.1/')).toEqual({ reason: plain })
-    const own = openCourier({ allowNetworks: ['10.0.0.0/8'] })
+    const own = openWebhookSender({ allowNetworks: ['10.0.0.0/8'] })
     expect(own.check('http://10.1.2.3/')).toBeUndefined()
     // Where these lie only their addresses can tell.
     for (const host of ['receiver', 'receiver.internal', 'example.com'])
@@ -267,7 +267,7 @@ describe('checking a URL before it is saved', () => {
   })
 
   test('a public name over plain http is refused once its address is known', async () => {
-    const own = openCourier({ allowNetworks: ['10.0.0.0/8'], lookup: names({ 'a.example': [['1.1.1.1']] }) })
+    const own = openWebhookSender({ allowNetworks: ['10.0.0.0/8'], lookup: names({ 'a.example': [['1.1.1.1']] }) })
     expect(await reasonOf(post(own, 'http://a.example/'))).toBe('plain http is not allowed: use https')
   })
 })

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { names, openCourier, openHttp, openSockets, post, pour, reasonOf, eventually } from './egress-servers.ts'
+import { names, openWebhookSender, openHttp, openSockets, post, pour, reasonOf, eventually } from './egress-servers.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\n'
 // What fits into the kernel's buffers of a connection, and then some. The floods below would be endless.
@@ -15,7 +15,9 @@ describe('a delivery', () => {
       request.on('end', () => response.writeHead(202).end('thank you'))
     })
     const headers = { 'content-type': 'application/json', 'webhook-id': 'msg_1', authorization: 'Bearer x' }
-    const answer = await openCourier().send({ url: `${receiver.url}?a=b%20c#fragment`, headers, body })
+    const url = `${receiver.url}?a=b%20c#fragment`
+    const bounds = { deadlineMs: 10_000, connectionGroup: '' }
+    const answer = await openWebhookSender().send({ url, headers, body, ...bounds })
     expect(answer).toEqual({
       kind: 'answered',
       status: 202,
@@ -30,7 +32,7 @@ describe('a delivery', () => {
 
   test.each([200, 204, 400, 404, 410, 429, 500, 503])('is answered with whatever status the receiver says: %i', async (status) => {
     const receiver = await openHttp((_request, response) => response.writeHead(status).end())
-    expect(await post(openCourier(), receiver.url)).toMatchObject({ kind: 'answered', status, excerpt: '' })
+    expect(await post(openWebhookSender(), receiver.url)).toMatchObject({ kind: 'answered', status, excerpt: '' })
   }) // prettier-ignore
 
   test('is not answered by a hint that precedes the answer', async () => {
@@ -38,7 +40,11 @@ describe('a delivery', () => {
       response.writeEarlyHints({ link: '</a>; rel=preload' })
       response.writeHead(500).end('no')
     })
-    expect(await post(openCourier(), receiver.url)).toMatchObject({ kind: 'answered', status: 500, excerpt: 'no' })
+    expect(await post(openWebhookSender(), receiver.url)).toMatchObject({
+      kind: 'answered',
+      status: 500,
+      excerpt: 'no',
+    })
   })
 
   test.each([
@@ -46,14 +52,20 @@ describe('a delivery', () => {
     ['99999999999', null], ['Thu, 99 Foo 2026 00:01:00 GMT', null],
   ])('may be asked for again later: Retry-After: %s', async (header, retryAfterMs) => {
     const receiver = await openHttp((_request, response) => response.writeHead(503, { 'retry-after': header }).end())
-    const webhookSender = openCourier({ now: () => new Date('2026-01-01T00:00:00Z') })
+    const webhookSender = openWebhookSender({ now: () => new Date('2026-01-01T00:00:00Z') })
     expect(await post(webhookSender, receiver.url)).toMatchObject({ status: 503, retryAfterMs })
   }) // prettier-ignore
 
   test('that cannot be put into a request is a failure like any other', async () => {
     const receiver = await openHttp((_request, response) => response.end())
-    const webhookSender = openCourier()
-    const answer = webhookSender.send({ url: receiver.url, headers: { authorization: 'a\r\nb: c' }, body: '' })
+    const webhookSender = openWebhookSender()
+    const answer = webhookSender.send({
+      url: receiver.url,
+      headers: { authorization: 'a\r\nb: c' },
+      body: '',
+      deadlineMs: 10_000,
+      connectionGroup: '',
+    })
     expect(await reasonOf(answer)).toBe('the request cannot be sent: a header is not valid')
     expect(await post(webhookSender, receiver.url)).toMatchObject({ kind: 'answered' })
   })
@@ -62,7 +74,7 @@ describe('a delivery', () => {
 describe('the excerpt of an answer', () => {
   const excerptOf = async (body: string | Buffer, headers = {}) => {
     const receiver = await openHttp((_request, response) => response.writeHead(200, headers).end(body))
-    const answer = await post(openCourier(), receiver.url)
+    const answer = await post(openWebhookSender(), receiver.url)
     expect(answer).toMatchObject({ kind: 'answered', status: 200 })
     return answer.kind === 'answered' ? answer.excerpt : ''
   }
@@ -94,7 +106,7 @@ describe('what a receiver sends is bounded', () => {
       socket.write(`${OK}\r\n`)
       pour(socket, 'x'.repeat(65_536))
     })
-    const answer = await post(openCourier(), receiver.url)
+    const answer = await post(openWebhookSender(), receiver.url)
     expect(answer).toMatchObject({ kind: 'answered', status: 200, excerpt: 'x'.repeat(2_048) })
     await eventually(() => expect(receiver.lost()).toBe(1))
     expect(receiver.sockets[0]?.bytesWritten).toBeLessThan(FEW_BYTES)
@@ -103,7 +115,7 @@ describe('what a receiver sends is bounded', () => {
   test('a body of 16 kB is read whole and its connection used again; one byte more costs the connection', async () => {
     let bytes = 16 * 1024
     const receiver = await openHttp((_request, response) => response.end('x'.repeat(bytes)))
-    const webhookSender = openCourier()
+    const webhookSender = openWebhookSender()
     for (let nth = 0; nth < 3; nth++) expect(await post(webhookSender, receiver.url)).toMatchObject({ status: 200 })
     expect(receiver.lost()).toBe(0)
     bytes += 1
@@ -126,7 +138,7 @@ describe('what a receiver sends is bounded', () => {
       pour(socket, piece)
     })
     const before = process.memoryUsage().rss
-    expect(await reasonOf(post(openCourier(), receiver.url))).toBe(reason)
+    expect(await reasonOf(post(openWebhookSender(), receiver.url))).toBe(reason)
     await eventually(() => expect(receiver.open()).toBe(0))
     expect(receiver.bytesTaken()).toBeLessThan(FEW_BYTES)
     // The pouring server is in this process too.
@@ -137,12 +149,15 @@ describe('what a receiver sends is bounded', () => {
     const receiver = await openSockets((socket) => {
       socket.write(`${OK}transfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(16 * 1024)}0\r\n\r\n`)
     })
-    expect(await post(openCourier(), receiver.url)).toMatchObject({ kind: 'answered', excerpt: 'x'.repeat(2_048) })
+    expect(await post(openWebhookSender(), receiver.url)).toMatchObject({
+      kind: 'answered',
+      excerpt: 'x'.repeat(2_048),
+    })
   })
 
   test('many answers over one connection are not taken for a flood', async () => {
     const receiver = await openHttp((_request, response) => response.end('x'.repeat(15_000)))
-    const webhookSender = openCourier()
+    const webhookSender = openWebhookSender()
     for (let nth = 0; nth < 60; nth++)
       expect(await post(webhookSender, receiver.url)).toMatchObject({ kind: 'answered' })
     expect(receiver.sockets.length).toBeLessThan(5)
@@ -165,7 +180,7 @@ describe('one deadline bounds the whole exchange', () => {
     ['silence', '', '', 'no answer within 150 ms'],
   ])('%s', async (_, start, byte, reason) => {
     const receiver = await drip(start, byte)
-    const answer = await post(openCourier(), receiver.url, 150)
+    const answer = await post(openWebhookSender(), receiver.url, 150)
     expect(answer).toEqual({
       kind: 'failed',
       latencyMs: expect.any(Number),
@@ -178,19 +193,19 @@ describe('one deadline bounds the whole exchange', () => {
 
   test('a TLS handshake that nobody answers', async () => {
     const receiver = await openSockets(() => {})
-    expect(await reasonOf(post(openCourier(), `https://127.0.0.1:${receiver.port}/`, 150))).toBe(
+    expect(await reasonOf(post(openWebhookSender(), `https://127.0.0.1:${receiver.port}/`, 150))).toBe(
       'no answer within 150 ms',
     )
   })
 
   test('a name server that does not answer', async () => {
-    const webhookSender = openCourier({ lookup: () => {} })
+    const webhookSender = openWebhookSender({ lookup: () => {} })
     expect(await reasonOf(post(webhookSender, 'https://silent.example/', 150))).toBe('no answer within 150 ms')
   })
 
   test('a place in the queue', async () => {
     const receiver = await openSockets(() => {})
-    const webhookSender = openCourier()
+    const webhookSender = openWebhookSender()
     const patient = Array.from({ length: 64 }, () => post(webhookSender, receiver.url))
     const hasty = Array.from({ length: 100 }, () => reasonOf(post(webhookSender, receiver.url, 150)))
     expect(new Set(await Promise.all(hasty))).toEqual(new Set(['no answer within 150 ms']))
@@ -202,7 +217,7 @@ describe('one deadline bounds the whole exchange', () => {
   test('one that is given up while its name is looked for is not dialled afterwards', async () => {
     const receiver = await openHttp((_request, response) => response.end())
     let answer = () => {}
-    const webhookSender = openCourier({
+    const webhookSender = openWebhookSender({
       lookup: (_name, _options, callback) => {
         answer = () => callback(null, [{ address: '127.0.0.1', family: 4 }])
       },
@@ -224,7 +239,7 @@ describe('failures are told in words', () => {
         else socket.write(answer, () => setImmediate(() => socket[end]()))
       })
     })
-    return reasonOf(post(openCourier(), receiver.url))
+    return reasonOf(post(openWebhookSender(), receiver.url))
   }
 
   test.each([
@@ -243,7 +258,7 @@ describe('failures are told in words', () => {
 
   test('nobody listens', async () => {
     const { port } = await openSockets(() => {}, { hosts: ['127.0.0.2', '::1'] })
-    const webhookSender = openCourier({ lookup: names({ 'a.example': [['127.0.0.1', '127.0.0.1']] }) })
+    const webhookSender = openWebhookSender({ lookup: names({ 'a.example': [['127.0.0.1', '127.0.0.1']] }) })
     expect(await reasonOf(post(webhookSender, `http://127.0.0.1:${port}/`))).toBe('the connection was refused')
     expect(await reasonOf(post(webhookSender, `http://a.example:${port}/`))).toBe('the connection was refused')
     // More than there are places: those that wait are told as well.
@@ -253,7 +268,7 @@ describe('failures are told in words', () => {
 
   test('a name that does not exist, or has no addresses, or far too many', async () => {
     const crowd = Array.from({ length: 65 }, () => '127.0.0.1')
-    const webhookSender = openCourier({ lookup: names({ 'empty.example': [[]], 'crowd.example': [crowd] }) })
+    const webhookSender = openWebhookSender({ lookup: names({ 'empty.example': [[]], 'crowd.example': [crowd] }) })
     expect(await reasonOf(post(webhookSender, 'https://crowd.example/'))).toBe('the name has more than 64 addresses')
     expect(await reasonOf(post(webhookSender, 'https://nobody.example/'))).toBe('the name does not resolve')
     expect(await reasonOf(post(webhookSender, 'https://empty.example/'))).toBe('the name does not resolve')

@@ -133,7 +133,7 @@ test('a database that is killed under a living process is started again', async 
   const answer = await until(() => query(embedded.databaseUrl, 'select 1 as one').catch(() => undefined))
   expect(answer).toEqual([{ one: 1 }])
   expect(postmasterOf(home)).not.toBe(pid)
-  expect(lines).toContain('The database ended unexpectedly; starting it again…')
+  expect(lines).toContain('The database stopped unexpectedly; restarting it…')
   // Back among the present: otherwise another process could stop the database under this one.
   await until(async () => ((await presences(embedded)) === 1 ? true : undefined))
   await embedded.stop()
@@ -201,7 +201,7 @@ test('a start that fails tells the reason in one line', async () => {
   writeFileSync(path, `${content}\nshared_buffers = nonsense\n`)
   onTestFinished(() => writeFileSync(path, content))
   const refused: unknown = await open(home).catch((error: unknown) => error)
-  expect(String(refused)).toMatch(/^Refusal: .*does not start: .*invalid value for parameter "shared_buffers"/)
+  expect(String(refused)).toMatch(/^OperatorError: .*does not start: .*invalid value for parameter "shared_buffers"/)
   expect(String(refused)).not.toContain('\n')
 })
 

@@ -3,14 +3,14 @@ import { expect, test } from 'vitest'
 import { makeHttpClient, type HttpBounds, type HttpClient } from '../src/providers/http/client.ts'
 import { closeAfterTest, listen, openScriptedPsp, type Script, type ScriptedPsp } from './scripted-psp.ts'
 
-const BOUNDS: HttpBounds = { connections: 4, maxPending: 10, maxAnswerBytes: 1_000, connectTimeoutMs: 2_000 }
+const BOUNDS: HttpBounds = { connections: 4, maxPending: 10, maxResponseBytes: 1_000, connectTimeoutMs: 2_000 }
 
 async function setUp(
   script: Script,
   bounds: Partial<HttpBounds> = {},
 ): Promise<{ http: HttpClient; psp: ScriptedPsp }> {
   const psp = await openScriptedPsp(script)
-  const http = makeHttpClient({ bounds: { ...BOUNDS, ...bounds } })
+  const http = makeHttpClient({ timings: { ...BOUNDS, ...bounds } })
   closeAfterTest(() => psp.stop())
   closeAfterTest(() => http.close())
   return { http, psp }
@@ -20,50 +20,59 @@ const get = (url: string, timeoutMs = 5_000) => ({ method: 'GET' as const, url, 
 
 test('an answer comes back whole, whatever its status', async () => {
   const { http, psp } = await setUp(() => ({ status: 418, json: { tea: 'chá' }, headers: { 'x-pot': 'short' } }))
-  const answer = await http.exchange(get(`${psp.url}/a?b=c`))
-  expect(answer).toMatchObject({ kind: 'answer', status: 418, text: '{"tea":"chá"}', headers: { 'x-pot': 'short' } })
+  const answer = await http.send(get(`${psp.url}/a?b=c`))
+  expect(answer).toMatchObject({ kind: 'response', status: 418, text: '{"tea":"chá"}', headers: { 'x-pot': 'short' } })
   expect(psp.seen[0]).toMatchObject({ method: 'GET', path: '/a?b=c' })
 })
 
 test('connections are kept and bounded', async () => {
   const { http, psp } = await setUp(() => ({ status: 200, json: {} }), { connections: 2, maxPending: 50 })
-  await Promise.all(Array.from({ length: 30 }, () => http.exchange(get(psp.url))))
+  await Promise.all(Array.from({ length: 30 }, () => http.send(get(psp.url))))
   expect(psp.count('GET')).toBe(30)
   expect(psp.connections()).toBeLessThanOrEqual(2)
 })
 
 test('a redirect is an answer and is not followed', async () => {
   const { http, psp } = await setUp(() => ({ status: 302, headers: { location: '/elsewhere' } }))
-  expect(await http.exchange(get(`${psp.url}/here`))).toMatchObject({ kind: 'answer', status: 302 })
+  expect(await http.send(get(`${psp.url}/here`))).toMatchObject({ kind: 'response', status: 302 })
   expect(psp.seen).toHaveLength(1)
 })
 
 test('what nobody listens to was surely not sent', async () => {
   const { http, psp } = await setUp(() => 'hang')
   await psp.stop()
-  const failure = await http.exchange(get(psp.url))
-  expect(failure).toMatchObject({ kind: 'failure', sent: false, whose: 'theirs', text: 'no connection (ECONNREFUSED)' })
+  const failure = await http.send(get(psp.url))
+  expect(failure).toMatchObject({
+    kind: 'failure',
+    wasSent: false,
+    isProviderFault: true,
+    text: 'no connection (ECONNREFUSED)',
+  })
 })
 
 test('a name that does not resolve was surely not sent', async () => {
   const { http } = await setUp(() => 'hang')
-  expect(await http.exchange(get('http://nobody.invalid/'))).toMatchObject({ kind: 'failure', sent: false })
+  expect(await http.send(get('http://nobody.invalid/'))).toMatchObject({ kind: 'failure', wasSent: false })
 })
 
 test('a hang, a reset and a half answer may have been done', async () => {
   const { http, psp } = await setUp((request) => (request.path === '/hang' ? 'hang' : 'reset'))
-  expect(await http.exchange(get(`${psp.url}/hang`, 50))).toMatchObject({
+  expect(await http.send(get(`${psp.url}/hang`, 50))).toMatchObject({
     kind: 'failure',
-    sent: true,
-    text: 'no answer within 50 ms',
+    wasSent: true,
+    text: 'no response within 50 ms',
   })
-  expect(await http.exchange(get(`${psp.url}/reset`))).toMatchObject({ kind: 'failure', sent: true, whose: 'theirs' })
+  expect(await http.send(get(`${psp.url}/reset`))).toMatchObject({
+    kind: 'failure',
+    wasSent: true,
+    isProviderFault: true,
+  })
 
   const half = createServer((socket) =>
     socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"txid":')),
   )
   const url = `http://127.0.0.1:${await listen(half)}`
-  expect(await http.exchange(get(url))).toMatchObject({ kind: 'failure', sent: true })
+  expect(await http.send(get(url))).toMatchObject({ kind: 'failure', wasSent: true })
   half.close()
 })
 
@@ -77,22 +86,22 @@ test('the deadline covers the body too', async () => {
       socket.once('close', () => clearInterval(timer))
     })
   })
-  const { http } = await setUp(() => 'hang', { maxAnswerBytes: 1_000_000 })
+  const { http } = await setUp(() => 'hang', { maxResponseBytes: 1_000_000 })
   const url = `http://127.0.0.1:${await listen(drip)}`
-  expect(await http.exchange(get(url, 100))).toMatchObject({
+  expect(await http.send(get(url, 100))).toMatchObject({
     kind: 'failure',
-    sent: true,
-    text: 'no answer within 100 ms',
+    wasSent: true,
+    text: 'no response within 100 ms',
   })
   drip.close()
 })
 
 test('an answer over the bound is dropped', async () => {
   const { http, psp } = await setUp(() => ({ status: 200, text: 'x'.repeat(1_001) }))
-  expect(await http.exchange(get(psp.url))).toMatchObject({
+  expect(await http.send(get(psp.url))).toMatchObject({
     kind: 'failure',
-    sent: true,
-    text: 'an answer of more than 1000 bytes',
+    wasSent: true,
+    text: 'a response of more than 1000 bytes',
   })
 })
 
@@ -106,29 +115,29 @@ test('a call whose time is up before it has a connection is never sent', async (
     },
     { connections: 1 },
   )
-  const first = http.exchange(get(`${psp.url}/first`))
-  const second = await http.exchange(get(`${psp.url}/second`, 50))
-  expect(second).toMatchObject({ kind: 'failure', sent: false, text: 'no answer within 50 ms' })
+  const first = http.send(get(`${psp.url}/first`))
+  const second = await http.send(get(`${psp.url}/second`, 50))
+  expect(second).toMatchObject({ kind: 'failure', wasSent: false, text: 'no response within 50 ms' })
   letGo()
-  expect(await first).toMatchObject({ kind: 'answer', status: 200 })
-  expect(await http.exchange(get(`${psp.url}/third`))).toMatchObject({ kind: 'answer', status: 200 })
+  expect(await first).toMatchObject({ kind: 'response', status: 200 })
+  expect(await http.send(get(`${psp.url}/third`))).toMatchObject({ kind: 'response', status: 200 })
   expect(psp.seen.map((request) => request.path)).toEqual(['/first', '/third'])
   expect(psp.connections()).toBe(1)
 })
 
 test('no more calls than the bound are pending', async () => {
   const { http, psp } = await setUp(() => 'hang', { maxPending: 3 })
-  const pending = [1, 2, 3].map(() => http.exchange(get(psp.url, 200)))
-  expect(await http.exchange(get(psp.url))).toMatchObject({ kind: 'failure', sent: false, whose: 'ours' })
+  const pending = [1, 2, 3].map(() => http.send(get(psp.url, 200)))
+  expect(await http.send(get(psp.url))).toMatchObject({ kind: 'failure', wasSent: false, isProviderFault: false })
   await Promise.all(pending)
-  expect(await http.exchange(get(psp.url, 20))).toMatchObject({ kind: 'failure', sent: true })
+  expect(await http.send(get(psp.url, 20))).toMatchObject({ kind: 'failure', wasSent: true })
 })
 
 test('closing breaks off what is under way, and nothing goes out afterwards', async () => {
   const { http, psp } = await setUp(() => 'hang')
-  const pending = http.exchange(get(psp.url, 60_000))
+  const pending = http.send(get(psp.url, 60_000))
   await expect.poll(() => psp.seen.length).toBe(1)
   await http.close()
-  expect(await pending).toMatchObject({ kind: 'failure', whose: 'ours' })
-  expect(await http.exchange(get(psp.url))).toMatchObject({ kind: 'failure', sent: false, whose: 'ours' })
+  expect(await pending).toMatchObject({ kind: 'failure', isProviderFault: false })
+  expect(await http.send(get(psp.url))).toMatchObject({ kind: 'failure', wasSent: false, isProviderFault: false })
 })

@@ -13,7 +13,7 @@ const PROOF = fileURLToPath(new URL('../../prove/money.mjs', import.meta.url))
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
 
 test('no centavo is lost, doubled or made up while the bank errs and the service is killed', async () => {
-  const { code, output } = await prove(['--seed', '5', '--plans', 'drop,errors', '--lives', '9', '--kills', '1'])
+  const { code, output } = await prove(['--seed', '5', '--plans', 'drop,errors', '--scenarios', '9', '--kills', '1'])
   expect(output).not.toContain('NOT HELD')
   expect(output.match(/^held /gm)?.length).toBeGreaterThanOrEqual(15)
   expect(code).toBe(0)

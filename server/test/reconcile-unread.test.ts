@@ -40,7 +40,7 @@ async function bankWith(list: Pix[]) {
     now: w.clock.now,
     log: w.ctx.log,
     metrics: w.ctx.metrics,
-    timings: { breakerFaults: 3 },
+    timings: { breakerFailures: 3 },
   })
   closeAfterTest(() => psp.stop())
   closeAfterTest(() => provider.close())

@@ -97,7 +97,7 @@ export const TXID = 'a'.repeat(32)
 export const E2E = 'E12345678202603011200abc123def45'
 export const REQUEST = { txid: TXID, valueCents: 50_00, expiresInSeconds: 3_600, description: null }
 
-const QUICK: Partial<ApiPixTimings> = { writeTimeoutMs: 300, backoffBaseMs: 1, backoffCapMs: 1, fairMs: 0 }
+const QUICK: Partial<ApiPixTimings> = { writeTimeoutMs: 300, backoffBaseMs: 1, backoffCapMs: 1, fairTimeoutMs: 0 }
 
 type Changes = Partial<Omit<ApiPixOptions, 'timings'>> & { timings?: Partial<ApiPixTimings>; token?: Script }
 

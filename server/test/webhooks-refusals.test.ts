@@ -54,11 +54,11 @@ describe('a refused request', () => {
       address('127.0.0.1', 'loopback'),
     ),
     ...each('url', ['https://[::1]:8443/'], address('::1', 'loopback')),
-    ...each('url', ['https://[::ffff:10.0.0.1]/'], address('::ffff:a00:1', 'an IPv4 address in disguise')),
+    ...each('url', ['https://[::ffff:10.0.0.1]/'], address('::ffff:a00:1', 'an embedded IPv4 address')),
     ...each(
       'url',
       ['https://169.254.169.254/latest/meta-data'],
-      address('169.254.169.254', 'link-local, where clouds keep their metadata'),
+      address('169.254.169.254', 'link-local (cloud metadata)'),
     ),
     ...each('url', ['https://intranet/'], 'url cannot be used: the name intranet belongs to an internal network'),
     ...each(

@@ -57,7 +57,7 @@ describe('requests', () => {
 
   test('a provider that keeps failing is left alone, until one call finds it well again', async () => {
     const { psp, provider, clock } = await connectScripted((_, nth) => (nth <= 3 ? { status: 500 } : ok(charge())), {
-      timings: { breakerFaults: 3 },
+      timings: { breakerFailures: 3 },
     })
     await expect(provider.check(TXID)).rejects.toMatchObject({ outcome: 'unknown' })
     await expect(provider.create(ASKED)).rejects.toMatchObject({ outcome: 'unreachable' })
@@ -67,8 +67,9 @@ describe('requests', () => {
   })
 
   test('no more calls go out than Woovi allows', async () => {
-    const { psp, provider } = await connectScripted(() => ok(charge()), { callsPerSecond: 3 })
-    const outcomes = await Promise.allSettled(Array.from({ length: 9 }, () => provider.check(TXID, { deadlineMs: 50 })))
+    const timings = { checkDeadlineMs: 250 }
+    const { psp, provider } = await connectScripted(() => ok(charge()), { callsPerSecond: 3, timings })
+    const outcomes = await Promise.allSettled(Array.from({ length: 9 }, () => provider.check(TXID)))
     expect(psp.seen).toHaveLength(3)
     expect(outcomes.filter((outcome) => outcome.status === 'rejected')).toHaveLength(6)
   })
@@ -109,9 +110,12 @@ describe('charges', () => {
     ['an amount with a fraction', charge({ value: 50.5 })],
     ['an amount as text', charge({ value: '5000' })],
     ['no amount', charge({ value: undefined })],
-  ])('%s is garbage', async (_, json) => {
+  ])('%s is malformed', async (_, json) => {
     const { provider } = await connectScripted(() => ok(json))
-    await expect(provider.check(TXID)).rejects.toMatchObject({ outcome: 'unknown', message: /garbage/ })
+    await expect(provider.check(TXID)).rejects.toMatchObject({
+      outcome: 'unknown',
+      message: expect.stringMatching(/malformed response/),
+    })
   })
 
   test('what nothing depends on may be odd or missing', async () => {
@@ -196,7 +200,7 @@ describe('payments', () => {
               ? page(listed)
               : { transaction: bad },
         ),
-      { timings: { breakerFaults: 2 } },
+      { timings: { breakerFailures: 2 } },
     )
     for (let nth = 0; nth < 4; nth++) {
       await expect(provider.findPayment(E2E)).rejects.toMatchObject({ outcome: 'unknown' })
@@ -311,10 +315,13 @@ describe('lists', () => {
     ['a page with errors', page([], { skip: 1, hasNextPage: false, errors: [{ message: 'limit' }] })],
     ['no list', { pageInfo: { skip: 1, hasNextPage: false } }],
     ['an object where the list should be', page(pix(), { skip: 1, hasNextPage: false })],
-  ])('%s is garbage and not the end', async (_, second) => {
+  ])('%s is malformed and not the end', async (_, second) => {
     const first = page([pix()], { skip: 0, hasNextPage: true })
     const { provider } = await connectScripted(({ path }) => ok(path.includes('skip=0') ? first : second))
-    await expect(listAll(provider, WINDOW)).rejects.toMatchObject({ outcome: 'unknown', message: /garbage/ })
+    await expect(listAll(provider, WINDOW)).rejects.toMatchObject({
+      outcome: 'unknown',
+      message: expect.stringMatching(/malformed response/),
+    })
   })
 })
 
@@ -340,7 +347,7 @@ describe('refunds', () => {
     ['another refund', { correlationID: 'R2', value: 1_00 }],
     ['no amount', { correlationID: 'R1' }],
     ['nothing', null],
-  ])('%s is garbage', async (_, refund) => {
+  ])('%s is malformed', async (_, refund) => {
     const { provider } = await connectScripted(() => ok({ refund }))
     await expect(provider.checkRefund(asked)).rejects.toMatchObject({ outcome: 'unknown' })
     await expect(provider.refund(asked)).rejects.toMatchObject({ outcome: 'unknown' })

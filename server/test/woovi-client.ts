@@ -2,14 +2,14 @@ import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
 import type { Log } from '../src/base/log.ts'
 import type { Provider, ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { makeWoovi, type WooviOptions } from '../src/providers/woovi/adapter.ts'
-import type { WooviTimings } from '../src/providers/woovi/timings.ts'
+import type { WooviTimings } from '../src/providers/woovi/adapter.ts'
 import { closeAfterTest, openScriptedPsp, type Script } from './scripted-psp.ts'
 import { APP_ID, openWooviServer } from './woovi-server.ts'
 
 // The adapter at one end of a connection, and at the other a Woovi that behaves, or one that says what a test writes.
 
 // Small enough that a hang costs a test little, large enough that a busy machine does not look like one.
-const QUICK: Partial<WooviTimings> = { writeTimeoutMs: 400, backoffBaseMs: 1, breakerFaults: 1_000 }
+const QUICK: Partial<WooviTimings> = { writeTimeoutMs: 400, backoffBaseMs: 1, breakerFailures: 1_000 }
 
 export type Changes = Partial<Omit<WooviOptions, 'timings'>> & { timings?: Partial<WooviTimings> }
 

@@ -97,7 +97,7 @@ describe('signatures', () => {
   ])('a list of keys with %s is no list of keys', async (_, keys) => {
     const { provider } = await connectScripted(() => ok({ public_keys: keys }))
     expect(await provider.readNotification(signed(BODY, 'who knows'))).toEqual(HINT)
-    expect(provider.health().lastError).toMatch(/garbage/)
+    expect(provider.health().lastError).toMatch(/malformed response/)
   })
 })
 

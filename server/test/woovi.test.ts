@@ -78,9 +78,15 @@ describe('create', () => {
     const asked = requestOf()
     await provider.create(asked)
     const other = { ...asked, valueCents: 51_00 }
-    await expect(provider.create(other)).rejects.toMatchObject({ outcome: 'refused', message: /another value/ })
+    await expect(provider.create(other)).rejects.toMatchObject({
+      outcome: 'refused',
+      message: expect.stringMatching(/another value/),
+    })
     clock.advance(HOUR_MS)
-    await expect(provider.create(asked)).rejects.toMatchObject({ outcome: 'refused', message: /expired/ })
+    await expect(provider.create(asked)).rejects.toMatchObject({
+      outcome: 'refused',
+      message: expect.stringMatching(/expired/),
+    })
   })
 })
 
@@ -155,12 +161,12 @@ describe('check', () => {
   })
 
   test('a hang ends at the deadline, and is not taken for an unpaid charge', async () => {
-    const { woovi, provider } = await connectWoovi()
+    const { woovi, provider } = await connectWoovi({ timings: { checkDeadlineMs: 200 } })
     const { txid } = await provider.create(requestOf())
     await woovi.pay(txid)
     woovi.fail('GET /transaction', 'hang', 9)
     const began = performance.now()
-    await expect(provider.check(txid, { deadlineMs: 200 })).rejects.toMatchObject({ outcome: 'unknown' })
+    await expect(provider.check(txid)).rejects.toMatchObject({ outcome: 'unknown' })
     expect(performance.now() - began).toBeLessThan(2_000)
   })
 })
@@ -253,7 +259,10 @@ describe('received', () => {
     const pages = provider.listReceived({ from: clock.now(), to: new Date(clock.now().getTime() + HOUR_MS) })
     const reading = pages[Symbol.asyncIterator]()
     expect((await reading.next()).value).toHaveLength(1)
-    await expect(reading.next()).rejects.toMatchObject({ outcome: 'unknown', message: /1 transactions cannot be read/ })
+    await expect(reading.next()).rejects.toMatchObject({
+      outcome: 'unknown',
+      message: expect.stringMatching(/1 transactions cannot be read/),
+    })
     await expect(provider.findPayment('E54811417202603021200gift0000001')).rejects.toMatchObject({ outcome: 'unknown' })
   })
 
@@ -307,6 +316,9 @@ describe('refund', () => {
   test('of a Pix that Woovi does not know it is refused', async () => {
     const { provider } = await connectWoovi()
     const asked = { endToEndId: 'E'.repeat(32), refundId: 'R1', amountCents: 1_00 }
-    await expect(provider.refund(asked)).rejects.toMatchObject({ outcome: 'refused', message: /não encontrada/ })
+    await expect(provider.refund(asked)).rejects.toMatchObject({
+      outcome: 'refused',
+      message: expect.stringMatching(/não encontrada/),
+    })
   })
 })

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import closeWithGrace from 'close-with-grace'
 import { OperatorError } from '../base/operator-error.ts'
 import type { Config } from '../config.ts'
-import { prepareHome } from '../db/embedded/server.ts'
+import { prepareHome } from '../db/embedded/home.ts'
 import type { Terminal } from './terminal.ts'
 
 const STOP_WITHIN_MS = 3_000

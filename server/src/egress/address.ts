@@ -2,16 +2,12 @@ import { BlockList, isIP } from 'node:net'
 import { makeReason, type Reason } from '../domain/ports/delivery-reasons.ts'
 
 /**
- * Which addresses may be dialled. An address is judged by its bits and never by its notation: whatever is not plainly
- * an IP address is refused, so a form that this file has never heard of cannot slip through.
+ * Which addresses may be connected to. An address is judged by its bits. Anything but a plain IP address is refused.
  */
 export type Networks = {
-  /** Why this address must not be dialled; undefined when it may be. `plain`: without TLS. */
+  /** Why this address is refused; undefined if it is allowed. `plain`: without TLS. */
   refusal(address: string, options: { plain: boolean }): Reason | undefined
-  /**
-   * The operator has receivers on networks of their own, so a name or a scheme that is odd on the internet may be
-   * right.
-   */
+  /** The operator allows private networks, so internal names and plain http may be right. */
   allowsSome: boolean
 }
 
@@ -26,12 +22,12 @@ export function makeNetworks(options: { allowNetworks: string[]; allowHttp: bool
     allowsSome: options.allowNetworks.length > 0,
     refusal(address, { plain }) {
       const family = isIP(address)
-      // A zone (fe80::1%eth0) picks a network card of this machine, which is nobody else's business.
+      // A zone (fe80::1%eth0) selects a network interface of this machine.
       if ((family !== 4 && family !== 6) || address.includes('%')) {
         const shown = address.slice(0, 64)
         return makeReason('address_invalid', `"${shown}" is not an address`, shown)
       }
-      // The operator's word comes before every rule below.
+      // The operator's networks override every rule below.
       if (allowed[family].check(address, `ipv${family}`)) return undefined
       const special = specialUse(family, address)
       if (special)
@@ -59,49 +55,49 @@ function readNetwork(text: string): Network {
 function specialUse(family: 4 | 6, address: string): string | undefined {
   const type = `ipv${family}` as const
   const found = SPECIAL[family].find(({ list }) => list.check(address, type))
-  if (found) return found.words
+  if (found) return found.use
   return family === 6 && !PUBLIC_6.check(address, 'ipv6') ? 'not a public address' : undefined
 }
 
-// After the special-purpose registries of IANA. Some of these are routed on the internet (AS112, 6to4 relays), but no
-// receiver lives there. One list for each family and use: a BlockList takes an IPv4 address for its mapped IPv6 form
-// and the other way round, so one list for both would deny all of IPv4 for the sake of ::ffff:0:0/96.
+// From the special-purpose registries of IANA. Some are routed on the internet (AS112, 6to4 relays), but no webhook is
+// there. One list per family: a BlockList equates IPv4 addresses with their mapped IPv6 form, so ::ffff:0:0/96 in a
+// shared list would block all of IPv4.
 const SPECIAL = {
   4: ranges('ipv4', {
     loopback: ['127.0.0.0/8'],
     'private network': ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
-    'link-local, where clouds keep their metadata': ['169.254.0.0/16'],
-    // Public by its number, but inside Azure it is the host of the virtual machine and hands out its secrets.
+    'link-local (cloud metadata)': ['169.254.0.0/16'],
+    // A public address, but inside Azure it is the host of the virtual machine and serves its secrets.
     'cloud metadata': ['168.63.129.16/32'],
     'this network': ['0.0.0.0/8'],
-    'a carrier’s inner network': ['100.64.0.0/10'],
+    'carrier-grade NAT': ['100.64.0.0/10'],
     'reserved for protocols': ['192.0.0.0/24'],
     documentation: ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24'],
-    'a service of the internet itself': ['192.31.196.0/24', '192.52.193.0/24', '192.88.99.0/24', '192.175.48.0/24'],
+    'internet infrastructure': ['192.31.196.0/24', '192.52.193.0/24', '192.88.99.0/24', '192.175.48.0/24'],
     'network tests': ['198.18.0.0/15'],
     multicast: ['224.0.0.0/4'],
     broadcast: ['255.255.255.255/32'],
     reserved: ['240.0.0.0/4'],
   }),
-  // What lies outside of 2000::/3 is refused in any case; it stands here for the sake of the words.
+  // Everything outside 2000::/3 is refused anyway; these entries give the reason.
   6: ranges('ipv6', {
     loopback: ['::1/128'],
-    'no address': ['::/128'],
-    'an IPv4 address in disguise': ['::ffff:0:0/96', '::/96', '64:ff9b::/96', '64:ff9b:1::/48', '2002::/16'],
+    'unspecified address': ['::/128'],
+    'an embedded IPv4 address': ['::ffff:0:0/96', '::/96', '64:ff9b::/96', '64:ff9b:1::/48', '2002::/16'],
     'private network': ['fc00::/7', 'fec0::/10'],
     'link-local': ['fe80::/10'],
     multicast: ['ff00::/8'],
-    // Teredo, which also hides an IPv4 address, is among these.
+    // Includes Teredo, which also embeds an IPv4 address.
     'reserved for protocols': ['2001::/23'],
     documentation: ['2001:db8::/32', '3fff::/20'],
-    'a service of the internet itself': ['2620:4f:8000::/48'],
+    'internet infrastructure': ['2620:4f:8000::/48'],
   }),
 }
 
 const PUBLIC_6 = rangeList('ipv6', ['2000::/3'])
 
-function ranges(type: 'ipv4' | 'ipv6', uses: Record<string, string[]>): { words: string; list: BlockList }[] {
-  return Object.entries(uses).map(([words, networks]) => ({ words, list: rangeList(type, networks) }))
+function ranges(type: 'ipv4' | 'ipv6', uses: Record<string, string[]>): { use: string; list: BlockList }[] {
+  return Object.entries(uses).map(([use, networks]) => ({ use, list: rangeList(type, networks) }))
 }
 
 function rangeList(type: 'ipv4' | 'ipv6', networks: string[]): BlockList {

@@ -1,72 +1,70 @@
 import { Client } from 'undici'
 import type { Dialer } from './dial.ts'
-import type { Exchange } from './exchange.ts'
 import { STOPPING } from './reason.ts'
+import type { PendingRequest } from './request.ts'
 
-/** The connections to one origin, and who waits for one. */
-export type Receiver = {
-  /** Takes it at once, or in its turn. False: too many wait already. */
-  carry(parcel: QueuedRequest): boolean
+/** The connections of one group to one origin, and the requests that wait for one. */
+export type ConnectionPool = {
+  /** Sends at once or when a connection is free. False: too many requests wait. */
+  send(request: PoolRequest): boolean
   isIdle(): boolean
-  /** When it was last used, in the webhookSender's count of uses. */
+  /** The webhook sender's count of uses when this pool was last used. */
   usedAt: number
   close(): Promise<void>
 }
 
-export type QueuedRequest = { path: string; headers: Record<string, string>; body: string | Buffer; exchange: Exchange }
+export type PoolRequest = {
+  path: string
+  headers: Record<string, string>
+  body: string | Buffer
+  pending: PendingRequest
+}
 
 type Connection = { client: Client; destroy: () => Promise<void> }
 
-// Enough for thousands of deliveries a second to one receiver that answers within 20 ms.
+// Enough for thousands of deliveries per second to one origin that answers within 20 ms.
 const MAX_CONNECTIONS = 64
-// A caller who piles up more than this for one receiver has no bound of its own.
+// Callers bound their deliveries below this.
 const MAX_WAITING = 4_096
 
 const CLIENT_OPTIONS = {
   pipelining: 1,
   maxHeaderSize: 16 * 1024,
-  // Just below what common servers grant (5 s), so that it is seldom they who hang up, and perhaps on a delivery that
-  // is on its way.
+  // Just below the 5 s of common servers, so that they seldom close a connection during a delivery.
   keepAliveTimeout: 4_000,
-  // A receiver can ask for longer, within reason.
+  // For servers that ask for longer.
   keepAliveMaxTimeout: 10_000,
-  // A busy connection would otherwise never notice that its name has moved.
+  // A busy connection would otherwise never notice a change in DNS.
   maxRequestsPerClient: 10_000,
-  // One timer of ours bounds the whole exchange.
+  // Our own timer bounds the whole request.
   headersTimeout: 0,
   bodyTimeout: 0,
 }
 
 /**
- * A pool of undici's clients, one for each connection. undici's own Pool keeps requests in its queue whose time is
- * over, makes more connections than it was allowed after one could not be made, and cannot break off a single one that
- * hangs.
+ * A pool of undici clients, one per connection. undici's Pool keeps requests whose deadline passed, opens more
+ * connections than allowed after a failed one, and cannot abort a single connection that hangs.
  */
-export function makeReceiver(options: {
-  origin: string
-  dialer: Dialer
-  /** It has no connections left, so nothing is lost by forgetting it. */
-  abandoned: () => void
-}): Receiver {
-  const { origin, dialer, abandoned } = options
+export function makeConnectionPool(options: { origin: string; dialer: Dialer; onEmpty: () => void }): ConnectionPool {
+  const { origin, dialer, onEmpty } = options
   const connections = new Set<Connection>()
-  // The one that was used last is used next, so that those which a burst has left over grow old and are closed.
+  // Last in, first out, so that connections left over from a burst expire.
   const idle: Connection[] = []
-  const waiting: QueuedRequest[] = []
+  const waiting: PoolRequest[] = []
 
   function open(): Connection {
-    let breakOff = () => {}
-    const connect: typeof dialer.connect = (target, callback) => (breakOff = dialer.connect(target, callback))
+    let abort = () => {}
+    const connect: typeof dialer.connect = (target, callback) => (abort = dialer.connect(target, callback))
     const client = new Client(origin, { ...CLIENT_OPTIONS, connect })
     const destroy = () => {
       const destroyed = client.destroy()
-      breakOff()
+      abort()
       return destroyed
     }
     const connection = { client, destroy }
-    // Not at once, because undici is in the middle of telling it.
-    const gone = () => void setImmediate(() => idle.includes(connection) && retire(connection))
-    client.on('disconnect', gone).on('connectionError', gone)
+    // Deferred: undici must not be called from within its own event.
+    const onGone = () => void setImmediate(() => idle.includes(connection) && retire(connection))
+    client.on('disconnect', onGone).on('connectionError', onGone)
     connections.add(connection)
     return connection
   }
@@ -76,46 +74,49 @@ export function makeReceiver(options: {
     connections.delete(connection)
     const at = idle.indexOf(connection)
     if (at >= 0) idle.splice(at, 1)
-    if (connections.size === 0) abandoned()
+    if (connections.size === 0) onEmpty()
   }
 
-  function start(connection: Connection, { path, headers, body, exchange }: QueuedRequest) {
-    const handler = exchange.start({ destroy: () => void connection.destroy(), released: () => release(connection) })
+  function start(connection: Connection, { path, headers, body, pending }: PoolRequest) {
+    const handler = pending.start({
+      destroy: () => void connection.destroy(),
+      onReleased: () => release(connection),
+    })
     connection.client.dispatch({ method: 'POST', path, headers, body }, handler)
   }
 
   function release(connection: Connection) {
-    const isUseful = !connection.client.destroyed
+    const isUsable = !connection.client.destroyed
     if (waiting.length === 0) {
-      if (isUseful) idle.push(connection)
+      if (isUsable) idle.push(connection)
       else retire(connection)
       return
     }
-    // Not at once: this is called by undici, whose assertions break when it is entered again from within.
+    // Deferred: undici calls this, and its assertions fail when it is entered again.
     setImmediate(() => {
       let next = waiting.shift()
-      while (next?.exchange.isOver()) next = waiting.shift()
-      if (next && isUseful) return start(connection, next)
-      if (isUseful) idle.push(connection)
+      while (next?.pending.isOver()) next = waiting.shift()
+      if (next && isUsable) return start(connection, next)
+      if (isUsable) idle.push(connection)
       else connections.delete(connection)
       if (next) start(open(), next)
-      else if (connections.size === 0) abandoned()
+      else if (connections.size === 0) onEmpty()
     })
   }
 
   return {
-    carry(parcel) {
+    send(request) {
       const free = idle.pop()
-      if (free) start(free, parcel)
-      else if (connections.size < MAX_CONNECTIONS) start(open(), parcel)
-      else if (waiting.length < MAX_WAITING) waiting.push(parcel)
+      if (free) start(free, request)
+      else if (connections.size < MAX_CONNECTIONS) start(open(), request)
+      else if (waiting.length < MAX_WAITING) waiting.push(request)
       else return false
       return true
     },
     isIdle: () => connections.size === idle.length,
     usedAt: 0,
     async close() {
-      for (const { exchange } of waiting) exchange.giveUp(STOPPING)
+      for (const { pending } of waiting) pending.abort(STOPPING)
       await Promise.all([...connections].map((connection) => connection.destroy()))
     },
   }

@@ -7,24 +7,24 @@ import { CLOSED, codeOf, duration, EgressError } from './reason.ts'
 import type { Resolve } from './resolve.ts'
 import { isLocalhost } from './url.ts'
 
-/** Opens connections for undici, to permitted addresses only. */
+/** Opens connections for undici, to allowed addresses only. */
 export type Dialer = {
-  /** Returns how to break it off, which may be called at any time. */
+  /** Returns a function that aborts it, which may be called at any time. */
   connect(target: buildConnector.Options, callback: buildConnector.Callback): () => void
   close(): Promise<void>
 }
 
-type Endpoint = { host: string; port: number; plain: boolean }
+type HostPort = { host: string; port: number; plain: boolean }
 
-// Name, TCP and TLS together, whatever the delivery's own deadline.
+// DNS, TCP and TLS together, whatever the delivery's own deadline.
 const CONNECT_MS = 10_000
 
-// Several times what honest names have. Thousands fit into an answer, and judging them would take a while.
+// Several times what real names have. A DNS answer can hold thousands, which would take long to check.
 const MAX_ADDRESSES = 64
 
-// Answers of 16 kB, in the smallest chunks and with their headers, fit into this. It is for what neither undici's
-// limits nor ours see, because the parser swallows it: endless status lines, blanks, chunk extensions.
-const MAX_ANSWER_WIRE_BYTES = 256 * 1024
+// A 16 kB response in the smallest chunks fits into this. It bounds what the parser drops before any other limit sees
+// it: endless status lines, blanks, chunk extensions.
+const MAX_RESPONSE_WIRE_BYTES = 256 * 1024
 
 const MAX_TLS_SESSIONS = 500
 
@@ -38,61 +38,59 @@ export function makeDialer(options: {
   const { networks, resolve } = options
   const proxy = options.proxyUrl === undefined ? undefined : makeProxy(options.proxyUrl)
   const secureContext = createSecureContext(options.ca === undefined ? {} : { ca: [...rootCertificates, options.ca] })
-  // Our own timer bounds the handshake.
+  // CONNECT_MS bounds the handshake.
   const startTls = buildConnector({ secureContext, maxCachedSessions: MAX_TLS_SESSIONS, timeout: 0 })
 
-  async function permittedAddresses({ host, plain }: Endpoint): Promise<string[]> {
+  async function allowedAddresses({ host, plain }: HostPort): Promise<string[]> {
     const addresses = await resolve(host)
     if (addresses.length > MAX_ADDRESSES) {
       const text = `the name has more than ${MAX_ADDRESSES} addresses`
       throw new EgressError(makeReason('too_many_addresses', text, String(MAX_ADDRESSES)))
     }
-    const judged = addresses.map((address) => ({ address, refusal: networks.refusal(address, { plain }) }))
-    const permitted = judged.flatMap(({ address, refusal }) => (refusal === undefined ? address : []))
-    // One bad answer condemns the name, even beside good ones: whoever mixes them is up to something, or does not know
-    // what they publish. Of localhost's two addresses, which are ours and not an answer, the operator may have allowed
-    // one.
-    const condemned = isLocalhost(host) ? permitted.length === 0 : permitted.length < judged.length
-    if (condemned) throw new EgressError(judged.find(({ refusal }) => refusal !== undefined)!.refusal!)
-    return permitted
+    const checked = addresses.map((address) => ({ address, refusal: networks.refusal(address, { plain }) }))
+    const allowed = checked.flatMap(({ address, refusal }) => (refusal === undefined ? address : []))
+    // One forbidden address refuses the name: mixed answers are an attack or a mistake. Of localhost's two addresses,
+    // which do not come from DNS, the operator may have allowed one.
+    const isRefused = isLocalhost(host) ? allowed.length === 0 : allowed.length < checked.length
+    if (isRefused) throw new EgressError(checked.find(({ refusal }) => refusal !== undefined)!.refusal!)
+    return allowed
   }
 
   async function open(target: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
     const plain = target.protocol === 'http:'
-    const endpoint = { host: target.hostname, port: Number(target.port || (plain ? 80 : 443)), plain }
-    const addresses = await permittedAddresses(endpoint)
+    const hostPort = { host: target.hostname, port: Number(target.port || (plain ? 80 : 443)), plain }
+    const addresses = await allowedAddresses(hostPort)
     signal.throwIfAborted()
     const bare = proxy
-      ? await proxy.tunnel(addresses, endpoint.port, signal)
-      : await dial({ addresses, endpoint, networks, signal })
+      ? await proxy.tunnel(addresses, hostPort.port, signal)
+      : await dial({ addresses, hostPort, networks, signal })
     const socket = plain ? bare : await secure(startTls, { ...target, httpSocket: bare }, signal)
-    limitAnswers(socket)
+    limitResponses(socket)
     return socket
   }
 
   return {
     connect(target, callback) {
       const attempt = new AbortController()
-      let over = false
+      let isOver = false
       const settle = (outcome: Socket | Error) => {
-        if (over) {
-          // Nobody waits for it any more.
+        if (isOver) {
           if (outcome instanceof Socket) outcome.destroy()
           return
         }
-        over = true
+        isOver = true
         clearTimeout(timer)
         if (outcome instanceof Socket) callback(null, outcome)
         else callback(outcome, null)
       }
-      const breakOff = (reason: Reason) => {
-        if (over) return
+      const abort = (reason: Reason) => {
+        if (isOver) return
         settle(new EgressError(reason))
         attempt.abort()
       }
-      const timer = setTimeout(() => breakOff(NO_CONNECTION), CONNECT_MS)
+      const timer = setTimeout(() => abort(NO_CONNECTION), CONNECT_MS)
       open(target, attempt.signal).then(settle, settle)
-      return () => breakOff(UNWANTED)
+      return () => abort(UNWANTED)
     },
     async close() {
       await proxy?.close()
@@ -105,28 +103,28 @@ const ENDLESS = makeReason('endless_answer', 'the answer never ends')
 const CONNECT_TIME = duration(CONNECT_MS)
 const NO_CONNECTION = makeReason('no_connection', `no connection within ${CONNECT_TIME}`, CONNECT_TIME)
 
-/** Exported for the test of the last of its checks. */
+/** Exported for the test of its last check. */
 export function dial(call: {
   addresses: string[]
-  endpoint: Endpoint
+  hostPort: HostPort
   networks: Networks
   signal: AbortSignal
 }): Promise<Socket> {
-  const { addresses, endpoint, networks, signal } = call
-  // The judged addresses are what is dialled: the name is not resolved a second time, when it might answer otherwise.
+  const { addresses, hostPort, networks, signal } = call
+  // Connects to the checked addresses. A second resolution could give others.
   const lookup: LookupFunction = (_host, options, answer) => {
     const found = addresses.map((address) => ({ address, family: isIPv4(address) ? 4 : 6 }))
     if (options.all) answer(null, found)
     else answer(null, found[0]!.address, found[0]!.family)
   }
   return new Promise((resolve, reject) => {
-    const { host, port, plain } = endpoint
+    const { host, port, plain } = hostPort
     const socket = connect({ host, port, lookup, autoSelectFamily: true, noDelay: true })
-    // It stays for the socket's whole life: an error that finds no listener would end the process.
+    // Stays for the socket's whole life: an error without a listener would end the process.
     socket.on('error', reject)
     socket.once('close', () => reject(new EgressError(CLOSED)))
     socket.once('connect', () => {
-      // Nothing has been sent yet, not even a TLS greeting.
+      // Before anything is sent, even a TLS hello.
       const refusal = networks.refusal(socket.remoteAddress ?? '', { plain })
       if (refusal === undefined) return resolve(socket)
       reject(new EgressError(refusal))
@@ -152,19 +150,19 @@ function destroyOnAbort(socket: Socket, signal: AbortSignal): void {
   signal.addEventListener('abort', () => socket.destroy())
 }
 
-function limitAnswers(socket: Socket): void {
+function limitResponses(socket: Socket): void {
   let written = 0
   let read = 0
   let readBefore = 0
-  // Installed before undici's own listener, so it is asked before each piece is parsed. A connection carries one
-  // exchange at a time: when something was written since, a new one has begun.
+  // Installed before undici's listener, so it runs before each piece is parsed. A connection carries one request at a
+  // time: if something was written since, a new one has begun.
   socket.on('readable', () => {
     if (socket.bytesWritten !== written) {
       written = socket.bytesWritten
       readBefore = read
     }
     read = socket.bytesRead
-    if (read - readBefore > MAX_ANSWER_WIRE_BYTES) socket.destroy(new EgressError(ENDLESS))
+    if (read - readBefore > MAX_RESPONSE_WIRE_BYTES) socket.destroy(new EgressError(ENDLESS))
   })
 }
 
@@ -176,10 +174,9 @@ type Proxy = {
 const MAX_PROXY_HEADER_BYTES = 16 * 1024
 
 /**
- * A way out through the operator's proxy, by CONNECT for http as well. It is handed an address that we have judged and
- * not the name, so it has nothing to resolve and a rebinding name gains nothing. What remains the proxy's job: where it
- * routes that address to. We do not see which one it dials, and an address that is public from here may be an inner one
- * from there. undici's ProxyAgent would send the name, and wait for minutes for a proxy that does not answer.
+ * Connects through the operator's proxy, by CONNECT even for http. The proxy gets a checked address and not the name,
+ * so DNS rebinding has no effect. The proxy must refuse addresses that are public here and internal there: we do not
+ * see what it connects to. undici's ProxyAgent would send the name, and wait for minutes for a silent proxy.
  */
 function makeProxy(proxyUrl: string): Proxy {
   const url = new URL(proxyUrl)
@@ -193,7 +190,7 @@ function makeProxy(proxyUrl: string): Proxy {
 
   return {
     async tunnel(addresses, port, signal) {
-      // One is picked, as we cannot see which the proxy would reach; IPv4, because it is the one that every proxy has.
+      // One address, since we cannot see which the proxy would reach. IPv4, because every proxy has it.
       const address = addresses.find(isIPv4) ?? addresses[0]!
       const path = `${isIPv6(address) ? `[${address}]` : address}:${port}`
       const { statusCode, socket } = await pool

@@ -1,9 +1,6 @@
 import { makeReason, type Reason, type ReasonCode } from '../domain/ports/delivery-reasons.ts'
 
-/**
- * A failure whose reason we know already. Its code keeps undici from taking it for one of its own, some of which it
- * retries.
- */
+/** A failure with a known reason. Its code tells it from undici's own errors, some of which undici retries. */
 export class EgressError extends Error {
   override name = 'EgressError'
   readonly code = 'EGRESS'
@@ -17,13 +14,10 @@ export class EgressError extends Error {
 
 export type Stage = 'before' | 'answering'
 
-/**
- * For the user who looks at a failed delivery. Of foreign errors only the code is told: their messages quote what the far
- * side sent.
- */
+/** The reason that users see. Of other errors it shows only the code: their messages may quote the response. */
 export function reasonOf(error: unknown, stage: Stage): Reason {
   if (error instanceof EgressError) return error.reason
-  // Several addresses were tried in vain; the first is as good as any.
+  // All addresses failed; the first error stands for them.
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0], stage)
   const code = codeOf(error)
   const known = KNOWN[code]
@@ -79,7 +73,7 @@ const KNOWN: Record<string, Known> = {
 const UNKNOWN_ISSUER: Known = ['tls_issuer_unknown', 'its issuer is not known']
 
 const CERTIFICATE_FAULTS: Record<string, Known> = {
-  ERR_TLS_CERT_ALTNAME_INVALID: ['tls_name', 'it is made out to another name'],
+  ERR_TLS_CERT_ALTNAME_INVALID: ['tls_name', 'it is for another name'],
   DEPTH_ZERO_SELF_SIGNED_CERT: ['tls_self_signed', 'it is self-signed'],
   SELF_SIGNED_CERT_IN_CHAIN: ['tls_issuer_unknown', 'it is signed by an issuer that is not known'],
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: ['tls_issuer_unknown', `${UNKNOWN_ISSUER[1]}, or the chain is incomplete`],

@@ -5,29 +5,26 @@ import { makeReason } from '../domain/ports/delivery-reasons.ts'
 import { codeOf, EgressError } from './reason.ts'
 import { isLocalhost, LOOPBACK } from './url.ts'
 
-/** All addresses of a host, unjudged. Rejects with an EgressError when there are none. */
+/** All addresses of a host, unchecked. Rejects with an EgressError when there are none. */
 export type Resolve = (host: string) => Promise<string[]>
 
 export function makeResolve(options: {
-  /** For tests: asked instead of the hosts file and the name servers. */
+  /** For tests: replaces the hosts file and the name servers. */
   lookup?: LookupFunction
   /** For tests: other than the system's. */
   nameServers?: string[]
 }): Resolve {
   const { lookup, nameServers } = options
   const ask = lookup ? (name: string) => askLookup(lookup, name) : makeAskNameServers(nameServers)
-  const underWay = new Map<string, Promise<string[]>>()
+  const inFlight = new Map<string, Promise<string[]>>()
 
   return async (host) => {
     if (isIP(host)) return [host]
     if (isLocalhost(host)) return LOOPBACK
-    // A burst of deliveries opens many connections to one receiver at once; they share one question.
-    let asked = underWay.get(host)
-    if (!asked) {
-      asked = ask(host).finally(() => underWay.delete(host))
-      underWay.set(host, asked)
-    }
-    return asked
+    // A burst of deliveries opens many connections to one host. They share one query.
+    const answer = inFlight.get(host) ?? ask(host).finally(() => inFlight.delete(host))
+    inFlight.set(host, answer)
+    return answer
   }
 }
 
@@ -37,9 +34,8 @@ const QUERY_MS = 2_000
 const QUERY_TRIES = 2
 
 /**
- * Asks the name servers directly. dns.lookup() would occupy a thread of the pool until the system gives up, and libuv
- * has two for it: two receivers whose name servers are silent would hold up everybody's deliveries. What the system
- * would know besides is in the hosts file.
+ * Asks the name servers directly. dns.lookup() would block a thread until the system gives up, and libuv has two for
+ * it: two hosts with silent name servers would block all deliveries. The hosts file has what else the system knows.
  */
 function makeAskNameServers(nameServers?: string[]): Resolve {
   const makeResolver = () => {
@@ -58,7 +54,7 @@ function makeAskNameServers(nameServers?: string[]): Resolve {
     const codes = answers.flatMap((answer) => (answer.status === 'rejected' ? codeOf(answer.reason) : []))
     const trouble = codes.find((code) => code !== 'ENOTFOUND' && code !== 'ENODATA')
     if (trouble === undefined) throw new EgressError(UNRESOLVED)
-    // A resolver reads the system's name servers once. Perhaps they have changed.
+    // A resolver reads the system's name servers once, and they may have changed.
     resolver = makeResolver()
     const text = `the name does not resolve: its name servers do not answer (${trouble})`
     throw new EgressError(makeReason('name_servers_silent', text, trouble))

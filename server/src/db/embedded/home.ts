@@ -5,32 +5,29 @@ import { chmod, chown, lstat, mkdir, open, readFile, readdir, realpath, rename, 
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { flush } from './binaries.ts'
-import { codeOf, identity, run, tail, type Owner } from './process.ts'
+import { codeOf, identity, ifExists, run, tail, type Owner } from './process.ts'
 
-/** The longest path of a socket that both Linux (108 with its end) and macOS (104 with its end) take. */
+/** The longest socket path that Linux (108 bytes with NUL) and macOS (104) both accept. */
 const SOCKET_PATH_MAX = 103
 const SOCKET_NAME = '.s.PGSQL.5432'
-/** initdb takes about a second; a slow disk or an emulated processor takes tens. */
+/** initdb takes about a second, and tens on a slow disk or an emulated processor. */
 const INITDB_TIMEOUT_MS = 180_000
-/** Setting a password may have to replay the log of a crash first, so it gets as long as a start. */
+/** As long as a start: it may have to replay the log of a crash first. */
 const SINGLE_USER_TIMEOUT_MS = 180_000
-/** Touching a directory or making a user is instant; more means that a network file system hangs. */
+/** These steps are instant, unless a network file system hangs. */
 const SMALL_TIMEOUT_MS = 10_000
 
 /**
- * Makes the home if it is missing and gives its real path, so that every process calls it by one name. Root's may be
- * passed through but not listed by others: the database runs as another user and must reach its data; all else in the
- * home has a mode of its own. A home that exists already keeps its mode: it may be somebody's home directory.
+ * Creates the home if it is missing, and returns its real path, so that every process uses one name. Under root, others
+ * may pass through but not list it: the database runs as another user. An existing home keeps its mode: it may be a
+ * user's home directory.
  */
 export async function prepareHome(home: string): Promise<string> {
   if (await makeDirectory(home)) await chmod(home, process.getuid?.() === 0 ? 0o711 : 0o700)
   return realpath(home)
 }
 
-/**
- * PostgreSQL refuses to run as root. Root hands it to a user of its own; whoever owns the data already stays their
- * owner, also when another candidate appears in the passwd file later.
- */
+/** PostgreSQL refuses to run as root, so root runs it as another user. The owner of existing data stays the owner. */
 export async function chooseOwner(data: string): Promise<Owner> {
   const present = await stat(data).catch(() => undefined)
   const self = process.getuid?.() ?? 0
@@ -59,12 +56,12 @@ export async function chooseOwner(data: string): Promise<Owner> {
   if (!fallback)
     throw new OperatorError(
       'PostgreSQL does not run as root and /etc/passwd names no user guiche, postgres or nobody: ' +
-        'make one with "useradd --system guiche", or set DATABASE_URL',
+        'create one with "useradd --system guiche", or set DATABASE_URL',
     )
   return fallback
 }
 
-/** Refuses, naming the first closed directory on the way, when the database's user could not reach the home. */
+/** Throws if the database's user cannot reach the home, and names the first closed directory. */
 export function checkReach(home: string, owner: Owner): void {
   if (process.getuid?.() !== 0 || reaches(home, owner)) return
   const parents = [home]
@@ -76,45 +73,35 @@ export function checkReach(home: string, owner: Owner): void {
   )
 }
 
-/** A directory that only the database's user (and root) may enter, for the socket. */
+/** The directory of the socket. Only the database's user and root may enter it. */
 export async function prepareSocketDirectory(home: string, owner: Owner): Promise<string> {
   const near = join(home, 'run')
   if (Buffer.byteLength(join(near, SOCKET_NAME)) <= SOCKET_PATH_MAX) return ownDirectory(near, owner)
-  // Not os.tmpdir(): it differs between shells, and on macOS is long itself.
+  // Not os.tmpdir(): it differs between shells, and is long on macOS.
   const name = createHash('sha256').update(home).digest('hex').slice(0, 16)
   return ownDirectory(join('/tmp', `guiche-${owner.uid}-${name}`), owner)
 }
 
-/** The password of the role `guiche`, made once. Fresh means that the database does not know it yet. */
+/** The password of the role `guiche`. `fresh`: the database does not know it yet. */
 export async function readPassword(home: string): Promise<{ password: string; fresh: boolean }> {
-  const path = join(home, 'database-password')
-  const kept = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return ''
-    throw error
-  })
-  if (/^[0-9a-f]{64}$/.test(kept.trim())) return { password: kept.trim(), fresh: false }
+  const kept = (await ifExists(readFile(join(home, 'database-password'), 'utf8')))?.trim() ?? ''
+  if (/^[0-9a-f]{64}$/.test(kept)) return { password: kept, fresh: false }
   return { password: randomBytes(32).toString('hex'), fresh: true }
 }
 
-/** Only after the database knows the password: a password on file is then always the right one. */
+/** Called after the database knows the password, so that the file is always right. */
 export async function keepPassword(home: string, password: string): Promise<void> {
   const path = join(home, 'database-password')
   const temporary = `${path}.new-${process.pid}`
   await rm(temporary, { force: true })
-  const file = await open(temporary, 'wx', 0o600)
-  try {
-    await file.writeFile(`${password}\n`)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
+  await writeSynced(temporary, `${password}\n`)
   await rename(temporary, path)
   await flush(home)
 }
 
 type Making = { home: string; bin: string; major: number; owner: Owner; password: string }
 
-/** Makes the data directory with its role and database. The rename is last: what is called `data` is complete. */
+/** Creates the data directory with its role and database. The rename comes last, so `data` is always complete. */
 export async function createCluster({ home, bin, major, owner, password }: Making): Promise<void> {
   const made = join(home, `data.new-${process.pid}`)
   await ownDirectory(made, owner)
@@ -133,9 +120,9 @@ async function fillCluster({ made, home, bin, major, owner, password }: Making &
     ['-D', made, '-U', 'postgres', '-E', 'UTF8', '--data-checksums', '--auth=peer', ...localeOptions(major)],
     { owner, timeoutMs: INITDB_TIMEOUT_MS },
   )
-  if (!initdb.ok) throw new OperatorError(`the database could not be made in ${home}: ${tail(initdb.output)}`)
-  await writeAs(join(made, 'pg_hba.conf'), accessRules, owner)
-  await writeAs(join(made, 'pg_ident.conf'), `owner "${owner.name}" postgres\n`, owner)
+  if (!initdb.ok) throw new OperatorError(`the database could not be created in ${home}: ${tail(initdb.output)}`)
+  await writeSynced(join(made, 'pg_hba.conf'), accessRules, owner)
+  await writeSynced(join(made, 'pg_ident.conf'), `owner "${owner.name}" postgres\n`, owner)
   await singleUser({ bin, data: made, owner }, [
     `create role guiche login createdb password '${password}'`,
     'create database guiche owner guiche',
@@ -143,12 +130,12 @@ async function fillCluster({ made, home, bin, major, owner, password }: Making &
   await keepPassword(home, password)
 }
 
-/** For a home whose password file was lost; only while the database does not run. */
+/** For a home without its password file. Only while the database does not run. */
 export async function resetPassword(options: { bin: string; data: string; owner: Owner; password: string }) {
   await singleUser(options, [`alter role guiche password '${options.password}'`])
 }
 
-/** What killed starts left behind. */
+/** Removes what killed starts left. */
 export async function removeLeftovers(home: string): Promise<void> {
   for (const name of await readdir(home))
     if (name.startsWith('data.new-') || name.startsWith('database-password.new-'))
@@ -156,31 +143,31 @@ export async function removeLeftovers(home: string): Promise<void> {
 }
 
 /**
- * The superuser is for the database's own user at the machine's shell, without a password that could leak; the service
- * knows only the role `guiche`, which may make databases but not read files or run programs.
+ * Only the database's user can be superuser, by peer authentication, so no password can leak. The service uses the role
+ * `guiche`, which may create databases but not read files or run programs.
  */
 const accessRules = 'local all postgres peer map=owner\nlocal all all scram-sha-256\n'
 
-/** Sorts by code point on every version, so an update of the C library cannot spoil an index. */
+/** Sorts by code point on every version, so an update of the C library cannot corrupt an index. */
 function localeOptions(major: number): string[] {
   if (major >= 17) return ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
   return process.platform === 'linux' ? ['--locale=C', '--lc-ctype=C.UTF-8'] : ['--locale=C']
 }
 
-/** Single-user mode needs no password and no socket, and nobody can be connected meanwhile. */
+/** Single-user mode needs no password and no socket, and allows no other connection. */
 async function singleUser(where: { bin: string; data: string; owner: Owner }, statements: string[]) {
   const ran = await run(join(where.bin, 'postgres'), ['--single', '-D', where.data, 'template1'], {
     owner: where.owner,
     input: statements.map((statement) => `${statement}\n`).join(''),
     timeoutMs: SINGLE_USER_TIMEOUT_MS,
   })
-  // Its exit code is 0 even when a statement failed. What it echoes may hold the password, so only errors are shown.
+  // The exit code is 0 even if a statement fails. The output may hold the password, so only errors are shown.
   const errors = ran.output.split('\n').filter((line) => /\b(ERROR|FATAL|PANIC):/.test(line))
   if (!ran.ok || errors.length > 0)
     throw new OperatorError(`the database could not be set up: ${tail(errors.join('\n')) || tail(ran.output, 1)}`)
 }
 
-/** Node's own recursive mkdir never returns where a file system refuses every name, such as /proc. */
+/** Node's recursive mkdir never returns on a file system that refuses every name, such as /proc. */
 async function makeDirectory(path: string): Promise<boolean> {
   const make = () => mkdir(path, { mode: 0o755 })
   try {
@@ -202,19 +189,19 @@ async function ownDirectory(path: string, owner: Owner): Promise<string> {
   })
   const found = await lstat(path)
   const self = process.getuid?.() ?? 0
-  // In a shared /tmp somebody else could have put a link or a directory of theirs in this place.
+  // In a shared /tmp another user could have put a link or directory here.
   if (!found.isDirectory() || (found.uid !== owner.uid && found.uid !== self))
-    throw new OperatorError(`${path} is in the way: it should be a directory of the user "${owner.name}"`)
+    throw new OperatorError(`${path} must be a directory of the user "${owner.name}": remove what is there`)
   if (found.uid !== owner.uid) await chown(path, owner.uid, owner.gid)
   if ((found.mode & 0o777) !== 0o700) await chmod(path, 0o700)
   return path
 }
 
-async function writeAs(path: string, content: string, owner: Owner) {
+async function writeSynced(path: string, content: string, owner?: Owner) {
   const file = await open(path, 'w', 0o600)
   try {
     await file.writeFile(content)
-    if (process.getuid?.() === 0) await file.chown(owner.uid, owner.gid)
+    if (owner && process.getuid?.() === 0) await file.chown(owner.uid, owner.gid)
     await file.sync()
   } finally {
     await file.close()
@@ -251,7 +238,7 @@ async function readPasswd(): Promise<Owner[]> {
   const lines = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n')
   return lines.flatMap((line) => {
     const [name, , uid, gid] = line.split(':')
-    // macOS writes nobody's id as -2; the system calls take it unsigned.
+    // macOS writes the id of nobody as -2; system calls take it unsigned.
     return name && uid && gid && !line.startsWith('#') ? [{ name, uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 }] : []
   })
 }

@@ -4,33 +4,33 @@ import { spawn } from 'node:child_process'
 import { open, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { hasPid, identity, poll, quietEnvironment, tail, type Owner } from './process.ts'
+import { hasPid, identity, ifExists, poll, quietEnvironment, tail, type Owner } from './process.ts'
 
-/** The running server: PostgreSQL calls its first process the postmaster, and names it in `postmaster.pid`. */
+/** The main process of the server, named in `postmaster.pid`. */
 export type Postmaster = { pid: number; socketDirectory: string }
 
 type PidFile = Postmaster & { status: string }
 
-/** After a crash the log is replayed, at most about 1 GB of it (max_wal_size): tens of seconds on a slow disk. */
+/** After a crash, about 1 GB of log (max_wal_size) is replayed: tens of seconds on a slow disk. */
 const READY_TIMEOUT_MS = 180_000
-/** A start that takes longer than this deserves a line on the terminal. */
+/** After this long the terminal says so. */
 const SAY_AFTER_MS = 1_500
-/** A server told to stop by somebody else ends its clients and writes a checkpoint; more means it waits for a person. */
+/** A stop ends all clients and writes a checkpoint. A slower one waits for a person. */
 const VANISH_TIMEOUT_MS = 15_000
-/** Sessions of a killed postmaster notice its death when they next wait, mostly at once, and hold the data till then. */
+/** Sessions of a killed postmaster hold the data until they notice, mostly at once. */
 const ORPHANS_TIMEOUT_MS = 10_000
-/** A pid file is written right after it is made, so one that stays empty this long is a crash's. */
+/** A pid file is written right after its creation. An empty one is left from a crash. */
 const EMPTY_PID_FILE_MS = 1_000
-/** Writes a checkpoint, so that the next start is quick. The whole service has 5 s to stop. */
+/** With a checkpoint, so that the next start is fast. The whole service has 5 s to stop. */
 const FAST_STOP_MS = 4_000
-/** Without a checkpoint: the next start replays the log. Nothing committed is lost. */
+/** Without a checkpoint: the next start replays the log, and nothing committed is lost. */
 const IMMEDIATE_STOP_MS = 800
 /** A local socket answers at once or not at all. */
 const SOCKET_ANSWER_MS = 500
-/** Pools of a few processes and of tests side by side; a connection that is not open costs next to nothing. */
+/** For the pools of a few processes. An unused slot costs next to nothing. */
 const MAX_CONNECTIONS = 200
 
-/** The postmaster of this data directory, ready to be connected to; or undefined if none runs. */
+/** The postmaster of this data directory when it is ready; undefined if none runs. */
 export async function findPostmaster(data: string): Promise<Postmaster | undefined> {
   const began = performance.now()
   const found = await poll(READY_TIMEOUT_MS, async () => {
@@ -38,27 +38,24 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
     if (!running) return 'none'
     if (running.status === 'ready') return running
     if (running.status === 'stopping' && performance.now() - began > VANISH_TIMEOUT_MS)
-      throw new OperatorError(`the database in ${data} is being stopped and does not end (process ${running.pid})`)
+      throw new OperatorError(`the database in ${data} does not stop (process ${running.pid})`)
     return undefined
   })
   if (found === undefined) throw new OperatorError(`the database in ${data} does not become ready`)
   return found === 'none' ? undefined : found
 }
 
-/** The postmaster of this data directory in whatever state; what a dead one left is no obstacle. */
+/** The postmaster of this data directory in any state. Removes the pid file of a dead one. */
 export async function readRunning(data: string): Promise<PidFile | undefined> {
   const path = join(data, 'postmaster.pid')
   const written = await poll(EMPTY_PID_FILE_MS, async () => {
-    const content = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined
-      throw error
-    })
+    const content = await ifExists(readFile(path, 'utf8'))
     return content === undefined ? 'none' : parsePidFile(content)
   })
   if (written === 'none') return undefined
   if (written && (isPostmaster(written.pid, data) || (await answers(written.socketDirectory)))) return written
-  // PostgreSQL itself takes over from a dead pid. It refuses for a pid that exists, though it be a zombie or, after a
-  // restart of the machine, somebody else's process; and it refuses for an empty file.
+  // PostgreSQL takes over from a dead pid itself. It refuses if the pid exists, even as a zombie or, after a reboot, as
+  // another program, and it refuses an empty file.
   if (!written || hasPid(written.pid)) await rm(path, { force: true })
   return undefined
 }
@@ -72,9 +69,9 @@ type Starting = {
   say: (line: string) => void
 }
 
-/** Only under the home's lock and when none runs. */
+/** Only under the home's lock, when none runs. */
 export async function startPostmaster(starting: Starting): Promise<Postmaster> {
-  // The directory is ours alone, so what lies there is a dead server's; its lock could name a pid that exists again.
+  // Only we use the directory, so the lock is a dead server's. Its pid may exist again.
   await rm(join(starting.socketDirectory, '.s.PGSQL.5432.lock'), { force: true })
   const deadline = performance.now() + ORPHANS_TIMEOUT_MS
   for (;;) {
@@ -85,7 +82,7 @@ export async function startPostmaster(starting: Starting): Promise<Postmaster> {
   }
 }
 
-/** Ends it with a checkpoint if time allows, without one if not. */
+/** Stops it with a checkpoint if time allows. */
 export async function stopPostmaster(data: string, pid: number): Promise<void> {
   const gone = () => (isPostmaster(pid, data) ? undefined : true)
   if (signal(pid, 'SIGINT') && !(await poll(FAST_STOP_MS, gone)) && signal(pid, 'SIGQUIT'))
@@ -102,42 +99,42 @@ async function tryStart(starting: Starting): Promise<Postmaster | { log: string 
     cwd: '/',
     env: quietEnvironment(),
     stdio: ['ignore', log.fd, log.fd],
-    // In a session of its own, Ctrl-C at the terminal reaches us alone, and we stop it in order.
+    // In its own session Ctrl-C does not reach it, and we stop it in order.
     detached: true,
     ...identity(starting.owner),
   })
   child.once('error', (error) => (ended = error.message))
-  child.once('exit', (code, signal) => (ended ??= `it ended with ${signal ?? `exit code ${code}`}`))
+  child.once('exit', (code, signal) => (ended ??= `it exited with ${signal ?? `exit code ${code}`}`))
   child.unref()
   await log.close()
 
-  let told = false
+  let isSaid = false
   const status = await poll(READY_TIMEOUT_MS, async () => {
     if (ended !== undefined) return 'ended'
-    if (!told && Date.now() - began > SAY_AFTER_MS) {
-      told = true
+    if (!isSaid && Date.now() - began > SAY_AFTER_MS) {
+      isSaid = true
       say('Starting the database…')
     }
     const written = await readFile(join(data, 'postmaster.pid'), 'utf8').then(parsePidFile, () => undefined)
-    // The file may be an earlier server's until ours replaces it, so only our child's word counts.
+    // Until our child replaces it, the file may be an earlier server's.
     return written?.pid === child.pid && written?.status === 'ready' ? 'ready' : undefined
   })
   if (status === 'ready' && child.pid !== undefined) return { pid: child.pid, socketDirectory }
   if (status === undefined && child.pid !== undefined) await stopPostmaster(data, child.pid)
   const output = await readLogs(startLog, join(data, 'log'), began)
-  return { log: output || ended || 'it does not become ready' }
+  return { log: output || ended || 'it did not become ready' }
 }
 
 function settings(socketDirectory: string): string[] {
   const values: Record<string, string | number> = {
-    // No network at all: whoever may open the socket's directory may talk to it.
+    // No network: access to the socket's directory is the access control.
     listen_addresses: '',
     port: 5432,
     unix_socket_directories: `"${socketDirectory.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
     max_connections: MAX_CONNECTIONS,
     timezone: 'UTC',
-    // One file a weekday, overwritten a week later: a log that never fills the disk by age.
+    // One file per weekday, overwritten a week later, so the log does not grow forever.
     logging_collector: 'on',
     log_directory: 'log',
     log_filename: 'postgresql-%a.log',
@@ -146,13 +143,13 @@ function settings(socketDirectory: string): string[] {
     log_truncate_on_rotation: 'on',
     log_timezone: 'UTC',
     log_checkpoints: 'off',
-    // Statements would carry payers' names and documents into a file.
+    // Statements may hold names and documents of payers.
     log_min_error_statement: 'panic',
   }
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
-/** What the server said since it was started: first on its standard error, then to its log. */
+/** The server's output since its start: its standard error, then its log. */
 async function readLogs(startLog: string, directory: string, since: number): Promise<string> {
   const names = await readdir(directory).catch(() => [])
   let text = await readFile(startLog, 'utf8').catch(() => '')
@@ -160,7 +157,7 @@ async function readLogs(startLog: string, directory: string, since: number): Pro
     const path = join(directory, name)
     if ((await stat(path)).mtimeMs >= since) text += await readFile(path, 'utf8')
   }
-  // The collector's own announcements are not what went wrong.
+  // Without the announcements of the log collector.
   return text
     .split('\n')
     .filter((line) => !/redirecting log output|Future log output/.test(line))
@@ -174,14 +171,14 @@ function parsePidFile(content: string): PidFile | undefined {
   return pid > 0 ? { pid, socketDirectory: lines[4] ?? '', status: lines[7] ?? 'starting' } : undefined
 }
 
-/** We always start it with its data directory in the arguments, and a postmaster never rewrites its own. */
+/** We start it with its data directory in the arguments, and a postmaster never rewrites them. */
 function isPostmaster(pid: number, data: string): boolean {
   if (startOf(pid) === undefined) return false
   const command = `${commandOf(pid)} `
   return command.includes(`-D\0${data}\0`) || command.includes(`-D ${data} `)
 }
 
-/** For a server that somebody started by hand in another way: it lives if its socket takes connections. */
+/** For a server that was started by hand: it lives if its socket accepts connections. */
 async function answers(socketDirectory: string): Promise<boolean> {
   if (!socketDirectory) return false
   return new Promise((resolve) => {

@@ -6,10 +6,10 @@ export type Owner = { uid: number; gid: number; name: string }
 
 export type Ran = { ok: boolean; output: string }
 
-/** How often a change of another process is looked for: well below what a person notices, and it costs one small read. */
+/** Each poll costs one small read. */
 export const POLL_MS = 10
 
-/** Runs a program to its end and keeps what it said; never throws for what the program did. */
+/** Runs a program to its end and keeps its output. Never rejects. */
 export async function run(
   program: string,
   args: string[],
@@ -23,13 +23,13 @@ export async function run(
       stdio: ['pipe', 'pipe', 'pipe'],
       timeout: options.timeoutMs,
       killSignal: 'SIGKILL',
-      // In a session of its own, Ctrl-C at the terminal reaches us alone: a program that is cut off leaves half of its work.
+      // In its own session Ctrl-C does not reach it, so it does not leave half of its work.
       detached: true,
       ...identity(options.owner),
     })
     child.stdout.on('data', (text: Buffer) => (output += text.toString()))
     child.stderr.on('data', (text: Buffer) => (output += text.toString()))
-    // A program that ends before it read its input is judged by its exit code, not by the broken pipe.
+    // For a program that ends before it reads its input, the exit code counts and not the broken pipe.
     child.stdin.on('error', () => {})
     child.stdin.end(options.input ?? '')
     child.once('error', (error) => resolve({ ok: false, output: error.message }))
@@ -40,17 +40,17 @@ export async function run(
   })
 }
 
-/** The part of spawn's options that makes the child another user; nothing when we are that user already. */
+/** Options of spawn that run the child as another user; none unless we are root. */
 export function identity(owner: Owner | undefined): { uid?: number; gid?: number } {
   return owner && process.getuid?.() === 0 ? { uid: owner.uid, gid: owner.gid } : {}
 }
 
-/** PostgreSQL reads PGPORT, PGDATA and the locale from its environment: it gets none of ours. */
+/** Without our PGPORT, PGDATA and locale, which PostgreSQL would read. */
 export function quietEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 }
 
-/** Whether a signal could be sent, in the kernel's eyes: true for zombies and for other users' processes too. */
+/** Whether the pid exists. True for zombies and for processes of other users too. */
 export function hasPid(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -60,7 +60,7 @@ export function hasPid(pid: number): boolean {
   }
 }
 
-/** Asks again and again until the answer is not undefined, or the time is up. */
+/** Asks until the answer is not undefined, or the time is up. */
 export async function poll<T>(timeoutMs: number, ask: () => Promise<T | undefined> | T | undefined) {
   for (const deadline = performance.now() + timeoutMs; ; await sleep(POLL_MS)) {
     const answer = await ask()
@@ -68,12 +68,20 @@ export async function poll<T>(timeoutMs: number, ask: () => Promise<T | undefine
   }
 }
 
-/** The system's or PostgreSQL's code of an error, or nothing. */
+/** Undefined for a file or directory that does not exist. */
+export async function ifExists<T>(result: Promise<T>): Promise<T | undefined> {
+  return result.catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  })
+}
+
+/** The code of a system or PostgreSQL error, or ''. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
-/** The last lines of a program's output on one line, for an error message. */
+/** The last lines of an output on one line, for an error message. */
 export function tail(output: string, lines = 4): string {
   return output.trim().split('\n').filter(Boolean).slice(-lines).join(' | ')
 }

@@ -16,32 +16,30 @@ import {
 } from './home.ts'
 import { withHomeLock } from './lock.ts'
 import { findPostmaster, readRunning, startPostmaster, stopPostmaster } from './postmaster.ts'
-import { codeOf } from './process.ts'
+import { codeOf, ifExists } from './process.ts'
 import { joinPresence, type Presence } from '../presence.ts'
 
-export { prepareHome }
-
-/** A PostgreSQL of our own, shared by all processes on one home: the last one out stops it, whoever started it. */
+/** A PostgreSQL of our own, shared by all processes of one home. The last process stops it. */
 export type Embedded = {
   databaseUrl: string
-  /** Leaves the database. To be called last: other presences of this process would keep it running. */
+  /** To be called last: other presences of this process would keep the database running. */
   stop(): Promise<void>
 }
 
 type Home = { home: string; say: (line: string) => void; signal?: AbortSignal | undefined }
 
 type Options = Home & {
-  /** Whether a home without a database gets one. */
+  /** Creates a database in a home without one. Default: true. */
   mayCreate?: boolean
 }
 
-/** Another process may be at its first start on a slow disk: copying, initdb and a start. */
+/** Another process may be at its first start on a slow disk. */
 const OPEN_LOCK_MS = 180_000
-/** Whoever holds the lock is stopping, which takes less, or opening, and then stays to stop it. */
+/** The holder of the lock is stopping, which takes less, or opening, and then stops it later. */
 const STOP_LOCK_MS = 6_000
-/** A revival is tried again anyway, and must not hold up a shutdown that waits for it. */
-const REVIVE_LOCK_MS = 1_000
-/** A database may end, or recover from a crash, between being found and being joined: then both are done again. */
+/** A restart is retried anyway, and must not delay a shutdown. */
+const RESTART_LOCK_MS = 1_000
+/** A database may stop or recover between being found and being joined: then both are repeated. */
 const JOIN_WITHIN_MS = 60_000
 const JOIN_RETRY_MS = 100
 
@@ -58,20 +56,20 @@ export async function openEmbedded(options: Options): Promise<Embedded> {
   }
 }
 
-/** Joining comes before the lock is released, so that nobody can take the database for unused in between. */
+/** Joins before the lock is released, so that no other process takes the database for unused. */
 async function startAndJoin(home: Home): Promise<{ databaseUrl: string; presence: Presence }> {
   for (const deadline = performance.now() + JOIN_WITHIN_MS; ; await sleep(JOIN_RETRY_MS)) {
     const running = await ensureRunning(home)
     try {
-      const presence = await joinPresence(running.databaseUrl, { beforeRejoin: () => revive(home) })
+      const presence = await joinPresence(running.databaseUrl, { beforeRejoin: () => restart(home) })
       return { databaseUrl: running.databaseUrl, presence }
     } catch (error) {
       if (isAway(error) && performance.now() < deadline) continue
       if (running.started) await stopPostmaster(join(home.home, 'data'), running.pid)
       if (codeOf(error) !== '28P01') throw error
       throw new OperatorError(
-        `the password in ${join(home.home, 'database-password')} is not the database's: ` +
-          `stop every guiche process, delete the file and start again, and a new one is made`,
+        `the password in ${join(home.home, 'database-password')} is wrong: ` +
+          `stop every guiche process, delete the file and start again, which makes a new one`,
       )
     }
   }
@@ -85,28 +83,28 @@ async function leaveAndStop({ home, say }: Home, presence: Presence): Promise<vo
       const others = running && (await presence.others().catch(() => undefined))
       await presence.leave()
       if (running && others === 0) await stopPostmaster(data, running.pid)
-      if (running && others === undefined) say('The database did not tell who else uses it, and was left running.')
+      if (running && others === undefined) say('The database was left running: it did not say who else uses it.')
     })
   } catch (error) {
-    // The process is about to end: what cannot be stopped now is adopted by the next start.
+    // The process is about to end. The next start adopts the database.
     say(`The database was left running: ${messageOf(error)}`)
   } finally {
     await presence.leave()
   }
 }
 
-/** The database ended although we use it: killed, out of memory, or stopped by hand. Whoever notices first restarts it. */
-async function revive({ home, say }: Home): Promise<void> {
-  await withHomeLock({ home, say, waitMs: REVIVE_LOCK_MS }, async () => {
+/** After a crash, a kill or a stop by hand, the process that notices first restarts the database. */
+async function restart({ home, say }: Home): Promise<void> {
+  await withHomeLock({ home, say, waitMs: RESTART_LOCK_MS }, async () => {
     if (await readRunning(join(home, 'data'))) return
-    say('The database ended unexpectedly; starting it again…')
+    say('The database stopped unexpectedly; restarting it…')
     await ensureRunning({ home, say })
   })
 }
 
 type Running = { databaseUrl: string; pid: number; started: boolean }
 
-/** Adopts the database that runs in this home, or starts it, or makes it first. Only under the home's lock. */
+/** Adopts the database that runs in this home, or starts it, or creates it first. Only under the home's lock. */
 async function ensureRunning({ home, say, signal }: Home): Promise<Running> {
   const data = join(home, 'data')
   const { password, fresh } = await readPassword(home)
@@ -134,33 +132,29 @@ async function ensureRunning({ home, say, signal }: Home): Promise<Running> {
   return { databaseUrl: urlOf(socketDirectory, password), pid: started.pid, started: true }
 }
 
-/** The version that wrote the data, or undefined if there are none yet. */
+/** The version that wrote the data; undefined if there are none yet. */
 async function readMajor(data: string): Promise<number | undefined> {
-  const names = await readdir(data).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []
-    throw error
-  })
-  if (names.length === 0) return undefined
+  if (!(await ifExists(readdir(data)))?.length) return undefined
   const major = Number(await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => NaN))
   if (!major) throw new OperatorError(`${data} holds files but no database: move them away, or set GUICHE_HOME`)
   return major
 }
 
-/** The form that node-postgres and psql both take: an empty host, and the socket's directory as a parameter. */
+/** node-postgres and psql both accept this form: an empty host, and the socket's directory as a parameter. */
 function urlOf(socketDirectory: string, password: string): string {
   return `postgresql://guiche:${password}@/guiche?host=${encodeURIComponent(socketDirectory)}&port=5432`
 }
 
-/** Nobody listens, the connection broke, or the answer is that it is starting or stopping. */
+/** Nothing listens, the connection broke, or the server is starting or stopping. */
 function isAway(error: unknown): boolean {
   const away = ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', '57P01', '57P02', '57P03']
   return away.includes(codeOf(error)) || messageOf(error).startsWith('Connection terminated')
 }
 
-/** What the file system refuses is for the operator to mend, so it becomes one line too. */
+/** The operator can fix errors of the file system, so they become one line too. */
 function explain(home: string, error: unknown): unknown {
-  const mendable = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST', 'ENOENT']
-  if (!mendable.includes(codeOf(error))) return error
+  const fixable = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST', 'ENOENT']
+  if (!fixable.includes(codeOf(error))) return error
   return new OperatorError(`the database in ${home} cannot be opened: ${messageOf(error)}`)
 }
 

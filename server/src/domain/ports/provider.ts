@@ -11,10 +11,7 @@ export type Provider = {
   /** Creates the charge, or finds the one that an earlier call with this txid created. Else throws ProviderError. */
   create(request: ProviderChargeRequest): Promise<ProviderCharge>
   /** Asks the provider for the charge as it is now. */
-  check(
-    txid: string,
-    options?: { deadlineMs?: number; onBehalfOf?: string | undefined },
-  ): Promise<ProviderCharge | 'absent'>
+  check(txid: string, options?: { onBehalfOf?: string | undefined }): Promise<ProviderCharge | 'absent'>
   /** 'not_active': it was paid or withdrawn before; check() tells which. */
   cancel(txid: string, options?: { onBehalfOf?: string | undefined }): Promise<'withdrawn' | 'not_active' | 'absent'>
   findPayment(endToEndId: string): Promise<ReceivedPayment | 'absent'>

@@ -128,10 +128,10 @@ export function sendDelivery(ctx: Context, delivery: Delivery, at: Date): Promis
   const { url, secrets, authorization } = receiver
   // The account holder reads this; what the operator has to mend stands in the log.
   if (secrets.length === 0) return Promise.resolve({ kind: 'failed', latencyMs: 0, reason: UNOPENED })
-  // A lane for each webhook: an account that lets its own address hang must not hold up others on the same host.
-  const lane = delivery.webhookId
+  // An account whose URL hangs must not block others on the same host.
+  const connectionGroup = delivery.webhookId
   const headers = headersOf({ eventId, body, secrets, authorization }, at)
-  return ctx.webhookSender.send({ url, headers, body, deadlineMs: DEADLINE_MS, lane })
+  return ctx.webhookSender.send({ url, headers, body, deadlineMs: DEADLINE_MS, connectionGroup })
 }
 
 /** One that is not in the queue: what a test sends. */

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
-// Signatures as the Standard Webhooks specification has them, so that receivers can use any of its libraries.
+// Signatures of the Standard Webhooks specification. Receivers can use any of its libraries.
 
 const PREFIX = 'whsec_'
 
@@ -10,7 +10,7 @@ export function makeSigningSecret(): string {
   return PREFIX + randomBytes(32).toString('base64')
 }
 
-/** One signature for each secret, so that a receiver may hold either while a secret is being replaced. */
+/** One signature per secret: while a secret is replaced, a receiver may know either. */
 export function signMessage(secrets: string[], message: Message): string {
   return secrets.map((secret) => `v1,${digest(secret, message).toString('base64')}`).join(' ')
 }

@@ -9,34 +9,41 @@ import type {
   ProviderRefund,
   ReceivedPayment,
 } from '../../domain/ports/provider.ts'
-import { MalformedResponse, instant, parseMessage } from '../http/malformed.ts'
-import { END_TO_END_ID, MAX_HINTS, parseNotification, shaped } from '../http/notification.ts'
-import { showOdd, type Unread } from '../http/unread.ts'
+import {
+  END_TO_END_ID,
+  MAX_HINTS,
+  MalformedResponse,
+  instant,
+  matching,
+  objectOf,
+  parseMessage,
+  parseNotification,
+} from '../http/messages.ts'
+import { readEntries, type Entries, type Page, type Unread } from '../http/received.ts'
 
-// What API Pix says and how it reads here. Unknown fields are ignored, as the standard asks of clients. A field that money depends on is
-// checked strictly, and an answer that fails is garbage as a whole: half an answer of a bank is none. Entries of a list are read one by one, because
-// an entry that cannot be read must not hide the others.
+// The messages of API Pix. Unknown fields are ignored, as the standard asks of clients. Fields that money depends on
+// are checked strictly.
 
-/** Where PSPs differ from the standard, or it from itself: one row each. */
+/** Where PSPs deviate from the standard, or it contradicts itself: one row each. */
 const QUIRKS = {
-  /** The forms in which a refusal explains itself; the first that yields a text is told. */
+  /** The forms of an error body; the first that yields a text is used. */
   problemForms: [
     // The standard: problem+json.
     (body: Json) => sentence([body.title, body.detail, ...violations(body.violacoes)]),
     // Efí.
     (body: Json) => sentence([body.nome, body.mensagem]),
-    // Gateways that stand before the PSP's own code.
+    // Gateways before the PSP.
     (body: Json) => sentence([body.error, body.error_description, body.message]),
   ],
-  /** The code to copy and the location are both optional, and the location is given with a scheme by some, only inside `loc` by others. */
+  /** Code and location are both optional. Some give the location with a scheme, others only inside `loc`. */
   locationScheme: /^https?:\/\//i,
-  /** The statuses' enumeration says REMOVIDA, their description REMOVIDO. */
+  /** The enumeration says REMOVIDA, its description REMOVIDO. */
   withdrawnStatus: /^REMOVID[AO]_/,
-  /** Empty where the standard leaves it out, too long, or with characters that no txid has: money all the same, and of no charge that it names. */
+  /** Some send an empty or invalid txid. The Pix still counts, without a charge. */
   txid: /^[a-zA-Z0-9]{1,35}$/,
   /** A list in the schema, an object in one of its examples. */
   devolucoes: (given: unknown): unknown[] => (Array.isArray(given) ? given : [given]),
-  /** Efí sends notifications only to a server that asks it for a certificate, unless told so. Ours takes them as hints and trusts nobody. */
+  /** By default Efí notifies only servers with mTLS. Ours needs none: a notification is only a hint. */
   registerHeaders: { 'x-skip-mtls-checking': 'true' },
 }
 
@@ -46,12 +53,9 @@ export const REGISTER_HEADERS: Record<string, string> = QUIRKS.registerHeaders
 
 export type Merchant = { name: string; city: string }
 
-/** With the key that is to be paid, by which a charge is known as ours; `emv` is empty when it was not needed and not given. */
-export type Charge = ProviderCharge & { pixKey: string; unread: Unread[] }
+/** `emv` of the charge is empty when it was not needed and not given. */
+export type Charge = { charge: ProviderCharge; pixKey: string; unread: Unread[] }
 
-export type ReceivedPage = { payments: ReceivedPayment[]; unread: Unread[]; pages: number | undefined }
-
-/** Ids go into paths, and some of them come from notifications, which anybody may have written. */
 export const isTxid = (text: string): boolean => /^[a-zA-Z0-9]{26,35}$/.test(text)
 export const isEndToEndId = (text: string): boolean => END_TO_END_ID.test(text)
 export const isRefundId = (text: string): boolean => /^[a-zA-Z0-9]{1,35}$/.test(text)
@@ -88,7 +92,7 @@ const paging = z.object({
   quantidadeTotalDeItens: z.number().int(),
 })
 
-// An empty list may be left out, but only by an answer that says how many there are: any other object would pass for "nothing received".
+// An empty list may be left out only if the response says that there are none. Otherwise any object would pass for one.
 const pixList = z
   .object({ parametros: z.object({ paginacao: paging.nullish() }).nullish(), pix: z.array(z.unknown()).nullish() })
   .refine((body) => body.pix || body.parametros?.paginacao?.quantidadeTotalDeItens === 0)
@@ -114,70 +118,61 @@ export type ChargeReading = {
   txid: string
   provider: string
   merchant: Merchant | undefined
-  /** The code is wanted, and not only the charge's state. */
+  /** The code to pay is needed, and not only the state. */
   emvNeeded: boolean
 }
 
 export function readCharge(json: unknown, expected: ChargeReading): Charge {
   const body = parse(cob, json)
   if (body.txid !== expected.txid) throw new MalformedResponse('another txid than the one asked for')
-  return {
-    // A Pix that is listed in a charge pays that charge, also where it does not repeat the txid.
-    ...readEntries(body.pix ?? [], expected.provider, body.txid),
+  // A Pix that a charge lists pays that charge, even if it does not repeat the txid.
+  const { payments, unread } = readPixList(body.pix ?? [], expected.provider, body.txid)
+  const charge: ProviderCharge = {
     txid: body.txid,
     status: chargeStatus(body.status),
     emv: readEmv(body, expected),
     valueCents: body.valor.original,
     expiresAt: new Date(body.calendario.criacao.getTime() + body.calendario.expiracao * 1000),
-    pixKey: body.chave,
+    payments,
   }
+  return { charge, pixKey: body.chave, unread }
 }
 
-export function readWithdrawn(json: unknown): void {
+export function readWithdrawn(json: unknown): 'withdrawn' {
   const { status } = parse(z.object({ status: z.string() }), json)
-  if (chargeStatus(status) !== 'withdrawn') throw new MalformedResponse('not withdrawn after all')
+  if (chargeStatus(status) !== 'withdrawn') throw new MalformedResponse('the charge is not withdrawn')
+  return 'withdrawn'
 }
 
-/** That one Pix cannot be read is no failure of the provider, so it is returned and not thrown. */
+/** A Pix that cannot be read is no failure of the provider, so it is returned and not thrown. */
 export function readPayment(json: unknown, expected: { endToEndId: string; provider: string }): Entries {
   const { endToEndId } = parse(z.object({ endToEndId: z.string() }), json)
   if (endToEndId !== expected.endToEndId) throw new MalformedResponse('another Pix than the one asked for')
-  return readEntries([json], expected.provider, null)
+  return readPixList([json], expected.provider, null)
 }
 
-export function readReceivedPage(json: unknown, expected: { page: number; provider: string }): ReceivedPage {
+export function readReceivedPage(json: unknown, expected: { page: number; provider: string }): Page {
   const body = parse(pixList, json)
-  const told = body.parametros?.paginacao
-  // A PSP that gives the first page again and again would hide the others.
-  if (told && told.paginaAtual !== expected.page) throw new MalformedResponse('another page than the one asked for')
-  return { ...readEntries(body.pix ?? [], expected.provider, null), pages: told?.quantidadeDePaginas }
-}
-
-type Entries = { payments: ReceivedPayment[]; unread: Unread[] }
-
-function readEntries(entries: unknown[], provider: string, chargeTxid: string | null): Entries {
-  const read: Entries = { payments: [], unread: [] }
-  for (const entry of entries) {
-    try {
-      read.payments.push(payment(parse(pix, entry), provider, chargeTxid))
-    } catch (error) {
-      if (!(error instanceof MalformedResponse)) throw error
-      read.unread.push(unreadEntry(entry, error.message))
-    }
-  }
-  return read
-}
-
-// Everything in a list of Pix received says by its place that it is money.
-function unreadEntry(entry: unknown, text: string): Unread {
-  const { endToEndId, horario } = typeof entry === 'object' && entry !== null ? (entry as Json) : {}
-  const id = shaped(endToEndId, END_TO_END_ID)
+  const paging = body.parametros?.paginacao
+  // A PSP that repeats the first page would hide the others.
+  if (paging && paging.paginaAtual !== expected.page) throw new MalformedResponse('another page than the one asked for')
+  const entries = body.pix ?? []
   return {
-    endToEndId: id,
-    isMoney: true,
-    occurredAt: instant.safeParse(horario).data ?? null,
-    text: id === null ? `${text}${showOdd(endToEndId)}` : text,
+    ...readPixList(entries, expected.provider, null),
+    count: entries.length,
+    isLast: paging ? expected.page + 1 >= paging.quantidadeDePaginas : undefined,
   }
+}
+
+function readPixList(entries: unknown[], provider: string, chargeTxid: string | null): Entries {
+  const read = (entry: unknown) => payment(parse(pix, entry), provider, chargeTxid)
+  // Every entry of a list of received Pix is money.
+  const identify = (entry: unknown) => ({
+    id: objectOf(entry).endToEndId,
+    time: objectOf(entry).horario,
+    isMoney: true,
+  })
+  return readEntries(entries, read, identify)
 }
 
 export function readRefund(json: unknown, refundId: string): ProviderRefund {
@@ -186,7 +181,7 @@ export function readRefund(json: unknown, refundId: string): ProviderRefund {
   return refund(body)
 }
 
-/** A body without `pix` is a PSP's test, or news of something else: fine, and nothing to do. */
+/** A body without `pix` is a test, or about something else: no hints. */
 export function readHints(body: Buffer): Hint[] {
   const { pix } = parseNotification(body)
   if (pix === undefined) return []
@@ -196,46 +191,42 @@ export function readHints(body: Buffer): Hint[] {
 }
 
 function readHint(item: unknown): Hint {
-  const { txid, endToEndId } = typeof item === 'object' && item !== null ? (item as Json) : {}
-  // Static codes have shorter txids than charges; whether it is one of ours is for the domain to know.
-  return { txid: shaped(txid, QUIRKS.txid), endToEndId: shaped(endToEndId, END_TO_END_ID) }
+  const { txid, endToEndId } = objectOf(item)
+  // Static codes have shorter txids than charges. The domain knows which are ours.
+  return { txid: matching(txid, QUIRKS.txid), endToEndId: matching(endToEndId, END_TO_END_ID) }
 }
 
-/** What a refusal says of itself, or undefined when it is not a JSON object, and so not the PSP speaking. */
+/** The text of an error body; undefined when it is not a JSON object, so not written by the PSP. */
 export function readProblem(json: unknown): string | undefined {
   const body = z.record(z.string(), z.unknown()).safeParse(json)
   if (!body.success) return undefined
-  for (const tell of QUIRKS.problemForms) {
-    const text = tell(body.data)
-    if (text !== '') return text
-  }
-  return 'no reason given'
+  return QUIRKS.problemForms.map((read) => read(body.data)).find((text) => text !== '') ?? 'no reason given'
 }
 
 function parse<Body>(schema: z.ZodType<Body>, json: unknown): Body {
   return parseMessage(schema, json, 'API Pix')
 }
 
-function chargeStatus(status: string): Charge['status'] {
+function chargeStatus(status: string): ProviderCharge['status'] {
   if (status === 'ATIVA') return 'active'
   if (status === 'CONCLUIDA') return 'paid'
   if (QUIRKS.withdrawnStatus.test(status)) return 'withdrawn'
-  throw new MalformedResponse('a status that API Pix does not have')
+  throw new MalformedResponse('an unknown status of a charge')
 }
 
 function payment(body: z.infer<typeof pix>, provider: string, chargeTxid: string | null): ReceivedPayment {
   return {
     provider,
     endToEndId: body.endToEndId,
-    txid: shaped(body.txid, QUIRKS.txid) ?? chargeTxid,
+    txid: matching(body.txid, QUIRKS.txid) ?? chargeTxid,
     amountCents: body.valor,
     occurredAt: body.horario,
     ...readRefunds(body.devolucoes),
   }
 }
 
-// A Pix of which nothing was given back has no `devolucoes`. Refunds that cannot be read must not hide the payment that they belong to, and some of them
-// would be worse than none: they count as not told.
+// A Pix without refunds has no `devolucoes`. Refunds that cannot be read must not hide the payment. A part of them
+// would be worse than none, so then all count as unknown.
 function readRefunds(given: unknown): { refunds?: ProviderRefund[] } {
   if (given === undefined || given === null) return { refunds: [] }
   const parsed = z.array(devolucao).safeParse(QUIRKS.devolucoes(given))
@@ -247,29 +238,29 @@ function refund(body: z.infer<typeof devolucao>): ProviderRefund {
   return { refundId: body.id, amountCents: body.valor, status, reason: body.motivo ?? null }
 }
 
-// Where the code is wanted it must be one that banking apps read. Elsewhere a charge without a good one is still the PSP's word on whether it
-// was paid, and some give the code only once; calling that garbage would hide a payment.
+// Banking apps must be able to read the code. Where only the state is needed, a bad code must not hide a payment: some
+// PSPs give the code only once.
 function readEmv(body: z.infer<typeof cob>, reading: ChargeReading): string {
   try {
     const emv = body.pixCopiaECola || makeEmv(body, reading.merchant)
     decodeBrCode(emv)
     return emv
   } catch {
-    if (reading.emvNeeded) throw new MalformedResponse('no BR Code that can be read')
+    if (reading.emvNeeded) throw new MalformedResponse('no readable BR Code')
     return ''
   }
 }
 
 function makeEmv(body: z.infer<typeof cob>, merchant: Merchant | undefined): string {
   const location = (body.location ?? body.loc?.location)?.replace(QUIRKS.locationScheme, '')
-  if (!location || !merchant) throw new MalformedResponse('neither a BR Code nor what it can be made of')
+  if (!location || !merchant) throw new MalformedResponse('neither a BR Code nor a location')
   const amountCents = body.valor.original
   return encodeBrCode({ location, merchantName: merchant.name, merchantCity: merchant.city, amountCents })
 }
 
 function violations(value: unknown): unknown[] {
   if (!Array.isArray(value)) return []
-  // Without the offending values, which repeat what was sent.
+  // Without the values, which repeat what was sent.
   return value.slice(0, 3).flatMap((entry: Json | null) => [entry?.propriedade, entry?.razao])
 }
 

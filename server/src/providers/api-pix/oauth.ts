@@ -1,56 +1,61 @@
 import { z } from 'zod'
+import type { Credentials } from '../http/calls.ts'
+import type { HttpClient } from '../http/client.ts'
 import type { Deadline } from '../http/deadline.ts'
 import type { Reply } from '../http/guard.ts'
-import type { HttpClient } from '../http/client.ts'
+import { parseJson } from '../http/messages.ts'
 
-/** Access tokens by client credentials. One is kept until shortly before it ends, and however many callers need a new one, it is asked for once. */
-export type TokenSource = {
-  get(deadline: Deadline): Promise<Reply<string>>
-  /** This one was not accepted: the next call to get() asks for another. */
-  drop(token: string): void
-}
+const SCOPE = 'cob.write cob.read pix.read pix.write webhook.read webhook.write'
 
-const tokenAnswer = z.object({
+const tokenResponse = z.object({
   access_token: z.string().min(1).max(16_384),
   // RFC 6749 only recommends it; some send it as text.
   expires_in: z.coerce.number().positive().default(300),
 })
 
-export function makeTokenSource(options: {
+type TokenOptions = {
   http: HttpClient
   tokenUrl: string
   clientId: string
   clientSecret: string
-  scope: string
-  timeoutMs: number
-  /** A token is renewed this long before its end, or in the last tenth of its life if that is shorter. */
-  marginMs: number
+  timings: {
+    tokenTimeoutMs: number
+    /** A token is renewed this long before its end, or in the last tenth of its life if that is shorter. */
+    tokenMarginMs: number
+  }
   now: () => Date
-}): TokenSource {
-  const { now } = options
+}
+
+/** Access tokens by client credentials. A token is kept until shortly before its end; callers share one request. */
+export function makeTokenSource(options: TokenOptions): Credentials {
+  const { now, clientId, clientSecret, timings } = options
+  const url = new URL(options.tokenUrl).href
+  const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
   let held: { token: string; usableUntilMs: number } | undefined
   let refreshing: Promise<Reply<string>> | undefined
 
   async function refresh(): Promise<Reply<string>> {
     const askedAtMs = now().getTime()
-    const reply = await requestToken(options)
+    const reply = await requestToken(options.http, { url, basic, timeoutMs: timings.tokenTimeoutMs })
     if (reply.kind !== 'ok') return reply
     const lifeMs = reply.body.expires_in * 1000
     const token = reply.body.access_token
-    held = { token, usableUntilMs: askedAtMs + lifeMs - Math.min(options.marginMs, lifeMs / 10) }
+    held = { token, usableUntilMs: askedAtMs + lifeMs - Math.min(timings.tokenMarginMs, lifeMs / 10) }
     return { kind: 'ok', body: token }
   }
 
   return {
-    async get(deadline) {
+    scheme: 'Bearer ',
+    secrets: [clientSecret, basic],
+    async token(deadline) {
       if (held && now().getTime() < held.usableUntilMs) return { kind: 'ok', body: held.token }
-      const shared = refreshing !== undefined
+      const isShared = refreshing !== undefined
       refreshing ??= refresh().finally(() => {
         refreshing = undefined
       })
       const reply = await within(deadline, refreshing)
-      // A failed refresh is one fault of the provider, not one for every caller who waited for it.
-      return reply.kind === 'failed' && shared ? { ...reply, fault: false } : reply
+      // A failed refresh counts once for the breaker, and not once per caller.
+      return reply.kind === 'failed' && isShared ? { ...reply, isProviderFault: false } : reply
     },
     drop(token) {
       if (held?.token === token) held = undefined
@@ -58,55 +63,38 @@ export function makeTokenSource(options: {
   }
 }
 
-/** The header's value; the caller keeps it out of texts. */
-export function basicCredentials(id: string, secret: string): string {
-  return Buffer.from(`${id}:${secret}`).toString('base64')
-}
-
-// Whatever goes wrong here, the operation that needed the token was not sent.
-async function requestToken(options: {
-  http: HttpClient
-  tokenUrl: string
-  clientId: string
-  clientSecret: string
-  scope: string
-  timeoutMs: number
-}): Promise<Reply<z.infer<typeof tokenAnswer>>> {
-  const result = await options.http.exchange({
+// A failure here means that the operation itself was not sent.
+async function requestToken(
+  http: HttpClient,
+  { url, basic, timeoutMs }: { url: string; basic: string; timeoutMs: number },
+): Promise<Reply<z.infer<typeof tokenResponse>>> {
+  const result = await http.send({
     method: 'POST',
-    url: options.tokenUrl,
+    url,
     headers: {
-      authorization: `Basic ${basicCredentials(options.clientId, options.clientSecret)}`,
+      authorization: `Basic ${basic}`,
       'content-type': 'application/x-www-form-urlencoded',
       accept: 'application/json',
     },
-    body: new URLSearchParams({ grant_type: 'client_credentials', scope: options.scope }).toString(),
-    timeoutMs: options.timeoutMs,
+    body: new URLSearchParams({ grant_type: 'client_credentials', scope: SCOPE }).toString(),
+    timeoutMs,
   })
-  if (result.kind === 'failure') return failed(result.text, result.whose === 'theirs')
+  if (result.kind === 'failure') return failed(result.text, result.isProviderFault)
   if (result.status === 429) return failed('too many requests', false)
   if (result.status >= 400 && result.status < 500) {
     const text = `the provider refused our credentials (HTTP ${result.status} at the token URL)`
     return { kind: 'refused', status: 401, isFromProvider: true, text }
   }
-  const parsed = result.status < 300 ? tokenAnswer.safeParse(parseJson(result.text)) : undefined
+  const parsed = result.status < 300 ? tokenResponse.safeParse(parseJson(result.text)) : undefined
   if (!parsed?.success) return failed(`HTTP ${result.status} without a token at the token URL`, true)
   return { kind: 'ok', body: parsed.data }
 }
 
-function failed(text: string, fault: boolean): Reply<never> {
-  return { kind: 'failed', sent: false, fault, again: true, text: `no access token: ${text}` }
+function failed(text: string, isProviderFault: boolean): Reply<never> {
+  return { kind: 'failed', wasSent: false, isProviderFault, isRetryable: true, text: `no access token: ${text}` }
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-// The shared refresh goes on for the others when one caller's time is up.
+// Ends the wait of one caller. The shared request continues for the others.
 async function within(deadline: Deadline, refreshing: Promise<Reply<string>>): Promise<Reply<string>> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<Reply<string>>((resolve) => {

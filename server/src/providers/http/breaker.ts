@@ -1,78 +1,71 @@
 /**
- * Spares a provider that is down, and its callers the wait. Closed: calls go through. After `faults` in a row it opens and calls are refused; after
- * the cool-down one call, the probe, may try (half-open), and its outcome closes or reopens it. Time is handed in.
+ * A circuit breaker. Closed: calls go through. It opens after `failures` in a row and refuses calls. After the
+ * cool-down it lets one call through, the probe (half-open), whose outcome closes or reopens it.
  */
 export type Breaker = {
-  /** Leave for one call, which must be given back with its outcome; undefined: not now. */
-  enter(): Pass | undefined
-  /** Whether enter() would give leave now. */
+  /** Admits one call, which must report its verdict; undefined: refused. */
+  enter(): Report | undefined
   mayEnter(): boolean
   state(): BreakerState
 }
 
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
-/** 'none' says nothing about the provider: the call never went out, or had no fair chance. */
+/** 'none' says nothing about the provider: the call was not sent, or its time-out was too short. */
 export type Verdict = 'healthy' | 'faulty' | 'none'
-export type Pass = (verdict: Verdict) => void
+export type Report = (verdict: Verdict) => void
 
 export function makeBreaker(options: {
-  faults: number
+  failures: number
   coolDownMs: number
   now: () => Date
-  changed: (state: BreakerState) => void
+  onChange: (state: BreakerState) => void
 }): Breaker {
   let current: BreakerState = 'closed'
-  let faultsInARow = 0
+  let failuresInARow = 0
   let openedAtMs = 0
-  let probing = false
-  // Counts the changes of state, so that a call that began before the last one no longer votes: a slow failure of yesterday must not
-  // reopen what the probe has just closed.
-  let era = 0
+  let isProbing = false
+  // Counts changes of state. A slow call that began before the last change no longer counts.
+  let generation = 0
 
-  function become(state: BreakerState) {
+  function change(state: BreakerState) {
     current = state
-    era += 1
-    faultsInARow = 0
-    probing = false
+    generation += 1
+    failuresInARow = 0
+    isProbing = false
     if (state === 'open') openedAtMs = options.now().getTime()
-    options.changed(state)
+    options.onChange(state)
   }
 
-  // The distance and not the difference: a clock that was set back must not keep it open for as long as that.
-  function coolEnough() {
-    return Math.abs(options.now().getTime() - openedAtMs) >= options.coolDownMs
-  }
+  // The absolute distance: a clock that is set back must not keep the breaker open.
+  const isCool = () => Math.abs(options.now().getTime() - openedAtMs) >= options.coolDownMs
+  const mayEnter = () => current === 'closed' || (current === 'open' ? isCool() : !isProbing)
 
-  function judge(verdict: Verdict) {
-    if (verdict === 'none') probing = false
+  function count(verdict: Verdict) {
+    if (verdict === 'none') isProbing = false
     else if (verdict === 'healthy') {
-      if (current === 'half-open') become('closed')
-      else faultsInARow = 0
+      if (current === 'half-open') change('closed')
+      else failuresInARow = 0
     } else {
-      faultsInARow += 1
-      if (current === 'half-open' || faultsInARow >= options.faults) become('open')
+      failuresInARow += 1
+      if (current === 'half-open' || failuresInARow >= options.failures) change('open')
     }
-  }
-
-  function mayEnter() {
-    return current === 'closed' || (current === 'open' ? coolEnough() : !probing)
   }
 
   return {
     mayEnter,
     enter() {
       if (!mayEnter()) return undefined
-      if (current === 'open') become('half-open')
-      if (current === 'half-open') probing = true
-      const entered = era
-      let given = false
+      if (current === 'open') change('half-open')
+      if (current === 'half-open') isProbing = true
+      const entered = generation
+      let isReported = false
       return (verdict) => {
-        if (given || entered !== era) return
-        given = true
-        judge(verdict)
+        if (isReported || entered !== generation) return
+        isReported = true
+        count(verdict)
       }
     },
-    state: () => (current === 'open' && coolEnough() ? 'half-open' : current),
+    state: () => (current === 'open' && isCool() ? 'half-open' : current),
   }
 }

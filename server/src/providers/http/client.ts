@@ -2,16 +2,16 @@ import { OperatorError } from '../../base/operator-error.ts'
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
 import { Pool, type Dispatcher } from 'undici'
+import type { Timings } from './timings.ts'
 
 /**
- * Talks HTTP to the operator's own provider, whose address is configured; it is not for addresses that strangers hand in. One timer bounds
- * an exchange from the wait for a connection to the last byte. Failures are values, and each says whether the request may have left: that is
- * the difference between "surely nothing happened" and "nobody knows". undici's own request() tells neither, and does not let go of a request
- * that still waits for its connection, so this goes one level below it.
+ * HTTP to providers, whose URLs are configured; URLs that users type go through egress/. One timer bounds a request,
+ * from the wait for a connection to the last byte. Each failure says whether the request may have been sent. undici's
+ * request() does not say that, and cannot cancel a request that waits for a connection. So this uses dispatch().
  */
 export type HttpClient = {
-  exchange(request: HttpRequest): Promise<HttpResult>
-  /** Breaks off what is under way. */
+  send(request: HttpRequest): Promise<HttpResult>
+  /** Aborts requests in flight. */
   close(): Promise<void>
 }
 
@@ -24,44 +24,39 @@ export type HttpRequest = {
 }
 
 export type HttpResult =
-  | { kind: 'answer'; status: number; headers: Record<string, string | string[] | undefined>; text: string }
+  | { kind: 'response'; status: number; headers: Record<string, string | string[] | undefined>; text: string }
   | HttpFailure
 
-/** `whose`: a fault of the far side counts against it, one of ours (closed, overrun) does not. `text` never holds what was sent or received. */
-export type HttpFailure = { kind: 'failure'; sent: boolean; whose: 'theirs' | 'ours'; text: string }
+/** `isProviderFault` is false for our own limits and shutdown. `text` never holds what was sent or received. */
+export type HttpFailure = { kind: 'failure'; wasSent: boolean; isProviderFault: boolean; text: string }
 
 /** A client certificate, as a PEM pair or as PFX. */
 export type ClientCertificate = { certPem: string; keyPem: string } | { pfx: Buffer; password?: string }
 
-export type HttpBounds = {
-  connections: number
-  /** Exchanges under way or waiting for a connection. */
-  maxPending: number
-  maxAnswerBytes: number
-  connectTimeoutMs: number
-}
+/** `maxPending`: requests in flight or waiting for a connection. */
+export type HttpBounds = Pick<Timings, 'connections' | 'maxPending' | 'maxResponseBytes' | 'connectTimeoutMs'>
 
 export function makeHttpClient(options: {
-  certificate?: ClientCertificate
+  tls?: ClientCertificate
   /** Trusted besides the well-known authorities. */
   caPem?: string
-  bounds: HttpBounds
+  timings: HttpBounds
 }): HttpClient {
-  const { bounds } = options
+  const { timings } = options
   const secureContext = makeSecureContext(options)
   const pools = new Map<string, Pool>()
   let pending = 0
   let closed = false
 
-  // One pool per origin. Origins come from the configuration alone (the API's and the token's), so there are few.
+  // One pool per origin. The configuration names two: the API and the token URL.
   function poolFor(origin: string): Pool {
     let pool = pools.get(origin)
     if (!pool) {
       pool = new Pool(origin, {
-        connections: bounds.connections,
+        connections: timings.connections,
         pipelining: 1,
-        connect: { secureContext, timeout: bounds.connectTimeoutMs },
-        // Our own timer bounds the whole exchange.
+        connect: { secureContext, timeout: timings.connectTimeoutMs },
+        // Our own timer bounds the whole request.
         headersTimeout: 0,
         bodyTimeout: 0,
       })
@@ -71,9 +66,9 @@ export function makeHttpClient(options: {
   }
 
   return {
-    exchange(request) {
+    send(request) {
       if (closed) return Promise.resolve(unsent('closed'))
-      if (pending >= bounds.maxPending) return Promise.resolve(unsent('too many calls are waiting'))
+      if (pending >= timings.maxPending) return Promise.resolve(unsent('too many calls wait for a connection'))
       const { origin, pathname, search } = new URL(request.url)
       const { method, headers, body, timeoutMs } = request
       return new Promise((resolve) => {
@@ -83,7 +78,7 @@ export function makeHttpClient(options: {
         }
         poolFor(origin).dispatch(
           { method, path: pathname + search, headers, body: body ?? null },
-          collectAnswer({ timeoutMs, maxAnswerBytes: bounds.maxAnswerBytes, resolve, release }),
+          collectResponse({ timeoutMs, maxResponseBytes: timings.maxResponseBytes, resolve, release }),
         )
       })
     },
@@ -94,37 +89,37 @@ export function makeHttpClient(options: {
   }
 }
 
-function collectAnswer(options: {
+function collectResponse(options: {
   timeoutMs: number
-  maxAnswerBytes: number
+  maxResponseBytes: number
   resolve: (result: HttpResult) => void
-  /** Called when undici has let go of the request, which may be long after the caller has. */
+  /** Called when undici is done with the request, perhaps long after the caller is. */
   release: () => void
 }): Dispatcher.DispatchHandler {
-  let exchange: Dispatcher.DispatchController | undefined
-  let over = false
+  let controller: Dispatcher.DispatchController | undefined
+  let isOver = false
   let status = 0
   let headers: Record<string, string | string[] | undefined> = {}
   let bytes = 0
   const chunks: Buffer[] = []
 
   const finish = (result: HttpResult) => {
-    if (over) return
-    over = true
+    if (isOver) return
+    isOver = true
     clearTimeout(timer)
     options.resolve(result)
   }
   const giveUp = (text: string) => {
-    finish({ kind: 'failure', sent: exchange !== undefined, whose: 'theirs', text })
-    exchange?.abort(new Error(text))
+    finish({ kind: 'failure', wasSent: controller !== undefined, isProviderFault: true, text })
+    controller?.abort(new Error(text))
   }
-  const timer = setTimeout(() => giveUp(`no answer within ${Math.round(options.timeoutMs)} ms`), options.timeoutMs)
+  const timer = setTimeout(() => giveUp(`no response within ${Math.round(options.timeoutMs)} ms`), options.timeoutMs)
 
   return {
-    // Called just before the first byte is written. Throwing keeps back a request that nobody waits for any more, and spares the connection.
-    onRequestStart(controller) {
-      if (over) throw new Error('given up before it was sent')
-      exchange = controller
+    // Called before the first byte is written. Throwing here cancels the request and keeps the connection.
+    onRequestStart(started) {
+      if (isOver) throw new Error('given up before it was sent')
+      controller = started
     },
     onResponseStart(_controller, statusCode, received) {
       status = statusCode
@@ -132,64 +127,61 @@ function collectAnswer(options: {
     },
     onResponseData(_controller, chunk) {
       bytes += chunk.length
-      if (bytes > options.maxAnswerBytes) giveUp(`an answer of more than ${options.maxAnswerBytes} bytes`)
+      if (bytes > options.maxResponseBytes) giveUp(`a response of more than ${options.maxResponseBytes} bytes`)
       else chunks.push(chunk)
     },
     onResponseEnd() {
       options.release()
-      finish({ kind: 'answer', status, headers, text: Buffer.concat(chunks).toString('utf8') })
+      finish({ kind: 'response', status, headers, text: Buffer.concat(chunks).toString('utf8') })
     },
     onResponseError(_controller, error) {
       options.release()
-      finish(failureOf(error, exchange !== undefined))
+      finish(failureOf(error, controller !== undefined))
     },
   }
 }
 
 const OURS = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED', 'UND_ERR_INVALID_ARG'])
 
-// Of the error only its code is told: messages may quote headers or bodies.
-function failureOf(error: Error & { code?: string }, sent: boolean): HttpFailure {
+// Only the error's code is shown: its message may quote headers or bodies.
+function failureOf(error: Error & { code?: string }, wasSent: boolean): HttpFailure {
   const code = error.code ?? error.name
-  const text = sent ? `the connection broke before the answer (${code})` : `no connection (${code})`
-  return { kind: 'failure', sent, whose: OURS.has(code) ? 'ours' : 'theirs', text }
+  const text = wasSent ? `the connection broke before the response (${code})` : `no connection (${code})`
+  return { kind: 'failure', wasSent, isProviderFault: !OURS.has(code), text }
 }
 
 function unsent(text: string): HttpFailure {
-  return { kind: 'failure', sent: false, whose: 'ours', text }
+  return { kind: 'failure', wasSent: false, isProviderFault: false, text }
 }
 
-// Made once, so that a certificate that cannot be read is refused at start and not at the first call.
-function makeSecureContext(options: { certificate?: ClientCertificate; caPem?: string }): SecureContext {
-  const { certificate, caPem } = options
+// Made once, so that an unreadable certificate fails at the start and not at the first call.
+function makeSecureContext(options: { tls?: ClientCertificate; caPem?: string }): SecureContext {
+  const { tls, caPem } = options
   const ca = caPem === undefined ? {} : { ca: [...rootCertificates, ...readAuthorities(caPem)] }
-  if (!certificate) return createSecureContext(ca)
+  if (!tls) return createSecureContext(ca)
   try {
-    if ('certPem' in certificate) {
-      return createSecureContext({ ...ca, cert: certificate.certPem, key: certificate.keyPem })
-    }
-    const passphrase = certificate.password === undefined ? {} : { passphrase: certificate.password }
-    return createSecureContext({ ...ca, pfx: certificate.pfx, ...passphrase })
+    if ('certPem' in tls) return createSecureContext({ ...ca, cert: tls.certPem, key: tls.keyPem })
+    const passphrase = tls.password === undefined ? {} : { passphrase: tls.password }
+    return createSecureContext({ ...ca, pfx: tls.pfx, ...passphrase })
   } catch (error) {
-    // PFX files of older tools use ciphers that OpenSSL 3 refuses as "unsupported".
-    const reason = error instanceof Error ? error.message : 'unknown reason'
-    throw new OperatorError(
-      `the client certificate cannot be read (${reason}); if it is an old PFX, convert it to PEM`,
-      {
-        cause: error,
-      },
-    )
+    // OpenSSL 3 rejects the ciphers of old PFX files as "unsupported".
+    const text = `the client certificate cannot be read (${messageOf(error)}); if it is an old PFX, convert it to PEM`
+    throw new OperatorError(text, { cause: error })
   }
 }
 
-// One or several. Node takes a text that holds none without a word, and then no connection can be made.
+// One or more. Node accepts a text without any, and then every connection fails.
 function readAuthorities(pem: string): string[] {
   const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
   try {
-    if (found.length === 0) throw new Error('it holds no certificate in PEM form')
-    return found.map((one) => new X509Certificate(one).toString())
+    if (found.length === 0) throw new Error('no certificate in PEM form')
+    return found.map((certificate) => new X509Certificate(certificate).toString())
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'unknown reason'
-    throw new OperatorError(`the certificate of the authority to trust cannot be read (${reason})`, { cause: error })
+    const text = `the certificate of the authority to trust cannot be read (${messageOf(error)})`
+    throw new OperatorError(text, { cause: error })
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown reason'
 }

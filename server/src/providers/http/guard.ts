@@ -1,49 +1,46 @@
 import { setMaxListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../base/log.ts'
 import type { Metrics } from '../../base/metrics.ts'
 import type { ProviderHealth } from '../../domain/ports/provider.ts'
 import { makeBreaker, type Verdict } from './breaker.ts'
-import { makeBudget, type Lane } from './rate-limit.ts'
-import { pause, type Deadline } from './deadline.ts'
+import type { Deadline } from './deadline.ts'
+import { makeRateLimit, type RateLimitCall } from './rate-limit.ts'
+import type { Timings } from './timings.ts'
 
-/** What came of one call. */
+/** The outcome of one call. */
 export type Reply<Body> =
   | { kind: 'ok'; body: Body }
-  /** A 4xx. `isFromProvider`: in the provider's own words (JSON), and not a page of some proxy before it. */
   | Refused
-  /** 429: not done, ask again later. */
+  /** 429: not done. */
   | { kind: 'busy'; retryAfterMs: number }
   | Failed
 
+/** A 4xx. `isFromProvider`: written by the provider (JSON), and not by a proxy before it. */
 export type Refused = { kind: 'refused'; status: number; isFromProvider: boolean; text: string }
 
-/**
- * No answer that can be used. `sent`: it may have been done all the same. `fault`: the provider's own, and counted by its breaker.
- * `again`: worth another try. `isWithheld`: by the guard, which did not let it out. `isOverloaded`: because our own budget is spent.
- */
+/** No usable response. */
 export type Failed = {
   kind: 'failed'
-  sent: boolean
-  fault: boolean
-  again: boolean
+  /** The provider may have done it. */
+  wasSent: boolean
+  /** Counts for the breaker. */
+  isProviderFault: boolean
+  isRetryable: boolean
+  /** The guard did not let it out. */
   isWithheld?: true
+  /** The rate limit did not let it out. */
   isOverloaded?: true
   text: string
 }
 
-export type GuardBounds = {
-  breakerFaults: number
-  breakerCoolDownMs: number
-  budgetMaxWaiting: number
-}
-
-/** Stands between an adapter and its HTTP calls: breaker, budget and health. */
+/** Breaker, rate limit and health of a provider. */
 export type Guard = {
-  /** One call, if breaker and budget let it out. */
+  /** Makes the call if breaker and rate limit allow it. */
   run<Body>(operation: string, deadline: Deadline, call: () => Promise<Reply<Body>>): Promise<Reply<Body>>
-  /** False when such a call would be refused at once for want of capacity. */
+  /** False when the rate limit would refuse the call at once. */
   hasRoom(operation: string, deadline: Deadline): boolean
-  /** A pause between calls; false at once when it does not fit the deadline, or when the guard is closed meanwhile. */
+  /** False at once when the pause does not fit the deadline; false also when the guard closes meanwhile. */
   wait(ms: number, deadline: Deadline): Promise<boolean>
   health(): ProviderHealth
   close(): void
@@ -52,59 +49,57 @@ export type Guard = {
 export function makeGuard(options: {
   name: string
   callsPerSecond: number
-  bounds: GuardBounds
+  timings: Pick<Timings, 'breakerFailures' | 'breakerCoolDownMs' | 'rateLimitMaxWaiting'>
   now: () => Date
   log: Log
   metrics?: Metrics | undefined
 }): Guard {
-  const { name, bounds, now, log, metrics } = options
+  const { name, timings, now, log, metrics } = options
   const closing = new AbortController()
-  // As many listen as calls pause at once, which is bounded elsewhere; Node would warn of a leak from the eleventh on.
+  // One listener per pause, and pauses are bounded elsewhere. Node would warn of a leak beyond ten.
   setMaxListeners(0, closing.signal)
   let lastError: string | null = null
   let lastSuccessAt: Date | null = null
   const breaker = makeBreaker({
-    faults: bounds.breakerFaults,
-    coolDownMs: bounds.breakerCoolDownMs,
+    failures: timings.breakerFailures,
+    coolDownMs: timings.breakerCoolDownMs,
     now,
-    changed: (state) =>
-      log.warn({ provider: name, breaker: state, lastError }, `the breaker of the provider is ${state}`),
+    onChange: (state) => log.warn({ provider: name, breaker: state, lastError }, `provider breaker is ${state}`),
   })
-  const budget = makeBudget({
+  const rateLimit = makeRateLimit({
     callsPerSecond: options.callsPerSecond,
-    maxWaiting: bounds.budgetMaxWaiting,
+    maxWaiting: timings.rateLimitMaxWaiting,
     now,
-    sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+    sleep: (ms) => sleep(ms),
   })
 
-  function note(operation: string, reply: Reply<unknown>) {
+  function record(operation: string, reply: Reply<unknown>) {
     if (reply.kind === 'ok') lastSuccessAt = now()
-    else if (reply.kind === 'failed' || (reply.kind === 'refused' && isOurAccess(reply.status))) {
+    else if (reply.kind === 'failed' || (reply.kind === 'refused' && isAccessDenied(reply.status))) {
       lastError = `${operation}: ${reply.text}`
-      log.warn({ provider: name, operation, text: reply.text }, 'a call to the provider failed')
+      log.warn({ provider: name, operation, text: reply.text }, 'provider call failed')
     }
   }
 
   async function runGuarded<Body>(operation: string, deadline: Deadline, call: () => Promise<Reply<Body>>) {
-    const isDown = () => withheld(`the provider is down, asked again later (${lastError ?? 'breaker open'})`)
+    const isDown = () => withheld(`the provider is down, retried later (${lastError ?? 'breaker open'})`)
     if (!breaker.mayEnter()) return isDown()
     const seconds = stopwatch()
-    const hasTurn = await budget.take({ ...shareOf(operation, deadline), remainingMs: deadline.remainingMs() })
+    const hasTurn = await rateLimit.acquire(shareOf(operation, deadline))
     metrics?.budgetWaitSeconds.inc({ provider: name }, seconds())
     if (closing.signal.aborted) return withheld('closed')
-    if (!hasTurn) return { ...withheld('budget: too many calls per second'), isOverloaded: true } as const
-    // After the wait: a probe that stands in the queue would keep everybody else out, and calls that queued up before the provider failed
-    // would all go out to it.
-    const pass = breaker.enter()
-    if (!pass) return isDown()
+    if (!hasTurn) return { ...withheld('rate limit: too many calls per second'), isOverloaded: true } as const
+    // After the wait. A probe in the queue would block all others, and queued calls would reach a failed provider.
+    const report = breaker.enter()
+    if (!report) return isDown()
     let verdict: Verdict = 'none'
     try {
       const reply = await call()
-      verdict = reply.kind !== 'failed' ? 'healthy' : reply.fault ? 'faulty' : 'none'
-      note(operation, reply)
+      verdict = reply.kind !== 'failed' ? 'healthy' : reply.isProviderFault ? 'faulty' : 'none'
+      record(operation, reply)
       return reply
     } finally {
-      pass(verdict)
+      report(verdict)
     }
   }
 
@@ -116,35 +111,38 @@ export function makeGuard(options: {
       metrics?.providerSeconds.observe({ provider: name, operation, outcome }, seconds())
       return reply
     },
-    hasRoom: (operation, deadline) =>
-      budget.hasRoom({ ...shareOf(operation, deadline), remainingMs: deadline.remainingMs() }),
-    wait: (ms, deadline) => pause(ms, deadline, closing.signal),
+    hasRoom: (operation, deadline) => rateLimit.hasRoom(shareOf(operation, deadline)),
+    async wait(ms, deadline) {
+      if (ms >= deadline.remainingMs()) return false
+      return sleep(ms, true, { signal: closing.signal }).catch(() => false)
+    },
     health: () => ({ breaker: breaker.state(), lastError, lastSuccessAt }),
     close() {
       closing.abort()
-      budget.close()
+      rateLimit.close()
     },
   }
 }
 
 const WRITES = new Set(['create', 'cancel', 'refund'])
 
-// Accounts share what their callers wait for. Work in the background takes turns by its kind, so that checks do not hold up sweeps.
-function shareOf(operation: string, { onBehalfOf }: Deadline): { lane: Lane; sharer: string } {
-  if (onBehalfOf === undefined) return { lane: 'background', sharer: operation }
-  return { lane: WRITES.has(operation) ? 'write' : 'read', sharer: onBehalfOf }
+// Accounts share the rate for calls that their callers wait for. Background work takes turns by operation.
+function shareOf(operation: string, { onBehalfOf, remainingMs }: Deadline): RateLimitCall {
+  if (onBehalfOf === undefined) return { priority: 'background', sharer: operation, remainingMs: remainingMs() }
+  const priority = WRITES.has(operation) ? 'write' : 'read'
+  return { priority, sharer: onBehalfOf, remainingMs: remainingMs() }
 }
 
 // On the monotonic clock, as deadlines are.
 function stopwatch(): () => number {
-  const begunAtMs = performance.now()
-  return () => (performance.now() - begunAtMs) / 1000
+  const beganAtMs = performance.now()
+  return () => (performance.now() - beganAtMs) / 1000
 }
 
-function isOurAccess(status: number): boolean {
+function isAccessDenied(status: number): boolean {
   return status === 401 || status === 403
 }
 
 function withheld(text: string): Failed {
-  return { kind: 'failed', sent: false, fault: false, again: false, isWithheld: true, text }
+  return { kind: 'failed', wasSent: false, isProviderFault: false, isRetryable: false, isWithheld: true, text }
 }

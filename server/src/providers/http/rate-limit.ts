@@ -1,49 +1,50 @@
 /**
- * Keeps within the rate that a provider allows, and shares it out. Calls that find no capacity wait. Accounts take turns, so a flood of one
- * account delays its own calls and not those of others. A call that cannot have a turn before its deadline is refused at once.
+ * Keeps within the rate that a provider allows, and shares it. Calls without capacity wait. Accounts take turns, so a
+ * flood of one account delays only its own calls. A call that cannot have a turn before its deadline is refused at
+ * once.
  */
-export type Budget = {
-  take(call: BudgetCall): Promise<boolean>
-  /** False when take() would refuse such a call at once. */
-  hasRoom(call: BudgetCall): boolean
-  /** Sends the waiting away. */
+export type RateLimit = {
+  acquire(call: RateLimitCall): Promise<boolean>
+  /** False when acquire() would refuse the call at once. */
+  hasRoom(call: RateLimitCall): boolean
+  /** Refuses all that wait. */
   close(): void
 }
 
-export type BudgetCall = {
-  lane: Lane
-  /** Who takes turns in the lane: an account, or in the background a kind of work. */
+export type RateLimitCall = {
+  priority: Priority
+  /** Who takes turns within a priority: an account, or in the background an operation. */
   sharer: string
   remainingMs: number
 }
 
 /** write: a caller waits for a change. read: a caller waits for an answer. background: nobody waits. */
-export type Lane = 'write' | 'read' | 'background'
+export type Priority = 'write' | 'read' | 'background'
 
-// Writes come first, because a payer waits for the code; a query can be answered from the database. The other lanes get at least every fourth
-// turn each: a quarter keeps settlement, refunds and sweeps going through any flood, and half of the rate is left for writes.
-const LANES: Lane[] = ['write', 'read', 'background']
+// Writes come first: a payer waits for the code, and a query can be answered from the database. The others get at least
+// every fourth turn each, which keeps settlement, refunds and sweeps going and leaves half of the rate to writes.
+const PRIORITIES: Priority[] = ['write', 'read', 'background']
 const GUARANTEED_EVERY = 4
-// This share of the bucket is kept for whoever had no turn lately. Without it, every call of a quiet account would wait for the next token
-// while another account floods.
+// This share of the bucket is for sharers without a recent turn. Without it, every call of a quiet account would wait
+// for the next token while another account floods.
 const RESERVED_SHARE = 0.2
-// Who had no turn during this many tokens' time uses at most as much as is reserved.
+// A sharer is quiet after this many turns of others. So quiet sharers use no more than the reserve.
 const QUIET_TURNS = 5
-// Turns that are remembered. Far more than may wait, so that those who wait are told apart.
+// Far more than may wait, so the last turn of all who wait is known.
 const MAX_REMEMBERED = 1_000
 
 type Waiting = { answer: (granted: boolean) => void }
-/** Who waits in one lane, oldest call first. */
-type Queue = { lane: Lane; key: string; waiting: Waiting[] }
+/** The waiting calls of one sharer and priority, oldest first. */
+type Queue = { priority: Priority; key: string; waiting: Waiting[] }
 
-export function makeBudget(options: {
+export function makeRateLimit(options: {
   /** 0: no limit. */
   callsPerSecond: number
   maxWaiting: number
   now: () => Date
   sleep: (ms: number) => Promise<void>
-}): Budget {
-  if (options.callsPerSecond <= 0) return { take: () => Promise.resolve(true), hasRoom: () => true, close: () => {} }
+}): RateLimit {
+  if (options.callsPerSecond <= 0) return { acquire: () => Promise.resolve(true), hasRoom: () => true, close: () => {} }
   const bucket = makeReservingBucket(options.callsPerSecond)
   const nowMs = () => options.now().getTime()
   const turns = makeTurns(options.callsPerSecond)
@@ -51,9 +52,9 @@ export function makeBudget(options: {
   let waitingCount = 0
   let pumping = false
 
-  function join(call: BudgetCall): Promise<boolean> {
+  function join(call: RateLimitCall): Promise<boolean> {
     const key = keyOf(call)
-    const queue = queues.get(key) ?? { lane: call.lane, key, waiting: [] }
+    const queue = queues.get(key) ?? { priority: call.priority, key, waiting: [] }
     queues.set(key, queue)
     return new Promise((resolve) => {
       const waiting: Waiting = {
@@ -71,13 +72,13 @@ export function makeBudget(options: {
     })
   }
 
-  /** Lets out whom the bucket allows now. */
+  /** Grants turns as long as the bucket has tokens. */
   function serve() {
     while (queues.size > 0) {
       const atMs = nowMs()
       const next = turns.next([...queues.values()], atMs)
       if (!bucket.take(atMs, next)) return
-      turns.note(next.queue, atMs)
+      turns.record(next.queue, atMs)
       next.queue.waiting[0]!.answer(true)
     }
   }
@@ -91,7 +92,7 @@ export function makeBudget(options: {
     pumping = false
   }
 
-  /** Past the bound, whoever has most calls waiting gives up the newest of them. */
+  /** Past the bound, the longest queue loses its newest call. */
   function keepBound(own: Queue) {
     if (waitingCount > options.maxWaiting) longestOf(own).waiting.at(-1)!.answer(false)
   }
@@ -100,17 +101,17 @@ export function makeBudget(options: {
     return [...queues.values()].reduce((a, b) => (b.waiting.length > a.waiting.length ? b : a), own)
   }
 
-  /** When the nth of this queue can have its turn at the earliest, if nobody else comes: the others of its lane take turns with it. */
+  /** The earliest turn of the nth call of this queue: queues of the same priority alternate. */
   function turnInMs(own: Queue, nth: number): number {
     let before = nth - 1
     for (const queue of queues.values()) {
-      if (queue !== own && queue.lane === own.lane) before += Math.min(queue.waiting.length, nth - 1)
+      if (queue !== own && queue.priority === own.priority) before += Math.min(queue.waiting.length, nth - 1)
     }
     return bucket.nextTokenMs(nowMs()) + (before * 1000) / options.callsPerSecond
   }
 
   return {
-    take(call) {
+    acquire(call) {
       const granted = join(call)
       serve()
       const own = queues.get(keyOf(call))
@@ -121,7 +122,7 @@ export function makeBudget(options: {
     },
     hasRoom(call) {
       const own = queues.get(keyOf(call))
-      // Whoever does not wait yet may find a token, or take the place of another.
+      // A sharer without a queue may find a token, or replace a call of the longest queue.
       if (!own) return true
       if (turnInMs(own, own.waiting.length + 1) > call.remainingMs) return false
       return waitingCount < options.maxWaiting || longestOf(own).waiting.length > own.waiting.length + 1
@@ -132,22 +133,21 @@ export function makeBudget(options: {
   }
 }
 
-function keyOf({ lane, sharer }: BudgetCall): string {
-  return `${lane} ${sharer}`
+function keyOf({ priority, sharer }: RateLimitCall): string {
+  return `${priority} ${sharer}`
 }
 
 type Next = { queue: Queue; mayUseReserve: boolean }
 
-/** Whose turn it is. */
 function makeTurns(perSecond: number) {
   const quietMs = (QUIET_TURNS * 1000) / perSecond
   // By queue, the one with the latest turn last.
   const served = new Map<string, { turn: number; atMs: number }>()
-  const laneTurn: Record<Lane, number> = { write: 0, read: 0, background: 0 }
+  const priorityTurn: Record<Priority, number> = { write: 0, read: 0, background: 0 }
   let turn = 0
 
   const lastTurn = ({ key }: Queue) => served.get(key)?.turn ?? -1
-  // The distance and not the difference: a clock that was set back must not make everybody loud.
+  // The absolute distance: a clock that is set back must not make all sharers loud.
   const isQuiet = ({ key }: Queue, atMs: number) => {
     const last = served.get(key)
     return last === undefined || Math.abs(atMs - last.atMs) >= quietMs
@@ -155,8 +155,8 @@ function makeTurns(perSecond: number) {
   const longestAgo = (queues: Queue[]) =>
     queues.length > 0 ? queues.reduce((a, b) => (lastTurn(b) < lastTurn(a) ? b : a)) : undefined
   const firstOf = (queues: Queue[]) => {
-    for (const lane of LANES) {
-      const found = longestAgo(queues.filter((queue) => queue.lane === lane))
+    for (const priority of PRIORITIES) {
+      const found = longestAgo(queues.filter((queue) => queue.priority === priority))
       if (found) return found
     }
     return undefined
@@ -166,13 +166,13 @@ function makeTurns(perSecond: number) {
     next(queues: Queue[], atMs: number): Next {
       const quiet = firstOf(queues.filter((queue) => isQuiet(queue, atMs)))
       const overdue = longestAgo(
-        queues.filter(({ lane }) => lane !== 'write' && turn - laneTurn[lane] >= GUARANTEED_EVERY - 1),
+        queues.filter(({ priority }) => priority !== 'write' && turn - priorityTurn[priority] >= GUARANTEED_EVERY - 1),
       )
       return { queue: overdue ?? quiet ?? firstOf(queues)!, mayUseReserve: quiet !== undefined }
     },
-    note(queue: Queue, atMs: number) {
+    record(queue: Queue, atMs: number) {
       turn += 1
-      laneTurn[queue.lane] = turn
+      priorityTurn[queue.priority] = turn
       served.delete(queue.key)
       served.set(queue.key, { turn, atMs })
       if (served.size > MAX_REMEMBERED) served.delete(served.keys().next().value!)
@@ -180,7 +180,7 @@ function makeTurns(perSecond: number) {
   }
 }
 
-/** A token bucket of one second's worth, as providers count per second or longer. A part of it is for those who may use the reserve. */
+/** A token bucket for one second, since providers count per second or longer. A part is reserved for quiet sharers. */
 function makeReservingBucket(perSecond: number) {
   const burst = Math.max(1, perSecond)
   const reserved = Math.floor(burst * RESERVED_SHARE)

@@ -9,18 +9,27 @@ import type {
   ProviderRefund,
   ReceivedPayment,
 } from '../../domain/ports/provider.ts'
-import { MalformedResponse, instant, parseMessage } from '../http/malformed.ts'
-import { END_TO_END_ID, parseNotification, shaped } from '../http/notification.ts'
-import { showOdd, type Unread } from '../http/unread.ts'
+import {
+  END_TO_END_ID,
+  MalformedResponse,
+  instant,
+  matching,
+  objectOf,
+  parseMessage,
+  parseNotification,
+} from '../http/messages.ts'
+import { readEntries, type Entries, type Page } from '../http/received.ts'
 
-// What Woovi says and how it reads here. Amounts are cents already. Its description requires no field of any answer, so what money depends
-// on is required here, and everything else may be missing or odd.
+// The messages of Woovi. Amounts are in cents. Its description requires no field of any response, so this file requires
+// those that money depends on; all others may be missing or malformed.
 
-/** Where Woovi differs from its own description: one row each. */
+/** Where Woovi deviates from its own description: one row each. */
 const QUIRKS = {
-  /** The enumerations of a transaction's `type` and `status` are exchanged in the description, so both are looked at for either. */
+  /**
+   * The description swaps the enumerations of a transaction's `type` and `status`, so both fields are read for either.
+   */
   kindFields: ['type', 'status'],
-  /** The first is what the list says, and the others what notifications say of the same. */
+  /** Lists say the first, notifications the others. */
   receivedKinds: new Set(['PAYMENT', 'DYNAMIC', 'STATIC']),
   otherKinds: new Set([
     'WITHDRAW',
@@ -31,14 +40,14 @@ const QUIRKS = {
     'BALANCE_UNBLOCK',
     'REVERSAL',
   ]),
-  /** Money that is not there yet, or never came. */
+  /** Money that has not arrived. */
   unsettled: new Set(['CREATED', 'IN_PROCESSING', 'REJECTED']),
-  /** A received Pix says with its state how much of it was given back, and not by which refunds. Some entries leave the state out. */
+  /** The status of a received Pix says how much was given back, and not by which refunds. It may be missing. */
   givenBack: { CONFIRMED: 'nothing', PARTIAL_REFUND: 'part', REFUNDED: 'all' } as Record<
     string,
     ReceivedPayment['givenBack']
   >,
-  /** Refunds of a transaction and refunds of a charge have different words. A refund that is asked for later may come without any. */
+  /** Refunds of transactions and of charges use different words. A later query may return none. */
   refundStatus: {
     IN_PROCESSING: 'processing',
     REFUNDED: 'done',
@@ -48,40 +57,33 @@ const QUIRKS = {
   } as Record<string, ProviderRefund['status']>,
 }
 
-/** What Woovi calls the shortest life of a charge. */
+/** Woovi's minimum. */
 const MIN_EXPIRES_SECONDS = 300
 const MAX_COMMENT_LENGTH = 140
-// Enough to recognise a word that nobody knew.
+// Enough to recognise an unknown word.
 const MAX_KIND_LENGTH = 60
-// Two are listed while they are exchanged; more would only cost time for each notification.
+// Two are listed while a key is replaced. Each costs time per notification.
 const MAX_KEYS = 8
 
-type Json = Record<string, unknown>
-
-/** `stage` is Woovi's own word; `transactionIds` are those by which it ties a Pix to the charge. `emv` is empty when it was not needed and not given. */
-export type Charge = ProviderCharge & { stage: 'ACTIVE' | 'COMPLETED' | 'EXPIRED'; transactionIds: string[] }
-
-export type ReceivedPage = {
-  payments: LinkedPayment[]
-  /** What could not be told to be a Pix received, or not one. */
-  unread: Unread[]
-  /** Of all kinds, to know where the next page begins. */
-  entries: number
-  /** Undefined where it is not told. */
-  hasNext: boolean | undefined
+/** `stage` is Woovi's status. `emv` of the charge is empty when it was not needed and not given. */
+export type Charge = {
+  charge: ProviderCharge
+  stage: 'ACTIVE' | 'COMPLETED' | 'EXPIRED'
+  /** A Pix may name one of these instead of the charge. */
+  transactionIds: string[]
 }
 
-export type LinkedPayment = ReceivedPayment & { transactionId: string | null }
+export type ChargeLink = { txid: string; transactionIds: string[] }
 
 export type Webhook = { url: string; event: string; isActive: boolean }
 
 const PLAIN_ID = /^[A-Za-z0-9]{1,35}$/
 
-/** Ids of ours go into paths, and need no encoding there. */
+/** Such an id needs no encoding in a path. */
 export const isPlainId = (id: string): boolean => PLAIN_ID.test(id)
 
 const cents = z.number().refine(isCents)
-// Nothing depends on these alone, so an odd one counts as a missing one.
+// Optional: a malformed value counts as missing.
 const text = z.string().min(1).nullish().catch(null)
 const moment = instant.nullish().catch(null)
 
@@ -134,72 +136,72 @@ export function chargeBody(request: ProviderChargeRequest): object {
   }
 }
 
-/** `emvNeeded`: the code is wanted, and not only the charge's state. */
+/** `emvNeeded`: the code to pay is needed, and not only the state. */
 export function readCharge(json: unknown, expected: { txid: string; emvNeeded: boolean }): Charge {
-  const answer = parse(z.object({ charge, brCode: text }), json)
-  const body = answer.charge
+  const response = parse(z.object({ charge, brCode: text }), json)
+  const body = response.charge
   if (body.correlationID !== expected.txid) throw new MalformedResponse('another correlationID than the one asked for')
   const pix = body.paymentMethods?.pix
   return {
-    txid: body.correlationID,
+    charge: {
+      txid: body.correlationID,
+      // An expired charge counts as active: our own clock expires it, and a late payment is still looked for.
+      status: body.status === 'COMPLETED' ? 'paid' : 'active',
+      emv: readEmv(body.brCode ?? response.brCode ?? pix?.brCode, expected.emvNeeded),
+      valueCents: body.value,
+      expiresAt: readExpiry(body, expected.emvNeeded),
+      payments: [],
+    },
     stage: body.status,
-    // An expired charge is one that nobody paid in time. Our own clock ends it, and a payment that came late is still looked for.
-    status: body.status === 'COMPLETED' ? 'paid' : 'active',
-    emv: readEmv(body.brCode ?? answer.brCode ?? pix?.brCode, expected.emvNeeded),
-    valueCents: body.value,
-    expiresAt: readExpiry(body, expected.emvNeeded),
-    payments: [],
     transactionIds: [body.transactionID, pix?.transactionID, pix?.txId].filter((id) => id !== null && id !== undefined),
   }
 }
 
-export function readDeleted(json: unknown): void {
+export function readDeleted(json: unknown): 'withdrawn' {
   const { status } = parse(z.object({ status: z.string() }), json)
-  if (status !== 'OK') throw new MalformedResponse('not deleted after all')
+  if (status !== 'OK') throw new MalformedResponse('the charge is not deleted')
+  return 'withdrawn'
 }
 
-/** That one Pix cannot be read is no failure of the provider, so it is returned and not thrown. Neither is there when it is no Pix received. */
-export function readTransaction(
-  json: unknown,
-  expected: { endToEndId: string; provider: string },
-): Pick<ReceivedPage, 'payments' | 'unread'> {
+/** A Pix that cannot be read is no failure of the provider, so it is returned and not thrown. */
+export function readTransaction(json: unknown, expected: { endToEndId: string; provider: string }): Entries {
   const { transaction: entry } = parse(z.object({ transaction: z.record(z.string(), z.unknown()) }), json)
-  const read = readEntries([entry], expected.provider)
+  const read = readTransactions([entry], expected)
   const ids = [...read.payments, ...read.unread].map(({ endToEndId }) => endToEndId)
   if (ids.some((id) => id !== expected.endToEndId)) throw new MalformedResponse('another Pix than the one asked for')
   return read
 }
 
-export function readTransactionPage(json: unknown, expected: { skip: number; provider: string }): ReceivedPage {
+export function readTransactionPage(
+  json: unknown,
+  expected: { skip: number; provider: string; link?: ChargeLink },
+): Page {
   const { transactions, pageInfo } = parse(transactionList, json)
   if (pageInfo?.errors?.length) throw new MalformedResponse('a page with errors')
-  // One that is given again and again would hide the others.
+  // A repeated page would hide the others.
   if (pageInfo && pageInfo.skip !== expected.skip) throw new MalformedResponse('another page than the one asked for')
   if (pageInfo?.hasNextPage && transactions.length === 0) throw new MalformedResponse('an empty page before the last')
-  const { payments, unread } = readEntries(transactions, expected.provider)
-  return { payments, unread, entries: transactions.length, hasNext: pageInfo?.hasNextPage }
+  const count = transactions.length
+  // Without pageInfo, pages are read until one is empty.
+  return { ...readTransactions(transactions, expected), count, isLast: pageInfo ? !pageInfo.hasNextPage : count === 0 }
 }
 
-function readEntries(entries: unknown[], provider: string): Pick<ReceivedPage, 'payments' | 'unread'> {
-  const read: ReturnType<typeof readEntries> = { payments: [], unread: [] }
-  for (const entry of entries) {
-    try {
-      if (isReceived(entry)) read.payments.push(readPayment(entry, provider))
-    } catch (error) {
-      if (!(error instanceof MalformedResponse)) throw error
-      read.unread.push(unreadEntry(entry, error.message))
-    }
-  }
-  return read
+function readTransactions(entries: unknown[], expected: { provider: string; link?: ChargeLink }): Entries {
+  const read = (entry: unknown) => (isReceived(entry) ? readPayment(entry, expected) : undefined)
+  return readEntries(entries, read, (entry) => {
+    const { endToEndId, endToEndID, time } = objectOf(entry)
+    const id = matching(endToEndId, END_TO_END_ID) ?? matching(endToEndID, END_TO_END_ID) ?? endToEndId ?? endToEndID
+    return { id, time, isMoney: kindWords(entry).some((word) => QUIRKS.receivedKinds.has(word)) }
+  })
 }
 
 export function readRefund(json: unknown, refundId: string): ProviderRefund {
-  const answer = parse(z.object({ refund: refund.nullish(), pixTransactionRefund: refund.nullish() }), json)
-  const body = answer.refund ?? answer.pixTransactionRefund
+  const response = parse(z.object({ refund: refund.nullish(), pixTransactionRefund: refund.nullish() }), json)
+  const body = response.refund ?? response.pixTransactionRefund
   if (!body) throw new MalformedResponse('no refund')
   if (body.correlationID !== refundId) throw new MalformedResponse('another refund than the one asked for')
   const status = QUIRKS.refundStatus[body.status ?? 'IN_PROCESSING']
-  if (!status) throw new MalformedResponse('a status of a refund that Woovi does not have')
+  if (!status) throw new MalformedResponse('an unknown status of a refund')
   return { refundId, amountCents: body.value, status, reason: null }
 }
 
@@ -214,88 +216,75 @@ export function readWebhooks(json: unknown): { webhooks: Webhook[]; hasNext: boo
 export function readPublicKeys(json: unknown): KeyObject[] {
   const body = parse(z.object({ public_keys: z.array(z.object({ key: z.string() })).max(MAX_KEYS) }), json)
   const keys = body.public_keys.flatMap(({ key }) => readPublicKey(key))
-  if (keys.length === 0) throw new MalformedResponse('no public key that can be read')
+  if (keys.length === 0) throw new MalformedResponse('no readable public key')
   return keys
 }
 
-/** A body that names neither a charge nor a Pix is a test, or news of something else: fine, and nothing to do. */
+/** A body that names neither a charge nor a Pix is a test, or about something else: no hints. */
 export function readHints(body: Buffer): Hint[] {
   const notification = parseNotification(body)
   const pix = objectOf(notification.pix)
   const named = objectOf(notification.charge).correlationID ?? objectOf(pix.charge).correlationID
-  const txid = shaped(named, PLAIN_ID)
-  const endToEndId = shaped(pix.endToEndId, END_TO_END_ID) ?? shaped(objectOf(pix.raw).endToEndId, END_TO_END_ID)
+  const txid = matching(named, PLAIN_ID)
+  const endToEndId = matching(pix.endToEndId, END_TO_END_ID) ?? matching(objectOf(pix.raw).endToEndId, END_TO_END_ID)
   return txid === null && endToEndId === null ? [] : [{ txid, endToEndId }]
 }
 
-/** What a refusal says of itself, or undefined when it is in nobody's words, or in those of a proxy. */
+/** The text of an error body; undefined when Woovi did not write it. */
 export function readProblem(json: unknown): string | undefined {
   const { error, errors } = objectOf(json)
-  const told = Array.isArray(errors) ? errors.slice(0, 3).map((entry) => objectOf(entry).message) : [error]
-  return told.filter((part) => typeof part === 'string' && part !== '').join(' ') || undefined
+  const parts = Array.isArray(errors) ? errors.slice(0, 3).map((entry) => objectOf(entry).message) : [error]
+  return parts.filter((part) => typeof part === 'string' && part !== '').join(' ') || undefined
 }
 
 function parse<Body>(schema: z.ZodType<Body>, json: unknown): Body {
   return parseMessage(schema, json, 'Woovi')
 }
 
-function unreadEntry(entry: unknown, text: string): Unread {
-  const { endToEndId, endToEndID, time } = objectOf(entry)
-  const id = shaped(endToEndId, END_TO_END_ID) ?? shaped(endToEndID, END_TO_END_ID)
-  return {
-    endToEndId: id,
-    isMoney: kindWords(entry).some((word) => QUIRKS.receivedKinds.has(word)),
-    occurredAt: instant.safeParse(time).data ?? null,
-    text: id === null ? `${text}${showOdd(endToEndId ?? endToEndID)}` : text,
-  }
-}
-
 function kindWords(entry: unknown): string[] {
   return QUIRKS.kindFields.map((field) => objectOf(entry)[field]).filter((word) => typeof word === 'string')
 }
 
-// What is surely something else is passed over. A kind that nobody knows may be money, and is told.
+// Other kinds are skipped. An unknown kind may be money, so it is reported.
 function isReceived(entry: unknown): boolean {
   const words = kindWords(entry)
   const isOneOf = (kinds: Set<string>) => words.some((word) => kinds.has(word))
   if (isOneOf(QUIRKS.otherKinds) || isOneOf(QUIRKS.unsettled)) return false
   if (isOneOf(QUIRKS.receivedKinds)) return true
-  throw new MalformedResponse(
-    `a transaction of a kind that Woovi does not have: ${words.join(' ').slice(0, MAX_KIND_LENGTH)}`,
-  )
+  throw new MalformedResponse(`an unknown kind of transaction: ${words.join(' ').slice(0, MAX_KIND_LENGTH)}`)
 }
 
-function readPayment(entry: unknown, provider: string): LinkedPayment {
+/** `link`: a Pix without a charge that names one of its transaction ids belongs to it. */
+function readPayment(entry: unknown, { provider, link }: { provider: string; link?: ChargeLink }): ReceivedPayment {
   const body = parse(transaction, entry)
-  const endToEndId = shaped(body.endToEndId ?? body.endToEndID, END_TO_END_ID)
+  const endToEndId = matching(body.endToEndId ?? body.endToEndID, END_TO_END_ID)
   if (endToEndId === null) throw new MalformedResponse('a Pix without an endToEndId')
   const [givenBack] = kindWords(entry).flatMap((word) => QUIRKS.givenBack[word] ?? [])
+  const isLinked = body.transactionID && link?.transactionIds.includes(body.transactionID)
   return {
     provider,
     endToEndId,
-    txid: readLink(body.charge),
+    txid: readTxid(body.charge) ?? (isLinked ? link!.txid : null),
     amountCents: body.value,
     occurredAt: body.time,
     ...(givenBack ? { givenBack } : {}),
-    transactionId: body.transactionID ?? null,
   }
 }
 
-// Null for a Pix that came without a charge, or with one whose id cannot be ours. One that has a charge and does not say which must not pass for one
-// without: it would be booked as nobody's, for good.
-function readLink(given: unknown): string | null {
-  if (given === undefined || given === null) return null
-  const link = parse(z.object({ correlationID: z.string().min(1) }), given)
-  return shaped(link.correlationID, PLAIN_ID)
+// Null for a Pix without a charge, or with a charge whose id cannot be ours. A Pix whose charge has no id must not pass
+// for one without a charge: it would go to suspense for good.
+function readTxid(charge: unknown): string | null {
+  if (charge === undefined || charge === null) return null
+  return matching(parse(z.object({ correlationID: z.string().min(1) }), charge).correlationID, PLAIN_ID)
 }
 
-// Where the code is wanted it must be one that banking apps read. Elsewhere a charge without a good one is still Woovi's word on whether it was paid.
+// Banking apps must be able to read the code. Where only the state is needed, a bad code must not hide a payment.
 function readEmv(emv: string | null | undefined, isNeeded: boolean): string {
   try {
     decodeBrCode(emv ?? '')
     return emv!
   } catch {
-    if (isNeeded) throw new MalformedResponse('no BR Code that can be read')
+    if (isNeeded) throw new MalformedResponse('no readable BR Code')
     return ''
   }
 }
@@ -304,7 +293,7 @@ function readExpiry(body: z.infer<typeof charge>, isNeeded: boolean): Date {
   if (body.expiresDate) return body.expiresDate
   if (body.createdAt && body.expiresIn) return new Date(body.createdAt.getTime() + body.expiresIn * 1000)
   if (isNeeded) throw new MalformedResponse('no date of expiry')
-  // Long ago, rather than no word on whether it was paid: whoever asks for a charge's state goes by our own date.
+  // A query for the state must not fail here: it uses our own date anyway.
   return new Date(0)
 }
 
@@ -315,8 +304,4 @@ function readPublicKey(pem: string): KeyObject[] {
   } catch {
     return []
   }
-}
-
-function objectOf(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
 }

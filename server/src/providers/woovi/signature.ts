@@ -1,21 +1,19 @@
 import { verify, type KeyObject } from 'node:crypto'
 
 /**
- * Tells whether Woovi signed a notification. Its keys are asked for when they are first needed and kept. Every merchant's notifications are signed with the
- * same, so a good signature proves the sender and not that it is about us.
+ * Verifies that Woovi signed a notification. Keys are fetched when first needed, and kept. Woovi signs the
+ * notifications of all merchants with the same keys, so a signature proves the sender and not that the notification is
+ * about us.
  */
 export type Signatures = {
-  /** 'unknown' when the keys could not be had. */
-  judge(body: Buffer, signature: string): Promise<'good' | 'bad' | 'unknown'>
+  /** 'unknown' when the keys could not be fetched. */
+  verify(body: Buffer, signature: string): Promise<'good' | 'bad' | 'unknown'>
 }
 
-export type SignatureBounds = {
-  keysFreshMs: number
-  keysPauseMs: number
-}
+export type SignatureBounds = { keysFreshMs: number; keysPauseMs: number }
 
 export function makeSignatures(options: {
-  /** Undefined when they could not be had. */
+  /** Undefined when the request failed. */
   fetchKeys: () => Promise<KeyObject[] | undefined>
   bounds: SignatureBounds
   now: () => Date
@@ -24,12 +22,12 @@ export function makeSignatures(options: {
   let keys: KeyObject[] = []
   let fetchedAtMs = Number.NEGATIVE_INFINITY
   let askedAtMs = Number.NEGATIVE_INFINITY
-  let asking: Promise<void> | undefined
+  let fetching: Promise<void> | undefined
 
-  // The distance and not the difference: a clock that was set back must not keep old keys for as long as that.
+  // The absolute distance: a clock that is set back must not keep old keys.
   const isOlderThan = (ms: number, sinceMs: number) => Math.abs(options.now().getTime() - sinceMs) >= ms
 
-  async function ask() {
+  async function fetchKeys() {
     askedAtMs = options.now().getTime()
     const fetched = await options.fetchKeys()
     if (!fetched) return
@@ -37,25 +35,25 @@ export function makeSignatures(options: {
     fetchedAtMs = askedAtMs
   }
 
-  /** Callers at the same time share one. Forgers must not make us ask more often than the pause allows. */
+  /** Callers share one request. Forged notifications must not cause more than the pause allows. */
   async function refresh() {
-    if (!asking && !isOlderThan(bounds.keysPauseMs, askedAtMs)) return
-    asking ??= ask().finally(() => {
-      asking = undefined
+    if (!fetching && !isOlderThan(bounds.keysPauseMs, askedAtMs)) return
+    fetching ??= fetchKeys().finally(() => {
+      fetching = undefined
     })
-    await asking
+    await fetching
   }
 
   return {
-    async judge(body, signature) {
+    async verify(body, signature) {
       const bytes = Buffer.from(signature, 'base64')
       const isSigned = () => keys.some((key) => verify('RSA-SHA256', body, key, bytes))
       if (isOlderThan(bounds.keysFreshMs, fetchedAtMs)) await refresh()
       if (isSigned()) return 'good'
-      // The keys may have been exchanged since we asked.
+      // Woovi may have replaced its keys since the last fetch.
       await refresh()
       if (isSigned()) return 'good'
-      // A refusal needs keys that are current: the last attempt to get them succeeded.
+      // Only current keys can prove a signature wrong: the last fetch must have succeeded.
       return fetchedAtMs === askedAtMs && keys.length > 0 ? 'bad' : 'unknown'
     },
   }

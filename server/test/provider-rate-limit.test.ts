@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { makeBudget, type BudgetCall } from '../src/providers/http/rate-limit.ts'
+import { makeRateLimit, type RateLimitCall } from '../src/providers/http/rate-limit.ts'
 
 // Sleeping is moving the clock, so that waiting costs the test no time.
 function setUp(options: { callsPerSecond: number; maxWaiting?: number }) {
   const clock = { ms: 0 }
-  const budget = makeBudget({
+  const rateLimit = makeRateLimit({
     callsPerSecond: options.callsPerSecond,
     maxWaiting: options.maxWaiting ?? 100,
     now: () => new Date(clock.ms),
@@ -14,14 +14,14 @@ function setUp(options: { callsPerSecond: number; maxWaiting?: number }) {
     },
   })
   const served: { who: string; atMs: number }[] = []
-  const take = async (who: string, call: Partial<BudgetCall> = {}) => {
-    const granted = await budget.take({ lane: 'write', sharer: who, remainingMs: LONG_MS, ...call })
+  const take = async (who: string, call: Partial<RateLimitCall> = {}) => {
+    const granted = await rateLimit.acquire({ priority: 'write', sharer: who, remainingMs: LONG_MS, ...call })
     if (granted) served.push({ who, atMs: clock.ms })
     return granted
   }
-  const flood = (count: number, who: string, call: Partial<BudgetCall> = {}) =>
+  const flood = (count: number, who: string, call: Partial<RateLimitCall> = {}) =>
     Array.from({ length: count }, () => take(who, call))
-  return { clock, budget, take, flood, served, order: () => served.map(({ who }) => who) }
+  return { clock, rateLimit, take, flood, served, order: () => served.map(({ who }) => who) }
 }
 
 const LONG_MS = 60_000
@@ -42,11 +42,11 @@ test('those who wait are served in the order in which they came', async () => {
 })
 
 test('calls of one account are served in the order in which they came', async () => {
-  const { budget } = setUp({ callsPerSecond: 1 })
-  const call = { lane: 'write', sharer: 'alice', remainingMs: LONG_MS } as const
-  await budget.take(call)
+  const { rateLimit } = setUp({ callsPerSecond: 1 })
+  const call = { priority: 'write', sharer: 'alice', remainingMs: LONG_MS } as const
+  await rateLimit.acquire(call)
   const served: number[] = []
-  await Promise.all([1, 2, 3, 4].map(async (nth) => (await budget.take(call)) && served.push(nth)))
+  await Promise.all([1, 2, 3, 4].map(async (nth) => (await rateLimit.acquire(call)) && served.push(nth)))
   expect(served).toEqual([1, 2, 3, 4])
 })
 
@@ -70,22 +70,22 @@ test('who cannot have a turn before the deadline is refused at once', async () =
 })
 
 test('a waiting call is let go at its deadline even when the clock stands still', async () => {
-  const budget = makeBudget({
+  const rateLimit = makeRateLimit({
     callsPerSecond: 100,
     maxWaiting: 10,
     now: () => new Date(0),
     sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
   })
-  const take = (sharer: string, remainingMs: number) => budget.take({ lane: 'read', sharer, remainingMs })
+  const take = (sharer: string, remainingMs: number) => rateLimit.acquire({ priority: 'read', sharer, remainingMs })
   for (let i = 0; i < 100; i++) expect(await take(`account ${i}`, LONG_MS)).toBe(true)
   expect(await take('late', 50)).toBe(false)
 })
 
 test('closing sends the waiting away', async () => {
-  const { budget, take, flood } = setUp({ callsPerSecond: 1 })
+  const { rateLimit, take, flood } = setUp({ callsPerSecond: 1 })
   await take('alice')
-  const waiting = [...flood(2, 'alice'), take('bob', { lane: 'read' })]
-  budget.close()
+  const waiting = [...flood(2, 'alice'), take('bob', { priority: 'read' })]
+  rateLimit.close()
   expect(await Promise.all(waiting)).toEqual([false, false, false])
 })
 
@@ -100,9 +100,9 @@ test('while one account floods, the call of another goes out at once', async () 
   const { clock, take, flood, served } = setUp({ callsPerSecond: 10, maxWaiting: 200 })
   const posts = flood(130, 'alice')
   // The reserve is what makes it at once: the flood uses up the rest of the bucket and every token after it.
-  for (const lane of ['write', 'read'] as const) {
+  for (const priority of ['write', 'read'] as const) {
     const beforeMs = clock.ms
-    expect(await take('bob', { lane })).toBe(true)
+    expect(await take('bob', { priority })).toBe(true)
     expect(served.at(-1)).toEqual({ who: 'bob', atMs: beforeMs })
   }
   await posts[40]
@@ -114,7 +114,7 @@ test('while one account floods, the call of another goes out at once', async () 
 
 test('polling by one account does not delay the deposit of another', async () => {
   const { clock, take, flood, served } = setUp({ callsPerSecond: 10, maxWaiting: 200 })
-  const polls = flood(60, 'alice', { lane: 'read' })
+  const polls = flood(60, 'alice', { priority: 'read' })
   await polls[30]
   const beforeMs = clock.ms
   expect(await take('bob')).toBe(true)
@@ -143,8 +143,8 @@ test('writes go before reads, and reads and background work keep a quarter each'
   const { take, flood, order } = setUp({ callsPerSecond: 1 })
   await take('first')
   const all = [
-    ...flood(12, 'sweep', { lane: 'background' }),
-    ...flood(12, 'reader', { lane: 'read' }),
+    ...flood(12, 'sweep', { priority: 'background' }),
+    ...flood(12, 'reader', { priority: 'read' }),
     ...flood(12, 'writer'),
   ]
   await Promise.all(all)
@@ -160,7 +160,7 @@ test('writes go before reads, and reads and background work keep a quarter each'
 test('background work keeps its quarter also when every other call is of an account that was quiet', async () => {
   const { take, order, flood } = setUp({ callsPerSecond: 10 })
   await Promise.all(Array.from({ length: 10 }, (_, index) => take(`before ${index}`)))
-  const sweeps = flood(5, 'sweep', { lane: 'background' })
+  const sweeps = flood(5, 'sweep', { priority: 'background' })
   await Promise.all([...sweeps, ...Array.from({ length: 40 }, (_, index) => take(`account ${index}`))])
   const firstTwenty = order().slice(10, 30)
   expect(firstTwenty.filter((who) => who === 'sweep')).toHaveLength(5)
@@ -169,7 +169,7 @@ test('background work keeps its quarter also when every other call is of an acco
 test('in the background, kinds of work take turns: a sweep is not held up by checks', async () => {
   const { take, flood, order } = setUp({ callsPerSecond: 1 })
   await take('first')
-  const background = { lane: 'background' } as const
+  const background = { priority: 'background' } as const
   await Promise.all([...flood(60, 'check', background), ...flood(3, 'listReceived', background)])
   expect(order().slice(1, 7)).toEqual(['check', 'listReceived', 'check', 'listReceived', 'check', 'listReceived'])
 })
@@ -192,15 +192,16 @@ test('no more than the bound wait', async () => {
 })
 
 test('whether a call would be refused at once can be asked before', async () => {
-  const { budget, take, flood } = setUp({ callsPerSecond: 1, maxWaiting: 3 })
-  const hasRoom = (sharer: string, remainingMs = LONG_MS) => budget.hasRoom({ lane: 'write', sharer, remainingMs })
+  const { rateLimit, take, flood } = setUp({ callsPerSecond: 1, maxWaiting: 3 })
+  const hasRoom = (sharer: string, remainingMs = LONG_MS) =>
+    rateLimit.hasRoom({ priority: 'write', sharer, remainingMs })
   await take('alice')
   expect(hasRoom('alice')).toBe(true)
   const waiting = flood(2, 'alice')
   expect([hasRoom('alice'), hasRoom('alice', 2_500), hasRoom('bob', 2_500)]).toEqual([true, false, true])
   waiting.push(take('alice'))
   expect([hasRoom('alice'), hasRoom('bob')]).toEqual([false, true])
-  budget.close()
+  rateLimit.close()
   await Promise.all(waiting)
 })
 

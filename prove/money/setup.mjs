@@ -1,4 +1,4 @@
-// Sets the stage, runs the phases on it, and brings everything to rest.
+// Sets up bank, service and receiver, runs the phases, and lets all work finish.
 
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { makeApi } from './api.mjs'
 import { openBank } from './bank.mjs'
 import { openBooks } from './books.mjs'
-import { live, open, payLate } from './lives.mjs'
+import { open, payLate, runScenario } from './scenarios.mjs'
 import { makeRandom } from './random.mjs'
 import { startReceiver } from './receiver.mjs'
 import { makeService } from './service.mjs'
@@ -19,16 +19,17 @@ const HOUR_MS = 60 * MINUTE_MS
 const FEE_BPS = 137
 const FEE_FIXED_CENTS = 2
 const EXPIRES_SECONDS = 300
-// Beyond a charge's five minutes and its minute of grace, and all phases together below the day for which idempotency keys are kept.
+// Beyond a charge's five minutes and its minute of grace. All phases together stay below the day that idempotency keys
+// are kept.
 const JUMP_MINUTES = [10, 80]
 const LAST_JUMP_MINUTES = 180
 const QUIET_WITHIN_MS = 90_000
 // Longer than any phase lasts.
 const WHOLE_PHASE_MS = 15 * MINUTE_MS
 
-export async function setStage({ dist, seed, say }) {
+export async function setUp({ dist, seed, say }) {
   const home = mkdtempSync(join(tmpdir(), 'guiche-prove-'))
-  // The database's own user must be able to pass when this runs as root.
+  // As root, the database runs as another user, who must be able to enter.
   chmodSync(home, 0o755)
   const clock = { laterMs: 0, now: () => new Date(Date.now() + clock.laterMs) }
   const random = makeRandom(seed)
@@ -69,15 +70,15 @@ export async function setStage({ dist, seed, say }) {
     priceOf,
     api: makeApi({ url: service.url, note, counts: statuses }),
     accounts: [],
-    lives: new Map(),
+    scenarios: new Map(),
     ways: new Map(),
     paysLater: [],
     counts: {
-      asked: 0,
+      requests: 0,
       replayed: 0,
       fresh: 0,
       stored: 0,
-      lies: 0,
+      forged: 0,
       kills: 0,
       databaseKills: 0,
       neverAnswered: 0,
@@ -89,13 +90,13 @@ export async function setStage({ dist, seed, say }) {
   return w
 }
 
-/** Half up by integers, as the operator's terms say; the account bears it. */
+/** Rounded half up, as the operator's terms say; the account bears it. */
 function priceOf(valueCents) {
   const feeCents = Number((BigInt(valueCents) * BigInt(FEE_BPS) + 5_000n) / 10_000n) + FEE_FIXED_CENTS
   return { feeCents, creditedCents: valueCents - feeCents }
 }
 
-export async function openHouse(w) {
+export async function startService(w) {
   await w.service.start()
   const demo = {
     email: /^E-mail: (.+)$/m.exec(w.service.output())?.[1],
@@ -104,82 +105,85 @@ export async function openHouse(w) {
   if (!demo.key) throw new Error('the first start printed no API key')
   w.accounts.push(demo)
   for (const email of ['ana@loja.example', 'bia@loja.example']) {
-    await orFail(w.service.command('account', 'create', '--email', email))
+    await requireSuccess(w.service.command('account', 'create', '--email', email))
     w.accounts.push({
       email,
-      key: (await orFail(w.service.command('key', 'create', '--email', email, '--name', 'prove'))).trim(),
+      key: (await requireSuccess(w.service.command('key', 'create', '--email', email, '--name', 'prove'))).trim(),
     })
   }
   for (const account of w.accounts) {
     const { status, json } = await w.api(account, 'POST', '/api/webhooks', { body: { url: w.receiver.url } })
     if (status !== 201)
-      throw new Error(`the webhook of ${account.email} was answered with ${status}: ${JSON.stringify(json)}`)
+      throw new Error(`creating the webhook of ${account.email} was answered with ${status}: ${JSON.stringify(json)}`)
   }
-  w.notificationUrl = await until('the bank knows where to notify', () =>
+  w.notificationUrl = await until('the notification URL is registered', () =>
     w.bank.notificationUrl().catch(() => undefined),
   )
 }
 
-async function orFail(running) {
+async function requireSuccess(running) {
   const { code, stdout, stderr } = await running
   if (code !== 0) throw new Error(`a command failed with ${code}: ${stderr}`)
   return stdout
 }
 
-/** One plan of faults: lives are lived side by side, and the service is killed among them, the last time for a while. */
-export async function runPhase(w, { name, plan, lives, atOnce, kills, databaseKills }) {
+/**
+ * Runs scenarios side by side under one plan of faults, and kills the service meanwhile. After the last kill time
+ * passes.
+ */
+export async function runPhase(w, { name, plan, scenarios, atOnce, kills, databaseKills }) {
   const random = w.random.stream(`phase ${name}`)
-  const weather = startWeather(w, random, plan)
+  const faults = startFaults(w, random, plan)
   const beganAt = performance.now()
   let begun = 0
   const worker = async () => {
-    while (begun < lives) {
+    while (begun < scenarios) {
       const number = ++begun
-      await sleep(Math.max(0, beganAt + (weather.cycleMs * number) / lives - performance.now()))
-      await live(w, `${name}-${number}`)
+      await sleep(Math.max(0, beganAt + (faults.cycleMs * number) / scenarios - performance.now()))
+      await runScenario(w, `${name}-${number}`)
     }
   }
-  const reaper = async () => {
-    for (const [index, at] of drawMoments(random, { kills, lives }).entries()) {
+  const killer = async () => {
+    for (const [index, at] of randomMoments(random, { kills, scenarios }).entries()) {
       await until('the next kill is due', async () => begun >= at, QUIET_WITHIN_MS)
       await sleep(random.int(0, 600))
       if (index < databaseKills) await crashDatabase(w)
       await crashService(w, index === kills - 1 ? random.int(...JUMP_MINUTES) : 0)
     }
   }
-  await Promise.all([reaper(), ...Array.from({ length: atOnce }, worker)])
+  await Promise.all([killer(), ...Array.from({ length: atOnce }, worker)])
   const late = w.paysLater.splice(0)
   w.counts.latePayments += late.length
-  for (const life of late) await payLate(w, life)
-  await weather.clear()
+  for (const scenario of late) await payLate(w, scenario)
+  await faults.stop()
   for (const text of findSecondCodes(await w.bank.charges())) w.note('one-code', `after ${name}: ${text}`)
 }
 
-/** Steady faults, or waves of them: then lives are spread over all waves. */
-function startWeather(w, random, plan) {
+/** Steady faults, or waves of them. Scenarios are spread over all waves. */
+function startFaults(w, random, plan) {
   const waves = Array.isArray(plan) ? plan : [{ ...plan, forMs: WHOLE_PHASE_MS }]
-  const passing = new AbortController()
-  const blow = async () => {
-    for (let at = 0; !passing.signal.aborted; at++) {
+  const stopping = new AbortController()
+  const run = async () => {
+    for (let at = 0; !stopping.signal.aborted; at++) {
       const { forMs, ...faults } = waves[at % waves.length]
       await w.bank.faults({ ...faults, seed: random.int(0, 2 ** 31) })
-      await sleep(forMs, undefined, { signal: passing.signal }).catch(() => undefined) // the phase is over
+      await sleep(forMs, undefined, { signal: stopping.signal }).catch(() => undefined) // the phase is over
     }
     await w.bank.faults({})
   }
-  const blowing = blow()
+  const running = run()
   return {
     cycleMs: Array.isArray(plan) ? waves.reduce((sum, { forMs }) => sum + forMs, 0) : 0,
-    clear: () => {
-      passing.abort()
-      return blowing
+    stop: () => {
+      stopping.abort()
+      return running
     },
   }
 }
 
-/** After how many lives have begun. */
-function drawMoments(random, { kills, lives }) {
-  return Array.from({ length: kills }, () => random.int(1, lives)).toSorted((a, b) => a - b)
+/** Each kill comes after this many scenarios have begun. */
+function randomMoments(random, { kills, scenarios }) {
+  return Array.from({ length: kills }, () => random.int(1, scenarios)).toSorted((a, b) => a - b)
 }
 
 async function crashService(w, minutes) {
@@ -195,19 +199,19 @@ async function crashDatabase(w) {
   await sleep(300)
 }
 
-/** The bank is well, hours pass, and what was left undone is done. Answers with the facts to be judged. */
-export async function comeToRest(w) {
-  w.receiver.moody = false
+/** Heals the bank, lets hours pass and all work finish. Returns the facts for the verdict. */
+export async function finish(w) {
+  w.receiver.failsSome = false
   await w.bank.faults({})
-  await answerTheForgotten(w)
-  // Calls that the ill bank never answers may still hold it up, and then it is cut off: as good as killed, and as safe.
+  await retryUnanswered(w)
+  // Calls that the bank never answers may delay the stop until it is killed, which is as safe.
   await w.service.stop()
   w.clock.laterMs += LAST_JUMP_MINUTES * MINUTE_MS
   await w.service.start()
   const books = await openBooks(w)
   w.books = books
-  await orNote(w, 'rest', 'charges are still open', async () => (await books.unsettled()) === 0)
-  await payTheClosed(w)
+  await orNote(w, 'rest', 'some charges are still open', async () => (await books.unsettled()) === 0)
+  await payClosed(w)
   await orNote(
     w,
     'rest',
@@ -217,27 +221,28 @@ export async function comeToRest(w) {
   const missingBeforeSweep = (await missingWhenQuiet(w)).length
   await sweepPastMalformed(w)
   await sweep(w)
-  await orNote(w, 'rest', 'deliveries are still waiting', async () => (await books.undelivered()) === 0)
+  await orNote(w, 'rest', 'some deliveries are still pending', async () => (await books.undelivered()) === 0)
   const balances = await readBalances(w)
   const code = await w.service.stop()
-  if (code !== 0) w.note('process', `told to stop when all was quiet, it ended with ${code}`)
+  if (code !== 0) w.note('process', `stopped when idle, it exited with ${code}`)
   return collect(w, { missingBeforeSweep, balances })
 }
 
-/** Half of the callers who were never answered try again; the others are gone for good. */
-async function answerTheForgotten(w) {
-  const forgotten = [...w.lives.values()].filter((life) => !life.charge)
-  w.counts.neverAnswered = forgotten.length
-  for (const life of forgotten.filter((_, index) => index % 2 === 0)) {
-    if (!(await open(w, life, 20_000))) w.note('rest', `${life.key} was not answered although the bank is well`)
+/** Half of the callers without an answer try again; the others are gone. */
+async function retryUnanswered(w) {
+  const unanswered = [...w.scenarios.values()].filter((scenario) => !scenario.charge)
+  w.counts.neverAnswered = unanswered.length
+  for (const scenario of unanswered.filter((_, index) => index % 2 === 0)) {
+    if (!(await open(w, scenario, 20_000)))
+      w.note('rest', `${scenario.key} was not answered although the bank is healthy`)
   }
 }
 
-/** Money for what is over: EXPIRED and CANCELED. */
-async function payTheClosed(w) {
+/** Pays some EXPIRED and CANCELED charges. */
+async function payClosed(w) {
   const random = w.random.stream('closed')
-  const unpaid = [...w.lives.values()].filter((life) => life.charge && !life.isPaid)
-  for (const life of unpaid) if (random.chance(0.3)) await payLate(w, life)
+  const unpaid = [...w.scenarios.values()].filter((scenario) => scenario.charge && !scenario.isPaid)
+  for (const scenario of unpaid) if (random.chance(0.3)) await payLate(w, scenario)
 }
 
 async function missing(w) {
@@ -245,7 +250,7 @@ async function missing(w) {
   return (await w.bank.payments()).filter((pix) => !recorded.has(pix.endToEndId))
 }
 
-/** When nothing has been recorded for a while, what will not come by itself is known. */
+/** Waits until nothing was recorded for a while. What is missing then needs the sweep. */
 async function missingWhenQuiet(w) {
   let left = await missing(w)
   for (let quiet = 0; left.length > 0 && quiet < 6; quiet++) {
@@ -257,28 +262,28 @@ async function missingWhenQuiet(w) {
   return left
 }
 
-/** What no notification told is found by the bank's list. */
+/** Finds payments without a notification in the bank's list. */
 async function sweep(w) {
   const { code, stdout, stderr } = await reconcile(w)
-  if (code !== 0) w.note('lost', `guiche reconcile ended with ${code}: ${stdout}${stderr}`)
+  if (code !== 0) w.note('lost', `guiche reconcile exited with ${code}: ${stdout}${stderr}`)
   await missingWhenQuiet(w)
 }
 
-/** Also when the list holds an entry that nobody can read. That entry is a difference, so the command ends with 1. */
+/** The same with a malformed entry in the list. That entry is a difference, so the command exits with 1. */
 async function sweepPastMalformed(w) {
   await w.bank.faults({ malformedEntry: true, dropNotifications: 1 })
   await w.bank.pay({ txid: 'besideamalformedentry', amountCents: 777 })
   const { code, stdout, stderr } = await reconcile(w)
   const left = await missingWhenQuiet(w)
   if (left.length > 0) {
-    w.note('list', `${left.length} payments are missing, and guiche reconcile ended with ${code}: ${stdout}${stderr}`)
+    w.note('list', `${left.length} payments are missing, and guiche reconcile exited with ${code}: ${stdout}${stderr}`)
   }
   await w.bank.faults({})
 }
 
 function reconcile(w) {
   const from = new Date(w.beganAtMs - HOUR_MS).toISOString()
-  // Windows end before their last second, and what was paid in this one counts too.
+  // The end of a window is exclusive, and payments of this second count too.
   const to = new Date(w.clock.now().getTime() + MINUTE_MS).toISOString()
   return w.service.command('reconcile', '--from', from, '--to', to)
 }
@@ -305,7 +310,7 @@ async function collect(w, { missingBeforeSweep, balances }) {
   const { dropped, abandoned } = stats.notifications
   return {
     notes: w.notes,
-    lives: w.lives,
+    scenarios: w.scenarios,
     accounts: w.accounts,
     priceOf,
     balances,
@@ -315,14 +320,14 @@ async function collect(w, { missingBeforeSweep, balances }) {
     audit:
       audited.code === 0
         ? []
-        : [`it ended with ${audited.code}: ${audited.stdout.trim()} ${audited.stderr.trim()}`.slice(0, 3_000)],
+        : [`it exited with ${audited.code}: ${audited.stdout.trim()} ${audited.stderr.trim()}`.slice(0, 3_000)],
     bank: { payments: await w.bank.payments(), charges: await w.bank.charges(), stats },
     books: await w.books.read(),
   }
 }
 
-/** Takes everything down. The home stays when somebody will want to look at it. */
-export async function strike(w, { keepHome }) {
+/** Stops everything. A failed proof keeps its home for inspection. */
+export async function tearDown(w, { keepHome }) {
   await w.service.close()
   await w.books?.close().catch(() => undefined)
   killLeftDatabase(w.home)
@@ -331,12 +336,12 @@ export async function strike(w, { keepHome }) {
   if (!keepHome) rmSync(w.home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
 }
 
-/** After a proof that broke off, nobody else stops it. */
+/** Stops the database of an aborted proof. */
 function killLeftDatabase(home) {
   try {
     process.kill(Number(readFileSync(join(home, 'data/postmaster.pid'), 'utf8').split('\n')[0]), 'SIGQUIT')
   } catch {
-    // Stopped by itself, as it should.
+    // Already stopped.
   }
 }
 
@@ -349,7 +354,7 @@ async function until(what, ask, boundMs = 30_000) {
   for (;;) {
     const result = await ask()
     if (result) return result
-    if (Date.now() > end) throw new Error(`waited ${boundMs} ms in vain: ${what}`)
+    if (Date.now() > end) throw new Error(`timed out after ${boundMs} ms: ${what}`)
     await sleep(100)
   }
 }

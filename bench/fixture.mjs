@@ -1,4 +1,4 @@
-// What the benchmarks stand on: the embedded database in a throw-away home, the built product's own parts, and sinks beside them.
+// Sets up the benchmarks: the embedded database in a temporary home, the parts of the build, and webhook receivers.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
@@ -22,7 +22,7 @@ import { makeWebhookSender } from '../server/dist/egress/webhook-sender.js'
 
 const log = { debug() {}, info() {}, warn: console.error, error: console.error }
 
-export async function openHouse() {
+export async function setUp() {
   const home = mkdtempSync(join(tmpdir(), 'guiche-bench-'))
   chmodSync(home, 0o755)
   const embedded = await openEmbedded({ home, say: () => {} })
@@ -75,7 +75,7 @@ export async function openHouse() {
 
 let accounts = 0
 
-/** An account with one webhook; returns a function that writes events for it. */
+/** Creates an account with one webhook. Returns a function that writes events for it. */
 export async function accountWithWebhook(ctx, url) {
   const { accountId } = await createAccount(ctx, {
     email: `bench${++accounts}@example.com`,
@@ -113,7 +113,7 @@ export async function startSink() {
   return sink
 }
 
-/** Receivers, all in one other process. */
+/** Webhook receivers, all in one other process. */
 export async function startSinks(count, kind) {
   const child = fork(new URL('sink.mjs', import.meta.url), [kind, String(count)])
   const [{ ports }] = await once(child, 'message')
@@ -128,7 +128,7 @@ export async function startSinks(count, kind) {
 
 setFlagsFromString('--expose-gc')
 
-/** So that what is timed does not pay for what was made before it. */
+/** Keeps garbage of earlier work out of the measurement. */
 export const collectGarbage = runInNewContext('gc')
 
 export function median(numbers) {

@@ -1,0 +1,130 @@
+import type { Log } from '../../base/log.ts'
+import type { Metrics } from '../../base/metrics.ts'
+import { ProviderError } from '../../domain/ports/provider.ts'
+import { makeHttpClient, type ClientCertificate, type HttpClient } from './client.ts'
+import type { Deadline } from './deadline.ts'
+import { makeGuard, type Guard, type Reply } from './guard.ts'
+import { makeSendJson, type JsonRequest } from './json-request.ts'
+import { isRefusedWith, makeRetry, type NotOk, type WriteAttempt } from './retry.ts'
+import type { Timings } from './timings.ts'
+
+/** One call of a provider's API: what to send, and how to read the response. */
+export type Call<Body> = Pick<JsonRequest<Body>, 'method' | 'path' | 'body' | 'read'> & {
+  headers?: Record<string, string>
+  /** Texts to remove from errors besides our credentials. */
+  secrets?: string[]
+}
+
+/** `operation` names the call in errors, logs and metrics. */
+export type CallBounds = { operation: string; deadline: Deadline; timeoutMs?: number }
+
+/** Calls to one provider, with credentials, rate limit, breaker and retries. */
+export type Calls = {
+  once<Body>(call: Call<Body>, bounds: CallBounds): Promise<Reply<Body>>
+  /** An idempotent call, with retries. */
+  read<Body>(call: Call<Body>, bounds: CallBounds): Promise<Reply<Body>>
+  /** As read(), but throws ProviderError unless there is a body. */
+  readOrThrow<Body>(call: Call<Body>, bounds: CallBounds): Promise<Body>
+  /** As readOrThrow(), for one thing by its id. */
+  find<Body>(call: Call<Body>, bounds: CallBounds): Promise<Body | 'absent'>
+  write<Body>(attempt: WriteAttempt<Body>): Promise<Body>
+  /** The provider itself says so. A 404 of a proxy (wrong base URL, deployment in progress) does not count. */
+  isAbsent(reply: Reply<unknown>): boolean
+  errorOf(operation: string, reply: NotOk): ProviderError
+  hasRoom: Guard['hasRoom']
+  health: Guard['health']
+  close(): Promise<void>
+}
+
+export type Credentials = {
+  /** Goes before the token in the authorization header. */
+  scheme: '' | 'Bearer '
+  token(deadline: Deadline): Promise<Reply<string>>
+  /** For tokens that can be renewed: the provider rejected this one. */
+  drop?(token: string): void
+  secrets: string[]
+}
+
+export type CallsOptions = {
+  name: string
+  url: string
+  /** 0: no limit. */
+  callsPerSecond: number
+  now: () => Date
+  log: Log
+  metrics?: Metrics | undefined
+  random?: () => number
+  tls?: ClientCertificate
+  /** An authority to trust besides the well-known ones. */
+  caPem?: string
+}
+
+export function makeCalls(
+  options: CallsOptions & {
+    timings: Timings
+    readProblem: (json: unknown) => string | undefined
+    /** Statuses by which the provider says that an id does not exist. */
+    absentStatuses: Set<number>
+    makeCredentials: (http: HttpClient) => Credentials
+  },
+): Calls {
+  const { absentStatuses, random = Math.random } = options
+  const http = makeHttpClient(options)
+  const credentials = options.makeCredentials(http)
+  const guard = makeGuard(options)
+  const sendJson = makeSendJson({ ...options, http })
+  const { errorOf, ...retry } = makeRetry({ ...options, random, wait: guard.wait })
+
+  async function once<Body>(call: Call<Body>, bounds: CallBounds): Promise<Reply<Body>> {
+    const { operation, deadline } = bounds
+    let token = ''
+    const attempt = () =>
+      guard.run(operation, deadline, async () => {
+        const held = await credentials.token(deadline)
+        if (held.kind !== 'ok') return held
+        token = held.body
+        return sendJson({
+          ...call,
+          ...bounds,
+          headers: { authorization: credentials.scheme + token, ...call.headers },
+          secrets: [...credentials.secrets, token, ...(call.secrets ?? [])],
+        })
+      })
+    const reply = await attempt()
+    if (reply.kind !== 'refused' || reply.status !== 401 || token === '' || !credentials.drop) return reply
+    // The token ended early (revoked, or the provider restarted). A second refusal is final.
+    credentials.drop(token)
+    return attempt()
+  }
+
+  const isAbsent = (reply: Reply<unknown>) => isRefusedWith(reply, absentStatuses)
+
+  const read = <Body>(call: Call<Body>, bounds: CallBounds) => retry.read(bounds.deadline, () => once(call, bounds))
+
+  function bodyOf<Body>(reply: Reply<Body>, operation: string): Body {
+    if (reply.kind === 'ok') return reply.body
+    const error = errorOf(operation, reply)
+    // A 404 that the provider did not write is neither an absence nor a refusal.
+    const isStray = reply.kind === 'refused' && reply.status === 404 && !reply.isFromProvider
+    throw isStray ? new ProviderError('unknown', error.message) : error
+  }
+
+  return {
+    once,
+    read,
+    readOrThrow: async (call, bounds) => bodyOf(await read(call, bounds), bounds.operation),
+    async find(call, bounds) {
+      const reply = await read(call, bounds)
+      return isAbsent(reply) ? 'absent' : bodyOf(reply, bounds.operation)
+    },
+    write: retry.write,
+    isAbsent,
+    errorOf,
+    hasRoom: guard.hasRoom,
+    health: guard.health,
+    async close() {
+      guard.close()
+      await http.close()
+    },
+  }
+}
