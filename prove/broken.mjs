@@ -187,9 +187,18 @@ const BREAKS = [
     proof: 'clock',
     by: ['future'],
   },
+  {
+    name: 'small-pages',
+    says: 'the bank is asked for its list in pages of ten',
+    file: 'providers/api-pix.js',
+    find: 'pageSize: 1_000',
+    replace: 'pageSize: 10',
+    proof: 'many',
+    by: ['cheap'],
+  },
 ]
 
-const WITHOUT_SEED = ['session', 'clock']
+const WITHOUT_SEED = ['session', 'clock', 'many']
 
 const { values: options } = parseArgs({
   options: {

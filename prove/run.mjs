@@ -17,6 +17,7 @@ const proofs = {
   refunds: ['prove/refunds.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
   sessions: ['prove/session.mjs'],
   clock: ['prove/clock.mjs'],
+  'many payments': ['prove/many.mjs'],
   tamper: ['prove/tamper.mjs'],
   'broken on purpose': ['prove/broken.mjs'],
   ...(options.openapi && {

@@ -1,6 +1,6 @@
 // What a fresh clone needs before the service can run: a Node that is new enough, dependencies, and a build. Without
-// dependencies of its own, since it runs before there are any. Everything it says goes to standard error: standard output
-// belongs to the command that runs afterwards.
+// dependencies of its own, since it runs before there are any. Everything it says goes to standard error: standard
+// output belongs to the command that runs afterwards.
 
 import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
@@ -188,8 +188,8 @@ const releases = new Set()
 
 /**
  * One process at a time installs or builds. Each makes a file named after itself and looks whether a living one has a
- * file too; then it takes its own away and waits. A dead one's file has a name nobody else will use, so it can be removed
- * without a race.
+ * file too; then it takes its own away and waits. A dead one's file has a name nobody else will use, so it can be
+ * removed without a race.
  */
 async function withLock(work) {
   mkdirSync(LOCKS, { recursive: true })

@@ -1,6 +1,6 @@
-// Writes server/data/guessable-passwords.txt: what people choose when they must choose something long. Made from patterns, not copied from a leak.
-//   node scripts/guessable-passwords.mjs
-// domain/password-rules.ts looks a password up in lower case, without spaces, and without the digits and signs at its ends.
+// Writes server/data/guessable-passwords.txt: what people choose when they must choose something long. Made from
+// patterns, not copied from a leak. node scripts/guessable-passwords.mjs domain/password-rules.ts looks a password up
+// in lower case, without spaces, and without the digits and signs at its ends.
 
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -19,22 +19,21 @@ const named = process.argv.slice(2)
 ensureNode()
 await ensureInstalled()
 await ensureBuilt()
-if (named.length === 0) await checkStatically()
 const chromium = await findChromium()
 const env = { ...process.env, ...(chromium && { CHROMIUM_PATH: chromium }) }
 const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-// A named test is one of the server's, which has nearly all of them.
-const tested =
-  named.length > 0 ? ['server'] : workspaces().filter((name) => existsSync(join(root, name, 'vitest.config.ts')))
-let code = 0
-for (const name of tested) {
-  const result = await run([process.execPath, vitest, 'run', ...named], { cwd: join(root, name), env, inherit: true })
-  code ||= result.code
-}
-process.stderr.write(`\nnpm test: ${code === 0 ? 'all passed' : 'FAILED'} in ${elapsed()}\n`)
-process.exitCode = code
+// Beside the tests, which wait a lot; what they find is told at the end, where it is read.
+const checking = named.length === 0 ? checkStatically() : []
+const tests = await run([process.execPath, vitest, 'run', ...named], { env, inherit: true })
+const failed = (await checking).filter(({ code }) => code !== 0)
+for (const { name, output } of failed) process.stderr.write(`\n--- ${name} ---\n${output.trim()}\n`)
+if (tests.code !== 0) failed.push({ name: 'tests' })
+const outcome = failed.length === 0 ? 'all passed' : `FAILED: ${failed.map(({ name }) => name).join(', ')}`
+process.stderr.write(`\nnpm test: ${outcome} in ${elapsed()}\n`)
+process.exitCode = failed.length === 0 ? 0 : 1
 
-async function checkStatically() {
+/** Types, lint and format. */
+function checkStatically() {
   const bin = (name) => join(root, 'node_modules/.bin', name)
   const typed = workspaces().filter((name) => existsSync(join(root, name, 'tsconfig.json')))
   const checks = {
@@ -44,13 +43,7 @@ async function checkStatically() {
     lint: [bin('oxlint'), '--type-aware', '--deny-warnings'],
     format: [bin('oxfmt'), '--check'],
   }
-  const results = await withProgress('Checking types, lint and format', () =>
-    Promise.all(Object.entries(checks).map(async ([name, command]) => ({ name, ...(await run(command)) }))),
-  )
-  const failed = results.filter(({ code }) => code !== 0)
-  if (failed.length === 0) return
-  for (const { name, output } of failed) process.stderr.write(`\n--- ${name} ---\n${output.trim()}\n`)
-  fail(`\nnpm test: FAILED in ${elapsed()}: ${failed.map(({ name }) => name).join(', ')}`)
+  return Promise.all(Object.entries(checks).map(async ([name, command]) => ({ name, ...(await run(command)) })))
 }
 
 /** A browser for the tests that need one. Only a whole run installs it, and only where that is ours to do. */

@@ -1,14 +1,19 @@
 import { defineConfig } from 'vitest/config'
+import { patience } from '../scripts/patience.ts'
+
+// Real databases and real servers start in some tests: one that needs longer than this hangs.
+const TIMEOUT_MS = 240_000 * patience()
 
 export default defineConfig({
   test: {
+    name: 'server',
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/cluster.ts'],
-    // Real databases and real servers start in some tests, and a busy machine takes many times as long: a test that needs longer than this hangs.
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
+    provide: { patience: patience() },
+    testTimeout: TIMEOUT_MS,
+    hookTimeout: TIMEOUT_MS,
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     // Loading the product takes a second, and no file of tests changes what another one loads.
     isolate: false,
   },

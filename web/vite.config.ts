@@ -45,8 +45,8 @@ const WORTH_COMPRESSING_BYTES = 1400
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }
 
 /**
- * Beside each script and style its compressed forms, so that the server has nothing to compress on the way. From what was
- * written: other plugins change files until the last moment.
+ * Beside each script and style its compressed forms, so that the server has nothing to compress on the way. From what
+ * was written: other plugins change files until the last moment.
  */
 function compressed(): Plugin {
   return {

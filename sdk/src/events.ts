@@ -66,8 +66,8 @@ type Envelope<Kind extends string, Data> = {
 }
 
 /**
- * In truth any other string. TypeScript cannot say "every string but these", and a plain `string` would stay in every branch of a
- * `switch` and blur each `data`; so this is a pattern that no known kind fits. Compare with a kind newer than this package as
- * `String(event.event) === 'NEW_KIND'`.
+ * In truth any other string. TypeScript cannot say "every string but these", and a plain `string` would stay in every
+ * branch of a `switch` and blur each `data`; so this is a pattern that no known kind fits. Compare with a kind newer
+ * than this package as `String(event.event) === 'NEW_KIND'`.
  */
 export type OtherKind = `another kind: ${string}`

@@ -12,7 +12,10 @@ export type {
   TestEvent,
 } from './events.ts'
 
-/** Wide enough for clocks that differ, narrow enough that a recorded delivery is soon worthless. The specification's number. */
+/**
+ * Wide enough for clocks that differ, narrow enough that a recorded delivery is soon worthless. The specification's
+ * number.
+ */
 const TOLERANCE_SECONDS = 300
 
 const SECRET_PREFIX = 'whsec_'
@@ -39,7 +42,10 @@ export type VerificationReason =
   | 'bad_secret'
   | 'bad_payload'
 
-/** `reason` is for programs, `message` for people. Neither holds a secret or an expected signature, so both may be logged. */
+/**
+ * `reason` is for programs, `message` for people. Neither holds a secret or an expected signature, so both may be
+ * logged.
+ */
 export class WebhookVerificationError extends Error {
   override name = 'WebhookVerificationError'
   readonly reason: VerificationReason
@@ -54,9 +60,9 @@ export class WebhookVerificationError extends Error {
  * Returns the event if it comes from the guiche that holds one of the secrets, and was signed just now; throws a
  * `WebhookVerificationError` otherwise.
  *
- * `payload` must be the body as it came over the wire. The signature is over bytes: a body that was parsed and made into JSON
- * again differs in a space, an escape or the writing of a number, and a genuine message then looks forged. With several secrets,
- * any one of them is enough.
+ * `payload` must be the body as it came over the wire. The signature is over bytes: a body that was parsed and made
+ * into JSON again differs in a space, an escape or the writing of a number, and a genuine message then looks forged.
+ * With several secrets, any one of them is enough.
  *
  * What the signature cannot tell is whether the message came before: remember `webhook-id`, and do each only once.
  */
@@ -78,7 +84,10 @@ export function verify(
   return parse(payload)
 }
 
-/** For callers without types: a framework that parses JSON by itself is the commonest mistake, and deserves its own words. */
+/**
+ * For callers without types: a framework that parses JSON by itself is the commonest mistake, and deserves its own
+ * words.
+ */
 function assertRaw(payload: unknown): void {
   if (typeof payload === 'string' || payload instanceof Uint8Array) return
   throw new WebhookVerificationError(
@@ -91,7 +100,8 @@ function decodeSecret(secret: unknown): Buffer {
   if (typeof secret !== 'string' || secret === '')
     throw new WebhookVerificationError('bad_secret', 'the secret is not set')
   const encoded = secret.slice(SECRET_PREFIX.length)
-  // Buffer skips what is not base64. A secret with a character lost would become another key, and every message look forged.
+  // Buffer skips what is not base64. A secret with a character lost would become another key, and every message look
+  // forged.
   const isBase64 = encoded.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(encoded)
   if (secret.startsWith(SECRET_PREFIX) && isBase64) return Buffer.from(encoded, 'base64')
   throw new WebhookVerificationError(
@@ -153,7 +163,8 @@ function assertSigned(
   keys: Buffer[],
   signatures: string[],
 ): void {
-  // A full stop parts id, timestamp and body. An id that has one would let part of one message's body pass for another's id.
+  // A full stop parts id, timestamp and body. An id that has one would let part of one message's body pass for
+  // another's id.
   const matches =
     !id.includes('.') &&
     keys.some((key) => {
@@ -184,7 +195,9 @@ function parse(payload: string | Uint8Array): GuicheEvent {
   throw new WebhookVerificationError('bad_payload', 'the payload is signed, but is not a JSON object')
 }
 
-/** The signature shows that guiche wrote it, so fields are not examined again: what a later version adds comes through. */
+/**
+ * The signature shows that guiche wrote it, so fields are not examined again: what a later version adds comes through.
+ */
 function isEvent(content: unknown): content is GuicheEvent {
   return typeof content === 'object' && content !== null && !Array.isArray(content)
 }

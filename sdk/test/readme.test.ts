@@ -63,7 +63,10 @@ async function post(
   return response.status
 }
 
-/** In this process, since the oldest Node that we support cannot run TypeScript by itself. It ends with the test's worker. */
+/**
+ * In this process, since the oldest Node that we support cannot run TypeScript by itself. It ends with the test's
+ * worker.
+ */
 async function importReceiver(port: number): Promise<Receiver> {
   vi.stubEnv('PORT', String(port)).stubEnv('WEBHOOK_SECRET', SECRET)
   const write = vi.spyOn(process.stdout, 'write')

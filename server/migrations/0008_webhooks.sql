@@ -19,8 +19,8 @@ create table webhooks (
   name text not null check (length(name) between 1 and 100),
   url text not null check (length(url) between 1 and 2048),
   event_kinds text[] not null check (cardinality(event_kinds) > 0),
-  -- Sealed, see src/domain/core/secret-box.ts. The row's id is part of the seal, so a value copied to another row does not
-  -- open.
+  -- Sealed, see src/domain/core/secret-box.ts. The row's id is part of the seal, so a value copied to another row does
+  -- not open.
   authorization_box text,
   secret_box text not null,
   previous_secret_box text,

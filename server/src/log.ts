@@ -6,6 +6,9 @@ type Line = { level: number; time: number; msg: string; err?: { message?: string
   unknown
 >
 
+/** Where lines are shown: standard error, or what a test reads instead. */
+export type Screen = { isTTY?: boolean; columns?: number; write(text: string): unknown }
+
 const FATAL = 60
 const LABELS: Record<number, string> = { 20: 'debug', 40: 'warning', 50: 'error', 60: 'fatal' }
 const HIDDEN = new Set([
@@ -29,8 +32,12 @@ export function makeLog(level: string, destination: DestinationStream = standard
 }
 
 function standardError(): DestinationStream {
-  if (!process.stderr.isTTY) return pino.destination(2)
-  return { write: (line: string) => void process.stderr.write(`${inWords(JSON.parse(line) as Line)}\n`) }
+  return process.stderr.isTTY ? logTo(process.stderr) : pino.destination(2)
+}
+
+export function logTo(screen: Screen): DestinationStream {
+  const shown = (line: string) => (screen.isTTY ? `${inWords(JSON.parse(line) as Line)}\n` : line)
+  return { write: (line) => void screen.write(shown(line)) }
 }
 
 /**

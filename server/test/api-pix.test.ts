@@ -2,7 +2,7 @@ import assert from 'node:assert'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest'
 import { decodeBrCode } from '../src/base/brcode.ts'
 import type { Log } from '../src/base/log.ts'
 import { newUuid7, hexFromUuid } from '../src/base/ids.ts'
@@ -221,7 +221,7 @@ test('a txid that is taken by a charge of another value or key is refused, and s
 
 test(
   'with a third of all calls failing in every way, charges are still made, once each',
-  { timeout: 240_000 },
+  { timeout: 240_000 * inject('patience') },
   async () => {
     const provider = connect({ timings: { ...QUICK, writeTimeoutMs: 400 } })
     const before = await stats()

@@ -139,7 +139,8 @@ const CHANGES: Changing[] = [
   },
 ]
 
-// Both fail at the commit, when everything is written: what was written in a transaction of its own would be left behind.
+// Both fail at the commit, when everything is written: what was written in a transaction of its own would be left
+// behind.
 test('every change has exactly one entry; if either cannot be written, neither is', async () => {
   const setup = await prepare()
   const { w } = setup

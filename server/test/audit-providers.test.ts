@@ -296,7 +296,8 @@ function envOf(w: World): Record<string, string> {
   return { DATABASE_URL: w.databaseUrl, ...bank, GUICHE_HOME: temporaryHome() }
 }
 
-// The command goes by the machine's clock, so a whole audit compares all days since this world's. Where that does not matter, today is enough.
+// The command goes by the machine's clock, so a whole audit compares all days since this world's. Where that does not
+// matter, today is enough.
 test('the command exits 0 only when everything was compared and agrees, 1 with differences, and 3 with neither', async () => {
   const w = await world()
   const { payment } = await completedCharge(w)
@@ -332,4 +333,4 @@ test('the command exits 0 only when everything was compared and agrees, 1 with d
     'It must be a day such as 2026-01-31.',
   )
   expect((await runCli(['audit', '--help'], envOf(w))).stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}3 /)
-}, 400_000)
+})

@@ -17,8 +17,9 @@ import {
 } from './refund-steps.ts'
 import { world, type World } from './world.ts'
 
-// Books in which something was given back in every way: a deposit of R$ 50,00 with a refund that is done, one that failed, one that is under
-// way and one that was made at the bank; and money without a charge that was credited, written off, refunded, and left open.
+// Books in which something was given back in every way: a deposit of R$ 50,00 with a refund that is done, one that
+// failed, one that is under way and one that was made at the bank; and money without a charge that was credited,
+// written off, refunded, and left open.
 async function books() {
   const w = await world({ settings: { refunds: { byAccounts: false, returnFee: true } } })
   const { charge, payment, account } = await completedCharge(w, { valueCents: 50_00 })
@@ -58,7 +59,8 @@ test('books in which money went back in every way agree, and the report adds it 
   })
 })
 
-// ---- Corrupted on purpose, past the triggers that refuse it. Each lie is found, by the check that is there for it. ----
+// ---- Corrupted on purpose, past the triggers that refuse it. Each lie is found, by the check that is there for it.
+// ----
 
 const decided = `resolved_by_kind = 'console', resolved_by = 'x', reason = 'x'`
 const undecided = `resolution = null, account_id = null, resolved_by_kind = null, resolved_by = null, reason = null, resolved_at = null`

@@ -7,8 +7,8 @@ import { settle } from '../src/domain/deposits/settle.ts'
 import { makeCharges } from './reconcile-bank.ts'
 import { world, type World } from './world.ts'
 
-// Books with one of everything: a deposit of R$ 50,00 that was paid twice, so that the second payment stands in suspense, and an
-// account that has nothing.
+// Books with one of everything: a deposit of R$ 50,00 that was paid twice, so that the second payment stands in
+// suspense, and an account that has nothing.
 async function books() {
   const w = await world()
   const [account, other] = [await w.account(), await w.account()]
@@ -63,7 +63,8 @@ test('an empty house agrees with an empty bank', async () => {
   expect(await w.differences()).toEqual([])
 })
 
-// ---- Corrupted on purpose, past the triggers that refuse it. Each lie is found, by the check that is there for it. ----
+// ---- Corrupted on purpose, past the triggers that refuse it. Each lie is found, by the check that is there for it.
+// ----
 
 const chargeOf = ({ charge }: Books) => `charge ${charge.id}`
 const stray = ({ second }: Books) => `payment ${second.endToEndId}`

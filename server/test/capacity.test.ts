@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { makeApiPix } from '../src/providers/api-pix/adapter.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
 
-// What one account may take from the others. The bank allows ten calls a second, the clock stands still, and unless a test says so nobody may
-// wait: who finds no token is refused at once.
+// What one account may take from the others. The bank allows ten calls a second, the clock stands still, and unless a
+// test says so nobody may wait: who finds no token is refused at once.
 async function scarceWorld(maxWaiting = 0): Promise<World> {
   const w = await world()
   const provider = makeApiPix({

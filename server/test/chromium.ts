@@ -5,7 +5,7 @@ import { afterAll, beforeEach, expect, onTestFinished } from 'vitest'
 import type { Settings } from '../src/domain/core/settings.ts'
 import { PASSWORD } from './sign-in-client.ts'
 import { freePort } from './process.ts'
-import { world, type TestSession, type World } from './world.ts'
+import { patient, world, type TestSession, type World } from './world.ts'
 
 // A real browser, for what only a browser can show. Without one its tests are skipped and say so; CI must have one.
 
@@ -57,7 +57,7 @@ export type Visit = {
 export async function visit(options: BrowserContextOptions = {}): Promise<Visit> {
   const context = await (await theBrowser()).newContext(options)
   onTestFinished(() => context.close())
-  context.setDefaultTimeout(WAIT_MS)
+  context.setDefaultTimeout(patient(WAIT_MS))
   const page = await context.newPage()
   const requests: string[] = []
   const errors: string[] = []

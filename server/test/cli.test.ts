@@ -1,6 +1,7 @@
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { signUp } from '../src/domain/accounts/sign-up.ts'
-import { runCli, temporaryHome } from './process.ts'
+import { runCli, runProcess, temporaryHome } from './process.ts'
 import { authenticate, CHARGE_SECRET, world, type World } from './world.ts'
 
 function envOf(w: World): Record<string, string> {
@@ -190,4 +191,58 @@ test.each([
   const refused = await runCli(args, { ...envOf(w), ...env })
   expect(refused.stderr).toBe(line)
   expect(refused.code).toBe(1)
+})
+
+// ---- As a process ----
+
+// Above and in the other files commands run in the process of the test. What only a process shows, the built command
+// shows here, in webhooks-listen.test.ts (Ctrl-C) and in lifecycle.test.ts (signals).
+
+test('a command that succeeds exits 0, with its answer alone on standard output', async () => {
+  const w = await world()
+  const ran = await runProcess(['key', 'list', '--json'], envOf(w))
+  expect(ran).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
+})
+
+test('a command that says how it goes says it on standard error', async () => {
+  const w = await world()
+  const { code, stdout, stderr } = await runProcess(['reconcile', '--from', '2026-03-02'], envOf(w))
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^DAY [^]*\nBoth sides agree\.\n$/)])
+  expect(stderr).toMatch(/^100 % /)
+})
+
+test('a command whose answer is a no exits with its own code', async () => {
+  const w = await world()
+  const away = { ...envOf(w), PROVIDER_SANDBOX_URL: 'http://127.0.0.1:9' }
+  await w.deposit(await w.account())
+  const ran = await runProcess(['audit'], away)
+  expect([ran.code, ran.stdout]).toEqual([3, expect.stringContaining('not everything could be compared')])
+})
+
+test('a command without a database exits 1, with one line on standard error alone', async () => {
+  const home = temporaryHome()
+  expect(await runProcess(['key', 'list'], { GUICHE_HOME: home })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `guiche: ${home} holds no database yet: start the service, or run guiche migrate\n`,
+  })
+})
+
+test('a command reads its password from the standard input of its process', async () => {
+  const w = await world()
+  const args = ['account', 'create', '--email', 'a@example.com', '--password-stdin']
+  expect((await runProcess(args, envOf(w), 'short\n')).stderr).toMatch(/^guiche: a password has /)
+  expect((await runProcess(args, envOf(w), 'correct horse battery\n')).code).toBe(0)
+})
+
+test('help and version go to standard output, and an unknown command to standard error, with exit code 1', async () => {
+  const bin = fileURLToPath(new URL('../bin/guiche.mjs', import.meta.url))
+  const [version, help] = [await runProcess(['--version'], {}, '', bin), await runProcess(['--help'], {})]
+  // On standard error it may tell that it builds what changed.
+  expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+  expect([help.code, help.stderr]).toEqual([0, ''])
+  expect(help.stdout).toMatch(/^Usage: guiche [^]* {2}start [^]* {2}audit [^]*A first deposit:/)
+  const unknown = await runProcess(['nonsense'], {})
+  expect([unknown.code, unknown.stdout]).toEqual([1, ''])
+  expect(unknown.stderr).toBe("error: unknown command 'nonsense'\n(guiche --help lists the commands)\n")
 })

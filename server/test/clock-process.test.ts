@@ -1,21 +1,21 @@
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
-import { freePort, runCli, startServer, temporaryHome } from './process.ts'
-import { until } from './world.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { freePort, preparedHome, runCli, runProcess, startServer, temporaryHome } from './process.ts'
+import { until, world } from './world.ts'
 
-// The built service on a machine whose clock is wrong.
+// The built service, and its commands, on a machine whose clock is wrong.
 
 const SHIFTED = fileURLToPath(new URL('shifted-clock.mjs', import.meta.url))
 const shifted = (ms: number) => ({ NODE_OPTIONS: `--import ${SHIFTED}`, SHIFT_MS: String(ms) })
 
 test('a process whose clock is more than two seconds away from the database’s refuses to start', async () => {
-  const home = temporaryHome()
+  const home = preparedHome()
   for (const [ms, side] of [
     [3_600_000, 'ahead of'],
     [-3_600_000, 'behind'],
   ] as const) {
     const env = { GUICHE_HOME: home, PORT: String(await freePort()), LOG_LEVEL: 'silent', ...shifted(ms) }
-    const refused = await runCli(['start'], env)
+    const refused = await runProcess(['start'], env)
     expect(refused.code).toBe(1)
     expect(refused.stderr).toMatch(
       new RegExp(`^guiche: the clock of this machine is [\\d,.]+ s ${side} the database's`, 'm'),
@@ -24,7 +24,7 @@ test('a process whose clock is more than two seconds away from the database’s 
 })
 
 test('a running process whose clock is set wrong stops its workers and says so, and goes on when the clock is right', async () => {
-  const server = await startServer({ GUICHE_HOME: temporaryHome(), SHIFT_LATER: 'yes', ...shifted(3 * 24 * 3_600_000) })
+  const server = await startServer({ GUICHE_HOME: preparedHome(), SHIFT_LATER: 'yes', ...shifted(3 * 24 * 3_600_000) })
   server.signal('SIGWINCH')
   await until('it is not ready', async () => (await fetch(`${server.url}/readyz`)).status === 503, 120_000)
   expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: 'not ready', reason: 'clock' })
@@ -36,9 +36,9 @@ test('a running process whose clock is set wrong stops its workers and says so, 
 })
 
 test('a command writes the database’s time, however wrong the clock of the terminal is', async () => {
-  const env = { GUICHE_HOME: temporaryHome() }
-  const server = await startServer(env)
-  const wrong = { ...env, ...shifted(3 * 24 * 3_600_000) }
+  const w = await world()
+  const env = { DATABASE_URL: w.databaseUrl, PROVIDER_SANDBOX_URL: w.sandbox.url, GUICHE_HOME: temporaryHome() }
+  const right = shiftClock(3 * 24 * 3_600_000)
   const ana = ['--email', 'ana@loja.example']
   const why = ['--reason', 'a test']
   for (const args of [
@@ -53,16 +53,33 @@ test('a command writes the database’s time, however wrong the clock of the ter
     ['operator', 'create', '--email', 'ops@example.com'],
     ['operator', 'disable', '--email', 'ops@example.com', ...why],
   ]) {
-    const { code, stderr } = await runCli(args, wrong)
+    const { code, stderr } = await runCli(args, env)
     expect(stderr).not.toContain('guiche:')
     expect(code).toBe(0)
   }
+  // By the terminal's clock, the key would have expired a day ago.
+  expect((await runCli(['key', 'list', ...ana], env)).stdout).toContain('until ')
+  right()
   const listed = await runCli(['audit-log', '--json'], env)
   const changes = JSON.parse(listed.stdout) as { at: string; action: string }[]
   expect(changes.length).toBeGreaterThanOrEqual(8)
   const soon = new Date(Date.now() + 60_000).toISOString()
   expect(changes.filter(({ at }) => at > soon)).toEqual([])
-  // By the terminal's clock, the key would have expired a day ago.
-  expect((await runCli(['key', 'list', ...ana], wrong)).stdout).toContain('until ')
-  expect(await server.end('SIGTERM')).toBe(0)
 })
+
+/** Sets the wall clock of this process ahead, as shifted-clock.mjs does in another. Returns how to set it right. */
+function shiftClock(aheadMs: number): () => void {
+  const RealDate = Date
+  const Shifted = class extends RealDate {
+    constructor(given?: number | string | Date) {
+      super(given ?? RealDate.now() + aheadMs)
+    }
+    static override now() {
+      return RealDate.now() + aheadMs
+    }
+  }
+  const right = () => void vi.unstubAllGlobals()
+  vi.stubGlobal('Date', Shifted)
+  onTestFinished(right)
+  return right
+}

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { startServer, temporaryHome, type ServerProcess } from './process.ts'
 import { until, world } from './world.ts'
 
-// The bank makes the charge and its answer never arrives, so the process is surely between the provider's answer and its own when
-// it is killed.
+// The bank makes the charge and its answer never arrives, so the process is surely between the provider's answer and
+// its own when it is killed.
 test('kill -9 between the provider’s answer and ours, then the same request again: one charge', async () => {
   const w = await world()
   const { key } = await w.account()

@@ -30,7 +30,10 @@ async function insertDeposits(
 
 type PlanNode = { 'Actual Rows': number; 'Actual Loops': number; Plans?: PlanNode[] } & Record<string, number>
 
-/** The search's own statement, explained with what it read: rows of indexes and tables, also those that did not match in the end. */
+/**
+ * The search's own statement, explained with what it read: rows of indexes and tables, also those that did not match in
+ * the end.
+ */
 async function countingRows(w: World, search: () => Promise<string[]>): Promise<{ ids: string[]; rowsRead: number }> {
   const asked = vi.spyOn(w.pool, 'query')
   const ids = await search()

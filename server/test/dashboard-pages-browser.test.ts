@@ -13,7 +13,8 @@ import { strayPayment } from './refund-steps.ts'
 import { portOf } from './requests.ts'
 import { until, world } from './world.ts'
 
-// Every page that the dashboard's router knows, with data in it. The list is the router's own, so that a new page cannot be forgotten.
+// Every page that the dashboard's router knows, with data in it. The list is the router's own, so that a new page
+// cannot be forgotten.
 
 useChromium()
 

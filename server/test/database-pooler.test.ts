@@ -1,12 +1,11 @@
-import { spawn } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { migrate } from '../src/db/migrate.ts'
 import { query } from '../src/db/tx.ts'
 import { startTransactionPooler } from './database-proxy.ts'
-import { freePort, runCli, temporaryHome } from './process.ts'
+import { freePort, runCli, runProcess, startChild, temporaryHome } from './process.ts'
 import { appWith, deposit } from './requests.ts'
 import { until, world, type World } from './world.ts'
 
@@ -33,7 +32,7 @@ test.runIf(existsSync(PGBOUNCER))(
     const w = await world()
     const url = await startPgBouncer(w, 'transaction')
     const env = { DATABASE_URL: url, PROVIDER_SANDBOX_URL: w.sandbox.url, GUICHE_HOME: temporaryHome() }
-    const started = await runCli(['start'], { ...env, PORT: String(await freePort()) })
+    const started = await runProcess(['start'], { ...env, PORT: String(await freePort()) })
     expect([started.code, started.stderr]).toEqual([1, `guiche: ${REFUSAL}\n`])
     const examined = await runCli(['doctor'], env)
     expect(examined.code).toBe(1)
@@ -93,8 +92,7 @@ pool_mode = ${mode}
   // PgBouncer refuses to run as root. Only the owner of the database may open the socket's directory.
   const owner = socketOwner(searchParams.get('host')!)
   if (process.getuid?.() === 0) chownSync(home, owner.uid, owner.gid)
-  const child = spawn(PGBOUNCER, [file], { stdio: 'ignore', ...(process.getuid?.() === 0 && owner) })
-  onTestFinished(() => void child.kill('SIGKILL'))
+  startChild(PGBOUNCER, [file], { stdio: 'ignore', ...(process.getuid?.() === 0 && owner) })
   await until('PgBouncer listens', () => isOpen(port))
   return `postgresql://${username}:${password}@127.0.0.1:${port}${pathname}`
 }

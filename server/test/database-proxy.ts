@@ -8,7 +8,10 @@ import { onTestFinished } from 'vitest'
 
 export type FreezingProxy = {
   url: string
-  /** Nothing passes any more, in either direction, and no connection ends: as a frozen machine, or a network without a reset. */
+  /**
+   * Nothing passes any more, in either direction, and no connection ends: as a frozen machine, or a network without a
+   * reset.
+   */
   freeze(): void
   thaw(): void
   /** The next commit reaches the database, and its answer never comes back. */
@@ -57,8 +60,8 @@ export async function startTlsProxy(databaseUrl: string, pem: { key: string; cer
 }
 
 /**
- * A pooler in transaction mode, as little of one as tells the difference: it greets clients itself, and lends one of its own
- * connections to a client from the first message of a transaction to its end. The one used last is lent first.
+ * A pooler in transaction mode, as little of one as tells the difference: it greets clients itself, and lends one of
+ * its own connections to a client from the first message of a transaction to its end. The one used last is lent first.
  */
 export async function startTransactionPooler(databaseUrl: string): Promise<string> {
   const idle: pg.Client[] = []

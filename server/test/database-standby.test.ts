@@ -1,24 +1,23 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openEmbedded } from '../src/db/embedded/server.ts'
 import { joinPresence } from '../src/db/presence.ts'
-import { migrate } from '../src/db/migrate.ts'
 import { transact } from '../src/db/tx.ts'
 import { insertAccount } from '../src/domain/accounts/accounts.ts'
 import { SCOPES } from '../src/domain/accounts/callers.ts'
 import { createKey } from '../src/domain/accounts/api-keys.ts'
-import { temporaryHome } from './process.ts'
+import { preparedHome, startChild } from './process.ts'
 import { appWith, deposit } from './requests.ts'
-import { until, world } from './world.ts'
+import { patient, until, world } from './world.ts'
 
 /** A database is made and started three times, which takes long on a busy machine. */
-const SLOW_MS = 400_000
+const SLOW_MS = patient(400_000)
 
-// A failover as a process sees it: its primary goes, what answers in its place is a standby, and that is promoted later.
+// A failover as a process sees it: its primary goes, what answers in its place is a standby, and that is promoted
+// later.
 
 test(
   'a standby is 503 and not ready until it is promoted, and then deposits are made without a restart',
@@ -56,20 +55,21 @@ test(
   },
 )
 
-/** A PostgreSQL that is ours to stop and to start otherwise; a standby without a primary has all that was there before. */
+/**
+ * A PostgreSQL that is ours to stop and to start otherwise; a standby without a primary has all that was there before.
+ */
 async function openServer() {
-  const home = temporaryHome()
+  const home = preparedHome()
   const embedded = await openEmbedded({ home, say: () => {} })
-  await migrate(embedded.databaseUrl)
   await embedded.stop()
   const data = join(home, 'data')
   const binaries = readdirSync(home).find((name) => name.startsWith('postgres-'))
   const { uid, gid } = statSync(data)
-  let child: ReturnType<typeof spawn> | undefined
+  let child: ReturnType<typeof startChild> | undefined
   const start = async (as: 'primary' | 'standby') => {
     if (as === 'standby') writeFileSync(join(data, 'standby.signal'), '')
     const args = ['-D', data, '-c', 'listen_addresses=', '-c', `unix_socket_directories=${join(home, 'run')}`]
-    child = spawn(join(home, binaries ?? '', 'bin/postgres'), args, {
+    child = startChild(join(home, binaries ?? '', 'bin/postgres'), args, {
       cwd: '/',
       stdio: 'ignore',
       ...(process.getuid?.() === 0 && { uid, gid }),
@@ -81,7 +81,6 @@ async function openServer() {
     child!.kill('SIGINT')
     await ended
   }
-  onTestFinished(() => void child?.kill('SIGQUIT'))
   await start('primary')
   return {
     databaseUrl: embedded.databaseUrl,

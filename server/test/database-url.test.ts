@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readDatabaseUrl } from '../src/db/database-url.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { startTlsProxy } from './database-proxy.ts'
-import { runCli, temporaryHome } from './process.ts'
+import { runCli, runProcess, temporaryHome } from './process.ts'
 import { world } from './world.ts'
 
 const ONE_HOST =
@@ -107,7 +107,7 @@ test('a command by TLS says nothing but its answer, and a database without TLS i
   const pem = (name: string) => readFileSync(join(home, name), 'utf8')
   const url = await startTlsProxy(w.databaseUrl, { key: pem('right.key'), cert: pem('right.crt') })
   const env = { GUICHE_HOME: temporaryHome() }
-  const quiet = await runCli(['key', 'list', '--json'], { ...env, DATABASE_URL: `${url}?sslmode=require` })
+  const quiet = await runProcess(['key', 'list', '--json'], { ...env, DATABASE_URL: `${url}?sslmode=require` })
   expect(quiet).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
   const plain = await runCli(['key', 'list'], { ...env, DATABASE_URL: `${w.databaseUrl}&sslmode=require` })
   expect(plain.stderr).toBe(

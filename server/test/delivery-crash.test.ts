@@ -10,8 +10,8 @@ import { until, world } from './world.ts'
 
 const EVENTS = 1_000
 
-// A process with deliveries under way is killed without a word. What it had sent and not written down is sent again, and nothing
-// else.
+// A process with deliveries under way is killed without a word. What it had sent and not written down is sent again,
+// and nothing else.
 test('kill -9 during the delivery of 1,000 events: each arrives, and no more arrive twice than were under way', async () => {
   const secretKey = 'k'.repeat(32)
   const w = await world({ settings: { secretBox: makeSecretBox(() => [secretKey]) } })

@@ -337,7 +337,10 @@ test('a deposit list pages through all charges once, newest first, and filters',
   expect((await listDeposits(w.ctx, account.accountId, { limit: 3, status: 'COMPLETED' })).charges).toEqual([])
 })
 
-/** Goes as far as the provider's answer and no further, like a process that is killed at that point. Resolves when it is there. */
+/**
+ * Goes as far as the provider's answer and no further, like a process that is killed at that point. Resolves when it is
+ * there.
+ */
 function openUpToTheAnswer(ctx: Context, account: TestAccount): Promise<void> {
   return new Promise((resolve, reject) => {
     ctx.acceptances = {

@@ -2,8 +2,9 @@ import { Command, type Argument, type Option } from 'commander'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { makeMetrics } from '../src/base/metrics.ts'
+import { makeProgram } from '../src/commands/program.ts'
 import { loadConfig } from '../src/config.ts'
 import { EVENT_KINDS } from '../src/domain/webhooks/events.ts'
 import { OPERATOR_SCOPES, SCOPES } from '../src/domain/accounts/callers.ts'
@@ -78,15 +79,15 @@ function documentedVariables(): Map<string, string> {
 
 // ---- The command line ----
 
-let program: Command
-
-beforeAll(async () => {
-  // cli.ts describes its commands and then parses. Here it must not parse.
-  const parse = vi.spyOn(Command.prototype, 'parseAsync').mockResolvedValue(new Command())
-  await import('../src/cli.ts')
-  program = parse.mock.contexts[0] as Command
-  parse.mockRestore()
-})
+// Only described: no command runs.
+const never = () => {
+  throw new Error('no command runs here')
+}
+const screen = { write: never }
+const program = makeProgram(
+  { print: never, say: never, screen, readInput: never, loadConfig: never, setExitCode: never },
+  { stdout: screen, stderr: screen, readInput: never, start: never },
+)
 
 test('command-line.md shows every command and option as the program describes it', () => {
   const text = page('docs/command-line.md')

@@ -1,4 +1,4 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { execFileSync, type ChildProcess } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
@@ -10,14 +10,16 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client, type QueryResultRow } from 'pg'
-import { afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeAll, expect, inject, onTestFinished, test } from 'vitest'
 import { openEmbedded, type Embedded } from '../src/db/embedded/server.ts'
 import { isPresent, joinPresence } from '../src/db/presence.ts'
+import { copyHome } from './cluster.ts'
+import { startChild } from './process.ts'
+import { patient } from './world.ts'
 
 // Most of these tests go through the life of one home, as an installation does; each leaves it usable and stopped.
 
@@ -32,7 +34,7 @@ const temporaries: string[] = []
 beforeAll(() => {
   // Other processes run the compiled server; the command line compiles it if it is not up to date.
   execFileSync(process.execPath, [join(server, 'bin/guiche.mjs'), '--version'])
-  home = join(makeTemporary(), 'home')
+  home = makeTemporary()
   return () => {
     for (const path of temporaries) rmSync(path, { recursive: true, force: true })
   }
@@ -145,8 +147,7 @@ test('a left pid file that names a living process of somebody else does not stop
   const content = readFileSync(join(home, 'data/postmaster.pid'), 'utf8')
   const owner = statSync(join(home, 'data'))
   await embedded.stop()
-  const foreign = spawn('sleep', ['60'], isRoot ? { uid: owner.uid, gid: owner.gid } : {})
-  onTestFinished(() => void foreign.kill())
+  const foreign = startChild('sleep', ['60'], isRoot ? { uid: owner.uid, gid: owner.gid } : {})
   for (const path of ['data/postmaster.pid', 'run/.s.PGSQL.5432.lock'])
     writeFileSync(join(home, path), content.replace(/^\d+/, String(foreign.pid)))
 
@@ -170,6 +171,8 @@ test('a first start killed half-way is made good by the next one', async () => {
 
 test('a home whose path is too long for a socket works all the same', async () => {
   const other = join(makeTemporary(), 'a, b '.repeat(20), 'home')
+  mkdirSync(dirname(other))
+  copyHome(inject('scratch'), other)
   const embedded = await open(other)
   const directory = new URL(embedded.databaseUrl.replace('@/', '@host/')).searchParams.get('host') ?? ''
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
@@ -270,13 +273,11 @@ const PROCESS = `
 `
 
 function spawnProcess(at: string, row = ''): ChildProcess {
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', PROCESS], {
+  return startChild(process.execPath, ['--input-type=module', '--eval', PROCESS], {
     cwd: server,
     env: { ...process.env, TEST_HOME: at, TEST_ROW: row },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  onTestFinished(() => killProcess(child))
-  return child
 }
 
 async function startProcess(at: string, { row = '' } = {}) {
@@ -325,7 +326,7 @@ async function presences(embedded: Embedded): Promise<number> {
 }
 
 async function until<T>(ask: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  for (const deadline = Date.now() + WAIT_MS; Date.now() < deadline; await sleep(5)) {
+  for (const deadline = Date.now() + patient(WAIT_MS); Date.now() < deadline; await sleep(5)) {
     const answer = await ask()
     if (answer !== undefined) return answer
   }
@@ -334,7 +335,7 @@ async function until<T>(ask: () => Promise<T | undefined> | T | undefined): Prom
 
 /** As root the database runs as another user, who has to pass through. */
 function makeTemporary(): string {
-  const path = mkdtempSync(join(tmpdir(), 'guiche-embedded-'))
+  const path = mkdtempSync(join(inject('scratch'), 'embedded-'))
   chmodSync(path, 0o755)
   temporaries.push(path)
   return path

@@ -72,8 +72,8 @@ test('with every breaker open a deposit is refused at once, and nobody is asked'
   expect(await w.count('charges', `status = 'FAILED'`)).toBe(1)
 })
 
-// The first provider makes the charge and its answer is lost, and looking it up fails too: nobody knows. It is withdrawn before
-// the deposit goes to the second.
+// The first provider makes the charge and its answer is lost, and looking it up fails too: nobody knows. It is
+// withdrawn before the deposit goes to the second.
 test('a charge whose outcome is unknown is withdrawn at the first provider before the second makes one', async () => {
   const w = await world({ second: true })
   const account = await w.account()

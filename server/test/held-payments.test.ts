@@ -160,7 +160,8 @@ test('a charge that its provider does not withdraw while money for it is held sa
   })
 })
 
-// A payment is booked while the answer is being read: held up between the charge and the rest by a lock on a table that settling leaves alone.
+// A payment is booked while the answer is being read: held up between the charge and the rest by a lock on a table that
+// settling leaves alone.
 test('a deposit and its history are of one moment', async () => {
   const w = await world()
   const { charge, payment, account } = await w.paidCharge()

@@ -103,8 +103,8 @@ function opening(
 // ---- Whose opening it is ----
 
 /**
- * This process stands still while its bank makes a charge. Its connection of presence is gone, so that another process takes the opening over, and stands
- * still itself before its bank withdraws the charge.
+ * This process stands still while its bank makes a charge. Its connection of presence is gone, so that another process
+ * takes the opening over, and stands still itself before its bank withdraws the charge.
  */
 async function takenOver(w: World) {
   const { caller } = await w.account()

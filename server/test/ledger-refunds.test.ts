@@ -14,7 +14,8 @@ import { runDueRefunds } from '../src/workers/refund.ts'
 import { changeProvider, holdings, OPERATOR, settleAll } from './refund-steps.ts'
 import { world, type TestAccount, type World } from './world.ts'
 
-// A bank that does with refunds whatever the run says: makes them, fails them, takes its time, hides them, loses its answers, or makes some by itself.
+// A bank that does with refunds whatever the run says: makes them, fails them, takes its time, hides them, loses its
+// answers, or makes some by itself.
 const MOODS = ['done', 'processing', 'failed', 'refused', 'unreachable', 'lost', 'hidden'] as const
 type Mood = (typeof MOODS)[number]
 

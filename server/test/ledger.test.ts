@@ -19,7 +19,8 @@ const FEE_CENTS = 7
 
 type Arrival = { charge: number; isExact: boolean; pix: number; atMs: number }
 
-// Few charges and few Pix, so that duplicates, second payments and late comers are common. The charge past the last is nobody's.
+// Few charges and few Pix, so that duplicates, second payments and late comers are common. The charge past the last is
+// nobody's.
 const CHARGES = 6
 const arrivals: fc.Arbitrary<Arrival> = fc.record({
   charge: fc.nat({ max: CHARGES }),
@@ -115,8 +116,8 @@ test('another account’s cursor opens nothing of that account', async () => {
 
 // ---- Locks ----
 
-// A transaction that ends in a deadlock is repeated and succeeds in the end, so what is counted is the attempts. Both are made to
-// wait in the middle of their accounts: if each held its own first one by then, neither could ever go on.
+// A transaction that ends in a deadlock is repeated and succeeds in the end, so what is counted is the attempts. Both
+// are made to wait in the middle of their accounts: if each held its own first one by then, neither could ever go on.
 test('two postings on the same accounts in opposite order do not deadlock', async () => {
   const w = await world()
   const [{ accountId: a }, { accountId: middle }, { accountId: z }] = [
@@ -181,7 +182,10 @@ test('a payment is booked to the cent where a provider’s cash has outgrown 2^5
   expect(rows).toEqual([{ debits: String(huge + 50_00n), after: String(-huge - 50_00n) }])
 })
 
-/** Starts all behind a transaction that blocks their way and is rolled back once all wait. Says how often each was tried. */
+/**
+ * Starts all behind a transaction that blocks their way and is rolled back once all wait. Says how often each was
+ * tried.
+ */
 async function raceBehind(
   w: World,
   block: (tx: Tx) => Promise<unknown>,

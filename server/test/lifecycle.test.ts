@@ -1,25 +1,32 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { openEmbedded } from '../src/db/embedded/server.ts'
-import { freePort, runCli, startServer, temporaryHome, type ServerProcess } from './process.ts'
+import {
+  CLI,
+  freePort,
+  preparedHome,
+  runCli,
+  runProcess,
+  startChild,
+  startServer,
+  temporaryHome,
+  type ServerProcess,
+} from './process.ts'
 import { until } from './world.ts'
 
 // The whole service as a user runs it, with the embedded database and the sandbox: how it starts, is killed, and ends.
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-/** A database is made, which takes long on a busy machine. */
-const SLOW_MS = 400_000
 
 test('npm start serves, and ends itself and its database in order after a SIGTERM to npm', async () => {
-  const home = stoppedHome()
+  const home = preparedHome()
   const port = await freePort()
-  const npm = spawn('npm', ['start'], { cwd: root, env: { ...process.env, GUICHE_HOME: home, PORT: String(port) } })
-  onTestFinished(() => void npm.kill('SIGKILL'))
+  const env = { ...process.env, GUICHE_HOME: home, PORT: String(port) }
+  const npm = startChild('npm', ['start'], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  npm.stderr.resume()
   const ended = once(npm, 'exit')
   await until('the service is ready', () => isReady(`http://127.0.0.1:${port}`), 120_000)
   expect(isDatabaseRunning(home)).toBe(true)
@@ -35,7 +42,7 @@ test('npm start serves, and ends itself and its database in order after a SIGTER
 })
 
 test('after kill -9 of the service, with or without its database, the next start has all that was answered', async () => {
-  const home = stoppedHome()
+  const home = preparedHome()
   const first = await startServer({ GUICHE_HOME: home })
   const key = /API key: (\S+)/.exec(first.output())?.[1] ?? ''
   const before = await deposit(first, key)
@@ -55,7 +62,7 @@ test('after kill -9 of the service, with or without its database, the next start
 })
 
 test('a database killed under the service comes back, and the service with it', async () => {
-  const home = stoppedHome()
+  const home = preparedHome()
   const server = await startServer({ GUICHE_HOME: home })
   const pid = databasePid(home)
   process.kill(pid, 'SIGKILL')
@@ -67,48 +74,48 @@ test('a database killed under the service comes back, and the service with it', 
 })
 
 test('a command beside a running service shares its database, and alone starts and stops it', async () => {
-  const home = stoppedHome()
+  const home = preparedHome()
   const server = await startServer({ GUICHE_HOME: home })
   const pid = databasePid(home)
-  const beside = await runCli(['key', 'list', '--json'], { GUICHE_HOME: home })
+  const beside = await runProcess(['key', 'list', '--json'], { GUICHE_HOME: home })
   expect(JSON.parse(beside.stdout)).toHaveLength(1)
   expect(databasePid(home)).toBe(pid)
   expect(await isReady(server.url)).toBe(true)
   expect(await server.end('SIGTERM')).toBe(0)
 
-  const alone = await runCli(['key', 'list', '--json'], { GUICHE_HOME: home })
+  const alone = await runProcess(['key', 'list', '--json'], { GUICHE_HOME: home })
   expect(alone.stdout).toBe(beside.stdout)
   expect(isDatabaseRunning(home)).toBe(false)
 })
 
 test('a service whose port is taken says so, ends, and leaves no database running', async () => {
-  const home = stoppedHome()
+  const home = temporaryHome()
   const taken = createServer().listen(0, '127.0.0.1')
   onTestFinished(() => void taken.close())
   await once(taken, 'listening')
   const address = taken.address()
   const port = typeof address === 'object' ? String(address?.port) : ''
 
-  const refused = await runCli(['start'], { GUICHE_HOME: home, PORT: port, LOG_LEVEL: 'silent' })
+  const refused = await runProcess(['start'], { GUICHE_HOME: home, PORT: port, LOG_LEVEL: 'silent' })
   expect(refused.code).toBe(1)
   expect(refused.stderr).toContain('the port is taken')
   expect(isDatabaseRunning(home)).toBe(false)
 })
 
 test('the port and the host are looked at before anything is made, and named', async () => {
-  const home = stoppedHome()
+  const home = temporaryHome()
   const taken = createServer().listen(0, '127.0.0.1')
   onTestFinished(() => void taken.close())
   await once(taken, 'listening')
   const { port } = taken.address() as AddressInfo
-  const refused = await runCli(['start'], { GUICHE_HOME: home, PORT: String(port) })
+  const refused = await runProcess(['start'], { GUICHE_HOME: home, PORT: String(port) })
   expect([refused.code, refused.stderr]).toEqual([
     1,
     `guiche: the port is taken: something listens on 127.0.0.1:${port} already; stop it, or set PORT to another\n`,
   ])
   const elsewhere = { GUICHE_HOME: home, PORT: String(await freePort()), HOST: '192.0.2.1' }
   const unknown = 'HOST 192.0.2.1 is no address of this machine: use 127.0.0.1, or 0.0.0.0 for all of them'
-  expect((await runCli(['start'], elsewhere)).stderr).toBe(`guiche: ${unknown}\n`)
+  expect((await runProcess(['start'], elsewhere)).stderr).toBe(`guiche: ${unknown}\n`)
   expect((await runCli(['doctor'], elsewhere)).stdout).toContain(`✗ configuration        ${unknown}\n`)
   expect(readdirSync(home)).toEqual([])
 })
@@ -117,12 +124,10 @@ test('the port and the host are looked at before anything is made, and named', a
 test.each([
   ['the programs are copied', 'postgres-'],
   ['the database is made', 'data.new-'],
-])('Ctrl-C while %s ends in order, and leaves nothing half made', { timeout: SLOW_MS }, async (_, file) => {
-  const home = stoppedHome()
-  const cli = join(root, 'server/dist/cli.js')
+])('Ctrl-C while %s ends in order, and leaves nothing half made', async (_, file) => {
+  const home = temporaryHome()
   const env = { ...process.env, GUICHE_HOME: home, PORT: String(await freePort()) }
-  const child = spawn(process.execPath, [cli, 'start'], { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
+  const child = startChild(process.execPath, [CLI, 'start'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const ended = once(child, 'close')
@@ -137,11 +142,9 @@ test.each([
 })
 
 test('SIGTERM in the middle of a first start leaves nothing running, and the next start is whole', async () => {
-  const home = stoppedHome()
-  const cli = join(root, 'server/dist/cli.js')
+  const home = temporaryHome()
   const env = { ...process.env, GUICHE_HOME: home, PORT: String(await freePort()) }
-  const child = spawn(process.execPath, [cli, 'start'], { env, stdio: 'ignore' })
-  onTestFinished(() => void child.kill('SIGKILL'))
+  const child = startChild(process.execPath, [CLI, 'start'], { env, stdio: 'ignore' })
   const ended = once(child, 'exit')
   await until('the database is being made', async () => readdirSync(home).some((name) => name.startsWith('data.new-')))
   child.kill('SIGTERM')
@@ -152,17 +155,6 @@ test('SIGTERM in the middle of a first start leaves nothing running, and the nex
   expect(await server.end('SIGTERM')).toBe(0)
   expect(isDatabaseRunning(home)).toBe(false)
 })
-
-/** Whatever the test leaves running is stopped before the home is removed. */
-function stoppedHome(): string {
-  const home = temporaryHome()
-  onTestFinished(async () => {
-    if (!isDatabaseRunning(home)) return
-    const embedded = await openEmbedded({ home, say: () => {} })
-    await embedded.stop()
-  })
-  return home
-}
 
 async function deposit(server: ServerProcess, key: string): Promise<string> {
   const answer = await fetch(`${server.url}/api/deposit`, {

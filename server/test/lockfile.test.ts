@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-// npm leaves out optional packages that it does not find, without a word. A lockfile made on one machine can so lack the
-// programs of another, and the gap shows only there.
+// npm leaves out optional packages that it does not find, without a word. A lockfile made on one machine can so lack
+// the programs of another, and the gap shows only there.
 
 type Entry = {
   version?: string

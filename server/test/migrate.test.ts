@@ -8,10 +8,10 @@ import { findMissingMigrations, migrate, missingMigrations, requireMigrated } fr
 import { query } from '../src/db/tx.ts'
 import { databaseNamed } from './cluster.ts'
 import { runCli, temporaryHome } from './process.ts'
-import { until, world } from './world.ts'
+import { patient, until, world } from './world.ts'
 
 /** A database is made, and started twice, which takes long on a busy machine. */
-const SLOW_MS = 400_000
+const SLOW_MS = patient(400_000)
 const TABLES = `select tablename as name from pg_tables where schemaname = 'public' order by 1`
 
 test('an empty database is migrated once; after that there is nothing to do', async () => {
@@ -22,8 +22,8 @@ test('an empty database is migrated once; after that there is nothing to do', as
   expect(await db.names('select name from migrations order by name')).toEqual(applied)
 })
 
-// The first is stopped at its first statement that writes, by a transaction that makes the same table and never commits,
-// so it cannot be done before the second has begun.
+// The first is stopped at its first statement that writes, by a transaction that makes the same table and never
+// commits, so it cannot be done before the second has begun.
 test('two processes that start at once apply each migration once', async () => {
   const db = await emptyDatabase()
   const blocker = await connect(db.url)
@@ -182,8 +182,8 @@ test('a database that a newer guiche has migrated is refused, and left as it is'
   )
 })
 
-// The writer's transaction is older than the index, so the build has to wait for it. A second process waits for its turn
-// meanwhile; the build must not wait for that one too.
+// The writer's transaction is older than the index, so the build has to wait for it. A second process waits for its
+// turn meanwhile; the build must not wait for that one too.
 test('an index is built while others write, in a file without a transaction', async () => {
   const db = await emptyDatabase()
   const folder = migrationFolder({

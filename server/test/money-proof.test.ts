@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { openDeposit, type DepositRequest } from '../src/domain/deposits/open-deposit.ts'
 import { ProviderError, type Provider } from '../src/domain/ports/provider.ts'
 import { checkDue } from '../src/workers/check.ts'
+import { startChild } from './process.ts'
 import { world, type World } from './world.ts'
 
 // The short form of prove/money.mjs, and by name what its long form has found.
@@ -17,7 +17,7 @@ test('no centavo is lost, doubled or made up while the bank errs and the service
   expect(output).not.toContain('NOT HELD')
   expect(output.match(/^held /gm)?.length).toBeGreaterThanOrEqual(15)
   expect(code).toBe(0)
-}, 400_000)
+})
 
 test('a request that is repeated and does not get through does not give up the charge that the first one may have made', async () => {
   const w = await world()
@@ -101,7 +101,7 @@ function made(real: Provider, outcome: ProviderError['outcome']): Provider['crea
 }
 
 async function prove(args: string[]): Promise<{ code: number; output: string }> {
-  const child = spawn(process.execPath, [PROOF, ...args, '--dist', DIST], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = startChild(process.execPath, [PROOF, ...args, '--dist', DIST], { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const [code] = (await once(child, 'close')) as [number]

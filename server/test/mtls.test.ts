@@ -8,8 +8,8 @@ import type { Provider } from '../src/domain/ports/provider.ts'
 import { makeApiPix, type ApiPixOptions } from '../src/providers/api-pix/adapter.ts'
 import { closeAfterTest, cob, openScriptedPsp, TXID, type ScriptedPsp } from './scripted-psp.ts'
 
-// A PSP that lets nobody in without a client certificate. Certificates are made anew for each run, so that no key lies in the repository and none
-// ever expires; Node itself cannot make them.
+// A PSP that lets nobody in without a client certificate. Certificates are made anew for each run, so that no key lies
+// in the repository and none ever expires; Node itself cannot make them.
 
 const PASSWORD = 'pfx-password-1234'
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }

@@ -4,7 +4,7 @@ import { readNotificationHealth } from '../src/domain/deposits/notifications.ts'
 import { makeSecretBox } from '../src/domain/core/secret-box.ts'
 import { checkSecretKeys, recordSecretKey } from '../src/domain/core/secret-keys.ts'
 import { makeOperator, makeOperatorKey } from './operators-client.ts'
-import { runCli, startServer, temporaryHome } from './process.ts'
+import { runCli, startServer, preparedHome } from './process.ts'
 import { sweepAll } from './reconcile-bank.ts'
 import { appWith, bearer } from './requests.ts'
 import { until, world, type World } from './world.ts'
@@ -110,7 +110,7 @@ test('the database refuses a key of an account that reads the metrics, and one o
 // ---- Leaving ----
 
 test('with DRAIN_SECONDS a process that was told to stop says not ready, still answers, and then ends', async () => {
-  const home = temporaryHome()
+  const home = preparedHome()
   const server = await startServer({ GUICHE_HOME: home, DRAIN_SECONDS: '3' })
   const ended = server.end('SIGTERM')
   await until('it says that it is leaving', async () => {
@@ -124,7 +124,7 @@ test('with DRAIN_SECONDS a process that was told to stop says not ready, still a
 })
 
 test('the version that runs is a metric', async () => {
-  const home = temporaryHome()
+  const home = preparedHome()
   const server = await startServer({ GUICHE_HOME: home })
   const env = { GUICHE_HOME: home }
   await runCli(['operator', 'create', '--email', 'ops@example.com'], env)

@@ -12,7 +12,8 @@ import { hasZbar, readWithZbar } from './pages.ts'
 import { appWith, portOf, UNKNOWN_ID } from './requests.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
 
-// The payment page as payers meet it: in a browser, while the bank, the notification and the settlement happen for real.
+// The payment page as payers meet it: in a browser, while the bank, the notification and the settlement happen for
+// real.
 
 useChromium()
 
@@ -202,7 +203,7 @@ test('every state is accessible and fits, in light and dark, in each language, f
     }
     expect(errors.filter((error) => !error.includes('404'))).toEqual([])
   }
-}, 240_000)
+})
 
 test('the page can be used by keyboard alone, from the code to the other languages', async () => {
   const { w, account, url } = await service()

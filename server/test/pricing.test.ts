@@ -65,7 +65,8 @@ test('the proportional fee is exact and half up for every value and rate', () =>
   )
 })
 
-// Past nine thousand million million a float skips every other number: this product is rounded to the next half centavo.
+// Past nine thousand million million a float skips every other number: this product is rounded to the next half
+// centavo.
 test('the fee of the largest values is exact where a float is a centavo off', () => {
   const [value, feeBps] = [999_999_995_001, 9_999]
   expect(Math.floor((value * feeBps + 5_000) / 10_000)).toBe(999_899_995_002)

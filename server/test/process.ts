@@ -1,14 +1,17 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess, type ChildProcessByStdio, type SpawnOptions } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
+import { runCommand } from '../src/commands/program.ts'
+import { CHILDREN, copyHome, end, endDatabase } from './cluster.ts'
 import { until } from './world.ts'
 
-const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+export const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
 
 export type ServerProcess = {
   url: string
@@ -18,21 +21,48 @@ export type ServerProcess = {
   end(signal: NodeJS.Signals): Promise<number | string>
 }
 
-/** The built service in a process of its own, as `npm start` runs it. Killed at the end of the test if it still lives. */
+/**
+ * Starts a program that ends with the test, and with it all that it starts: it leads a process group. The group is
+ * noted, so that the end of the run finds it if the test could not end it.
+ */
+export function startChild(
+  program: string,
+  args: string[],
+  options: SpawnOptions & { stdio: ['pipe', 'pipe', 'pipe'] },
+): ChildProcessByStdio<Writable, Readable, Readable>
+export function startChild(
+  program: string,
+  args: string[],
+  options: SpawnOptions & { stdio: ['ignore', 'pipe', 'pipe'] },
+): ChildProcessByStdio<null, Readable, Readable>
+export function startChild(program: string, args: string[], options: SpawnOptions): ChildProcess
+export function startChild(program: string, args: string[], options: SpawnOptions): ChildProcess {
+  const child = spawn(program, args, { ...options, detached: true })
+  const { pid } = child
+  if (pid === undefined) return child
+  const note = join(inject('scratch'), CHILDREN, String(pid))
+  writeFileSync(note, '')
+  const gone = once(child, 'exit')
+  onTestFinished(async () => {
+    end(-pid, 'SIGKILL')
+    if (child.exitCode === null && child.signalCode === null) await gone
+    rmSync(note)
+  })
+  return child
+}
+
+/**
+ * The built service in a process of its own, as `npm start` runs it. Killed at the end of the test if it still lives.
+ */
 export async function startServer(env: Record<string, string>, cli = CLI): Promise<ServerProcess> {
   const port = await freePort()
-  const child = spawn(process.execPath, [cli, 'start'], {
+  const child = startChild(process.execPath, [cli, 'start'], {
     env: { ...cleanEnv(), PORT: String(port), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exited = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const end = async (signal: NodeJS.Signals) => {
-    child.kill(signal)
-    return exited
-  }
-  onTestFinished(async () => void (await end('SIGKILL')))
   const url = `http://127.0.0.1:${port}`
   await until(
     `the server is ready; it said: ${output}`,
@@ -44,23 +74,38 @@ export async function startServer(env: Record<string, string>, cli = CLI): Promi
     },
     120_000,
   )
-  return { url, output: () => output, signal: (signal) => void child.kill(signal), end }
+  return {
+    url,
+    output: () => output,
+    signal: (signal) => void child.kill(signal),
+    async end(signal) {
+      child.kill(signal)
+      return exited
+    },
+  }
 }
 
-/** Killed at the end of the test if it still runs. */
-export function spawnCli(args: string[], env: Record<string, string>) {
-  const child = spawn(process.execPath, [CLI, ...args], { env: { ...cleanEnv(), ...env }, stdio: 'pipe' })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  return child
+export type Ran = { code: number; stdout: string; stderr: string }
+
+/** Runs a command to its end, in this process: all but what only a process has, for which there is runProcess. */
+export async function runCli(args: string[], env: Record<string, string>, input = ''): Promise<Ran> {
+  const output = { stdout: '', stderr: '' }
+  const code = await runCommand(args, {
+    stdout: { write: (text) => (output.stdout += text) },
+    stderr: { write: (text) => (output.stderr += text) },
+    readInput: async () => input,
+    env: { ...cleanEnv(), ...env },
+    start: () => Promise.reject(new Error('the service starts in a process of its own: use startServer or runProcess')),
+  })
+  return { code, ...output }
 }
 
-/** Runs a command to its end. */
-export async function runCli(
-  args: string[],
-  env: Record<string, string>,
-  input = '',
-): Promise<{ code: number; stdout: string; stderr: string }> {
-  const child = spawnCli(args, env)
+/** Runs the built command to its end, in a process of its own. */
+export async function runProcess(args: string[], env: Record<string, string>, input = '', cli = CLI): Promise<Ran> {
+  const child = startChild(process.execPath, [cli, ...args], {
+    env: { ...cleanEnv(), ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()))
@@ -69,11 +114,28 @@ export async function runCli(
   return { code, ...output }
 }
 
-/** A home that the database's own user can reach also when the test runs as root. */
+/** An empty home that the database's own user can reach also when the test runs as root. */
 export function temporaryHome(): string {
-  const home = mkdtempSync(join(tmpdir(), 'guiche-home-'))
+  const home = newHome()
+  mkdirSync(home)
   chmodSync(home, 0o755)
-  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+  return home
+}
+
+/** A home as a first start leaves it: with a migrated database that does not run, and no account. */
+export function preparedHome(): string {
+  const home = newHome()
+  copyHome(inject('scratch'), home)
+  return home
+}
+
+/** Removed after the test, and a database that still runs in it is ended. */
+function newHome(): string {
+  const home = join(inject('scratch'), `home-${randomBytes(6).toString('hex')}`)
+  onTestFinished(async () => {
+    await endDatabase(home)
+    rmSync(home, { recursive: true, force: true })
+  })
   return home
 }
 

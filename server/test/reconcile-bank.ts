@@ -16,7 +16,10 @@ const FEE_CENTS = 50
 const CHUNK = 1_000
 const PAYERS = 64
 
-/** PENDING charges of R$ 50,00 in any number, without asking the bank for each: it takes money for a txid that it does not know. */
+/**
+ * PENDING charges of R$ 50,00 in any number, without asking the bank for each: it takes money for a txid that it does
+ * not know.
+ */
 export async function makeCharges(w: World, account: TestAccount, count: number): Promise<string[]> {
   const now = w.clock.now()
   const ids = Array.from({ length: count }, () => hexFromUuid(newUuid7(now)))

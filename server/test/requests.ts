@@ -49,7 +49,9 @@ export function withProvider(ctx: Context, changes: Partial<Provider>): Context 
   return { ...ctx, providers: [{ ...ctx.providers[0]!, ...changes }] }
 }
 
-/** A provider that holds whoever asks for a charge until the gate is opened, so that "in flight" is a fact and not luck. */
+/**
+ * A provider that holds whoever asks for a charge until the gate is opened, so that "in flight" is a fact and not luck.
+ */
 export function withGate(ctx: Context) {
   const [opened, reached] = [makeSignal(), makeSignal()]
   const gated = withProvider(ctx, {

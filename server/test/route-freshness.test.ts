@@ -8,7 +8,8 @@ import { apiRoutesOf, makeOperator } from './operators-client.ts'
 import { appWith, bearer } from './requests.ts'
 import { world } from './world.ts'
 
-// What an open browser may do without the password, and what it may not. Both lists are complete: a new route fails the test until it is in one.
+// What an open browser may do without the password, and what it may not. Both lists are complete: a new route fails the
+// test until it is in one.
 
 const STALE_IS_ENOUGH = [
   'POST /dashboard/api/auth/change-password',

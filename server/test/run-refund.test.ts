@@ -39,7 +39,10 @@ type Bank = {
   onPayment: 'shown' | 'not shown'
 }
 
-/** A deposit of R$ 50,00, credited, at a bank that says what the test writes; and a second process that asks the same bank. */
+/**
+ * A deposit of R$ 50,00, credited, at a bank that says what the test writes; and a second process that asks the same
+ * bank.
+ */
 async function doubtfulBank(first: Bank['put']) {
   const w = await world()
   const { charge, account } = await completedCharge(w)
@@ -159,7 +162,8 @@ test('a refund that was sent by a process that died is in doubt, and a refusal t
   expect(await bookDifferences(w)).toEqual([])
 })
 
-// Its lease ran out while it waited for the bank, and another process sent the refund meanwhile: that one may be why it is refused.
+// Its lease ran out while it waited for the bank, and another process sent the refund meanwhile: that one may be why it
+// is refused.
 test('a worker that was overtaken by another does not fail a refund by the refusal that it got', async () => {
   const { w, charge, otherCtx } = await doubtfulBank(() => sumExceeded)
   const [mine] = [w.ctx.providers[0]!]

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { findRunning } from '../src/sandbox/address.ts'
-import { freePort, runCli, spawnCli, temporaryHome } from './process.ts'
+import { CLI, freePort, runCli, startChild, temporaryHome } from './process.ts'
 import { KEY, bank, clientOf, eventually, newHome, open, portOf, send } from './sandbox-client.ts'
 
 const ANY_TIME = 'inicio=2000-01-01T00:00:00Z&fim=2100-01-01T00:00:00Z'
@@ -212,7 +212,10 @@ describe('one home', () => {
   test('whose owner was killed is free at once, and keeps its port and what it held', async () => {
     const guiche = temporaryHome()
     const home = join(guiche, 'sandbox')
-    const child = spawnCli(['sandbox'], { GUICHE_HOME: guiche })
+    const child = startChild(process.execPath, [CLI, 'sandbox'], {
+      env: { PATH: process.env['PATH'], GUICHE_HOME: guiche },
+      stdio: 'ignore',
+    })
     const running = await eventually(() => findRunning(home))
     expect(running.pid).toBe(child.pid)
     const url = `http://127.0.0.1:${running.port}`

@@ -52,7 +52,9 @@ async function readSchema(pool: Pool): Promise<string> {
   ].join('\n')
 }
 
-/** As we write SQL: lower case, short type names, no casts of literals to text. No name of ours has a capital letter. */
+/**
+ * As we write SQL: lower case, short type names, no casts of literals to text. No name of ours has a capital letter.
+ */
 function readable(sql: string): string {
   return sql
     .replaceAll(/('[^']*')(?:::text)?|[^']+/g, (part, literal?: string) => literal ?? part.toLowerCase())

@@ -7,8 +7,8 @@ import type { Log } from '../src/base/log.ts'
 import { makeApiPix, type ApiPixOptions, type ApiPixTimings } from '../src/providers/api-pix/adapter.ts'
 
 /**
- * A PSP that says what a test writes, for what the sandbox cannot do. It runs on a real socket; a request whose script answers 'hang' is held
- * until the test stops, and one that answers 'reset' loses its connection.
+ * A PSP that says what a test writes, for what the sandbox cannot do. It runs on a real socket; a request whose script
+ * answers 'hang' is held until the test stops, and one that answers 'reset' loses its connection.
  */
 export type ScriptedPsp = {
   url: string

@@ -11,7 +11,8 @@ import { apiRoutesOf, CONSOLE, filledIn, makeOperator, type Route } from './oper
 import { appWith, bearer } from './requests.ts'
 import { world, type World } from './world.ts'
 
-// The door of the dashboard. What must be refused is tried on every route that the app says it has, so that a new one cannot be forgotten.
+// The door of the dashboard. What must be refused is tried on every route that the app says it has, so that a new one
+// cannot be forgotten.
 
 const ORIGIN = 'https://guiche.example'
 /** Those that people need who are not signed in. All others want a session. */

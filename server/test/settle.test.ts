@@ -4,8 +4,8 @@ import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { settle, type Settled } from '../src/domain/deposits/settle.ts'
 import { world } from './world.ts'
 
-// The provider's callback and our own query race on every payment. The second is held in flight by the first one's row lock,
-// so the race happens on every run and not by luck.
+// The provider's callback and our own query race on every payment. The second is held in flight by the first one's row
+// lock, so the race happens on every run and not by luck.
 test('a payment reported twice at once is booked once', async () => {
   const w = await world()
   const { payment, account } = await w.paidCharge({ valueCents: 100_00 })

@@ -128,7 +128,9 @@ test('with two steps the password alone opens nothing: the app’s code does, or
   expect(beyondRefusals(errors)).toEqual([])
 })
 
-/** In the settings. It is on once a code has proved that the app has the secret, and what was shown is not shown again. */
+/**
+ * In the settings. It is on once a code has proved that the app has the secret, and what was shown is not shown again.
+ */
 async function turnOnTwoSteps(page: Page): Promise<{ uri: string; codes: string[] }> {
   await page.getByRole('button', { name: 'Turn on' }).click()
   await page.getByLabel('Your password').fill(PASSWORD)
@@ -244,7 +246,8 @@ async function isLedToSignIn({ page, requests }: Visit): Promise<void> {
   })
   await page.route('**/sign-in?*', async (route) => {
     for (const refusal of await Promise.all(refusals)) await refusal.finished()
-    // Time for the page to read it; too little of it would let a second leaving pass, and never fail a page that is right.
+    // Time for the page to read it; too little of it would let a second leaving pass, and never fail a page that is
+    // right.
     await sleep(300)
     await route.continue()
   })

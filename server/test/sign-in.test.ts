@@ -294,8 +294,8 @@ test('from one address only so many passwords can be tried, whoever they are of'
   const { w } = await prepare()
   const signIn = async (time: number) => (await openBrowser(w).signIn(`n${time}@loja.example`)).statusCode
   const statuses: number[] = []
-  // Some at once, because tries that are judged together must be counted one by one; few, because each takes a processor for a while, and a busy
-  // machine would refuse them for want of a connection.
+  // Some at once, because tries that are judged together must be counted one by one; few, because each takes a
+  // processor for a while, and a busy machine would refuse them for want of a connection.
   for (let time = 0; time < 45; time += 5)
     statuses.push(...(await Promise.all([0, 1, 2, 3, 4].map((more) => signIn(time + more)))))
   expect(statuses.filter((status) => status === 401)).toHaveLength(40)

@@ -53,8 +53,8 @@ test('an e-mail that has an account gets the same answer and another letter, and
   expect((await browser.signIn(BIA.email)).statusCode).toBe(200)
 })
 
-// Somebody else may have taken the address first and never confirmed it. Whoever reads its mail gets in all the same, and with a
-// password that nobody else knows.
+// Somebody else may have taken the address first and never confirmed it. Whoever reads its mail gets in all the same,
+// and with a password that nobody else knows.
 test('a new password chosen by mail confirms the e-mail too', async () => {
   const w = await world()
   const browser = openBrowser(w)

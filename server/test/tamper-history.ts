@@ -23,8 +23,9 @@ import { world, type TestAccount, type World } from './world.ts'
 const HOUR_MS = 3_600_000
 
 /**
- * Books with one of everything: deposits that were paid, paid late, paid wrong, paid twice, canceled, expired and left open; refunds that are done, failed, under
- * way and made at the bank; exceptions of each kind, open and resolved in each way; webhooks that were reached and not; closed days; terms.
+ * Books with one of everything: deposits that were paid, paid late, paid wrong, paid twice, canceled, expired and left
+ * open; refunds that are done, failed, under way and made at the bank; exceptions of each kind, open and resolved in
+ * each way; webhooks that were reached and not; closed days; terms.
  */
 export async function makeHistory(): Promise<{ w: World; victim: string; eve: string }> {
   const w = await world({ settings: { refunds: { byAccounts: false, returnFee: true } } })

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { expect, test } from 'vitest'
 
-// The house rules that a machine can check. Each is tried on the tree, where it must find nothing, and on samples that break
-// it, where it must find something: a rule that cannot fail guards nothing.
+// The house rules that a machine can check. Each is tried on the tree, where it must find nothing, and on samples that
+// break it, where it must find something: a rule that cannot fail guards nothing.
 
 type File = { path: string; text: string }
 /** By path. */
@@ -481,8 +481,8 @@ function withoutComments(text: string): string {
 }
 
 /**
- * By indentation, which the formatter guarantees: a function ends at the first line that closes a brace where it began. Functions
- * within it are counted apart, so that a factory of small ones is not taken for a long one.
+ * By indentation, which the formatter guarantees: a function ends at the first line that closes a brace where it began.
+ * Functions within it are counted apart, so that a factory of small ones is not taken for a long one.
  */
 function functionsOf({ text }: File): { line: number; length: number }[] {
   const lines = text.split('\n')

@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { openListener, webhooksListenCommand, type ListenOptions } from '../src/commands/webhooks-listen.ts'
 import { makeSigningSecret, signMessage } from '../src/domain/webhooks/signature.ts'
-import { freePort } from './process.ts'
+import { freePort, startChild } from './process.ts'
 import { until } from './world.ts'
 
 const SECRET = makeSigningSecret()
@@ -207,10 +206,9 @@ function run(options: ListenOptions) {
   const code = `import { webhooksListenCommand } from '${module}'
     const print = (line) => process.stdout.write(line + '\\n')
     await webhooksListenCommand({ print, say: print }, ${JSON.stringify(options)})`
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const child = startChild(process.execPath, ['--input-type=module', '--eval', code], {
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
-  onTestFinished(() => void child.kill('SIGKILL'))
   let text = ''
   child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
   return { child, output: () => text }

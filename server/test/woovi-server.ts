@@ -4,8 +4,8 @@ import { encodeBrCode } from '../src/base/brcode.ts'
 import { listen } from './scripted-psp.ts'
 
 /**
- * A server on a real port that speaks as Woovi's description says, and can be told to misbehave. It knows nothing of our adapter; the test is its bank and
- * its payer.
+ * A server on a real port that speaks as Woovi's description says, and can be told to misbehave. It knows nothing of
+ * our adapter; the test is its bank and its payer.
  */
 export type WooviServer = {
   url: string

@@ -9,7 +9,8 @@ import { appWith, bearer, deposit, get, portOf, post } from './requests.ts'
 import { APP_ID, openWooviServer } from './woovi-server.ts'
 import { world } from './world.ts'
 
-// The whole service with Woovi as its only provider: real sockets in both directions, and notifications that Woovi really posts.
+// The whole service with Woovi as its only provider: real sockets in both directions, and notifications that Woovi
+// really posts.
 
 const HOUR_MS = 3_600_000
 

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyListenOptions, InjectOptions, LightMyRequestResponse } from 'fastify'
-import pg from 'pg'
 import { inject, onTestFinished } from 'vitest'
 import type { Log } from '../src/base/log.ts'
 import { makeMetrics } from '../src/base/metrics.ts'
-import { joinPresence } from '../src/db/presence.ts'
+import { joinPresence, type Presence } from '../src/db/presence.ts'
 import { makePool, type Pool, type PoolOptions } from '../src/db/pool.ts'
 import { query, transact } from '../src/db/tx.ts'
 import { insertAccount } from '../src/domain/accounts/accounts.ts'
@@ -29,7 +29,7 @@ import { buildApp, type App } from '../src/http/app.ts'
 import { cookieNames, signToken } from '../src/http/auth/session-cookie.ts'
 import { makeApiPix } from '../src/providers/api-pix/adapter.ts'
 import { openSandbox } from '../src/sandbox/server.ts'
-import { databaseNamed } from './cluster.ts'
+import { takeDatabase } from './databases.ts'
 
 export type TestAccount = { accountId: string; email: string; key: string; caller: Caller }
 
@@ -40,7 +40,8 @@ export type TestAccount = { accountId: string; email: string; key: string; calle
  *     const answer = await session.ask('POST', '/dashboard/api/deposit', { value: 5000 })
  *     expect(answer.statusCode).toBe(201)
  *
- * It is fresh until the clock is advanced by 15 minutes. For an operator: `w.session(await makeOperator(w))`, of operators-client.ts.
+ * It is fresh until the clock is advanced by 15 minutes. For an operator: `w.session(await makeOperator(w))`, of
+ * operators-client.ts.
  */
 export type TestSession = {
   sessionId: string
@@ -57,7 +58,10 @@ export type TestSession = {
 /** What ids of charges are sealed with; a command that audits them needs it as SECRET_KEY. */
 export const CHARGE_SECRET = 'a secret for ids of charges that only tests know'
 
-/** What a test stands on: a database of its own, a sandbox of its own, an app that is wired as in main.ts, and a clock that only the test moves. */
+/**
+ * What a test stands on: a database of its own, a sandbox of its own, an app that is wired as in main.ts, and a clock
+ * that only the test moves.
+ */
 export type World = {
   databaseUrl: string
   pool: Pool
@@ -84,7 +88,10 @@ export type World = {
   /** Resolves when some session of this database waits for a lock. */
   lockWait(): Promise<void>
   differences(): Promise<Difference[]>
-  /** Another process in all but name: its own pool, presence and caches, on the same database and sandbox. die() is what kill -9 does to it. */
+  /**
+   * Another process in all but name: its own pool, presence and caches, on the same database and sandbox. die() is what
+   * kill -9 does to it.
+   */
   anotherProcess(options?: {
     databaseUrl?: string
     pool?: PoolOptions
@@ -102,7 +109,7 @@ export type SandboxHandle = {
 }
 
 export async function world(options: { settings?: Partial<Settings>; second?: boolean } = {}): Promise<World> {
-  const databaseUrl = await cloneDatabase()
+  const { databaseUrl, presence } = await takeDatabase()
   const clock = makeClock()
   const logged: World['logged'] = []
   const sandbox = await startSandbox(clock.now)
@@ -140,16 +147,16 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
     ...options.settings,
   }
   const letters: Email[] = []
-  const makeOne: World['anotherProcess'] = (other) =>
-    openContext({ databaseUrl, clock, banks, settings, log: recordingLog(logged), letters, ...other })
-  const { ctx } = await makeOne()
+  const parts = { databaseUrl, clock, banks, settings, log: recordingLog(logged), letters }
+  const { ctx } = openContext({ ...parts, presence })
   const app = lazily(() => buildApp(ctx))
   onTestFinished(() => app.close())
 
   const account: World['account'] = async ({ scopes = [...SCOPES] } = {}) => {
     const name = randomBytes(4).toString('hex')
     const email = `${name}@example.com`
-    // Without a password that anybody could type: hashing one takes longer than most tests, and accounts.test.ts has it covered.
+    // Without a password that anybody could type: hashing one takes longer than most tests, and accounts.test.ts has it
+    // covered.
     const accountId = await transact(ctx.pool, (tx) =>
       insertAccount(tx, clock.now(), { email, name: `Loja ${name}`, passwordHash: 'none' }),
     )
@@ -193,8 +200,16 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
       (await query<{ count: number }>(ctx.pool, `select count(*) from ${table} where ${where}`))[0]!.count,
     lockWait: () => untilLockWait(ctx.pool),
     differences: async () => (await audit(ctx)).differences,
-    anotherProcess: makeOne,
+    anotherProcess: async (other) => {
+      const all = { ...parts, ...other }
+      return openContext({ ...all, presence: await joinPresence(all.databaseUrl) })
+    },
   }
+}
+
+/** A bound in time, longer where the machine is slow or busy. */
+export function patient(ms: number): number {
+  return ms * inject('patience')
 }
 
 /** Asks until the answer is there; the bound is for a test that would hang otherwise. */
@@ -203,12 +218,14 @@ export async function until<Result>(
   ask: () => Promise<Result | undefined | false>,
   boundMs = 60_000,
 ): Promise<Result> {
-  const end = Date.now() + boundMs
+  const began = Date.now()
   for (;;) {
     const result = await ask()
     if (result !== undefined && result !== false) return result
-    if (Date.now() > end) throw new Error(`waited ${boundMs} ms in vain: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    const waitedMs = Date.now() - began
+    if (waitedMs > patient(boundMs)) throw new Error(`waited ${patient(boundMs)} ms in vain: ${what}`)
+    // What takes long is asked for less often: the question takes time from what is waited for.
+    await sleep(Math.min(50, 5 + waitedMs / 10))
   }
 }
 
@@ -217,18 +234,18 @@ export async function authenticate(ctx: Context, key: string): Promise<Caller> {
   return requireAccount(await identify(ctx, key))
 }
 
-async function openContext(parts: {
+function openContext(parts: {
   databaseUrl: string
+  presence: Presence
   clock: World['clock']
   banks: Record<string, string>
   settings: Settings
   log: Log
   letters: Email[]
   pool?: PoolOptions
-}): Promise<{ ctx: Context; die(): Promise<void> }> {
+}): { ctx: Context; die(): Promise<void> } {
   const pool = makePool(parts.databaseUrl, parts.log, parts.pool)
   const metrics = makeMetrics()
-  const presence = await joinPresence(parts.databaseUrl)
   const webhookSender = makeWebhookSender({ allowNetworks: ['127.0.0.0/8'], allowHttp: false })
   const providers = Object.entries(parts.banks).map(([name, url]) =>
     makeApiPix({
@@ -249,7 +266,7 @@ async function openContext(parts: {
     (dead ??= (async () => {
       await webhookSender.close()
       await Promise.all(providers.map((provider) => provider.close()))
-      await presence.leave()
+      await parts.presence.leave()
       await pool.end()
     })())
   onTestFinished(die)
@@ -263,7 +280,7 @@ async function openContext(parts: {
       providers,
       webhookSender,
       mailer: { sendsMail: true, send: (letter) => void parts.letters.push(letter), close: async () => {} },
-      instance: presence.instance,
+      instance: parts.presence.instance,
     }),
     die,
   }
@@ -315,37 +332,6 @@ function lazily(build: () => Promise<App>): App {
     },
   }
   return app as unknown as App
-}
-
-async function cloneDatabase(): Promise<string> {
-  const clusterUrl = inject('clusterUrl')
-  const name = `test_${randomBytes(6).toString('hex')}`
-  await onCluster(clusterUrl, `create database ${name} template guiche_template strategy file_copy`)
-  onTestFinished(() => dropDatabase(clusterUrl, name))
-  return databaseNamed(clusterUrl, name)
-}
-
-// An autovacuum worker that is in the database may be ended by a superuser only, and is gone in a moment.
-async function dropDatabase(clusterUrl: string, name: string): Promise<void> {
-  await until(`the database ${name} can be dropped`, () =>
-    onCluster(clusterUrl, `drop database if exists ${name} with (force)`).then(
-      () => true,
-      (error: Error & { code?: string }) => {
-        if (error.code !== '42501') throw error
-        return false
-      },
-    ),
-  )
-}
-
-async function onCluster(url: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(sql)
-  } finally {
-    await client.end()
-  }
 }
 
 function makeClock(): World['clock'] {

@@ -7,7 +7,8 @@ let placeInMs = 0
 
 /**
  * A UUID of version 7: rows created one after another lie beside each other in an index, and the order of ids is the
- * order of creation, within a millisecond too if one process made them. PostgreSQL has its own from 18 on; we support 15.
+ * order of creation, within a millisecond too if one process made them. PostgreSQL has its own from 18 on; we support
+ * 15.
  */
 export function newUuid7(now: Date): string {
   return finish(Buffer.concat([timeOf(now, 0x7000), randomBytes(8)]))

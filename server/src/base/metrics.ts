@@ -16,7 +16,9 @@ export function makeMetrics() {
   return { registry, ...makeCounted(make), ...makeLookedUp(make) }
 }
 
-/** Memory, CPU, event loop, garbage collection. Measures until the process ends, so main.ts calls it, and tests do not. */
+/**
+ * Memory, CPU, event loop, garbage collection. Measures until the process ends, so main.ts calls it, and tests do not.
+ */
 export function measureProcess({ registry }: Metrics): void {
   collectDefaultMetrics({ register: registry })
 }

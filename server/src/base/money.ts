@@ -1,5 +1,5 @@
-// Amounts are integers in cents, as JavaScript numbers: the largest amount API Pix can carry is 999 999 999 999 cents, and
-// a number counts exactly up to nine thousand times that. Products of amounts are not safe and are taken in bigint.
+// Amounts are integers in cents, as JavaScript numbers: the largest amount API Pix can carry is 999 999 999 999 cents,
+// and a number counts exactly up to nine thousand times that. Products of amounts are not safe and are taken in bigint.
 export type Cents = number
 
 // API Pix writes amounts as \d{1,10}\.\d{2}.

@@ -2,7 +2,6 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { formatReais, MAX_CENTS } from '../base/money.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import { loadConfig, type Config } from '../config.ts'
 import type { Core } from '../domain/core/core.ts'
 import { readAccountTerms, setAccountTerms, type AccountTerms, type TermsPatch } from '../domain/accounts/terms.ts'
 import {
@@ -21,15 +20,14 @@ import { confirmEmail } from '../domain/users/passwords.ts'
 import { endSessions } from '../domain/accounts/sessions.ts'
 import { wholeNumber } from './arguments.ts'
 import { passwordCommand } from './password.ts'
-import { readPassword } from './read-password.ts'
-import { consoleActor, json, moment, table, withDatabase, type Terminal } from './terminal.ts'
+import { consoleActor, json, moment, readPassword, table, withDatabase, type Terminal } from './terminal.ts'
 
-export async function createAccountCommand(
-  config: Config,
+async function createAccountCommand(
   terminal: Terminal,
   options: { email: string; name?: string; passwordStdin?: boolean },
 ): Promise<void> {
-  const given = options.passwordStdin ? await readPassword() : null
+  const config = terminal.loadConfig()
+  const given = options.passwordStdin ? await readPassword(terminal) : null
   await withDatabase(config, terminal, async (core) => {
     const { email, name = email } = options
     const account = { email, name, password: given, publicUrl: config.publicUrl }
@@ -47,8 +45,16 @@ export async function requireAccount(core: Core, email: string): Promise<Account
   )
 }
 
-/** Under `account`, beside `create`. */
-export function accountCommands(account: Command, terminal: Terminal): void {
+export function accountCommands(program: Command, terminal: Terminal): void {
+  const account = program.command('account').description('account holders')
+  account
+    .command('create')
+    .description('make an account; prints it as JSON, with its password if that was made here')
+    .requiredOption('--email <email>', 'e-mail, with which the holder signs in')
+    .option('--name <name>', 'who is paid, as payers see it (default: the e-mail)')
+    .option('--password-stdin', 'read the password from standard input instead of making a random one')
+    .addHelpText('after', '\nExample:\n  $ npx guiche account create --email ana@loja.example --name "Loja da Ana"')
+    .action((options) => createAccountCommand(terminal, options))
   account
     .command('list')
     .description('accounts and their balances, newest first')
@@ -84,14 +90,14 @@ export function accountCommands(account: Command, terminal: Terminal): void {
 }
 
 async function confirmCommand(terminal: Terminal, options: { email: string; reason: string }): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (core) => {
+  await withDatabase(terminal.loadConfig(), terminal, async (core) => {
     await confirmEmail(core, options.email, options.reason, consoleActor())
     terminal.print(`${options.email}: confirmed`)
   })
 }
 
 async function signOutCommand(terminal: Terminal, options: { email: string; reason: string }): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (core) => {
+  await withDatabase(terminal.loadConfig(), terminal, async (core) => {
     const { accountId, email } = await requireAccount(core, options.email)
     const ended = await endSessions(core, consoleActor(), accountId, options.reason)
     terminal.print(`${email}: ${ended} ${ended === 1 ? 'session' : 'sessions'} ended`)
@@ -128,7 +134,7 @@ async function listAccountsCommand(
   terminal: Terminal,
   options: { search?: string; limit: number; json?: boolean },
 ): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (core) => {
+  await withDatabase(terminal.loadConfig(), terminal, async (core) => {
     const { accounts, nextCursor } = await listAccounts(core, options)
     if (options.json) return terminal.print(json(accounts))
     if (accounts.length === 0) return terminal.say('No account matches.')
@@ -150,7 +156,7 @@ async function suspensionCommand(
   verb: 'suspend' | 'resume',
   options: { email: string; reason: string },
 ): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (core) => {
+  await withDatabase(terminal.loadConfig(), terminal, async (core) => {
     const { accountId, email } = await requireAccount(core, options.email)
     const change = verb === 'suspend' ? suspendAccount : resumeAccount
     await change(core, consoleActor(), accountId, options.reason)
@@ -192,7 +198,7 @@ const OPTION_NAMES = {
 const TERMS = Object.keys(OPTION_NAMES) as (keyof Terms)[]
 
 async function termsCommand(terminal: Terminal, options: TermsOptions): Promise<void> {
-  const config = loadConfig()
+  const config = terminal.loadConfig()
   const patch = patchOf(options)
   const isChange = Object.keys(patch).length > 0
   if (isChange && options.reason === undefined)

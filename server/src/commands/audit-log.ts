@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { loadConfig } from '../config.ts'
 import { listAuditLog, type LoggedChange } from '../domain/core/audit-log.ts'
 import { requireAccount } from './account.ts'
 import { time, wholeNumber } from './arguments.ts'
@@ -37,7 +36,7 @@ type Options = {
 }
 
 async function showAuditLog(terminal: Terminal, { email, json: asJson, ...filter }: Options): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (core) => {
+  await withDatabase(terminal.loadConfig(), terminal, async (core) => {
     const account = email === undefined ? undefined : await requireAccount(core, email)
     const { changes } = await listAuditLog(core, { ...filter, ...(account && { accountId: account.accountId }) })
     if (asJson) return terminal.print(json(changes))

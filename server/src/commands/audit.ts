@@ -1,6 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
-import { loadConfig } from '../config.ts'
 import { audit, type AuditReport } from '../domain/audit/audit.ts'
 import { DAY_ZONE, dayOf, isDay } from '../domain/core/business-days.ts'
 import { makeProgress } from './progress.ts'
@@ -37,8 +36,8 @@ type Cost = { tookSeconds: number; peakMemoryBytes: number }
 
 async function runAudit(terminal: Terminal, options: Options): Promise<void> {
   const startMs = performance.now()
-  const report = await withContext(loadConfig(), terminal, async (ctx) => {
-    const bar = makeProgress(process.stderr, Date.now)
+  const report = await withContext(terminal.loadConfig(), terminal, async (ctx) => {
+    const bar = makeProgress(terminal.screen, Date.now)
     try {
       const onProgress = ({ done, text }: { done: number; text: string }) => bar.show(done, text)
       return await audit(ctx, { since: options.since, onProgress })
@@ -52,8 +51,8 @@ async function runAudit(terminal: Terminal, options: Options): Promise<void> {
     peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
   }
   terminal.print(options.json ? json({ ...report, ...cost }) : describe(report, cost))
-  if (report.differences.length > 0) process.exitCode = EXIT_DIFFERENCES
-  else if (report.notCompared.length > 0) process.exitCode = EXIT_NOT_COMPARED
+  if (report.differences.length > 0) terminal.setExitCode(EXIT_DIFFERENCES)
+  else if (report.notCompared.length > 0) terminal.setExitCode(EXIT_NOT_COMPARED)
 }
 
 function describe(report: AuditReport, { tookSeconds, peakMemoryBytes }: Cost): string {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Command } from 'commander'
 import { join } from 'node:path'
 import { requireListen } from '../base/listen.ts'
 import type { Config } from '../config.ts'
@@ -16,7 +17,15 @@ import { withContext, type Terminal } from './terminal.ts'
 /** A warning is shown, and does not fail the check. */
 type Finding = { ok: boolean | 'warning'; what: string; text: string }
 
-export async function doctorCommand(config: Config, terminal: Terminal): Promise<void> {
+export function doctorCommand(program: Command, terminal: Terminal): void {
+  program
+    .command('doctor')
+    .description('check configuration, database, provider and clock; exits 1 when something is wrong')
+    .action(() => examine(terminal))
+}
+
+async function examine(terminal: Terminal): Promise<void> {
+  const config = terminal.loadConfig()
   const findings: Finding[] = [
     {
       ok: true,
@@ -44,7 +53,7 @@ export async function doctorCommand(config: Config, terminal: Terminal): Promise
   }
   const mark = (ok: Finding['ok']) => (ok === 'warning' ? '!' : ok ? '✓' : '✗')
   for (const { ok, what, text } of findings) terminal.print(`${mark(ok)} ${what.padEnd(20)} ${text}`)
-  if (findings.some((finding) => !finding.ok)) process.exitCode = 1
+  if (findings.some((finding) => !finding.ok)) terminal.setExitCode(1)
 }
 
 /** The port itself may be taken by the service that runs. */

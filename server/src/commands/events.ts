@@ -1,6 +1,5 @@
 import { Option, type Command } from 'commander'
 import { Fault } from '../base/fault.ts'
-import { loadConfig } from '../config.ts'
 import type { Context } from '../domain/context.ts'
 import {
   findEvent,
@@ -66,7 +65,7 @@ Receivers get the same id and the same bytes, by which they tell a repetition.`,
 type ListOptions = { email?: string; state?: DeliveryState; limit: number; json?: boolean }
 
 function listEventsCommand(terminal: Terminal, options: ListOptions): Promise<void> {
-  return withContext(loadConfig(), terminal, async (ctx) => {
+  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const filter = { limit: options.limit, ...(options.state && { state: options.state }) }
     const { events, nextCursor } = await listEvents(ctx, await accountIdOf(ctx, options.email), filter)
     if (nextCursor) terminal.say(`The newest ${events.length}; there are more: see --limit.`)
@@ -85,7 +84,7 @@ function listEventsCommand(terminal: Terminal, options: ListOptions): Promise<vo
 }
 
 function showEventCommand(terminal: Terminal, id: string, options: { json?: boolean }): Promise<void> {
-  return withContext(loadConfig(), terminal, async (ctx) => {
+  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const { event, attempts } = await findEvent(ctx, null, id)
     if (options.json) {
       const presented = { account: event.email, ...presentEvent(event), attempts: attempts.map(presentAttempt) }
@@ -104,7 +103,7 @@ async function resendCommand(terminal: Terminal, id: string | undefined, options
   if ([id, failed, since].filter((one) => one !== undefined).length !== 1) {
     throw new Fault('bad_request', 'name one of these: an event (evt_…), --failed, or --since <time>')
   }
-  await withContext(loadConfig(), terminal, async (ctx) => {
+  await withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const accountId = await accountIdOf(ctx, email)
     const queued =
       id === undefined

@@ -1,7 +1,6 @@
 import { Option, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import { loadConfig } from '../config.ts'
 import type { Context } from '../domain/context.ts'
 import type { ExceptionState, Resolution } from '../domain/deposits/exception-states.ts'
 import {
@@ -77,7 +76,7 @@ type ListOptions = {
 }
 
 function listCommand(terminal: Terminal, { state, json: asJson, ...filter }: ListOptions): Promise<void> {
-  return withContext(loadConfig(), terminal, async (ctx) => {
+  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const { exceptions, nextCursor } = await listExceptions(ctx, { ...filter, ...(state !== 'all' && { state }) })
     if (nextCursor) terminal.say(`The newest ${exceptions.length}; there are more: see --limit.`)
     if (asJson) return terminal.print(json(exceptions))
@@ -88,7 +87,7 @@ function listCommand(terminal: Terminal, { state, json: asJson, ...filter }: Lis
 }
 
 function showCommand(terminal: Terminal, id: string, options: { json?: boolean }): Promise<void> {
-  return withContext(loadConfig(), terminal, async (ctx) => {
+  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const exception = await findException(ctx, id)
     terminal.print(options.json ? json(exception) : describe(exception))
   })
@@ -113,13 +112,13 @@ async function resolveCommand(terminal: Terminal, id: string, options: ResolveOp
   if (closeCharge && (match || chargeAccount)) {
     throw new OperatorError('--close-charge goes with --credit, --refund or --write-off')
   }
-  await withContext(loadConfig(), terminal, async (ctx) => {
+  await withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const resolution = await resolutionFrom(ctx, options)
     const exception = await resolveException(ctx, consoleActor(), id, resolution, options.reason)
     terminal.print(options.json ? json(exception) : describe(exception))
     if (exception.state === 'resolving') terminal.say(FOLLOWED)
     // A refund that the provider declined at once.
-    if (exception.state === 'open') process.exitCode = 1
+    if (exception.state === 'open') terminal.setExitCode(1)
   })
 }
 

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { loadConfig } from '../config.ts'
 import { transact } from '../db/tx.ts'
 import { createInvitation, INVITATION_DAYS, invitationLink } from '../domain/users/invitations.ts'
 import { wholeNumber } from './arguments.ts'
@@ -20,7 +19,7 @@ export function inviteCommand(program: Command, terminal: Terminal): void {
 }
 
 async function invite(terminal: Terminal, options: { email?: string; days: number }): Promise<void> {
-  const config = loadConfig()
+  const config = terminal.loadConfig()
   const { settings } = config
   await withDatabase(config, terminal, async (core) => {
     const wanted = { email: options.email ?? null, expiresInDays: options.days }

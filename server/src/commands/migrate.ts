@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { loadConfig } from '../config.ts'
 import { withDatabaseUrl } from '../open-database.ts'
 import { findMissingMigrations, migrate } from '../db/migrate.ts'
 import type { Terminal } from './terminal.ts'
 
-export function migrateCommand(program: Command, { print, say }: Terminal): void {
+export function migrateCommand(program: Command, terminal: Terminal): void {
+  const { print, say } = terminal
   program
     .command('migrate')
     .description('bring the database to this version; lists what was applied')
@@ -15,7 +15,7 @@ export function migrateCommand(program: Command, { print, say }: Terminal): void
     )
     .action(async (options: { dryRun?: true }) => {
       const isDry = options.dryRun === true
-      await withDatabaseUrl(loadConfig(), say, { migrates: !isDry }, async (databaseUrl) => {
+      await withDatabaseUrl(terminal.loadConfig(), say, { migrates: !isDry }, async (databaseUrl) => {
         const names = isDry ? await findMissingMigrations(databaseUrl) : await migrate(databaseUrl, { say })
         for (const name of names) print(name)
         if (names.length === 0) say('The database is up to date.')

@@ -1,7 +1,6 @@
 import { Option, type Command } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import { loadConfig } from '../config.ts'
 import type { Core } from '../domain/core/core.ts'
 import { transact } from '../db/tx.ts'
 import { OPERATOR_SCOPE, OPERATOR_SCOPES, type OperatorScope } from '../domain/accounts/callers.ts'
@@ -15,8 +14,7 @@ import {
 } from '../domain/users/operators.ts'
 import { positive } from './arguments.ts'
 import { passwordCommand } from './password.ts'
-import { readPassword } from './read-password.ts'
-import { consoleActor, json, moment, table, withDatabase, type Terminal } from './terminal.ts'
+import { consoleActor, json, moment, readPassword, table, withDatabase, type Terminal } from './terminal.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -71,8 +69,8 @@ async function createOperatorCommand(
   terminal: Terminal,
   options: { email: string; name?: string; passwordStdin?: boolean },
 ): Promise<void> {
-  const given = options.passwordStdin ? await readPassword() : null
-  const config = loadConfig()
+  const given = options.passwordStdin ? await readPassword(terminal) : null
+  const config = terminal.loadConfig()
   await withDatabase(config, terminal, async (core) => {
     const { email, name = email } = options
     const operator = { email, name, password: given, publicUrl: config.publicUrl }
@@ -82,7 +80,7 @@ async function createOperatorCommand(
 }
 
 async function listOperatorsCommand(terminal: Terminal, options: { json?: boolean }): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (core) => {
+  await withDatabase(terminal.loadConfig(), terminal, async (core) => {
     const operators = await listOperators(core)
     if (options.json) return terminal.print(json(operators))
     if (operators.length === 0)
@@ -103,7 +101,7 @@ async function enableOperatorCommand(
   verb: 'disable' | 'enable',
   options: { email: string; reason: string },
 ): Promise<void> {
-  await withDatabase(loadConfig(), terminal, async (core) => {
+  await withDatabase(terminal.loadConfig(), terminal, async (core) => {
     const { operatorId, email } = await requireOperatorNamed(core, options.email)
     const change = { operatorId, isEnabled: verb === 'enable', reason: options.reason }
     await setOperatorEnabled(core, change, consoleActor())
@@ -115,7 +113,7 @@ async function createOperatorKeyCommand(
   terminal: Terminal,
   options: { email: string; name: string; scope: OperatorScope; expiresInDays?: number },
 ): Promise<void> {
-  const config = loadConfig()
+  const config = terminal.loadConfig()
   await withDatabase(config, terminal, async (core) => {
     const { operatorId, email, disabledAt } = await requireOperatorNamed(core, options.email)
     if (disabledAt)

@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
-import { loadConfig } from '../config.ts'
 import { setPassword } from '../domain/users/passwords.ts'
 import type { UserKind } from '../domain/users/users.ts'
-import { readPassword } from './read-password.ts'
-import { consoleActor, json, withDatabase, type Terminal } from './terminal.ts'
+import { consoleActor, json, readPassword, withDatabase, type Terminal } from './terminal.ts'
 
 /** `account password` and `operator password`: for somebody who cannot sign in and gets no mail. */
 export function passwordCommand(parent: Command, terminal: Terminal, kind: UserKind): void {
@@ -21,8 +19,8 @@ async function setPasswordCommand(
   kind: UserKind,
   options: { email: string; reason: string; passwordStdin?: boolean },
 ): Promise<void> {
-  const config = loadConfig()
-  const given = options.passwordStdin ? await readPassword() : null
+  const config = terminal.loadConfig()
+  const given = options.passwordStdin ? await readPassword(terminal) : null
   await withDatabase(config, terminal, async (core) => {
     const { email, reason } = options
     const wanted = { kind, email, reason, password: given, publicUrl: config.publicUrl }

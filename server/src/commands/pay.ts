@@ -1,17 +1,29 @@
+import type { Command } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { formatReais } from '../base/money.ts'
 import type { Config } from '../config.ts'
 import { findPublicCharge } from '../domain/deposits/charge-reads.ts'
+import { positive } from './arguments.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
 const PAY_TIMEOUT_MS = 10_000
 
-export async function payCommand(
-  config: Config,
+export function payCommand(program: Command, terminal: Terminal): void {
+  program
+    .command('pay')
+    .description('pay a charge at the sandbox bank, as a payer would')
+    .argument('<paymentLinkId>', 'of the charge')
+    .option('--amount <cents>', 'another amount than the charge asks for', positive)
+    .option('--times <n>', 'pay it this often', positive)
+    .action((paymentLinkId, options) => payCharge(terminal, paymentLinkId, options))
+}
+
+async function payCharge(
   terminal: Terminal,
   paymentLinkId: string,
   options: { amount?: number; times?: number },
 ): Promise<void> {
+  const config = terminal.loadConfig()
   requireSandbox(config, 'pay')
   await withContext(config, terminal, async (ctx, sandboxUrl) => {
     const charge = await findPublicCharge(ctx, paymentLinkId)

@@ -1,11 +1,11 @@
+import type { Screen } from '../log.ts'
+
 export type Progress = {
   /** Between 0 and 1, and what to say beside it. */
   show(done: number, text: string): void
   /** Leaves the last state behind as a line of its own. */
   end(): void
 }
-
-type Screen = { isTTY?: boolean; columns?: number; write(text: string): unknown }
 
 const BAR_WIDTH = 24
 const DEFAULT_COLUMNS = 80

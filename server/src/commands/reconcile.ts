@@ -1,7 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { OperatorError } from '../base/operator-error.ts'
 import { formatReais } from '../base/money.ts'
-import { loadConfig } from '../config.ts'
 import { listClosings, type Closing } from '../domain/reconciliation/closings.ts'
 import type { Context } from '../domain/context.ts'
 import { DAY_ZONE, dayAfter, dayStart, isDay } from '../domain/core/business-days.ts'
@@ -52,19 +51,20 @@ type Options = { from?: When; to?: When; provider?: string; limit: number; json?
 async function compareCommand(terminal: Terminal, options: Options): Promise<void> {
   const { from, to, provider } = options
   if (!from) throw new OperatorError('say which days: --from 2026-01-31, and --to for more than one; or --list')
-  const report = await withContext(loadConfig(), terminal, (ctx) => {
+  const report = await withContext(terminal.loadConfig(), terminal, (ctx) => {
     const window = { from: startOf(from), to: endOf(to ?? ('day' in from ? from : { at: ctx.now() })) }
-    return compareWithProgress(ctx, { ...window, provider })
+    return compareWithProgress(ctx, terminal, { ...window, provider })
   })
   terminal.print(options.json ? json(report) : describe(report))
-  if (report.differenceCount > 0) process.exitCode = 1
+  if (report.differenceCount > 0) terminal.setExitCode(1)
 }
 
 async function compareWithProgress(
   ctx: Context,
+  terminal: Terminal,
   request: { from: Date; to: Date; provider: string | undefined },
 ): Promise<ReconcileReport> {
-  const bar = makeProgress(process.stderr, Date.now)
+  const bar = makeProgress(terminal.screen, Date.now)
   const names = request.provider ? [request.provider] : ctx.providers.map((provider) => provider.name)
   const lengthMs = request.to.getTime() - request.from.getTime()
   try {
@@ -79,7 +79,7 @@ async function compareWithProgress(
 }
 
 async function listCommand(terminal: Terminal, options: Options): Promise<void> {
-  await withContext(loadConfig(), terminal, async (ctx) => {
+  await withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const closings = await listClosings(ctx, { provider: options.provider, limit: options.limit })
     if (options.json) return terminal.print(json(closings))
     if (closings.length === 0) return terminal.say('No day has been closed yet.')

@@ -1,6 +1,5 @@
 import { Option, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
-import { loadConfig } from '../config.ts'
 import { isInDoubt, type Refund, type RefundStatus } from '../domain/refunds/refund-states.ts'
 import { endUndecided, listRefunds, requestRefund } from '../domain/refunds/request-refund.ts'
 import { requireAccount } from './account.ts'
@@ -73,7 +72,7 @@ async function refundCommand(
   paymentLinkId: string,
   options: { reason: string; amount?: number; idempotencyKey?: string; json?: boolean },
 ): Promise<void> {
-  await withContext(loadConfig(), terminal, async (ctx) => {
+  await withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const { refund } = await requestRefund(ctx, consoleActor(), {
       accountId: null,
       paymentLinkId,
@@ -83,7 +82,7 @@ async function refundCommand(
     })
     terminal.print(options.json ? json(refund) : describe(refund))
     if (refund.status === 'PROCESSING') terminal.say(FOLLOWED)
-    if (refund.status === 'FAILED') process.exitCode = 1
+    if (refund.status === 'FAILED') terminal.setExitCode(1)
   })
 }
 
@@ -92,7 +91,7 @@ async function endCommand(
   refundId: string,
   options: { as: 'done' | 'failed'; reason: string; json?: boolean },
 ): Promise<void> {
-  await withContext(loadConfig(), terminal, async (ctx) => {
+  await withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const decision = { outcome: options.as, reason: options.reason }
     const refund = await endUndecided(ctx, consoleActor(), refundId, decision)
     terminal.print(options.json ? json(refund) : describe(refund))
@@ -120,7 +119,7 @@ async function refundsCommand(
     json?: boolean
   },
 ): Promise<void> {
-  await withContext(loadConfig(), terminal, async (ctx) => {
+  await withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const { email, charge, status, inDoubt, limit } = options
     const account = email === undefined ? undefined : await requireAccount(ctx, email)
     const { refunds, nextCursor } = await listRefunds(ctx, {

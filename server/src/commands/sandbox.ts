@@ -1,17 +1,25 @@
 import { join } from 'node:path'
 import closeWithGrace from 'close-with-grace'
+import type { Command } from 'commander'
 import { OperatorError } from '../base/operator-error.ts'
-import type { Config } from '../config.ts'
 import { prepareHome } from '../db/embedded/home.ts'
+import { positive } from './arguments.ts'
 import type { Terminal } from './terminal.ts'
 
 const STOP_WITHIN_MS = 3_000
 
-export async function sandboxCommand(
-  config: Config,
-  terminal: Terminal,
-  options: { port?: number; host: string },
-): Promise<void> {
+export function sandboxCommand(program: Command, terminal: Terminal): void {
+  program
+    .command('sandbox')
+    .description('run the sandbox bank alone: a payment provider that speaks API Pix')
+    .option('--port <port>', 'where to listen (default: the last port, or any free one)', positive)
+    .option('--host <host>', 'on which address', '127.0.0.1')
+    .addHelpText('after', '\nPoint guiche at it with PROVIDER_SANDBOX_URL=http://127.0.0.1:<port>')
+    .action((options) => runSandbox(terminal, options))
+}
+
+async function runSandbox(terminal: Terminal, options: { port?: number; host: string }): Promise<void> {
+  const config = terminal.loadConfig()
   const { openSandbox } = await import('../sandbox/server.ts')
   await prepareHome(config.home)
   const home = join(config.home, 'sandbox')

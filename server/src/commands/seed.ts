@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { OperatorError } from '../base/operator-error.ts'
-import { loadConfig, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
 import { findAccount } from '../domain/accounts/accounts.ts'
 import { DEMO_EMAIL } from '../domain/demo/demo-account.ts'
 import { seedHistory, type BankHistory } from '../domain/demo/seed.ts'
@@ -10,7 +10,8 @@ import { requireSandbox, sandboxBankUrl } from './pay.ts'
 import { makeProgress } from './progress.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
-// A million deposits are planned in memory, with some hundred bytes each, and the sandbox bank keeps its payments there too.
+// A million deposits are planned in memory, with some hundred bytes each, and the sandbox bank keeps its payments there
+// too.
 const MAX_DEPOSITS = 1_000_000
 // The sandbox refuses refunds of what is older, and the dashboard shows less.
 const MAX_DAYS = 365
@@ -32,7 +33,7 @@ export function seedCommand(program: Command, terminal: Terminal): void {
       1,
     )
     .addHelpText('after', '\nExample:\n  $ npx guiche seed --deposits 3000 && npx guiche audit')
-    .action((options) => seed(loadConfig(), terminal, options))
+    .action((options) => seed(terminal.loadConfig(), terminal, options))
 }
 
 type Options = { deposits: number; email?: string; days: number; seed: number }
@@ -50,7 +51,7 @@ async function seed(config: Config, terminal: Terminal, options: Options): Promi
         'there is no demo account: start the service once to have it made, or name an account with --email',
       )
     const bankUrl = sandboxBankUrl(config, sandboxUrl)
-    const progress = makeProgress(process.stderr, Date.now)
+    const progress = makeProgress(terminal.screen, Date.now)
     const request = { ...options, account, provider }
     const seeded = await seedHistory(
       ctx,

@@ -7,12 +7,31 @@ import type { Actor } from '../domain/core/audit-log.ts'
 import { makeCore, type Core } from '../domain/core/core.ts'
 import type { Context } from '../domain/context.ts'
 import { openDatabase, type Say } from '../open-database.ts'
-import { makeLog } from '../log.ts'
+import { logTo, makeLog, type Screen } from '../log.ts'
 
-/** print: the answer. say: what is going on meanwhile. */
-export type Terminal = { print: Say; say: Say }
+export type Terminal = {
+  /** The answer, on standard output, so that it can be piped. */
+  print: Say
+  /** What is going on meanwhile, on standard error. */
+  say: Say
+  /** Standard error itself, for what is drawn over and over, and for the log. */
+  screen: Screen
+  /** All of standard input. */
+  readInput(): Promise<string>
+  loadConfig(): Config
+  /** For a command that did its work, and whose answer is a no. */
+  setExitCode(code: number): void
+}
 
-/** Columns as wide as their widest cell. What others made up must not steer the terminal, so a cell is shown without control characters. */
+/** Standard input, without the end of its last line. */
+export async function readPassword(terminal: Terminal): Promise<string> {
+  return (await terminal.readInput()).replace(/\r?\n$/, '')
+}
+
+/**
+ * Columns as wide as their widest cell. What others made up must not steer the terminal, so a cell is shown without
+ * control characters.
+ */
 export function table(head: string[], rows: string[][]): string {
   const all = [head, ...rows.map((row) => row.map(oneLine))]
   const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]!.length)))
@@ -50,8 +69,8 @@ export function consoleActor(): Actor {
 }
 
 /** A command is quiet about what works; errors still reach the terminal. */
-export function commandLog(): Log {
-  return makeLog('error')
+function commandLog(terminal: Terminal): Log {
+  return makeLog('error', logTo(terminal.screen))
 }
 
 /**
@@ -63,7 +82,7 @@ export async function withDatabase<Result>(
   terminal: Terminal,
   work: (core: Core) => Promise<Result>,
 ): Promise<Result> {
-  const log = commandLog()
+  const log = commandLog(terminal)
   const { value, close } = await openDatabase(config, log, terminal.say)
   try {
     const clock = makeDatabaseClock(value.pool)
@@ -82,7 +101,7 @@ export async function withContext<Result>(
 ): Promise<Result> {
   // Clients of HTTP take a quarter of a second to load, which commands on the database alone should not wait for.
   const { openContext } = await import('../wiring.ts')
-  const { value: ctx, sandboxUrl, close } = await openContext(config, commandLog(), terminal.say)
+  const { value: ctx, sandboxUrl, close } = await openContext(config, commandLog(terminal), terminal.say)
   try {
     return await work(ctx, sandboxUrl)
   } finally {

@@ -8,6 +8,7 @@ import { OperatorError } from '../base/operator-error.ts'
 import { signatureHolds } from '../domain/webhooks/signature.ts'
 import type { Terminal } from './terminal.ts'
 
+type Voice = Pick<Terminal, 'print' | 'say'>
 export type ListenOptions = { port?: number; secret?: string; status?: number }
 export type Listener = { url: string; close(): Promise<void> }
 
@@ -19,7 +20,9 @@ type Paint = (style: 'bold' | 'dim' | 'green' | 'red', text: string) => string
 const DEFAULT_PORT = 4747
 /** An event of ours has about 500 bytes; what is longer by so much is somebody else's. */
 const MAX_BODY_BYTES = 64 * 1024
-/** Indentation makes deep JSON longer by the square of its depth, and the depth is at most this. Ours has two brackets. */
+/**
+ * Indentation makes deep JSON longer by the square of its depth, and the depth is at most this. Ours has two brackets.
+ */
 const MAX_BRACKETS = 200
 /** A terminal's few lines. */
 const MAX_VALUE_CHARACTERS = 300
@@ -31,7 +34,7 @@ const TOLERANCE_SECONDS = 300
 const REQUEST_TIMEOUT_MS = 15_000
 const STOP_WITHIN_MS = 3_000
 
-export async function webhooksListenCommand(terminal: Terminal, options: ListenOptions): Promise<void> {
+export async function webhooksListenCommand(terminal: Voice, options: ListenOptions): Promise<void> {
   const hasColors = process.stdout.isTTY && process.stdout.hasColors()
   const paint: Paint = hasColors ? styleText : (_, text) => text
   const listener = await openListener(terminal, options, { paint })
@@ -46,7 +49,7 @@ export async function webhooksListenCommand(terminal: Terminal, options: ListenO
 
 /** The receiver itself, without the signals of a process. */
 export async function openListener(
-  terminal: Terminal,
+  terminal: Voice,
   options: ListenOptions,
   { paint = (_, text) => text, now = () => new Date() }: { paint?: Paint; now?: () => Date } = {},
 ): Promise<Listener> {

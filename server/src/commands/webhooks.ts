@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { loadConfig } from '../config.ts'
 import type { Context } from '../domain/context.ts'
 import type { WebhookAnswer } from '../domain/ports/webhook-sender.ts'
 import type { Webhook } from '../domain/webhooks/webhook-rows.ts'
@@ -129,7 +128,7 @@ type AddOptions = {
 }
 
 function addWebhook(terminal: Terminal, options: AddOptions): Promise<void> {
-  return withContext(loadConfig(), terminal, async (ctx) => {
+  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const { accountId } = await requireAccount(ctx, options.email)
     await warnOfForeignKey(ctx, terminal)
     const { webhook, secret } = await createWebhook(
@@ -154,7 +153,7 @@ function addWebhook(terminal: Terminal, options: AddOptions): Promise<void> {
 }
 
 function listWebhooks(terminal: Terminal, options: { email?: string; json?: boolean }): Promise<void> {
-  return withContext(loadConfig(), terminal, async (ctx) => {
+  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const account = options.email === undefined ? null : await requireAccount(ctx, options.email)
     const webhooks = await listWebhooksOf(ctx, account?.accountId ?? null)
     if (options.json)
@@ -167,16 +166,16 @@ function listWebhooks(terminal: Terminal, options: { email?: string; json?: bool
 }
 
 function sendTest(terminal: Terminal, id: string, options: { json?: boolean }): Promise<void> {
-  return withContext(loadConfig(), terminal, async (ctx) => {
+  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const test = await testWebhook(ctx, await findWebhookOwner(ctx, id), id)
     const presented = presentTest(test)
     terminal.print(options.json ? json(presented) : describeTest(test))
-    if (!presented.delivered) process.exitCode = 1
+    if (!presented.delivered) terminal.setExitCode(1)
   })
 }
 
 function rotateWebhook(terminal: Terminal, id: string, options: { overlapHours: number }): Promise<void> {
-  return withContext(loadConfig(), terminal, async (ctx) => {
+  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
     await warnOfForeignKey(ctx, terminal)
     const overlapSeconds = options.overlapHours * HOUR_SECONDS
     const { webhook, secret } = await rotateSecret(
@@ -193,7 +192,7 @@ function rotateWebhook(terminal: Terminal, id: string, options: { overlapHours: 
 }
 
 function enableWebhook(terminal: Terminal, id: string): Promise<void> {
-  return withContext(loadConfig(), terminal, async (ctx) => {
+  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const accountId = await findWebhookOwner(ctx, id)
     const { disabledAt } = await findWebhook(ctx, accountId, id)
     const { name } = await updateWebhook(ctx, accountId, id, { enabled: true }, consoleActor())
@@ -205,14 +204,14 @@ function enableWebhook(terminal: Terminal, id: string): Promise<void> {
 }
 
 function disableWebhook(terminal: Terminal, id: string): Promise<void> {
-  return withContext(loadConfig(), terminal, async (ctx) => {
+  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const { name } = await updateWebhook(ctx, await findWebhookOwner(ctx, id), id, { enabled: false }, consoleActor())
     terminal.print(`Disabled ${id} (${name}).`)
   })
 }
 
 function removeWebhook(terminal: Terminal, id: string): Promise<void> {
-  return withContext(loadConfig(), terminal, async (ctx) => {
+  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
     const accountId = await findWebhookOwner(ctx, id)
     const { name } = await findWebhook(ctx, accountId, id)
     await deleteWebhook(ctx, accountId, id, consoleActor())
@@ -220,8 +219,8 @@ function removeWebhook(terminal: Terminal, id: string): Promise<void> {
   })
 }
 
-// A command that is run with another home or environment than the server makes a key of its own, and what it seals the server cannot
-// open. Only a warning: after a key was lost, this is how webhooks get secrets that can be opened again.
+// A command that is run with another home or environment than the server makes a key of its own, and what it seals the
+// server cannot open. Only a warning: after a key was lost, this is how webhooks get secrets that can be opened again.
 async function warnOfForeignKey(ctx: Context, terminal: Terminal): Promise<void> {
   if (await canOpenNewestSecret(ctx)) return
   terminal.say(

@@ -7,7 +7,10 @@ import { query } from './tx.ts'
  * them, so they must not depend on a wrong wall clock.
  */
 export type Clock = {
-  /** The database's time, continued between measurements by the monotonic clock, which setting the wall clock does not move. */
+  /**
+   * The database's time, continued between measurements by the monotonic clock, which setting the wall clock does not
+   * move.
+   */
   now(): Date
   /** How many milliseconds the wall clock of this process is ahead of the database's; negative if behind. */
   offsetMs(): number
@@ -23,7 +26,8 @@ export type DatabaseClock = Clock & {
   stop(): void
 }
 
-// Certificates, tokens and webhook signatures use the wall clock, and some servers refuse a timestamp that is seconds off.
+// Certificates, tokens and webhook signatures use the wall clock, and some servers refuse a timestamp that is seconds
+// off.
 export const MAX_CLOCK_OFFSET_MS = 2_000
 // A wrong clock is noticed within this time. Times of payments do not depend on it.
 const MEASURE_EVERY_MS = 2_000

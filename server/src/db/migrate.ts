@@ -15,8 +15,8 @@ const MIGRATION_LOCK = 4_782_113
 const STATEMENT_TIMEOUT_MS = 30 * 60_000
 // The answer of a database that works comes before; this is for one that is frozen or cut off.
 const CLIENT_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 60_000
-// While a statement waits for the lock on a table, everything that needs the table waits behind it, deposits included. So
-// it waits for a second at most…
+// While a statement waits for the lock on a table, everything that needs the table waits behind it, deposits included.
+// So it waits for a second at most…
 const LOCK_TIMEOUT_MS = 1_000
 // …and is tried again, after longer and longer pauses in which those deposits go on. About three minutes in all: more
 // means that something holds the lock for good.
@@ -115,8 +115,8 @@ async function readMissing(client: pg.Client, files: Migration[]): Promise<Migra
 }
 
 /**
- * Does the work while no other process migrates. A transaction of its own connection holds the lock, so it ends with the
- * transaction or with this process, and no pooler can keep it.
+ * Does the work while no other process migrates. A transaction of its own connection holds the lock, so it ends with
+ * the transaction or with this process, and no pooler can keep it.
  */
 function inTurn<Result>(databaseUrl: string, options: MigrateOptions, work: () => Promise<Result>): Promise<Result> {
   return withClient(databaseUrl, { name: 'guiche-migrate-lock', queryTimeoutMs: CLIENT_TIMEOUT_MS }, async (holder) => {

@@ -9,8 +9,8 @@ const LOOKS = 5
 const LOOK_TIMEOUT_MS = 10_000
 
 /**
- * Refuses a pooler in transaction mode, which changes the session with each transaction: session locks would stay behind
- * in other sessions, dead processes would look alive, and the next process would wait for ever.
+ * Refuses a pooler in transaction mode, which changes the session with each transaction: session locks would stay
+ * behind in other sessions, dead processes would look alive, and the next process would wait for ever.
  */
 export async function requireSession(client: pg.Client, databaseUrl: string): Promise<void> {
   const first = await sessionOf(client)

@@ -26,8 +26,8 @@ type Order = {
 
 // POST /bank/pay acts as the payer's bank. A plain order is what a banking app would send: the charge's amount, now,
 // once, and only while the charge is ATIVA and not expired. An order with another amount, with `at`, with `times` above
-// one or with `force` is executed in any state of the charge, to produce late, duplicate and wrong payments. A txid that
-// no charge has needs `amountCents`, and makes a Pix without a charge.
+// one or with `force` is executed in any state of the charge, to produce late, duplicate and wrong payments. A txid
+// that no charge has needs `amountCents`, and makes a Pix without a charge.
 export function pay(psp: Psp, call: Call): Answer {
   const order = readOrder(call.body)
   if (typeof order === 'string') return refusal(400, order)

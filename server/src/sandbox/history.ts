@@ -13,9 +13,9 @@ const ITEMS_MAX = 300
 type PastPix = Omit<PixFacts, 'chave'>
 type PastRefund = { endToEndId: string; refund: Refund }
 
-// POST /bank/history { pix: [{ endToEndId, txid, amountCents, at }], refunds: [{ endToEndId, id, amountCents, at }] } puts what a
-// receiver says it was paid, and gave back, long ago into the book: many at once, and without telling anybody, since the receiver
-// knows. What is in the book already stays as it is, so that an import may be repeated.
+// POST /bank/history { pix: [{ endToEndId, txid, amountCents, at }], refunds: [{ endToEndId, id, amountCents, at }] }
+// puts what a receiver says it was paid, and gave back, long ago into the book: many at once, and without telling
+// anybody, since the receiver knows. What is in the book already stays as it is, so that an import may be repeated.
 export function importHistory(psp: Psp, call: Call): Answer {
   const { pix = [], refunds = [] } = isRecord(call.body) ? call.body : {}
   if (!Array.isArray(pix) || !Array.isArray(refunds) || pix.length + refunds.length > ITEMS_MAX) {

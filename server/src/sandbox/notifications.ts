@@ -3,8 +3,8 @@ import type { FaultPlan } from './faults.ts'
 import { shuffle } from './faults.ts'
 import type { Pix } from './book.ts'
 
-// Notifies the receiver of Pix, at the URL that it registered for its key. Nothing waits for a notification, and a failed
-// one delays no other. The journal records which are owed, so a restart resumes them.
+// Notifies the receiver of Pix, at the URL that it registered for its key. Nothing waits for a notification, and a
+// failed one delays no other. The journal records which are owed, so a restart resumes them.
 export type Notifier = {
   notify(pix: Pix): void
   counts: NotificationCounts

@@ -6,7 +6,8 @@ import { isRecord } from './answer.ts'
 export type Tokens = Map<string, number>
 
 const LIFE_SECONDS = 3600
-// Far above any number of clients; the oldest goes first, so a client that asks for a token per call cannot fill memory.
+// Far above any number of clients; the oldest goes first, so a client that asks for a token per call cannot fill
+// memory.
 const TOKENS_MAX = 10_000
 const SCOPES = 'cob.write cob.read pix.write pix.read webhook.write webhook.read'
 

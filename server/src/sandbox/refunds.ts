@@ -12,8 +12,8 @@ const REFUND_ID = /^[a-zA-Z0-9]{1,35}$/
 // Long enough that a client meets EM_PROCESSAMENTO, short enough that nobody waits for it.
 const SETTLES_AFTER_MS = 200
 
-// PUT /pix/{e2eid}/devolucao/{id}. Repeating one with the same amount answers the refund as it stands. One that the fault refundLagMs hides is not recognised, and
-// counts all the same: what would exceed the Pix with it is refused.
+// PUT /pix/{e2eid}/devolucao/{id}. Repeating one with the same amount answers the refund as it stands. One that the
+// fault refundLagMs hides is not recognised, and counts all the same: what would exceed the Pix with it is refused.
 export function requestRefund(psp: Psp, call: Call): Answer {
   const [endToEndId = '', id = ''] = call.params
   const pix = psp.book.pixById.get(endToEndId)
@@ -69,8 +69,8 @@ export function resumeRefunds(psp: Psp): void {
   }
 }
 
-// Before each call is answered, and by the bank's own clock: no timer, so that whoever moves the clock decides what is under way. The receiver is notified of the
-// Pix once more when its refund is final.
+// Before each call is answered, and by the bank's own clock: no timer, so that whoever moves the clock decides what is
+// under way. The receiver is notified of the Pix once more when its refund is final.
 export function settleRefunds(psp: Psp): void {
   const nowMs = psp.now().getTime()
   for (const underWay of psp.refunding) {

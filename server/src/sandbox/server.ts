@@ -19,8 +19,8 @@ import { resumeRefunds } from './refunds.ts'
 import { ROUTES } from './routes.ts'
 import { notificationUrl } from './webhooks.ts'
 
-// The sandbox is a payment service provider of its own that speaks API Pix over HTTP. Under /bank it lets you act as the
-// payer and inject faults. It knows nothing of guiche, and guiche reaches it as it would reach any bank.
+// The sandbox is a payment service provider of its own that speaks API Pix over HTTP. Under /bank it lets you act as
+// the payer and inject faults. It knows nothing of guiche, and guiche reaches it as it would reach any bank.
 export type Sandbox = {
   url: string
   port: number

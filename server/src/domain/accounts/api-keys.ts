@@ -48,8 +48,8 @@ function checksumOf(body: string): string {
 }
 
 /**
- * Who is calling. Reads each key at most once a second, so a revoked one fails everywhere within two. `beforeGuess` runs
- * before a key that was not valid before is looked at, and may throw.
+ * Who is calling. Reads each key at most once a second, so a revoked one fails everywhere within two. `beforeGuess`
+ * runs before a key that was not valid before is looked at, and may throw.
  */
 export async function identify(ctx: Context, text: string, beforeGuess = () => {}): Promise<KeyCaller> {
   const hash = hashOf(text)

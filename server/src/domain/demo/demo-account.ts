@@ -9,7 +9,10 @@ export type DemoAccount = { email: string; made: { password: string; key: string
 
 export const DEMO_EMAIL = 'demo@guiche.example'
 
-/** In sandbox mode, the first start on an empty database makes one account with one key. Undefined: somebody has made accounts of their own. */
+/**
+ * In sandbox mode, the first start on an empty database makes one account with one key. Undefined: somebody has made
+ * accounts of their own.
+ */
 export async function makeDemoAccount(ctx: Context): Promise<DemoAccount | undefined> {
   const made = (await countAccounts(ctx)) === 0 ? await tryMake(ctx) : undefined
   if (made) return { email: DEMO_EMAIL, made }

@@ -54,9 +54,9 @@ const SHARE_PENDING = 0.0005
 const MAX_PENDING = 20
 
 /**
- * Replays a planned history for an account with the past as the time, oldest first. Each batch is one transaction, from the
- * opening of its charges to the delivery of its events, so that no worker sees a charge or a delivery that is due. The bank
- * is told after each batch. For the sandbox alone: nothing of it happened.
+ * Replays a planned history for an account with the past as the time, oldest first. Each batch is one transaction, from
+ * the opening of its charges to the delivery of its events, so that no worker sees a charge or a delivery that is due.
+ * The bank is told after each batch. For the sandbox alone: nothing of it happened.
  */
 export async function seedHistory(
   ctx: Context,

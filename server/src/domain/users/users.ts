@@ -31,7 +31,8 @@ export async function checkPerson(what: 'an account' | 'an operator', person: Pe
   const name = person.name.trim()
   if (name.length < 1 || name.length > 100)
     throw new Fault('field_invalid', `${what} needs a name of 1 to 100 characters`, { details: { field: 'name' } })
-  // Payers and operators read it: escape sequences play tricks on a terminal, and marks of direction turn the text around them.
+  // Payers and operators read it: escape sequences play tricks on a terminal, and marks of direction turn the text
+  // around them.
   if (/[\p{Cc}\p{Cs}\p{Bidi_Control}]/u.test(name))
     throw new Fault(
       'field_invalid',

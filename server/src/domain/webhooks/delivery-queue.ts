@@ -21,8 +21,8 @@ export type Allowances = {
 }
 
 /**
- * Claims what is due, a few of each webhook, so that one with a long queue takes no place from another. The walk over webhooks
- * goes by the index from one webhook to the next, and costs the same however long their queues are.
+ * Claims what is due, a few of each webhook, so that one with a long queue takes no place from another. The walk over
+ * webhooks goes by the index from one webhook to the next, and costs the same however long their queues are.
  */
 export async function claimDeliveries(core: Core, allowances: Allowances): Promise<Claimed[]> {
   const now = core.now()
@@ -100,7 +100,10 @@ type ReceiverRow = {
   disabled_at: Date | null
 }
 
-/** Without secrets when they cannot be opened: that webhook's deliveries fail, and must not take those claimed with them along. */
+/**
+ * Without secrets when they cannot be opened: that webhook's deliveries fail, and must not take those claimed with them
+ * along.
+ */
 function receiverFromRow(core: Core, row: ReceiverRow): Receiver {
   const opened = (box: string | null): string[] => {
     if (box === null) return []
@@ -141,7 +144,10 @@ export async function readDelivery(core: Core, eventId: string, webhookId: strin
   return { eventId, webhookId, attempt: 1, body: row!.body, receiver: receivers.get(webhookId)! }
 }
 
-/** The id stays the same over all attempts, so that receivers can tell a repetition; the timestamp is each attempt's own. */
+/**
+ * The id stays the same over all attempts, so that receivers can tell a repetition; the timestamp is each attempt's
+ * own.
+ */
 export function headersOf(
   message: { eventId: string; body: string } & Pick<Receiver, 'secrets' | 'authorization'>,
   now: Date,

@@ -61,7 +61,10 @@ const MAX_RESEND_BATCHES = 200
 // Eleven attempts for each of at most a hundred webhooks, and resends; beyond that the newest tell enough.
 const MAX_ATTEMPTS_SHOWN = 2_000
 
-/** Newest first, each with what became of it at every webhook. With a filter, a page may be short and still not be the last. */
+/**
+ * Newest first, each with what became of it at every webhook. With a filter, a page may be short and still not be the
+ * last.
+ */
 export async function listEvents(
   core: Core,
   accountId: Whose,
@@ -88,7 +91,9 @@ export async function listEvents(
   return { events: rows.map(eventFromRow), nextCursor: next === undefined ? null : hexFromUuid(next) }
 }
 
-/** A cursor names the last event that was seen, and this one was not: the next larger id stands for "this one is next". */
+/**
+ * A cursor names the last event that was seen, and this one was not: the next larger id stands for "this one is next".
+ */
 function idAfter(id: string): string {
   return uuidFromHex((BigInt(`0x${hexFromUuid(id)}`) + 1n).toString(16).padStart(32, '0'))
 }
@@ -127,7 +132,10 @@ export async function resendEvent(
   return queueAgain(core, ONE_EVENT, [accountId, webhookId, eventIdFrom(event.id)])
 }
 
-/** Everything that failed, whether given up or still being retried, or everything since a time. Returns how many were put in the queue. */
+/**
+ * Everything that failed, whether given up or still being retried, or everything since a time. Returns how many were
+ * put in the queue.
+ */
 export async function resendMany(
   core: Core,
   accountId: Whose,

@@ -17,8 +17,9 @@ export type NewEvent = {
 }
 
 /**
- * Writes events, and with them a delivery for each webhook that wants them, in the transaction that made them happen: no crash can come between. The body is
- * stored as the exact bytes that receivers will get, so that a repeated delivery is the same to the letter. Returns the ids.
+ * Writes events, and with them a delivery for each webhook that wants them, in the transaction that made them happen:
+ * no crash can come between. The body is stored as the exact bytes that receivers will get, so that a repeated delivery
+ * is the same to the letter. Returns the ids.
  */
 export async function insertEvents(tx: Tx, now: Date, events: NewEvent[]): Promise<string[]> {
   if (events.length === 0) return []

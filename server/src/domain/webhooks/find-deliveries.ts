@@ -2,11 +2,13 @@ import { uuidOfTime } from '../../base/ids.ts'
 import { query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 
-// Which events went to which webhook, and how that stands. The one reader behind the list of events and the list of deliveries.
+// Which events went to which webhook, and how that stands. The one reader behind the list of events and the list of
+// deliveries.
 
 /**
- * pending: in the queue, and not tried since it was put there. retrying: in the queue, and the last attempt failed. delivered and failed:
- * out of the queue. A delivery that is in the queue is one of the first two, whatever became of it before.
+ * pending: in the queue, and not tried since it was put there. retrying: in the queue, and the last attempt failed.
+ * delivered and failed: out of the queue. A delivery that is in the queue is one of the first two, whatever became of
+ * it before.
  */
 export const DELIVERY_STATES = ['pending', 'retrying', 'delivered', 'failed'] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
@@ -31,8 +33,8 @@ export type DeliveryFilter = {
   isByEvent: boolean
 }
 
-// A search that no index answers looks at this many events at the most and may then be short, so that no filter costs a walk through all
-// events of an account. What failed or is in the queue is found by webhook, through an index.
+// A search that no index answers looks at this many events at the most and may then be short, so that no filter costs a
+// walk through all events of an account. What failed or is in the queue is found by webhook, through an index.
 const MAX_EVENTS_SEEN = 5_000
 // An id is made in the moment of its event, by a clock that may be a little ahead of the one that wrote created_at.
 const ID_SLACK_MS = 60_000

@@ -87,14 +87,18 @@ export async function recordTroubled(tx: Tx, now: Date, attempts: Attempt[], ran
   await markFailing(tx, now, judged)
 }
 
-/** The same for deliveries that succeeded, in one statement and so one trip to the database: at thousands a second its trips are what counts. */
+/**
+ * The same for deliveries that succeeded, in one statement and so one trip to the database: at thousands a second its
+ * trips are what counts.
+ */
 export async function recordDelivered(core: Core, now: Date, delivered: Attempt[]): Promise<void> {
   const onPool = (sql: string, params: unknown[]) => query(core.pool, sql, params)
   try {
     await recordTogether(onPool, now, delivered, '')
   } catch (error) {
     if (!isUniqueViolation(error)) throw error
-    // One was delivered a second time, because its lease ran out or it was resent while under way: the later outcome holds.
+    // One was delivered a second time, because its lease ran out or it was resent while under way: the later outcome
+    // holds.
     for (const once of eachOnce(delivered)) await recordTogether(onPool, now, once, OVERWRITE_OUTCOME)
   }
 }
@@ -121,8 +125,8 @@ function eachOnce(delivered: Attempt[]): Attempt[][] {
 }
 
 /**
- * Each row of the queue is looked up where it lay: joined, PostgreSQL would rather read the whole queue for each batch. And only while the lease is ours: one
- * that was resent meanwhile has moved, and stays.
+ * Each row of the queue is looked up where it lay: joined, PostgreSQL would rather read the whole queue for each batch.
+ * And only while the lease is ours: one that was resent meanwhile has moved, and stays.
  */
 async function recordTogether(
   run: (sql: string, params: unknown[]) => Promise<unknown>,
@@ -192,7 +196,8 @@ function attemptColumns(made: Attempt<Delivery>[]): unknown[] {
   ]
 }
 
-// The driver quotes and escapes each element, which at thousands a second is a tenth of the work; numbers, ids and times need none of it.
+// The driver quotes and escapes each element, which at thousands a second is a tenth of the work; numbers, ids and
+// times need none of it.
 function arrayText(values: (string | number)[]): string {
   return `{${values.join(',')}}`
 }

@@ -109,7 +109,10 @@ export async function findWebhookOwner(core: Core, webhookId: string): Promise<s
   return row?.accountId ?? notFound()
 }
 
-/** Only what is given changes, and only that is checked: an address that is no longer allowed must not keep anybody from disabling it. */
+/**
+ * Only what is given changes, and only that is checked: an address that is no longer allowed must not keep anybody from
+ * disabling it.
+ */
 export async function updateWebhook(
   ctx: Context,
   accountId: string,
@@ -181,7 +184,10 @@ export function nameFromUrl(url: string): string {
   return (URL.canParse(url) && new URL(url).host.slice(0, MAX_NAME_LENGTH)) || 'webhook'
 }
 
-/** A new secret; for `overlapSeconds` the old one signs too, so that receivers can change over without losing a delivery. */
+/**
+ * A new secret; for `overlapSeconds` the old one signs too, so that receivers can change over without losing a
+ * delivery.
+ */
 export async function rotateSecret(
   core: Core,
   accountId: string,
@@ -271,8 +277,8 @@ function disabledBy(actor: Actor): Reason {
 }
 
 /**
- * What may be kept for ever. Paths and queries of receivers' addresses hold tokens often enough, so of the address there is the origin, and a digest that tells
- * whether two are the same.
+ * What may be kept for ever. Paths and queries of receivers' addresses hold tokens often enough, so of the address
+ * there is the origin, and a digest that tells whether two are the same.
  */
 function auditable(webhook: Webhook): object {
   const { name, url, eventKinds, hasAuthorization, disabledCode } = webhook

@@ -90,7 +90,8 @@ export function finishDocument(generated: object): Document {
     }
   }
   const rest = { securitySchemes: components.securitySchemes, headers: HEADERS }
-  // By name: the order in which they were made is that of the imports, which differs from one way to run this to another.
+  // By name: the order in which they were made is that of the imports, which differs from one way to run this to
+  // another.
   const schemas = Object.fromEntries(
     Object.entries(components.schemas)
       .filter(([name]) => isUsed(name, { paths, schemas: components.schemas }))
@@ -115,7 +116,8 @@ function tidySchema(_key: string, value: unknown): unknown {
   return schema
 }
 
-// The generator makes each schema two times, for requests and for answers; one that refers to itself would count as used.
+// The generator makes each schema two times, for requests and for answers; one that refers to itself would count as
+// used.
 function isUsed(name: string, places: object): boolean {
   return JSON.stringify(places).includes(`"#/components/schemas/${name}"`)
 }
@@ -125,7 +127,8 @@ function writeHeaderName(parameter: Parameter): void {
     parameter.name = parameter.name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
 }
 
-// Texts that a caller really meets, by operation or for all of them. A description that begins with such a text needs no entry.
+// Texts that a caller really meets, by operation or for all of them. A description that begins with such a text needs
+// no entry.
 const ERRORS: Record<string, string> = {
   'createDeposit 400': 'value must be a positive integer (cents)',
   'createDeposit 409': 'externalId is already used by another deposit',

@@ -1,0 +1,133 @@
+// Proves that ten thousand payments of which no notification arrived are credited by one sweep. See prove/README.md.
+
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { ensureBuilt, root } from '../scripts/bootstrap.mjs'
+import { makeApi } from './money/api.mjs'
+import { openBank } from './money/bank.mjs'
+import { openBooks } from './money/books.mjs'
+import { makeService } from './money/service.mjs'
+
+const CLAIMS = {
+  credited: 'each of the payments is in the books once, and the account has their sum less the fees',
+  cheap: 'the bank was asked for its list page by page, and not for each payment',
+  audit: 'guiche audit finds no difference',
+}
+
+const VALUE_CENTS = 50_00
+const FEE_CENTS = 50
+const AT_ONCE = 32
+const FOUND_WITHIN_MS = 5 * 60_000
+const WHOLE_WITHIN_MS = 20 * 60_000
+
+const { values: options } = parseArgs({
+  options: { dist: { type: 'string' }, payments: { type: 'string', default: '10000' } },
+})
+const PAYMENTS = Number(options.payments)
+// The bank lists a thousand at most. A page more, for what lies on the edge of a window of time.
+const MAX_QUESTIONS = Math.ceil(PAYMENTS / 1_000) + 1
+if (!options.dist) await ensureBuilt()
+const dist = resolve(options.dist ?? join(root, 'server/dist'))
+const home = mkdtempSync(join(tmpdir(), 'guiche-prove-many-'))
+// The database's own user must be able to pass when this runs as root.
+chmodSync(home, 0o755)
+const clock = { laterMs: 0, now: () => new Date() }
+const breaches = []
+const note = (claim, text) => void breaches.push({ claim, text })
+let bank
+let service
+let books
+setTimeout(() => void end(2, `not done within ${WHOLE_WITHIN_MS / 1000} s`), WHOLE_WITHIN_MS).unref()
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void end(2, signal))
+try {
+  await prove()
+  for (const [claim, says] of Object.entries(CLAIMS)) {
+    const texts = breaches.filter((breach) => breach.claim === claim).map(({ text }) => text)
+    console.log(`${texts.length === 0 ? 'held    ' : 'NOT HELD'} ${claim}: ${says}`)
+    for (const text of texts) console.log(`           ${text}`)
+  }
+  await end(breaches.length > 0 ? 1 : 0)
+} catch (error) {
+  await end(2, `The proof could not be carried out: ${error.stack ?? error}`)
+}
+
+async function prove() {
+  const { openSandbox } = await import(pathToFileURL(join(dist, 'sandbox/server.js')).href)
+  bank = await openBank({ openSandbox, home, clock })
+  await bank.faults({ dropNotifications: true })
+  const env = { PROVIDER_SANDBOX_URL: bank.url, RATE_LIMIT_PER_SECOND: '0', PENDING_MAX_PER_ACCOUNT: '0' }
+  service = await makeService({ dist, home, clock, env, ended: (text) => console.log(`the service: ${text}`) })
+  await service.start({ env: { RECONCILE_SECONDS: '0' } })
+  books = await openBooks({ dist, home })
+  const codes = await openDeposits()
+  await service.stop()
+  await inParallel(codes, (emv) => bank.pay({ emv }))
+  console.log(`${codes.length} deposits are paid, and nobody was told`)
+
+  const before = (await bank.stats()).calls
+  // One sweep when it starts, and none until this is over.
+  await service.start({ env: { RECONCILE_SECONDS: '3600' } })
+  await untilRecorded()
+  const after = (await bank.stats()).calls
+  const asked = (operation) => after[operation] - before[operation]
+  if (asked('GET /pix') > MAX_QUESTIONS) note('cheap', `${asked('GET /pix')} pages of the list were asked for`)
+  if (asked('GET /pix/:e2eid') > 0) note('cheap', `${asked('GET /pix/:e2eid')} payments were asked for one by one`)
+  await service.stop()
+  await judgeBooks()
+  const audit = await service.command('audit', '--json')
+  if (audit.code !== 0) note('audit', `it ended with ${audit.code}: ${audit.stdout} ${audit.stderr}`.slice(0, 2_000))
+}
+
+async function openDeposits() {
+  const account = { key: /^API key: (.+)$/m.exec(service.output())?.[1] }
+  const api = makeApi({ url: service.url, note: (_, text) => console.log(text), counts: new Map() })
+  const codes = []
+  await inParallel(Array.from({ length: PAYMENTS }), async () => {
+    const { status, json } = await api(account, 'POST', '/api/deposit', { body: { value: VALUE_CENTS } })
+    if (status !== 201) throw new Error(`a deposit was answered with ${status}: ${JSON.stringify(json)}`)
+    codes.push(json.charge.emv)
+  })
+  return codes
+}
+
+async function untilRecorded() {
+  const until = Date.now() + FOUND_WITHIN_MS
+  while ((await books.recorded()).size < PAYMENTS && Date.now() < until) await sleep(500)
+}
+
+async function judgeBooks() {
+  const { charges, payments, balances, events } = await books.read()
+  const counts = {
+    payments: payments.length,
+    'payments credited': payments.filter(({ credited, exceptions }) => credited && exceptions === 0n).length,
+    'completed deposits': charges.filter(({ status }) => status === 'COMPLETED').length,
+    events: events.length,
+  }
+  for (const [what, count] of Object.entries(counts))
+    if (count !== PAYMENTS) note('credited', `${what}: ${count} and not ${PAYMENTS}`)
+  const [{ balance_cents: balance }] = balances.filter(({ kind }) => kind === 'balance')
+  if (balance !== BigInt(PAYMENTS * (VALUE_CENTS - FEE_CENTS))) note('credited', `the balance is ${balance} cents`)
+}
+
+/** A few at a time, until none is left. */
+async function inParallel(items, work) {
+  const left = [...items]
+  const worker = async () => {
+    while (left.length > 0) await work(left.pop())
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+}
+
+/** 0: all claims held. 1: one did not. 2: it could not be carried out. */
+async function end(code, text) {
+  if (text) console.log(text)
+  await service?.close()
+  await books?.close().catch(() => undefined)
+  await bank?.stop()
+  rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
+  process.exit(code)
+}

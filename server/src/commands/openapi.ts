@@ -1,0 +1,12 @@
+import type { Command } from 'commander'
+import type { Terminal } from './terminal.ts'
+
+export function openapiCommand(program: Command, terminal: Terminal): void {
+  program
+    .command('openapi')
+    .description('print the OpenAPI document')
+    .action(async () => {
+      const { renderOpenapi } = await import('../http/render-openapi.ts')
+      terminal.print(await renderOpenapi())
+    })
+}

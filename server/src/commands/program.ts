@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { Fault } from '../base/fault.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import type { Env } from '../base/variables.ts'
+import { loadConfig, type Config } from '../config.ts'
+import { DatabaseUnavailable, explainDatabase } from '../db/failure.ts'
+import { ProviderError } from '../domain/ports/provider.ts'
+import type { Say } from '../open-database.ts'
+import type { Screen } from '../log.ts'
+import { accountCommands } from './account.ts'
+import { auditCommand } from './audit.ts'
+import { auditLogCommand } from './audit-log.ts'
+import { doctorCommand } from './doctor.ts'
+import { eventCommands } from './events.ts'
+import { exceptionCommands } from './exceptions.ts'
+import { inviteCommand } from './invite.ts'
+import { keyCommands } from './key.ts'
+import { migrateCommand } from './migrate.ts'
+import { openapiCommand } from './openapi.ts'
+import { operatorCommands } from './operator.ts'
+import { payCommand } from './pay.ts'
+import { reconcileCommand } from './reconcile.ts'
+import { refundCommands } from './refund.ts'
+import { sandboxCommand } from './sandbox.ts'
+import { seedCommand } from './seed.ts'
+import type { Terminal } from './terminal.ts'
+import { webhookCommands } from './webhooks.ts'
+
+/** What a command uses of its process. Tests pass their own, and run commands without a process. */
+export type Surroundings = {
+  stdout: Screen
+  stderr: Screen
+  /** All of standard input. */
+  readInput(): Promise<string>
+  /** Default: the environment of this process, and .env. */
+  env?: Env
+  /** Runs the service. Passed in, because commands may not import main.ts. */
+  start(config: Config, print: Say): Promise<void>
+}
+
+/** Runs one command to its end, or until it serves. Resolves to the exit code, and never throws. */
+export async function runCommand(args: string[], surroundings: Surroundings): Promise<number> {
+  let exitCode = 0
+  const { stdout, stderr, readInput, env } = surroundings
+  const terminal: Terminal = {
+    print: (line) => void stdout.write(`${line}\n`),
+    say: (line) => void stderr.write(`${line}\n`),
+    screen: stderr,
+    readInput,
+    loadConfig: () => loadConfig(env),
+    setExitCode: (code) => void (exitCode = code),
+  }
+  try {
+    await makeProgram(terminal, surroundings).parseAsync(args, { from: 'user' })
+    return exitCode
+  } catch (error) {
+    // Commander has already printed its help or its error.
+    if (error instanceof CommanderError) return error.exitCode
+    terminal.say(`guiche: ${explain(error)}`)
+    return 1
+  }
+}
+
+export function makeProgram(terminal: Terminal, { stdout, stderr, start }: Surroundings): Command {
+  // Subcommands inherit these settings when they are added, so the settings come first.
+  const program = new Command('guiche')
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .showHelpAfterError('(guiche --help lists the commands)')
+    .description('A self-hosted deposit service for Pix: charges, payments, a double-entry ledger.')
+    .version(version())
+    .addHelpText(
+      'after',
+      `
+All commands work on the same database as the server, whether it runs or not: the one in GUICHE_HOME, or DATABASE_URL.
+
+A first deposit:
+  $ npm start                                          # prints an API key and a curl line
+  $ npx guiche pay <paymentLinkId>                     # pays the charge at the sandbox bank
+  $ npx guiche audit                                   # proves that every centavo is accounted for`,
+    )
+  program
+    .command('start')
+    .description('run the service: HTTP, workers, and in sandbox mode the bank')
+    .addHelpText('after', '\nConfiguration is by environment and .env; docs/configuration.md lists the variables.')
+    .action(() => start(terminal.loadConfig(), terminal.print))
+  migrateCommand(program, terminal)
+  accountCommands(program, terminal)
+  operatorCommands(program, terminal)
+  inviteCommand(program, terminal)
+  keyCommands(program, terminal)
+  webhookCommands(program, terminal)
+  eventCommands(program, terminal)
+  refundCommands(program, terminal)
+  exceptionCommands(program, terminal)
+  payCommand(program, terminal)
+  sandboxCommand(program, terminal)
+  seedCommand(program, terminal)
+  auditCommand(program, terminal)
+  auditLogCommand(program, terminal)
+  reconcileCommand(program, terminal)
+  doctorCommand(program, terminal)
+  openapiCommand(program, terminal)
+  return program
+}
+
+/** One line for what the operator can fix; a stack for our own bugs. */
+function explain(error: unknown): string {
+  if (error instanceof DatabaseUnavailable) return explainDatabase(error.cause) ?? error.message
+  const isForOperator = error instanceof OperatorError || error instanceof Fault || error instanceof ProviderError
+  if (!(error instanceof Error)) return String(error)
+  if (isForOperator) return error.message
+  return explainDatabase(error) ?? error.stack ?? error.message
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
+}

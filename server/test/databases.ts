@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { inject, onTestFinished } from 'vitest'
+import { joinPresence, type Presence } from '../src/db/presence.ts'
+import { databaseNamed } from './cluster.ts'
+
+// Databases for tests, made while other tests run: to clone the template takes longer than most tests do.
+
+type Prepared = { name: string; databaseUrl: string; presence: Presence }
+
+/** The one in use is replaced while its test runs; the second is for a test that is shorter than a clone. */
+const READY = 2
+
+const ready: Promise<Prepared>[] = []
+let connecting: Promise<pg.Client> | undefined
+let queue: Promise<unknown> = Promise.resolve()
+
+/**
+ * A migrated database of the test's own, in which a first process is present. It is dropped some time after the test.
+ */
+export async function takeDatabase(): Promise<{ databaseUrl: string; presence: Presence }> {
+  const taken = ready.shift() ?? prepare()
+  while (ready.length < READY) ready.push(prepare())
+  // Made while the machine was busy with another test, it may have run out of time.
+  const { name, databaseUrl, presence } = await taken.catch(prepare)
+  onTestFinished(() => void inTurn(`drop database ${name} with (force)`).catch(() => {}))
+  return { databaseUrl, presence }
+}
+
+function prepare(): Promise<Prepared> {
+  const name = `test_${randomBytes(6).toString('hex')}`
+  const databaseUrl = databaseNamed(inject('clusterUrl'), name)
+  const prepared = inTurn(`create database ${name} template guiche_template strategy file_copy`).then(async () => ({
+    name,
+    databaseUrl,
+    presence: await joinPresence(databaseUrl),
+  }))
+  // Whoever takes it meets the failure, and perhaps nobody does.
+  prepared.catch(() => {})
+  return prepared
+}
+
+/** On one connection, which each worker keeps. */
+function inTurn(sql: string): Promise<unknown> {
+  const asked = queue.then(async () => (await (connecting ??= connect())).query(sql))
+  queue = asked.catch(() => {})
+  return asked
+}
+
+async function connect(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: inject('clusterUrl') })
+  // The cluster is stopped at the end of the run, maybe before this worker.
+  client.on('error', () => {})
+  await client.connect()
+  return client
+}
