@@ -1,14 +1,10 @@
-import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import pg from 'pg'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { MAX_CENTS } from '../src/base/money.ts'
 import { query, transact } from '../src/db/tx.ts'
 import { readAccountTerms, setAccountTerms, type TermsPatch } from '../src/domain/accounts/terms.ts'
 import { priceDeposit } from '../src/domain/accounts/pricing.ts'
-import { databaseNamed } from './cluster.ts'
-import { deposit, get, UNKNOWN_ID } from './requests.ts'
+import { deposit, get } from './requests.ts'
 import { ask, CONSOLE, makeOperator } from './operators-client.ts'
 import { authenticate, world, type TestAccount, type World } from './world.ts'
 
@@ -258,30 +254,4 @@ test('what the columns of an account say is what the newest row of its history s
   const [now] = await query(w.pool, `select ${columns} from accounts`)
   const [newest] = await query(w.pool, `select ${columns} from account_terms order by id desc limit 1`)
   expect(newest).toEqual(now)
-})
-
-test('an account that had terms of its own before there was a history begins it with them', async () => {
-  const w = await world()
-  const name = `before_${randomBytes(6).toString('hex')}`
-  await w.pool.query(`create database ${name}`)
-  const folder = new URL('../migrations/', import.meta.url)
-  const [before, after] = [[] as string[], [] as string[]]
-  for (const file of readdirSync(folder).toSorted())
-    (file < '0006' ? before : after).push(readFileSync(new URL(file, folder), 'utf8'))
-  const client = new pg.Client({ connectionString: databaseNamed(inject('clusterUrl'), name) })
-  await client.connect()
-  onTestFinished(async () => {
-    await client.end()
-    await w.pool.query(`drop database ${name} with (force)`)
-  })
-  for (const sql of before) await client.query(sql)
-  await client.query(`insert into accounts (id, email, name, password_hash, created_at, fee_bps, value_max_cents) values
-    ('${UNKNOWN_ID}', 'a@example.com', 'A', 'x', '2026-01-01T00:00:00Z', 80, 500),
-    (gen_random_uuid(), 'b@example.com', 'B', 'x', '2026-01-01T00:00:00Z', null, null)`)
-  for (const sql of after) await client.query(sql)
-  const { rows } = await client.query('select * from account_terms')
-  expect(rows).toMatchObject([
-    { account_id: UNKNOWN_ID, fee_bps: 80, value_max_cents: 500, fee_bearer: null, set_by: 'guiche' },
-  ])
-  expect(rows[0].valid_from).toEqual(new Date('2026-01-01T00:00:00Z'))
 })

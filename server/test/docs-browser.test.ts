@@ -34,7 +34,7 @@ test('without JavaScript the reference shows an operation by its link, and the k
   const { page } = await visit({ viewport: WIDE, javaScriptEnabled: false })
   await page.goto(`${url}/docs#createDeposit`)
   const operation = page.locator('#createDeposit')
-  expect(await operation.getByRole('heading', { name: 'Ask for a deposit' }).isVisible()).toBe(true)
+  expect(await operation.getByRole('heading', { name: 'Create a deposit' }).isVisible()).toBe(true)
   expect(await operation.locator('pre').first().textContent()).toContain(`curl -X POST ${url}/api/deposit`)
 
   await page.goto(`${url}/docs`)

@@ -1,4 +1,4 @@
-import { Command, type Argument, type Option } from 'commander'
+import type { Argument, Command, Option } from 'commander'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'

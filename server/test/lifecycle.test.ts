@@ -114,7 +114,7 @@ test('the port and the host are looked at before anything is made, and named', a
     `guiche: the port is taken: something listens on 127.0.0.1:${port} already; stop it, or set PORT to another\n`,
   ])
   const elsewhere = { GUICHE_HOME: home, PORT: String(await freePort()), HOST: '192.0.2.1' }
-  const unknown = 'HOST 192.0.2.1 is no address of this machine: use 127.0.0.1, or 0.0.0.0 for all of them'
+  const unknown = 'HOST 192.0.2.1 is not an address of this machine: use 127.0.0.1, or 0.0.0.0 for all of them'
   expect((await runProcess(['start'], elsewhere)).stderr).toBe(`guiche: ${unknown}\n`)
   expect((await runCli(['doctor'], elsewhere)).stdout).toContain(`✗ configuration        ${unknown}\n`)
   expect(readdirSync(home)).toEqual([])

@@ -120,7 +120,7 @@ test('with DRAIN_SECONDS a process that was told to stop says not ready, still a
   // Answered and not refused, by somebody who has no key.
   expect((await fetch(`${server.url}/api/balance`)).status).toBe(401)
   expect(await ended).toBe(0)
-  expect(server.output()).toContain('Requests are answered for 3 s')
+  expect(server.output()).toContain('requests are answered for 3 s')
 })
 
 test('the version that runs is a metric', async () => {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { findRunning } from '../src/sandbox/address.ts'
-import { CLI, freePort, runCli, startChild, temporaryHome } from './process.ts'
+import { CLI, freePort, runProcess, startChild, temporaryHome } from './process.ts'
 import { KEY, bank, clientOf, eventually, newHome, open, portOf, send } from './sandbox-client.ts'
 
 const ANY_TIME = 'inicio=2000-01-01T00:00:00Z&fim=2100-01-01T00:00:00Z'
@@ -231,7 +231,7 @@ describe('one home', () => {
     const guiche = temporaryHome()
     const home = join(guiche, 'sandbox')
     const { url } = await open({ home })
-    const refused = await runCli(['sandbox'], { GUICHE_HOME: guiche })
+    const refused = await runProcess(['sandbox'], { GUICHE_HOME: guiche })
     expect(refused).toEqual({
       code: 1,
       stdout: '',

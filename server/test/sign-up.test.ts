@@ -147,7 +147,7 @@ test('what cannot be an account is refused, and told why', async () => {
   for (const [fields, code, message] of [
     [{ email: 'bia' }, 'field_invalid', 'email must be an e-mail address'],
     [{ name: ' ' }, 'field_invalid', 'an account needs a name of 1 to 100 characters'],
-    [{ password: 'elevenchars' }, 'password_length', 'a password has 12 to 200 characters'],
+    [{ password: 'elevenchars' }, 'password_length', 'a password must have 12 to 200 characters'],
     [{ password: 5 }, 'field_invalid', 'password must be a text'],
   ] as const) {
     const answer = await openBrowser(w).post('auth/sign-up/email', { ...BIA, ...fields })

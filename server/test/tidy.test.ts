@@ -515,7 +515,8 @@ function misnumbered(files: File[], folder: string, shape: RegExp): string[] {
 function readTree(): File[] {
   const root = new URL('../../', import.meta.url)
   // What .gitignore leaves out, and this file, whose samples break every rule.
-  const isForeign = /(^|\/)(node_modules|dist|coverage|\.git|\.guiche|\.env|[^/]+\.log|[^/]+\.tsbuildinfo)$/
+  const isForeign =
+    /(^|\/)(node_modules|dist|server\/dashboard|coverage|\.git|\.guiche|\.env|[^/]+\.log|[^/]+\.tsbuildinfo)$/
   const walk = (folder: string): File[] =>
     readdirSync(new URL(folder, root), { withFileTypes: true }).flatMap((entry) => {
       const path = `${folder}${entry.name}`

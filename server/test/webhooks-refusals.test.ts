@@ -313,7 +313,7 @@ describe('secrets', () => {
     ])
     expect(await statesOf(w, account)).toContainEqual(['retrying'])
     expect(JSON.stringify(w.logged.map(({ fields }) => String((fields as { err: Error }).err)))).toContain(
-      'add that one to SECRET_KEY',
+      'add that key to SECRET_KEY',
     )
     // A new secret mends it, although the old one still cannot be opened.
     await call(w, account, 'POST', `/api/webhooks/${webhook.id}/rotate-secret`)

@@ -103,7 +103,7 @@ export async function requireBalance(
   )
   const balanceCents = held(account)
   if (balanceCents >= neededCents) return
-  const text = `Balance is too small: it holds ${balanceCents} cents, and ${neededCents} are needed`
+  const text = `Balance is too small: it is ${balanceCents} cents, and ${neededCents} are needed`
   throw new Fault('balance_too_small', text, { details: { balanceCents, neededCents } })
 }
 

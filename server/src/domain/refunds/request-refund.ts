@@ -214,7 +214,7 @@ type RefundablePayment = {
 /** Pure. What this refund sends back, and how much of the fee it returns. */
 function sharesOf(charge: Charge, payment: RefundablePayment, { amountCents, returnsFee }: Asked) {
   const leftCents = payment.amount_cents - payment.refunded_cents
-  if (leftCents <= 0) throw new Fault('already_refunded', 'Charge is refunded already: 0 cents are left')
+  if (leftCents <= 0) throw new Fault('already_refunded', 'Charge is already refunded: 0 cents are left')
   const wantedCents = amountCents ?? leftCents
   if (wantedCents > leftCents) {
     const text = `value is more than is left to refund: ${leftCents} cents of ${payment.amount_cents}`

@@ -148,12 +148,12 @@ const WAYS: Partial<Record<ExceptionKind, Resolution['how'][]>> = {
 }
 
 function requireOpen({ kind, state, isHeld }: LockedException, how: Resolution['how']): void {
-  if (state === 'resolved') throw new Fault('exception_resolved', 'Exception is resolved already')
+  if (state === 'resolved') throw new Fault('exception_resolved', 'Exception is already resolved')
   if (state === 'resolving')
     throw new Fault('exception_resolving', 'Exception is being resolved: its refund is PROCESSING')
   const ways = WAYS[kind] ?? ['credit', 'refund', 'write_off']
   if (!ways.includes(how))
-    throw new Fault('resolution_invalid', `A ${kind} exception can be resolved with: ${ways.join(', ')}`, {
+    throw new Fault('resolution_invalid', `An exception of kind ${kind} can be resolved with: ${ways.join(', ')}`, {
       details: { kind, allowed: ways.join(', ') },
     })
   if (kind === 'foreign_refund' && isHeld) {

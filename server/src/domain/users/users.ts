@@ -48,9 +48,13 @@ export async function checkPerson(what: 'an account' | 'an operator', person: Pe
 /** All rules for a password; better-auth checks the length of those that it sets. */
 export function checkNewPassword(password: string, owner: PasswordOwner): string {
   if (password.length < PASSWORD_LENGTH.min || password.length > PASSWORD_LENGTH.max)
-    throw new Fault('password_length', `a password has ${PASSWORD_LENGTH.min} to ${PASSWORD_LENGTH.max} characters`, {
-      details: PASSWORD_LENGTH,
-    })
+    throw new Fault(
+      'password_length',
+      `a password must have ${PASSWORD_LENGTH.min} to ${PASSWORD_LENGTH.max} characters`,
+      {
+        details: PASSWORD_LENGTH,
+      },
+    )
   checkPassword(password, owner)
   return password
 }
