@@ -244,7 +244,7 @@ test('a refund that was made at the bank is borne by the account that was credit
   await refundAtBank(w, payment.endToEndId, 50_00)
   await askBank(w, payment.endToEndId)
   const { id } = await onlyException(w)
-  await expect(resolve(w, id, { how: 'charge_account' })).rejects.toThrow('it holds 4950 cents, and 5000 are needed')
+  await expect(resolve(w, id, { how: 'charge_account' })).rejects.toThrow('it is 4950 cents, and 5000 are needed')
   await expect(resolve(w, id, { how: 'refund' })).rejects.toThrow('can be resolved with: charge_account, write_off')
   await completedCharge(w, { account, valueCents: 10_00 })
   expect(await resolve(w, id, { how: 'charge_account' })).toMatchObject({
@@ -293,7 +293,7 @@ test('money in suspense of which a part was given back at the bank cannot be ref
   for (const how of ['charge_account', 'write_off'] as const)
     await expect(resolve(w, foreign!.id, { how })).rejects.toThrow('The rest of this payment is in suspense')
   await resolve(w, stray!.id, { how: 'write_off' })
-  await expect(resolve(w, foreign!.id, { how: 'write_off' })).rejects.toThrow('resolved already')
+  await expect(resolve(w, foreign!.id, { how: 'write_off' })).rejects.toThrow('already resolved')
   expect(await holdings(w)).toEqual({ cash: 5_00, written_off: 5_00 })
   expect(await w.differences()).toEqual([])
 })

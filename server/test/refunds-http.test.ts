@@ -122,7 +122,7 @@ test('what is left, the balance and the state of the charge stand in the refusal
     const answer = await w.app.inject(request)
     return [answer.statusCode, answer.json().error]
   }
-  const small = 'Balance is too small: it holds 4950 cents, and 5000 are needed'
+  const small = 'Balance is too small: it is 4950 cents, and 5000 are needed'
   expect(await error(refundRequest(account.key, charge.paymentLinkId))).toEqual([409, small])
   const unpaid = 'Charge is PENDING and cannot be refunded'
   expect(await error(refundRequest(account.key, pending.paymentLinkId))).toEqual([409, unpaid])

@@ -96,7 +96,7 @@ test('partial refunds go on until nothing is left, and then no further', async (
 test('a refund that the balance cannot bear is refused, with the numbers, and leaves no trace', async () => {
   const w = await world()
   const { charge, account } = await completedCharge(w, { valueCents: 50_00 })
-  await expect(refund(w, charge)).rejects.toThrow('Balance is too small: it holds 4950 cents, and 5000 are needed')
+  await expect(refund(w, charge)).rejects.toThrow('Balance is too small: it is 4950 cents, and 5000 are needed')
   expect(await w.balanceCents(account.accountId)).toBe(49_50)
   expect(await w.count('refunds')).toBe(0)
   expect(await w.count('audit_log', `action like 'refund.%'`)).toBe(0)
