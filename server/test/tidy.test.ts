@@ -57,8 +57,8 @@ const TREES: Record<string, { layers: Order; folders: Record<string, Order> }> =
   },
   'web/src/': {
     layers: [
-      ['base'],
       ['contract'],
+      ['base'],
       ['ui'],
       ['account', 'operator', 'sign-in'],
       ['shell.tsx'],
@@ -114,7 +114,7 @@ const RULES: Rule[] = [
       { 'server/src/db/a.ts': `import { b } from './embedded/b.ts'` },
       { 'web/src/ui/a.tsx': `import { b } from '../account/b.tsx'` },
       { 'web/src/account/deposits/a.tsx': `import { b } from '../../operator/b.tsx'` },
-      { 'web/src/base/a.ts': `import type { B } from '../contract/types.ts'` },
+      { 'web/src/contract/a.ts': `import type { B } from '../base/b.ts'` },
     ],
   },
   {

@@ -1,29 +1,7 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
+import type { Me, Service, Session } from '../contract/types.ts'
 import { auth, get } from './api.ts'
 import { setTimeZone } from './dates.ts'
-
-export type Me = {
-  kind: 'account' | 'operator'
-  email: string
-  name: string
-  accountId: string | null
-  suspendedReason: string | null
-  isTwoFactor: boolean
-  isFresh: boolean
-}
-
-export type Service = {
-  mode: 'test' | 'live'
-  publicUrl: string
-  signup: 'open' | 'invite' | 'closed'
-  sendsMail: boolean
-  accountsMayRefund: boolean
-  /** A refund returns its share of the fee. */
-  refundsReturnFee: boolean
-  timeZone: string
-}
-
-export type Session = { me: Me | null; service: Service }
 
 export const sessionQuery = queryOptions({
   queryKey: ['me'],

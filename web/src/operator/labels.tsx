@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router'
 import { translations } from '../base/language.ts'
 import { useGet } from '../base/queries.ts'
-import type { Account, ExceptionState, Provider } from '../contract/types.ts'
+import type { ExceptionState } from '../contract/codes.ts'
+import type { Account, ProviderHealth } from '../contract/types.ts'
 import { Badge } from '../ui/badge.tsx'
 
 // Labels that several operator pages share.
@@ -86,7 +87,7 @@ export function StateBadge({ state }: { state: ExceptionState }) {
   return <Badge tone={STATE_TONES[state]}>{useLabels().state[state]}</Badge>
 }
 
-export function BreakerBadge({ breaker }: Pick<Provider, 'breaker'>) {
+export function BreakerBadge({ breaker }: Pick<ProviderHealth, 'breaker'>) {
   return <Badge tone={BREAKER_TONES[breaker]}>{useLabels().breaker[breaker]}</Badge>
 }
 

@@ -14,6 +14,7 @@ export function Badge({ tone = 'still', children }: { tone?: Tone; children: Rea
 
 const useTexts = translations({
   'pt-BR': {
+    OPENING: 'Em criação',
     PENDING: 'Aguardando',
     COMPLETED: 'Pago',
     EXPIRED: 'Expirado',
@@ -23,6 +24,7 @@ const useTexts = translations({
     FAILED: 'Falhou',
   },
   en: {
+    OPENING: 'Being created',
     PENDING: 'Pending',
     COMPLETED: 'Paid',
     EXPIRED: 'Expired',
@@ -34,6 +36,7 @@ const useTexts = translations({
 })
 
 const STATUS_TONES = {
+  OPENING: 'wait',
   PENDING: 'wait',
   COMPLETED: 'good',
   EXPIRED: 'still',

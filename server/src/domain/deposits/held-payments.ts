@@ -4,6 +4,7 @@ import { query, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { hexId } from './charge-reads.ts'
 import type { Resolution } from './exception-states.ts'
+import type { SuspenseKind } from './settle.ts'
 
 // Money that was received for a charge without completing it, because of a wrong amount or as a second payment. Money
 // that was refunded does not count.
@@ -48,16 +49,18 @@ export async function readHeldIn(tx: Tx, chargeId: string): Promise<HeldMoney> {
   return row ? { heldCents: row.heldCents, keptCents: row.keptCents } : NOTHING_HELD
 }
 
-export type HeldPayment = {
+export type HeldPayment = HeldFacts & (Released | { resolvedAt: null })
+export type ReleasedPayment = HeldFacts & Released
+
+type HeldFacts = {
   endToEndId: string
   amountCents: Cents
-  kind: string
+  kind: SuspenseKind
   heldAt: Date
-  resolution: Resolution['how'] | null
   /** Whether it was credited to the charge's own account. */
   isOwn: boolean
-  resolvedAt: Date | null
 }
+type Released = { resolvedAt: Date; resolution: Exclude<Resolution['how'], 'charge_account'> }
 
 /** All payments that were ever held for charge $1, oldest first, also those that completed it in the end. */
 export const SELECT_HELD_PAYMENTS = `

@@ -3,7 +3,13 @@ import type { Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { requireChargeIn, type Charge } from '../deposits/charge-reads.ts'
 import { eventName } from '../webhooks/events.ts'
-import { readHeldIn, SELECT_HELD_PAYMENTS, type HeldMoney, type HeldPayment } from '../deposits/held-payments.ts'
+import {
+  readHeldIn,
+  SELECT_HELD_PAYMENTS,
+  type HeldMoney,
+  type HeldPayment,
+  type ReleasedPayment,
+} from '../deposits/held-payments.ts'
 import { SELECT_REFUNDS, type Refund } from '../refunds/refund-states.ts'
 import type { Core } from '../core/core.ts'
 
@@ -14,7 +20,7 @@ export type Moment = { at: Date } & (
   | { kind: 'confirmed'; provider: string }
   | { kind: 'credited'; valueCents: Cents; feeCents: Cents; balanceAfterCents: Cents }
   | { kind: 'payment_held'; payment: HeldPayment }
-  | { kind: 'payment_released'; payment: HeldPayment }
+  | { kind: 'payment_released'; payment: ReleasedPayment }
   | { kind: 'expired' | 'canceled' }
   | { kind: 'refund_requested' | 'refund_done' | 'refund_failed'; refund: Refund }
   | { kind: 'event'; eventId: string; event: string }

@@ -71,7 +71,7 @@ const DESCRIPTION_ERROR = 'description must be at most 140 characters, without c
 const EXPIRES_IN_ERROR = 'expiresIn must be an integer from 300 to 86400 (seconds)'
 // In less time a payer cannot pay, and no provider promises more.
 const EXPIRES_IN = { min: 300, max: 86_400 }
-const STATUSES = ['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELED'] as const
+export const STATUSES = ['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELED'] as const
 
 /**
  * For text that payers read: without characters that reverse the writing direction or are invisible, which could make

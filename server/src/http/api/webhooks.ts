@@ -138,7 +138,7 @@ const webhookSchema = z
     id: z.string(),
     name: z.string(),
     url: z.string(),
-    events: z.array(z.string()),
+    events: z.array(z.enum(EVENT_KINDS)),
     hasAuthorization: z
       .boolean()
       .meta({ description: 'Whether an `Authorization` value is sent. The value itself is never shown.' }),

@@ -6,7 +6,7 @@ import { signUp } from '../../domain/accounts/sign-up.ts'
 import type { Context } from '../../domain/context.ts'
 import { DAY_ZONE } from '../../domain/core/business-days.ts'
 import { readerOf } from '../server/language.ts'
-import { emailField, type Api } from '../server/schemas.ts'
+import { emailField, response, type Api } from '../server/schemas.ts'
 import { answerAuth, AUTH_ROUTES, shownConfirmation } from './auth-routes.ts'
 import { AUTH_PATH, loadAuth, type Auth } from './better-auth.ts'
 import { alreadyRegisteredEmail, confirmationEmail } from './emails.ts'
@@ -45,8 +45,8 @@ export function signInRoutes(app: Api, ctx: Context): void {
   // So that the first sign-in does not wait for it. Tests do not listen, and most of them never sign in.
   app.addHook('onListen', async () => void (await auth()))
 
-  app.get('/dashboard/api/me', { schema: HIDDEN, onRequest: visit }, async ({ visitor: { session } }) => ({
-    success: true,
+  app.get('/dashboard/api/me', { schema: getMeRoute, onRequest: visit }, async ({ visitor: { session } }) => ({
+    success: true as const,
     me: session ? presentMe(session, ctx.now()) : null,
     service: presentService(ctx),
   }))
@@ -103,12 +103,32 @@ const signUpBody = z.object({
   invitation: z.string('invitation must be a text').exactOptional(),
 })
 
+const meSchema = z.object({
+  kind: z.enum(['account', 'operator']),
+  email: z.string(),
+  name: z.string(),
+  accountId: z.string().nullable(),
+  suspendedReason: z.string().nullable(),
+  isTwoFactor: z.boolean(),
+  isFresh: z.boolean(),
+})
+
 function presentMe(session: Session, now: Date) {
   const { caller, name, suspendedReason, isTwoFactor } = session
   const accountId = caller.kind === 'account' ? caller.accountId : null
   const { kind, email } = caller
   return { kind, email, name, accountId, suspendedReason, isTwoFactor, isFresh: isFresh(session, now) }
 }
+
+const serviceSchema = z.object({
+  mode: z.enum(['test', 'live']),
+  publicUrl: z.string(),
+  signup: z.enum(['open', 'invite', 'closed']),
+  sendsMail: z.boolean(),
+  accountsMayRefund: z.boolean(),
+  refundsReturnFee: z.boolean(),
+  timeZone: z.string(),
+})
 
 function presentService({ settings, mailer }: Context) {
   const { mode, publicUrl, signIn, refunds } = settings
@@ -122,3 +142,5 @@ function presentService({ settings, mailer }: Context) {
     timeZone: DAY_ZONE,
   }
 }
+
+const getMeRoute = { ...HIDDEN, response: { 200: response('', { me: meSchema.nullable(), service: serviceSchema }) } }

@@ -1,9 +1,12 @@
 import { z } from 'zod'
 import type { Context } from '../../domain/context.ts'
+import { EXCEPTION_KINDS } from '../../domain/refunds/exceptions.ts'
 import { readTimeline, type Moment } from '../../domain/reports/timeline.ts'
 import { depositSchema, presentDeposit } from '../api/deposits.ts'
 import { presentRefund, refundSchema } from '../api/refunds.ts'
-import { paymentLinkParams, response, time, type Api } from '../server/schemas.ts'
+import { attemptOutcome } from '../api/webhooks.ts'
+import { WAYS } from '../operator/exceptions.ts'
+import { cents, paymentLinkParams, response, time, type Api } from '../server/schemas.ts'
 
 export function timelineRoutes(api: Api, ctx: Context): void {
   const config = { scope: 'deposits:read' } as const
@@ -19,8 +22,35 @@ export function timelineRoutes(api: Api, ctx: Context): void {
   })
 }
 
+const text = z.string()
+const { excerpt: _, ...outcome } = attemptOutcome
+const attempt = { eventId: text, webhookId: text, webhookName: text, number: z.int(), ...outcome }
+const payment = { endToEndId: text, value: cents }
+const why = z.enum(EXCEPTION_KINDS).exclude(['foreign_refund', 'undone_refund'])
+const how = z.enum(WAYS).exclude(['charge_account'])
+
 /** Each kind of moment has fields of its own. */
-const momentSchema = z.looseObject({ at: time, kind: z.string() })
+const momentSchema = z.discriminatedUnion('kind', [
+  moment(['created'], { provider: text, value: cents, fee: cents }),
+  moment(['paid'], payment),
+  moment(['confirmed'], { provider: text }),
+  moment(['credited'], { value: cents, fee: cents, balanceAfter: cents }),
+  moment(['payment_held'], { ...payment, why }),
+  moment(['payment_released'], { ...payment, how, isOwn: z.boolean() }),
+  moment(['expired', 'canceled'], {}),
+  moment(['refund_requested', 'refund_done', 'refund_failed'], {
+    refundId: text,
+    value: cents,
+    reason: text.nullable(),
+  }),
+  moment(['event'], { eventId: text, event: text }),
+  moment(['webhook_attempt'], attempt),
+  moment(['next_check'], { attempts: z.int() }),
+])
+
+function moment<const Kind extends string, Fields extends z.ZodRawShape>(kinds: Kind[], fields: Fields) {
+  return z.object({ at: time, kind: z.enum(kinds), ...fields })
+}
 
 function presentMoment(moment: Moment) {
   const at = moment.at.toISOString()

@@ -4,6 +4,7 @@ import type { Context } from '../../domain/context.ts'
 import type { ChargeAction, Resolution } from '../../domain/deposits/exception-states.ts'
 import { EXCEPTION_KINDS, findException, listExceptions, type Exception } from '../../domain/refunds/exceptions.ts'
 import { resolveException } from '../../domain/refunds/resolve-exception.ts'
+import { STATUSES } from '../api/deposits.ts'
 import { REFUND_STATUSES } from '../api/refunds.ts'
 import {
   BODY_ERROR,
@@ -50,8 +51,8 @@ export function exceptionRoutes(app: Api, ctx: Context): void {
 
 // ---- Requests ----
 
-const STATES = ['open', 'resolving', 'resolved'] as const
-const WAYS = ['credit', 'refund', 'write_off', 'charge_account', 'match'] as const satisfies Resolution['how'][]
+export const STATES = ['open', 'resolving', 'resolved'] as const
+export const WAYS = ['credit', 'refund', 'write_off', 'charge_account', 'match'] as const satisfies Resolution['how'][]
 const CHARGE_ACTIONS = ['keep', 'close'] as const satisfies ChargeAction[]
 
 const exceptionParams = z.object({ exceptionId: z.string().meta({ description: 'The id of the exception.' }) })
@@ -119,7 +120,7 @@ const exceptionSchema = z
         paymentLinkId: z.string(),
         accountId: z.string(),
         email: z.string(),
-        status: z.string(),
+        status: z.enum([...STATUSES, 'OPENING', 'FAILED']),
         value: cents,
         fee: cents,
       })

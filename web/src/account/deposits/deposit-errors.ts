@@ -2,8 +2,7 @@ import { ApiError } from '../../base/api.ts'
 import { useErrorText } from '../../base/error-text.ts'
 import { translations, useLanguage } from '../../base/language.ts'
 import { moneyText } from '../../base/money.ts'
-import type { ErrorCode } from '../../contract/codes.ts'
-import type { DepositStatus } from '../../contract/types.ts'
+import type { DepositStatus, ErrorCode } from '../../contract/codes.ts'
 import { useStatusText } from '../../ui/badge.tsx'
 
 const useTexts = translations({

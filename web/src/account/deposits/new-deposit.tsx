@@ -4,7 +4,7 @@ import { newIdempotencyKey, post } from '../../base/api.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { parseMoney } from '../../base/money.ts'
-import type { NewDeposit } from '../../contract/types.ts'
+import type { NewCharge } from '../../contract/types.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/form/dialog.tsx'
 import { Input, Select } from '../../ui/form/field.tsx'
@@ -72,7 +72,7 @@ const useTexts = translations({
 export function NewDepositDialog({ onClose }: { onClose: () => void }) {
   const t = useTexts()
   const { money } = useFormat()
-  const [made, setMade] = useState<NewDeposit>()
+  const [made, setMade] = useState<NewCharge>()
   if (!made) return <NewDepositForm onClose={onClose} onMade={setMade} />
   return (
     <Dialog
@@ -96,7 +96,7 @@ export function NewDepositDialog({ onClose }: { onClose: () => void }) {
 // Seconds, within the server's bounds. A list, because an object would put numbers before the default.
 const EXPIRIES = ['', '300', '900', '1800', '3600', '21600', '86400'] as const
 
-type FormProps = { onClose: () => void; onMade: (made: NewDeposit) => void }
+type FormProps = { onClose: () => void; onMade: (made: NewCharge) => void }
 
 function NewDepositForm({ onClose, onMade }: FormProps) {
   const t = useTexts()
@@ -108,7 +108,7 @@ function NewDepositForm({ onClose, onMade }: FormProps) {
   const [idempotencyKey, setKey] = useState(newIdempotencyKey)
   const cents = parseMoney(typed.value) ?? 0
   const create = useMutation({
-    mutationFn: () => post<{ charge: NewDeposit }>('/deposit', bodyOf(typed, cents), { idempotencyKey }),
+    mutationFn: () => post<{ charge: NewCharge }>('/deposit', bodyOf(typed, cents), { idempotencyKey }),
     onSuccess: ({ charge }) => {
       void queryClient.invalidateQueries({ queryKey: ['list', '/deposits'] })
       void queryClient.invalidateQueries({ queryKey: ['overview'] })

@@ -1,5 +1,5 @@
 import { translations } from '../../base/language.ts'
-import type { NewDeposit } from '../../contract/types.ts'
+import type { NewCharge } from '../../contract/types.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/data/copy-button.tsx'
 import { QrCode } from '../../ui/data/qr-code.tsx'
@@ -23,7 +23,7 @@ const useTexts = translations({
 })
 
 /** Everything a payer may be given: the QR code, the code as text, and the page with both. */
-export function PaymentCode({ deposit }: { deposit: NewDeposit }) {
+export function PaymentCode({ deposit }: { deposit: NewCharge }) {
   const t = useTexts()
   return (
     <div className="space-y-4">

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { get, post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
-import type { DeliveryState, EventRecord, Webhook } from '../../contract/types.ts'
+import type { DeliveryState, Event, Webhook } from '../../contract/types.ts'
 import { Input, Select } from '../../ui/form/field.tsx'
 import { ConfirmDialog } from '../../ui/form/form-dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
@@ -113,7 +113,7 @@ function HowMany({ which, enabled }: { which: Which; enabled: Webhook[] }) {
       const filters = which.since ? [{}] : FAILING.map((state) => ({ state, webhookId: which.webhookId }))
       const pages = await Promise.all(
         filters.map((filter) =>
-          get<{ events: EventRecord[]; nextCursor: string | null }>(
+          get<{ events: Event[]; nextCursor: string | null }>(
             '/events',
             { ...filter, limit: COUNTED_EVENTS },
             { signal },
@@ -143,7 +143,7 @@ function HowMany({ which, enabled }: { which: Which; enabled: Webhook[] }) {
   )
 }
 
-function isResentTo({ id, events }: Webhook, { event, deliveries }: EventRecord, since: string | null): boolean {
+function isResentTo({ id, events }: Webhook, { event, deliveries }: Event, since: string | null): boolean {
   if (!events.some((kind) => kind === event)) return false
   return since !== null || deliveries.some(({ webhookId, state }) => webhookId === id && FAILING.includes(state))
 }

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { translations } from '../../base/language.ts'
-import { EVENTS, type EventKind, type Webhook } from '../../contract/types.ts'
+import { EVENTS, type EventKind } from '../../contract/codes.ts'
+import type { Webhook } from '../../contract/types.ts'
 import { useUrlErrorText } from '../../ui/data/delivery-reasons.ts'
 import { Checkbox, CheckboxGroup, Input } from '../../ui/form/field.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'

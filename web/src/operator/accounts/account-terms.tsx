@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { translations } from '../../base/language.ts'
-import type { OwnTerms, Terms } from '../../contract/types.ts'
+import type { AccountDetails, OwnTerms } from '../../contract/types.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card, DetailList } from '../../ui/card.tsx'
@@ -35,7 +35,7 @@ const useTexts = translations({
   },
 })
 
-export function AccountTerms({ accountId, terms }: { accountId: string; terms: Terms | undefined }) {
+export function AccountTerms({ accountId, terms }: { accountId: string; terms: AccountDetails['terms'] | undefined }) {
   const t = useTexts()
   const [isChanging, setChanging] = useState(false)
   return (
@@ -62,7 +62,7 @@ export function AccountTerms({ accountId, terms }: { accountId: string; terms: T
   )
 }
 
-function Current({ terms: { own, effective } }: { terms: Terms }) {
+function Current({ terms: { own, effective } }: { terms: AccountDetails['terms'] }) {
   const t = useTexts()
   const labelOf = useTermLabel()
   const textOf = useTermText()
@@ -85,7 +85,7 @@ function Current({ terms: { own, effective } }: { terms: Terms }) {
   )
 }
 
-function History({ history }: { history: Terms['history'] }) {
+function History({ history }: { history: AccountDetails['terms']['history'] }) {
   const t = useTexts()
   const actorText = useActorText()
   if (history.length === 0) return <p className="text-soft">{t.none}</p>

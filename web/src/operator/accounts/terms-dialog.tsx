@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { patch } from '../../base/api.ts'
 import { translations, useLanguage, type Language } from '../../base/language.ts'
 import { moneyInputText, parseMoney } from '../../base/money.ts'
-import type { OwnTerms, Terms } from '../../contract/types.ts'
+import type { AccountTerms, OwnTerms } from '../../contract/types.ts'
 import { Input, Select } from '../../ui/form/field.tsx'
 import { ReasonDialog } from '../../ui/form/form-dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
@@ -43,7 +43,15 @@ const useTexts = translations({
 
 type Typed = Record<Term, string>
 
-export function TermsDialog({ accountId, terms, onClose }: { accountId: string; terms: Terms; onClose: () => void }) {
+export function TermsDialog({
+  accountId,
+  terms,
+  onClose,
+}: {
+  accountId: string
+  terms: AccountTerms
+  onClose: () => void
+}) {
   const t = useTexts()
   const language = useLanguage()
   const queryClient = useQueryClient()
@@ -100,7 +108,7 @@ export function TermsDialog({ accountId, terms, onClose }: { accountId: string; 
 
 function TermField(props: {
   term: Term
-  terms: Terms
+  terms: AccountTerms
   value: string
   isBad: boolean
   onChange: (value: string) => void

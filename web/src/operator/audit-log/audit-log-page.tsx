@@ -4,7 +4,7 @@ import { endOfDayIso, startOfDayIso } from '../../base/dates.ts'
 import { useFilters } from '../../base/filters.ts'
 import { translations } from '../../base/language.ts'
 import { useCursorList } from '../../base/queries.ts'
-import type { AuditEntry } from '../../contract/types.ts'
+import type { AuditLogEntry } from '../../contract/types.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, DetailList } from '../../ui/card.tsx'
 import { Copyable } from '../../ui/data/copy-button.tsx'
@@ -67,9 +67,9 @@ const useTexts = translations({
 export function AuditLogPage() {
   const t = useTexts()
   const filters = useFilters(['actor', 'action', 'accountId', 'from', 'to'])
-  const [shown, setShown] = useState<AuditEntry>()
+  const [shown, setShown] = useState<AuditLogEntry>()
   const { from, to, ...asked } = filters.values
-  const list = useCursorList<AuditEntry>({
+  const list = useCursorList<AuditLogEntry>({
     path: '/operator/audit-log',
     query: { ...asked, from: startOfDayIso(from), to: endOfDayIso(to) },
     field: 'entries',
@@ -106,7 +106,7 @@ export function AuditLogPage() {
   )
 }
 
-function useColumns(onShow: (entry: AuditEntry) => void): Column<AuditEntry>[] {
+function useColumns(onShow: (entry: AuditLogEntry) => void): Column<AuditLogEntry>[] {
   const t = useTexts()
   const actorText = useActorText()
   const actionText = useActionText()
@@ -133,13 +133,13 @@ function useColumns(onShow: (entry: AuditEntry) => void): Column<AuditEntry>[] {
 }
 
 /** Reasons of people are shown as written; automatic ones have a code. */
-function useWhy(): (entry: AuditEntry) => string | null {
+function useWhy(): (entry: AuditLogEntry) => string | null {
   const fieldValue = useFieldValue()
   return ({ reason, details }) =>
     typeof details['reasonCode'] === 'string' ? fieldValue('reasonCode', details['reasonCode']) : reason
 }
 
-function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
+function EntryDialog({ entry, onClose }: { entry: AuditLogEntry; onClose: () => void }) {
   const t = useTexts()
   const actorText = useActorText()
   const actionText = useActionText()
@@ -175,7 +175,7 @@ function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: () => voi
 }
 
 /** Before and after side by side, where there are both. */
-function Details({ details }: { details: AuditEntry['details'] }) {
+function Details({ details }: { details: AuditLogEntry['details'] }) {
   const t = useTexts()
   const fieldName = useFieldName()
   const fieldValue = useFieldValue()

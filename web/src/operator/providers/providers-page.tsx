@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { translations } from '../../base/language.ts'
 import { useGet } from '../../base/queries.ts'
-import type { Provider } from '../../contract/types.ts'
+import type { ProviderHealth } from '../../contract/types.ts'
 import { Card, DetailList } from '../../ui/card.tsx'
 import { DateTime } from '../../ui/data/values.tsx'
 import { BankIcon } from '../../ui/icons.tsx'
@@ -44,7 +44,7 @@ const REFRESH_MS = 10_000
 
 export function ProvidersPage() {
   const t = useTexts()
-  const providers = useGet<{ providers: Provider[] }>(['providers'], '/operator/providers', {
+  const providers = useGet<{ providers: ProviderHealth[] }>(['providers'], '/operator/providers', {
     refetchInterval: REFRESH_MS,
   })
   const { data } = providers
@@ -70,7 +70,7 @@ export function ProvidersPage() {
   )
 }
 
-function ProviderCard({ provider: { name, breaker, lastError, lastSuccessAt } }: { provider: Provider }) {
+function ProviderCard({ provider: { name, breaker, lastError, lastSuccessAt } }: { provider: ProviderHealth }) {
   const t = useTexts()
   return (
     <Card title={name} actions={<BreakerBadge breaker={breaker} />}>

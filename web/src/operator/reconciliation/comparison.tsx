@@ -1,6 +1,6 @@
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
-import type { Comparison } from '../../contract/types.ts'
+import type { Closing, DayStatement } from '../../contract/types.ts'
 import { Figure } from '../../ui/card.tsx'
 import { Copyable } from '../../ui/data/copy-button.tsx'
 import { Money } from '../../ui/data/values.tsx'
@@ -54,7 +54,7 @@ const useTexts = translations({
 })
 
 /** Both sides of a day at one provider, and each difference. */
-export function ComparisonResult({ comparison }: { comparison: Comparison }) {
+export function ComparisonResult({ comparison }: { comparison: Closing | DayStatement }) {
   const t = useTexts()
   const { count } = useFormat()
   const kinds: Readonly<Record<string, string>> = t.kind

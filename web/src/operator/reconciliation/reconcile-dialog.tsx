@@ -4,7 +4,7 @@ import { post } from '../../base/api.ts'
 import { addDays, dayOf, endOfDayIso, startOfDayIso } from '../../base/dates.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
-import type { ReconciledDay } from '../../contract/types.ts'
+import type { DayStatement } from '../../contract/types.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/form/dialog.tsx'
 import { Input, Select } from '../../ui/form/field.tsx'
@@ -50,7 +50,7 @@ const useTexts = translations({
 /** The server gives up after 50 s. */
 const TIMEOUT_MS = 60_000
 
-type Answer = { statements: ReconciledDay[] }
+type Answer = { statements: DayStatement[] }
 
 type Props = { providers: readonly string[]; day?: string; onClose: () => void }
 
@@ -104,7 +104,7 @@ export function ReconcileDialog({ providers, day: given, onClose }: Props) {
   )
 }
 
-function Result({ day, results, onClose }: { day: string; results: ReconciledDay[]; onClose: () => void }) {
+function Result({ day, results, onClose }: { day: string; results: DayStatement[]; onClose: () => void }) {
   const t = useTexts()
   const { day: dayText, count, money } = useFormat()
   return (

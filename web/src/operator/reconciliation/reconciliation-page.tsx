@@ -4,7 +4,7 @@ import { useFilters } from '../../base/filters.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { useGet } from '../../base/queries.ts'
-import type { Closing, Provider } from '../../contract/types.ts'
+import type { Closing, ProviderHealth } from '../../contract/types.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
@@ -120,7 +120,7 @@ export function ReconciliationPage() {
 }
 
 export function useProviders(): string[] {
-  const { data } = useGet<{ providers: Provider[] }>(['providers'], '/operator/providers')
+  const { data } = useGet<{ providers: ProviderHealth[] }>(['providers'], '/operator/providers')
   return data?.providers.map(({ name }) => name) ?? []
 }
 

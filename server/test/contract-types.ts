@@ -1,0 +1,120 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { FastifyInstance } from 'fastify'
+import { format } from 'oxfmt'
+import { z } from 'zod'
+import { renderOpenapi } from '../src/http/render-openapi.ts'
+
+// TypeScript from the schemas of the server's answers, for those who read these answers.
+
+// As .oxfmtrc.json has it.
+const MAX_COLUMNS = 120
+
+type Schema = z.core.JSONSchema.BaseSchema
+/** By method and path, such as `GET /dashboard/api/keys`: what the route answers when it succeeds. */
+export type Answers = ReadonlyMap<string, z.ZodObject>
+/** Text of a type without names of its parts → its name. */
+export type Names = Map<string, string>
+
+/** Fastify announces each server that is made; so a hook sees the routes without a word about it in the server. */
+export async function readAnswers(): Promise<Answers> {
+  const answers = new Map<string, z.ZodObject>()
+  const listen = (message: unknown) =>
+    void (message as { fastify: FastifyInstance }).fastify.addHook('onRoute', ({ method, url, schema }) => {
+      const responses = Object.entries((schema?.response ?? {}) as Record<string, Response>)
+      const answer = responses.find(([status]) => status.startsWith('2'))?.[1].content?.['application/json']?.schema
+      if (answer instanceof z.ZodObject) answers.set(`${String(method)} ${url}`, answer.omit({ success: true }))
+    })
+  subscribe('fastify.initialization', listen)
+  await renderOpenapi()
+  unsubscribe('fastify.initialization', listen)
+  return answers
+}
+
+type Response = { content?: Record<string, { schema: unknown }> }
+
+/** Schemas with an `id` are `$defs` of it. */
+export function schemaOf(type: z.ZodType): Schema & { $defs?: Record<string, Schema> } {
+  return z.toJSONSchema(type, { io: 'output' })
+}
+
+/** The part of a schema at a path such as `attention[].kind`, without its null. */
+export function partAt(root: Schema, path: string): Schema {
+  const part = path.split(/\.|(?=\[\])/).reduce((schema, step) => {
+    const whole = resolve(root, schema)
+    const inner = step === '[]' ? whole.items : whole.properties?.[step]
+    if (typeof inner !== 'object' || Array.isArray(inner)) throw new Error(`${path}: there is no ${step}`)
+    return inner
+  }, root)
+  return part.anyOf?.find((option) => option.type !== 'null') ?? part
+}
+
+function resolve(root: Schema, schema: Schema): Schema {
+  if (schema.$ref) return root.$defs![nameIn(schema.$ref)]!
+  const option = schema.anyOf?.find(({ type }) => type !== 'null')
+  return option ? resolve(root, option) : schema
+}
+
+function nameIn(ref: string): string {
+  return ref.split('/').pop()!
+}
+
+/** The schema as a type; parts that have a name are named. */
+export function typeText(schema: Schema, names: Names = new Map(), isNamed = true): string {
+  const name = isNamed && names.size > 0 ? names.get(typeText(schema)) : undefined
+  if (name) return name
+  const part = (inner: Schema) => typeText(inner, names)
+  if (schema.$ref) return nameIn(schema.$ref)
+  if (schema.const !== undefined) return literal(schema.const)
+  if (schema.enum) return schema.enum.map(literal).join(' | ')
+  const options = schema.anyOf ?? schema.oneOf
+  if (options) return options.map(part).join(' | ')
+  if (Array.isArray(schema.type)) return schema.type.map((type) => part({ ...schema, type })).join(' | ')
+  if (schema.type === 'object') return objectText(schema, part)
+  if (schema.type === 'array') {
+    const item = part(schema.items as Schema)
+    return item.includes(' | ') && !item.endsWith('}') ? `(${item})[]` : `${item}[]`
+  }
+  return schema.type === 'integer' ? 'number' : (schema.type ?? 'unknown')
+}
+
+function objectText({ properties, required, additionalProperties }: Schema, part: (inner: Schema) => string): string {
+  const fields = Object.entries(properties ?? {}).map(
+    ([name, field]) => `${name}${required?.includes(name) ? '' : '?'}: ${part(field as Schema)}`,
+  )
+  if (fields.length > 0) return `{ ${fields.join('; ')} }`
+  return `Record<string, ${typeof additionalProperties === 'object' ? part(additionalProperties) : 'unknown'}>`
+}
+
+/** As many values in a line as fit: the formatter would give each a line of its own. */
+export function listText(name: string, type: string, values: readonly string[]): string {
+  const lines = values.map(literal).reduce<string[]>((done, value) => {
+    const last = done.pop()
+    const longer = last === undefined ? `  ${value},` : `${last} ${value},`
+    return longer.length <= MAX_COLUMNS ? [...done, longer] : [...done, last!, `  ${value},`]
+  }, [])
+  const oneLine = `export const ${name} = [${values.map(literal).join(', ')}] as const`
+  const text = oneLine.length <= MAX_COLUMNS ? oneLine : `export const ${name} = [\n${lines.join('\n')}\n] as const`
+  return `${text}\nexport type ${type} = (typeof ${name})[number]\n`
+}
+
+function literal(value: unknown): string {
+  return typeof value === 'string' ? `'${value}'` : JSON.stringify(value)
+}
+
+export async function formatted(text: string): Promise<string> {
+  const { code, errors } = await format('types.ts', text, { printWidth: MAX_COLUMNS, semi: false, singleQuote: true })
+  if (errors.length > 0) throw new Error(errors[0]!.message)
+  return code
+}
+
+/** The events in a source such as sdk/src/events.ts, as typeText writes them. */
+export function eventTypes(source: string): string[] {
+  const bare = source.replace(/\/\*\*.*?\*\//gs, '')
+  const types = new Map<string, string>()
+  for (const [, name, lines] of bare.matchAll(/type (\w+)[^\n]* = \{(.*?)\n\}/gs))
+    types.set(name!, `{ ${lines!.trim().replaceAll(/\s*\n\s*/g, '; ')} }`)
+  const envelope = types.get('Envelope')!
+  return [...bare.matchAll(/= Envelope<('\w+'), (.*)>/g)].map(([, kind, data]) =>
+    envelope.replace('Kind', kind!).replace('Data', types.get(data!) ?? data!),
+  )
+}

@@ -1,0 +1,115 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { SCOPES } from '../src/domain/accounts/callers.ts'
+import { AUDIT_ACTIONS } from '../src/domain/core/audit-log.ts'
+import { REASON_CODES } from '../src/domain/ports/delivery-reasons.ts'
+import { EXCEPTION_KINDS } from '../src/domain/refunds/exceptions.ts'
+import { EVENT_KINDS } from '../src/domain/webhooks/events.ts'
+import { STATUSES } from '../src/http/api/deposits.ts'
+import { WEBHOOKS } from '../src/http/docs/webhook-events.ts'
+import { STATES } from '../src/http/operator/exceptions.ts'
+import { ERROR_CODES } from '../src/http/server/envelope.ts'
+import {
+  eventTypes,
+  formatted,
+  listText,
+  partAt,
+  readAnswers,
+  schemaOf,
+  typeText,
+  type Names,
+} from './contract-types.ts'
+
+// The dashboard's copy of what the server answers, and the package's copy of what it sends.
+
+const HEADER = '// Generated from the server’s schemas: UPDATE_CONTRACT=1 npx vitest run server/test/contract.test.ts\n'
+
+const LISTS = {
+  DEPOSIT_STATUSES: ['DepositStatus', STATUSES],
+  SCOPES: ['Scope', SCOPES],
+  EVENTS: ['EventKind', EVENT_KINDS],
+  EXCEPTION_KINDS: ['ExceptionKind', EXCEPTION_KINDS],
+  EXCEPTION_STATES: ['ExceptionState', STATES],
+  ERROR_CODES: ['ErrorCode', ERROR_CODES],
+  REASON_CODES: ['ReasonCode', REASON_CODES],
+  AUDIT_ACTIONS: ['AuditAction', AUDIT_ACTIONS],
+} as const
+
+/** Where each type is found that has no `id` of its own. The types with one are those of these routes. */
+const TYPES: Record<string, string> = {
+  Me: 'GET /me me',
+  Service: 'GET /me service',
+  Session: 'GET /me',
+  RefundStatus: 'GET /deposit/:paymentLinkId/timeline refunds[].status',
+  TimelineEntry: 'GET /deposit/:paymentLinkId/timeline timeline[]',
+  DepositHistory: 'GET /deposit/:paymentLinkId/timeline',
+  Period: 'GET /overview today',
+  Day: 'GET /overview days[]',
+  Attention: 'GET /overview attention[]',
+  Overview: 'GET /overview',
+  Key: 'GET /keys keys[]',
+  DeliveryState: 'GET /deliveries deliveries[].status',
+  Delivery: 'GET /deliveries deliveries[]',
+  DeliveryAttempt: 'GET /deliveries/:eventId/:webhookId attempts[]',
+  DeliveryDetails: 'GET /deliveries/:eventId/:webhookId',
+  OwnTerms: 'GET /operator/accounts/:accountId terms.own',
+  AccountDetails: 'GET /operator/accounts/:accountId',
+  Invitation: 'GET /operator/invitations invitations[]',
+  Resolution: 'GET /operator/exceptions exceptions[].resolution.how',
+  FailingWebhook: 'GET /operator/webhook-failures webhooks[]',
+  OperatorOverview: 'GET /operator/overview',
+}
+/** Routes that need no name but have types with an `id`. */
+const ROUTES = [
+  'POST /deposit',
+  'GET /statement',
+  'POST /webhooks',
+  'GET /events',
+  'POST /operator/reconcile',
+  'GET /operator/audit-log',
+]
+
+test('the dashboard has the codes of the server', async () => {
+  const lists = Object.entries(LISTS).map(([name, [type, values]]) => listText(name, type, values))
+  const text = `${HEADER}\n${lists.join('\n')}`
+  expect(await kept('codes.ts', text)).toBe(text)
+})
+
+test('the dashboard has the types of what the server answers', async () => {
+  const answers = await readAnswers()
+  const places = [...Object.values(TYPES), ...ROUTES]
+  const withId = places.flatMap((place) => Object.entries(answerAt(place).schema.$defs ?? {}))
+  const own = Object.entries(TYPES).map(([name, place]) => {
+    const { schema, part } = answerAt(place)
+    return [name, part ? partAt(schema, part) : schema] as const
+  })
+  const names: Names = new Map(own.map(([name, schema]) => [typeText(schema), name]))
+  for (const [type, values] of Object.values(LISTS)) names.set(typeText({ enum: [...values] }), type)
+  const texts = new Map([...own, ...withId].map(([name, schema]) => [name, typeText(schema, names, false)]))
+
+  const types = [...texts].map(([name, text]) => `export type ${name} = ${text}`).join('\n')
+  const imported = Object.values(LISTS).flatMap(([type]) => (new RegExp(`\\b${type}\\b`).test(types) ? type : []))
+  const header = `${HEADER}\nimport type { ${imported.join(', ')} } from './codes.ts'\n`
+  const text = await formatted(`${header}\n${types}\n`)
+  expect(await kept('types.ts', text)).toBe(text)
+
+  function answerAt(place: string) {
+    const [method, path, part] = place.split(' ')
+    const answer = answers.get(`${method} /dashboard/api${path}`)
+    if (!answer) throw new Error(`${place}: there is no such route, or it has no schema`)
+    return { schema: schemaOf(answer), part }
+  }
+})
+
+test('the package has a type for every event that the server sends, with its fields', async () => {
+  const source = await readFile(new URL('../../sdk/src/events.ts', import.meta.url), 'utf8')
+  const sent = Object.values(WEBHOOKS).map(({ post }) => typeText(post.requestBody.content['application/json'].schema))
+  expect(eventTypes(source)).toEqual(sent)
+})
+
+/** The file as it is in the tree; with UPDATE_CONTRACT it becomes `text` first. */
+async function kept(file: string, text: string): Promise<string> {
+  const path = new URL(`../../web/src/contract/${file}`, import.meta.url)
+  if (process.env['UPDATE_CONTRACT']) await writeFile(path, text)
+  return readFile(path, 'utf8')
+}
