@@ -1,28 +1,69 @@
+import { readFileSync } from 'node:fs'
 import type { InjectOptions } from 'fastify'
 import { expect, test } from 'vitest'
-import {
-  AUDIT_ACTIONS as WEB_ACTIONS,
-  ERROR_CODES as WEB_ERRORS,
-  REASON_CODES as WEB_REASONS,
-} from '../../web/src/contract/codes.ts'
-import { AUDIT_ACTIONS } from '../src/domain/core/audit-log.ts'
-import { REASON_CODES } from '../src/domain/ports/delivery-reasons.ts'
-import { ERROR_CODES } from '../src/http/server/envelope.ts'
+import { ERROR_TEXTS } from '../../web/src/base/error-code-texts.ts'
+import { ERROR_CODES, type ErrorCode } from '../src/http/server/envelope.ts'
 import { deposit, get, UNKNOWN_ID } from './requests.ts'
 import { world } from './world.ts'
 
-// The dashboard goes by codes, and never by the words of a text.
+// The dashboard goes by codes, and never by the words of a text. The types of its texts make it name every reason of a
+// webhook and every action of the audit log; not every error reaches a page, so these are compared here.
 
-test('every code that the dashboard has words for is one that the server sends', () => {
-  expect(WEB_ERRORS.filter((code) => !ERROR_CODES.includes(code as (typeof ERROR_CODES)[number]))).toEqual([])
-})
+/** With amounts and states of the page. */
+const TEXTS_OF_PAGES: Record<string, ErrorCode[]> = {
+  'account/deposits/deposit-errors.ts': [
+    'value_too_small',
+    'value_too_large',
+    'value_not_above_fee',
+    'external_id_taken',
+    'not_cancelable',
+    'payment_held',
+    'not_refundable',
+    'already_refunded',
+    'refund_too_large',
+    'balance_too_small',
+  ],
+  'operator/exceptions/resolve.tsx': [
+    'exception_resolved',
+    'exception_resolving',
+    'payment_rest_held',
+    'payment_not_credited',
+    'payment_returned',
+    'payment_refunded',
+    'payment_below_fee',
+    'charge_not_named',
+    'charge_completed',
+  ],
+  'ui/data/delivery-reasons.ts': ['url_not_allowed'],
+}
 
-test('the dashboard has words for every reason that a webhook can fail with', () => {
-  expect([...WEB_REASONS].toSorted()).toEqual([...REASON_CODES].toSorted())
-})
+/** A page does not send such requests; if one does, it shows the server's text. */
+const WITHOUT_TEXT: ErrorCode[] = [
+  'bad_request',
+  'body_invalid',
+  'field_invalid', // each field has a rule of its own, and the server's text names it
+  'key_missing',
+  'key_invalid',
+  'signature_wrong',
+  'request_timeout',
+  'method_not_allowed',
+  'body_too_large',
+  'unsupported_type',
+  'expectation_failed',
+  'headers_too_large',
+  'internal', // shown by its status, with the number of the request
+]
 
-test('the dashboard has words for every act in the audit log', () => {
-  expect([...WEB_ACTIONS].toSorted()).toEqual([...AUDIT_ACTIONS].toSorted())
+test('the dashboard has a text for every code that a page can meet', () => {
+  const general = Object.keys(ERROR_TEXTS.en)
+  expect(Object.keys(ERROR_TEXTS['pt-BR'])).toEqual(general)
+  const ofPages = Object.entries(TEXTS_OF_PAGES).flatMap(([file, codes]) => {
+    const source = readFileSync(new URL(`../../web/src/${file}`, import.meta.url), 'utf8')
+    return codes.filter((code) => new RegExp(`\\b${code}\\b`).test(source))
+  })
+  const known = new Set<string>([...general, ...ofPages, ...WITHOUT_TEXT])
+  expect(ERROR_CODES.filter((code) => !known.has(code))).toEqual([])
+  expect(WITHOUT_TEXT.filter((code) => general.includes(code))).toEqual([])
 })
 
 test('every refusal under /api names its code in a header, and the body has two fields', async () => {

@@ -144,14 +144,22 @@ test('without a ledger account there is no account, no person and no password: a
 
 test('what cannot be an account is refused, and told why', async () => {
   const w = await world()
-  for (const [fields, code, message] of [
-    [{ email: 'bia' }, 'field_invalid', 'email must be an e-mail address'],
-    [{ name: ' ' }, 'field_invalid', 'an account needs a name of 1 to 100 characters'],
-    [{ password: 'elevenchars' }, 'password_length', 'a password must have 12 to 200 characters'],
-    [{ password: 5 }, 'field_invalid', 'password must be a text'],
+  for (const [fields, code, details, message] of [
+    [{ email: 'bia' }, 'field_invalid', { field: 'email' }, 'email must be an e-mail address'],
+    [{ name: ' ' }, 'field_invalid', { field: 'name' }, 'an account needs a name of 1 to 100 characters'],
+    [
+      { password: 'elevenchars' },
+      'password_length',
+      { min: 12, max: 200 },
+      'a password must have 12 to 200 characters',
+    ],
+    [{ password: 5 }, 'field_invalid', { field: 'password' }, 'password must be a text'],
   ] as const) {
     const answer = await openBrowser(w).post('auth/sign-up/email', { ...BIA, ...fields })
-    expect([answer.statusCode, answer.json()]).toEqual([400, { success: false, error: message, code, message }])
+    expect([answer.statusCode, answer.json()]).toEqual([
+      400,
+      { success: false, error: message, code, details, message },
+    ])
   }
   expect(await rowsMade(w)).toMatchObject({ users: 0 })
 })

@@ -224,7 +224,7 @@ function wantsPage(request: FastifyRequest): boolean {
 function extras(request: FastifyRequest, { error, code, details }: Refusal): object {
   const path = pathOf(request)
   if (!isUnder(path, '/dashboard/api')) return {}
-  return isUnder(path, '/dashboard/api/auth') ? { code, message: error } : { code, ...(details && { details }) }
+  return { code, ...(details && { details }), ...(isUnder(path, '/dashboard/api/auth') && { message: error }) }
 }
 
 function envelopeText(error: string, more: object = {}): string {

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError, post } from '../../base/api.ts'
+import { post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
 import { sessionQuery } from '../../base/session.ts'
 import { PasswordInput } from './field.tsx'
@@ -11,14 +11,12 @@ const useTexts = translations({
     title: 'Confirme sua senha',
     text: 'Pedimos a senha de novo após 15 minutos para ações que movem dinheiro ou mudam a segurança da conta.',
     password: 'Senha',
-    wrong: 'Senha incorreta.',
     confirm: 'Confirmar',
   },
   en: {
     title: 'Confirm your password',
     text: 'After 15 minutes we ask for your password again before actions that move money or change account security.',
     password: 'Password',
-    wrong: 'Incorrect password.',
     confirm: 'Confirm',
   },
 })
@@ -44,7 +42,6 @@ export function ReauthDialog({ onEnd }: { onEnd: (isDone: boolean) => void }) {
       onSend={() => prove.mutate()}
       onClose={() => onEnd(false)}
       canSend={password !== ''}
-      errorText={(error) => (error instanceof ApiError && error.code === 'password_wrong' ? t.wrong : undefined)}
     >
       <PasswordInput label={t.password} value={password} onChange={(event) => setPassword(event.target.value)} />
     </FormDialog>
