@@ -117,6 +117,23 @@ test('a fee that is set with a reason stands in the account’s history and the 
   expect(errors).toEqual([])
 })
 
+test('a new account opens from the dialog that shows its password, and an e-mail that is taken makes none', async () => {
+  const { w, url, page } = await operatorConsole()
+  const { email } = await w.account()
+  await page.goto(`${url}/operator/accounts`)
+  await page.getByRole('button', { name: 'Criar conta' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Nome').fill('Padaria Sol')
+  await dialog.getByLabel('E-mail do titular').fill(email)
+  await dialog.getByRole('button', { name: 'Criar conta' }).click()
+  await dialog.getByText('Este e-mail já pertence a uma conta ou a um operador.').waitFor()
+  await dialog.getByLabel('E-mail do titular').fill('sol@example.com')
+  await dialog.getByRole('button', { name: 'Criar conta' }).click()
+  await dialog.getByRole('link', { name: 'Abrir a conta' }).click()
+  await page.getByRole('heading', { name: 'Padaria Sol' }).waitFor()
+  expect(await dialog.count()).toBe(0)
+})
+
 test('an account holder who opens the console is sent home, and the server tells them nothing', async () => {
   const { w, url } = await serve()
   const { page, requests } = await visit({ locale: 'pt-BR' })

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError, post } from '../../base/api.ts'
+import { post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
 import type { Account } from '../../contract/types.ts'
 import { DetailList } from '../../ui/card.tsx'
@@ -16,11 +16,11 @@ const useTexts = translations({
     name: 'Nome',
     nameHint: 'Os pagadores o veem na página de pagamento.',
     create: 'Criar conta',
-    taken: 'Este e-mail já pertence a uma conta ou a um operador.',
     made: 'Conta criada',
     once: 'Copie a senha agora: ela não será mostrada de novo. Envie-a ao titular por um canal seguro.',
     password: 'Senha',
     copy: 'Copiar senha',
+    open: 'Abrir a conta',
   },
   en: {
     title: 'Create account',
@@ -29,11 +29,11 @@ const useTexts = translations({
     name: 'Name',
     nameHint: 'Payers see it on the payment page.',
     create: 'Create account',
-    taken: 'This email already belongs to an account or an operator.',
     made: 'Account created',
     once: 'Copy the password now: it won’t be shown again. Send it to the account holder securely.',
     password: 'Password',
     copy: 'Copy password',
+    open: 'Open the account',
   },
 })
 
@@ -44,7 +44,12 @@ export function NewAccountDialog({ onClose }: { onClose: () => void }) {
   const [made, setMade] = useState<Made>()
   if (!made) return <NewAccountForm onClose={onClose} onMade={setMade} />
   return (
-    <ShownOnce title={t.made} warning={t.once} onClose={onClose}>
+    <ShownOnce
+      title={t.made}
+      warning={t.once}
+      next={{ text: t.open, to: `/operator/accounts/${made.account.id}` }}
+      onClose={onClose}
+    >
       <DetailList
         details={[
           { name: t.name, value: made.account.name },
@@ -77,7 +82,6 @@ function NewAccountForm({ onClose, onMade }: { onClose: () => void; onMade: (mad
       onSend={() => make.mutate()}
       onClose={onClose}
       canSend={email.trim() !== '' && name.trim() !== ''}
-      errorText={(error) => (error instanceof ApiError && error.status === 409 ? t.taken : undefined)}
     >
       <Input
         label={t.email}

@@ -1,7 +1,7 @@
 import { useBlocker } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { translations } from '../../base/language.ts'
-import { Button } from '../button.tsx'
+import { Button, ButtonLink } from '../button.tsx'
 import { CopyButton } from '../data/copy-button.tsx'
 import { Notice } from '../notice.tsx'
 import { Dialog } from './dialog.tsx'
@@ -23,6 +23,8 @@ export function ShownOnce(props: {
   warning: string
   /** The button that closes it. */
   action?: string
+  /** A page to go on to instead. */
+  next?: { text: string; to: string }
   onClose: () => void
   children: ReactNode
 }) {
@@ -30,7 +32,8 @@ export function ShownOnce(props: {
   const [isWarned, setWarned] = useState(false)
   const warn = () => setWarned(true)
   useBlocker({
-    shouldBlockFn: () => {
+    shouldBlockFn: ({ next }) => {
+      if (next.pathname === props.next?.to) return false
       warn()
       return true
     },
@@ -49,6 +52,7 @@ export function ShownOnce(props: {
               <Notice tone="bad">{t.wait}</Notice>
             </div>
           )}
+          {props.next && <ButtonLink to={props.next.to}>{props.next.text}</ButtonLink>}
           <Button kind="primary" onClick={props.onClose} className="sm:self-end">
             {props.action ?? t.copied}
           </Button>
