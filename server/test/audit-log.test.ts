@@ -13,10 +13,15 @@ import {
   type AuditAction,
 } from '../src/domain/core/audit-log.ts'
 import { makeReason } from '../src/domain/ports/delivery-reasons.ts'
-import { giveUpWebhook } from '../src/domain/webhooks/webhook-rows.ts'
 import { createKey, createOperatorKey, revokeKey } from '../src/domain/accounts/api-keys.ts'
 import { createOperator, setOperatorEnabled } from '../src/domain/users/operators.ts'
-import { createWebhook, deleteWebhook, rotateSecret, updateWebhook } from '../src/domain/webhooks/webhooks.ts'
+import {
+  createWebhook,
+  deleteWebhook,
+  disableFailingWebhook,
+  rotateSecret,
+  updateWebhook,
+} from '../src/domain/webhooks/webhooks.ts'
 import { startReceiver } from './receiver.ts'
 import { ask, CONSOLE, makeOperator } from './operators-client.ts'
 import { add, call } from './webhooks-client.ts'
@@ -125,7 +130,7 @@ const CHANGES: Changing[] = [
     table: 'webhooks',
     by: SYSTEM,
     change: ({ w, webhookId }) =>
-      transact(w.pool, (tx) => giveUpWebhook(tx, w.clock.now(), webhookId, FAILED_FOR_DAYS)),
+      transact(w.pool, (tx) => disableFailingWebhook(tx, w.clock.now(), webhookId, FAILED_FOR_DAYS)),
   },
   {
     action: 'webhook.changed',

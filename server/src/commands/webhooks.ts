@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import type { Context } from '../domain/context.ts'
 import type { WebhookAnswer } from '../domain/ports/webhook-sender.ts'
-import type { Webhook } from '../domain/webhooks/webhook-rows.ts'
 import { testWebhook } from '../domain/webhooks/event-log.ts'
 import { EVENT_KINDS, type EventKind } from '../domain/webhooks/events.ts'
 import {
@@ -17,6 +16,7 @@ import {
   updateWebhook,
   DEFAULT_EVENT_KINDS,
   DEFAULT_OVERLAP_SECONDS,
+  type Webhook,
 } from '../domain/webhooks/webhooks.ts'
 import { presentTest, presentWebhook } from '../http/api/webhooks.ts'
 import { requireAccount } from './account.ts'

@@ -20,7 +20,6 @@ import type { Context } from '../context.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
 import { resetDailyTotals, refreshDailyTotals } from '../reports/daily-totals.ts'
 import { openDeposit } from '../deposits/open-deposit.ts'
-import { disableWebhook, enableWebhook } from '../webhooks/webhook-rows.ts'
 import { SCOPES } from '../accounts/callers.ts'
 import { insertIntents } from '../deposits/intents.ts'
 import { endRefund } from '../refunds/refund-states.ts'
@@ -28,7 +27,7 @@ import { markSent, refundLease } from '../refunds/run-refund.ts'
 import { reserveForCharge } from '../refunds/request-refund.ts'
 import { planHistory, type PastDeposit, type Step } from './seed-plan.ts'
 import { settle } from '../deposits/settle.ts'
-import { createWebhook, listWebhooks } from '../webhooks/webhooks.ts'
+import { createWebhook, disableWebhook, enableWebhook, listWebhooks } from '../webhooks/webhooks.ts'
 
 /** What the bank must know too, or its list and our books would differ. */
 export type BankHistory = {

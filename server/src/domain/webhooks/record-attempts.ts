@@ -1,7 +1,7 @@
 import { isUniqueViolation, query, type Tx } from '../../db/tx.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
-import { giveUpWebhook } from './webhook-rows.ts'
+import { disableFailingWebhook } from './webhooks.ts'
 import type { Core } from '../core/core.ts'
 
 /** One event on its way to one webhook. */
@@ -273,10 +273,10 @@ async function markFailing(tx: Tx, now: Date, troubled: Judged[]): Promise<void>
   if (failing.length === 0) return
   await tx.run('update webhooks set failing_since = $2 where id = any($1) and failing_since is null', [failing, now])
   const gone = new Set(tried.filter((one) => one.verdict.kind === 'gone').map((one) => one.delivery.webhookId))
-  for (const id of gone) await giveUpWebhook(tx, now, id, GONE)
+  for (const id of gone) await disableFailingWebhook(tx, now, id, GONE)
   const tired = await tx.rows<{ id: string }>(
     'select id from webhooks where id = any($1) and failing_since <= $2 and disabled_at is null',
     [failing, new Date(now.getTime() - FAILING_UNTIL_DISABLED_MS)],
   )
-  for (const { id } of tired) await giveUpWebhook(tx, now, id, FAILED_FOR_DAYS)
+  for (const { id } of tired) await disableFailingWebhook(tx, now, id, FAILED_FOR_DAYS)
 }

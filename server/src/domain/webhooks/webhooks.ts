@@ -1,20 +1,44 @@
 import { createHash } from 'node:crypto'
 import { Fault } from '../../base/fault.ts'
 import { isUuid, newUuid7 } from '../../base/ids.ts'
+import { insertRow } from '../../db/insert-rows.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
-import { differenceOf, writeAudit, type Actor, type AuditAction } from '../core/audit-log.ts'
+import { differenceOf, SYSTEM, writeAudit, type Actor, type AuditAction } from '../core/audit-log.ts'
 import { makeReason, type Reason } from '../ports/delivery-reasons.ts'
-import { disableWebhook, enableWebhook, WEBHOOK_COLUMNS, type Webhook } from './webhook-rows.ts'
 import { EVENT_KINDS, type EventKind } from './events.ts'
 import { makeSigningSecret } from './signature.ts'
 import type { Core } from '../core/core.ts'
-import type { Context } from '../context.ts'
+import type { WebhookSender } from '../ports/webhook-sender.ts'
+
+/** A URL that an account holder wants events posted to. */
+export type Webhook = {
+  webhookId: string
+  name: string
+  url: string
+  eventKinds: EventKind[]
+  hasAuthorization: boolean
+  createdAt: Date
+  failingSince: Date | null
+  disabledAt: Date | null
+  disabledReason: string | null
+  /** The reason for programs. Null on webhooks that were disabled before codes existed. */
+  disabledCode: string | null
+  /** Until then a replaced secret signs beside the new one. */
+  previousSecretUntil: Date | null
+}
+
+const WEBHOOK_COLUMNS = `
+  id as "webhookId", name, url, event_kinds as "eventKinds", authorization_box is not null as "hasAuthorization",
+  created_at as "createdAt", failing_since as "failingSince", disabled_at as "disabledAt",
+  disabled_reason as "disabledReason", disabled_code as "disabledCode", previous_secret_until as "previousSecretUntil"`
+
+/** Creating and changing a webhook checks its URL as written, without a network call. */
+type UrlChecker = Core & { webhookSender: Pick<WebhookSender, 'check'> }
 
 export type WebhookFields = { name: string; url: string; eventKinds: EventKind[]; authorization: string | null }
 
-/** What a webhook gets unless its owner says. */
 export const DEFAULT_EVENT_KINDS: EventKind[] = ['DEPOSIT_ASSET_SUCCESS']
-// Each event is sent to all of an account's webhooks; a hundred is far past any use and bounds that.
+// Each event goes to all webhooks of its account, so their number bounds the cost of an event.
 const MAX_WEBHOOKS = 100
 export const DEFAULT_OVERLAP_SECONDS = 86_400
 export const MAX_OVERLAP_SECONDS = 7 * 86_400
@@ -25,45 +49,42 @@ export const EVENTS_RULE = `events must list at least one of ${EVENT_KINDS.join(
 export const AUTHORIZATION_RULE = 'authorization must be 1 to 1000 characters of ASCII, without spaces at its ends'
 export const AUTHORIZATION_SHAPE = /^[\x21-\x7e]([\x20-\x7e]{0,998}[\x21-\x7e])?$/
 
-/** Returns the signing secret, which is shown this once. */
+/** Returns the signing secret, which is shown only once. */
 export async function createWebhook(
-  ctx: Context,
+  core: UrlChecker,
   accountId: string,
   fields: WebhookFields,
   actor = holder(accountId),
 ): Promise<{ webhook: Webhook; secret: string }> {
-  checkFields(ctx, fields)
-  const now = ctx.now()
+  checkFields(core, fields)
+  const now = core.now()
   const id = newUuid7(now)
   const secret = makeSigningSecret()
-  const { secretBox } = ctx.settings
-  const webhook = await transact(ctx.pool, async (tx) => {
-    // The account's row serialises those who add at the same moment, so that the bound holds.
+  const webhook = await transact(core.pool, async (tx) => {
+    // The lock on the account keeps two requests at once from passing the limit.
     await tx.rows('select 1 from accounts where id = $1 for no key update', [accountId])
-    const [count] = await tx.rows<{ count: number }>(
+    const { count } = await tx.one<{ count: number }>(
       'select count(*) from webhooks where account_id = $1 and deleted_at is null',
       [accountId],
     )
-    if (count!.count >= MAX_WEBHOOKS)
+    if (count >= MAX_WEBHOOKS)
       throw new Fault('webhook_limit', `An account can have at most ${MAX_WEBHOOKS} webhooks`, {
         details: { maxWebhooks: MAX_WEBHOOKS },
       })
-    const [row] = await tx.rows<Webhook>(
-      `insert into webhooks (id, account_id, name, url, event_kinds, authorization_box, secret_box, created_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${WEBHOOK_COLUMNS}`,
-      [
-        id,
-        accountId,
-        fields.name,
-        fields.url,
-        fields.eventKinds,
-        sealed(ctx, fields.authorization, id),
-        secretBox.seal(secret, id),
-        now,
-      ],
-    )
-    await note(tx, now, actor, { action: 'webhook.created', webhookId: id, accountId, details: auditable(row!) })
-    return row!
+    const row = {
+      id,
+      account_id: accountId,
+      name: fields.name,
+      url: fields.url,
+      event_kinds: fields.eventKinds,
+      authorization_box: sealed(core, fields.authorization, id),
+      secret_box: sealed(core, secret, id),
+      created_at: now,
+    }
+    const [created] = await insertRow<Webhook>(tx, 'webhooks', row, `returning ${WEBHOOK_COLUMNS}`)
+    const details = auditable(created!)
+    await audit(tx, now, actor, { action: 'webhook.created', webhookId: id, accountId, details })
+    return created!
   })
   return { webhook, secret }
 }
@@ -76,7 +97,7 @@ export function listWebhooks(core: Core, accountId: string): Promise<Webhook[]> 
   )
 }
 
-/** For the operator: of one account, or with null of all. */
+/** For the operator: those of one account, or of all accounts if it is null. */
 export function listWebhooksOf(core: Core, accountId: string | null): Promise<(Webhook & { email: string })[]> {
   return query<Webhook & { email: string }>(
     core.pool,
@@ -87,80 +108,85 @@ export function listWebhooksOf(core: Core, accountId: string | null): Promise<(W
 }
 
 export async function findWebhook(core: Core, accountId: string, webhookId: string): Promise<Webhook> {
-  const [row] = isUuid(webhookId)
-    ? await query<Webhook>(
-        core.pool,
-        `select ${WEBHOOK_COLUMNS} from webhooks where account_id = $1 and id = $2 and deleted_at is null`,
-        [accountId, webhookId],
-      )
-    : []
+  requireUuid(webhookId)
+  const [row] = await query<Webhook>(core.pool, ONE_WEBHOOK, [accountId, webhookId])
   return row ?? notFound()
 }
 
-/** Whose webhook it is: operators name webhooks by id alone. */
+/** The id of the account: operators name webhooks by id alone. */
 export async function findWebhookOwner(core: Core, webhookId: string): Promise<string> {
-  const [row] = isUuid(webhookId)
-    ? await query<{ accountId: string }>(
-        core.pool,
-        'select account_id as "accountId" from webhooks where id = $1 and deleted_at is null',
-        [webhookId],
-      )
-    : []
+  requireUuid(webhookId)
+  const [row] = await query<{ accountId: string }>(
+    core.pool,
+    'select account_id as "accountId" from webhooks where id = $1 and deleted_at is null',
+    [webhookId],
+  )
   return row?.accountId ?? notFound()
 }
 
+const ONE_WEBHOOK = `select ${WEBHOOK_COLUMNS} from webhooks where account_id = $1 and id = $2 and deleted_at is null`
+
+async function lockWebhook(tx: Tx, accountId: string, webhookId: string): Promise<Webhook> {
+  requireUuid(webhookId)
+  const [row] = await tx.rows<Webhook>(`${ONE_WEBHOOK} for no key update`, [accountId, webhookId])
+  return row ?? notFound()
+}
+
+function requireUuid(webhookId: string): void {
+  if (!isUuid(webhookId)) notFound()
+}
+
+function notFound(): never {
+  throw new Fault('not_found', 'Webhook not found')
+}
+
+type WebhookPatch = Partial<WebhookFields> & { enabled?: boolean }
+
 /**
- * Only what is given changes, and only that is checked: an address that is no longer allowed must not keep anybody from
- * disabling it.
+ * Changes and checks only the given fields: a webhook whose URL is no longer allowed can still be disabled.
  */
 export async function updateWebhook(
-  ctx: Context,
+  core: UrlChecker,
   accountId: string,
   webhookId: string,
-  patch: Partial<WebhookFields> & { enabled?: boolean },
+  patch: WebhookPatch,
   actor = holder(accountId),
 ): Promise<Webhook> {
-  await findWebhook(ctx, accountId, webhookId)
-  checkFields(ctx, patch)
-  const authorizationBox = sealed(ctx, patch.authorization ?? null, webhookId)
-  return transact(ctx.pool, async (tx) => {
-    const now = ctx.now()
+  await findWebhook(core, accountId, webhookId)
+  checkFields(core, patch)
+  return transact(core.pool, async (tx) => {
+    const now = core.now()
     const before = await lockWebhook(tx, accountId, webhookId)
-    // The Authorization value was meant for the old host: whoever may only change the address must not get to read it.
+    // The Authorization value was meant for the old host. Without this, changing the URL would reveal it.
     const isElsewhere = patch.url !== undefined && new URL(patch.url).origin !== new URL(before.url).origin
     const change = isElsewhere ? { authorization: null, ...patch } : patch
-    const after = await changeWebhook(tx, now, { webhookId, patch: change, authorizationBox, by: disabledBy(actor) })
+    let after = await changeFields(tx, webhookId, change, sealed(core, patch.authorization ?? null, webhookId))
+    if (patch.enabled === true) after = await enableWebhook(tx, webhookId)
+    if (patch.enabled === false) after = await disableWebhook(tx, now, webhookId, disabledBy(actor))
     const difference = differenceOf(auditable(before), auditable(after))
-    // Of a value that replaces another, both sides are true, and neither may be written down.
+    // The audit log never holds the values, and hasAuthorization is true before and after.
     const isReplaced = typeof patch.authorization === 'string' && before.hasAuthorization
     if (difference || isReplaced) {
       const details = { ...difference, ...(isReplaced && { authorization: 'replaced' }) }
-      await note(tx, now, actor, { action: 'webhook.changed', webhookId, accountId, details })
+      await audit(tx, now, actor, { action: 'webhook.changed', webhookId, accountId, details })
     }
     return after
   })
 }
 
-async function changeWebhook(
+function changeFields(
   tx: Tx,
-  now: Date,
-  change: {
-    webhookId: string
-    patch: Partial<WebhookFields> & { enabled?: boolean }
-    authorizationBox: string | null
-    by: Reason
-  },
+  webhookId: string,
+  { name, url, eventKinds, authorization }: WebhookPatch,
+  authorizationBox: string | null,
 ): Promise<Webhook> {
-  const { webhookId, patch, authorizationBox, by } = change
-  const [row] = await tx.rows<Webhook>(
+  return tx.one<Webhook>(
     `update webhooks
      set name = coalesce($2, name), url = coalesce($3, url), event_kinds = coalesce($4, event_kinds),
        authorization_box = case when $5 then $6 else authorization_box end
      where id = $1 returning ${WEBHOOK_COLUMNS}`,
-    [webhookId, patch.name, patch.url, patch.eventKinds, patch.authorization !== undefined, authorizationBox],
+    [webhookId, name, url, eventKinds, authorization !== undefined, authorizationBox],
   )
-  if (patch.enabled === undefined) return row!
-  return patch.enabled ? enableWebhook(tx, webhookId) : disableWebhook(tx, now, webhookId, by)
 }
 
 export async function deleteWebhook(
@@ -169,25 +195,21 @@ export async function deleteWebhook(
   webhookId: string,
   actor = holder(accountId),
 ): Promise<void> {
-  await findWebhook(core, accountId, webhookId)
   await transact(core.pool, async (tx) => {
     const now = core.now()
     const before = await lockWebhook(tx, accountId, webhookId)
     await disableWebhook(tx, now, webhookId, makeReason('deleted', 'deleted'))
     await tx.run('update webhooks set deleted_at = $2 where id = $1', [webhookId, now])
-    await note(tx, now, actor, { action: 'webhook.deleted', webhookId, accountId, details: auditable(before) })
+    await audit(tx, now, actor, { action: 'webhook.deleted', webhookId, accountId, details: auditable(before) })
   })
 }
 
-/** What a webhook is called unless its owner says. An address that cannot be read is refused elsewhere, in words. */
+/** The default name. checkFields refuses a URL that cannot be parsed. */
 export function nameFromUrl(url: string): string {
   return (URL.canParse(url) && new URL(url).host.slice(0, MAX_NAME_LENGTH)) || 'webhook'
 }
 
-/**
- * A new secret; for `overlapSeconds` the old one signs too, so that receivers can change over without losing a
- * delivery.
- */
+/** The old secret signs too for `overlapSeconds`, so that receivers can switch without losing a delivery. */
 export async function rotateSecret(
   core: Core,
   accountId: string,
@@ -195,25 +217,25 @@ export async function rotateSecret(
   overlapSeconds: number,
   actor = holder(accountId),
 ): Promise<{ webhook: Webhook; secret: string }> {
-  await findWebhook(core, accountId, webhookId)
   const secret = makeSigningSecret()
-  const until = overlapSeconds > 0 ? new Date(core.now().getTime() + overlapSeconds * 1000) : null
+  const now = core.now()
+  const until = overlapSeconds > 0 ? new Date(now.getTime() + overlapSeconds * 1000) : null
   const webhook = await transact(core.pool, async (tx) => {
-    const [row] = await tx.rows<Webhook>(
-      `update webhooks set secret_box = $3, previous_secret_until = $4,
-         previous_secret_box = case when $4::timestamptz is null then null else secret_box end
-       where account_id = $1 and id = $2 and deleted_at is null returning ${WEBHOOK_COLUMNS}`,
-      [accountId, webhookId, core.settings.secretBox.seal(secret, webhookId), until],
+    await lockWebhook(tx, accountId, webhookId)
+    const rotated = await tx.one<Webhook>(
+      `update webhooks set secret_box = $2, previous_secret_until = $3,
+         previous_secret_box = case when $3::timestamptz is null then null else secret_box end
+       where id = $1 returning ${WEBHOOK_COLUMNS}`,
+      [webhookId, sealed(core, secret, webhookId), until],
     )
-    if (!row) return notFound()
     const details = { previousSecretUntil: until }
-    await note(tx, core.now(), actor, { action: 'webhook.secret_rotated', webhookId, accountId, details })
-    return row
+    await audit(tx, now, actor, { action: 'webhook.secret_rotated', webhookId, accountId, details })
+    return rotated
   })
   return { webhook, secret }
 }
 
-/** False when the newest webhook's secret was sealed with a key that this process does not have. */
+/** False if this process lacks the key that sealed the newest webhook's secret. */
 export async function canOpenNewestSecret(core: Core): Promise<boolean> {
   const [row] = await query<{ id: string; secret_box: string }>(
     core.pool,
@@ -227,19 +249,60 @@ export async function canOpenNewestSecret(core: Core): Promise<boolean> {
   }
 }
 
-function checkFields(ctx: Context, fields: Partial<WebhookFields>): void {
-  const { name, url, eventKinds, authorization } = fields
-  // Escape sequences in a name would play tricks on the operator's terminal, and PostgreSQL refuses NUL.
+// ---- Enabled and disabled ----
+
+export function enableWebhook(tx: Tx, webhookId: string): Promise<Webhook> {
+  return tx.one<Webhook>(
+    `update webhooks set disabled_at = null, disabled_reason = null, disabled_code = null, failing_since = null
+     where id = $1 returning ${WEBHOOK_COLUMNS}`,
+    [webhookId],
+  )
+}
+
+/** Queued deliveries become failed. They can be resent after the webhook is enabled again. */
+export async function disableWebhook(tx: Tx, now: Date, webhookId: string, reason: Reason): Promise<Webhook> {
+  const disabled = await tx.one<Webhook>(
+    `update webhooks set disabled_at = coalesce(disabled_at, $2), disabled_reason = coalesce(disabled_reason, $3),
+       disabled_code = case when disabled_at is null then $4 else disabled_code end
+     where id = $1 returning ${WEBHOOK_COLUMNS}`,
+    [webhookId, now, reason.text, reason.code],
+  )
+  await tx.run(
+    `with stopped as (delete from deliveries where webhook_id = $1 returning event_id, attempts)
+     insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
+     select event_id, $1, 'failed', attempts, $2 from stopped
+     on conflict (event_id, webhook_id) do update
+     set outcome = 'failed', attempts = excluded.attempts, ended_at = excluded.ended_at`,
+    [webhookId, now],
+  )
+  return disabled
+}
+
+/** Disabled by guiche itself. The audit log records it as it records what people do. */
+export async function disableFailingWebhook(tx: Tx, now: Date, webhookId: string, reason: Reason): Promise<void> {
+  const [enabled] = await tx.rows<{ accountId: string }>(
+    'select account_id as "accountId" from webhooks where id = $1 and disabled_at is null for no key update',
+    [webhookId],
+  )
+  await disableWebhook(tx, now, webhookId, reason)
+  if (!enabled) return
+  await writeAudit(tx, now, SYSTEM, {
+    action: 'webhook.disabled',
+    subject: `webhook ${webhookId}`,
+    accountId: enabled.accountId,
+    reason: reason.text,
+    details: { reasonCode: reason.code },
+  })
+}
+
+function checkFields(core: UrlChecker, { name, url, eventKinds, authorization }: Partial<WebhookFields>): void {
+  // Escape sequences in a name would corrupt the operator's terminal, and PostgreSQL refuses NUL.
   const isName = (text: string) =>
     text !== '' && Array.from(text).length <= MAX_NAME_LENGTH && !/[\p{Cc}\p{Cs}]/u.test(text)
-  if (name !== undefined && !isName(name)) throw new Fault('field_invalid', NAME_RULE, { details: { field: 'name' } })
-  if (
-    eventKinds !== undefined &&
-    (eventKinds.length === 0 || !eventKinds.every((kind) => EVENT_KINDS.includes(kind)))
-  ) {
-    throw new Fault('field_invalid', EVENTS_RULE, { details: { field: 'events' } })
-  }
-  const refusal = url === undefined ? undefined : ctx.webhookSender.check(url)
+  if (name !== undefined && !isName(name)) throw invalidField('name', NAME_RULE)
+  if (eventKinds && (eventKinds.length === 0 || !eventKinds.every((kind) => EVENT_KINDS.includes(kind))))
+    throw invalidField('events', EVENTS_RULE)
+  const refusal = url === undefined ? undefined : core.webhookSender.check(url)
   if (refusal) {
     const { code, text, detail } = refusal.reason
     throw new Fault('url_not_allowed', `url cannot be used: ${text}`, {
@@ -247,25 +310,20 @@ function checkFields(ctx: Context, fields: Partial<WebhookFields>): void {
     })
   }
   if (typeof authorization === 'string' && !AUTHORIZATION_SHAPE.test(authorization))
-    throw new Fault('field_invalid', AUTHORIZATION_RULE, { details: { field: 'authorization' } })
+    throw invalidField('authorization', AUTHORIZATION_RULE)
+}
+
+function invalidField(field: string, rule: string): Fault {
+  return new Fault('field_invalid', rule, { details: { field } })
 }
 
 function sealed(core: Core, text: string | null, owner: string): string | null {
   return text === null ? null : core.settings.secretBox.seal(text, owner)
 }
 
-async function lockWebhook(tx: Tx, accountId: string, webhookId: string): Promise<Webhook> {
-  const [row] = await tx.rows<Webhook>(
-    `select ${WEBHOOK_COLUMNS} from webhooks where account_id = $1 and id = $2 and deleted_at is null
-     for no key update`,
-    [accountId, webhookId],
-  )
-  return row ?? notFound()
-}
+// ---- Audit log ----
 
-// ---- For the audit log ----
-
-/** Unless a caller says who, it is whoever the webhook belongs to. */
+/** The default actor: the account that owns the webhook. */
 function holder(accountId: string): Actor {
   return { kind: 'account', name: accountId }
 }
@@ -277,32 +335,21 @@ function disabledBy(actor: Actor): Reason {
 }
 
 /**
- * What may be kept for ever. Paths and queries of receivers' addresses hold tokens often enough, so of the address
- * there is the origin, and a digest that tells whether two are the same.
+ * The audit log keeps this for ever. Paths and queries of webhook URLs often hold tokens, so it has the origin, and a
+ * digest that tells whether two URLs are the same.
  */
 function auditable(webhook: Webhook): object {
   const { name, url, eventKinds, hasAuthorization, disabledCode } = webhook
-  return {
-    name,
-    origin: new URL(url).origin,
-    urlSha256: createHash('sha256').update(url).digest('hex').slice(0, 16),
-    eventKinds,
-    hasAuthorization,
-    isEnabled: webhook.disabledAt === null,
-    disabledCode,
-  }
+  const { origin } = new URL(url)
+  const urlSha256 = createHash('sha256').update(url).digest('hex').slice(0, 16)
+  return { name, origin, urlSha256, eventKinds, hasAuthorization, isEnabled: !webhook.disabledAt, disabledCode }
 }
 
-function note(
+function audit(
   tx: Tx,
   now: Date,
   actor: Actor,
-  change: { action: AuditAction; webhookId: string; accountId: string; details: object },
+  { webhookId, ...change }: { action: AuditAction; webhookId: string; accountId: string; details: object },
 ): Promise<void> {
-  const { action, webhookId, accountId, details } = change
-  return writeAudit(tx, now, actor, { action, subject: `webhook ${webhookId}`, accountId, reason: null, details })
-}
-
-function notFound(): never {
-  throw new Fault('not_found', 'Webhook not found')
+  return writeAudit(tx, now, actor, { ...change, subject: `webhook ${webhookId}`, reason: null })
 }

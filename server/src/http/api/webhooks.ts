@@ -4,7 +4,6 @@ import type { Context } from '../../domain/context.ts'
 import type { WebhookAnswer } from '../../domain/ports/webhook-sender.ts'
 import { testWebhook } from '../../domain/webhooks/event-log.ts'
 import { EVENT_KINDS } from '../../domain/webhooks/events.ts'
-import type { Webhook } from '../../domain/webhooks/webhook-rows.ts'
 import {
   AUTHORIZATION_RULE,
   AUTHORIZATION_SHAPE,
@@ -21,6 +20,7 @@ import {
   nameFromUrl,
   rotateSecret,
   updateWebhook,
+  type Webhook,
 } from '../../domain/webhooks/webhooks.ts'
 import { BODY_ERROR, bodyErrors, errors, response, text, time, type Api } from '../server/schemas.ts'
 
