@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listDeliveries } from '../src/domain/webhooks/delivery-log.ts'
+import { listDeliveries } from '../src/domain/webhooks/delivery-history.ts'
 import { createWebhook, deleteWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { startReceiver } from './receiver.ts'
 import { UNKNOWN_ID } from './requests.ts'
@@ -116,8 +116,8 @@ test("another account's deliveries are not in the log, and not found", async () 
   const session = await w.session(other)
   const own = await addWebhook(w, other, 'mine', receiver.url)
   expect((await session.ask('GET', DELIVERIES)).json()).toMatchObject({ deliveries: [], nextCursor: null })
-  for (const status of ['delivered', 'failed', 'pending', 'retrying'] as const)
-    expect((await listDeliveries(w.ctx, other.accountId, { status, webhookId, limit: 9 })).deliveries).toEqual([])
+  for (const state of ['delivered', 'failed', 'pending', 'retrying'] as const)
+    expect((await listDeliveries(w.ctx, other.accountId, { state, webhookId, limit: 9 })).deliveries).toEqual([])
   for (const path of [`${sent!.id}/${webhookId}`, `${sent!.id}/${own}`, `${sent!.id}/${UNKNOWN_ID}`, `evt_1/x`]) {
     expect((await session.ask('GET', `${DELIVERIES}/${path}`)).statusCode).toBe(404)
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { listDeliveries } from '../src/domain/webhooks/delivery-log.ts'
-import { listEvents, resendMany } from '../src/domain/webhooks/event-log.ts'
+import { listDeliveries, listEvents } from '../src/domain/webhooks/delivery-history.ts'
+import { resendMany } from '../src/domain/webhooks/resend.ts'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { startReceiver } from './receiver.ts'
 import { completedCharge } from './refund-steps.ts'
@@ -63,7 +63,7 @@ test('what failed or is retried is found without walking through what was delive
   const { accountId } = account
   for (const state of ['failed', 'retrying', 'pending'] as const) {
     expect(await rowsRead(w, () => listEvents(w.ctx, accountId, { state, limit: 50 }))).toBeLessThan(100)
-    expect(await rowsRead(w, () => listDeliveries(w.ctx, accountId, { status: state, limit: 50 }))).toBeLessThan(100)
+    expect(await rowsRead(w, () => listDeliveries(w.ctx, accountId, { state, limit: 50 }))).toBeLessThan(100)
   }
   // One of them failed, and is found as cheaply.
   await w.pool.query(

@@ -125,8 +125,8 @@ test('when most of what may be claimed hangs, each receiver gets a few of the re
   const receivers = makeDeliveryWindows()
   for (let index = 0; index < 56; index++) exchange(receivers, 'busy', true, 0)
   for (let index = 0; index < 3_072; index++) claim(receivers, `webhook ${index % 6}`)
-  const { usual, named } = receivers.allowances(0)
-  expect([usual, named.get('busy'), named.get('webhook 1')]).toEqual([8, 8, 0])
+  const { default: other, named } = receivers.allowances(0)
+  expect([other, named.get('busy'), named.get('webhook 1')]).toEqual([8, 8, 0])
 })
 
 test('a queue that gave all it had is not asked for more each time that something of it is delivered', () => {
@@ -142,7 +142,7 @@ test('a queue that gave all it had is not asked for more each time that somethin
 })
 
 function claim(receivers: DeliveryWindows, webhookId: string): void {
-  receivers.claimed({ usual: 1, named: new Map(), total: 4_096 }, new Map([[webhookId, 1]]))
+  receivers.claimed({ default: 1, named: new Map(), total: 4_096 }, new Map([[webhookId, 1]]))
 }
 
 function exchange(receivers: DeliveryWindows, webhookId: string, ok: boolean, nowMs: number): void {

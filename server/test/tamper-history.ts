@@ -1,7 +1,7 @@
 import { query, transact } from '../src/db/tx.ts'
 import { setAccountTerms } from '../src/domain/accounts/terms.ts'
 import { suspendAccount } from '../src/domain/accounts/accounts.ts'
-import { recordDelivered, recordTroubled, type Attempt } from '../src/domain/webhooks/record-attempts.ts'
+import { recordDelivered, recordFailed, type Attempt } from '../src/domain/webhooks/record-attempts.ts'
 import { claimDeliveries } from '../src/domain/webhooks/delivery-queue.ts'
 import { refreshDailyTotals } from '../src/domain/reports/daily-totals.ts'
 import { cancelDeposit } from '../src/domain/deposits/query-deposit.ts'
@@ -143,21 +143,17 @@ async function settleListed(w: World): Promise<void> {
 
 /** The victim's webhook takes what it gets, and eve's is gone. */
 async function deliver(w: World, eve: TestAccount): Promise<void> {
-  const claimed = await claimDeliveries(w.ctx, { usual: 1_000, named: new Map(), total: 1_000 })
+  const claimed = await claimDeliveries(w.ctx, { default: 1_000, named: new Map(), total: 1_000 })
   const rows = await query<{ id: string }>(w.pool, 'select id from webhooks where account_id = $1', [eve.accountId])
   const now = w.clock.now()
   const attempts = claimed.map((delivery): Attempt => {
     const status = delivery.webhookId === rows[0]!.id ? 410 : 200
     return { delivery, at: now, answer: { kind: 'answered', status, latencyMs: 1, retryAfterMs: null, excerpt: '' } }
   })
-  const isUniqueViolation = (one: Attempt) => one.answer?.kind === 'answered' && one.answer.status === 200
-  await recordDelivered(w.ctx, now, attempts.filter(isUniqueViolation))
-  await transact(w.pool, (tx) =>
-    recordTroubled(
-      tx,
-      now,
-      attempts.filter((one) => !isUniqueViolation(one)),
-      () => 0,
-    ),
+  const isGone = ({ delivery }: Attempt) => delivery.webhookId === rows[0]!.id
+  await recordDelivered(
+    w.ctx,
+    attempts.filter((attempt) => !isGone(attempt)),
   )
+  await transact(w.pool, (tx) => recordFailed(tx, now, attempts.filter(isGone), () => 0))
 }

@@ -1,10 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
-import { judge, recordDelivered, RETRY_AFTER_MS, type Attempt } from '../src/domain/webhooks/record-attempts.ts'
+import { outcomeOf, recordDelivered, RETRY_AFTER_MS, type Attempt } from '../src/domain/webhooks/record-attempts.ts'
 import { keepAttemptPartitions } from '../src/domain/webhooks/attempt-partitions.ts'
 import { claimDeliveries } from '../src/domain/webhooks/delivery-queue.ts'
-import { findEvent, listEvents, resendEvent, resendMany, testWebhook } from '../src/domain/webhooks/event-log.ts'
+import { findEvent, listEvents } from '../src/domain/webhooks/delivery-history.ts'
+import { resendEvent, resendMany } from '../src/domain/webhooks/resend.ts'
+import { testWebhook } from '../src/domain/webhooks/test-webhook.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import {
   createWebhook,
@@ -138,10 +140,10 @@ test('the schedule is the promised one, each step off by at most a fifth, and th
   const steps = [5, 60, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
   expect(RETRY_AFTER_MS).toEqual(steps.map((seconds) => seconds * 1000))
   steps.forEach((seconds, index) => {
-    expect(judge(attemptOf(index + 1), 0)).toEqual({ kind: 'retry', afterMs: seconds * 800 })
-    expect(judge(attemptOf(index + 1), 1)).toEqual({ kind: 'retry', afterMs: seconds * 1200 })
+    expect(outcomeOf(attemptOf(index + 1), 0)).toEqual({ kind: 'retry', afterMs: seconds * 800 })
+    expect(outcomeOf(attemptOf(index + 1), 1)).toEqual({ kind: 'retry', afterMs: seconds * 1200 })
   })
-  expect(judge(attemptOf(11), 0)).toEqual({ kind: 'failed' })
+  expect(outcomeOf(attemptOf(11), 0)).toEqual({ kind: 'failed' })
 })
 
 test.each([
@@ -151,10 +153,10 @@ test.each([
   ['Retry-After is honoured', { status: 503, retryAfterMs: 90_000 }, { kind: 'retry', afterMs: 90_000 }],
   ['a Retry-After below the schedule is not', { status: 429, retryAfterMs: 1 }, { kind: 'retry', afterMs: 5000 }],
   ['a Retry-After past a day is cut', { status: 429, retryAfterMs: 10 * DAY_MS }, { kind: 'retry', afterMs: DAY_MS }],
-])('%s', (_, answer, verdict) => {
+])('%s', (_, answer, outcome) => {
   const delivery = { attempt: 1 } as Attempt['delivery']
   expect(
-    judge(
+    outcomeOf(
       {
         delivery,
         at: new Date(),
@@ -162,7 +164,7 @@ test.each([
       },
       0.5,
     ),
-  ).toEqual(verdict)
+  ).toEqual(outcome)
 })
 
 test('410 disables the webhook at once, and what it missed can be resent when it is enabled again', async () => {
@@ -263,13 +265,13 @@ test('what was delivered twice because its lease ran out, and beside others, has
   await addWebhook(w, account, receiver.url)
   await completedCharge(w, account)
   await completedCharge(w, account)
-  const everything = { usual: 10, named: new Map(), total: 10 }
+  const everything = { default: 10, named: new Map(), total: 10 }
   const first = await claimDeliveries(w.ctx, everything)
   w.clock.advance(31_000)
   const [again] = await claimDeliveries(w.ctx, { ...everything, total: 1 })
   const answer = { kind: 'answered' as const, status: 200, latencyMs: 1, retryAfterMs: null, excerpt: '' }
   const attempts = [...first, again!].map((delivery) => ({ delivery, at: w.clock.now(), answer }))
-  await recordDelivered(w.ctx, w.clock.now(), attempts)
+  await recordDelivered(w.ctx, attempts)
   expect(await w.count('attempts', 'status = 200')).toBe(3)
   expect(await w.count('delivery_outcomes', "outcome = 'delivered'")).toBe(2)
   expect(await w.count('deliveries')).toBe(0)
@@ -345,10 +347,10 @@ test('attempts are kept in parts by day, and days past the thirtieth are dropped
   await addWebhook(w, account, receiver.url)
   await completedCharge(w, account)
   await deliver(w) // before any part exists: the default one takes it
-  expect((await keepAttemptPartitions(w.ctx, w.clock.now())).made).toHaveLength(8)
+  expect((await keepAttemptPartitions(w.ctx)).made).toHaveLength(8)
   expect(await w.count('attempts_default')).toBe(0)
   expect(await w.count('attempts')).toBe(1)
   w.clock.advance(31 * DAY_MS)
-  expect((await keepAttemptPartitions(w.ctx, w.clock.now())).dropped).toHaveLength(1)
+  expect((await keepAttemptPartitions(w.ctx)).dropped).toHaveLength(1)
   expect(await w.count('attempts')).toBe(0)
 })

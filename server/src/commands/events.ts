@@ -2,15 +2,15 @@ import { Option, type Command } from 'commander'
 import { Fault } from '../base/fault.ts'
 import type { Context } from '../domain/context.ts'
 import {
+  DELIVERY_STATES,
   findEvent,
   listEvents,
-  resendEvent,
-  resendMany,
-  type LoggedAttempt,
-  type LoggedDelivery,
-  type LoggedEvent,
-} from '../domain/webhooks/event-log.ts'
-import { DELIVERY_STATES, type DeliveryState } from '../domain/webhooks/find-deliveries.ts'
+  type AttemptRecord,
+  type DeliveryState,
+  type EventDelivery,
+  type EventRecord,
+} from '../domain/webhooks/delivery-history.ts'
+import { resendEvent, resendMany } from '../domain/webhooks/resend.ts'
 import { listWebhooksOf } from '../domain/webhooks/webhooks.ts'
 import { presentAttempt, presentEvent } from '../http/api/events.ts'
 import { requireAccount } from './account.ts'
@@ -122,13 +122,13 @@ async function accountIdOf(ctx: Context, email: string | undefined): Promise<str
   return email === undefined ? null : (await requireAccount(ctx, email)).accountId
 }
 
-function summaryOf(deliveries: LoggedDelivery[]): string {
+function summaryOf(deliveries: EventDelivery[]): string {
   const counts = STATES.map((state) => ({ state, count: deliveries.filter((one) => one.state === state).length }))
   const named = counts.filter(({ count }) => count > 0).map(({ state, count }) => `${count} ${state}`)
   return named.join(', ') || 'none'
 }
 
-function describe(event: LoggedEvent, attempts: LoggedAttempt[], nameOf: (webhookId: string) => string): string {
+function describe(event: EventRecord, attempts: AttemptRecord[], nameOf: (webhookId: string) => string): string {
   const head = [
     `Event    ${event.id}`,
     `Kind     ${event.kind}`,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Context } from '../domain/context.ts'
 import type { WebhookAnswer } from '../domain/ports/webhook-sender.ts'
-import { testWebhook } from '../domain/webhooks/event-log.ts'
+import { testWebhook } from '../domain/webhooks/test-webhook.ts'
 import { EVENT_KINDS, type EventKind } from '../domain/webhooks/events.ts'
 import {
   canOpenNewestSecret,

@@ -68,9 +68,9 @@ export function makeSender(ctx: Context, windows: DeliveryWindows, wantsMore: ()
     const { webhookId } = delivery
     inFlight++
     windows.started(webhookId)
-    const answer = delivery.receiver.isDisabled ? undefined : await sendDelivery(ctx, delivery, at)
+    const answer = delivery.target.isDisabled ? undefined : await sendDelivery(ctx, delivery, at)
     const attempt = { delivery, at, answer }
-    const ok = isDelivered(attempt)
+    const ok = isDelivered(answer)
     const now = ctx.now()
     windows.ended(webhookId, ok, now.getTime())
     // The next request starts while the outcome of this one is recorded.

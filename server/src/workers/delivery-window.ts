@@ -98,7 +98,7 @@ export function makeDeliveryWindows(): DeliveryWindows {
         else if (isLow(window)) lookAhead(window, nowMs)
       }
       const named = new Map([...windows].map(([id, window]) => [id, allowanceOf(window, mostEach, nowMs)]))
-      return { usual: FIRST_SIZE, named, total: MAX_CLAIMED - total }
+      return { default: FIRST_SIZE, named, total: MAX_CLAIMED - total }
     },
     claimed(allowances, counts) {
       const sum = [...counts.values()].reduce((all, count) => all + count, 0)
@@ -107,7 +107,7 @@ export function makeDeliveryWindows(): DeliveryWindows {
       // The total bound cut the claim short, so whose queue has more is unknown.
       if (sum >= allowances.total) return
       for (const [webhookId, window] of windows) {
-        const allowed = allowances.named.get(webhookId) ?? allowances.usual
+        const allowed = allowances.named.get(webhookId) ?? allowances.default
         if (allowed > 0) window.isEmptied = (counts.get(webhookId) ?? 0) < allowed
       }
     },

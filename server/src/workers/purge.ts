@@ -12,7 +12,7 @@ export function startPurgeWorker(ctx: Context): Loop {
     name: 'purge',
     idleMs: IDLE_MS,
     async round() {
-      await keepAttemptPartitions(ctx, ctx.now())
+      await keepAttemptPartitions(ctx)
       await purgeSessions(ctx, ctx.now())
       return purgeIdempotencyKeys(ctx)
     },

@@ -8,7 +8,7 @@ import type { Account } from '../accounts/accounts.ts'
 import { keepAttemptPartitions } from '../webhooks/attempt-partitions.ts'
 import {
   recordDeliveredIn,
-  recordTroubled,
+  recordFailed,
   RETRY_AFTER_MS,
   type Attempt,
   type Claimed,
@@ -93,7 +93,7 @@ export async function seedHistory(
   for (let made = 0; made < pending; made++)
     await openDeposit(ctx, { ...caller, ...account, scopes: [...SCOPES], overrides }, wanted, null)
   // Attempts that are older than they are kept would be deleted by the service soon.
-  await keepAttemptPartitions(ctx, now)
+  await keepAttemptPartitions(ctx)
   // So that the first look at the dashboard is as quick as the next.
   await refreshDailyTotals(ctx, accountId)
   const refunds = steps.filter(({ refundCents }) => refundCents !== null).length
@@ -269,7 +269,7 @@ async function deliver(tx: Tx, failures: Map<string, number>): Promise<void> {
     const due = queue.filter((attempt) => attempt.at.getTime() === at.getTime())
     const failed = due.filter(({ status }) => status !== 200)
     const delivered = due.filter(({ status }) => status === 200)
-    if (failed.length > 0) await recordTroubled(tx, at, failed, () => 0.5)
+    if (failed.length > 0) await recordFailed(tx, at, failed, () => 0.5)
     if (delivered.length > 0) await recordDeliveredIn(tx, at, delivered)
     const again = new Map(failed.map(({ subject }) => [subject, failures.get(subject)!]))
     queue = [...queue.slice(due.length), ...(again.size > 0 ? await claim(tx, again) : [])]
@@ -287,7 +287,7 @@ async function claim(tx: Tx, failures: Map<string, number>): Promise<Due[]> {
        v.subject_id as subject, v.created_at as "createdAt"`,
     [[...failures.keys()], leasedUntil],
   )
-  const receiver = { url: '', secrets: [], authorization: null, isDisabled: false }
+  const target = { url: '', secrets: [], authorization: null, isDisabled: false }
   return rows.map(({ subject, createdAt, ...row }) => {
     const waitedMs = RETRY_AFTER_MS.slice(0, row.attempt - 1).reduce((sum, ms) => sum + ms, FIRST_ATTEMPT_MS)
     const at = new Date(createdAt.getTime() + waitedMs)
@@ -295,7 +295,7 @@ async function claim(tx: Tx, failures: Map<string, number>): Promise<Due[]> {
     const excerpt = status === 200 ? '{"received":true}' : 'Service Unavailable'
     const latencyMs = (status === 200 ? 40 : 900) + (at.getTime() % 90)
     const answer = { kind: 'answered', status, latencyMs, retryAfterMs: null, excerpt } as const
-    return { subject, status, at, answer, delivery: { ...row, leasedUntil, body: '', receiver } }
+    return { subject, status, at, answer, delivery: { ...row, leasedUntil, body: '', target } }
   })
 }
 

@@ -9,7 +9,8 @@ const KEPT_DAYS = 30
 const AHEAD_DAYS = 7
 const PARTITIONS_LOCK = 4_782_114
 
-export async function keepAttemptPartitions(core: Core, now: Date): Promise<{ made: string[]; dropped: string[] }> {
+export async function keepAttemptPartitions(core: Core): Promise<{ made: string[]; dropped: string[] }> {
+  const now = core.now()
   return transact(core.pool, async (tx) => {
     // One process at a time. Dropping waits only for readers of that day.
     await tx.rows('select pg_advisory_xact_lock($1)', [PARTITIONS_LOCK])

@@ -1,5 +1,5 @@
 import { query } from '../../db/tx.ts'
-import type { Claimed, Delivery, Receiver } from './record-attempts.ts'
+import type { Claimed, Delivery, WebhookTarget } from './record-attempts.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
 import { eventName } from './events.ts'
@@ -7,27 +7,30 @@ import { signMessage } from './signature.ts'
 import type { Core } from '../core/core.ts'
 import type { Context } from '../context.ts'
 
-// The whole exchange: name, connection, request, answer.
+// For the whole exchange: DNS, connection, request, answer.
 export const DEADLINE_MS = 15_000
-// An exchange, and as long again for writing down what came of it.
+// An exchange, and as long again to record it.
 const LEASE_MS = 30_000
-const UNOPENED = makeReason('secrets_unreadable', 'this service cannot open the webhook’s secrets: tell its operator')
+const SECRETS_UNREADABLE = makeReason(
+  'secrets_unreadable',
+  'this service cannot open the webhook’s secrets: tell its operator',
+)
 
 export type Allowances = {
-  /** How many a webhook that is not named below may have at most. */
-  usual: number
+  /** The most for a webhook that is not in `named`. */
+  default: number
   named: Map<string, number>
   total: number
 }
 
 /**
- * Claims what is due, a few of each webhook, so that one with a long queue takes no place from another. The walk over
- * webhooks goes by the index from one webhook to the next, and costs the same however long their queues are.
+ * Claims due deliveries, a few of each webhook, so that a webhook with a long queue takes no place from another. The
+ * recursive query steps through an index from webhook to webhook, so its cost does not grow with their queues.
  */
 export async function claimDeliveries(core: Core, allowances: Allowances): Promise<Claimed[]> {
   const now = core.now()
   const leasedUntil = new Date(now.getTime() + LEASE_MS)
-  const rows = await query<ClaimedRow>(
+  const rows = await query<Omit<Claimed, 'leasedUntil' | 'target'>>(
     core.pool,
     `with recursive pending (webhook_id) as (
          (select webhook_id from deliveries order by webhook_id limit 1)
@@ -47,51 +50,42 @@ export async function claimDeliveries(core: Core, allowances: Allowances): Promi
            order by due_at limit a.places for update skip locked
          ) due
          limit $6
-       ), hurried as materialized (
-         -- A lease that a crash forgets has run out sooner, and that is all: nobody needs to wait for the disk.
+       ), no_sync as materialized (
+         -- A lease that a crash loses has only run out sooner, so nothing needs to wait for the disk.
          select set_config('synchronous_commit', 'off', true) as off
        )
        update deliveries d set leased_until = $2
-       from hurried, picked p join events v on v.id = p.event_id
-       where d.ctid = p.ctid and hurried.off is not null
-       returning d.event_id, d.webhook_id, d.ctid as place, d.attempts + 1 as attempt, v.body`,
+       from no_sync, picked p join events v on v.id = p.event_id
+       where d.ctid = p.ctid and no_sync.off is not null
+       returning d.event_id as "eventId", d.webhook_id as "webhookId", d.ctid as place, d.attempts + 1 as attempt,
+         v.body`,
     [
       now,
       leasedUntil,
-      allowances.usual,
+      allowances.default,
       [...allowances.named.keys()],
       [...allowances.named.values()],
       allowances.total,
     ],
   )
-  const receivers = await readReceivers(core, now, [...new Set(rows.map((row) => row.webhook_id))])
-  return rows.map((row) => ({
-    eventId: row.event_id,
-    webhookId: row.webhook_id,
-    attempt: row.attempt,
-    body: row.body,
-    receiver: receivers.get(row.webhook_id)!,
-    leasedUntil,
-    place: row.place,
-  }))
+  const targets = await readTargets(core, [...new Set(rows.map(({ webhookId }) => webhookId))])
+  return rows.map((row) => ({ ...row, leasedUntil, target: targets.get(row.webhookId)! }))
 }
 
-type ClaimedRow = { event_id: string; webhook_id: string; place: string; attempt: number; body: string }
-
-/** Of many deliveries to few webhooks, so each is read, and its secrets opened, once for all of them. */
-async function readReceivers(core: Core, now: Date, webhookIds: string[]): Promise<Map<string, Receiver>> {
+/** Many deliveries go to few webhooks, so each webhook is read, and its secrets opened, once. */
+export async function readTargets(core: Core, webhookIds: string[]): Promise<Map<string, WebhookTarget>> {
   if (webhookIds.length === 0) return new Map()
-  const rows = await query<ReceiverRow>(
+  const rows = await query<TargetRow>(
     core.pool,
     `select id, url, secret_box, authorization_box, disabled_at,
        case when previous_secret_until > $2 then previous_secret_box end as previous_secret_box
      from webhooks where id = any($1)`,
-    [webhookIds, now],
+    [webhookIds, core.now()],
   )
-  return new Map(rows.map((row) => [row.id, receiverFromRow(core, row)]))
+  return new Map(rows.map((row) => [row.id, targetFromRow(core, row)]))
 }
 
-type ReceiverRow = {
+type TargetRow = {
   id: string
   url: string
   secret_box: string
@@ -100,17 +94,14 @@ type ReceiverRow = {
   disabled_at: Date | null
 }
 
-/**
- * Without secrets when they cannot be opened: that webhook's deliveries fail, and must not take those claimed with them
- * along.
- */
-function receiverFromRow(core: Core, row: ReceiverRow): Receiver {
+/** Without secrets if they cannot be opened: then only the deliveries of this webhook fail. */
+function targetFromRow(core: Core, row: TargetRow): WebhookTarget {
   const opened = (box: string | null): string[] => {
     if (box === null) return []
     try {
       return [core.settings.secretBox.open(box, row.id)]
     } catch (error) {
-      core.log.error({ err: error, webhookId: row.id }, 'a secret of a webhook cannot be opened')
+      core.log.error({ err: error, webhookId: row.id }, 'the secret of a webhook cannot be opened: check SECRET_KEY')
       return []
     }
   }
@@ -118,38 +109,28 @@ function receiverFromRow(core: Core, row: ReceiverRow): Receiver {
   const isWhole = (authorization !== null) === (row.authorization_box !== null)
   return {
     url: row.url,
-    // While a secret is being replaced one of the two is enough: receivers take either.
+    // During a rotation one of the two is enough: receivers accept either.
     secrets: isWhole ? [row.secret_box, row.previous_secret_box].flatMap(opened) : [],
     authorization,
     isDisabled: row.disabled_at !== null,
   }
 }
 
-/** One attempt. Whatever happens comes back as a value. */
+/** One attempt. Failures are returned, not thrown. */
 export function sendDelivery(ctx: Context, delivery: Delivery, at: Date): Promise<WebhookAnswer> {
-  const { eventId, body, receiver } = delivery
-  const { url, secrets, authorization } = receiver
-  // The account holder reads this; what the operator has to mend stands in the log.
-  if (secrets.length === 0) return Promise.resolve({ kind: 'failed', latencyMs: 0, reason: UNOPENED })
+  const { eventId, body, target } = delivery
+  const { url, secrets, authorization } = target
+  // The account holder reads this reason. The log tells the operator what to fix.
+  if (secrets.length === 0) return Promise.resolve({ kind: 'failed', latencyMs: 0, reason: SECRETS_UNREADABLE })
   // An account whose URL hangs must not block others on the same host.
   const connectionGroup = delivery.webhookId
   const headers = headersOf({ eventId, body, secrets, authorization }, at)
   return ctx.webhookSender.send({ url, headers, body, deadlineMs: DEADLINE_MS, connectionGroup })
 }
 
-/** One that is not in the queue: what a test sends. */
-export async function readDelivery(core: Core, eventId: string, webhookId: string): Promise<Delivery> {
-  const receivers = await readReceivers(core, core.now(), [webhookId])
-  const [row] = await query<{ body: string }>(core.pool, 'select body from events where id = $1', [eventId])
-  return { eventId, webhookId, attempt: 1, body: row!.body, receiver: receivers.get(webhookId)! }
-}
-
-/**
- * The id stays the same over all attempts, so that receivers can tell a repetition; the timestamp is each attempt's
- * own.
- */
+/** All attempts have the same id, so that receivers recognize a repetition, and each has its own timestamp. */
 export function headersOf(
-  message: { eventId: string; body: string } & Pick<Receiver, 'secrets' | 'authorization'>,
+  message: { eventId: string; body: string } & Pick<WebhookTarget, 'secrets' | 'authorization'>,
   now: Date,
 ): Record<string, string> {
   const { body, secrets, authorization } = message

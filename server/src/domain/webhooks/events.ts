@@ -1,49 +1,45 @@
 import { Fault } from '../../base/fault.ts'
 import { hexFromUuid, isHexId, newUuid7, uuidFromHex } from '../../base/ids.ts'
+import { insertRows } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
 
 export type EventKind = 'DEPOSIT_ASSET_SUCCESS' | 'DEPOSIT_REFUNDED'
 
-/** What a webhook can ask for. WEBHOOK_TEST is sent to a webhook on its own account, whatever it asked for. */
+/** The kinds that a webhook can subscribe to. WEBHOOK_TEST goes to one webhook, whatever it subscribes to. */
 export const EVENT_KINDS: readonly EventKind[] = ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED']
 
 export type NewEvent = {
   kind: EventKind | 'WEBHOOK_TEST'
   accountId: string
-  /** What the event is about; a subject has one event of a kind, by a unique key. */
+  /** What the event is about. A unique key allows a subject one event of each kind. */
   subjectId: string
   createdAt: Date
   data: object
 }
 
 /**
- * Writes events, and with them a delivery for each webhook that wants them, in the transaction that made them happen:
- * no crash can come between. The body is stored as the exact bytes that receivers will get, so that a repeated delivery
- * is the same to the letter. Returns the ids.
+ * Inserts events, and a delivery for each webhook that wants them, in the transaction that made them happen: a crash
+ * cannot separate them. The body is stored as the exact bytes that receivers get, so every attempt sends the same.
+ * Returns the ids.
  */
 export async function insertEvents(tx: Tx, now: Date, events: NewEvent[]): Promise<string[]> {
   if (events.length === 0) return []
-  const ids = events.map(() => newUuid7(now))
-  await tx.run(
-    `insert into events (id, account_id, kind, subject_id, body, created_at)
-     select id, account_id, kind, subject_id, body, created_at
-     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::timestamptz[])
-       as n (id, account_id, kind, subject_id, body, created_at)`,
-    [
-      ids,
-      events.map((event) => event.accountId),
-      events.map((event) => event.kind),
-      events.map((event) => event.subjectId),
-      events.map((event, index) => eventBody(ids[index]!, event)),
-      events.map((event) => event.createdAt),
-    ],
-  )
+  const rows = events.map((event) => ({ ...event, id: newUuid7(now) }))
+  await insertRows(tx, 'events', rows, {
+    id: ['uuid', ({ id }) => id],
+    account_id: ['uuid', ({ accountId }) => accountId],
+    kind: ['text', ({ kind }) => kind],
+    subject_id: ['uuid', ({ subjectId }) => subjectId],
+    body: ['text', (event) => eventBody(event.id, event)],
+    created_at: ['timestamptz', ({ createdAt }) => createdAt],
+  })
+  const ids = rows.map(({ id }) => id)
   await tx.run(
     `insert into deliveries (event_id, webhook_id, due_at)
-     select n.id, e.id, $4 from unnest($1::uuid[], $2::uuid[], $3::text[]) as n (id, account_id, kind)
-     join webhooks e on e.account_id = n.account_id and n.kind = any(e.event_kinds)
-       and e.disabled_at is null and e.deleted_at is null`,
-    [ids, events.map((event) => event.accountId), events.map((event) => event.kind), now],
+     select n.id, w.id, $4 from unnest($1::uuid[], $2::uuid[], $3::text[]) as n (id, account_id, kind)
+     join webhooks w on w.account_id = n.account_id and n.kind = any(w.event_kinds)
+       and w.disabled_at is null and w.deleted_at is null`,
+    [ids, events.map(({ accountId }) => accountId), events.map(({ kind }) => kind), now],
   )
   return ids
 }
@@ -53,18 +49,13 @@ export function eventName(id: string): string {
   return `evt_${hexFromUuid(id)}`
 }
 
-/** The stored id of an event that somebody names. */
+/** The stored id, from an id as receivers see it. */
 export function eventIdFrom(name: string): string {
   const hex = name.replace(/^evt_/, '')
   if (!isHexId(hex)) throw new Fault('not_found', 'Event not found')
   return uuidFromHex(hex)
 }
 
-function eventBody(id: string, event: NewEvent): string {
-  return JSON.stringify({
-    id: eventName(id),
-    event: event.kind,
-    createdAt: event.createdAt.toISOString(),
-    data: event.data,
-  })
+export function eventBody(id: string, { kind, createdAt, data }: NewEvent): string {
+  return JSON.stringify({ id: eventName(id), event: kind, createdAt: createdAt.toISOString(), data })
 }

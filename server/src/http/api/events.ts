@@ -1,15 +1,14 @@
 import { z } from 'zod'
 import type { Context } from '../../domain/context.ts'
 import {
+  DELIVERY_STATES,
   findEvent,
   listEvents,
-  resendEvent,
-  resendMany,
-  type LoggedAttempt,
-  type LoggedEvent,
-} from '../../domain/webhooks/event-log.ts'
+  type AttemptRecord,
+  type EventRecord,
+} from '../../domain/webhooks/delivery-history.ts'
 import { EVENT_KINDS } from '../../domain/webhooks/events.ts'
-import { DELIVERY_STATES } from '../../domain/webhooks/find-deliveries.ts'
+import { resendEvent, resendMany } from '../../domain/webhooks/resend.ts'
 import {
   BODY_ERROR,
   bodyErrors,
@@ -124,7 +123,7 @@ const eventSchema = z
   })
   .meta({ id: 'Event' })
 
-export function presentEvent(event: LoggedEvent) {
+export function presentEvent(event: EventRecord) {
   return {
     id: event.id,
     event: event.kind,
@@ -145,7 +144,7 @@ const attemptSchema = z
   })
   .meta({ id: 'DeliveryAttempt' })
 
-export function presentAttempt({ webhookId, ...attempt }: LoggedAttempt) {
+export function presentAttempt({ webhookId, ...attempt }: AttemptRecord) {
   return { webhookId, ...toApi(attempt) }
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { actorOf } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import type { WebhookAnswer } from '../../domain/ports/webhook-sender.ts'
-import { testWebhook } from '../../domain/webhooks/event-log.ts'
+import { testWebhook } from '../../domain/webhooks/test-webhook.ts'
 import { EVENT_KINDS } from '../../domain/webhooks/events.ts'
 import {
   AUTHORIZATION_RULE,

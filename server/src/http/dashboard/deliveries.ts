@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import {
+  DELIVERY_STATES,
+  findDelivery,
   listDeliveries,
-  listTroubledWebhooks,
-  readLoggedDelivery,
-  type LogEntry,
-  type TroubledWebhook,
-} from '../../domain/webhooks/delivery-log.ts'
-import { DELIVERY_STATES } from '../../domain/webhooks/find-deliveries.ts'
+  listFailingWebhooks,
+  type DeliveryRecord,
+  type FailingWebhook,
+} from '../../domain/webhooks/delivery-history.ts'
 import { LISTED_KINDS } from '../api/events.ts'
 import { attemptOutcome } from '../api/webhooks.ts'
 import { idField, toApi, nextCursor, oneOf, paging, response, time, type Api } from '../server/schemas.ts'
@@ -17,13 +17,18 @@ export function deliveryRoutes(api: Api, ctx: Context): void {
   const config = { scope: 'deposits:read' } as const
 
   api.get('/api/deliveries', { schema: listDeliveriesRoute, config }, async (request) => {
-    const { deliveries, nextCursor } = await listDeliveries(ctx, request.caller.accountId, request.query)
+    const { status, event, ...filter } = request.query
+    const { deliveries, nextCursor } = await listDeliveries(ctx, request.caller.accountId, {
+      ...filter,
+      ...(status && { state: status }),
+      ...(event && { kind: event }),
+    })
     return { success: true as const, deliveries: deliveries.map(presentDelivery), nextCursor }
   })
 
   api.get('/api/deliveries/:eventId/:webhookId', { schema: getDeliveryRoute, config }, async (request) => {
     const { accountId } = request.caller
-    const { delivery, request: sent, attempts } = await readLoggedDelivery(ctx, accountId, request.params)
+    const { delivery, request: sent, attempts } = await findDelivery(ctx, accountId, request.params)
     return {
       success: true as const,
       delivery: presentDelivery(delivery),
@@ -34,7 +39,7 @@ export function deliveryRoutes(api: Api, ctx: Context): void {
 
   const operator = { scope: OPERATOR_SCOPE } as const
   api.get('/api/operator/webhook-failures', { schema: listFailingWebhooksRoute, config: operator }, async (request) => {
-    const { webhooks, nextCursor } = await listTroubledWebhooks(ctx, request.query)
+    const { webhooks, nextCursor } = await listFailingWebhooks(ctx, request.query)
     return { success: true as const, webhooks: webhooks.map(presentFailingWebhook), nextCursor }
   })
 }
@@ -67,8 +72,8 @@ const deliverySchema = z.object({
   createdAt: time,
 })
 
-function presentDelivery({ paymentLinkId, ...delivery }: LogEntry) {
-  return { ...toApi(delivery), subject: { paymentLinkId } }
+function presentDelivery({ kind, state, nextAttemptAt, paymentLinkId, ...delivery }: DeliveryRecord) {
+  return { ...toApi({ ...delivery, event: kind, status: state, nextAt: nextAttemptAt }), subject: { paymentLinkId } }
 }
 
 const requestSchema = z.object({ url: z.string(), headers: z.record(z.string(), z.string()), body: z.string() })
@@ -89,7 +94,7 @@ const failingWebhookSchema = z.object({
 })
 
 /** Operators see the host only: the path of a webhook URL often holds a token. */
-function presentFailingWebhook(webhook: TroubledWebhook) {
+function presentFailingWebhook(webhook: FailingWebhook) {
   return { ...toApi(webhook), url: new URL(webhook.url).host }
 }
 
