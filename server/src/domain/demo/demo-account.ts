@@ -10,8 +10,8 @@ export type DemoAccount = { email: string; made: { password: string; key: string
 export const DEMO_EMAIL = 'demo@guiche.example'
 
 /**
- * In sandbox mode, the first start on an empty database makes one account with one key. Undefined: somebody has made
- * accounts of their own.
+ * In sandbox mode, the first start on an empty database creates one account with one key. Undefined: there are other
+ * accounts, and no demo account.
  */
 export async function makeDemoAccount(ctx: Context): Promise<DemoAccount | undefined> {
   const made = (await countAccounts(ctx)) === 0 ? await tryMake(ctx) : undefined
@@ -21,17 +21,13 @@ export async function makeDemoAccount(ctx: Context): Promise<DemoAccount | undef
 
 async function tryMake(ctx: Context): Promise<DemoAccount['made']> {
   try {
-    const { accountId, password } = await createAccount(ctx, {
-      email: DEMO_EMAIL,
-      name: 'Demo',
-      password: null,
-    })
+    const { accountId, password } = await createAccount(ctx, { email: DEMO_EMAIL, name: 'Demo', password: null })
     const { text } = await transact(ctx.pool, (tx) =>
       createKey(tx, ctx.now(), 'test', { accountId, name: 'demo', scopes: [...SCOPES], expiresAt: null }),
     )
     return { password, key: text }
   } catch (error) {
-    // Another process had its first start in the same moment, and it has the account to show.
+    // Another process started at the same moment and created the account.
     if (error instanceof Fault && error.code === 'email_taken') return undefined
     throw error
   }

@@ -7,7 +7,7 @@ import type { ChargeFacts } from '../core/charge-seal.ts'
 import { priceDeposit, type Price } from '../accounts/pricing.ts'
 import type { Terms } from '../core/settings.ts'
 
-// A made-up history to try things out: when people pay, how much, and what goes wrong now and then.
+// An invented history: when people pay, how much, and what goes wrong now and then.
 
 export type PastDeposit = Price & {
   chargeId: string // 32 hexadecimal digits
@@ -22,8 +22,8 @@ export type PastDeposit = Price & {
 }
 
 /**
- * One step of the history: a deposit that ends, or a refund of it. `at` is when guiche learned of it; `failures` is how
- * many attempts to deliver its event fail.
+ * A deposit that ends, or a refund of it. `at` is when guiche learned of it. `failures` is how many attempts to deliver
+ * its event fail.
  */
 export type Step = { at: Date; deposit: PastDeposit; failures: number; refundCents: Cents | null }
 
@@ -33,7 +33,7 @@ export type SeedPlan = {
   seed: number
   now: Date
   terms: Terms
-  /** The last number that the account has already: an external id is used once. */
+  /** The last number that an earlier seed used: an external id is used once. */
   earlier?: number
   newChargeId: (createdAt: Date, facts: Omit<ChargeFacts, 'accountId'>) => string
 }
@@ -41,14 +41,14 @@ export type SeedPlan = {
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-// All of it is over by now, so that nothing in it is still to be decided by a provider.
+// Everything has ended by now, so no provider still has to decide anything.
 const OVER_BEFORE_MS = 2 * HOUR_MS
 const EXPIRES_MS = HOUR_MS
 // All attempts to deliver an event take 3.2 days, see RETRY_AFTER_MS.
 const ALL_FAILURES = RETRY_AFTER_MS.length + 1
 const ALL_ATTEMPTS_MS = 4 * DAY_MS
-// Steps of one moment are replayed together. A large history has few moments, so that its time does not grow with it;
-// they are shorter than the five minutes before now in which nothing is paid.
+// Steps of one moment are replayed together. A large history has few moments, so that its replay does not slow down with
+// its size. A moment is shorter than the five minutes before now in which nothing is paid.
 const EXACT_MAX_DEPOSITS = 20_000
 const COARSE_MS = 4 * MINUTE_MS
 
@@ -62,15 +62,15 @@ const SHARE_UNDELIVERED = 0.005
 // A webhook without a success for five days is disabled, so a quiet account has no event that is never delivered.
 const UNDELIVERED_MIN_PER_DAY = 5
 
-// From Sunday on; Friday is payday's evening, and Sunday is quiet.
+// From Sunday: Fridays are busy, Sundays quiet.
 const WEEKDAYS = [0.55, 1, 1.02, 1, 1.08, 1.3, 0.95]
-// From midnight on, in Brazil.
+// From midnight, in Brazil.
 const HOURS = [4, 2, 1, 1, 1, 2, 4, 8, 14, 20, 24, 26, 28, 25, 22, 22, 23, 25, 28, 30, 29, 24, 16, 9]
 const BRAZIL_MS = -3 * HOUR_MS
 const PRICES: Cents[] = [19_90, 29_90, 49_90, 50_00, 79_90, 99_90, 100_00, 149_90, 199_90, 250_00, 499_90]
 const THINGS = ['Order', 'Subscription', 'Ticket', 'Course', 'Donation']
 
-/** Amounts, times and outcomes follow from the seed; ids do not, so that two accounts may have the same history. */
+/** The seed decides amounts, times and outcomes. Ids are always new, so two accounts may have the same history. */
 export function planHistory(plan: SeedPlan): Step[] {
   const { deposits, now } = plan
   const random = seededRandom(plan.seed)
@@ -95,7 +95,7 @@ export function planHistory(plan: SeedPlan): Step[] {
   return affordable(steps.toSorted((a, b) => a.at.getTime() - b.at.getTime()))
 }
 
-/** More often by day and on weekdays, and more often of late: the account grows. Rejected times are drawn again. */
+/** More often by day, on weekdays and recently, as in an account that grows. Rejected times are drawn again. */
 function randomTime(random: () => number, { now, days }: SeedPlan): number {
   const until = now.getTime() - OVER_BEFORE_MS
   for (let tries = 0; ; tries++) {
@@ -133,11 +133,11 @@ function randomDeposit(
 }
 
 function randomValue(random: () => number, terms: Terms): Cents {
-  const usual = PRICES[Math.floor(random() * PRICES.length)]!
+  const listPrice = PRICES[Math.floor(random() * PRICES.length)]!
   // Around R$ 85, seldom ten times that.
   const bell = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   const other = Math.round(85_00 * Math.exp(0.9 * bell))
-  const wanted = random() < 0.45 ? usual : Math.max(5_00, other)
+  const wanted = random() < 0.45 ? listPrice : Math.max(5_00, other)
   return Math.min(terms.valueMaxCents, Math.max(terms.valueMinCents, wanted))
 }
 
@@ -170,7 +170,7 @@ function randomFailures(random: () => number, { deposits, days, now }: SeedPlan,
   return share < SHARE_RETRIED ? 1 : 0
 }
 
-/** No balance may go below zero, and a new account's first refund could make it. */
+/** Drops refunds that the balance cannot pay: no balance may go below zero. */
 function affordable(steps: Step[]): Step[] {
   let balanceCents = 0
   return steps.filter(({ deposit, refundCents }) => {
@@ -181,7 +181,7 @@ function affordable(steps: Step[]): Step[] {
   })
 }
 
-// As Pix writes them: the bank (one that does not exist), the minute in UTC, and a unique part.
+// The Pix format: the bank's number (of none that exists), the minute in UTC, and a unique part.
 function newEndToEndId(at: Date): string {
   const minute = at.toISOString().replaceAll(/[-:T]/g, '').slice(0, 12)
   return `E88888888${minute}${base62(randomBytes(8)).padStart(11, '0')}`

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { encodeBrCode } from '../../base/brcode.ts'
 import { uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
-import { query, transact, type Tx } from '../../db/tx.ts'
+import { queryOne, transact, type Tx } from '../../db/tx.ts'
 import { readAccountTerms } from '../accounts/terms.ts'
 import type { Account } from '../accounts/accounts.ts'
 import { keepAttemptPartitions } from '../webhooks/attempt-partitions.ts'
@@ -29,7 +29,7 @@ import { planHistory, type PastDeposit, type Step } from './seed-plan.ts'
 import { settle } from '../deposits/settle.ts'
 import { createWebhook, disableWebhook, enableWebhook, listWebhooks } from '../webhooks/webhooks.ts'
 
-/** What the bank must know too, or its list and our books would differ. */
+/** What the bank must record too, or its list and our books would differ. */
 export type BankHistory = {
   pix: { endToEndId: string; txid: string; amountCents: number; at: Date }[]
   refunds: { endToEndId: string; id: string; amountCents: number; at: Date }[]
@@ -46,16 +46,16 @@ export type SeedRequest = {
 
 export type Seeded = { deposits: number; payments: number; refunds: number; pending: number }
 
-// A transaction of some tenths of a second, and no more than the bank takes at once.
+// One transaction, of some tenths of a second, and no more than the bank takes in one request.
 const BATCH = 200
-// What can still be paid is made as any deposit is, at the bank.
+// Deposits that can still be paid are opened at the bank, as any other.
 const SHARE_PENDING = 0.0005
 const MAX_PENDING = 20
 
 /**
- * Replays a planned history for an account with the past as the time, oldest first. Each batch is one transaction, from
- * the opening of its charges to the delivery of its events, so that no worker sees a charge or a delivery that is due.
- * The bank is told after each batch. For the sandbox alone: nothing of it happened.
+ * Replays a planned history, oldest first, with the planned times as the time. Each batch is one transaction, from its
+ * intents to the delivery of its events, so that no worker sees a due check or delivery. After each batch the bank gets
+ * its payments and refunds. Only for the sandbox: none of it happened.
  */
 export async function seedHistory(
   ctx: Context,
@@ -77,7 +77,7 @@ export async function seedHistory(
     newChargeId: (at, facts) => ctx.settings.chargeSeal.newId(at, { ...facts, accountId }),
   })
   const scene = { account, provider, instance: ctx.instance, now, exampleId: await exampleWebhook(ctx, accountId) }
-  await transact(ctx.pool, (tx) => noteSeed(tx, now, request))
+  await transact(ctx.pool, (tx) => auditSeed(tx, now, request))
   for (let start = 0; start < steps.length; start += BATCH) {
     const batch = steps.slice(start, start + BATCH)
     await tellBank(await transact(ctx.pool, (tx) => replay(tx, scene, batch)))
@@ -92,30 +92,31 @@ export async function seedHistory(
   }
   for (let made = 0; made < pending; made++)
     await openDeposit(ctx, { ...caller, ...account, scopes: [...SCOPES], overrides }, wanted, null)
-  // Attempts that are older than they are kept would be deleted by the service soon.
+  // Drops the attempts that are older than the service keeps them.
   await keepAttemptPartitions(ctx)
-  // So that the first look at the dashboard is as quick as the next.
+  // Else the first page view of the dashboard would have to do it.
   await refreshDailyTotals(ctx, accountId)
   const refunds = steps.filter(({ refundCents }) => refundCents !== null).length
   const payments = steps.filter(({ deposit }) => deposit.payment).length - refunds
   return { deposits: request.deposits, payments, refunds, pending }
 }
 
-/** The number of the last deposit of an earlier seed, also of one that was interrupted. */
+/** The number of the last deposit of an earlier seed, finished or not. */
 async function lastNumber(ctx: Context, accountId: string): Promise<number> {
-  const [row] = await query<{ last: number }>(
+  const { last } = await queryOne<{ last: number }>(
     ctx.pool,
-    `select coalesce(max(substring(external_id from '^order-(\\d{1,9})$')::bigint), 0) as last from charges where account_id = $1`,
+    `select coalesce(max(substring(external_id from '^order-(\\d{1,9})$')::bigint), 0) as last
+     from charges where account_id = $1`,
     [accountId],
   )
-  return row!.last
+  return last
 }
 
 const SEED: Actor = { kind: 'system', name: 'guiche seed' }
 const EXAMPLE = makeReason('seed_example', 'made by guiche seed as an example: nobody listens there')
 
 /**
- * An account without a webhook gets one that shows what a log of deliveries looks like. It is disabled, because nobody
+ * An account without a webhook gets one, so that the delivery history has entries. It is disabled, because nobody
  * listens there, and enabled only inside the transactions that replay. Null: the account has webhooks of its own.
  */
 async function exampleWebhook(ctx: Context, accountId: string): Promise<string | null> {
@@ -132,8 +133,8 @@ async function exampleWebhook(ctx: Context, accountId: string): Promise<string |
   return webhook.webhookId
 }
 
-/** The history lies in days that may be closed, and their totals were taken without it. */
-function noteSeed(tx: Tx, now: Date, { account, provider, deposits, days, seed }: SeedRequest): Promise<void> {
+/** The audit log explains why closed days got more deposits after they were closed. */
+function auditSeed(tx: Tx, now: Date, { account, provider, deposits, days, seed }: SeedRequest): Promise<void> {
   const change = { subject: `account ${account.accountId}`, accountId: account.accountId, reason: null }
   return writeAudit(tx, now, SEED, { action: 'history.seeded', ...change, details: { provider, deposits, days, seed } })
 }
@@ -145,23 +146,13 @@ async function replay(tx: Tx, scene: Scene, steps: Step[]): Promise<BankHistory>
   if (exampleId) await enableWebhook(tx, exampleId)
   const history: BankHistory = { pix: [], refunds: [] }
   const failures = new Map<string, number>()
-  const ends = steps.filter(({ refundCents }) => refundCents === null)
-  await openCharges(
-    tx,
-    scene,
-    ends.map(({ deposit }) => deposit),
-  )
-  for (const group of byTime(steps, ({ at }) => at)) {
+  const opened = steps.flatMap(({ deposit, refundCents }) => (refundCents === null ? [deposit] : []))
+  await openCharges(tx, scene, opened)
+  for (const group of byTime(steps)) {
     const { at } = group[0]!
     const ended = group.filter(({ refundCents }) => refundCents === null)
-    history.pix.push(
-      ...(await endDeposits(
-        tx,
-        scene,
-        at,
-        ended.map(({ deposit }) => deposit),
-      )),
-    )
+    const deposits = ended.map(({ deposit }) => deposit)
+    history.pix.push(...(await endDeposits(tx, scene, at, deposits)))
     for (const { deposit, failures: failed } of ended) failures.set(uuidFromHex(deposit.chargeId), failed)
     for (const { deposit, refundCents } of group) {
       if (refundCents === null) continue
@@ -172,50 +163,51 @@ async function replay(tx: Tx, scene: Scene, steps: Step[]): Promise<BankHistory>
   }
   await deliver(tx, failures)
   if (exampleId) await disableWebhook(tx, now, exampleId, EXAMPLE)
-  // The history lies behind what was counted.
+  // The totals were counted without the history.
   await resetDailyTotals(tx, account.accountId)
   return history
 }
 
-/** Those of one moment together, in the order of the first of each. */
-function byTime<Item>(items: Item[], timeOf: (item: Item) => Date): Item[][] {
-  const groups = new Map<number, Item[]>()
-  for (const item of items) {
-    const ms = timeOf(item).getTime()
-    const group = groups.get(ms)
-    if (group) group.push(item)
-    else groups.set(ms, [item])
+/** Groups the steps of one moment, in the order of time. */
+function byTime(steps: Step[]): Step[][] {
+  const groups = new Map<number, Step[]>()
+  for (const step of steps) {
+    const ms = step.at.getTime()
+    groups.set(ms, [...(groups.get(ms) ?? []), step])
   }
   return [...groups.values()]
 }
 
-/** Every charge ends in this transaction, so nobody has to ask the bank about it. */
+/**
+ * All at one time, in a few statements, and then each at its own. Every charge ends in this transaction, so its check
+ * ends here too.
+ */
 async function openCharges(tx: Tx, { account, provider, instance }: Scene, deposits: PastDeposit[]): Promise<void> {
+  if (deposits.length === 0) return
+  const firstAt = new Date(Math.min(...deposits.map(({ createdAt }) => createdAt.getTime())))
   const { accountId } = account
-  for (const group of byTime(deposits, ({ createdAt }) => createdAt)) {
-    const intents = group.map((deposit) => ({ ...deposit, accountId, provider, instance, idempotency: null }))
-    const results = await insertIntents(tx, group[0]!.createdAt, intents)
-    if (results.some(({ kind }) => kind !== 'opened')) throw new Error('another seed of this account runs')
-  }
-  await markPending(
-    tx,
-    instance,
-    deposits.map((deposit) => ({ chargeId: deposit.chargeId, emv: codeOf(deposit) })),
+  const intents = deposits.map((deposit) => ({ ...deposit, accountId, provider, instance, idempotency: null }))
+  const results = await insertIntents(tx, firstAt, intents)
+  if (results.some(({ kind }) => kind !== 'opened')) throw new Error('another seed of this account runs')
+  const accepted = deposits.map((deposit) => ({ chargeId: deposit.chargeId, emv: codeOf(deposit) }))
+  await markPending(tx, instance, accepted)
+  await tx.run(
+    `update charges c set created_at = n.created_at
+     from unnest($1::uuid[], $2::timestamptz[]) as n (id, created_at) where c.id = n.id`,
+    [deposits.map(({ chargeId }) => uuidFromHex(chargeId)), deposits.map(({ createdAt }) => createdAt)],
   )
-  await endChecks(
-    tx,
-    deposits.map((deposit) => ({
-      check: { provider, subject: deposit.chargeId, kind: 'charge', dueAt: expiryOf(deposit), attempts: 0 },
-      nextDueAt: null,
-    })),
-  )
+  const ended = deposits.map((deposit) => ({
+    check: { provider, subject: deposit.chargeId, kind: 'charge' as const, dueAt: expiryOf(deposit), attempts: 0 },
+    nextDueAt: null,
+  }))
+  await endChecks(tx, ended)
 }
 
 function expiryOf({ expiresAt }: PastDeposit): Date {
   return new Date(expiresAt.getTime() + EXPIRY_GRACE_MS)
 }
 
-/** A code of the right shape, for a location that nobody serves any more. */
+/** A valid BR Code whose location is not served. */
 function codeOf({ valueCents }: PastDeposit): string {
   const location = `localhost/qr/v2/${randomBytes(16).toString('hex')}`
   return encodeBrCode({ location, merchantName: 'GUICHE SANDBOX', merchantCity: 'BRASILIA', amountCents: valueCents })
@@ -260,7 +252,7 @@ async function refundDeposit(
 
 const FIRST_ATTEMPT_MS = 120
 
-/** In the order of time, because a success between two failures keeps a webhook from being disabled. */
+/** In the order of time: a success between two failures keeps a webhook from being disabled. */
 async function deliver(tx: Tx, failures: Map<string, number>): Promise<void> {
   let queue = await claim(tx, failures)
   while (queue.length > 0) {
@@ -278,7 +270,7 @@ async function deliver(tx: Tx, failures: Map<string, number>): Promise<void> {
 
 type Due = Attempt & { subject: string; status: number }
 
-/** As the worker claims deliveries. Nothing is sent, and nobody else sees what is not committed yet. */
+/** As the worker claims deliveries, but in this transaction, and nothing is sent. */
 async function claim(tx: Tx, failures: Map<string, number>): Promise<Due[]> {
   const leasedUntil = new Date(0)
   const rows = await tx.rows<Pick<Claimed, 'eventId' | 'webhookId' | 'place' | 'attempt'> & DueEvent>(
