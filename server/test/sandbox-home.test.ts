@@ -178,7 +178,7 @@ describe('one home', () => {
     const lines: string[] = []
     const second = await open({ home, say: (line) => lines.push(line) })
     expect(second).toMatchObject({ url, port: sandbox.port, pid: process.pid })
-    expect(lines.join()).toContain(`runs in process ${process.pid} at ${url}`)
+    expect(lines.join()).toContain(`in process ${process.pid} at ${url}`)
     const { txid } = await charge()
     expect((await (await clientOf(second.url)).call('GET', `/cob/${txid}`)).status).toBe(200)
     await second.stop()

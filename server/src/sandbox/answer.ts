@@ -1,11 +1,11 @@
-// What a handler returns and what it is given. Handlers are synchronous: they look at the book, record what changes and
-// return; the HTTP side turns the body into text at once and sends it when everything up to `seq` is on disk.
+// Handlers are synchronous: they read the book, record changes and return. The HTTP server turns the body into text at
+// once, and sends it when everything up to `seq` is on disk.
 export type Answer = {
   status: number
   body?: unknown
   contentType?: string
   headers?: Record<string, string>
-  // The newest journal record that this answer depends on. An answer must not show what a power cut could take back.
+  // The newest journal entry that the answer depends on. An answer must not show what a power cut could undo.
   seq?: number
 }
 

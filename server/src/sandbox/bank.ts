@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
 import { BrCodeError, decodeBrCode } from '../base/brcode.ts'
 import { MAX_CENTS, decimalFromCents, isCents } from '../base/money.ts'
-import type { Answer, Call } from './answer.ts'
-import { isRecord, parseInstant } from './answer.ts'
-import type { Charge, Pix, PixFacts } from './book.ts'
-import { tokenOf } from './book.ts'
+import { isRecord, parseInstant, type Answer, type Call } from './answer.ts'
+import { tokenOf, type Charge, type Pix, type PixFacts } from './book.ts'
 import { isText } from './charge-body.ts'
 import { parsePlan } from './faults.ts'
-import type { Psp } from './psp.ts'
-import { notifyWhenDurable, record, transferId } from './psp.ts'
+import { notifyWhenDurable, record, transferId, type Psp } from './psp.ts'
 
 const TIMES_MAX = 1000
 const PAGE_MAX = 1000

@@ -1,7 +1,7 @@
 import { centsFromDecimal } from '../base/money.ts'
 
-// The bank's book: everything it knows, in memory, as the sum of its journal entries. Memory is therefore bounded by
-// what is journaled (about 1 kB a charge): a sandbox with a million charges wants a fresh home, not a database.
+// Everything the bank knows, in memory, as the sum of its journal entries: about 1 kB per charge. A sandbox with a
+// million charges needs a fresh home.
 
 export type ChargeStatus = 'ATIVA' | 'CONCLUIDA' | 'REMOVIDA_PELO_USUARIO_RECEBEDOR'
 
@@ -73,7 +73,7 @@ export type Book = {
   webhooks: Map<string, Webhook>
 }
 
-// A list is asked for by time, a page at a time. Most Pix arrive in that order; it is sorted when one did not.
+// For lists by time. Most Pix arrive in that order, and the list is sorted only after one did not.
 type PixByTime = { list: Pix[]; isSorted: boolean }
 
 export const emptyBook = (): Book => ({
@@ -85,7 +85,7 @@ export const emptyBook = (): Book => ({
   webhooks: new Map(),
 })
 
-// From the first moment to the last, both included, the oldest first.
+// Both ends included, oldest first.
 export function pixBetween({ pixByTime }: Book, fromMs: number, untilMs: number): Pix[] {
   const { list } = pixByTime
   if (!pixByTime.isSorted) list.sort((a, b) => a.atMs - b.atMs)
@@ -93,7 +93,7 @@ export function pixBetween({ pixByTime }: Book, fromMs: number, untilMs: number)
   return list.slice(firstAt(list, fromMs), firstAt(list, untilMs + 1))
 }
 
-// The place of the first Pix at this moment or later.
+// The index of the first Pix at this time or later.
 function firstAt(list: Pix[], atMs: number): number {
   let [low, high] = [0, list.length]
   while (low < high) {
@@ -104,7 +104,7 @@ function firstAt(list: Pix[], atMs: number): number {
   return low
 }
 
-// The only place that changes the book, at work and in replay alike, so that both always agree.
+// The only function that changes the book, for requests and for replay, so that both always agree.
 export function applyEntry(book: Book, entry: Entry, seq: number): void {
   switch (entry.kind) {
     case 'charge':
@@ -128,7 +128,7 @@ export function applyEntry(book: Book, entry: Entry, seq: number): void {
   }
 }
 
-// The shortest list of entries that makes the same book: what compaction writes.
+// The shortest list of entries for the same book, for compaction.
 export function* bookEntries(book: Book): Generator<Entry> {
   for (const webhook of book.webhooks.values()) yield { kind: 'webhook', webhook }
   for (const { cob } of book.charges.values()) yield { kind: 'charge', cob }
@@ -159,8 +159,8 @@ function applyCharge(book: Book, cob: Cob, seq: number): void {
   book.chargeByToken.set(tokenOf(cob.location), charge)
 }
 
-// A charge that was paid at all is CONCLUIDA, whatever the amount and even when it had been removed: the money is
-// there, and `pix` tells how much. The book keeps every Pix.
+// A paid charge is CONCLUIDA, whatever the amount and even if it was removed: the money is there, and `pix` tells how
+// much.
 function applyPix(book: Book, entry: { facts: PixFacts; owed: boolean }, seq: number): void {
   const { facts, owed } = entry
   if (book.pixById.has(facts.endToEndId)) return

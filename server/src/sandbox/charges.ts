@@ -1,21 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { encodeBrCode } from '../base/brcode.ts'
 import { centsFromDecimal } from '../base/money.ts'
-import type { Answer, Call } from './answer.ts'
-import { isRecord } from './answer.ts'
+import { isRecord, type Answer, type Call } from './answer.ts'
 import type { Charge, Cob } from './book.ts'
-import type { ChargeFields } from './charge-body.ts'
-import { readChargeFields } from './charge-body.ts'
+import { readChargeFields, type ChargeFields } from './charge-body.ts'
 import { pageOf, parseListQuery } from './paging.ts'
 import { problem, violation } from './problem.ts'
-import type { Psp } from './psp.ts'
-import { record, showPix } from './psp.ts'
+import { record, showPix, type Psp } from './psp.ts'
 
 const TXID = /^[a-zA-Z0-9]{26,35}$/
 const REMOVED = 'REMOVIDA_PELO_USUARIO_RECEBEDOR'
 
-// PUT /cob/{txid}. API Pix lists no 409, so a txid that is taken is refused with 400 and a violation on cob.txid, even
-// when the body is the same: a client that is not sure whether its charge was made must ask with GET.
+// PUT /cob/{txid}. API Pix has no 409, so a txid in use is refused with 400 and a violation on cob.txid, even if the
+// body is the same. A client that is not sure whether its charge exists must use GET.
 export function createCharge(psp: Psp, call: Call): Answer {
   const [txid = ''] = call.params
   if (!TXID.test(txid)) {
@@ -62,8 +59,7 @@ export function reviseCharge(psp: Psp, call: Call): Answer {
   return { status: 200, body: cob, seq }
 }
 
-// GET /cob. The description asks for `idCob` on every item and defines it nowhere; the txid is what identifies a
-// charge, so that is what it holds.
+// GET /cob. The specification requires `idCob` on every item without defining it, so it holds the txid.
 export function listCharges(psp: Psp, call: Call): Answer {
   const query = parseListQuery(
     call.query,
@@ -89,8 +85,7 @@ export function listCharges(psp: Psp, call: Call): Answer {
 function makeCob(psp: Psp, txid: string, fields: ChargeFields): Cob {
   const { expiracao = 0, valor = { original: '' }, chave = '', ...optional } = fields
   const criacao = psp.now().toISOString()
-  // Nobody fetches it: the bank side finds the charge by the last part. A host with a port, unlike a bare one, is also
-  // what the description's `format: uri` accepts.
+  // Nobody fetches it: /bank finds the charge by the last part. A bare host would not match `format: uri`.
   const location = `localhost:${psp.port}/qr/v2/${randomBytes(16).toString('hex')}`
   return {
     calendario: { criacao, expiracao },

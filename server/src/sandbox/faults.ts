@@ -91,7 +91,7 @@ export function randomOutcome(plan: FaultPlan): Outcome {
 export function shuffle<T>(items: T[], random: () => number): T[] {
   const keyed = items.map((item) => ({ item, key: random() }))
   const shuffled = keyed.toSorted((a, b) => a.key - b.key).map(({ item }) => item)
-  // A shuffle may change nothing by chance, and whoever asked for another order must get one.
+  // A shuffle may change nothing by chance, and the fault promises another order.
   const same = shuffled.every((item, index) => item === items[index])
   return same ? shuffled.toReversed() : shuffled
 }

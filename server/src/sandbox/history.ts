@@ -1,25 +1,22 @@
 import { isCents, decimalFromCents, MAX_CENTS } from '../base/money.ts'
-import type { Answer, Call } from './answer.ts'
-import { isRecord, parseInstant } from './answer.ts'
+import { isRecord, parseInstant, type Answer, type Call } from './answer.ts'
 import { refusal } from './bank.ts'
 import type { PixFacts, Refund } from './book.ts'
 import { isText } from './charge-body.ts'
-import type { Psp } from './psp.ts'
-import { record, transferId } from './psp.ts'
+import { record, transferId, type Psp } from './psp.ts'
 
-// What fits a request.
+// What fits into one request.
 const ITEMS_MAX = 300
 
 type PastPix = Omit<PixFacts, 'chave'>
 type PastRefund = { endToEndId: string; refund: Refund }
 
 // POST /bank/history { pix: [{ endToEndId, txid, amountCents, at }], refunds: [{ endToEndId, id, amountCents, at }] }
-// puts what a receiver says it was paid, and gave back, long ago into the book: many at once, and without telling
-// anybody, since the receiver knows. What is in the book already stays as it is, so that an import may be repeated.
+// imports past payments and refunds, without notifications. Known ones stay as they are, so an import can be repeated.
 export function importHistory(psp: Psp, call: Call): Answer {
   const { pix = [], refunds = [] } = isRecord(call.body) ? call.body : {}
   if (!Array.isArray(pix) || !Array.isArray(refunds) || pix.length + refunds.length > ITEMS_MAX) {
-    return refusal(400, `give pix and refunds as lists, of ${ITEMS_MAX} in all at the most`)
+    return refusal(400, `pix and refunds must be lists of at most ${ITEMS_MAX} items in all`)
   }
   const pastPix = pix.map(readPix)
   const wrongPix = pastPix.indexOf(undefined)

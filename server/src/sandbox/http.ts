@@ -1,5 +1,4 @@
-import { createServer } from 'node:http'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Call } from './answer.ts'
 import { refusal } from './bank.ts'
@@ -8,8 +7,7 @@ import { hasValidToken } from './oauth.ts'
 import { problem } from './problem.ts'
 import type { Psp } from './psp.ts'
 import { settleRefunds } from './refunds.ts'
-import type { Route, Side } from './routes.ts'
-import { matchRoute } from './routes.ts'
+import { matchRoute, type Route, type Side } from './routes.ts'
 
 // Plain node:http and a table of routes: this server runs beside guiche in every benchmark and should cost little.
 

@@ -1,12 +1,11 @@
 import { OperatorError } from '../base/operator-error.ts'
 import { writeSync } from 'node:fs'
-import { open, readFile, rename, truncate } from 'node:fs/promises'
-import type { FileHandle } from 'node:fs/promises'
+import { open, readFile, rename, truncate, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Entry } from './book.ts'
 
-// An append-only file with one JSON value per line. Lines that arrive while a sync is under way wait for the next one
-// and share it, so the disk sets the latency of a write and not the number of writes per second.
+// An append-only file with one JSON value per line. Lines that arrive during a sync share the next one, so the disk
+// limits the latency of a write and not the number of writes per second.
 export type Journal = {
   // Never throws: after a failed write the entry gets a number that never becomes durable.
   append(entry: Entry): number
@@ -76,16 +75,15 @@ export async function openJournal(path: string): Promise<Journal> {
       return new Promise((resolve, reject) => waiters.push({ seq, resolve, reject }))
     },
     async close() {
-      for (let under = flushing; under; under = flushing) await under
+      while (flushing) await flushing
       broken ??= new Error('the journal is closed')
       await file.close()
     },
   }
 }
 
-// Reads what a former process left. A process that was killed while writing leaves a torn last line; it was never
-// answered to anybody, so it is cut off. A broken line anywhere else is damage, and starting on half the money of a
-// bank would be worse than not starting.
+// A process that was killed while writing leaves a torn last line. No answer depended on it, so it is cut off. A broken
+// line anywhere else is damage, and starting with half of a bank's money would be worse than not starting.
 export async function replayJournal(path: string, apply: (entry: Entry) => void): Promise<{ lines: number }> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return Buffer.alloc(0)

@@ -1,6 +1,5 @@
 import { Agent, request } from 'undici'
-import type { FaultPlan } from './faults.ts'
-import { shuffle } from './faults.ts'
+import { shuffle, type FaultPlan } from './faults.ts'
 import type { Pix } from './book.ts'
 
 // Notifies the receiver of Pix, at the URL that it registered for its key. Nothing waits for a notification, and a
@@ -88,9 +87,9 @@ function notify(state: NotifierState, pix: Pix): void {
   state.counts.waiting += notices.length
   if (randomNotice() < faults.dropNotifications) return finish(state, notices, 'dropped')
   const send = faults.reorderNotifications ? gather : enqueue
-  for (const each of notices) {
-    if (faults.delayNotificationsMs > 0) later(state, faults.delayNotificationsMs, () => send(state, each))
-    else send(state, each)
+  for (const copy of notices) {
+    if (faults.delayNotificationsMs > 0) later(state, faults.delayNotificationsMs, () => send(state, copy))
+    else send(state, copy)
   }
 }
 
@@ -128,14 +127,14 @@ function pump(state: NotifierState, lane: Lane): void {
     lane.inFlight += 1
     void post(state.agent, lane.url, bodies).then((accepted) => {
       lane.inFlight -= 1
-      noteOutcome(state, batch, accepted)
+      recordOutcome(state, batch, accepted)
       pump(state, lane)
     })
   }
   if (lane.inFlight === 0 && !lane.pumping) state.lanes.delete(lane.url)
 }
 
-function noteOutcome(state: NotifierState, batch: Notice[], accepted: boolean): void {
+function recordOutcome(state: NotifierState, batch: Notice[], accepted: boolean): void {
   state.counts.sent += batch.length
   if (accepted) return finish(state, batch, 'delivered')
   // A stop aborts what is in flight: it is still owed, and the next process resumes it.

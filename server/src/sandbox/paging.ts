@@ -1,9 +1,7 @@
-import type { Answer } from './answer.ts'
-import { parseInstant } from './answer.ts'
-import type { ProblemName, Violation } from './problem.ts'
-import { problem, violation } from './problem.ts'
+import { parseInstant, type Answer } from './answer.ts'
+import { problem, violation, type ProblemName, type Violation } from './problem.ts'
 
-// The part that all API Pix lists share: a stretch of time, pages, and filters that must make sense.
+// Common to all API Pix lists: a period, pages, and checked filters.
 export type ListQuery = {
   inicio: string
   fim: string
@@ -11,7 +9,7 @@ export type ListQuery = {
   untilMs: number
   page: number
   pageSize: number
-  // The filters as given, by name; only those that are known to the operation.
+  // By name, as given; only those that the operation knows.
   filters: Map<string, string>
 }
 

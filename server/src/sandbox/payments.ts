@@ -2,8 +2,7 @@ import type { Answer, Call } from './answer.ts'
 import { pixBetween } from './book.ts'
 import { pageOf, parseListQuery } from './paging.ts'
 import { problem } from './problem.ts'
-import type { Psp } from './psp.ts'
-import { isShown, showPix } from './psp.ts'
+import { isShown, showPix, type Psp } from './psp.ts'
 
 // GET /pix/{e2eid}
 export function readPix(psp: Psp, call: Call): Answer {
@@ -12,8 +11,8 @@ export function readPix(psp: Psp, call: Call): Answer {
   return { status: 200, body: showPix(psp, pix), seq: pix.seq }
 }
 
-// GET /pix, by `horario`. The description requires a list named `cobs` in the answer, surely a slip for `pix`; an empty
-// one satisfies it and disturbs nobody.
+// GET /pix, by `horario`. The specification requires a list named `cobs`, surely a mistake for `pix`; an empty one
+// satisfies it.
 export function listPix(psp: Psp, call: Call): Answer {
   const query = parseListQuery(
     call.query,
@@ -48,7 +47,7 @@ export function listPix(psp: Psp, call: Call): Answer {
   }
 }
 
-// As a bank may list a transfer of its own among the Pix received: with an id that is none of Pix.
+// A bank may list other transfers among the Pix received, with an id that is not of Pix.
 function malformedEntry(horario: string) {
   return { endToEndId: 'T0000000020260101000000000', valor: '1.00', horario }
 }

@@ -1,6 +1,6 @@
 import type { Answer } from './answer.ts'
 
-// The API Pix errors that this PSP gives. The texts are Portuguese because that is what a bank's client will meet.
+// The API Pix errors of this bank, in Portuguese as at a real one.
 const PROBLEMS = {
   RequisicaoInvalida: [400, 'Requisição inválida.'],
   NaoAutorizado: [401, 'Não autorizado.'],

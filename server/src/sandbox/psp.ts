@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import type { Book, Entry, Pix, Refund } from './book.ts'
-import { applyEntry } from './book.ts'
+import { applyEntry, type Book, type Entry, type Pix, type Refund } from './book.ts'
 import type { FaultPlan } from './faults.ts'
 import type { Journal } from './journal.ts'
 import type { Notifier } from './notifications.ts'
 import type { Tokens } from './oauth.ts'
 
-// Everything that the handlers of both sides work on.
+// The state that all handlers share.
 export type Psp = {
   // Set when the server listens.
   port: number
@@ -17,7 +16,7 @@ export type Psp = {
   plan: FaultPlan
   notifier: Notifier
   calls: Map<string, number>
-  // Refunds that are still on their way to the payer.
+  // Refunds that have not reached the payer yet.
   refunding: Set<{ pix: Pix; refund: Refund }>
 }
 
@@ -31,10 +30,10 @@ export function record(psp: Psp, entry: Entry): number {
 
 // A notification must not report a Pix that a power cut could still undo.
 export function notifyWhenDurable(psp: Psp, pix: Pix[]): void {
-  const owed = pix.filter((each) => each.owed)
+  const owed = pix.filter((payment) => payment.owed)
   if (owed.length === 0) return
   psp.journal.durable(psp.journal.lastSeq()).then(
-    () => owed.forEach((each) => psp.notifier.notify(each)),
+    () => owed.forEach((payment) => psp.notifier.notify(payment)),
     () => undefined,
   )
 }
@@ -45,13 +44,13 @@ export function showPix(psp: Psp, pix: Pix) {
   return { ...pix.facts, ...(devolucoes.length === 0 ? {} : { devolucoes }) }
 }
 
-// A bank may answer reads from a replica that lags behind.
+// A bank may answer reads from a replica that lags.
 export function isShown({ plan, now }: Psp, refund: Refund): boolean {
   const { refundLagMs } = plan.faults
   return refundLagMs === 0 || now().getTime() - Date.parse(refund.horario.solicitacao) >= refundLagMs
 }
 
-// The participant number of this bank, made up.
+// The participant number of this bank, invented.
 const ISPB = '88888888'
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

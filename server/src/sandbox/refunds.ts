@@ -1,19 +1,17 @@
 import { centsFromDecimal } from '../base/money.ts'
-import type { Answer, Call } from './answer.ts'
-import { isRecord } from './answer.ts'
+import { isRecord, type Answer, type Call } from './answer.ts'
 import type { Refund } from './book.ts'
 import { isAmount, isText } from './charge-body.ts'
 import { problem, violation } from './problem.ts'
-import type { Psp } from './psp.ts'
-import { isShown, notifyWhenDurable, record, transferId } from './psp.ts'
+import { isShown, notifyWhenDurable, record, transferId, type Psp } from './psp.ts'
 
 const REFUND_WINDOW_MS = 90 * 86_400_000
 const REFUND_ID = /^[a-zA-Z0-9]{1,35}$/
-// Long enough that a client meets EM_PROCESSAMENTO, short enough that nobody waits for it.
+// Long enough for a client to see EM_PROCESSAMENTO, short enough to wait for.
 const SETTLES_AFTER_MS = 200
 
-// PUT /pix/{e2eid}/devolucao/{id}. Repeating one with the same amount answers the refund as it stands. One that the
-// fault refundLagMs hides is not recognised, and counts all the same: what would exceed the Pix with it is refused.
+// PUT /pix/{e2eid}/devolucao/{id}. A repetition with the same amount returns the refund. One that the fault refundLagMs
+// hides is not recognised, but its amount counts: a sum above the Pix is refused.
 export function requestRefund(psp: Psp, call: Call): Answer {
   const [endToEndId = '', id = ''] = call.params
   const pix = psp.book.pixById.get(endToEndId)
@@ -62,15 +60,15 @@ export function readRefund(psp: Psp, call: Call): Answer {
   return { status: 200, body: refund, seq: pix.seq }
 }
 
-// After a restart, refunds that were under way go on.
+// Continues, after a restart, the refunds that were not final.
 export function resumeRefunds(psp: Psp): void {
   for (const pix of psp.book.pix) {
     for (const refund of pix.refunds) if (refund.status === 'EM_PROCESSAMENTO') psp.refunding.add({ pix, refund })
   }
 }
 
-// Before each call is answered, and by the bank's own clock: no timer, so that whoever moves the clock decides what is
-// under way. The receiver is notified of the Pix once more when its refund is final.
+// Called before each answer, by the bank's own clock. There is no timer, so a test that owns the clock decides when a
+// refund is final. The receiver is then notified of the Pix again.
 export function settleRefunds(psp: Psp): void {
   const nowMs = psp.now().getTime()
   for (const underWay of psp.refunding) {

@@ -8,7 +8,7 @@ import type { Psp } from './psp.ts'
 import { readRefund, requestRefund } from './refunds.ts'
 import { deleteWebhook, readWebhook, setWebhook } from './webhooks.ts'
 
-// `pix` is the API Pix side: it needs a token and can be told to misbehave. `token` and `bank` are neither.
+// `pix` is API Pix: it needs a token, and faults apply to it. Neither is true of `token` and `bank`.
 export type Side = 'pix' | 'token' | 'bank'
 
 export type Route = {
@@ -43,7 +43,7 @@ export const ROUTES: Route[] = [
 
 export type Match = { route: Route; params: string[] } | { allow: string[] }
 
-// A path that exists under other methods only comes back with the methods that it has; an unknown one has none.
+// `allow` has the methods of a path that exists only under others, and is empty for an unknown path.
 export function matchRoute(method: string, path: string): Match {
   const segments = path.split('/').slice(1)
   const allow: string[] = []

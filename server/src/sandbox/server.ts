@@ -2,19 +2,15 @@ import { randomInt } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
-import { tryLock, waitToRetry } from '../base/directory-lock.ts'
-import type { Lock } from '../base/directory-lock.ts'
+import { tryLock, waitToRetry, type Lock } from '../base/directory-lock.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import type { Address } from './address.ts'
-import { findRunning, readAddress, urlOf, writeAddress } from './address.ts'
+import { findRunning, readAddress, urlOf, writeAddress, type Address } from './address.ts'
 import { applyEntry, bookEntries, countEntries, emptyBook } from './book.ts'
 import { healthyPlan } from './faults.ts'
-import type { ServerState } from './http.ts'
-import { createHttpServer } from './http.ts'
+import { createHttpServer, type ServerState } from './http.ts'
 import { openJournal, replayJournal, rewriteJournal } from './journal.ts'
 import { startNotifier } from './notifications.ts'
-import type { Psp } from './psp.ts'
-import { record, showPix } from './psp.ts'
+import { record, showPix, type Psp } from './psp.ts'
 import { resumeRefunds } from './refunds.ts'
 import { ROUTES } from './routes.ts'
 import { notificationUrl } from './webhooks.ts'
@@ -30,12 +26,12 @@ export type Sandbox = {
 }
 
 export type SandboxOptions = {
-  // A directory of its own; it holds the lock, the address and the journal.
+  // A directory for the lock, the address and the journal.
   home: string
-  // 0: the port of last time if it is free, else any free one.
+  // 0: the port of the last run if it is free, else any free port.
   port: number
   host?: string
-  // Runs only as long as a command. A service that starts meanwhile waits for its end, because it would lose its bank.
+  // Runs only as long as a command. A service that starts meanwhile waits for its end, or it would lose its bank.
   isBrief?: boolean
   now?: () => Date
   say?: (line: string) => void
@@ -83,7 +79,7 @@ function explainWait(home: string, running: Address | undefined, pid: number): s
 function use({ home, say }: ResolvedOptions, running: Address): Sandbox {
   const { port, pid } = running
   const url = urlOf(running)
-  say(`sandbox: the one of ${home} runs in process ${pid} at ${url}; when that process ends, this one has no bank`)
+  say(`sandbox: using the one of ${home} in process ${pid} at ${url}; it stops when that process ends`)
   return { url, port, pid, stop: async () => undefined }
 }
 
@@ -155,7 +151,7 @@ async function shutDown(server: Server, state: ServerState, lock: Lock): Promise
   await lock.release()
 }
 
-// Clients know the port of last time, so it comes first.
+// Clients know the port of the last run, so it comes first.
 async function listen(server: Server, { host, port }: ResolvedOptions, lastPort: number | undefined): Promise<number> {
   if (port !== 0) {
     if (await bind(server, host, port)) return port

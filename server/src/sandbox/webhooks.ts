@@ -1,12 +1,10 @@
-import type { Answer, Call } from './answer.ts'
-import { isRecord } from './answer.ts'
+import { isRecord, type Answer, type Call } from './answer.ts'
 import { isText } from './charge-body.ts'
 import { problem, violation } from './problem.ts'
-import type { Psp } from './psp.ts'
-import { record } from './psp.ts'
+import { record, type Psp } from './psp.ts'
 
 const URL_MAX = 2048
-// API Pix wants the receiver's company number in the answer; the sandbox knows none.
+// API Pix requires the receiver's company number in the answer, and the sandbox has none.
 const CNPJ = '00000000000000'
 
 // PUT /webhook/{chave}. Plain http is accepted, and any host: a sandbox's receiver is on the same machine.
@@ -35,7 +33,7 @@ export function deleteWebhook(psp: Psp, call: Call): Answer {
   return { status: 204, seq: record(psp, { kind: 'unhook', chave }) }
 }
 
-// The suffix is appended to the text, query or not, as banks do it: `…?ignorar=` is how receivers neutralise it.
+// The suffix is appended even after a query, as banks do: receivers neutralise it with `…?ignorar=`.
 export function notificationUrl(psp: Psp, chave: string): string | undefined {
   const url = psp.book.webhooks.get(chave)?.webhookUrl
   return url === undefined ? undefined : `${url.replace(/\/$/, '')}/pix`
