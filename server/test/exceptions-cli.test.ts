@@ -7,7 +7,7 @@ import { completedCharge, holdings, strayPayment, untilMade } from './refund-ste
 import { UNKNOWN_ID } from './requests.ts'
 import { world } from './world.ts'
 
-const FOLLOWED = 'A running server follows it to its end; without one it waits until it starts.\n'
+const FOLLOWED = 'The running server completes it. If none is running: guiche start\n'
 
 /** Commands live by the real clock, so what they look at must be of today. */
 async function worldOfToday(env: Record<string, string> = {}) {
@@ -19,12 +19,16 @@ async function worldOfToday(env: Record<string, string> = {}) {
 
 test('exceptions are listed and shown', async () => {
   const { w, guiche } = await worldOfToday()
-  expect(await guiche('exceptions', 'list')).toMatchObject({ code: 0, stdout: '', stderr: 'No exception is open.\n' })
+  expect(await guiche('exceptions', 'list')).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: 'No open exception matches.\n',
+  })
   const payment = await strayPayment(w, 7_00)
 
   const list = await guiche('exceptions', 'list')
   const [head, row] = list.stdout.split('\n').map((line) => line.split(/ {2,}/))
-  expect(head).toEqual(['ID', 'OPENED', 'KIND', 'AMOUNT', 'STATE', 'PAYMENT', 'MEANT FOR'])
+  expect(head).toEqual(['ID', 'OPENED', 'KIND', 'AMOUNT', 'STATE', 'PAYMENT', 'CHARGE'])
   expect(row!.slice(2)).toEqual(['unknown_charge', 'R$ 7,00', 'open', payment.endToEndId])
   const id = row![0]!
   expect((await guiche('exceptions', 'show', id)).stdout).toContain(`Payment    ${payment.endToEndId} at sandbox`)
@@ -63,7 +67,7 @@ test('an exception is refunded from the terminal, and a server follows it', asyn
 
 test('one way to resolve must be named, and only one', async () => {
   const { guiche } = await worldOfToday()
-  const refused = 'guiche: name one of these: --credit <email>, --refund, --write-off, --charge-account, --match\n'
+  const refused = 'guiche: give exactly one of: --credit <email>, --refund, --write-off, --charge-account, --match\n'
   for (const ways of [[], ['--refund', '--write-off']]) {
     const answer = await guiche('exceptions', 'resolve', 'x', '--reason', 'x', ...ways)
     expect(answer).toMatchObject({ code: 1, stderr: refused })
@@ -124,6 +128,6 @@ test('a payment of another amount completes its charge from the terminal, or clo
   }
   expect(await w.balanceCents(account.accountId)).toBe(89_00 + 90_00)
   const refused = await guiche('exceptions', 'resolve', 'x', '--match', '--close-charge', '--reason', 'x')
-  expect(refused.stderr).toBe('guiche: --close-charge goes with --credit, --refund or --write-off\n')
+  expect(refused.stderr).toBe('guiche: --close-charge needs --credit, --refund or --write-off\n')
   expect(await w.differences()).toEqual([])
 })

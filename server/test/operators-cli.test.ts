@@ -104,13 +104,13 @@ test('account terms sets what is named, and without a change shows terms and his
   const { w, guiche } = await terminal()
   const { email, accountId } = await w.account()
   const terms = (...args: string[]) => guiche('account', 'terms', '--email', email, ...args)
-  expect((await terms()).stdout).toMatch(/fee-bps +100 +the deployment's\n[^]*\n\nIt never had terms of its own\.\n$/)
+  expect((await terms()).stdout).toMatch(/fee-bps +100 +default\n[^]*\n\nThis account never had terms of its own\.\n$/)
 
   const set = ['--fee-bps', '80', '--fee-bearer', 'payer', '--value-max', '500000', '--reason', 'contract of March']
-  expect((await terms(...set)).stdout).toMatch(/fee-bps +80 +the account's own\n/)
+  expect((await terms(...set)).stdout).toMatch(/fee-bps +80 +account\n/)
   await terms('--fee-bps', 'default', '--reason', 'it ended')
   const shown = (await terms()).stdout
-  expect(shown).toMatch(/fee-bps +100 +the deployment's\n/)
+  expect(shown).toMatch(/fee-bps +100 +default\n/)
   expect(shown).toMatch(new RegExp(`fee-bearer payer, value-max 500000 +${ME} +it ended\n`))
   expect(shown).toMatch(new RegExp(`fee-bps 80, fee-bearer payer, value-max 500000 +${ME} +contract of March\n$`))
   const { overrides, history } = JSON.parse((await terms('--json')).stdout)
@@ -139,7 +139,7 @@ test('account suspend and resume take a reason, and the audit log shows who did 
 })
 
 test.each([
-  ['a change without a reason', ['account', 'terms', '--fee-bps', '1'], 'a change of terms needs a --reason "…"'],
+  ['a change without a reason', ['account', 'terms', '--fee-bps', '1'], 'to change terms, add --reason "…"'],
   ['a rate above all', ['account', 'terms', '--fee-bps', '10001'], 'It must be a whole number from 0 to 10000.'],
   ['a bearer that is none', ['account', 'terms', '--fee-bearer', 'me'], 'It must be account, payer or default.'],
   [
@@ -155,7 +155,7 @@ test.each([
   [
     'a key of an operator who is none',
     ['operator', 'key', 'create', '--name', 'x'],
-    'no operator has the e-mail ana@loja.example; make one with: guiche operator create --email ana@loja.example',
+    'no operator has the e-mail ana@loja.example; create one with: guiche operator create --email ana@loja.example',
   ],
 ])('%s is refused in one line', async (_, args, words) => {
   const { w, guiche } = await terminal()

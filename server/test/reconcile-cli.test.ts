@@ -16,8 +16,8 @@ test('reconcile settles what is missing, shows both sides, closes the day, and l
   const { code, stdout, stderr } = await runCli(['reconcile', '--from', '2026-03-02'], env)
   expect(stdout).toBe(
     [
-      'DAY         PROVIDER  RECEIVED  TOTAL        IN BOOKS  TOTAL        BOOKED NOW  DIFFERENCES  CLOSING',
-      '2026-03-02  sandbox   1         R$ 1.234,56  1         R$ 1.234,56  1           0            revision 1',
+      'DAY         PROVIDER  RECEIVED  TOTAL        IN LEDGER  TOTAL        BOOKED NOW  DIFFERENCES  CLOSING',
+      '2026-03-02  sandbox   1         R$ 1.234,56  1          R$ 1.234,56  1           0            revision 1',
       '',
       'Both sides agree.',
       '',
@@ -30,7 +30,7 @@ test('reconcile settles what is missing, shows both sides, closes the day, and l
 
   const list = await runCli(['reconcile', '--list'], env)
   expect(list.stdout).toMatch(
-    /^DAY .*\n2026-03-02 {2}sandbox {3}1 {9}R\$ 1\.234,56 {2}1 {9}R\$ 1\.234,56 {2}0 {12}1 {9}20\d\d-\d\d-\d\d \d\d:\d\d\n$/,
+    /^DAY .*\n2026-03-02 {2}sandbox {3}1 {9}R\$ 1\.234,56 {2}1 {10}R\$ 1\.234,56 {2}0 {12}1 {9}20\d\d-\d\d-\d\d \d\d:\d\d\n$/,
   )
 })
 
@@ -57,7 +57,7 @@ test('reconcile exits 1 and names each difference, for people and for programs',
 })
 
 test.each([
-  [[], /^guiche: say which days: --from 2026-01-31/],
+  [[], /^guiche: name the days: --from 2026-01-31/],
   [['--from', '2026-02-30'], /The calendar has no such day/],
   [['--from', 'yesterday'], /must be a date and time with its zone/],
   [['--from', '2026-03-02', '--to', '2026-03-01'], /^guiche: the end must be after the beginning\n$/],

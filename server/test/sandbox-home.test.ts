@@ -235,7 +235,7 @@ describe('one home', () => {
     expect(refused).toEqual({
       code: 1,
       stdout: '',
-      stderr: `guiche: the sandbox of ${home} runs in process ${process.pid} at ${url}\n`,
+      stderr: `guiche: the sandbox of ${home} already runs at ${url}, in process ${process.pid}\n`,
     })
   })
 

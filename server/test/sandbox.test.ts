@@ -166,7 +166,7 @@ describe('a bank that is down', () => {
       const { code, stdout } = await runCli(['doctor'], env)
       return [code, /^! sandbox .*/m.exec(stdout)?.[0]]
     }
-    expect(await doctor()).toEqual([0, expect.stringContaining(`no process runs the sandbox of ${home}/sandbox`)])
+    expect(await doctor()).toEqual([0, expect.stringContaining(`the sandbox of ${home}/sandbox is not running`)])
     await open({ home: `${home}/sandbox` })
     expect(await doctor()).toEqual([0, undefined])
   })

@@ -209,7 +209,7 @@ test('guiche seed fills an account so that guiche audit agrees, and refuses wher
   const account = await w.account()
   const env = { DATABASE_URL: w.databaseUrl, PROVIDER_SANDBOX_URL: w.sandbox.url, GUICHE_HOME: temporaryHome() }
   const seeded = await runCli(['seed', '--deposits', '100', '--email', account.email, '--days', '10'], env)
-  expect(seeded.stdout).toMatch(/^\S+ has 100 deposits more: \d+ paid, of which \d+ were refunded, and 1 pending\.\n$/)
+  expect(seeded.stdout).toMatch(/^Created 100 deposits in \S+: \d+ paid \(\d+ of them refunded\), 1 pending\.\n$/)
   const audited = await runCli(['audit'], env)
   expect(audited.stdout).toContain('Everything agrees')
   const live = {

@@ -17,7 +17,7 @@ const UNKNOWN_ID = '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57'
 const UNKNOWN_EVENT = `evt_${'0'.repeat(32)}`
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}'
 const SECRET = 'whsec_[A-Za-z0-9+/]{43}='
-const SHOWN_ONCE = 'The secret is shown this once: the receiver verifies with it that events come from here.\n'
+const SHOWN_ONCE = 'Save the secret now, it is not shown again. The receiver needs it to verify signatures.\n'
 
 /** Commands live by the real clock, so what they look at must be of today. */
 async function worldOfToday() {
@@ -130,14 +130,14 @@ describe('guiche webhooks', () => {
     const rotated = await guiche('webhooks', 'rotate', webhook.webhookId)
     const second = rotated.stdout.trim()
     expect(rotated.stdout).toMatch(new RegExp(`^${SECRET}\n$`))
-    expect(rotated.stderr).toMatch(/^The old secret signs too until \d{4}-\d\d-\d\d \d\d:\d\d UTC\.\n$/)
+    expect(rotated.stderr).toMatch(/^The old secret also signs until \d{4}-\d\d-\d\d \d\d:\d\d UTC\.\n$/)
     await guiche('webhooks', 'test', webhook.webhookId)
     expect([first, second].map((secret) => accepts(secret, receiver.received[0]!))).toEqual([true, true])
     const day = `previous_secret_until between now() + interval '23 hours' and now() + interval '24 hours'`
     expect(await w.count('webhooks', day)).toBe(1)
 
     const leaked = await guiche('webhooks', 'rotate', webhook.webhookId, '--overlap-hours', '0')
-    expect(leaked.stderr).toBe('The old secret signs no more.\n')
+    expect(leaked.stderr).toBe('The old secret no longer signs.\n')
     await guiche('webhooks', 'test', webhook.webhookId)
     const third = leaked.stdout.trim()
     expect([second, third].map((secret) => accepts(secret, receiver.received[1]!))).toEqual([false, true])
@@ -161,8 +161,8 @@ describe('guiche webhooks', () => {
     const enabled = await guiche('webhooks', 'enable', id)
     expect(enabled.stdout).toBe(`Enabled ${id} (shop).\n`)
     expect(enabled.stderr.trim().split('\n')).toEqual([
-      `To send what failed:        guiche events resend --failed --webhook ${id}`,
-      `To send what came after it: guiche events resend --since ${disabled.disabledAt} --webhook ${id}`,
+      `To resend failed deliveries:  guiche events resend --failed --webhook ${id}`,
+      `To send what it missed:       guiche events resend --since ${disabled.disabledAt} --webhook ${id}`,
     ])
     expect(await stateOf()).toMatchObject([{ enabled: true }])
     expect((await guiche('webhooks', 'remove', id)).stdout).toBe(`Removed ${id} (shop).\n`)
@@ -178,7 +178,7 @@ describe('guiche webhooks', () => {
       runCli(['webhooks', 'add', '--email', account.email, '--url', receiver.url], { ...env, SECRET_KEY: key })
     expect((await add(SECRET_KEY)).stderr).toBe(SHOWN_ONCE)
     const foreign = await add('another'.repeat(5))
-    expect(foreign.stderr).toMatch(/^Warning: this SECRET_KEY does not open the secrets that are there\./)
+    expect(foreign.stderr).toMatch(/^Warning: this SECRET_KEY does not open the stored secrets\./)
     expect(foreign.code).toBe(0)
   })
 })
@@ -206,10 +206,10 @@ describe('guiche events', () => {
     ])
     const newest = await guiche('events', 'list', '--limit', '1', '--json')
     expect(JSON.parse(newest.stdout)).toMatchObject([{ account: other.email, deliveries: [] }])
-    expect(newest.stderr).toBe('The newest 1; there are more: see --limit.\n')
+    expect(newest.stderr).toBe('Showing the newest 1. To see more, raise --limit.\n')
     const filtered = await guiche('events', 'list', '--state', 'retrying', '--email', account.email, '--json')
     expect(JSON.parse(filtered.stdout)).toMatchObject([{ id, account: account.email }])
-    expect((await guiche('events', 'list', '--state', 'failed')).stderr).toBe('There are no such events.\n')
+    expect((await guiche('events', 'list', '--state', 'failed')).stderr).toBe('No event matches.\n')
 
     const shown = await guiche('events', 'show', id!)
     const second = '\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d'
@@ -233,7 +233,7 @@ describe('guiche events', () => {
     const asJson = JSON.parse((await guiche('events', 'show', id!, '--json')).stdout)
     expect(asJson).toMatchObject({ account: account.email, id, attempts: [{ number: 1, status: 503 }] })
     const unwanted = await guiche('events', 'show', rows[1]![0]!)
-    expect(unwanted.stdout).toMatch(/\n\nNo webhook wanted it\.\n$/)
+    expect(unwanted.stdout).toMatch(/\n\nNo webhook subscribed to it\.\n$/)
   })
 
   test('resend queues while no server runs, and a server that runs sends at once', async () => {
@@ -247,14 +247,14 @@ describe('guiche events', () => {
       for (const enabled of [false, true])
         await updateWebhook(w.ctx, holder.accountId, webhooks[index]!.webhook.webhookId, { enabled })
     }
-    const waits = 'A running server sends them within a second; without one they wait until it starts.\n'
+    const waits = 'The running server sends within a second. If none is running: guiche start\n'
 
     const one = await guiche('events', 'resend', '--failed', '--email', other.email)
     expect([one.code, one.stdout, one.stderr]).toEqual([0, 'Queued 1 delivery.\n', waits])
     expect((await guiche('events', 'resend', '--failed')).stdout).toBe('Queued 2 deliveries.\n')
     const none = await guiche('events', 'resend', '--failed', '--json')
     expect([none.code, JSON.parse(none.stdout)]).toEqual([0, { queued: 0 }])
-    expect(none.stderr).toMatch(/^There is nothing to send: /)
+    expect(none.stderr).toMatch(/^Nothing to send: /)
     expect(await w.count('deliveries')).toBe(3)
     expect(receiver.received).toHaveLength(0)
 
@@ -274,9 +274,9 @@ describe('guiche events', () => {
 })
 
 const ADD = ['webhooks', 'add', '--url', 'http://127.0.0.1:1234/']
-const ONE_OF = 'guiche: name one of these: an event (evt_…), --failed, or --since <time>'
+const ONE_OF = 'guiche: give exactly one of: an event (evt_…), --failed, --since <time>'
 const NO_ACCOUNT =
-  'guiche: no account has the e-mail no@body.example; make it with: guiche account create --email no@body.example'
+  'guiche: no account has the e-mail no@body.example; create it with: guiche account create --email no@body.example'
 
 test('what the operator can mend is refused in one line, with nothing written', async () => {
   const { w, guiche } = await worldOfToday()

@@ -42,7 +42,7 @@ function signed(body: string, { secrets = [SECRET], timestamp = TIMESTAMP } = {}
   }
 }
 
-test('a genuine delivery is shown whole, and its signature holds', async () => {
+test('a genuine delivery is shown whole, and its signature is valid', async () => {
   const { send } = await listening({ secret: SECRET })
   const headers: Record<string, string> = {
     ...signed(BODY),
@@ -52,7 +52,7 @@ test('a genuine delivery is shown whole, and its signature holds', async () => {
   const { status, printed } = await send(BODY, headers)
   expect(status).toBe(200)
   expect(printed.split('\n')).toEqual([
-    `${AT.toTimeString().slice(0, 8)}  DEPOSIT_ASSET_SUCCESS  ✓ signature holds`,
+    `${AT.toTimeString().slice(0, 8)}  DEPOSIT_ASSET_SUCCESS  ✓ signature is valid`,
     '  webhook-id         evt_1',
     `  webhook-timestamp  ${TIMESTAMP} (0 s ago)`,
     `  webhook-signature  ${headers['webhook-signature']}`,
@@ -70,39 +70,34 @@ test('a genuine delivery is shown whole, and its signature holds', async () => {
 
 test('a retry is recognised by its id', async () => {
   const { send } = await listening({ secret: SECRET, status: 503 })
-  expect((await send(BODY, signed(BODY))).printed).not.toContain('came')
+  expect((await send(BODY, signed(BODY))).printed).not.toContain('received')
   const second = await send(BODY, signed(BODY))
   expect(second.status).toBe(503)
-  expect(second.printed).toContain('webhook-id         evt_1 (came 2 times)\n')
+  expect(second.printed).toContain('webhook-id         evt_1 (received 2 times)\n')
   expect(second.printed).toContain('answered           503\n')
 })
 
 test.each([
-  ['a changed body', `${BODY} `, signed(BODY), '✗ signature does not hold for this secret'],
-  [
-    'another secret',
-    BODY,
-    signed(BODY, { secrets: [makeSigningSecret()] }),
-    '✗ signature does not hold for this secret',
-  ],
-  ['one of two secrets', BODY, signed(BODY, { secrets: [makeSigningSecret(), SECRET] }), '✓ signature holds'],
+  ['a changed body', `${BODY} `, signed(BODY), '✗ signature does not match this secret'],
+  ['another secret', BODY, signed(BODY, { secrets: [makeSigningSecret()] }), '✗ signature does not match this secret'],
+  ['one of two secrets', BODY, signed(BODY, { secrets: [makeSigningSecret(), SECRET] }), '✓ signature is valid'],
   [
     'an old message',
     BODY,
     signed(BODY, { timestamp: '1773143704' }),
-    '✗ signature holds, but receivers refuse what is over 300 s away',
+    '✗ signature is valid, but receivers refuse a timestamp more than 300 s away',
   ],
   [
     'one from the future',
     BODY,
     signed(BODY, { timestamp: '1773144306' }),
-    '✗ signature holds, but receivers refuse what is over 300 s away',
+    '✗ signature is valid, but receivers refuse a timestamp more than 300 s away',
   ],
   [
     'a time that is none',
     BODY,
     signed(BODY, { timestamp: 'soon' }),
-    '✗ signature holds, but receivers refuse what is over 300 s away',
+    '✗ signature is valid, but receivers refuse a timestamp more than 300 s away',
   ],
   ['no signature', BODY, {}, '✗ not signed: a webhook- header is missing'],
 ])('the first line tells of %s', async (_, body, headers, verdict) => {
@@ -115,7 +110,7 @@ test.each([
 test('without a secret nothing is called genuine', async () => {
   const { send } = await listening()
   const { printed } = await send(BODY, signed(BODY))
-  expect(printed).toContain('signature not checked: pass --secret')
+  expect(printed).toContain('signature not verified: pass --secret')
   expect(printed).not.toMatch(/[✓✗]/)
 })
 
@@ -135,24 +130,24 @@ test('a body that is no JSON, empty, too long or too deep is shown as far as it 
   expect((await send('plain\ntext')).printed).toMatch(/^\S+ {2}\(no event\) {2}✗ not signed/)
   expect((await send('plain\ntext')).printed).toContain('\n  plain\n  text\n')
   expect((await send('')).printed).toContain('\n  (no body)\n')
-  expect((await send('')).printed).not.toContain('came')
+  expect((await send('')).printed).not.toContain('received')
 
   const long = JSON.stringify({ event: 'LONG', data: 'x'.repeat(200_000) })
   const answer = await send(long, signed(long))
   expect(answer.status).toBe(200)
-  expect(answer.printed).toContain('signature not checked: the body is too long')
-  expect(answer.printed).toContain(`… (cut here; ${long.length} bytes came)`)
+  expect(answer.printed).toContain('signature not verified: the body is too long')
+  expect(answer.printed).toContain(`… (cut here, of ${long.length} bytes)`)
   expect(answer.printed.length).toBeLessThan(70_000)
 
   const deep = '['.repeat(30_000) + ']'.repeat(30_000)
   expect((await send(deep)).printed.length).toBeLessThan(70_000)
 })
 
-test('a browser that looks in is told that webhooks come by POST', async () => {
+test('a browser that looks in is told that webhooks are sent with POST', async () => {
   const { send } = await listening()
   const { status, printed } = await send('', {}, 'GET')
   expect(status).toBe(405)
-  expect(printed).toContain('GET /  answered 405: webhooks come by POST')
+  expect(printed).toContain('GET /  answered 405: webhooks are sent with POST')
 })
 
 test('a sender that breaks off is reported, and the next one is served', async () => {
@@ -161,15 +156,15 @@ test('a sender that breaks off is reported, and the next one is served', async (
   socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhalf')
   await once(socket, 'connect')
   socket.end()
-  await until('it is reported', async () => lines.some((line) => line.includes('a request broke off')))
+  await until('it is reported', async () => lines.some((line) => line.includes('a request was interrupted')))
   expect((await send(BODY)).status).toBe(200)
 })
 
 test.each<[ListenOptions, string]>([
   [{ port: 70_000 }, '--port must be a whole number from 1 to 65535'],
   [{ status: 100 }, '--status must be a whole number from 200 to 599'],
-  [{ secret: 'gk_test_abc' }, '--secret must be the whsec_…'],
-  [{ secret: 'whsec_' }, '--secret must be the whsec_…'],
+  [{ secret: 'gk_test_abc' }, '--secret must be the whole whsec_…'],
+  [{ secret: 'whsec_' }, '--secret must be the whole whsec_…'],
 ])('%j is refused in one line', async (options, line) => {
   const silent = { print: () => {}, say: () => {} }
   await expect(webhooksListenCommand(silent, { port: 0, ...options })).rejects.toThrow(line)
@@ -189,8 +184,8 @@ test('it says how to register it, and Ctrl-C ends it at once, also in the middle
   await until('it listens', async () => output().includes('Ctrl-C'))
   expect(output()).toContain(`Listening for webhooks at http://127.0.0.1:${port}/\n`)
   expect(output()).toContain(`npx guiche webhooks add --email … --url http://127.0.0.1:${port}/\n`)
-  expect(output()).toContain('not checked: pass --secret')
-  expect(output()).toContain('410, upon which guiche disables the webhook')
+  expect(output()).toContain('not verified: pass --secret')
+  expect(output()).toContain('410: guiche disables the webhook')
   expect((await fetch(`http://127.0.0.1:${port}/any/path`, { method: 'POST', body: BODY })).status).toBe(410)
 
   const socket = connect(port, '127.0.0.1').on('error', () => {})

@@ -1,7 +1,32 @@
 import { InvalidArgumentError } from 'commander'
 import { z } from 'zod'
 
-// What commands read from the text of an option. Refusals are the parser's own, which names the option.
+// Parsers of options, and the options that several commands share. Commander prefixes a refusal with the option.
+
+export const AS_JSON = ['--json', 'print JSON'] as const
+export const REASON = ['--reason <text>', 'why; written to the audit log'] as const
+export const OF_ACCOUNT = ['--email <email>', 'e-mail of the account'] as const
+export const ONLY_ACCOUNT = ['--email <email>', 'only this account'] as const
+export const ONLY_PROVIDER = ['--provider <name>', 'only this provider'] as const
+export const PASSWORD_STDIN = [
+  '--password-stdin',
+  'read the password from standard input (default: generate one)',
+] as const
+export const EXPIRES_IN_DAYS = ['--expires-in-days <days>', 'days until it expires (default: never)', positive] as const
+
+const MAX_LIMIT = 1_000
+
+export function limit(initial: number) {
+  const parse = wholeNumber({ min: 1, max: MAX_LIMIT })
+  return ['--limit <n>', `how many to show, up to ${MAX_LIMIT}`, parse, initial] as const
+}
+
+/** For `addHelpText`: command lines, without `npx guiche`, and what else to know. */
+export function examples(lines: string[], note = '') {
+  const title = lines.length === 1 ? 'Example' : 'Examples'
+  const shown = lines.map((line) => `\n  $ npx guiche ${line}`).join('')
+  return ['after', `${note && `\n${note}\n`}\n${title}:${shown}`] as const
+}
 
 export function positive(text: string): number {
   return wholeNumber({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'It must be a positive whole number.')(text)
@@ -18,8 +43,12 @@ export function wholeNumber(
   }
 }
 
-/** With its zone: the terminal's is seldom the server's, and the difference is three hours of events. */
+/** The zone is required: the terminal and the server often differ, by three hours of events. */
 export function time(text: string): Date {
   if (z.iso.datetime({ offset: true }).safeParse(text).success) return new Date(text)
   throw new InvalidArgumentError('It must be a date and time with its zone, such as 2026-01-31T00:00:00Z.')
+}
+
+export function commaSeparated(text: string): string[] {
+  return text.split(',').map((part) => part.trim())
 }

@@ -2,32 +2,34 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
 import { audit, type AuditReport } from '../domain/audit/audit.ts'
 import { DAY_ZONE, dayOf, isDay } from '../domain/core/business-days.ts'
-import { makeProgress } from './progress.ts'
-import { json, withContext, type Terminal } from './terminal.ts'
+import { AS_JSON, examples } from './arguments.ts'
+import { withProgress } from './progress.ts'
+import { count, printOne, withContext, type JsonOption, type Terminal } from './terminal.ts'
 
-// A script that only asks for 0 or not 0 is told of both. 2 is what shells and commander use for wrong arguments.
+// Not 2, which shells use for wrong arguments.
 const EXIT_DIFFERENCES = 1
 const EXIT_NOT_COMPARED = 3
 
-type Options = { json?: boolean; since?: string }
+type Options = JsonOption & { since?: string }
 
 export function auditCommand(program: Command, terminal: Terminal): void {
   program
     .command('audit')
     .description(
-      "prove that balances, charges, payments, refunds, events and the provider's list agree; names each difference",
+      "check that ledger, charges, payments, refunds, events and the providers' lists agree; lists differences",
     )
-    .option('--since <day>', 'compare with providers from this day on; the books are proved whole all the same', day)
-    .option('--json', 'as JSON, for programs')
+    .option('--since <day>', 'compare with providers from this day on; the ledger is always checked whole', day)
+    .option(...AS_JSON)
     .addHelpText(
-      'after',
-      `
-Nothing is booked or changed. Days are days in Brazil (${DAY_ZONE}).
+      ...examples(
+        ['audit --since 2026-01-31'],
+        `An audit changes nothing. Days are in Brasília time (${DAY_ZONE}).
 
 Exit codes:
-  0  everything was compared, and agrees
-  1  there are differences, or the audit could not be carried out
-  3  no difference was found, but something could not be compared: the output says what, and why`,
+  0  everything was compared and agrees
+  1  there are differences, or the audit failed
+  3  no differences, but something could not be compared; the output says what and why`,
+      ),
     )
     .action((options: Options) => runAudit(terminal, options))
 }
@@ -36,26 +38,22 @@ type Cost = { tookSeconds: number; peakMemoryBytes: number }
 
 async function runAudit(terminal: Terminal, options: Options): Promise<void> {
   const startMs = performance.now()
-  const report = await withContext(terminal.loadConfig(), terminal, async (ctx) => {
-    const bar = makeProgress(terminal.screen, Date.now)
-    try {
-      const onProgress = ({ done, text }: { done: number; text: string }) => bar.show(done, text)
-      return await audit(ctx, { since: options.since, onProgress })
-    } finally {
-      bar.end()
-    }
-  })
+  const report = await withContext(terminal, (ctx) =>
+    withProgress(terminal.screen, (show) =>
+      audit(ctx, { since: options.since, onProgress: ({ done, text }) => show(done, text) }),
+    ),
+  )
   const cost: Cost = {
     tookSeconds: Math.round((performance.now() - startMs) / 100) / 10,
-    // Told in kilobytes.
+    // maxRSS is in kilobytes.
     peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
   }
-  terminal.print(options.json ? json({ ...report, ...cost }) : describe(report, cost))
+  printOne(terminal, options, { ...report, ...cost }, describe)
   if (report.differences.length > 0) terminal.setExitCode(EXIT_DIFFERENCES)
   else if (report.notCompared.length > 0) terminal.setExitCode(EXIT_NOT_COMPARED)
 }
 
-function describe(report: AuditReport, { tookSeconds, peakMemoryBytes }: Cost): string {
+function describe(report: AuditReport & Cost): string {
   return [
     `charges    ${report.charges}`,
     `payments   ${report.payments}`,
@@ -63,14 +61,14 @@ function describe(report: AuditReport, { tookSeconds, peakMemoryBytes }: Cost): 
     `credited   ${formatReais(report.creditedCents)}`,
     `fees       ${formatReais(report.feesCents)}`,
     `suspense   ${formatReais(report.suspenseCents)}`,
-    `refunded   ${formatReais(report.refundedCents)}, and ${formatReais(report.refundingCents)} on its way`,
+    `refunded   ${formatReais(report.refundedCents)}, and ${formatReais(report.refundingCents)} in progress`,
     ...(report.missingCents === 0 ? [] : [`missing    ${formatReais(report.missingCents)}`]),
     ...(report.writtenOffCents === 0 ? [] : [`written off ${formatReais(report.writtenOffCents)}`]),
     ...report.compared.map(
       ({ provider, payments, totalCents, from }) =>
         `compared   ${provider}: ${payments} received since ${dayOf(from)}, ${formatReais(totalCents)}`,
     ),
-    `took       ${tookSeconds} s, and ${Math.ceil(peakMemoryBytes / 1024 / 1024)} MiB of memory at the most`,
+    `took       ${report.tookSeconds} s, at most ${Math.ceil(report.peakMemoryBytes / 1024 / 1024)} MiB of memory`,
     '',
     ...verdict(report),
   ].join('\n')
@@ -82,12 +80,11 @@ function verdict(report: AuditReport): string[] {
   const unread = left.length === 0 ? [] : ['Not compared:', ...left]
   if (differences.length > 0) {
     const named = differences.map(({ check, subject, text }) => `  ${check}: ${subject} ${text}`)
-    const count = `${isCut ? 'More than ' : ''}${named.length} difference${named.length > 1 ? 's' : ''}:`
-    return [count, ...named, ...unread]
+    return [`${isCut ? 'More than ' : ''}${count(named.length, 'difference')}:`, ...named, ...unread]
   }
-  if (unread.length > 0) return ['No difference was found, but not everything could be compared.', ...unread]
+  if (unread.length > 0) return ['No differences, but not everything could be compared.', ...unread]
   const providers = report.compared.map(({ provider }) => provider).join(', ')
-  const reach = since === null ? '' : `, as far as it was asked for: since ${since}`
+  const reach = since === null ? '' : ` since ${since}`
   return [`Everything agrees: ledger, charges, payments, refunds, events, and the list of ${providers}${reach}.`]
 }
 

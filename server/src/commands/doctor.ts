@@ -7,20 +7,23 @@ import { clockText } from '../db/clock.ts'
 import { explainDatabase } from '../db/failure.ts'
 import { databaseTrouble, describeDatabase } from '../db/ready.ts'
 import type { Context } from '../domain/context.ts'
+import type { Provider } from '../domain/ports/provider.ts'
 import { readNotificationHealth, silenceText } from '../domain/deposits/notifications.ts'
 import { checkSecretKeys } from '../domain/core/secret-keys.ts'
 import { findCursorsAhead } from '../domain/reconciliation/sweeps.ts'
 import { NO_MAIL } from '../mail/none.ts'
 import { findRunning } from '../sandbox/address.ts'
+import { examples } from './arguments.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
-/** A warning is shown, and does not fail the check. */
+/** A warning does not change the exit code. */
 type Finding = { ok: boolean | 'warning'; what: string; text: string }
 
 export function doctorCommand(program: Command, terminal: Terminal): void {
   program
     .command('doctor')
-    .description('check configuration, database, provider and clock; exits 1 when something is wrong')
+    .description('check configuration, database, clock and providers; exits 1 if something is wrong')
+    .addHelpText(...examples(['doctor'], '✓ is fine, ! is a warning, ✗ must be fixed.'))
     .action(() => examine(terminal))
 }
 
@@ -37,17 +40,22 @@ async function examine(terminal: Terminal): Promise<void> {
     ...(await examineSandbox(config)),
   ]
   if (config.plainHttp.length > 0) {
-    const text = `${config.plainHttp.join(', ')}: what is sent there crosses the network unencrypted, as ALLOW_PLAIN_HTTP permits`
+    const text = `${config.plainHttp.join(', ')}: traffic is not encrypted, because ALLOW_PLAIN_HTTP is set`
     findings.push({ ok: 'warning', what: 'plain http', text })
   }
   if (config.settings.mode === 'live')
-    findings.push({ ok: config.mail ? true : 'warning', what: 'mail', text: config.mail ? 'by SMTP_URL' : NO_MAIL })
-  try {
-    await withContext(config, terminal, async (ctx) => {
-      findings.push(...(await examineDatabase(config, ctx)))
-      for (const provider of ctx.providers) findings.push(await examineProvider(ctx, provider.name))
-      findings.push(...(await examineNotifications(config, ctx)))
+    findings.push({
+      ok: config.mail ? true : 'warning',
+      what: 'mail',
+      text: config.mail ? 'sent through SMTP_URL' : NO_MAIL,
     })
+  try {
+    const examineContext = async (ctx: Context) => {
+      findings.push(...(await examineDatabase(config, ctx)))
+      for (const provider of ctx.providers) findings.push(await examineProvider(provider))
+      findings.push(...(await examineNotifications(config, ctx)))
+    }
+    await withContext(terminal, examineContext, config)
   } catch (error) {
     findings.push({ ok: false, what: 'database', text: explainDatabase(error) ?? (error as Error).message })
   }
@@ -56,7 +64,7 @@ async function examine(terminal: Terminal): Promise<void> {
   if (findings.some((finding) => !finding.ok)) terminal.setExitCode(1)
 }
 
-/** The port itself may be taken by the service that runs. */
+/** On any free port, because the running service holds its own. */
 async function examineHost(config: Config): Promise<Finding[]> {
   return requireListen({ host: config.host, port: 0 }).then(
     () => [],
@@ -64,12 +72,12 @@ async function examineHost(config: Config): Promise<Finding[]> {
   )
 }
 
-/** Looked at first: without a running one, this command runs it itself, and then finds it reachable. */
+/** Comes before the providers: withContext starts a sandbox if none is running. */
 async function examineSandbox(config: Config): Promise<Finding[]> {
   const home = join(config.home, 'sandbox')
   const isOurs = config.providers.some((provider) => provider.kind === 'sandbox')
   if (!isOurs || (await findRunning(home))) return []
-  const text = `no process runs the sandbox of ${home}: run guiche start or guiche sandbox`
+  const text = `the sandbox of ${home} is not running: run guiche start or guiche sandbox`
   return [{ ok: 'warning', what: 'sandbox', text }]
 }
 
@@ -93,36 +101,33 @@ async function examineDatabase(config: Config, ctx: Context): Promise<Finding[]>
     ...ahead.map(({ provider, sweptUntil, nextClosing }) => ({
       ok: false,
       what: `reconciliation ${provider}`,
-      text: `its cursor is in the future (read until ${sweptUntil.toISOString()}, next day to close ${nextClosing}): the running service rewinds it`,
+      text: `its cursor is in the future (read until ${sweptUntil.toISOString()}, next day to close ${nextClosing}): the running service resets it`,
     })),
   ]
 }
 
-async function examineProvider(ctx: Context, name: string): Promise<Finding> {
-  const provider = ctx.providers.find((candidate) => candidate.name === name)!
-  const what = `provider ${name}`
+async function examineProvider(provider: Provider): Promise<Finding> {
+  const what = `provider ${provider.name}`
   try {
-    // A charge that cannot exist: the answer proves credentials and the way there, and costs nothing.
+    // Asking for a charge that cannot exist proves access and credentials, and changes nothing.
     await provider.check(randomBytes(16).toString('hex'))
-    return { ok: true, what, text: 'reachable, and takes our credentials' }
+    return { ok: true, what, text: 'reachable, and accepts our credentials' }
   } catch (error) {
     return { ok: false, what, text: (error as Error).message }
   }
 }
 
-// Long enough for a slow proxy; whoever runs this waits for it.
+// Long enough for a slow proxy, short enough to wait for.
 const OPEN_WITHIN_MS = 5_000
 
-/** Opens the address that each provider notifies, as the provider would, and looks whether notifications arrive. */
+/** Checks that notifications arrive, and opens the callback URL of each provider as the provider would. */
 async function examineNotifications(config: Config, ctx: Context): Promise<Finding[]> {
   const health = await readNotificationHealth(ctx)
   const silent = health.filter(({ isSilent }) => isSilent)
-  const findings = silent.map((one): Finding => ({
-    ok: false,
-    what: `notifications ${one.provider}`,
-    text: silenceText(one),
-  }))
-  // A sandbox needs no way through proxies, and developers run this while the service is stopped.
+  const findings = silent.map((provider): Finding => {
+    return { ok: false, what: `notifications ${provider.provider}`, text: silenceText(provider) }
+  })
+  // A sandbox needs no proxy, and developers run this while the service is stopped.
   if (config.settings.mode === 'test') return findings
   for (const { name } of config.providers) findings.push(await openCallback(ctx, name))
   return findings
@@ -136,19 +141,13 @@ async function openCallback(ctx: Context, provider: string): Promise<Finding> {
     const answer = await fetch(url, { signal: AbortSignal.timeout(OPEN_WITHIN_MS), redirect: 'manual' })
     await answer.body?.cancel()
     if (answer.status === 200) return { ok: true, what, text: `answers at ${publicUrl}/callbacks` }
-    return {
-      ok: false,
-      what,
-      text: `${publicUrl}/callbacks answered ${answer.status}: it does not lead to this service`,
-    }
+    const text = `${publicUrl}/callbacks answered ${answer.status}: PUBLIC_URL does not lead to this service`
+    return { ok: false, what, text }
   } catch (error) {
-    // Many networks do not lead back to themselves, so this alone proves nothing.
+    // Only a warning, because many networks cannot reach their own public address.
     const { cause, message } = error as Error
-    const text = cause instanceof Error ? cause.message : message
-    return {
-      ok: 'warning',
-      what,
-      text: `${publicUrl}/callbacks cannot be opened from here (${text}): is the service running?`,
-    }
+    const why = cause instanceof Error ? cause.message : message
+    const text = `${publicUrl}/callbacks cannot be opened from here (${why}): is the service running?`
+    return { ok: 'warning', what, text }
   }
 }

@@ -12,88 +12,100 @@ import {
 } from '../domain/refunds/exceptions.ts'
 import { resolveException } from '../domain/refunds/resolve-exception.ts'
 import { requireAccount } from './account.ts'
-import { time, wholeNumber } from './arguments.ts'
+import { AS_JSON, examples, limit, ONLY_PROVIDER, REASON, time } from './arguments.ts'
 import { FOLLOWED } from './refund.ts'
-import { consoleActor, json, moment, table, withContext, type Terminal } from './terminal.ts'
+import {
+  consoleActor,
+  contextAction,
+  moment,
+  printList,
+  printOne,
+  table,
+  withContext,
+  type JsonOption,
+  type Terminal,
+} from './terminal.ts'
 
 const STATES: (ExceptionState | 'all')[] = ['open', 'resolving', 'resolved', 'all']
-const DEFAULT_LIMIT = 50
-const MAX_LIMIT = 1000
 
 export function exceptionCommands(program: Command, terminal: Terminal): void {
   const exceptions = program
     .command('exceptions')
-    .description('money that came without a charge to credit, went without us, or came back')
+    .description('list, show and resolve payments and refunds that need a decision')
   exceptions
     .command('list')
-    .description('the newest that wait for a decision')
-    .addOption(new Option('--state <state>', 'which').choices(STATES).default('open'))
-    .addOption(new Option('--kind <kind>', 'only of this kind').choices(EXCEPTION_KINDS))
-    .option('--provider <name>', 'of this provider only')
-    .option('--from <time>', 'opened from this time on', time)
-    .option('--to <time>', 'opened before this time', time)
-    .option('--limit <n>', `how many, up to ${MAX_LIMIT}`, wholeNumber({ min: 1, max: MAX_LIMIT }), DEFAULT_LIMIT)
-    .option('--json', 'as JSON, for programs')
-    .action((options) => listCommand(terminal, options))
+    .description('list the newest exceptions')
+    .addOption(new Option('--state <state>', 'only exceptions in this state').choices(STATES).default('open'))
+    .addOption(new Option('--kind <kind>', 'only this kind').choices(EXCEPTION_KINDS))
+    .option(...ONLY_PROVIDER)
+    .option('--from <time>', 'only opened from this time on', time)
+    .option('--to <time>', 'only opened before this time', time)
+    .option(...limit(50))
+    .option(...AS_JSON)
+    .addHelpText(...examples(['exceptions list --kind wrong_amount --state all']))
+    .action(contextAction(terminal, listCommand))
   exceptions
     .command('show')
-    .description('all that is known of one')
-    .argument('<id>', 'as `exceptions list` shows it')
-    .option('--json', 'as JSON, for programs')
-    .action((id, options) => showCommand(terminal, id, options))
+    .description('show an exception with its payment, charge and refund')
+    .argument('<id>', 'id from `exceptions list`')
+    .option(...AS_JSON)
+    .addHelpText(...examples(['exceptions show <id>']))
+    .action(contextAction(terminal, showCommand))
   exceptions
     .command('resolve')
-    .description('say what becomes of the money; cannot be taken back')
-    .argument('<id>', 'as `exceptions list` shows it')
-    .requiredOption('--reason <text>', 'why, for the audit log')
-    .option('--credit <email>', 'give it to this account, whole and without a fee')
-    .option('--refund', 'give it back to the payer')
-    .option('--write-off', 'the house keeps it; of a foreign_refund, bears it')
-    .option('--charge-account', 'of a foreign_refund: the account that was credited bears it')
-    .option('--match', 'it completes the charge that it names, although its amount differs; less the fee')
-    .option('--close-charge', 'withdraw the charge that it names first, so that nobody pays it any more')
-    .option('--json', 'as JSON, for programs')
+    .description('decide what happens with the money; this cannot be undone')
+    .argument('<id>', 'id from `exceptions list`')
+    .requiredOption(...REASON)
+    .option('--credit <email>', 'credit all of it to this account, without a fee')
+    .option('--refund', 'refund it to the payer')
+    .option('--write-off', 'book it as the operator’s gain, or for a foreign_refund as its loss')
+    .option('--charge-account', 'foreign_refund only: debit the account that was credited')
+    .option('--match', 'complete the charge of the payment although the amount differs, less the fee')
+    .option('--close-charge', 'first cancel the charge of the payment, so that nobody can pay it')
+    .option(...AS_JSON)
     .addHelpText(
-      'after',
-      `
-Examples:
-  $ npx guiche exceptions resolve <id> --credit ana@loja.example --reason "paid by key instead of code, order 1042"
-  $ npx guiche exceptions resolve <id> --refund --reason "paid twice"
-  $ npx guiche exceptions resolve <id> --match --reason "the shop accepts R$ 90,00 for order 1042"
-  $ npx guiche exceptions resolve <id> --refund --close-charge --reason "paid too little, order canceled"`,
+      ...examples([
+        'exceptions resolve <id> --credit ana@loja.example --reason "paid by key instead of code, order 1042"',
+        'exceptions resolve <id> --refund --reason "paid twice"',
+        'exceptions resolve <id> --match --reason "the shop accepts R$ 90,00 for order 1042"',
+        'exceptions resolve <id> --refund --close-charge --reason "paid too little, order canceled"',
+      ]),
     )
     .action((id, options) => resolveCommand(terminal, id, options))
 }
 
-type ListOptions = {
+type ListOptions = JsonOption & {
   state: ExceptionState | 'all'
   kind?: ExceptionKind
   provider?: string
   from?: Date
   to?: Date
   limit: number
-  json?: boolean
 }
 
-function listCommand(terminal: Terminal, { state, json: asJson, ...filter }: ListOptions): Promise<void> {
-  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
-    const { exceptions, nextCursor } = await listExceptions(ctx, { ...filter, ...(state !== 'all' && { state }) })
-    if (nextCursor) terminal.say(`The newest ${exceptions.length}; there are more: see --limit.`)
-    if (asJson) return terminal.print(json(exceptions))
-    if (exceptions.length === 0)
-      return terminal.say(state === 'open' ? 'No exception is open.' : 'There are no such exceptions.')
-    terminal.print(table(['ID', 'OPENED', 'KIND', 'AMOUNT', 'STATE', 'PAYMENT', 'MEANT FOR'], exceptions.map(rowOf)))
+async function listCommand(ctx: Context, terminal: Terminal, options: ListOptions): Promise<void> {
+  const { state, json: _, ...filter } = options
+  const { exceptions, nextCursor } = await listExceptions(ctx, { ...filter, ...(state !== 'all' && { state }) })
+  printList(terminal, options, exceptions, {
+    nextCursor,
+    empty: state === 'open' ? 'No open exception matches.' : 'No exception matches.',
+    columns: {
+      ID: (exception) => exception.id,
+      OPENED: (exception) => moment(exception.openedAt),
+      KIND: (exception) => exception.kind,
+      AMOUNT: (exception) => formatReais(exception.amountCents),
+      STATE: stateOf,
+      PAYMENT: (exception) => exception.endToEndId,
+      CHARGE: ({ charge }) => (charge === null ? '' : `${charge.email} ${charge.paymentLinkId}`),
+    },
   })
 }
 
-function showCommand(terminal: Terminal, id: string, options: { json?: boolean }): Promise<void> {
-  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
-    const exception = await findException(ctx, id)
-    terminal.print(options.json ? json(exception) : describe(exception))
-  })
+async function showCommand(ctx: Context, terminal: Terminal, id: string, options: JsonOption): Promise<void> {
+  printOne(terminal, options, await findException(ctx, id), describe)
 }
 
-type ResolveOptions = {
+type ResolveOptions = JsonOption & {
   reason: string
   credit?: string
   refund?: boolean
@@ -101,23 +113,20 @@ type ResolveOptions = {
   chargeAccount?: boolean
   match?: boolean
   closeCharge?: boolean
-  json?: boolean
 }
 
 async function resolveCommand(terminal: Terminal, id: string, options: ResolveOptions): Promise<void> {
   const { credit, refund, writeOff, chargeAccount, match, closeCharge } = options
-  if ([credit, refund, writeOff, chargeAccount, match].filter((way) => way !== undefined).length !== 1) {
-    throw new OperatorError('name one of these: --credit <email>, --refund, --write-off, --charge-account, --match')
-  }
-  if (closeCharge && (match || chargeAccount)) {
-    throw new OperatorError('--close-charge goes with --credit, --refund or --write-off')
-  }
-  await withContext(terminal.loadConfig(), terminal, async (ctx) => {
+  if ([credit, refund, writeOff, chargeAccount, match].filter((way) => way !== undefined).length !== 1)
+    throw new OperatorError('give exactly one of: --credit <email>, --refund, --write-off, --charge-account, --match')
+  if (closeCharge && (match || chargeAccount))
+    throw new OperatorError('--close-charge needs --credit, --refund or --write-off')
+  await withContext(terminal, async (ctx) => {
     const resolution = await resolutionFrom(ctx, options)
     const exception = await resolveException(ctx, consoleActor(), id, resolution, options.reason)
-    terminal.print(options.json ? json(exception) : describe(exception))
+    printOne(terminal, options, exception, describe)
     if (exception.state === 'resolving') terminal.say(FOLLOWED)
-    // A refund that the provider declined at once.
+    // The provider declined the refund at once.
     if (exception.state === 'open') terminal.setExitCode(1)
   })
 }
@@ -132,41 +141,26 @@ async function resolutionFrom(ctx: Context, options: ResolveOptions): Promise<Re
   return { how: options.refund ? 'refund' : 'write_off', charge }
 }
 
-function rowOf(exception: Exception): string[] {
-  return [
-    exception.id,
-    moment(exception.openedAt),
-    exception.kind,
-    formatReais(exception.amountCents),
-    stateOf(exception),
-    exception.endToEndId,
-    exception.charge === null ? '' : `${exception.charge.email} ${exception.charge.paymentLinkId}`,
-  ]
-}
-
 function stateOf({ state, resolution }: Exception): string {
   return resolution === null ? state : `${state}: ${resolution.how}`
 }
 
 function describe(exception: Exception): string {
-  const { charge, resolution, refund } = exception
-  const lines = [
-    ['Exception', exception.id],
-    ['Kind', exception.kind],
-    ['State', stateOf(exception)],
-    ['Amount', formatReais(exception.amountCents)],
-    ['Payment', `${exception.endToEndId} at ${exception.provider}, ${moment(exception.occurredAt)}`],
-    ['Opened', moment(exception.openedAt)],
-  ]
-  if (charge) {
-    const value = `${charge.status}, of ${formatReais(charge.valueCents)}`
-    lines.push(['Charge', `${charge.paymentLinkId} of ${charge.email}, ${value}`])
+  const { charge, resolution, refund, resolvedAt } = exception
+  const lines = {
+    Exception: exception.id,
+    Kind: exception.kind,
+    State: stateOf(exception),
+    Amount: formatReais(exception.amountCents),
+    Payment: `${exception.endToEndId} at ${exception.provider}, ${moment(exception.occurredAt)}`,
+    Opened: moment(exception.openedAt),
+    Charge:
+      charge && `${charge.paymentLinkId} of ${charge.email}, ${charge.status}, of ${formatReais(charge.valueCents)}`,
+    Refund: refund && `${refund.providerRefundId}, ${refund.failure ?? refund.status}`,
+    'Decided by': resolution && `${resolution.by.kind} ${resolution.by.name}: ${resolution.reason}`,
+    Account: resolution?.accountId,
+    Resolved: resolvedAt && moment(resolvedAt),
   }
-  if (refund) lines.push(['Refund', `${refund.providerRefundId}, ${refund.failure ?? refund.status}`])
-  if (resolution) {
-    lines.push(['Decided by', `${resolution.by.kind} ${resolution.by.name}: ${resolution.reason}`])
-    if (resolution.accountId) lines.push(['Account', resolution.accountId])
-  }
-  if (exception.resolvedAt) lines.push(['Resolved', moment(exception.resolvedAt)])
-  return table(['', ''], lines).trimStart()
+  const rows = Object.entries(lines).flatMap(([label, text]) => (text ? [[label, text]] : []))
+  return table(['', ''], rows).trimStart()
 }

@@ -12,132 +12,131 @@ import {
   setOperatorEnabled,
   type Operator,
 } from '../domain/users/operators.ts'
-import { positive } from './arguments.ts'
+import { AS_JSON, examples, EXPIRES_IN_DAYS, PASSWORD_STDIN, REASON } from './arguments.ts'
+import { expiryOf } from './key.ts'
 import { passwordCommand } from './password.ts'
-import { consoleActor, json, moment, readPassword, table, withDatabase, type Terminal } from './terminal.ts'
+import {
+  consoleActor,
+  databaseAction,
+  json,
+  moment,
+  printList,
+  readPassword,
+  type JsonOption,
+  type Terminal,
+} from './terminal.ts'
 
-const DAY_MS = 24 * 3_600_000
+const OF_OPERATOR = ['--email <email>', 'e-mail of the operator'] as const
+const CHANGES = {
+  disable: 'end the sessions of an operator, and stop their keys within 2 seconds',
+  enable: 'let a disabled operator sign in and use their keys again',
+}
 
 export function operatorCommands(program: Command, terminal: Terminal): void {
-  const operator = program.command('operator').description('those who run the service, apart from account holders')
+  const operator = program.command('operator').description('create, list and disable operators, who run the service')
   operator
     .command('create')
-    .description('make an operator; prints it as JSON, with its password if that was made here')
-    .requiredOption('--email <email>', 'e-mail, with which the operator signs in')
-    .option('--name <name>', 'whom the audit log means (default: the e-mail)')
-    .option('--password-stdin', 'read the password from standard input instead of making a random one')
-    .action((options) => createOperatorCommand(terminal, options))
+    .description('create an operator; prints it as JSON, with the password if it was generated')
+    .requiredOption('--email <email>', 'e-mail that the operator signs in with')
+    .option('--name <name>', 'name in the audit log (default: the e-mail)')
+    .option(...PASSWORD_STDIN)
+    .addHelpText(...examples(['operator create --email ops@example.com --name Olga']))
+    .action(databaseAction(terminal, createOperatorCommand))
   operator
     .command('list')
-    .description('all operators')
-    .option('--json', 'as JSON, for programs')
-    .action((options) => listOperatorsCommand(terminal, options))
-  for (const verb of ['disable', 'enable'] as const) {
+    .description('list all operators')
+    .option(...AS_JSON)
+    .addHelpText(...examples(['operator list']))
+    .action(databaseAction(terminal, listOperatorsCommand))
+  for (const [verb, description] of Object.entries(CHANGES)) {
     operator
       .command(verb)
-      .description(
-        verb === 'disable'
-          ? "stop an operator's keys from working, everywhere within 2 seconds, and end what is done in the dashboard"
-          : 'let them work again',
+      .description(description)
+      .requiredOption(...OF_OPERATOR)
+      .requiredOption(...REASON)
+      .addHelpText(...examples([`operator ${verb} --email ops@example.com --reason "change of team"`]))
+      .action(
+        databaseAction(terminal, (core, _, options: Change) =>
+          enableOperator(core, terminal, { ...options, isEnabled: verb === 'enable' }),
+        ),
       )
-      .requiredOption('--email <email>', 'which operator')
-      .requiredOption('--reason <text>', 'why, for the audit log')
-      .action((options) => enableOperatorCommand(terminal, verb, options))
   }
   passwordCommand(operator, terminal, 'operator')
   operator
     .command('key')
-    .description("operators' API keys; `key list` shows them, and `key revoke` revokes them")
+    .description('create API keys for operators; `guiche key` lists and revokes them')
     .command('create')
-    .description('make a key for /api/operator or /metrics; prints the key alone, this once')
-    .requiredOption('--email <email>', 'which operator’s')
-    .requiredOption('--name <name>', 'what it is for')
+    .description('create a key for /api/operator or /metrics; prints only the key, once')
+    .requiredOption(...OF_OPERATOR)
+    .requiredOption('--name <name>', 'what the key is for')
     .addOption(
-      new Option('--scope <scope>', 'what it may do: all that operators may, or read /metrics and nothing else')
+      new Option('--scope <scope>', 'operator: everything; metrics:read: only /metrics')
         .choices([...OPERATOR_SCOPES])
         .default(OPERATOR_SCOPE),
     )
-    .option('--expires-in-days <days>', 'after which it stops working (default: never)', positive)
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ KEY=$(npx guiche operator key create --email ops@example.com --name laptop --expires-in-days 90)\n  $ npx guiche operator key create --email ops@example.com --name prometheus --scope metrics:read',
-    )
-    .action((options) => createOperatorKeyCommand(terminal, options))
+    .option(...EXPIRES_IN_DAYS)
+    .addHelpText(...examples(['operator key create --email ops@example.com --name prometheus --scope metrics:read']))
+    .action(databaseAction(terminal, createOperatorKeyCommand))
 }
 
+type Change = { email: string; reason: string }
+
 async function createOperatorCommand(
+  core: Core,
   terminal: Terminal,
   options: { email: string; name?: string; passwordStdin?: boolean },
 ): Promise<void> {
-  const given = options.passwordStdin ? await readPassword(terminal) : null
-  const config = terminal.loadConfig()
-  await withDatabase(config, terminal, async (core) => {
-    const { email, name = email } = options
-    const operator = { email, name, password: given, publicUrl: config.publicUrl }
-    const { password, ...made } = await createOperator(core, operator, consoleActor())
-    terminal.print(json({ ...made, ...(given === null && { password }) }))
+  const given = await readPassword(terminal, options)
+  const { email, name = email } = options
+  const person = { email, name, password: given, publicUrl: core.settings.publicUrl }
+  const { password, ...operator } = await createOperator(core, person, consoleActor())
+  terminal.print(json({ ...operator, ...(given === null && { password }) }))
+}
+
+async function listOperatorsCommand(core: Core, terminal: Terminal, options: JsonOption): Promise<void> {
+  printList(terminal, options, await listOperators(core), {
+    empty: 'There are no operators. Create one with: guiche operator create --email <email>',
+    columns: {
+      ID: (operator) => operator.operatorId,
+      'E-MAIL': (operator) => operator.email,
+      NAME: (operator) => operator.name,
+      CREATED: (operator) => moment(operator.createdAt),
+      STATE: ({ disabledAt }) => (disabledAt ? `disabled ${moment(disabledAt)}` : 'active'),
+    },
   })
 }
 
-async function listOperatorsCommand(terminal: Terminal, options: { json?: boolean }): Promise<void> {
-  await withDatabase(terminal.loadConfig(), terminal, async (core) => {
-    const operators = await listOperators(core)
-    if (options.json) return terminal.print(json(operators))
-    if (operators.length === 0)
-      return terminal.say('There are no operators yet. Make one with: guiche operator create --email <email>')
-    const rows = operators.map((one) => [
-      one.operatorId,
-      one.email,
-      one.name,
-      moment(one.createdAt),
-      one.disabledAt ? `disabled ${moment(one.disabledAt)}` : 'active',
-    ])
-    terminal.print(table(['ID', 'E-MAIL', 'NAME', 'MADE', 'STATE'], rows))
-  })
-}
-
-async function enableOperatorCommand(
+async function enableOperator(
+  core: Core,
   terminal: Terminal,
-  verb: 'disable' | 'enable',
-  options: { email: string; reason: string },
+  { email, isEnabled, reason }: Change & { isEnabled: boolean },
 ): Promise<void> {
-  await withDatabase(terminal.loadConfig(), terminal, async (core) => {
-    const { operatorId, email } = await requireOperatorNamed(core, options.email)
-    const change = { operatorId, isEnabled: verb === 'enable', reason: options.reason }
-    await setOperatorEnabled(core, change, consoleActor())
-    terminal.print(`${email}: ${verb}d`)
-  })
+  const operator = await requireOperator(core, email)
+  await setOperatorEnabled(core, { operatorId: operator.operatorId, isEnabled, reason }, consoleActor())
+  terminal.print(`${operator.email}: ${isEnabled ? 'enabled' : 'disabled'}`)
 }
 
 async function createOperatorKeyCommand(
+  core: Core,
   terminal: Terminal,
   options: { email: string; name: string; scope: OperatorScope; expiresInDays?: number },
 ): Promise<void> {
-  const config = terminal.loadConfig()
-  await withDatabase(config, terminal, async (core) => {
-    const { operatorId, email, disabledAt } = await requireOperatorNamed(core, options.email)
-    if (disabledAt)
-      throw new OperatorError(`${email} is disabled; enable with: guiche operator enable --email ${email}`)
-    const createdAt = core.now()
-    const expiresAt = options.expiresInDays ? new Date(createdAt.getTime() + options.expiresInDays * DAY_MS) : null
-    const { text } = await transact(core.pool, (tx) =>
-      createOperatorKey(
-        tx,
-        createdAt,
-        config.settings.mode,
-        { operatorId, name: options.name, scope: options.scope, expiresAt },
-        consoleActor(),
-      ),
+  const { operatorId, email, disabledAt } = await requireOperator(core, options.email)
+  if (disabledAt)
+    throw new OperatorError(
+      `${email} is disabled; enable with: guiche operator enable --email ${email} --reason <text>`,
     )
-    terminal.print(text)
-  })
+  const now = core.now()
+  const key = { operatorId, name: options.name, scope: options.scope, expiresAt: expiryOf(now, options) }
+  const { text } = await transact(core.pool, (tx) =>
+    createOperatorKey(tx, now, core.settings.mode, key, consoleActor()),
+  )
+  terminal.print(text)
 }
 
-async function requireOperatorNamed(core: Core, email: string): Promise<Operator> {
+async function requireOperator(core: Core, email: string): Promise<Operator> {
   const operator = await findOperator(core, email)
   if (operator) return operator
-  throw new Fault(
-    'not_found',
-    `no operator has the e-mail ${email}; make one with: guiche operator create --email ${email}`,
-  )
+  const command = `guiche operator create --email ${email}`
+  throw new Fault('not_found', `no operator has the e-mail ${email}; create one with: ${command}`)
 }

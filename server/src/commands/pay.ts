@@ -1,9 +1,11 @@
+import assert from 'node:assert/strict'
 import type { Command } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { formatReais } from '../base/money.ts'
 import type { Config } from '../config.ts'
+import type { Context } from '../domain/context.ts'
 import { findPublicCharge } from '../domain/deposits/charge-reads.ts'
-import { positive } from './arguments.ts'
+import { examples, positive } from './arguments.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
 const PAY_TIMEOUT_MS = 10_000
@@ -12,56 +14,56 @@ export function payCommand(program: Command, terminal: Terminal): void {
   program
     .command('pay')
     .description('pay a charge at the sandbox bank, as a payer would')
-    .argument('<paymentLinkId>', 'of the charge')
-    .option('--amount <cents>', 'another amount than the charge asks for', positive)
-    .option('--times <n>', 'pay it this often', positive)
+    .argument('<paymentLinkId>', 'payment link id of the charge')
+    .option('--amount <cents>', 'amount in cents (default: that of the charge)', positive)
+    .option('--times <n>', 'how often to pay (default: once)', positive)
+    .addHelpText(...examples(['pay 7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57']))
     .action((paymentLinkId, options) => payCharge(terminal, paymentLinkId, options))
 }
 
-async function payCharge(
+type Answer = { error?: string; pix?: { amountCents: number; endToEndId: string }[] }
+
+function payCharge(
   terminal: Terminal,
   paymentLinkId: string,
-  options: { amount?: number; times?: number },
+  { amount: amountCents, times }: { amount?: number; times?: number },
 ): Promise<void> {
-  const config = terminal.loadConfig()
-  requireSandbox(config, 'pay')
-  await withContext(config, terminal, async (ctx, sandboxUrl) => {
+  return withSandbox(terminal.loadConfig(), terminal, 'pay', async (ctx, bank) => {
     const charge = await findPublicCharge(ctx, paymentLinkId)
     if (!charge) throw new Fault('not_found', `Charge not found: ${paymentLinkId}`)
-    const body = {
-      txid: charge.id,
-      ...(options.amount && { amountCents: options.amount }),
-      ...(options.times && { times: options.times }),
-    }
-    for (const pix of await pay(sandboxBankUrl(config, sandboxUrl), body))
-      terminal.print(`Paid ${formatReais(pix.amountCents)}, endToEndId ${pix.endToEndId}`)
+    const body = { txid: charge.id, amountCents, times }
+    const { status, text } = await postToBank(`${bank.url}/bank/pay`, body, PAY_TIMEOUT_MS)
+    const { error, pix } = JSON.parse(text) as Answer
+    if (status >= 300 || !pix) throw new Fault('provider_refused', `the bank refused: ${error ?? `status ${status}`}`)
+    for (const paid of pix) terminal.print(`Paid ${formatReais(paid.amountCents)}, endToEndId ${paid.endToEndId}`)
   })
 }
 
-/** The provider that is a sandbox; `command` does not work without one. */
-export function requireSandbox(config: Config, command: string): Config['providers'][number] {
+/** Runs `work` with the sandbox bank, which runs in this process or elsewhere. `command` is for the refusal. */
+export async function withSandbox(
+  config: Config,
+  terminal: Terminal,
+  command: string,
+  work: (ctx: Context, bank: { name: string; url: string }) => Promise<void>,
+): Promise<void> {
   const sandbox = config.providers.find((provider) => provider.name === 'sandbox')
   if (!sandbox) throw new Fault('bad_request', `${command} works in sandbox mode only: PROVIDERS names no sandbox`)
-  return sandbox
+  const run = async (ctx: Context, sandboxUrl: string | undefined) => {
+    const url = sandbox.kind === 'sandbox' ? sandboxUrl : sandbox.url
+    assert(url, 'the context opens the sandbox')
+    await work(ctx, { name: sandbox.name, url })
+  }
+  await withContext(terminal, run, config)
 }
 
-/** `sandboxUrl`: of the one that runs in this process or beside it. */
-export function sandboxBankUrl(config: Config, sandboxUrl: string | undefined): string {
-  const sandbox = requireSandbox(config, 'this')
-  return sandbox.kind === 'sandbox' ? sandboxUrl! : sandbox.url
-}
-
-async function pay(bank: string, body: object): Promise<{ amountCents: number; endToEndId: string }[]> {
+export async function postToBank(url: string, body: object, timeoutMs: number) {
   const { request } = await import('undici')
-  const answer = await request(`${bank}/bank/pay`, {
+  const answer = await request(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
-    headersTimeout: PAY_TIMEOUT_MS,
-    bodyTimeout: PAY_TIMEOUT_MS,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
   })
-  const content = (await answer.body.json()) as { error?: string; pix?: { amountCents: number; endToEndId: string }[] }
-  if (answer.statusCode >= 300 || !content.pix)
-    throw new Fault('provider_refused', `the bank refused: ${content.error ?? `status ${answer.statusCode}`}`)
-  return content.pix
+  return { status: answer.statusCode, text: await answer.body.text() }
 }

@@ -9,6 +9,7 @@ import { ProviderError } from '../domain/ports/provider.ts'
 import type { Say } from '../open-database.ts'
 import type { Screen } from '../log.ts'
 import { accountCommands } from './account.ts'
+import { examples } from './arguments.ts'
 import { auditCommand } from './audit.ts'
 import { auditLogCommand } from './audit-log.ts'
 import { doctorCommand } from './doctor.ts'
@@ -27,7 +28,7 @@ import { seedCommand } from './seed.ts'
 import type { Terminal } from './terminal.ts'
 import { webhookCommands } from './webhooks.ts'
 
-/** What a command uses of its process. Tests pass their own, and run commands without a process. */
+/** What a command uses of its process. Tests pass their own, and run commands in the process of the test. */
 export type Surroundings = {
   stdout: Screen
   stderr: Screen
@@ -39,7 +40,7 @@ export type Surroundings = {
   start(config: Config, print: Say): Promise<void>
 }
 
-/** Runs one command to its end, or until it serves. Resolves to the exit code, and never throws. */
+/** Runs one command, and resolves to its exit code. `start` and `sandbox` go on running. Never rejects. */
 export async function runCommand(args: string[], surroundings: Surroundings): Promise<number> {
   let exitCode = 0
   const { stdout, stderr, readInput, env } = surroundings
@@ -63,27 +64,30 @@ export async function runCommand(args: string[], surroundings: Surroundings): Pr
 }
 
 export function makeProgram(terminal: Terminal, { stdout, stderr, start }: Surroundings): Command {
-  // Subcommands inherit these settings when they are added, so the settings come first.
+  // Subcommands copy these settings when they are added.
   const program = new Command('guiche')
     .exitOverride()
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-    .showHelpAfterError('(guiche --help lists the commands)')
-    .description('A self-hosted deposit service for Pix: charges, payments, a double-entry ledger.')
+    .showHelpAfterError('(for help: guiche --help)')
+    .description('A self-hosted Pix deposit service.')
     .version(version())
     .addHelpText(
       'after',
       `
-All commands work on the same database as the server, whether it runs or not: the one in GUICHE_HOME, or DATABASE_URL.
+Commands use the database of the service (DATABASE_URL, or the embedded one in GUICHE_HOME), whether it is running or not.
+Most commands have a --json option. For the options and an example of a command: guiche <command> --help
 
 A first deposit:
-  $ npm start                                          # prints an API key and a curl line
-  $ npx guiche pay <paymentLinkId>                     # pays the charge at the sandbox bank
-  $ npx guiche audit                                   # proves that every centavo is accounted for`,
+  $ npm start                         # prints an API key, and a curl command that creates a charge
+  $ npx guiche pay <paymentLinkId>    # pays the charge at the sandbox bank
+  $ npx guiche audit                  # checks that every centavo is accounted for`,
     )
   program
     .command('start')
-    .description('run the service: HTTP, workers, and in sandbox mode the bank')
-    .addHelpText('after', '\nConfiguration is by environment and .env; docs/configuration.md lists the variables.')
+    .description('run the service: HTTP, workers, and in sandbox mode the sandbox bank')
+    .addHelpText(
+      ...examples(['start'], 'Settings come from the environment and .env; docs/configuration.md lists them.'),
+    )
     .action(() => start(terminal.loadConfig(), terminal.print))
   migrateCommand(program, terminal)
   accountCommands(program, terminal)
@@ -105,7 +109,7 @@ A first deposit:
   return program
 }
 
-/** One line for what the operator can fix; a stack for our own bugs. */
+/** One line for errors that the operator can fix, a stack trace for bugs. */
 function explain(error: unknown): string {
   if (error instanceof DatabaseUnavailable) return explainDatabase(error.cause) ?? error.message
   const isForOperator = error instanceof OperatorError || error instanceof Fault || error instanceof ProviderError

@@ -1,31 +1,47 @@
 import type { Screen } from '../log.ts'
 
 export type Progress = {
-  /** Between 0 and 1, and what to say beside it. */
+  /** `done` is between 0 and 1. */
   show(done: number, text: string): void
-  /** Leaves the last state behind as a line of its own. */
+  /** Keeps the last state as a line of its own. */
   end(): void
 }
 
+type State = { done: number; text: string }
+
 const BAR_WIDTH = 24
 const DEFAULT_COLUMNS = 80
-// Faster than this the eye does not follow.
+// People do not see faster changes.
 const REDRAW_MS = 100
-// In a file or a log a line now and then tells that it is still at work.
+// In a file or a log, a line now and then shows that the command is still running.
 const LINE_EVERY_MS = 5_000
 
-/** A bar that is drawn over itself on a terminal, and lines now and then where it is none. */
+/** Shows the progress of `work`, also if it fails. */
+export async function withProgress<Result>(
+  screen: Screen,
+  work: (show: Progress['show']) => Promise<Result>,
+): Promise<Result> {
+  const bar = makeProgress(screen, Date.now)
+  try {
+    return await work(bar.show)
+  } finally {
+    bar.end()
+  }
+}
+
+/** On a terminal, a bar that is redrawn in place; elsewhere, a line now and then. */
 export function makeProgress(screen: Screen, nowMs: () => number): Progress {
   const startMs = nowMs()
   let shownMs = screen.isTTY ? Number.NEGATIVE_INFINITY : startMs
-  let last: { done: number; text: string } | undefined
+  let last: State | undefined
 
-  const line = () => {
-    const { done, text } = last!
+  const write = ({ done, text }: State, end: string) => {
     const percent = `${String(Math.floor(done * 100)).padStart(3)} %`
     const filled = Math.round(done * BAR_WIDTH)
     const bar = screen.isTTY ? `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ` : ''
-    return `${bar}${percent}  ${text}, ${elapsed(nowMs() - startMs)}`.slice(0, (screen.columns ?? DEFAULT_COLUMNS) - 1)
+    const line = `${bar}${percent}  ${text}, ${elapsed(nowMs() - startMs)}`
+    const start = screen.isTTY ? '\r\u{1b}[2K' : ''
+    screen.write(`${start}${line.slice(0, (screen.columns ?? DEFAULT_COLUMNS) - 1)}${end}`)
   }
   return {
     show(done, text) {
@@ -33,10 +49,10 @@ export function makeProgress(screen: Screen, nowMs: () => number): Progress {
       const now = nowMs()
       if (now - shownMs < (screen.isTTY ? REDRAW_MS : LINE_EVERY_MS)) return
       shownMs = now
-      screen.write(screen.isTTY ? `\r\u{1b}[2K${line()}` : `${line()}\n`)
+      write(last, screen.isTTY ? '' : '\n')
     },
     end() {
-      if (last) screen.write(screen.isTTY ? `\r\u{1b}[2K${line()}\n` : `${line()}\n`)
+      if (last) write(last, '\n')
     },
   }
 }

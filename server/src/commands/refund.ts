@@ -1,78 +1,83 @@
 import { Option, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
+import type { Context } from '../domain/context.ts'
 import { isInDoubt, type Refund, type RefundStatus } from '../domain/refunds/refund-states.ts'
 import { endUndecided, listRefunds, requestRefund } from '../domain/refunds/request-refund.ts'
 import { requireAccount } from './account.ts'
-import { positive, wholeNumber } from './arguments.ts'
-import { consoleActor, json, moment, table, withContext, type Terminal } from './terminal.ts'
+import { AS_JSON, examples, limit, ONLY_ACCOUNT, positive, REASON } from './arguments.ts'
+import {
+  consoleActor,
+  contextAction,
+  moment,
+  printList,
+  printOne,
+  withContext,
+  type JsonOption,
+  type Terminal,
+} from './terminal.ts'
 
 const STATUSES: RefundStatus[] = ['PROCESSING', 'DONE', 'FAILED']
 const OUTCOMES = ['done', 'failed'] as const
-const DEFAULT_LIMIT = 50
-const MAX_LIMIT = 1000
+
+export const FOLLOWED = 'The running server completes it. If none is running: guiche start'
 
 export function refundCommands(program: Command, terminal: Terminal): void {
-  // Options belong to the command behind which they stand, so that `refund end` has a --reason of its own.
+  // Without positional options, `refund` would take the --reason of `refund end`.
   program.enablePositionalOptions()
   const refund = program
     .command('refund')
-    .description('give a completed deposit back to its payer; exits 1 when the provider declines')
+    .description('refund a completed deposit to its payer; exits 1 if the provider declines')
     .enablePositionalOptions()
-    .argument('<paymentLinkId>', 'of the charge')
-    .option('--reason <text>', 'why, for the audit log; required')
-    .option('--amount <cents>', 'how much (default: all that is left)', positive)
-    .option('--idempotency-key <key>', 'makes the command safe to repeat')
-    .option('--json', 'as JSON, for programs')
+    .argument('<paymentLinkId>', 'payment link id of the charge')
+    .option(REASON[0], `${REASON[1]}; required`)
+    .option('--amount <cents>', 'amount in cents (default: all that is left)', positive)
+    .option('--idempotency-key <key>', 'a repetition with the same key refunds nothing more')
+    .option(...AS_JSON)
     .addHelpText(
-      'after',
-      `
-The account's balance pays for it, and must hold as much.
-
-Example:
-  $ npx guiche refund 7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57 --amount 2500 --reason "order 1042 returned"`,
+      ...examples(
+        ['refund 7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57 --amount 2500 --reason "order 1042 returned"'],
+        'The amount is taken from the balance of the account, which must cover it.',
+      ),
     )
     .action((paymentLinkId, options) => {
-      // By hand: a required option of a command is required of its subcommands too.
+      // Checked here, because Commander would require the option of `refund end` as well.
       if (options.reason === undefined) refund.error("error: required option '--reason <text>' not specified")
       return refundCommand(terminal, paymentLinkId, options)
     })
   refund
     .command('end')
-    .description('say what became of a refund that stays undecided; cannot be taken back')
-    .argument('<refundId>', 'as `refunds` shows it')
+    .description('record the outcome of a refund that is in doubt; this cannot be undone')
+    .argument('<refundId>', 'id from `refunds`')
     .addOption(
-      new Option('--as <outcome>', 'what you have learned at the provider').choices(OUTCOMES).makeOptionMandatory(),
+      new Option('--as <outcome>', 'outcome according to the provider').choices(OUTCOMES).makeOptionMandatory(),
     )
-    .requiredOption('--reason <text>', 'why, for the audit log')
-    .option('--json', 'as JSON, for programs')
+    .requiredOption(...REASON)
+    .option(...AS_JSON)
     .addHelpText(
-      'after',
-      `
-done: the provider made it, and the payer has the money. failed: it did not, and the money goes back to where it came from.
-What the provider says later is booked too, and asks for another decision.
-
-Example:
-  $ npx guiche refund end 0199a3c2f4b87d6e9b1a5c0d3e2f4a69 --as failed --reason "the bank's support found no such refund"`,
+      ...examples(
+        ['refund end 0199a3c2f4b87d6e9b1a5c0d3e2f4a69 --as failed --reason "bank support found no such refund"'],
+        `done: the payer has the money. failed: the provider made no refund, and the money returns to where it came from.
+If the provider reports another outcome later, it is booked and needs another decision.`,
+      ),
     )
-    .action((refundId, options) => endCommand(terminal, refundId, options))
+    .action(contextAction(terminal, endCommand))
   program
     .command('refunds')
-    .description('the newest refunds')
-    .option('--email <email>', 'of this account only')
-    .option('--charge <paymentLinkId>', 'of this charge only')
-    .addOption(new Option('--status <status>', 'only those that are').choices(STATUSES))
-    .option('--in-doubt', 'only those whose outcome at the provider is not known')
-    .option('--limit <n>', `how many, up to ${MAX_LIMIT}`, wholeNumber({ min: 1, max: MAX_LIMIT }), DEFAULT_LIMIT)
-    .option('--json', 'as JSON, for programs')
-    .action((options) => refundsCommand(terminal, options))
+    .description('list the newest refunds')
+    .option(...ONLY_ACCOUNT)
+    .option('--charge <paymentLinkId>', 'only this charge')
+    .addOption(new Option('--status <status>', 'only this status').choices(STATUSES))
+    .option('--in-doubt', 'only refunds whose outcome at the provider is unknown')
+    .option(...limit(50))
+    .option(...AS_JSON)
+    .addHelpText(...examples(['refunds --in-doubt --email ana@loja.example']))
+    .action(contextAction(terminal, refundsCommand))
 }
 
-async function refundCommand(
-  terminal: Terminal,
-  paymentLinkId: string,
-  options: { reason: string; amount?: number; idempotencyKey?: string; json?: boolean },
-): Promise<void> {
-  await withContext(terminal.loadConfig(), terminal, async (ctx) => {
+type RefundOptions = JsonOption & { reason: string; amount?: number; idempotencyKey?: string }
+
+function refundCommand(terminal: Terminal, paymentLinkId: string, options: RefundOptions): Promise<void> {
+  return withContext(terminal, async (ctx) => {
     const { refund } = await requestRefund(ctx, consoleActor(), {
       accountId: null,
       paymentLinkId,
@@ -80,75 +85,62 @@ async function refundCommand(
       reason: options.reason,
       idempotencyKey: options.idempotencyKey ?? null,
     })
-    terminal.print(options.json ? json(refund) : describe(refund))
+    printOne(terminal, options, refund, describe)
     if (refund.status === 'PROCESSING') terminal.say(FOLLOWED)
     if (refund.status === 'FAILED') terminal.setExitCode(1)
   })
 }
 
-async function endCommand(
-  terminal: Terminal,
-  refundId: string,
-  options: { as: 'done' | 'failed'; reason: string; json?: boolean },
-): Promise<void> {
-  await withContext(terminal.loadConfig(), terminal, async (ctx) => {
-    const decision = { outcome: options.as, reason: options.reason }
-    const refund = await endUndecided(ctx, consoleActor(), refundId, decision)
-    terminal.print(options.json ? json(refund) : describe(refund))
-  })
-}
+type EndOptions = JsonOption & { as: 'done' | 'failed'; reason: string }
 
-export const FOLLOWED = 'A running server follows it to its end; without one it waits until it starts.'
+async function endCommand(ctx: Context, terminal: Terminal, refundId: string, options: EndOptions): Promise<void> {
+  const decision = { outcome: options.as, reason: options.reason }
+  printOne(terminal, options, await endUndecided(ctx, consoleActor(), refundId, decision), describe)
+}
 
 function describe(refund: Refund): string {
   const { id, amountCents, feeReturnedCents, status, failure, attention } = refund
   const fee =
-    feeReturnedCents > 0 && status !== 'FAILED' ? `, with ${formatReais(feeReturnedCents)} of the fee given back` : ''
+    feeReturnedCents > 0 && status !== 'FAILED' ? `, ${formatReais(feeReturnedCents)} of the fee returned` : ''
   const why = failure ?? attention
   return `Refund ${id} of ${formatReais(amountCents)}${fee} is ${stateOf(refund)}${why === null ? '' : `: ${why}`}`
 }
 
-async function refundsCommand(
-  terminal: Terminal,
-  options: {
-    email?: string
-    charge?: string
-    status?: RefundStatus
-    inDoubt?: true
-    limit: number
-    json?: boolean
-  },
-): Promise<void> {
-  await withContext(terminal.loadConfig(), terminal, async (ctx) => {
-    const { email, charge, status, inDoubt, limit } = options
-    const account = email === undefined ? undefined : await requireAccount(ctx, email)
-    const { refunds, nextCursor } = await listRefunds(ctx, {
-      limit,
-      ...(account && { accountId: account.accountId }),
-      ...(charge !== undefined && { paymentLinkId: charge }),
-      ...(status && { status }),
-      ...(inDoubt && { inDoubt }),
-    })
-    if (nextCursor) terminal.say(`The newest ${refunds.length}; there are more: see --limit.`)
-    if (options.json) return terminal.print(json(refunds))
-    if (refunds.length === 0) return terminal.say('There are no such refunds.')
-    terminal.print(table(['ID', 'MADE', 'STATUS', 'AMOUNT', 'OF', 'BY', 'REASON'], refunds.map(rowOf)))
+type ListOptions = JsonOption & {
+  email?: string
+  charge?: string
+  status?: RefundStatus
+  inDoubt?: true
+  limit: number
+}
+
+async function refundsCommand(ctx: Context, terminal: Terminal, options: ListOptions): Promise<void> {
+  const { email, charge, status, inDoubt, limit: most } = options
+  const account = email === undefined ? undefined : await requireAccount(ctx, email)
+  const { refunds, nextCursor } = await listRefunds(ctx, {
+    limit: most,
+    ...(account && { accountId: account.accountId }),
+    ...(charge !== undefined && { paymentLinkId: charge }),
+    ...(status && { status }),
+    ...(inDoubt && { inDoubt }),
+  })
+  printList(terminal, options, refunds, {
+    nextCursor,
+    empty: 'No refund matches.',
+    columns: {
+      ID: (refund) => refund.id,
+      CREATED: (refund) => moment(refund.createdAt),
+      STATUS: stateOf,
+      AMOUNT: (refund) => formatReais(refund.amountCents),
+      CHARGE: (refund) => refund.paymentLinkId ?? refund.endToEndId,
+      BY: ({ source, requestedBy }) =>
+        source === 'provider' ? 'the provider' : `${requestedBy.kind} ${requestedBy.name}`,
+      REASON: (refund) => refund.failure ?? refund.attention ?? refund.endedBy?.reason ?? refund.reason ?? '',
+    },
   })
 }
 
 function stateOf(refund: Refund): string {
   if (refund.undoneAt !== null) return `${refund.status}, undone`
   return isInDoubt(refund) ? `${refund.status}, in doubt` : refund.status
-}
-
-function rowOf(refund: Refund): string[] {
-  return [
-    refund.id,
-    moment(refund.createdAt),
-    stateOf(refund),
-    formatReais(refund.amountCents),
-    refund.paymentLinkId ?? refund.endToEndId,
-    refund.source === 'provider' ? 'the provider' : `${refund.requestedBy.kind} ${refund.requestedBy.name}`,
-    refund.failure ?? refund.attention ?? refund.endedBy?.reason ?? refund.reason ?? '',
-  ]
 }

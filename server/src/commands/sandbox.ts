@@ -3,7 +3,7 @@ import closeWithGrace from 'close-with-grace'
 import type { Command } from 'commander'
 import { OperatorError } from '../base/operator-error.ts'
 import { prepareHome } from '../db/embedded/home.ts'
-import { positive } from './arguments.ts'
+import { examples, positive } from './arguments.ts'
 import type { Terminal } from './terminal.ts'
 
 const STOP_WITHIN_MS = 3_000
@@ -11,10 +11,10 @@ const STOP_WITHIN_MS = 3_000
 export function sandboxCommand(program: Command, terminal: Terminal): void {
   program
     .command('sandbox')
-    .description('run the sandbox bank alone: a payment provider that speaks API Pix')
-    .option('--port <port>', 'where to listen (default: the last port, or any free one)', positive)
-    .option('--host <host>', 'on which address', '127.0.0.1')
-    .addHelpText('after', '\nPoint guiche at it with PROVIDER_SANDBOX_URL=http://127.0.0.1:<port>')
+    .description('run only the sandbox bank, a payment provider that speaks API Pix')
+    .option('--port <port>', 'port to listen on (default: the last one, or any free one)', positive)
+    .option('--host <host>', 'address to listen on', '127.0.0.1')
+    .addHelpText(...examples(['sandbox --port 4000'], 'To use it, set PROVIDER_SANDBOX_URL=http://127.0.0.1:<port>'))
     .action((options) => runSandbox(terminal, options))
 }
 
@@ -25,11 +25,11 @@ async function runSandbox(terminal: Terminal, options: { port?: number; host: st
   const home = join(config.home, 'sandbox')
   const sandbox = await openSandbox({ home, port: options.port ?? config.sandboxPort, host: options.host })
   if (sandbox.pid !== process.pid)
-    throw new OperatorError(`the sandbox of ${home} runs in process ${sandbox.pid} at ${sandbox.url}`)
+    throw new OperatorError(`the sandbox of ${home} already runs at ${sandbox.url}, in process ${sandbox.pid}`)
   closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, () => sandbox.stop())
   terminal.print(
     [
-      `The sandbox bank listens at ${sandbox.url}`,
+      `The sandbox bank is listening at ${sandbox.url}`,
       '',
       `  API Pix     ${sandbox.url}/cob, /pix, /webhook; token at ${sandbox.url}/oauth/token (sandbox / sandbox)`,
       `  Pay         curl ${sandbox.url}/bank/pay -H 'Content-Type: application/json' -d '{"emv":"…"}'`,

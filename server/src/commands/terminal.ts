@@ -10,32 +10,69 @@ import { openDatabase, type Say } from '../open-database.ts'
 import { logTo, makeLog, type Screen } from '../log.ts'
 
 export type Terminal = {
-  /** The answer, on standard output, so that it can be piped. */
+  /** Writes a line of the result to standard output, so that it can be piped. */
   print: Say
-  /** What is going on meanwhile, on standard error. */
+  /** Writes a line about progress or next steps to standard error. */
   say: Say
-  /** Standard error itself, for what is drawn over and over, and for the log. */
+  /** Standard error itself, for the progress bar and the log. */
   screen: Screen
   /** All of standard input. */
   readInput(): Promise<string>
   loadConfig(): Config
-  /** For a command that did its work, and whose answer is a no. */
+  /** For a command that ran, with a negative result. */
   setExitCode(code: number): void
 }
 
-/** Standard input, without the end of its last line. */
-export async function readPassword(terminal: Terminal): Promise<string> {
-  return (await terminal.readInput()).replace(/\r?\n$/, '')
+export type JsonOption = { json?: boolean }
+type Cell = string | number
+type Columns<Item> = Record<string, (item: Item) => Cell>
+
+type List<Item> = {
+  columns: Columns<Item>
+  /** Said if the list is empty. */
+  empty: string
+  nextCursor?: string | null
+  toJson?: (item: Item) => object
 }
 
-/**
- * Columns as wide as their widest cell. What others made up must not steer the terminal, so a cell is shown without
- * control characters.
- */
-export function table(head: string[], rows: string[][]): string {
-  const all = [head, ...rows.map((row) => row.map(oneLine))]
-  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]!.length)))
-  const line = (row: string[]) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ')
+/** Prints a list as a table, or as JSON. */
+export function printList<Item extends object>(
+  terminal: Terminal,
+  options: JsonOption,
+  items: Item[],
+  { columns, empty, nextCursor, toJson = (item) => item }: List<Item>,
+): void {
+  if (nextCursor) terminal.say(`Showing the newest ${items.length}. To see more, raise --limit.`)
+  if (options.json) terminal.print(json(items.map(toJson)))
+  else if (items.length === 0) terminal.say(empty)
+  else terminal.print(tableOf(items, columns))
+}
+
+/** Prints one thing as text, or as JSON. */
+export function printOne<Value extends object>(
+  terminal: Terminal,
+  options: JsonOption,
+  value: Value,
+  describe: (value: Value) => string,
+): void {
+  terminal.print(options.json ? json(value) : describe(value))
+}
+
+/** The password from standard input, or null if it is to be generated. */
+export async function readPassword(terminal: Terminal, options: { passwordStdin?: boolean }): Promise<string | null> {
+  return options.passwordStdin ? (await terminal.readInput()).replace(/\r?\n$/, '') : null
+}
+
+export function tableOf<Item>(items: Item[], columns: Columns<Item>): string {
+  const rows = items.map((item) => Object.values(columns).map((cell) => cell(item)))
+  return table(Object.keys(columns), rows)
+}
+
+/** Columns as wide as their widest cell. Cells lose control characters, which would steer the terminal. */
+export function table(head: string[], rows: Cell[][]): string {
+  const all = [head, ...rows.map((row) => row.map((cell) => oneLine(String(cell))))]
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
+  const line = (row: string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')
   return all.map((row) => line(row).trimEnd()).join('\n')
 }
 
@@ -58,7 +95,12 @@ function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim().replaceAll(/\p{C}/gu, '\u{fffd}')
 }
 
-/** Whoever sits at the terminal, for the audit log. */
+/** "1 page", "2 pages". */
+export function count(many: number, noun: string, plural = `${noun}s`): string {
+  return `${many} ${many === 1 ? noun : plural}`
+}
+
+/** The user of the terminal, for the audit log. */
 export function consoleActor(): Actor {
   try {
     return { kind: 'console', name: userInfo().username }
@@ -68,38 +110,43 @@ export function consoleActor(): Actor {
   }
 }
 
-/** A command is quiet about what works; errors still reach the terminal. */
-function commandLog(terminal: Terminal): Log {
-  return makeLog('error', logTo(terminal.screen))
+/** An action that needs the database only. */
+export function databaseAction<Args extends unknown[]>(
+  terminal: Terminal,
+  work: (core: Core, terminal: Terminal, ...args: Args) => Promise<void>,
+): (...args: Args) => Promise<void> {
+  return (...args) => withDatabase(terminal, (core) => work(core, terminal, ...args))
 }
 
-/**
- * `core.now()` is the database's time: the clock of an operator's machine may be wrong, and the service reads what a
- * command writes.
- */
-export async function withDatabase<Result>(
-  config: Config,
+/** An action that may call providers and webhooks. */
+export function contextAction<Args extends unknown[]>(
   terminal: Terminal,
-  work: (core: Core) => Promise<Result>,
-): Promise<Result> {
+  work: (ctx: Context, terminal: Terminal, ...args: Args) => Promise<void>,
+): (...args: Args) => Promise<void> {
+  return (...args) => withContext(terminal, (ctx) => work(ctx, terminal, ...args))
+}
+
+/** `core.now()` is the database's time, because the clock of an operator's machine may be wrong. */
+export async function withDatabase(terminal: Terminal, work: (core: Core) => Promise<void>): Promise<void> {
   const log = commandLog(terminal)
+  const config = terminal.loadConfig()
   const { value, close } = await openDatabase(config, log, terminal.say)
   try {
-    const clock = makeDatabaseClock(value.pool)
-    await clock.measure()
     const { pool } = value
-    return await work(makeCore({ pool, clock, log, metrics: makeMetrics(), settings: config.settings, instance: 0 }))
+    const clock = makeDatabaseClock(pool)
+    await clock.measure()
+    await work(makeCore({ pool, clock, log, metrics: makeMetrics(), settings: config.settings, instance: 0 }))
   } finally {
     await close()
   }
 }
 
 export async function withContext<Result>(
-  config: Config,
   terminal: Terminal,
   work: (ctx: Context, sandboxUrl: string | undefined) => Promise<Result>,
+  config = terminal.loadConfig(),
 ): Promise<Result> {
-  // Clients of HTTP take a quarter of a second to load, which commands on the database alone should not wait for.
+  // Loading the HTTP clients takes a quarter of a second. Commands that need the database only do not wait for it.
   const { openContext } = await import('../wiring.ts')
   const { value: ctx, sandboxUrl, close } = await openContext(config, commandLog(terminal), terminal.say)
   try {
@@ -107,4 +154,9 @@ export async function withContext<Result>(
   } finally {
     await close()
   }
+}
+
+/** Commands log errors only. */
+function commandLog(terminal: Terminal): Log {
+  return makeLog('error', logTo(terminal.screen))
 }

@@ -13,24 +13,22 @@ export type ListenOptions = { port?: number; secret?: string; status?: number }
 export type Listener = { url: string; close(): Promise<void> }
 
 type Delivery = { at: Date; request: IncomingMessage; body: Buffer; moreBytes: number; timesSeen: number }
-type Verdict = { holds: boolean | undefined; text: string }
+type Verdict = { isValid: boolean | undefined; text: string }
 type Paint = (style: 'bold' | 'dim' | 'green' | 'red', text: string) => string
 
-/** The same each time, so that a webhook registered once stays right. */
+/** Fixed, so that a webhook has to be added only once. */
 const DEFAULT_PORT = 4747
-/** An event of ours has about 500 bytes; what is longer by so much is somebody else's. */
+/** Our events have about 500 bytes. */
 const MAX_BODY_BYTES = 64 * 1024
-/**
- * Indentation makes deep JSON longer by the square of its depth, and the depth is at most this. Ours has two brackets.
- */
+/** Indented JSON grows with the square of its depth, and this bounds the depth. Our events have two brackets. */
 const MAX_BRACKETS = 200
-/** A terminal's few lines. */
+/** A few lines of the terminal. */
 const MAX_VALUE_CHARACTERS = 300
-/** Enough to recognise a retry of a day ago at one delivery a minute. */
+/** At one delivery a minute, recognises retries for more than a day. */
 const MAX_REMEMBERED_IDS = 2_000
-/** Libraries refuse what was signed longer ago, or further ahead. */
+/** Standard Webhooks libraries refuse timestamps further away. */
 const TOLERANCE_SECONDS = 300
-/** As long as guiche itself waits for a whole exchange. */
+/** As long as guiche waits for a delivery. */
 const REQUEST_TIMEOUT_MS = 15_000
 const STOP_WITHIN_MS = 3_000
 
@@ -40,14 +38,14 @@ export async function webhooksListenCommand(terminal: Voice, options: ListenOpti
   const listener = await openListener(terminal, options, { paint })
   closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, async ({ err }) => {
     if (err) terminal.say(`guiche: ${err.stack ?? err.message}`)
-    // The shell's prompt would follow the ^C on its line.
+    // Else the prompt of the shell would follow ^C on the same line.
     else if (process.stderr.isTTY) terminal.say('')
     await listener.close()
   })
   terminal.print(introduce(listener.url, options, paint))
 }
 
-/** The receiver itself, without the signals of a process. */
+/** The receiver without the signal handlers of a process. */
 export async function openListener(
   terminal: Voice,
   options: ListenOptions,
@@ -62,13 +60,13 @@ export async function openListener(
     const answer = isPost ? status : 405
     receive(request)
       .then(({ body, moreBytes }) => {
-        // Before anything is printed: a receiver answers at once.
+        // Before printing, because receivers should answer fast.
         response.writeHead(answer).end()
         if (!isPost) return terminal.print(describeStray(at, request, paint))
         const timesSeen = countDelivery(headerOf(request, 'webhook-id'))
         terminal.print(describe({ at, request, body, moreBytes, timesSeen }, { secret, status, paint }))
       })
-      .catch((error: Error) => terminal.say(`${clock(at)}  a request broke off: ${oneLine(error.message)}`))
+      .catch((error: Error) => terminal.say(`${clock(at)}  a request was interrupted: ${oneLine(error.message)}`))
   })
   server.requestTimeout = REQUEST_TIMEOUT_MS
   await listen(server, port)
@@ -86,7 +84,7 @@ function assertUsable({ port, secret, status }: { port: number; secret: string |
   if (port > 65_535) throw new Fault('bad_request', '--port must be a whole number from 1 to 65535')
   if (status < 200 || status > 599) throw new Fault('bad_request', '--status must be a whole number from 200 to 599')
   if (secret === undefined || /^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) return
-  throw new Fault('bad_request', '--secret must be the whsec_… that was shown when the webhook was added, whole')
+  throw new Fault('bad_request', '--secret must be the whole whsec_… that `webhooks add` printed')
 }
 
 async function listen(server: Server, port: number): Promise<void> {
@@ -101,7 +99,7 @@ async function listen(server: Server, port: number): Promise<void> {
   }
 }
 
-/** Reads to the end, so that the sender is never cut off in mid-sentence, and keeps only the first part. */
+/** Reads the whole body, so that the sender sees no broken connection, and keeps its beginning. */
 async function receive(request: IncomingMessage): Promise<{ body: Buffer; moreBytes: number }> {
   const kept: Buffer[] = []
   let length = 0
@@ -112,7 +110,7 @@ async function receive(request: IncomingMessage): Promise<{ body: Buffer; moreBy
   return { body: Buffer.concat(kept), moreBytes: Math.max(0, length - MAX_BODY_BYTES) }
 }
 
-/** Says how often an id has come, this time included. The longest known is forgotten first. */
+/** Counts deliveries by id, this one included. Forgets the id that was seen longest ago first. */
 function makeCounter(): (id: string) => number {
   const times = new Map<string, number>()
   return (id) => {
@@ -120,19 +118,17 @@ function makeCounter(): (id: string) => number {
     times.delete(id)
     times.set(id, count)
     const [oldest] = times.keys()
-    if (times.size > MAX_REMEMBERED_IDS) times.delete(oldest!)
+    if (times.size > MAX_REMEMBERED_IDS && oldest !== undefined) times.delete(oldest)
     return count
   }
 }
 
-// ---- Words ----
+// ---- Texts ----
 
 function introduce(url: string, { secret, status = 200 }: ListenOptions, paint: Paint): string {
   const rows = {
     Register: `npx guiche webhooks add --email … --url ${url}`,
-    Signatures: secret
-      ? 'are checked with the given secret'
-      : 'are not checked: pass --secret whsec_…, which `webhooks add` shows',
+    Signatures: secret ? 'verified with --secret' : 'not verified: pass --secret whsec_…, which `webhooks add` prints',
     Answers: `${status}${consequenceOf(status)}`,
     Stop: 'Ctrl-C',
   }
@@ -142,9 +138,7 @@ function introduce(url: string, { secret, status = 200 }: ListenOptions, paint: 
 
 function consequenceOf(status: number): string {
   if (status < 300) return ''
-  return status === 410
-    ? ', upon which guiche disables the webhook'
-    : ', upon which guiche tries again in 5 s, 1 min, 5 min and so on'
+  return status === 410 ? ': guiche disables the webhook' : ': guiche retries after 5 s, 1 min, 5 min and so on'
 }
 
 function describe(
@@ -154,11 +148,11 @@ function describe(
   const { at, request, timesSeen } = delivery
   const content = parseJson(delivery.body)
   const id = headerOf(request, 'webhook-id')
-  const { holds, text } = judge(delivery, secret)
+  const { isValid, text } = verify(delivery, secret)
   const verdict =
-    holds === undefined ? paint('dim', text) : paint(holds ? 'green' : 'red', `${holds ? '✓' : '✗'} ${text}`)
+    isValid === undefined ? paint('dim', text) : paint(isValid ? 'green' : 'red', `${isValid ? '✓' : '✗'} ${text}`)
   const rows = {
-    'webhook-id': id && `${id}${timesSeen > 1 ? ` (came ${timesSeen} times)` : ''}`,
+    'webhook-id': id && `${id}${timesSeen > 1 ? ` (received ${timesSeen} times)` : ''}`,
     'webhook-timestamp': `${headerOf(request, 'webhook-timestamp')}${ageOf(delivery)}`,
     'webhook-signature': headerOf(request, 'webhook-signature'),
     authorization: mask(headerOf(request, 'authorization')),
@@ -179,22 +173,25 @@ function describe(
 
 function describeStray(at: Date, request: IncomingMessage, paint: Paint): string {
   const what = oneLine(`${request.method} ${request.url}`)
-  return `${paint('dim', clock(at))}  ${what}  ${paint('dim', 'answered 405: webhooks come by POST')}\n`
+  return `${paint('dim', clock(at))}  ${what}  ${paint('dim', 'answered 405: webhooks are sent with POST')}\n`
 }
 
-function judge(delivery: Delivery, secret: string | undefined): Verdict {
+function verify(delivery: Delivery, secret: string | undefined): Verdict {
   const { request, body, moreBytes } = delivery
   const [id, timestamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) =>
     headerOf(request, name),
   )
-  if (!secret) return { holds: undefined, text: 'signature not checked: pass --secret' }
-  if (!id || !timestamp || !signature) return { holds: false, text: 'not signed: a webhook- header is missing' }
-  if (moreBytes > 0) return { holds: undefined, text: 'signature not checked: the body is too long' }
+  if (!secret) return { isValid: undefined, text: 'signature not verified: pass --secret' }
+  if (!id || !timestamp || !signature) return { isValid: false, text: 'not signed: a webhook- header is missing' }
+  if (moreBytes > 0) return { isValid: undefined, text: 'signature not verified: the body is too long' }
   if (!signatureHolds(secret, { id, timestamp, body }, signature))
-    return { holds: false, text: 'signature does not hold for this secret' }
+    return { isValid: false, text: 'signature does not match this secret' }
   const ageSeconds = ageSecondsOf(delivery)
-  if (Math.abs(ageSeconds) <= TOLERANCE_SECONDS) return { holds: true, text: 'signature holds' }
-  return { holds: false, text: `signature holds, but receivers refuse what is over ${TOLERANCE_SECONDS} s away` }
+  if (Math.abs(ageSeconds) <= TOLERANCE_SECONDS) return { isValid: true, text: 'signature is valid' }
+  return {
+    isValid: false,
+    text: `signature is valid, but receivers refuse a timestamp more than ${TOLERANCE_SECONDS} s away`,
+  }
 }
 
 function ageOf(delivery: Delivery): string {
@@ -203,7 +200,7 @@ function ageOf(delivery: Delivery): string {
   return ageSeconds < 0 ? ` (${-ageSeconds} s ahead)` : ` (${ageSeconds} s ago)`
 }
 
-/** NaN when the header holds no number, which no comparison lets pass. */
+/** NaN if the header is not a number. Every comparison with NaN is false, so the delivery is not valid. */
 function ageSecondsOf({ at, request }: Delivery): number {
   const timestamp = headerOf(request, 'webhook-timestamp')
   return /^\d{1,15}$/.test(timestamp) ? Math.floor(at.getTime() / 1000) - Number(timestamp) : Number.NaN
@@ -221,11 +218,11 @@ function showBody({ body, moreBytes }: Delivery, content: unknown): string[] {
   const isCut = moreBytes > 0 || shown.length < text.length
   return [
     ...shown.split('\n').map((line) => `  ${withoutControls(line)}`),
-    ...(isCut ? [`  … (cut here; ${body.length + moreBytes} bytes came)`] : []),
+    ...(isCut ? [`  … (cut here, of ${body.length + moreBytes} bytes)`] : []),
   ]
 }
 
-/** Undefined for what is better shown as it came. */
+/** Undefined if the body is shown as it is. */
 function parseJson(body: Buffer): unknown {
   const text = body.toString()
   if ((text.match(/[[{]/g) ?? []).length > MAX_BRACKETS) return undefined
@@ -240,7 +237,7 @@ function headerOf(request: IncomingMessage, name: string): string {
   return String(request.headers[name] ?? '')
 }
 
-/** It shows that the right value came, and is no use to whoever sees the screen. */
+/** Enough to recognise the value, too little to use it. */
 function mask(value: string): string {
   if (value === '') return ''
   return `${value.length > 20 ? value.slice(0, 10) : ''}… (${value.length} characters)`
@@ -255,7 +252,7 @@ function oneLine(text: string): string {
   return withoutControls(short)
 }
 
-/** Anybody on this machine can send a body, and a terminal obeys what it is sent. */
+/** Every process of this machine can send a body, and control characters would steer the terminal. */
 function withoutControls(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (control) => `\\u${control.codePointAt(0)!.toString(16).padStart(4, '0')}`)
+  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (control) => `\\u${control.codePointAt(0)?.toString(16).padStart(4, '0')}`)
 }

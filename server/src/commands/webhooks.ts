@@ -20,211 +20,200 @@ import {
 } from '../domain/webhooks/webhooks.ts'
 import { presentTest, presentWebhook } from '../http/api/webhooks.ts'
 import { requireAccount } from './account.ts'
-import { positive, wholeNumber } from './arguments.ts'
-import { consoleActor, cut, json, moment, table, withContext, type Terminal } from './terminal.ts'
+import { AS_JSON, commaSeparated, examples, OF_ACCOUNT, ONLY_ACCOUNT, positive, wholeNumber } from './arguments.ts'
+import {
+  consoleActor,
+  contextAction,
+  cut,
+  json,
+  moment,
+  printList,
+  type JsonOption,
+  type Terminal,
+} from './terminal.ts'
 import { webhooksListenCommand } from './webhooks-listen.ts'
 
 const HOUR_SECONDS = 3600
-// What a receiver answered is shown to tell what is wrong with it, not to be read whole.
+// Enough to see what is wrong with a receiver.
 const EXCERPT_LENGTH = 400
+const ID = ['<id>', 'id from `webhooks list`'] as const
 
 export function webhookCommands(program: Command, terminal: Terminal): void {
   const webhooks = program
     .command('webhooks')
-    .description('where account holders are told of events')
+    .description('add, list, test and remove webhooks, to which guiche sends events')
     .addHelpText(
       'after',
       `
-Try it, in sandbox mode:
-  $ npx guiche webhooks listen                                  # in a second terminal
+To try webhooks in sandbox mode:
+  $ npx guiche webhooks listen                     # in a second terminal
   $ npx guiche webhooks add --email ana@loja.example --url http://127.0.0.1:4747/
-  $ npx guiche pay <paymentLinkId>                              # and watch the event arrive`,
+  $ npx guiche pay <paymentLinkId>                 # the second terminal shows the event`,
     )
-  registerAdding(webhooks, terminal)
-  registerLooking(webhooks, terminal)
-  registerChanging(webhooks, terminal)
+  registerAdd(webhooks, terminal)
+  registerListen(webhooks, terminal)
+  webhooks
+    .command('list')
+    .description('list webhooks with their state')
+    .option(...ONLY_ACCOUNT)
+    .option(...AS_JSON)
+    .addHelpText(...examples(['webhooks list --email ana@loja.example']))
+    .action(contextAction(terminal, listWebhooks))
+  webhooks
+    .command('test')
+    .description('send a WEBHOOK_TEST now; exits 1 if it is not delivered')
+    .argument(...ID)
+    .option(...AS_JSON)
+    .addHelpText(...examples(['webhooks test <id>']))
+    .action(contextAction(terminal, sendTest))
+  registerChanges(webhooks, terminal)
 }
 
-function registerAdding(webhooks: Command, terminal: Terminal): void {
+function registerAdd(webhooks: Command, terminal: Terminal): void {
   webhooks
     .command('add')
-    .description('add a webhook; prints its signing secret, this once, and what came of a WEBHOOK_TEST')
-    .requiredOption('--email <email>', 'whose events')
-    .requiredOption('--url <url>', 'where to send them')
-    .option('--name <name>', 'to tell it from others (default: the host of the URL)')
-    .option('--events <kinds>', `comma-separated, of ${EVENT_KINDS.join(', ')}`, DEFAULT_EVENT_KINDS.join(','))
-    .option('--authorization <value>', 'sent as the Authorization header of each delivery')
-    .option('--json', 'as JSON, for programs')
+    .description('add a webhook and test it; prints its signing secret, once')
+    .requiredOption(...OF_ACCOUNT)
+    .requiredOption('--url <url>', 'URL that receives the events')
+    .option('--name <name>', 'name in lists (default: the host of the URL)')
+    .option('--events <kinds>', `comma-separated: ${EVENT_KINDS.join(', ')}`, DEFAULT_EVENT_KINDS.join(','))
+    .option('--authorization <value>', 'Authorization header of each delivery')
+    .option(...AS_JSON)
     .addHelpText(
-      'after',
-      `
-Example:
-  $ npx guiche webhooks add --email ana@loja.example --url https://loja.example/guiche --authorization "Bearer abc"`,
+      ...examples([
+        'webhooks add --email ana@loja.example --url https://loja.example/guiche --authorization "Bearer abc"',
+      ]),
     )
-    .action((options) => addWebhook(terminal, options))
+    .action(contextAction(terminal, addWebhook))
+}
+
+function registerListen(webhooks: Command, terminal: Terminal): void {
   webhooks
     .command('listen')
-    .description('be a receiver: print each delivery, and whether its signature holds')
-    .option('--port <port>', 'where to listen (default: 4747)', positive)
-    .option('--secret <whsec>', 'the signing secret, to verify deliveries with')
-    .option('--status <code>', 'what to answer (default: 200)', positive)
-    .addHelpText('after', '\nExample:\n  $ npx guiche webhooks listen --status 500   # and watch the retries')
+    .description('run a receiver that prints each delivery and verifies its signature')
+    .option('--port <port>', 'port to listen on (default: 4747)', positive)
+    .option('--secret <whsec>', 'signing secret to verify deliveries with')
+    .option('--status <code>', 'HTTP status to answer (default: 200)', positive)
+    .addHelpText(...examples(['webhooks listen --status 500   # shows the retries']))
     .action((options) => webhooksListenCommand(terminal, options))
 }
 
-function registerLooking(webhooks: Command, terminal: Terminal): void {
-  webhooks
-    .command('list')
-    .description('all webhooks, or those of one account')
-    .option('--email <email>', 'of this account only')
-    .option('--json', 'as JSON, for programs')
-    .action((options) => listWebhooks(terminal, options))
-  webhooks
-    .command('test')
-    .description('send a WEBHOOK_TEST now; exits 1 when it is not delivered')
-    .argument('<id>', 'as `webhooks list` shows it')
-    .option('--json', 'as JSON, for programs')
-    .action((id, options) => sendTest(terminal, id, options))
-}
-
-function registerChanging(webhooks: Command, terminal: Terminal): void {
-  const hours = { usual: DEFAULT_OVERLAP_SECONDS / HOUR_SECONDS, max: MAX_OVERLAP_SECONDS / HOUR_SECONDS }
+function registerChanges(webhooks: Command, terminal: Terminal): void {
+  const maxHours = MAX_OVERLAP_SECONDS / HOUR_SECONDS
   webhooks
     .command('rotate')
-    .description('replace the signing secret; prints the new one alone, this once')
-    .argument('<id>', 'as `webhooks list` shows it')
+    .description('replace the signing secret; prints only the new one, once')
+    .argument(...ID)
     .option(
       '--overlap-hours <n>',
-      `how long the old secret signs too, up to ${hours.max}; 0 if it has leaked`,
-      wholeNumber({ min: 0, max: hours.max }),
-      hours.usual,
+      `hours that the old secret signs as well, up to ${maxHours}; 0 if it has leaked`,
+      wholeNumber({ min: 0, max: maxHours }),
+      DEFAULT_OVERLAP_SECONDS / HOUR_SECONDS,
     )
-    .addHelpText('after', '\nExample:\n  $ SECRET=$(npx guiche webhooks rotate <id> --overlap-hours 1)')
-    .action((id, options) => rotateWebhook(terminal, id, options))
+    .addHelpText(...examples(['webhooks rotate <id> --overlap-hours 1']))
+    .action(contextAction(terminal, rotateWebhook))
   webhooks
     .command('enable')
-    .description('send it events again, and start its record of failures anew')
-    .argument('<id>', 'as `webhooks list` shows it')
-    .action((id) => enableWebhook(terminal, id))
+    .description('send events to a webhook again, and reset its failure count')
+    .argument(...ID)
+    .addHelpText(...examples(['webhooks enable <id>']))
+    .action(contextAction(terminal, enableWebhook))
   webhooks
     .command('disable')
-    .description('send it nothing more; what was still to be sent counts as failed')
-    .argument('<id>', 'as `webhooks list` shows it')
-    .action((id) => disableWebhook(terminal, id))
+    .description('send no more events to a webhook; pending deliveries fail')
+    .argument(...ID)
+    .addHelpText(...examples(['webhooks disable <id>']))
+    .action(contextAction(terminal, disableWebhook))
   webhooks
     .command('remove')
-    .description('disable it for good; its events stay readable')
-    .argument('<id>', 'as `webhooks list` shows it')
-    .action((id) => removeWebhook(terminal, id))
+    .description('remove a webhook for good; its events are kept')
+    .argument(...ID)
+    .addHelpText(...examples(['webhooks remove <id>']))
+    .action(contextAction(terminal, removeWebhook))
 }
 
-type AddOptions = {
-  email: string
-  url: string
-  name?: string
-  events: string
-  authorization?: string
-  json?: boolean
+type AddOptions = JsonOption & { email: string; url: string; name?: string; events: string; authorization?: string }
+
+async function addWebhook(ctx: Context, terminal: Terminal, options: AddOptions): Promise<void> {
+  const { url, name = nameFromUrl(url), events, authorization = null } = options
+  const { accountId } = await requireAccount(ctx, options.email)
+  await warnOfForeignKey(ctx, terminal)
+  // createWebhook refuses unknown kinds and lists the known ones.
+  const fields = { url, name, eventKinds: commaSeparated(events) as EventKind[], authorization }
+  const { webhook, secret } = await createWebhook(ctx, accountId, fields, consoleActor())
+  // Before the test, which takes up to 15 seconds and may be interrupted: the secret cannot be shown again.
+  if (!options.json) terminal.print(`Webhook  ${webhook.webhookId}\nSecret   ${secret}`)
+  const test = await testWebhook(ctx, accountId, webhook.webhookId)
+  if (options.json) terminal.print(json({ webhook: presentWebhook(webhook), secret, test: presentTest(test) }))
+  else terminal.print(describeTest(test))
+  terminal.say('Save the secret now, it is not shown again. The receiver needs it to verify signatures.')
 }
 
-function addWebhook(terminal: Terminal, options: AddOptions): Promise<void> {
-  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
-    const { accountId } = await requireAccount(ctx, options.email)
-    await warnOfForeignKey(ctx, terminal)
-    const { webhook, secret } = await createWebhook(
-      ctx,
-      accountId,
-      {
-        url: options.url,
-        name: options.name ?? nameFromUrl(options.url),
-        // createWebhook refuses what is no kind, with the list of those that are.
-        eventKinds: options.events.split(',').map((kind) => kind.trim()) as EventKind[],
-        authorization: options.authorization ?? null,
-      },
-      consoleActor(),
-    )
-    // Before the test, which can take 15 seconds and be broken off: the secret cannot be shown again.
-    if (!options.json) terminal.print(`Webhook  ${webhook.webhookId}\nSecret   ${secret}`)
-    const test = await testWebhook(ctx, accountId, webhook.webhookId)
-    if (options.json) terminal.print(json({ webhook: presentWebhook(webhook), secret, test: presentTest(test) }))
-    else terminal.print(describeTest(test))
-    terminal.say('The secret is shown this once: the receiver verifies with it that events come from here.')
+async function listWebhooks(ctx: Context, terminal: Terminal, options: JsonOption & { email?: string }): Promise<void> {
+  const account = options.email === undefined ? null : await requireAccount(ctx, options.email)
+  printList(terminal, options, await listWebhooksOf(ctx, account?.accountId ?? null), {
+    empty: 'There are no webhooks. Add one with: guiche webhooks add --email <email> --url <url>',
+    toJson: (webhook) => ({ account: webhook.email, ...presentWebhook(webhook) }),
+    columns: {
+      ID: (webhook) => webhook.webhookId,
+      ACCOUNT: (webhook) => webhook.email,
+      NAME: (webhook) => webhook.name,
+      URL: (webhook) => webhook.url,
+      STATE: stateOf,
+    },
   })
 }
 
-function listWebhooks(terminal: Terminal, options: { email?: string; json?: boolean }): Promise<void> {
-  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
-    const account = options.email === undefined ? null : await requireAccount(ctx, options.email)
-    const webhooks = await listWebhooksOf(ctx, account?.accountId ?? null)
-    if (options.json)
-      return terminal.print(json(webhooks.map((one) => ({ account: one.email, ...presentWebhook(one) }))))
-    if (webhooks.length === 0)
-      return terminal.say('There are no webhooks yet. Add one with: guiche webhooks add --email <email> --url <url>')
-    const rows = webhooks.map((one) => [one.webhookId, one.email, one.name, one.url, stateOf(one)])
-    terminal.print(table(['ID', 'ACCOUNT', 'NAME', 'URL', 'STATE'], rows))
-  })
+async function sendTest(ctx: Context, terminal: Terminal, id: string, options: JsonOption): Promise<void> {
+  const test = await testWebhook(ctx, await findWebhookOwner(ctx, id), id)
+  const presented = presentTest(test)
+  terminal.print(options.json ? json(presented) : describeTest(test))
+  if (!presented.delivered) terminal.setExitCode(1)
 }
 
-function sendTest(terminal: Terminal, id: string, options: { json?: boolean }): Promise<void> {
-  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
-    const test = await testWebhook(ctx, await findWebhookOwner(ctx, id), id)
-    const presented = presentTest(test)
-    terminal.print(options.json ? json(presented) : describeTest(test))
-    if (!presented.delivered) terminal.setExitCode(1)
-  })
+async function rotateWebhook(
+  ctx: Context,
+  terminal: Terminal,
+  id: string,
+  options: { overlapHours: number },
+): Promise<void> {
+  await warnOfForeignKey(ctx, terminal)
+  const accountId = await findWebhookOwner(ctx, id)
+  const overlapSeconds = options.overlapHours * HOUR_SECONDS
+  const { webhook, secret } = await rotateSecret(ctx, accountId, id, overlapSeconds, consoleActor())
+  terminal.print(secret)
+  const until = webhook.previousSecretUntil
+  terminal.say(until ? `The old secret also signs until ${moment(until)} UTC.` : 'The old secret no longer signs.')
 }
 
-function rotateWebhook(terminal: Terminal, id: string, options: { overlapHours: number }): Promise<void> {
-  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
-    await warnOfForeignKey(ctx, terminal)
-    const overlapSeconds = options.overlapHours * HOUR_SECONDS
-    const { webhook, secret } = await rotateSecret(
-      ctx,
-      await findWebhookOwner(ctx, id),
-      id,
-      overlapSeconds,
-      consoleActor(),
-    )
-    terminal.print(secret)
-    const until = webhook.previousSecretUntil
-    terminal.say(until ? `The old secret signs too until ${moment(until)} UTC.` : 'The old secret signs no more.')
-  })
+async function enableWebhook(ctx: Context, terminal: Terminal, id: string): Promise<void> {
+  const accountId = await findWebhookOwner(ctx, id)
+  const { disabledAt } = await findWebhook(ctx, accountId, id)
+  const { name } = await updateWebhook(ctx, accountId, id, { enabled: true }, consoleActor())
+  terminal.print(`Enabled ${id} (${name}).`)
+  if (!disabledAt) return
+  terminal.say(`To resend failed deliveries:  guiche events resend --failed --webhook ${id}`)
+  terminal.say(`To send what it missed:       guiche events resend --since ${disabledAt.toISOString()} --webhook ${id}`)
 }
 
-function enableWebhook(terminal: Terminal, id: string): Promise<void> {
-  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
-    const accountId = await findWebhookOwner(ctx, id)
-    const { disabledAt } = await findWebhook(ctx, accountId, id)
-    const { name } = await updateWebhook(ctx, accountId, id, { enabled: true }, consoleActor())
-    terminal.print(`Enabled ${id} (${name}).`)
-    if (!disabledAt) return
-    terminal.say(`To send what failed:        guiche events resend --failed --webhook ${id}`)
-    terminal.say(`To send what came after it: guiche events resend --since ${disabledAt.toISOString()} --webhook ${id}`)
-  })
+async function disableWebhook(ctx: Context, terminal: Terminal, id: string): Promise<void> {
+  const { name } = await updateWebhook(ctx, await findWebhookOwner(ctx, id), id, { enabled: false }, consoleActor())
+  terminal.print(`Disabled ${id} (${name}).`)
 }
 
-function disableWebhook(terminal: Terminal, id: string): Promise<void> {
-  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
-    const { name } = await updateWebhook(ctx, await findWebhookOwner(ctx, id), id, { enabled: false }, consoleActor())
-    terminal.print(`Disabled ${id} (${name}).`)
-  })
+async function removeWebhook(ctx: Context, terminal: Terminal, id: string): Promise<void> {
+  const accountId = await findWebhookOwner(ctx, id)
+  const { name } = await findWebhook(ctx, accountId, id)
+  await deleteWebhook(ctx, accountId, id, consoleActor())
+  terminal.print(`Removed ${id} (${name}).`)
 }
 
-function removeWebhook(terminal: Terminal, id: string): Promise<void> {
-  return withContext(terminal.loadConfig(), terminal, async (ctx) => {
-    const accountId = await findWebhookOwner(ctx, id)
-    const { name } = await findWebhook(ctx, accountId, id)
-    await deleteWebhook(ctx, accountId, id, consoleActor())
-    terminal.print(`Removed ${id} (${name}).`)
-  })
-}
-
-// A command that is run with another home or environment than the server makes a key of its own, and what it seals the
-// server cannot open. Only a warning: after a key was lost, this is how webhooks get secrets that can be opened again.
+// With another home or environment than the server's, a command seals secrets that the server cannot open. This is only
+// a warning, because after a key was lost, webhooks get new secrets this way.
 async function warnOfForeignKey(ctx: Context, terminal: Terminal): Promise<void> {
   if (await canOpenNewestSecret(ctx)) return
   terminal.say(
-    'Warning: this SECRET_KEY does not open the secrets that are there. Unless the server runs with this one, it cannot sign with what is made now.',
+    'Warning: this SECRET_KEY does not open the stored secrets. If the server uses another one, it cannot sign with the new secret.',
   )
 }
 
