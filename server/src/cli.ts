@@ -6,7 +6,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   stderr: process.stderr,
   readInput: () => text(process.stdin),
   async start(config, print) {
-    // HTTP takes a third of a second to load, which no other command should wait for.
+    // Loading HTTP takes a third of a second. Other commands do not wait for it.
     const { start } = await import('./main.ts')
     await start(config, print)
   },

@@ -7,14 +7,14 @@ import { makePool, type Pool } from './db/pool.ts'
 export type Say = (line: string) => void
 export type Opened<Value> = { value: Value; close(): Promise<void> }
 
-/** `migrates`: create or migrate the database. Only the service and `guiche migrate` may. */
 export type OpenOptions = {
+  /** Create or migrate the database. Only the service and `guiche migrate` do. */
   migrates?: boolean
-  /** Aborts a slow first start at its next step. */
+  /** Stops a slow first start at its next step. */
   signal?: AbortSignal
 }
 
-/** The URL of the configured database, or of the embedded one, which runs until `work` ends. */
+/** Runs `work` with the URL of the configured database, or of the embedded one, which stops afterwards. */
 export async function withDatabaseUrl<Result>(
   config: Config,
   say: Say,
@@ -30,18 +30,18 @@ export async function withDatabaseUrl<Result>(
   }
 }
 
-/** The configured or the embedded database, at the schema version that this release needs. */
+/** Opens the configured or the embedded database. Its schema has the version that this release needs. */
 export async function openDatabase(
   config: Config,
   log: Log,
   say: Say,
   { migrates = false, signal }: OpenOptions = {},
 ): Promise<Opened<{ pool: Pool; databaseUrl: string }>> {
-  const embedded = config.databaseUrl
-    ? undefined
+  const database = config.databaseUrl
+    ? { databaseUrl: config.databaseUrl, stop: async () => {} }
     : await openEmbedded({ home: config.home, say, mayCreate: migrates, signal })
+  const { databaseUrl } = database
   try {
-    const databaseUrl = config.databaseUrl ?? embedded!.databaseUrl
     signal?.throwIfAborted()
     if (migrates) {
       const applied = await migrate(databaseUrl, { say: (line) => log.warn({}, line) })
@@ -52,11 +52,11 @@ export async function openDatabase(
       value: { pool, databaseUrl },
       async close() {
         await pool.end()
-        await embedded?.stop()
+        await database.stop()
       },
     }
   } catch (error) {
-    await embedded?.stop()
+    await database.stop()
     throw error
   }
 }

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { Log } from './base/log.ts'
 import { makeMetrics, type Metrics } from './base/metrics.ts'
@@ -18,14 +19,14 @@ import { makeWoovi } from './providers/woovi/adapter.ts'
 import { openDatabase, type Opened, type OpenOptions, type Say } from './open-database.ts'
 import { openSandbox } from './sandbox/server.ts'
 
-// What the service and the commands share, opened in order and closed in reverse.
+// Opens what the service and the commands share, and closes it in reverse order.
 
 type Common = { now: () => Date; log: Log; metrics: Metrics }
 
-/** A command that needs a sandbox and finds none runs it for as long as it works itself. */
+/** A command that finds no running sandbox runs one until it ends. */
 type ContextOptions = OpenOptions & { isService?: boolean }
 
-/** The configured providers. A sandbox among them runs here, or in another process of this home. */
+/** Opens the configured providers. A sandbox runs in this process, or in another one with the same home. */
 async function openProviders(
   config: Config,
   common: Common,
@@ -63,10 +64,11 @@ function makeProvider(provider: ProviderConfig, sandboxUrl: string | undefined, 
       return makeApiPix({ ...common, ...options, ...(tls && { tls }), ...(caPem && { caPem }) })
     }
     case 'sandbox':
+      assert(sandboxUrl, 'openProviders opens the sandbox first')
       return makeApiPix({
         ...common,
         name: provider.name,
-        url: sandboxUrl!,
+        url: sandboxUrl,
         tokenUrl: `${sandboxUrl}/oauth/token`,
         clientId: 'sandbox',
         clientSecret: 'sandbox',
@@ -81,7 +83,7 @@ function makeMailer({ mail, settings }: Config, log: Log): Mailer {
   return settings.mode === 'test' ? makeLogMailer(log) : makeNoMailer(log)
 }
 
-/** Never in live mode, even if a sandbox is among the providers. */
+/** In live mode the bank is not shown, even if a sandbox is among the providers. */
 function withSandboxBank(settings: Settings, sandboxUrl: string | undefined): Settings {
   return settings.mode === 'test' && sandboxUrl ? { ...settings, sandboxBankUrl: `${sandboxUrl}/bank` } : settings
 }

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
-import { cut, table } from '../src/commands/terminal.ts'
+import { cut, table } from '../src/commands/format.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { makeSecretBox } from '../src/domain/core/secret-box.ts'
 import { EVENT_KINDS, type EventKind } from '../src/domain/webhooks/events.ts'

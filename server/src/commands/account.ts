@@ -18,18 +18,14 @@ import type { TermsOverrides } from '../domain/accounts/pricing.ts'
 import type { Terms } from '../domain/core/settings.ts'
 import { confirmEmail } from '../domain/users/passwords.ts'
 import { endSessions } from '../domain/accounts/sessions.ts'
-import { AS_JSON, examples, limit, OF_ACCOUNT, PASSWORD_STDIN, REASON, wholeNumber } from './arguments.ts'
-import { passwordCommand } from './password.ts'
+import { addCommand, AS_JSON, limit, OF_ACCOUNT, REASON, wholeNumber } from './arguments.ts'
+import { addChange, addCreate, addPassword } from './user.ts'
+import { count, moment, tableOf } from './format.ts'
 import {
   consoleActor,
-  count,
   databaseAction,
-  json,
-  moment,
   printList,
   printOne,
-  readPassword,
-  tableOf,
   withDatabase,
   type JsonOption,
   type Terminal,
@@ -37,33 +33,29 @@ import {
 
 export function accountCommands(program: Command, terminal: Terminal): void {
   const account = program.command('account').description('create, list, price and suspend accounts')
-  account
-    .command('create')
-    .description('create an account; prints it as JSON, with the password if it was generated')
-    .requiredOption('--email <email>', 'e-mail that the account holder signs in with')
-    .option('--name <name>', 'name that payers see (default: the e-mail)')
-    .option(...PASSWORD_STDIN)
-    .addHelpText(...examples(['account create --email ana@loja.example --name "Loja da Ana"']))
-    .action(databaseAction(terminal, createAccountCommand))
-  account
-    .command('list')
+  addCreate(account, terminal, 'name that payers see', createAccount)
+  addCommand(account, 'list', '--search loja')
     .description('list accounts with their balances, newest first')
     .option('--search <text>', 'only accounts with this text in the e-mail or name')
     .option(...limit(50))
     .option(...AS_JSON)
-    .addHelpText(...examples(['account list --search loja']))
     .action(databaseAction(terminal, listAccountsCommand))
   registerTerms(account, terminal)
-  for (const { name, description, why, work } of CHANGES) {
-    account
-      .command(name)
-      .description(description)
-      .requiredOption(...OF_ACCOUNT)
-      .requiredOption(...REASON)
-      .addHelpText(...examples([`account ${name} --email ana@loja.example --reason "${why}"`]))
-      .action(databaseAction(terminal, async (core, { print }, options: Change) => print(await work(core, options))))
-  }
-  passwordCommand(account, terminal, 'account')
+  addChange(account, terminal, 'suspend', 'under review', (core, { email, reason }) =>
+    changeSuspension(core, email, (accountId) => suspendAccount(core, consoleActor(), accountId, reason)),
+  ).description('make the keys of an account read-only; open charges stay payable, and payments are credited')
+  addChange(account, terminal, 'resume', 'review finished', (core, { email, reason }) =>
+    changeSuspension(core, email, (accountId) => resumeAccount(core, consoleActor(), accountId, reason)),
+  ).description('end the suspension of an account')
+  addPassword(account, terminal, 'account')
+  addChange(account, terminal, 'confirm', 'confirmed by phone', async (core, { email, reason }) => {
+    await confirmEmail(core, email, reason, consoleActor())
+    return `${email}: confirmed`
+  }).description('mark the e-mail of an account as confirmed, where guiche sends no mail')
+  addChange(account, terminal, 'sign-out', 'lost phone', async (core, { email, reason }) => {
+    const { accountId, email: known } = await requireAccount(core, email)
+    return `${known}: ${count(await endSessions(core, consoleActor(), accountId, reason), 'session')} ended`
+  }).description('end all dashboard sessions of an account; its API keys keep working')
 }
 
 export async function requireAccount(core: Core, email: string): Promise<Account> {
@@ -75,20 +67,9 @@ export async function requireAccount(core: Core, email: string): Promise<Account
   )
 }
 
-async function createAccountCommand(
-  core: Core,
-  terminal: Terminal,
-  options: { email: string; name?: string; passwordStdin?: boolean },
-): Promise<void> {
-  const given = await readPassword(terminal, options)
-  const { email, name = email } = options
-  const { publicUrl } = core.settings
-  const { password, ...account } = await createAccount(
-    core,
-    { email, name, password: given, publicUrl },
-    consoleActor(),
-  )
-  terminal.print(json({ ...account, ...(given === null && { password }) }))
+/** Null means all accounts. */
+export async function accountIdOf(core: Core, email: string | undefined): Promise<string | null> {
+  return email === undefined ? null : (await requireAccount(core, email)).accountId
 }
 
 type ListOptions = JsonOption & { search?: string; limit: number }
@@ -114,54 +95,11 @@ function stateOf({ suspendedAt, suspendedReason }: ListedAccount): string {
   return suspendedAt ? `suspended since ${moment(suspendedAt)}: ${suspendedReason}` : 'active'
 }
 
-// ---- Changes that take an e-mail and a reason ----
-
-type Change = { email: string; reason: string }
-
-/** `work` returns the line to print. */
-const CHANGES: { name: string; description: string; why: string; work: typeof confirm }[] = [
-  {
-    name: 'suspend',
-    description: 'make the keys of an account read-only; open charges stay payable, and payments are credited',
-    why: 'chargebacks under review',
-    work: (core, change) => changeSuspension(core, change, suspendAccount),
-  },
-  {
-    name: 'resume',
-    description: 'end the suspension of an account',
-    why: 'review finished',
-    work: (core, change) => changeSuspension(core, change, resumeAccount),
-  },
-  {
-    name: 'confirm',
-    description: 'mark the e-mail of an account as confirmed, where guiche sends no mail',
-    why: 'confirmed by phone',
-    work: confirm,
-  },
-  {
-    name: 'sign-out',
-    description: 'end all dashboard sessions of an account; its API keys keep working',
-    why: 'lost phone',
-    work: signOut,
-  },
-]
-
-async function changeSuspension(core: Core, { email, reason }: Change, apply: typeof suspendAccount): Promise<string> {
+async function changeSuspension(core: Core, email: string, change: (accountId: string) => Promise<unknown>) {
   const { accountId } = await requireAccount(core, email)
-  await apply(core, consoleActor(), accountId, reason)
+  await change(accountId)
   const { account } = await readAccount(core, accountId)
   return `${account.email}: ${stateOf(account)}`
-}
-
-async function confirm(core: Core, { email, reason }: Change): Promise<string> {
-  await confirmEmail(core, email, reason, consoleActor())
-  return `${email}: confirmed`
-}
-
-async function signOut(core: Core, { email, reason }: Change): Promise<string> {
-  const account = await requireAccount(core, email)
-  const ended = await endSessions(core, consoleActor(), account.accountId, reason)
-  return `${account.email}: ${count(ended, 'session')} ended`
 }
 
 // ---- Terms ----
@@ -190,20 +128,15 @@ function bearer(given: string): 'account' | 'payer' {
 }
 
 function registerTerms(account: Command, terminal: Terminal): void {
-  const command = account
-    .command('terms')
+  const example = '--email ana@loja.example --fee-bps 80 --fee-max default --reason "contract of March"'
+  const command = addCommand(account, 'terms', example)
     .description('set the fee and limits of one account, or show them with their history')
     .requiredOption(...OF_ACCOUNT)
   for (const { option } of TERMS) command.addOption(option)
   command
-    .option(REASON[0], `${REASON[1]}; required for a change`)
+    .option(REASON[0], `${REASON[1]} (required for a change)`)
     .option(...AS_JSON)
-    .addHelpText(
-      ...examples(
-        ['account terms --email ana@loja.example --fee-bps 80 --fee-max default --reason "contract of March"'],
-        'Use "default" as a value to go back to the deployment\'s default.',
-      ),
-    )
+    .addHelpText('after', '\nUse "default" as a value to go back to the default of the deployment.')
     .action((options) => termsCommand(terminal, options))
 }
 

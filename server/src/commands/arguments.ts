@@ -1,17 +1,13 @@
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, type Command } from 'commander'
 import { z } from 'zod'
 
 // Parsers of options, and the options that several commands share. Commander prefixes a refusal with the option.
 
 export const AS_JSON = ['--json', 'print JSON'] as const
-export const REASON = ['--reason <text>', 'why; written to the audit log'] as const
+export const REASON = ['--reason <text>', 'reason, for the audit log'] as const
 export const OF_ACCOUNT = ['--email <email>', 'e-mail of the account'] as const
 export const ONLY_ACCOUNT = ['--email <email>', 'only this account'] as const
 export const ONLY_PROVIDER = ['--provider <name>', 'only this provider'] as const
-export const PASSWORD_STDIN = [
-  '--password-stdin',
-  'read the password from standard input (default: generate one)',
-] as const
 export const EXPIRES_IN_DAYS = ['--expires-in-days <days>', 'days until it expires (default: never)', positive] as const
 
 const MAX_LIMIT = 1_000
@@ -21,11 +17,14 @@ export function limit(initial: number) {
   return ['--limit <n>', `how many to show, up to ${MAX_LIMIT}`, parse, initial] as const
 }
 
-/** For `addHelpText`: command lines, without `npx guiche`, and what else to know. */
-export function examples(lines: string[], note = '') {
-  const title = lines.length === 1 ? 'Example' : 'Examples'
-  const shown = lines.map((line) => `\n  $ npx guiche ${line}`).join('')
-  return ['after', `${note && `\n${note}\n`}\n${title}:${shown}`] as const
+/** Adds a command whose help shows examples. Each is what follows the name of the command. */
+export function addCommand(parent: Command, name: string, ...examples: string[]): Command {
+  const lines = examples.map((example) => `\n  $ npx ${pathOf(parent)} ${name} ${example}`.trimEnd())
+  return parent.command(name).addHelpText('after', `\nExample${lines.length > 1 ? 's' : ''}:${lines.join('')}`)
+}
+
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
 }
 
 export function positive(text: string): number {

@@ -1,16 +1,16 @@
 import type { Command } from 'commander'
 import { listAuditLog } from '../domain/core/audit-log.ts'
 import type { Core } from '../domain/core/core.ts'
-import { requireAccount } from './account.ts'
-import { AS_JSON, examples, limit, ONLY_ACCOUNT, time } from './arguments.ts'
-import { cut, databaseAction, moment, printList, type JsonOption, type Terminal } from './terminal.ts'
+import { accountIdOf } from './account.ts'
+import { addCommand, AS_JSON, limit, ONLY_ACCOUNT, time } from './arguments.ts'
+import { cut, moment } from './format.ts'
+import { databaseAction, printList, type JsonOption, type Terminal } from './terminal.ts'
 
 // The beginning is enough for people. Programs get all of it as JSON.
 const DETAILS_LENGTH = 100
 
 export function auditLogCommand(program: Command, terminal: Terminal): void {
-  program
-    .command('audit-log')
+  addCommand(program, 'audit-log', '--email ana@loja.example --action account.terms_changed')
     .description('show who changed what and why, newest first')
     .option(...ONLY_ACCOUNT)
     .option('--actor <name>', 'only changes by this e-mail or terminal user')
@@ -19,7 +19,6 @@ export function auditLogCommand(program: Command, terminal: Terminal): void {
     .option('--to <time>', 'only before this time', time)
     .option(...limit(50))
     .option(...AS_JSON)
-    .addHelpText(...examples(['audit-log --email ana@loja.example --action account.terms_changed']))
     .action(databaseAction(terminal, showAuditLog))
 }
 
@@ -27,8 +26,8 @@ type Options = JsonOption & { email?: string; actor?: string; action?: string; f
 
 async function showAuditLog(core: Core, terminal: Terminal, options: Options): Promise<void> {
   const { email, json: _, ...filter } = options
-  const account = email === undefined ? undefined : await requireAccount(core, email)
-  const { changes } = await listAuditLog(core, { ...filter, ...(account && { accountId: account.accountId }) })
+  const accountId = await accountIdOf(core, email)
+  const { changes } = await listAuditLog(core, { ...filter, ...(accountId && { accountId }) })
   printList(terminal, options, changes, {
     empty: 'No entry of the audit log matches.',
     columns: {

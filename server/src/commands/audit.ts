@@ -2,9 +2,10 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
 import { audit, type AuditReport } from '../domain/audit/audit.ts'
 import { DAY_ZONE, dayOf, isDay } from '../domain/core/business-days.ts'
-import { AS_JSON, examples } from './arguments.ts'
+import { addCommand, AS_JSON } from './arguments.ts'
 import { withProgress } from './progress.ts'
-import { count, printOne, withContext, type JsonOption, type Terminal } from './terminal.ts'
+import { count } from './format.ts'
+import { printOne, withContext, type JsonOption, type Terminal } from './terminal.ts'
 
 // Not 2, which shells use for wrong arguments.
 const EXIT_DIFFERENCES = 1
@@ -13,23 +14,21 @@ const EXIT_NOT_COMPARED = 3
 type Options = JsonOption & { since?: string }
 
 export function auditCommand(program: Command, terminal: Terminal): void {
-  program
-    .command('audit')
+  addCommand(program, 'audit', '--since 2026-01-31')
     .description(
       "check that ledger, charges, payments, refunds, events and the providers' lists agree; lists differences",
     )
     .option('--since <day>', 'compare with providers from this day on; the ledger is always checked whole', day)
     .option(...AS_JSON)
     .addHelpText(
-      ...examples(
-        ['audit --since 2026-01-31'],
-        `An audit changes nothing. Days are in Brasília time (${DAY_ZONE}).
+      'after',
+      `
+An audit changes nothing. Days are in Brasília time (${DAY_ZONE}).
 
 Exit codes:
   0  everything was compared and agrees
   1  there are differences, or the audit failed
   3  no differences, but something could not be compared; the output says what and why`,
-      ),
     )
     .action((options: Options) => runAudit(terminal, options))
 }

@@ -13,62 +13,66 @@ import { checkSecretKeys } from '../domain/core/secret-keys.ts'
 import { findCursorsAhead } from '../domain/reconciliation/sweeps.ts'
 import { NO_MAIL } from '../mail/none.ts'
 import { findRunning } from '../sandbox/address.ts'
-import { examples } from './arguments.ts'
+import { addCommand } from './arguments.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
 /** A warning does not change the exit code. */
-type Finding = { ok: boolean | 'warning'; what: string; text: string }
+type Finding = { mark: '✓' | '!' | '✗'; what: string; text: string }
+
+const fine = (what: string, text: string): Finding => ({ mark: '✓', what, text })
+const warning = (what: string, text: string): Finding => ({ mark: '!', what, text })
+const wrong = (what: string, text: string): Finding => ({ mark: '✗', what, text })
 
 export function doctorCommand(program: Command, terminal: Terminal): void {
-  program
-    .command('doctor')
+  addCommand(program, 'doctor', '')
     .description('check configuration, database, clock and providers; exits 1 if something is wrong')
-    .addHelpText(...examples(['doctor'], '✓ is fine, ! is a warning, ✗ must be fixed.'))
+    .addHelpText('after', '\n✓ is fine, ! is a warning, ✗ must be fixed.')
     .action(() => examine(terminal))
 }
 
 async function examine(terminal: Terminal): Promise<void> {
   const config = terminal.loadConfig()
-  const findings: Finding[] = [
-    {
-      ok: true,
-      what: 'configuration',
-      text: `${config.settings.mode} mode, PUBLIC_URL ${config.publicUrl}, GUICHE_HOME ${config.home}`,
-    },
-    ...config.warnings.map((text) => ({ ok: 'warning' as const, what: 'configuration', text })),
+  const findings = [
+    ...examineConfig(config),
     ...(await examineHost(config)),
     ...(await examineSandbox(config)),
+    ...(await examineContext(config, terminal)),
   ]
-  if (config.plainHttp.length > 0) {
-    const text = `${config.plainHttp.join(', ')}: traffic is not encrypted, because ALLOW_PLAIN_HTTP is set`
-    findings.push({ ok: 'warning', what: 'plain http', text })
+  for (const { mark, what, text } of findings) terminal.print(`${mark} ${what.padEnd(20)} ${text}`)
+  if (findings.some(({ mark }) => mark === '✗')) terminal.setExitCode(1)
+}
+
+function examineConfig({ settings, publicUrl, home, warnings, plainHttp, mail }: Config): Finding[] {
+  const unencrypted = `${plainHttp.join(', ')}: traffic is not encrypted, because ALLOW_PLAIN_HTTP is set`
+  const mailing = mail ? fine('mail', 'sent through SMTP_URL') : warning('mail', NO_MAIL)
+  return [
+    fine('configuration', `${settings.mode} mode, PUBLIC_URL ${publicUrl}, GUICHE_HOME ${home}`),
+    ...warnings.map((text) => warning('configuration', text)),
+    ...(plainHttp.length > 0 ? [warning('plain http', unencrypted)] : []),
+    ...(settings.mode === 'live' ? [mailing] : []),
+  ]
+}
+
+async function examineContext(config: Config, terminal: Terminal): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const work = async (ctx: Context) => {
+    findings.push(...(await examineDatabase(config, ctx)))
+    for (const provider of ctx.providers) findings.push(await examineProvider(provider))
+    findings.push(...(await examineNotifications(config, ctx)))
   }
-  if (config.settings.mode === 'live')
-    findings.push({
-      ok: config.mail ? true : 'warning',
-      what: 'mail',
-      text: config.mail ? 'sent through SMTP_URL' : NO_MAIL,
-    })
   try {
-    const examineContext = async (ctx: Context) => {
-      findings.push(...(await examineDatabase(config, ctx)))
-      for (const provider of ctx.providers) findings.push(await examineProvider(provider))
-      findings.push(...(await examineNotifications(config, ctx)))
-    }
-    await withContext(terminal, examineContext, config)
+    await withContext(terminal, work, config)
   } catch (error) {
-    findings.push({ ok: false, what: 'database', text: explainDatabase(error) ?? (error as Error).message })
+    findings.push(wrong('database', explainDatabase(error) ?? (error as Error).message))
   }
-  const mark = (ok: Finding['ok']) => (ok === 'warning' ? '!' : ok ? '✓' : '✗')
-  for (const { ok, what, text } of findings) terminal.print(`${mark(ok)} ${what.padEnd(20)} ${text}`)
-  if (findings.some((finding) => !finding.ok)) terminal.setExitCode(1)
+  return findings
 }
 
 /** On any free port, because the running service holds its own. */
 async function examineHost(config: Config): Promise<Finding[]> {
   return requireListen({ host: config.host, port: 0 }).then(
     () => [],
-    (error: Error) => [{ ok: false, what: 'configuration', text: error.message }],
+    (error: Error) => [wrong('configuration', error.message)],
   )
 }
 
@@ -77,8 +81,7 @@ async function examineSandbox(config: Config): Promise<Finding[]> {
   const home = join(config.home, 'sandbox')
   const isOurs = config.providers.some((provider) => provider.kind === 'sandbox')
   if (!isOurs || (await findRunning(home))) return []
-  const text = `the sandbox of ${home} is not running: run guiche start or guiche sandbox`
-  return [{ ok: 'warning', what: 'sandbox', text }]
+  return [warning('sandbox', `the sandbox of ${home} is not running: run guiche start or guiche sandbox`)]
 }
 
 async function examineDatabase(config: Config, ctx: Context): Promise<Finding[]> {
@@ -86,23 +89,18 @@ async function examineDatabase(config: Config, ctx: Context): Promise<Finding[]>
   const trouble = await databaseTrouble(ctx.pool)
   const ahead = await findCursorsAhead(ctx)
   const secretKeys = await checkSecretKeys(ctx)
+  const database = `PostgreSQL ${version}${config.databaseUrl ? '' : ' (embedded)'}, ${migrations} migrations`
   return [
-    {
-      ok: trouble === undefined,
-      what: 'database',
-      text: `PostgreSQL ${version}${config.databaseUrl ? '' : ' (embedded)'}, ${migrations} migrations${trouble ? `: ${trouble}` : ''}`,
-    },
-    {
-      ok: ctx.clock.agrees(),
-      what: 'clock',
-      text: ctx.clock.agrees() ? 'agrees with the database' : clockText(ctx.clock.offsetMs()),
-    },
-    ...(secretKeys ? [{ ok: false, what: 'SECRET_KEY', text: secretKeys }] : []),
-    ...ahead.map(({ provider, sweptUntil, nextClosing }) => ({
-      ok: false,
-      what: `reconciliation ${provider}`,
-      text: `its cursor is in the future (read until ${sweptUntil.toISOString()}, next day to close ${nextClosing}): the running service resets it`,
-    })),
+    trouble === undefined ? fine('database', database) : wrong('database', `${database}: ${trouble}`),
+    ctx.clock.agrees() ? fine('clock', 'agrees with the database') : wrong('clock', clockText(ctx.clock.offsetMs())),
+    ...(secretKeys ? [wrong('SECRET_KEY', secretKeys)] : []),
+    ...ahead.map(({ provider, sweptUntil, nextClosing }) => {
+      const cursor = `read until ${sweptUntil.toISOString()}, next day to close ${nextClosing}`
+      return wrong(
+        `reconciliation ${provider}`,
+        `its cursor is in the future (${cursor}): the running service resets it`,
+      )
+    }),
   ]
 }
 
@@ -111,9 +109,9 @@ async function examineProvider(provider: Provider): Promise<Finding> {
   try {
     // Asking for a charge that cannot exist proves access and credentials, and changes nothing.
     await provider.check(randomBytes(16).toString('hex'))
-    return { ok: true, what, text: 'reachable, and accepts our credentials' }
+    return fine(what, 'reachable, and accepts our credentials')
   } catch (error) {
-    return { ok: false, what, text: (error as Error).message }
+    return wrong(what, (error as Error).message)
   }
 }
 
@@ -122,11 +120,8 @@ const OPEN_WITHIN_MS = 5_000
 
 /** Checks that notifications arrive, and opens the callback URL of each provider as the provider would. */
 async function examineNotifications(config: Config, ctx: Context): Promise<Finding[]> {
-  const health = await readNotificationHealth(ctx)
-  const silent = health.filter(({ isSilent }) => isSilent)
-  const findings = silent.map((provider): Finding => {
-    return { ok: false, what: `notifications ${provider.provider}`, text: silenceText(provider) }
-  })
+  const silent = (await readNotificationHealth(ctx)).filter(({ isSilent }) => isSilent)
+  const findings = silent.map((health) => wrong(`notifications ${health.provider}`, silenceText(health)))
   // A sandbox needs no proxy, and developers run this while the service is stopped.
   if (config.settings.mode === 'test') return findings
   for (const { name } of config.providers) findings.push(await openCallback(ctx, name))
@@ -136,18 +131,17 @@ async function examineNotifications(config: Config, ctx: Context): Promise<Findi
 async function openCallback(ctx: Context, provider: string): Promise<Finding> {
   const what = `callback ${provider}`
   const { publicUrl, callbackSecrets } = ctx.settings
+  const shown = `${publicUrl}/callbacks`
   try {
-    const url = `${publicUrl}/callbacks/${provider}/${callbackSecrets(provider)[0]}`
+    const url = `${shown}/${provider}/${callbackSecrets(provider)[0]}`
     const answer = await fetch(url, { signal: AbortSignal.timeout(OPEN_WITHIN_MS), redirect: 'manual' })
     await answer.body?.cancel()
-    if (answer.status === 200) return { ok: true, what, text: `answers at ${publicUrl}/callbacks` }
-    const text = `${publicUrl}/callbacks answered ${answer.status}: PUBLIC_URL does not lead to this service`
-    return { ok: false, what, text }
+    if (answer.status === 200) return fine(what, `answers at ${shown}`)
+    return wrong(what, `${shown} answered ${answer.status}: PUBLIC_URL does not lead to this service`)
   } catch (error) {
-    // Only a warning, because many networks cannot reach their own public address.
     const { cause, message } = error as Error
     const why = cause instanceof Error ? cause.message : message
-    const text = `${publicUrl}/callbacks cannot be opened from here (${why}): is the service running?`
-    return { ok: 'warning', what, text }
+    // Only a warning, because many networks cannot reach their own public address.
+    return warning(what, `${shown} cannot be opened from here (${why}): is the service running?`)
   }
 }

@@ -13,21 +13,10 @@ import {
 import { resendEvent, resendMany } from '../domain/webhooks/resend.ts'
 import { listWebhooksOf } from '../domain/webhooks/webhooks.ts'
 import { presentAttempt, presentEvent } from '../http/api/events.ts'
-import { requireAccount } from './account.ts'
-import { AS_JSON, examples, limit, ONLY_ACCOUNT, time } from './arguments.ts'
-import {
-  contextAction,
-  count,
-  cut,
-  json,
-  moment,
-  printList,
-  printOne,
-  tableOf,
-  withContext,
-  type JsonOption,
-  type Terminal,
-} from './terminal.ts'
+import { accountIdOf } from './account.ts'
+import { addCommand, AS_JSON, limit, ONLY_ACCOUNT, time } from './arguments.ts'
+import { count, cut, json, moment, tableOf } from './format.ts'
+import { contextAction, printList, printOne, withContext, type JsonOption, type Terminal } from './terminal.ts'
 
 const STATES = [...DELIVERY_STATES]
 // Fits beside the rest of the line.
@@ -36,24 +25,20 @@ const EVENT_ID = 'evt_0199a3c2f4b87d6e9b1a5c0d3e2f4a68'
 
 export function eventCommands(program: Command, terminal: Terminal): void {
   const events = program.command('events').description('list, show and resend webhook events')
-  events
-    .command('list')
+  addCommand(events, 'list', '--state failed --email ana@loja.example')
     .description('list the newest events with the state of their deliveries')
     .option(...ONLY_ACCOUNT)
     .addOption(new Option('--state <state>', 'only events with a delivery in this state').choices(STATES))
     .option(...limit(50))
     .option(...AS_JSON)
-    .addHelpText(...examples(['events list --state failed --email ana@loja.example']))
     .action(contextAction(terminal, listEventsCommand))
-  events
-    .command('show')
+  addCommand(events, 'show', EVENT_ID)
     .description('show an event, its deliveries, and each attempt of the last 30 days')
     .argument('<id>', 'id from `events list`: evt_…')
     .option(...AS_JSON)
-    .addHelpText(...examples([`events show ${EVENT_ID}`]))
     .action(contextAction(terminal, showEventCommand))
-  events
-    .command('resend')
+  const all = ['--failed --email ana@loja.example', '--since 2026-01-31T00:00:00-03:00']
+  addCommand(events, 'resend', EVENT_ID, ...all)
     .description('queue one event, all failed ones, or all since a time; the running server sends them')
     .argument('[id]', 'id from `events list`: evt_…')
     .option('--failed', 'all failed deliveries')
@@ -61,16 +46,7 @@ export function eventCommands(program: Command, terminal: Terminal): void {
     .option(...ONLY_ACCOUNT)
     .option('--webhook <id>', 'only to this webhook')
     .option(...AS_JSON)
-    .addHelpText(
-      ...examples(
-        [
-          `events resend ${EVENT_ID}`,
-          'events resend --failed --email ana@loja.example',
-          'events resend --since 2026-01-31T00:00:00-03:00',
-        ],
-        'A resent event has the same id and body, so receivers can recognise it.',
-      ),
-    )
+    .addHelpText('after', '\nA resent event has the same id and body, so receivers can recognise it.')
     .action((id, options) => resendCommand(terminal, id, options))
 }
 
@@ -123,10 +99,6 @@ async function resendCommand(terminal: Terminal, id: string | undefined, options
         : 'The running server sends within a second. If none is running: guiche start',
     )
   })
-}
-
-async function accountIdOf(ctx: Context, email: string | undefined): Promise<string | null> {
-  return email === undefined ? null : (await requireAccount(ctx, email)).accountId
 }
 
 function summaryOf(deliveries: EventDelivery[]): string {

@@ -12,15 +12,14 @@ import {
 } from '../domain/refunds/exceptions.ts'
 import { resolveException } from '../domain/refunds/resolve-exception.ts'
 import { requireAccount } from './account.ts'
-import { AS_JSON, examples, limit, ONLY_PROVIDER, REASON, time } from './arguments.ts'
+import { addCommand, AS_JSON, limit, ONLY_PROVIDER, REASON, time } from './arguments.ts'
 import { FOLLOWED } from './refund.ts'
+import { moment, table } from './format.ts'
 import {
   consoleActor,
   contextAction,
-  moment,
   printList,
   printOne,
-  table,
   withContext,
   type JsonOption,
   type Terminal,
@@ -32,8 +31,7 @@ export function exceptionCommands(program: Command, terminal: Terminal): void {
   const exceptions = program
     .command('exceptions')
     .description('list, show and resolve payments and refunds that need a decision')
-  exceptions
-    .command('list')
+  addCommand(exceptions, 'list', '--kind wrong_amount --state all')
     .description('list the newest exceptions')
     .addOption(new Option('--state <state>', 'only exceptions in this state').choices(STATES).default('open'))
     .addOption(new Option('--kind <kind>', 'only this kind').choices(EXCEPTION_KINDS))
@@ -42,17 +40,20 @@ export function exceptionCommands(program: Command, terminal: Terminal): void {
     .option('--to <time>', 'only opened before this time', time)
     .option(...limit(50))
     .option(...AS_JSON)
-    .addHelpText(...examples(['exceptions list --kind wrong_amount --state all']))
     .action(contextAction(terminal, listCommand))
-  exceptions
-    .command('show')
+  addCommand(exceptions, 'show', '<id>')
     .description('show an exception with its payment, charge and refund')
     .argument('<id>', 'id from `exceptions list`')
     .option(...AS_JSON)
-    .addHelpText(...examples(['exceptions show <id>']))
     .action(contextAction(terminal, showCommand))
-  exceptions
-    .command('resolve')
+  addCommand(
+    exceptions,
+    'resolve',
+    '<id> --credit ana@loja.example --reason "paid by key instead of code, order 1042"',
+    '<id> --refund --reason "paid twice"',
+    '<id> --match --reason "the shop accepts R$ 90,00 for order 1042"',
+    '<id> --refund --close-charge --reason "paid too little, order canceled"',
+  )
     .description('decide what happens with the money; this cannot be undone')
     .argument('<id>', 'id from `exceptions list`')
     .requiredOption(...REASON)
@@ -63,14 +64,6 @@ export function exceptionCommands(program: Command, terminal: Terminal): void {
     .option('--match', 'complete the charge of the payment although the amount differs, less the fee')
     .option('--close-charge', 'first cancel the charge of the payment, so that nobody can pay it')
     .option(...AS_JSON)
-    .addHelpText(
-      ...examples([
-        'exceptions resolve <id> --credit ana@loja.example --reason "paid by key instead of code, order 1042"',
-        'exceptions resolve <id> --refund --reason "paid twice"',
-        'exceptions resolve <id> --match --reason "the shop accepts R$ 90,00 for order 1042"',
-        'exceptions resolve <id> --refund --close-charge --reason "paid too little, order canceled"',
-      ]),
-    )
     .action((id, options) => resolveCommand(terminal, id, options))
 }
 

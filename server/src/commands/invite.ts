@@ -2,17 +2,16 @@ import type { Command } from 'commander'
 import { transact } from '../db/tx.ts'
 import type { Core } from '../domain/core/core.ts'
 import { createInvitation, INVITATION_DAYS, invitationLink } from '../domain/users/invitations.ts'
-import { examples, wholeNumber } from './arguments.ts'
-import { consoleActor, databaseAction, moment, type Terminal } from './terminal.ts'
+import { addCommand, wholeNumber } from './arguments.ts'
+import { moment } from './format.ts'
+import { consoleActor, databaseAction, type Terminal } from './terminal.ts'
 
 export function inviteCommand(program: Command, terminal: Terminal): void {
   const days = wholeNumber({ min: 1, max: INVITATION_DAYS.max })
-  program
-    .command('invite')
+  addCommand(program, 'invite', '--email ana@loja.example --days 2')
     .description('create a link to sign up with; prints only the link, once')
     .option('--email <email>', 'only this e-mail can sign up with it (default: any)')
     .option('--days <n>', `days until it expires, up to ${INVITATION_DAYS.max}`, days, INVITATION_DAYS.default)
-    .addHelpText(...examples(['invite --email ana@loja.example --days 2']))
     .action(databaseAction(terminal, invite))
 }
 

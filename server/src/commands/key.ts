@@ -5,34 +5,29 @@ import { SCOPES, type Scope } from '../domain/accounts/callers.ts'
 import { createKey, listKeys, revokeKey, type ListedKey } from '../domain/accounts/api-keys.ts'
 import type { Core } from '../domain/core/core.ts'
 import { requireAccount } from './account.ts'
-import { AS_JSON, commaSeparated, examples, EXPIRES_IN_DAYS, OF_ACCOUNT } from './arguments.ts'
-import { consoleActor, databaseAction, moment, printList, type JsonOption, type Terminal } from './terminal.ts'
+import { addCommand, AS_JSON, commaSeparated, EXPIRES_IN_DAYS, OF_ACCOUNT } from './arguments.ts'
+import { moment } from './format.ts'
+import { consoleActor, databaseAction, printList, type JsonOption, type Terminal } from './terminal.ts'
 
 const DAY_MS = 24 * 3_600_000
 
 export function keyCommands(program: Command, terminal: Terminal): void {
   const key = program.command('key').description('create, list and revoke API keys')
-  key
-    .command('create')
+  addCommand(key, 'create', '--email ana@loja.example --name shop --scopes deposits:write,deposits:read')
     .description('create an API key for an account; prints only the key, once')
     .requiredOption(...OF_ACCOUNT)
     .requiredOption('--name <name>', 'what the key is for')
     .option('--scopes <scopes>', `comma-separated: ${SCOPES.join(', ')}`, SCOPES.join(','))
     .option(...EXPIRES_IN_DAYS)
-    .addHelpText(...examples(['key create --email ana@loja.example --name shop --scopes deposits:write,deposits:read']))
     .action(databaseAction(terminal, createKeyCommand))
-  key
-    .command('list')
+  addCommand(key, 'list', '--email ana@loja.example')
     .description('list API keys of accounts and operators')
     .option('--email <email>', 'only this account or operator')
     .option(...AS_JSON)
-    .addHelpText(...examples(['key list --email ana@loja.example']))
     .action(databaseAction(terminal, listKeysCommand))
-  key
-    .command('revoke')
+  addCommand(key, 'revoke', '0199a3c2-f4b8-7d6e-9b1a-5c0d3e2f4a68')
     .description('revoke a key of an account or operator; it stops working within 2 seconds')
     .argument('<id>', 'id from `key list`, or the key itself')
-    .addHelpText(...examples(['key revoke 0199a3c2-f4b8-7d6e-9b1a-5c0d3e2f4a68']))
     .action(databaseAction(terminal, revokeKeyCommand))
 }
 

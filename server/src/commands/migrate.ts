@@ -1,20 +1,17 @@
 import type { Command } from 'commander'
 import { withDatabaseUrl } from '../open-database.ts'
 import { findMissingMigrations, migrate } from '../db/migrate.ts'
-import { examples } from './arguments.ts'
+import { addCommand } from './arguments.ts'
 import type { Terminal } from './terminal.ts'
 
 export function migrateCommand(program: Command, terminal: Terminal): void {
   const { print, say } = terminal
-  program
-    .command('migrate')
+  addCommand(program, 'migrate', '--dry-run')
     .description('create or migrate the database; prints the applied migrations')
     .option('--dry-run', 'print what would be applied, and change nothing')
     .addHelpText(
-      ...examples(
-        ['migrate --dry-run'],
-        'The service migrates when it starts. Other commands refuse a database that is not migrated.',
-      ),
+      'after',
+      '\nThe service migrates when it starts. Other commands refuse a database that is not migrated.',
     )
     .action(async ({ dryRun = false }: { dryRun?: boolean }) => {
       await withDatabaseUrl(terminal.loadConfig(), say, { migrates: !dryRun }, async (databaseUrl) => {

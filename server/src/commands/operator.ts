@@ -12,62 +12,30 @@ import {
   setOperatorEnabled,
   type Operator,
 } from '../domain/users/operators.ts'
-import { AS_JSON, examples, EXPIRES_IN_DAYS, PASSWORD_STDIN, REASON } from './arguments.ts'
+import { addCommand, AS_JSON, EXPIRES_IN_DAYS } from './arguments.ts'
 import { expiryOf } from './key.ts'
-import { passwordCommand } from './password.ts'
-import {
-  consoleActor,
-  databaseAction,
-  json,
-  moment,
-  printList,
-  readPassword,
-  type JsonOption,
-  type Terminal,
-} from './terminal.ts'
-
-const OF_OPERATOR = ['--email <email>', 'e-mail of the operator'] as const
-const CHANGES = {
-  disable: 'end the sessions of an operator, and stop their keys within 2 seconds',
-  enable: 'let a disabled operator sign in and use their keys again',
-}
+import { addChange, addCreate, addPassword } from './user.ts'
+import { moment } from './format.ts'
+import { consoleActor, databaseAction, printList, type JsonOption, type Terminal } from './terminal.ts'
 
 export function operatorCommands(program: Command, terminal: Terminal): void {
   const operator = program.command('operator').description('create, list and disable operators, who run the service')
-  operator
-    .command('create')
-    .description('create an operator; prints it as JSON, with the password if it was generated')
-    .requiredOption('--email <email>', 'e-mail that the operator signs in with')
-    .option('--name <name>', 'name in the audit log (default: the e-mail)')
-    .option(...PASSWORD_STDIN)
-    .addHelpText(...examples(['operator create --email ops@example.com --name Olga']))
-    .action(databaseAction(terminal, createOperatorCommand))
-  operator
-    .command('list')
+  addCreate(operator, terminal, 'name in the audit log', createOperator)
+  addCommand(operator, 'list', '')
     .description('list all operators')
     .option(...AS_JSON)
-    .addHelpText(...examples(['operator list']))
     .action(databaseAction(terminal, listOperatorsCommand))
-  for (const [verb, description] of Object.entries(CHANGES)) {
-    operator
-      .command(verb)
-      .description(description)
-      .requiredOption(...OF_OPERATOR)
-      .requiredOption(...REASON)
-      .addHelpText(...examples([`operator ${verb} --email ops@example.com --reason "change of team"`]))
-      .action(
-        databaseAction(terminal, (core, _, options: Change) =>
-          enableOperator(core, terminal, { ...options, isEnabled: verb === 'enable' }),
-        ),
-      )
-  }
-  passwordCommand(operator, terminal, 'operator')
-  operator
-    .command('key')
-    .description('create API keys for operators; `guiche key` lists and revokes them')
-    .command('create')
+  addChange(operator, terminal, 'disable', 'left the team', (core, change) =>
+    enableOperator(core, change, false),
+  ).description('end the sessions of an operator, and stop their keys within 2 seconds')
+  addChange(operator, terminal, 'enable', 'back in the team', (core, change) =>
+    enableOperator(core, change, true),
+  ).description('let a disabled operator sign in and use their keys again')
+  addPassword(operator, terminal, 'operator')
+  const key = operator.command('key').description('create API keys for operators; `guiche key` lists and revokes them')
+  addCommand(key, 'create', '--email ops@example.com --name prometheus --scope metrics:read')
     .description('create a key for /api/operator or /metrics; prints only the key, once')
-    .requiredOption(...OF_OPERATOR)
+    .requiredOption('--email <email>', 'e-mail of the operator')
     .requiredOption('--name <name>', 'what the key is for')
     .addOption(
       new Option('--scope <scope>', 'operator: everything; metrics:read: only /metrics')
@@ -75,22 +43,7 @@ export function operatorCommands(program: Command, terminal: Terminal): void {
         .default(OPERATOR_SCOPE),
     )
     .option(...EXPIRES_IN_DAYS)
-    .addHelpText(...examples(['operator key create --email ops@example.com --name prometheus --scope metrics:read']))
     .action(databaseAction(terminal, createOperatorKeyCommand))
-}
-
-type Change = { email: string; reason: string }
-
-async function createOperatorCommand(
-  core: Core,
-  terminal: Terminal,
-  options: { email: string; name?: string; passwordStdin?: boolean },
-): Promise<void> {
-  const given = await readPassword(terminal, options)
-  const { email, name = email } = options
-  const person = { email, name, password: given, publicUrl: core.settings.publicUrl }
-  const { password, ...operator } = await createOperator(core, person, consoleActor())
-  terminal.print(json({ ...operator, ...(given === null && { password }) }))
 }
 
 async function listOperatorsCommand(core: Core, terminal: Terminal, options: JsonOption): Promise<void> {
@@ -106,14 +59,10 @@ async function listOperatorsCommand(core: Core, terminal: Terminal, options: Jso
   })
 }
 
-async function enableOperator(
-  core: Core,
-  terminal: Terminal,
-  { email, isEnabled, reason }: Change & { isEnabled: boolean },
-): Promise<void> {
-  const operator = await requireOperator(core, email)
-  await setOperatorEnabled(core, { operatorId: operator.operatorId, isEnabled, reason }, consoleActor())
-  terminal.print(`${operator.email}: ${isEnabled ? 'enabled' : 'disabled'}`)
+async function enableOperator(core: Core, change: { email: string; reason: string }, isEnabled: boolean) {
+  const { operatorId, email } = await requireOperator(core, change.email)
+  await setOperatorEnabled(core, { operatorId, isEnabled, reason: change.reason }, consoleActor())
+  return `${email}: ${isEnabled ? 'enabled' : 'disabled'}`
 }
 
 async function createOperatorKeyCommand(

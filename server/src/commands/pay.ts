@@ -5,19 +5,17 @@ import { formatReais } from '../base/money.ts'
 import type { Config } from '../config.ts'
 import type { Context } from '../domain/context.ts'
 import { findPublicCharge } from '../domain/deposits/charge-reads.ts'
-import { examples, positive } from './arguments.ts'
+import { addCommand, positive } from './arguments.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
 const PAY_TIMEOUT_MS = 10_000
 
 export function payCommand(program: Command, terminal: Terminal): void {
-  program
-    .command('pay')
+  addCommand(program, 'pay', '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57')
     .description('pay a charge at the sandbox bank, as a payer would')
     .argument('<paymentLinkId>', 'payment link id of the charge')
     .option('--amount <cents>', 'amount in cents (default: that of the charge)', positive)
     .option('--times <n>', 'how often to pay (default: once)', positive)
-    .addHelpText(...examples(['pay 7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57']))
     .action((paymentLinkId, options) => payCharge(terminal, paymentLinkId, options))
 }
 

@@ -9,7 +9,7 @@ import { ProviderError } from '../domain/ports/provider.ts'
 import type { Say } from '../open-database.ts'
 import type { Screen } from '../log.ts'
 import { accountCommands } from './account.ts'
-import { examples } from './arguments.ts'
+import { addCommand } from './arguments.ts'
 import { auditCommand } from './audit.ts'
 import { auditLogCommand } from './audit-log.ts'
 import { doctorCommand } from './doctor.ts'
@@ -82,12 +82,9 @@ A first deposit:
   $ npx guiche pay <paymentLinkId>    # pays the charge at the sandbox bank
   $ npx guiche audit                  # checks that every centavo is accounted for`,
     )
-  program
-    .command('start')
+  addCommand(program, 'start', '')
     .description('run the service: HTTP, workers, and in sandbox mode the sandbox bank')
-    .addHelpText(
-      ...examples(['start'], 'Settings come from the environment and .env; docs/configuration.md lists them.'),
-    )
+    .addHelpText('after', '\nSettings come from the environment and .env; docs/configuration.md lists them.')
     .action(() => start(terminal.loadConfig(), terminal.print))
   migrateCommand(program, terminal)
   accountCommands(program, terminal)

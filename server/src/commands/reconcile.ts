@@ -6,24 +6,22 @@ import type { Context } from '../domain/context.ts'
 import { DAY_ZONE, dayAfter, dayStart, isDay } from '../domain/core/business-days.ts'
 import { reconcileWindow, type ReconcileReport } from '../domain/reconciliation/reconcile.ts'
 import type { ComparisonDifference } from '../domain/reconciliation/differences.ts'
-import { AS_JSON, examples, limit, ONLY_PROVIDER, time } from './arguments.ts'
+import { addCommand, AS_JSON, limit, ONLY_PROVIDER, time } from './arguments.ts'
 import { withProgress } from './progress.ts'
-import {
-  consoleActor,
-  count,
-  moment,
-  printOne,
-  table,
-  withContext,
-  type JsonOption,
-  type Terminal,
-} from './terminal.ts'
+import { count, moment, table } from './format.ts'
+import { consoleActor, printOne, withContext, type JsonOption, type Terminal } from './terminal.ts'
 
 type When = { day: string } | { at: Date }
 
 export function reconcileCommand(program: Command, terminal: Terminal): void {
-  program
-    .command('reconcile')
+  addCommand(
+    program,
+    'reconcile',
+    '--from 2026-01-31',
+    '--from 2026-01-01 --to 2026-01-31 --provider efi',
+    '--from 2026-01-31T09:00:00-03:00 --to 2026-01-31T10:00:00-03:00',
+    '--list',
+  )
     .description('book payments that no notification reported, and compare providers with the ledger, day by day')
     .option('--from <when>', 'first day, or start time with its zone', when)
     .option('--to <when>', 'last day, or end time with its zone (default: the day of --from, or now)', when)
@@ -32,16 +30,10 @@ export function reconcileCommand(program: Command, terminal: Terminal): void {
     .option(...limit(30))
     .option(...AS_JSON)
     .addHelpText(
-      ...examples(
-        [
-          'reconcile --from 2026-01-31',
-          'reconcile --from 2026-01-01 --to 2026-01-31 --provider efi',
-          'reconcile --from 2026-01-31T09:00:00-03:00 --to 2026-01-31T10:00:00-03:00',
-          'reconcile --list',
-        ],
-        `Days are in Brasília time (${DAY_ZONE}). Exits 1 and lists the differences if there are any.
+      'after',
+      `
+Days are in Brasília time (${DAY_ZONE}). Exits 1 and lists the differences if there are any.
 A finished day is closed with its totals. The server also closes each day, two hours after its end.`,
-      ),
     )
     .action((options) => (options.list ? listCommand(terminal, options) : compareCommand(terminal, options)))
 }

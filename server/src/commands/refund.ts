@@ -3,12 +3,12 @@ import { formatReais } from '../base/money.ts'
 import type { Context } from '../domain/context.ts'
 import { isInDoubt, type Refund, type RefundStatus } from '../domain/refunds/refund-states.ts'
 import { endUndecided, listRefunds, requestRefund } from '../domain/refunds/request-refund.ts'
-import { requireAccount } from './account.ts'
-import { AS_JSON, examples, limit, ONLY_ACCOUNT, positive, REASON } from './arguments.ts'
+import { accountIdOf } from './account.ts'
+import { addCommand, AS_JSON, limit, ONLY_ACCOUNT, positive, REASON } from './arguments.ts'
+import { moment } from './format.ts'
 import {
   consoleActor,
   contextAction,
-  moment,
   printList,
   printOne,
   withContext,
@@ -24,28 +24,23 @@ export const FOLLOWED = 'The running server completes it. If none is running: gu
 export function refundCommands(program: Command, terminal: Terminal): void {
   // Without positional options, `refund` would take the --reason of `refund end`.
   program.enablePositionalOptions()
-  const refund = program
-    .command('refund')
+  const example = '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57 --amount 2500 --reason "order 1042 returned"'
+  const refund = addCommand(program, 'refund', example)
     .description('refund a completed deposit to its payer; exits 1 if the provider declines')
     .enablePositionalOptions()
     .argument('<paymentLinkId>', 'payment link id of the charge')
-    .option(REASON[0], `${REASON[1]}; required`)
+    .option(REASON[0], `${REASON[1]} (required)`)
     .option('--amount <cents>', 'amount in cents (default: all that is left)', positive)
     .option('--idempotency-key <key>', 'a repetition with the same key refunds nothing more')
     .option(...AS_JSON)
-    .addHelpText(
-      ...examples(
-        ['refund 7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57 --amount 2500 --reason "order 1042 returned"'],
-        'The amount is taken from the balance of the account, which must cover it.',
-      ),
-    )
+    .addHelpText('after', '\nThe amount is taken from the balance of the account, which must cover it.')
     .action((paymentLinkId, options) => {
       // Checked here, because Commander would require the option of `refund end` as well.
       if (options.reason === undefined) refund.error("error: required option '--reason <text>' not specified")
       return refundCommand(terminal, paymentLinkId, options)
     })
-  refund
-    .command('end')
+  const endExample = '0199a3c2f4b87d6e9b1a5c0d3e2f4a69 --as failed --reason "bank support found no such refund"'
+  addCommand(refund, 'end', endExample)
     .description('record the outcome of a refund that is in doubt; this cannot be undone')
     .argument('<refundId>', 'id from `refunds`')
     .addOption(
@@ -54,15 +49,13 @@ export function refundCommands(program: Command, terminal: Terminal): void {
     .requiredOption(...REASON)
     .option(...AS_JSON)
     .addHelpText(
-      ...examples(
-        ['refund end 0199a3c2f4b87d6e9b1a5c0d3e2f4a69 --as failed --reason "bank support found no such refund"'],
-        `done: the payer has the money. failed: the provider made no refund, and the money returns to where it came from.
+      'after',
+      `
+done: the payer has the money. failed: the provider made no refund, and the money returns to where it came from.
 If the provider reports another outcome later, it is booked and needs another decision.`,
-      ),
     )
     .action(contextAction(terminal, endCommand))
-  program
-    .command('refunds')
+  addCommand(program, 'refunds', '--in-doubt --email ana@loja.example')
     .description('list the newest refunds')
     .option(...ONLY_ACCOUNT)
     .option('--charge <paymentLinkId>', 'only this charge')
@@ -70,7 +63,6 @@ If the provider reports another outcome later, it is booked and needs another de
     .option('--in-doubt', 'only refunds whose outcome at the provider is unknown')
     .option(...limit(50))
     .option(...AS_JSON)
-    .addHelpText(...examples(['refunds --in-doubt --email ana@loja.example']))
     .action(contextAction(terminal, refundsCommand))
 }
 
@@ -115,14 +107,12 @@ type ListOptions = JsonOption & {
 }
 
 async function refundsCommand(ctx: Context, terminal: Terminal, options: ListOptions): Promise<void> {
-  const { email, charge, status, inDoubt, limit: most } = options
-  const account = email === undefined ? undefined : await requireAccount(ctx, email)
+  const { email, charge, json: _, ...filter } = options
+  const accountId = await accountIdOf(ctx, email)
   const { refunds, nextCursor } = await listRefunds(ctx, {
-    limit: most,
-    ...(account && { accountId: account.accountId }),
+    ...filter,
+    ...(accountId && { accountId }),
     ...(charge !== undefined && { paymentLinkId: charge }),
-    ...(status && { status }),
-    ...(inDoubt && { inDoubt }),
   })
   printList(terminal, options, refunds, {
     nextCursor,

@@ -3,18 +3,17 @@ import closeWithGrace from 'close-with-grace'
 import type { Command } from 'commander'
 import { OperatorError } from '../base/operator-error.ts'
 import { prepareHome } from '../db/embedded/home.ts'
-import { examples, positive } from './arguments.ts'
+import { addCommand, positive } from './arguments.ts'
 import type { Terminal } from './terminal.ts'
 
 const STOP_WITHIN_MS = 3_000
 
 export function sandboxCommand(program: Command, terminal: Terminal): void {
-  program
-    .command('sandbox')
+  addCommand(program, 'sandbox', '--port 4000')
     .description('run only the sandbox bank, a payment provider that speaks API Pix')
     .option('--port <port>', 'port to listen on (default: the last one, or any free one)', positive)
     .option('--host <host>', 'address to listen on', '127.0.0.1')
-    .addHelpText(...examples(['sandbox --port 4000'], 'To use it, set PROVIDER_SANDBOX_URL=http://127.0.0.1:<port>'))
+    .addHelpText('after', '\nTo use it, set PROVIDER_SANDBOX_URL=http://127.0.0.1:<port>')
     .action((options) => runSandbox(terminal, options))
 }
 

@@ -4,7 +4,7 @@ import { findAccount } from '../domain/accounts/accounts.ts'
 import { DEMO_EMAIL } from '../domain/demo/demo-account.ts'
 import { seedHistory, type BankHistory } from '../domain/demo/seed.ts'
 import { requireAccount } from './account.ts'
-import { examples, wholeNumber } from './arguments.ts'
+import { addCommand, wholeNumber } from './arguments.ts'
 import { postToBank, withSandbox } from './pay.ts'
 import { withProgress } from './progress.ts'
 import type { Terminal } from './terminal.ts'
@@ -18,8 +18,7 @@ const MAX_SEED = 2 ** 31 - 1
 const BANK_TIMEOUT_MS = 30_000
 
 export function seedCommand(program: Command, terminal: Terminal): void {
-  program
-    .command('seed')
+  addCommand(program, 'seed', '--deposits 3000 --email ana@loja.example')
     .description('create a realistic history of deposits in an account, in sandbox mode only')
     .requiredOption('--deposits <n>', 'how many deposits', wholeNumber({ min: 1, max: MAX_DEPOSITS }))
     .option('--email <email>', 'e-mail of the account (default: the demo account)')
@@ -30,7 +29,6 @@ export function seedCommand(program: Command, terminal: Terminal): void {
       wholeNumber({ min: 0, max: MAX_SEED }),
       1,
     )
-    .addHelpText(...examples(['seed --deposits 3000 --email ana@loja.example']))
     .action((options) => seed(terminal, options))
 }
 

@@ -8,6 +8,7 @@ import { makeCore, type Core } from '../domain/core/core.ts'
 import type { Context } from '../domain/context.ts'
 import { openDatabase, type Say } from '../open-database.ts'
 import { logTo, makeLog, type Screen } from '../log.ts'
+import { json, tableOf, type Columns } from './format.ts'
 
 export type Terminal = {
   /** Writes a line of the result to standard output, so that it can be piped. */
@@ -24,28 +25,18 @@ export type Terminal = {
 }
 
 export type JsonOption = { json?: boolean }
-type Cell = string | number
-type Columns<Item> = Record<string, (item: Item) => Cell>
-
-type List<Item> = {
-  columns: Columns<Item>
-  /** Said if the list is empty. */
-  empty: string
-  nextCursor?: string | null
-  toJson?: (item: Item) => object
-}
 
 /** Prints a list as a table, or as JSON. */
 export function printList<Item extends object>(
   terminal: Terminal,
   options: JsonOption,
   items: Item[],
-  { columns, empty, nextCursor, toJson = (item) => item }: List<Item>,
+  list: { empty: string; columns: Columns<Item>; nextCursor?: string | null; toJson?: (item: Item) => object },
 ): void {
-  if (nextCursor) terminal.say(`Showing the newest ${items.length}. To see more, raise --limit.`)
-  if (options.json) terminal.print(json(items.map(toJson)))
-  else if (items.length === 0) terminal.say(empty)
-  else terminal.print(tableOf(items, columns))
+  if (list.nextCursor) terminal.say(`Showing the newest ${items.length}. To see more, raise --limit.`)
+  if (options.json) terminal.print(json(list.toJson ? items.map(list.toJson) : items))
+  else if (items.length === 0) terminal.say(list.empty)
+  else terminal.print(tableOf(items, list.columns))
 }
 
 /** Prints one thing as text, or as JSON. */
@@ -56,48 +47,6 @@ export function printOne<Value extends object>(
   describe: (value: Value) => string,
 ): void {
   terminal.print(options.json ? json(value) : describe(value))
-}
-
-/** The password from standard input, or null if it is to be generated. */
-export async function readPassword(terminal: Terminal, options: { passwordStdin?: boolean }): Promise<string | null> {
-  return options.passwordStdin ? (await terminal.readInput()).replace(/\r?\n$/, '') : null
-}
-
-export function tableOf<Item>(items: Item[], columns: Columns<Item>): string {
-  const rows = items.map((item) => Object.values(columns).map((cell) => cell(item)))
-  return table(Object.keys(columns), rows)
-}
-
-/** Columns as wide as their widest cell. Cells lose control characters, which would steer the terminal. */
-export function table(head: string[], rows: Cell[][]): string {
-  const all = [head, ...rows.map((row) => row.map((cell) => oneLine(String(cell))))]
-  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
-  const line = (row: string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')
-  return all.map((row) => line(row).trimEnd()).join('\n')
-}
-
-/** The beginning of a text, on one line. */
-export function cut(text: string, length: number): string {
-  const line = oneLine(text)
-  return line.length > length ? `${line.slice(0, length)}…` : line
-}
-
-export function json(value: object): string {
-  return JSON.stringify(value, null, 2)
-}
-
-/** UTC, to the minute. */
-export function moment(date: Date): string {
-  return date.toISOString().slice(0, 16).replace('T', ' ')
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').trim().replaceAll(/\p{C}/gu, '\u{fffd}')
-}
-
-/** "1 page", "2 pages". */
-export function count(many: number, noun: string, plural = `${noun}s`): string {
-  return `${many} ${many === 1 ? noun : plural}`
 }
 
 /** The user of the terminal, for the audit log. */

@@ -19,24 +19,15 @@ import {
   type Webhook,
 } from '../domain/webhooks/webhooks.ts'
 import { presentTest, presentWebhook } from '../http/api/webhooks.ts'
-import { requireAccount } from './account.ts'
-import { AS_JSON, commaSeparated, examples, OF_ACCOUNT, ONLY_ACCOUNT, positive, wholeNumber } from './arguments.ts'
-import {
-  consoleActor,
-  contextAction,
-  cut,
-  json,
-  moment,
-  printList,
-  type JsonOption,
-  type Terminal,
-} from './terminal.ts'
+import { accountIdOf, requireAccount } from './account.ts'
+import { addCommand, AS_JSON, commaSeparated, OF_ACCOUNT, ONLY_ACCOUNT, positive, wholeNumber } from './arguments.ts'
+import { cut, json, moment } from './format.ts'
+import { consoleActor, contextAction, printList, type JsonOption, type Terminal } from './terminal.ts'
 import { webhooksListenCommand } from './webhooks-listen.ts'
 
 const HOUR_SECONDS = 3600
 // Enough to see what is wrong with a receiver.
 const EXCERPT_LENGTH = 400
-const ID = ['<id>', 'id from `webhooks list`'] as const
 
 export function webhookCommands(program: Command, terminal: Terminal): void {
   const webhooks = program
@@ -50,28 +41,7 @@ To try webhooks in sandbox mode:
   $ npx guiche webhooks add --email ana@loja.example --url http://127.0.0.1:4747/
   $ npx guiche pay <paymentLinkId>                 # the second terminal shows the event`,
     )
-  registerAdd(webhooks, terminal)
-  registerListen(webhooks, terminal)
-  webhooks
-    .command('list')
-    .description('list webhooks with their state')
-    .option(...ONLY_ACCOUNT)
-    .option(...AS_JSON)
-    .addHelpText(...examples(['webhooks list --email ana@loja.example']))
-    .action(contextAction(terminal, listWebhooks))
-  webhooks
-    .command('test')
-    .description('send a WEBHOOK_TEST now; exits 1 if it is not delivered')
-    .argument(...ID)
-    .option(...AS_JSON)
-    .addHelpText(...examples(['webhooks test <id>']))
-    .action(contextAction(terminal, sendTest))
-  registerChanges(webhooks, terminal)
-}
-
-function registerAdd(webhooks: Command, terminal: Terminal): void {
-  webhooks
-    .command('add')
+  addCommand(webhooks, 'add', '--email ana@loja.example --url https://loja.example/guiche --authorization "Bearer abc"')
     .description('add a webhook and test it; prints its signing secret, once')
     .requiredOption(...OF_ACCOUNT)
     .requiredOption('--url <url>', 'URL that receives the events')
@@ -79,56 +49,46 @@ function registerAdd(webhooks: Command, terminal: Terminal): void {
     .option('--events <kinds>', `comma-separated: ${EVENT_KINDS.join(', ')}`, DEFAULT_EVENT_KINDS.join(','))
     .option('--authorization <value>', 'Authorization header of each delivery')
     .option(...AS_JSON)
-    .addHelpText(
-      ...examples([
-        'webhooks add --email ana@loja.example --url https://loja.example/guiche --authorization "Bearer abc"',
-      ]),
-    )
     .action(contextAction(terminal, addWebhook))
-}
-
-function registerListen(webhooks: Command, terminal: Terminal): void {
-  webhooks
-    .command('listen')
+  addCommand(webhooks, 'listen', '--status 500   # shows the retries')
     .description('run a receiver that prints each delivery and verifies its signature')
     .option('--port <port>', 'port to listen on (default: 4747)', positive)
     .option('--secret <whsec>', 'signing secret to verify deliveries with')
     .option('--status <code>', 'HTTP status to answer (default: 200)', positive)
-    .addHelpText(...examples(['webhooks listen --status 500   # shows the retries']))
     .action((options) => webhooksListenCommand(terminal, options))
+  addCommand(webhooks, 'list', '--email ana@loja.example')
+    .description('list webhooks with their state')
+    .option(...ONLY_ACCOUNT)
+    .option(...AS_JSON)
+    .action(contextAction(terminal, listWebhooks))
+  registerForOne(webhooks, terminal)
 }
 
-function registerChanges(webhooks: Command, terminal: Terminal): void {
+function registerForOne(webhooks: Command, terminal: Terminal): void {
   const maxHours = MAX_OVERLAP_SECONDS / HOUR_SECONDS
-  webhooks
-    .command('rotate')
+  const add = (name: string, example = '') =>
+    addCommand(webhooks, name, `<id> ${example}`).argument('<id>', 'id from `webhooks list`')
+  add('test')
+    .description('send a WEBHOOK_TEST now; exits 1 if it is not delivered')
+    .option(...AS_JSON)
+    .action(contextAction(terminal, sendTest))
+  add('rotate', '--overlap-hours 1')
     .description('replace the signing secret; prints only the new one, once')
-    .argument(...ID)
     .option(
       '--overlap-hours <n>',
       `hours that the old secret signs as well, up to ${maxHours}; 0 if it has leaked`,
       wholeNumber({ min: 0, max: maxHours }),
       DEFAULT_OVERLAP_SECONDS / HOUR_SECONDS,
     )
-    .addHelpText(...examples(['webhooks rotate <id> --overlap-hours 1']))
     .action(contextAction(terminal, rotateWebhook))
-  webhooks
-    .command('enable')
+  add('enable')
     .description('send events to a webhook again, and reset its failure count')
-    .argument(...ID)
-    .addHelpText(...examples(['webhooks enable <id>']))
     .action(contextAction(terminal, enableWebhook))
-  webhooks
-    .command('disable')
+  add('disable')
     .description('send no more events to a webhook; pending deliveries fail')
-    .argument(...ID)
-    .addHelpText(...examples(['webhooks disable <id>']))
     .action(contextAction(terminal, disableWebhook))
-  webhooks
-    .command('remove')
+  add('remove')
     .description('remove a webhook for good; its events are kept')
-    .argument(...ID)
-    .addHelpText(...examples(['webhooks remove <id>']))
     .action(contextAction(terminal, removeWebhook))
 }
 
@@ -150,8 +110,7 @@ async function addWebhook(ctx: Context, terminal: Terminal, options: AddOptions)
 }
 
 async function listWebhooks(ctx: Context, terminal: Terminal, options: JsonOption & { email?: string }): Promise<void> {
-  const account = options.email === undefined ? null : await requireAccount(ctx, options.email)
-  printList(terminal, options, await listWebhooksOf(ctx, account?.accountId ?? null), {
+  printList(terminal, options, await listWebhooksOf(ctx, await accountIdOf(ctx, options.email)), {
     empty: 'There are no webhooks. Add one with: guiche webhooks add --email <email> --url <url>',
     toJson: (webhook) => ({ account: webhook.email, ...presentWebhook(webhook) }),
     columns: {

@@ -1,0 +1,41 @@
+// Texts of the terminal. All functions are pure.
+
+export type Cell = string | number
+export type Columns<Item> = Record<string, (item: Item) => Cell>
+
+export function tableOf<Item>(items: Item[], columns: Columns<Item>): string {
+  const rows = items.map((item) => Object.values(columns).map((cell) => cell(item)))
+  return table(Object.keys(columns), rows)
+}
+
+/** Columns as wide as their widest cell. Cells lose control characters, which would steer the terminal. */
+export function table(head: string[], rows: Cell[][]): string {
+  const all = [head, ...rows.map((row) => row.map((cell) => oneLine(String(cell))))]
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
+  const line = (row: string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')
+  return all.map((row) => line(row).trimEnd()).join('\n')
+}
+
+/** The beginning of a text, on one line. */
+export function cut(text: string, length: number): string {
+  const line = oneLine(text)
+  return line.length > length ? `${line.slice(0, length)}…` : line
+}
+
+export function json(value: object): string {
+  return JSON.stringify(value, null, 2)
+}
+
+/** UTC, to the minute. */
+export function moment(date: Date): string {
+  return date.toISOString().slice(0, 16).replace('T', ' ')
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim().replaceAll(/\p{C}/gu, '\u{fffd}')
+}
+
+/** "1 page", "2 pages". */
+export function count(many: number, noun: string, plural = `${noun}s`): string {
+  return `${many} ${many === 1 ? noun : plural}`
+}

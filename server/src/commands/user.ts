@@ -1,0 +1,69 @@
+import type { Command } from 'commander'
+import type { Actor } from '../domain/core/audit-log.ts'
+import type { Core } from '../domain/core/core.ts'
+import { setPassword } from '../domain/users/passwords.ts'
+import type { Person, UserKind } from '../domain/users/users.ts'
+import { addCommand, REASON } from './arguments.ts'
+import { json } from './format.ts'
+import { consoleActor, databaseAction, type Terminal } from './terminal.ts'
+
+// What `guiche account` and `guiche operator` have in common.
+
+const PASSWORD_STDIN = ['--password-stdin', 'read the password from standard input (default: generate one)'] as const
+
+type NewUser = { email: string; name?: string; passwordStdin?: boolean }
+type Change = { email: string; reason: string; passwordStdin?: boolean }
+type Create = (core: Core, person: Person, actor: Actor) => Promise<{ password: string }>
+
+export function addCreate(parent: Command, terminal: Terminal, nameText: string, create: Create): void {
+  const kind = parent.name()
+  addCommand(parent, 'create', `--email ${exampleOf(parent)} --name "Ana Souza"`)
+    .description(`create an ${kind}; prints it as JSON, with the password if it was generated`)
+    .requiredOption('--email <email>', `e-mail that the ${kind} signs in with`)
+    .option('--name <name>', `${nameText} (default: the e-mail)`)
+    .option(...PASSWORD_STDIN)
+    .action(
+      databaseAction(terminal, async (core, _, options: NewUser) => {
+        const given = await readPassword(terminal, options)
+        const { email, name = email } = options
+        const person = { email, name, password: given, publicUrl: core.settings.publicUrl }
+        const { password, ...user } = await create(core, person, consoleActor())
+        terminal.print(json({ ...user, ...(given === null && { password }) }))
+      }),
+    )
+}
+
+/** For users who cannot sign in and receive no mail. */
+export function addPassword(parent: Command, terminal: Terminal, kind: UserKind): void {
+  addChange(parent, terminal, 'password', 'forgot it', async (core, options) => {
+    const given = await readPassword(terminal, options)
+    const wanted = { ...options, kind, password: given, publicUrl: core.settings.publicUrl }
+    const { email, password } = await setPassword(core, wanted, consoleActor())
+    return json({ email, ...(given === null && { password }) })
+  })
+    .description(`set the password of an ${kind} and end its sessions; prints JSON, with the password if generated`)
+    .option(...PASSWORD_STDIN)
+}
+
+/** A change of one user that needs a reason. `work` returns what to print. */
+export function addChange(
+  parent: Command,
+  terminal: Terminal,
+  name: string,
+  why: string,
+  work: (core: Core, change: Change) => Promise<string>,
+): Command {
+  return addCommand(parent, name, `--email ${exampleOf(parent)} --reason "${why}"`)
+    .requiredOption('--email <email>', `e-mail of the ${parent.name()}`)
+    .requiredOption(...REASON)
+    .action(databaseAction(terminal, async (core, _, change: Change) => terminal.print(await work(core, change))))
+}
+
+/** The password from standard input, or null if it is to be generated. */
+async function readPassword(terminal: Terminal, options: { passwordStdin?: boolean }): Promise<string | null> {
+  return options.passwordStdin ? (await terminal.readInput()).replace(/\r?\n$/, '') : null
+}
+
+function exampleOf(parent: Command): string {
+  return parent.name() === 'operator' ? 'ops@example.com' : 'ana@loja.example'
+}
