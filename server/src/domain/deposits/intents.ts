@@ -5,18 +5,23 @@ import type { Price } from '../accounts/pricing.ts'
 import type { Core } from '../core/core.ts'
 import { CHARGE_COLUMNS, type StoredCharge } from './charge-reads.ts'
 
+/**
+ * What the account holder says about a deposit. A new field is optional and left out where it is not given, so that
+ * the request hash of a deposit without it stays the same.
+ */
+export type OwnFields = { externalId: string | null; description: string | null }
+
 /** A deposit that was asked for. It is stored before the provider is asked, so that a crash leaves us its txid. */
-export type Intent = Price & {
-  chargeId: string
-  paymentLinkId: string
-  accountId: string
-  provider: string
-  externalId: string | null
-  description: string | null
-  expiresAt: Date
-  instance: number
-  idempotency: Idempotency | null
-}
+export type Intent = Price &
+  OwnFields & {
+    chargeId: string
+    paymentLinkId: string
+    accountId: string
+    provider: string
+    expiresAt: Date
+    instance: number
+    idempotency: Idempotency | null
+  }
 
 export type Idempotency = { key: string; requestHash: Buffer }
 

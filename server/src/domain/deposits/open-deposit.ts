@@ -14,14 +14,9 @@ import { isVisible, type Charge, type StoredCharge } from './charge-reads.ts'
 import { enqueueChecks } from './check-queue.ts'
 import { createAtProvider, preferredProvider } from './failover.ts'
 import { claimIntent, holdIntent } from './intent-lease.ts'
-import { findKeyHolder, type Intent, type KeyUsed } from './intents.ts'
+import { findKeyHolder, type Intent, type KeyUsed, type OwnFields } from './intents.ts'
 
-export type DepositRequest = {
-  valueCents: Cents
-  externalId: string | null
-  description: string | null
-  expiresInSeconds: number | null
-}
+export type DepositRequest = OwnFields & { valueCents: Cents; expiresInSeconds: number | null }
 
 export type OpenedDeposit = { charge: Charge; replayed: boolean }
 
