@@ -2,7 +2,7 @@ import { uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { requireChargeIn, type Charge } from '../deposits/charge-reads.ts'
-import { eventName } from '../webhooks/events.ts'
+import { EVENT_KINDS, eventName } from '../webhooks/events.ts'
 import {
   readHeldIn,
   SELECT_HELD_PAYMENTS,
@@ -136,8 +136,8 @@ function momentsOfRefund(refund: Refund): Moment[] {
 async function momentsOfEvents(tx: Tx, accountId: string, subjects: string[]): Promise<Moment[]> {
   const events = await tx.rows<{ id: string; kind: string; at: Date }>(
     `select id, kind, created_at as at from events
-     where kind in ('DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED') and subject_id = any($2) and account_id = $1 order by id`,
-    [accountId, subjects.map(uuidFromHex)],
+     where kind = any($3) and subject_id = any($2) and account_id = $1 order by id`,
+    [accountId, subjects.map(uuidFromHex), EVENT_KINDS],
   )
   const attempts = await tx.rows<AttemptFacts & { at: Date }>(
     `select t.event_id as "eventId", t.webhook_id as "webhookId", e.name as "webhookName", t.number, t.at, t.status, t.error,
