@@ -33,6 +33,7 @@ const useNames = translations({
 
 /** The name of an event; a kind this page does not know yet is shown as it is. */
 export function useEventName(): (event: string) => string {
-  const names: Readonly<Record<string, string>> = useNames()
+  const known: Readonly<Record<Delivery['event'], string>> = useNames()
+  const names: Readonly<Record<string, string>> = known
   return (event) => names[event] ?? event
 }
