@@ -93,8 +93,7 @@ const refundEnd = logged('refund.ended', 'refund', 'select * from refunds where 
 
 // ---- The terms of accounts ----
 
-const NO_TERMS = `(select ${overridesColumn('t')} from (select null::int as fee_bps, null::bigint as fee_fixed_cents, null::bigint as fee_min_cents,
-  null::bigint as fee_max_cents, null::text as fee_bearer, null::bigint as value_min_cents, null::bigint as value_max_cents) t)`
+const NO_TERMS = `(select ${overridesColumn('t')} from (select (null::account_terms).*) t)`
 
 // The history of an account's terms and the log agree line by line.
 const terms = `
