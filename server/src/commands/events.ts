@@ -102,7 +102,10 @@ async function resendCommand(terminal: Terminal, id: string | undefined, options
 }
 
 function summaryOf(deliveries: EventDelivery[]): string {
-  const counts = STATES.map((state) => ({ state, many: deliveries.filter((delivery) => delivery.state === state).length }))
+  const counts = STATES.map((state) => ({
+    state,
+    many: deliveries.filter((delivery) => delivery.state === state).length,
+  }))
   const named = counts.filter(({ many }) => many > 0).map(({ state, many }) => `${many} ${state}`)
   return named.join(', ') || 'none'
 }

@@ -47,7 +47,8 @@ const EXPIRES_MS = HOUR_MS
 // All attempts to deliver an event take 3.2 days, see RETRY_AFTER_MS.
 const ALL_FAILURES = RETRY_AFTER_MS.length + 1
 const ALL_ATTEMPTS_MS = 4 * DAY_MS
-// Steps of one moment are replayed together. A large history has few moments, so that its replay stays fast. A moment is shorter than the five minutes before now in which nothing is paid.
+// Steps of one moment are replayed together. A large history has few moments, so that its replay stays fast. A moment
+// is shorter than the five minutes before now in which nothing is paid.
 const EXACT_MAX_DEPOSITS = 20_000
 const COARSE_MS = 4 * MINUTE_MS
 
