@@ -1,11 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, onTestFinished } from 'vitest'
-import type { Sandbox, SandboxOptions } from '../src/sandbox/server.ts'
-import { openSandbox } from '../src/sandbox/server.ts'
+import { openSandbox, type Sandbox, type SandboxOptions } from '../src/sandbox/server.ts'
 
 // A client of the sandbox as a bank's customer would write one, and a receiver for its notifications.
 

@@ -1,8 +1,7 @@
 import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
 import type { Log } from '../src/base/log.ts'
 import type { Provider, ReceivedPayment } from '../src/domain/ports/provider.ts'
-import { makeWoovi, type WooviOptions } from '../src/providers/woovi/adapter.ts'
-import type { WooviTimings } from '../src/providers/woovi/adapter.ts'
+import { makeWoovi, type WooviOptions, type WooviTimings } from '../src/providers/woovi/adapter.ts'
 import { closeAfterTest, openScriptedPsp, type Script } from './scripted-psp.ts'
 import { APP_ID, openWooviServer } from './woovi-server.ts'
 

@@ -3,9 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { Fault } from '../base/fault.ts'
 import { enqueueChecks } from '../domain/deposits/check-queue.ts'
 import type { Context } from '../domain/context.ts'
-import { providerNamed } from '../domain/ports/provider.ts'
+import { providerNamed, type Hint, type NotificationRequest } from '../domain/ports/provider.ts'
 import { makeNotificationLog } from '../domain/deposits/notifications.ts'
-import type { Hint, NotificationRequest } from '../domain/ports/provider.ts'
 import { isNestedDeeper, readBytes } from './server/body.ts'
 
 // A thousand Pix of the largest size that API Pix allows are well below this.

@@ -1,7 +1,6 @@
 import type { Cents } from '../../base/money.ts'
 import { transact } from '../../db/tx.ts'
-import { ListTooLong, ProviderError } from '../ports/provider.ts'
-import type { Provider, ReceivedPayment, UnreadEntry } from '../ports/provider.ts'
+import { ListTooLong, ProviderError, type Provider, type ReceivedPayment, type UnreadEntry } from '../ports/provider.ts'
 import { importReceived, SELECT_BOOKED, type Booked, type ImportMode, type Window } from './import-received.ts'
 import { compareRefunds, type Allowance } from './compare-refunds.ts'
 import { addDifference, addDifferences, type ComparisonDifference, type DifferenceList } from './differences.ts'

@@ -6,8 +6,14 @@ import { insertClosing } from './closings.ts'
 import { cutIntoDays, dayAfter, dayStart, wholeSecond, type DayPart } from '../core/business-days.ts'
 import type { Hint, Provider, UnreadEntry } from '../ports/provider.ts'
 import { importReceived, type Window } from './import-received.ts'
-import { compareWindow, makeWindowSize, widen } from './compare.ts'
-import type { Comparison, ComparisonProgress, WindowSize } from './compare.ts'
+import {
+  compareWindow,
+  makeWindowSize,
+  widen,
+  type Comparison,
+  type ComparisonProgress,
+  type WindowSize,
+} from './compare.ts'
 import { moveClosing, moveSweep, renewClaim, type Sweep } from './sweeps.ts'
 import type { Context } from '../context.ts'
 

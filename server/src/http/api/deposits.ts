@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import type { Context } from '../../domain/context.ts'
-import { creditedCents, type Charge } from '../../domain/deposits/charge-reads.ts'
+import { creditedCents, listDeposits, type Charge } from '../../domain/deposits/charge-reads.ts'
 import { cancelDeposit, queryDeposit } from '../../domain/deposits/query-deposit.ts'
 import { openDeposit } from '../../domain/deposits/open-deposit.ts'
-import { listDeposits } from '../../domain/deposits/charge-reads.ts'
 import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
 import {
   bodyErrors,

@@ -1,11 +1,10 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import type { Cents } from '../../base/money.ts'
-import { paidCents, type Charge } from '../../domain/deposits/charge-reads.ts'
+import { paidCents, findPublicCharge, type Charge } from '../../domain/deposits/charge-reads.ts'
 import type { Context } from '../../domain/context.ts'
-import { findPublicCharge } from '../../domain/deposits/charge-reads.ts'
 import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
-import type { Api } from '../server/schemas.ts'
+import { paymentLinkParams, type Api } from '../server/schemas.ts'
 import { html, type Html } from '../server/html.ts'
 import { chosenLanguage, LANGUAGES, readerOf, type Language, type Reader } from '../server/language.ts'
 import { sendPage } from '../server/page-layout.ts'
@@ -14,7 +13,6 @@ import { isSandboxCharge } from './sandbox-pay.ts'
 import { PAYMENT_SCRIPT } from './script.ts'
 import { LANGUAGE_NAMES, pageStateOf, TEXTS, type PageState, type Texts } from './texts.ts'
 import { keptSvg } from './qr-image.ts'
-import { paymentLinkParams } from '../server/schemas.ts'
 
 /** The page behind `paymentLinkUrl`. It shows the stored state and never asks the provider. */
 export function paymentPageRoutes(app: Api, ctx: Context): void {

@@ -1,5 +1,4 @@
-import { keepPreviousData } from '@tanstack/react-query'
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useId, useState } from 'react'
 import { get } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
