@@ -7,7 +7,7 @@ export type DepositEvent = Envelope<'DEPOSIT_ASSET_SUCCESS', DepositData>
 /** Money of a completed charge went back to its payer, whole or in part. */
 export type RefundEvent = Envelope<'DEPOSIT_REFUNDED', RefundData>
 
-/** Sent when an endpoint is saved, to see whether it answers. It means nothing for the books. */
+/** Sent when a webhook is added or its URL changes, and on request. It means nothing for the books. */
 export type TestEvent = Envelope<'WEBHOOK_TEST', { message: string }>
 
 /** A kind that this version does not know. It is as genuine as the others: answer 2xx, or it is sent again. */

@@ -75,7 +75,7 @@ export async function openJournal(path: string): Promise<Journal> {
       return new Promise((resolve, reject) => waiters.push({ seq, resolve, reject }))
     },
     async close() {
-      while (flushing) await flushing
+      for (let under = flushing; under; under = flushing) await under
       broken ??= new Error('the journal is closed')
       await file.close()
     },
