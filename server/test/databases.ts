@@ -10,7 +10,9 @@ type Prepared = { name: string; databaseUrl: string; presence: Presence }
 
 /** The one in use is replaced while its test runs; the second is for a test that is shorter than a clone. */
 const READY = 2
-/** Dropped later: PostgreSQL waits for a tenth of a second where a session has not quite ended, and clones wait behind. */
+/**
+ * Dropped later: PostgreSQL waits for a tenth of a second where a session has not quite ended, and clones wait behind.
+ */
 const KEPT = 5
 
 const ready: Promise<Prepared>[] = []

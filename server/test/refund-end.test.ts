@@ -182,7 +182,7 @@ test('a refund in doubt is listed and ended from the terminal', async () => {
   w.clock.advance(Date.now() - w.clock.now().getTime())
   const env = { DATABASE_URL: w.databaseUrl, PROVIDER_SANDBOX_URL: w.sandbox.url, GUICHE_HOME: temporaryHome() }
   const guiche = (...args: string[]) => runCli(args, env)
-  expect(await guiche('refunds', '--in-doubt')).toMatchObject({ code: 0, stderr: 'There are no such refunds.\n' })
+  expect(await guiche('refunds', '--in-doubt')).toMatchObject({ code: 0, stderr: 'No refund matches.\n' })
   const { made } = await refundInDoubt(w)
   const { stdout } = await guiche('refunds', '--in-doubt')
   expect(stdout).toContain('PROCESSING, in doubt')
