@@ -189,8 +189,8 @@ const BREAKS = [
   },
   {
     name: 'small-pages',
-    says: 'the bank is asked for its list in pages of ten',
-    file: 'providers/api-pix.js',
+    says: 'reads the list of the bank in pages of ten',
+    file: 'providers/http/timings.js',
     find: 'pageSize: 1_000',
     replace: 'pageSize: 10',
     proof: 'many',
