@@ -1,16 +1,9 @@
 // Proves that a process whose clock is hours ahead makes no other process skip a payment. See prove/README.md.
 
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { ensureBuilt, root } from '../scripts/bootstrap.mjs'
+import { proveClaims } from './claims.mjs'
 import { makeApi } from './money/api.mjs'
-import { openBank } from './money/bank.mjs'
-import { openBooks } from './money/books.mjs'
-import { makeService } from './money/service.mjs'
 
 const CLAIMS = {
   future: 'a process whose clock is ahead leaves no future times in the database',
@@ -25,39 +18,23 @@ const FOUND_WITHIN_MS = 60_000
 const WHOLE_WITHIN_MS = 5 * 60_000
 
 const { values: options } = parseArgs({ options: { dist: { type: 'string' } } })
-if (!options.dist) await ensureBuilt()
-const dist = resolve(options.dist ?? join(root, 'server/dist'))
-const home = mkdtempSync(join(tmpdir(), 'guiche-prove-clock-'))
-// As root, the database runs as another user, who must be able to enter.
-chmodSync(home, 0o755)
-const clock = { laterMs: 0, now: () => new Date() }
-const breaches = []
-const note = (claim, text) => void breaches.push({ claim, text })
 let bank
 let service
 let books
-setTimeout(() => void end(2, `not done within ${WHOLE_WITHIN_MS / 1000} s`), WHOLE_WITHIN_MS).unref()
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void end(2, signal))
-try {
-  await prove()
-  for (const [claim, says] of Object.entries(CLAIMS)) {
-    const texts = breaches.filter((breach) => breach.claim === claim).map(({ text }) => text)
-    console.log(`${texts.length === 0 ? 'held    ' : 'NOT HELD'} ${claim}: ${says}`)
-    for (const text of texts) console.log(`           ${text}`)
-  }
-  await end(breaches.length > 0 ? 1 : 0)
-} catch (error) {
-  await end(2, `The proof could not run: ${error.stack ?? error}`)
-}
+let note
+await proveClaims({
+  name: 'clock',
+  claims: CLAIMS,
+  prove,
+  env: { RECONCILE_SECONDS: '1' },
+  withinMs: WHOLE_WITHIN_MS,
+  dist: options.dist,
+})
 
-async function prove() {
-  const { openSandbox } = await import(pathToFileURL(join(dist, 'sandbox/server.js')).href)
-  bank = await openBank({ openSandbox, home, clock })
-  const env = { PROVIDER_SANDBOX_URL: bank.url, RATE_LIMIT_PER_SECOND: '0', RECONCILE_SECONDS: '1' }
-  // A service that refuses to start exits unasked, as it should.
-  service = await makeService({ dist, home, clock, env, ended: (text) => console.log(`the service: ${text}`) })
+async function prove({ openBooks, ...parts }) {
+  ;({ bank, service, note } = parts)
   await service.start()
-  books = await openBooks({ dist, home })
+  books = await openBooks()
   const emv = await openDeposit()
   // From here on, only the sweep can find a payment without a charge.
   await bank.faults({ dropNotifications: 1 })
@@ -107,14 +84,4 @@ async function missingAfterSweep() {
     if (missing.length === 0 || Date.now() > until) return missing
     await sleep(200)
   }
-}
-
-/** 0: all claims held. 1: a claim failed. 2: the proof could not run. */
-async function end(code, text) {
-  if (text) console.log(text)
-  await service?.close()
-  await books?.close().catch(() => undefined)
-  await bank?.stop()
-  rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
-  process.exit(code)
 }

@@ -1,16 +1,9 @@
 // Proves that ten thousand payments of which no notification arrived are credited by one sweep. See prove/README.md.
 
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { ensureBuilt, root } from '../scripts/bootstrap.mjs'
+import { proveClaims } from './claims.mjs'
 import { makeApi } from './money/api.mjs'
-import { openBank } from './money/bank.mjs'
-import { openBooks } from './money/books.mjs'
-import { makeService } from './money/service.mjs'
 
 const CLAIMS = {
   credited: 'each of the payments is in the books once, and the account has their sum less the fees',
@@ -30,43 +23,28 @@ const { values: options } = parseArgs({
 const PAYMENTS = Number(options.payments)
 // The bank lists a thousand at most. A page more, for what lies on the edge of a window of time.
 const MAX_QUESTIONS = Math.ceil(PAYMENTS / 1_000) + 1
-if (!options.dist) await ensureBuilt()
-const dist = resolve(options.dist ?? join(root, 'server/dist'))
-const home = mkdtempSync(join(tmpdir(), 'guiche-prove-many-'))
-// The database's own user must be able to pass when this runs as root.
-chmodSync(home, 0o755)
-const clock = { laterMs: 0, now: () => new Date() }
-const breaches = []
-const note = (claim, text) => void breaches.push({ claim, text })
 let bank
 let service
 let books
-setTimeout(() => void end(2, `not done within ${WHOLE_WITHIN_MS / 1000} s`), WHOLE_WITHIN_MS).unref()
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void end(2, signal))
-try {
-  await prove()
-  for (const [claim, says] of Object.entries(CLAIMS)) {
-    const texts = breaches.filter((breach) => breach.claim === claim).map(({ text }) => text)
-    console.log(`${texts.length === 0 ? 'held    ' : 'NOT HELD'} ${claim}: ${says}`)
-    for (const text of texts) console.log(`           ${text}`)
-  }
-  await end(breaches.length > 0 ? 1 : 0)
-} catch (error) {
-  await end(2, `The proof could not be carried out: ${error.stack ?? error}`)
-}
+let note
+await proveClaims({
+  name: 'many',
+  claims: CLAIMS,
+  prove,
+  env: { PENDING_MAX_PER_ACCOUNT: '0' },
+  withinMs: WHOLE_WITHIN_MS,
+  dist: options.dist,
+})
 
-async function prove() {
-  const { openSandbox } = await import(pathToFileURL(join(dist, 'sandbox/server.js')).href)
-  bank = await openBank({ openSandbox, home, clock })
+async function prove({ openBooks, ...parts }) {
+  ;({ bank, service, note } = parts)
   await bank.faults({ dropNotifications: true })
-  const env = { PROVIDER_SANDBOX_URL: bank.url, RATE_LIMIT_PER_SECOND: '0', PENDING_MAX_PER_ACCOUNT: '0' }
-  service = await makeService({ dist, home, clock, env, ended: (text) => console.log(`the service: ${text}`) })
   await service.start({ env: { RECONCILE_SECONDS: '0' } })
-  books = await openBooks({ dist, home })
+  books = await openBooks()
   const codes = await openDeposits()
   await service.stop()
   await inParallel(codes, (emv) => bank.pay({ emv }))
-  console.log(`${codes.length} deposits are paid, and nobody was told`)
+  console.log(`${codes.length} deposits are paid, and no notification was sent`)
 
   const before = (await bank.stats()).calls
   // One sweep when it starts, and none until this is over.
@@ -79,7 +57,7 @@ async function prove() {
   await service.stop()
   await judgeBooks()
   const audit = await service.command('audit', '--json')
-  if (audit.code !== 0) note('audit', `it ended with ${audit.code}: ${audit.stdout} ${audit.stderr}`.slice(0, 2_000))
+  if (audit.code !== 0) note('audit', `it exited with ${audit.code}: ${audit.stdout} ${audit.stderr}`.slice(0, 2_000))
 }
 
 async function openDeposits() {
@@ -120,14 +98,4 @@ async function inParallel(items, work) {
     while (left.length > 0) await work(left.pop())
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
-}
-
-/** 0: all claims held. 1: one did not. 2: it could not be carried out. */
-async function end(code, text) {
-  if (text) console.log(text)
-  await service?.close()
-  await books?.close().catch(() => undefined)
-  await bank?.stop()
-  rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
-  process.exit(code)
 }
