@@ -7,8 +7,8 @@ import { buildApp } from './app.ts'
  */
 export async function renderOpenapi(): Promise<string> {
   const rateLimit = { perSecond: 0, burst: 0 }
-  const nobody = { settings: { publicUrl: '', rateLimit, publicRateLimit: rateLimit } } as unknown as Context
-  const app = await buildApp(nobody)
+  const stub = { settings: { publicUrl: '', rateLimit, publicRateLimit: rateLimit } } as unknown as Context
+  const app = await buildApp(stub)
   await app.ready()
   const text = JSON.stringify(app.swagger(), null, 2)
   await app.close()

@@ -125,8 +125,8 @@ function brokenAnswer(variant: number): Answer {
 }
 
 // A proxy's page, a truncated answer, an empty one, JSON of another shape, and JSON with the right names and the wrong
-// types. Each breaks a careless client in a different place.
-const GARBAGE: { type: string; text: string }[] = [
+// types. Each breaks a client that does not validate in a different place.
+const MALFORMED: { type: string; text: string }[] = [
   { type: 'text/html', text: '<html><body><h1>502 Bad Gateway</h1></body></html>' },
   { type: 'application/json', text: '{"txid":"7978c0c97ea847e78e88' },
   { type: 'application/json', text: '' },
@@ -135,7 +135,7 @@ const GARBAGE: { type: string; text: string }[] = [
 ]
 
 function sendGarbage(response: ServerResponse, variant: number): void {
-  const { type, text } = GARBAGE[Math.floor(variant * GARBAGE.length)] ?? { type: 'text/html', text: '' }
+  const { type, text } = MALFORMED[Math.floor(variant * MALFORMED.length)] ?? { type: 'text/html', text: '' }
   response.writeHead(200, { 'content-type': type, 'content-length': Buffer.byteLength(text), connection: 'close' })
   response.end(text)
 }

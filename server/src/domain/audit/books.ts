@@ -71,9 +71,9 @@ export async function auditBooks(tx: Tx, { now, seal, onStep }: BooksOptions): P
 }
 
 /**
- * The checks join whole tables. With old statistics PostgreSQL may expect hardly any COMPLETED charge and choose nested
- * loops: minutes for ten thousand charges. Without nested loops the work grows in proportion. Where no other join is
- * possible it uses one anyway, at a cost estimate that would start the JIT compiler.
+ * The checks join whole tables. With stale statistics PostgreSQL may choose nested loops, which take minutes for ten
+ * thousand charges, so they are turned off. Where only a nested loop is possible, its penalised cost would start the
+ * JIT compiler, so that is turned off too.
  */
 export async function prepareAudit(tx: Tx): Promise<void> {
   await tx.setStatementTimeout(AUDIT_TIMEOUT_MS)

@@ -12,24 +12,24 @@ const CLOSING = `interval '10 minutes'`
 
 // Every charge that can still be paid has a check when it expires. No check is put off for ever, or without a charge.
 const dueCheck = `
-  select 'charge ' || ${hex('c.id')} as subject, case when k.subject is null then format('is %s, and nobody will ask what became of it', c.status)
-    else format('is %s, and will be asked about at %s only', c.status, k.due_at) end as text
+  select 'charge ' || ${hex('c.id')} as subject, case when k.subject is null then format('is %s, and no check of it is queued', c.status)
+    else format('is %s, and its check is only due at %s', c.status, k.due_at) end as text
   from charges c
   left join checks k on k.provider = c.provider and k.subject = ${hex('c.id')} and k.kind = 'charge'
   where c.status in ('OPENING', 'PENDING')
     and (k.subject is null or k.due_at > greatest(c.expires_at + ${EXPIRY_GRACE_MS} * interval '1 millisecond', ${NOW}) + ${PATIENCE})
   union all
-  select 'check ' || k.subject, 'asks about a charge that is not there'
+  select 'check ' || k.subject, 'is of a charge that does not exist'
   from checks k left join charges c on ${hex('c.id')} = k.subject where k.kind in ('charge', 'withdrawal') and c.id is null
   union all
-  select 'check ' || k.subject, format('will be asked at %s only', k.due_at)
+  select 'check ' || k.subject, format('is only due at %s', k.due_at)
   from checks k where k.kind <> 'charge' and k.due_at > ${NOW} + ${PATIENCE}`
 
 // The charge of the account that can be or was paid claims its external id. A charge that was paid late may find it
 // claimed by another.
 const externalId = `
   select 'charge ' || ${hex('c.id')} as subject, format('is %s with external id %s, which %s', c.status, c.external_id,
-    case when i.charge_id is null then 'nobody claims' else 'is claimed by charge ' || ${hex('i.charge_id')} end) as text
+    case when i.charge_id is null then 'no charge claims' else 'is claimed by charge ' || ${hex('i.charge_id')} end) as text
   from charges c
   left join external_ids i on i.account_id = c.account_id and i.external_id = c.external_id
   where c.external_id is not null and c.status in ('OPENING', 'PENDING', 'COMPLETED')

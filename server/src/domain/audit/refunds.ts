@@ -46,7 +46,7 @@ const refund = check({
     'gives back an exception that is not of this payment and amount': `
       r.exception_id is null or (x.payment_id = r.payment_id and x.kind not in ('foreign_refund', 'undone_refund') and r.amount_cents = p.amount_cents)`,
     'gives back money in suspense of no exception': `(r.source = 'suspense') <= (r.exception_id is not null)`,
-    'was not asked for by whoever resolved its exception': `r.exception_id is null or r.source <> 'suspense' or r.status = 'FAILED'
+    'was not requested by the actor who resolved its exception': `r.exception_id is null or r.source <> 'suspense' or r.status = 'FAILED'
         or (x.resolution = 'refund' and (x.resolved_by_kind, x.resolved_by, x.reason) is not distinct from (r.requested_by_kind, r.requested_by, r.reason))`,
     'has ended or not, and says both': `
       (r.status = 'PROCESSING') = (r.ended_at is null) and (r.status = 'PROCESSING') = (r.due_at is not null)`,

@@ -113,11 +113,11 @@ async function lastNumber(ctx: Context, accountId: string): Promise<number> {
 }
 
 const SEED: Actor = { kind: 'system', name: 'guiche seed' }
-const EXAMPLE = makeReason('seed_example', 'made by guiche seed as an example: nobody listens there')
+const EXAMPLE = makeReason('seed_example', 'created by guiche seed as an example; it has no server')
 
 /**
- * An account without a webhook gets one, so that the delivery history has entries. It is disabled, because nobody
- * listens there, and enabled only inside the transactions that replay. Null: the account has webhooks of its own.
+ * An account without a webhook gets a disabled example, so that the delivery history has entries. Only the replay
+ * enables it, within its transactions. Null: the account has webhooks of its own.
  */
 async function exampleWebhook(ctx: Context, accountId: string): Promise<string | null> {
   const own = await listWebhooks(ctx, accountId)

@@ -275,8 +275,8 @@ async function askAbout(tally: Tally, run: Run, slice: Window, row: Booked): Pro
 }
 
 /**
- * Asks the provider about each of our payments in a window that no list covers. Resolves to how many are left, and why,
- * if the provider fails.
+ * For a window that the provider cannot list: asks it about each of our payments in it. If the provider fails, resolves
+ * to the number of payments not asked about, and the reason.
  */
 export async function compareUnlisted(
   core: Core,

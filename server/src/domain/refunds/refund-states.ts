@@ -214,8 +214,9 @@ export type ExternalRefund = {
 }
 
 /**
- * The money is gone, so it leaves cash at once: out of suspense if an exception held it, else out of `missing` until it
- * is decided who bears it. Undefined when it is recorded already. The caller holds the locks of charge and exception.
+ * The money has left the bank, so it leaves `cash` at once: from suspense if an exception held it, otherwise from
+ * `missing` until an operator decides which account pays for it. Undefined if the refund is already recorded. The
+ * caller holds the locks of the charge and the exception.
  */
 export async function recordExternalRefund(tx: Tx, now: Date, seen: ExternalRefund): Promise<Refund | undefined> {
   const refund = await insertRefund(tx, now, { ...seen, source: 'provider', requestedBy: SYSTEM })

@@ -90,7 +90,7 @@ const INTRODUCTION = `Take deposits by Pix: create a charge, let the payer pay i
 
 **Amounts** are integers in cents of Brazilian reais. **Times** are ISO 8601 in UTC.
 
-**Answers** are always \`{ "success": true, … }\` or \`{ "success": false, "error": "…" }\`. Decide by the status and the header \`Guiche-Error\`; the text is for people.
+**Responses** are always \`{ "success": true, … }\` or \`{ "success": false, "error": "…" }\`. Branch on the status and the header \`Guiche-Error\`; error texts are for humans and may change.
 
 **Repeating** a request is safe, except for creating a deposit or a refund. Send an \`Idempotency-Key\` with these, and they are safe to repeat too.
 

@@ -277,7 +277,7 @@ function errorSection(): Html {
     <h2 id="errors">Error codes</h2>
     <p>
       Every refused request under <code>/api</code> carries one of these codes in the header <code>Guiche-Error</code>.
-      Decide by the code and not by the text. New codes may be added; a code is never renamed.
+      Branch on the code, not on the text. New codes may be added; a code is never renamed.
     </p>
     <ul class="fields">
       ${ERROR_CODES.map(
