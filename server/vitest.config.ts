@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config'
 import { patience } from '../scripts/patience.ts'
+import { useScratch } from '../scripts/scratch.ts'
+
+useScratch()
 
 // Real databases and real servers start in some tests: one that needs longer than this hangs.
 const TIMEOUT_MS = 240_000 * patience()
@@ -16,5 +19,6 @@ export default defineConfig({
     maxWorkers: 3,
     // Loading the product takes a second, and no file of tests changes what another one loads.
     isolate: false,
+    execArgv: ['--max-semi-space-size=64'],
   },
 })

@@ -9,7 +9,8 @@ import { patient, world, type TestSession, type World } from './world.ts'
 
 // A real browser, for what only a browser can show. Without one its tests are skipped and say so; CI must have one.
 
-const PATH = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium'
+const PLACES = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
+const PATH = process.env['CHROMIUM_PATH'] ?? PLACES.find(existsSync) ?? '/usr/bin/chromium'
 const isSkipped = !existsSync(PATH) && !process.env['CI']
 
 /** To be called by a file whose tests visit pages. */

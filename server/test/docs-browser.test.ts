@@ -25,7 +25,8 @@ test.for(READERS)('the reference is accessible and not wider than the window: $n
   await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
   expect(await overflowPx(page)).toBe(0)
   await expectAccessible(page, name)
-  expect(new Set(requests)).toEqual(new Set(['/docs', '/icon.svg']))
+  // Not every browser asks for the icon.
+  expect(requests.filter((path) => path !== '/icon.svg')).toEqual(['/docs'])
   expect(errors).toEqual([])
 })
 

@@ -91,7 +91,8 @@ export type BucketTable = {
  */
 export function makeBucketTable({ perSecond, burst }: Rate, slots = SLOTS): BucketTable {
   const key = randomBytes(16)
-  const tokens = new Float64Array(slots).fill(burst)
+  // What was taken and not filled up again: all zero at first, so that a table that nobody uses costs no memory.
+  const taken = new Float64Array(slots)
   const filledAtMs = new Float64Array(slots)
   const slotOf = (subject: string) => createHash('sha256').update(key).update(subject).digest().readUInt32BE() % slots
   return {
@@ -99,14 +100,14 @@ export function makeBucketTable({ perSecond, burst }: Rate, slots = SLOTS): Buck
       const slot = slotOf(subject)
       // A clock that steps back must not drain the bucket.
       const elapsedMs = Math.max(0, nowMs - filledAtMs[slot]!)
-      const held = Math.min(burst, tokens[slot]! + (elapsedMs * perSecond) / 1000)
+      const held = burst - Math.max(0, taken[slot]! - (elapsedMs * perSecond) / 1000)
       filledAtMs[slot] = nowMs
-      tokens[slot] = held < 1 ? held : held - 1
+      taken[slot] = burst - (held < 1 ? held : held - 1)
       return held < 1 ? Math.ceil((1 - held) / perSecond) : 0
     },
     giveBack(subject) {
       const slot = slotOf(subject)
-      tokens[slot] = Math.min(burst, tokens[slot]! + 1)
+      taken[slot] = Math.max(0, taken[slot]! - 1)
     },
   }
 }

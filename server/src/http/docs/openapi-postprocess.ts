@@ -92,9 +92,12 @@ export function finishDocument(generated: object): Document {
   const rest = { securitySchemes: components.securitySchemes, headers: HEADERS }
   // By name: the order in which they were made is that of the imports, which differs from one way to run this to
   // another.
+  const places = JSON.stringify({ paths, schemas: components.schemas })
   const schemas = Object.fromEntries(
     Object.entries(components.schemas)
-      .filter(([name]) => isUsed(name, { paths, schemas: components.schemas }))
+      // The generator makes each schema two times, for requests and for answers; one that refers to itself would count
+      // as used.
+      .filter(([name]) => places.includes(`"#/components/schemas/${name}"`))
       .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   )
   for (const name of EXACT) schemas[name]!.additionalProperties = false
@@ -114,12 +117,6 @@ function tidySchema(_key: string, value: unknown): unknown {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
   return schema
-}
-
-// The generator makes each schema two times, for requests and for answers; one that refers to itself would count as
-// used.
-function isUsed(name: string, places: object): boolean {
-  return JSON.stringify(places).includes(`"#/components/schemas/${name}"`)
 }
 
 function writeHeaderName(parameter: Parameter): void {
