@@ -91,12 +91,13 @@ export type BucketTable = {
  */
 export function makeBucketTable({ perSecond, burst }: Rate, slots = SLOTS): BucketTable {
   const key = randomBytes(16)
-  // What was taken and not filled up again: all zero at first, so that a table that nobody uses costs no memory.
-  const taken = new Float64Array(slots)
-  const filledAtMs = new Float64Array(slots)
+  // What was taken and not filled up again, and when that was worked out. Made when somebody first takes a token.
+  let taken = new Float64Array()
+  let filledAtMs = new Float64Array()
   const slotOf = (subject: string) => createHash('sha256').update(key).update(subject).digest().readUInt32BE() % slots
   return {
     take(subject, nowMs) {
+      if (taken.length === 0) [taken, filledAtMs] = [new Float64Array(slots), new Float64Array(slots)]
       const slot = slotOf(subject)
       // A clock that steps back must not drain the bucket.
       const elapsedMs = Math.max(0, nowMs - filledAtMs[slot]!)
