@@ -27,7 +27,7 @@ async function askAndApply(
   { id, provider }: Pick<StoredCharge, 'id' | 'provider'>,
   onBehalfOf: string | undefined,
 ): Promise<StoredCharge> {
-  // ImportedPage before the call: an answer from before the end of the grace may miss a payment in its last moment.
+  // Read before the call: an answer from before the end of the grace may miss a payment in its last moment.
   const askedAt = ctx.now()
   const answer = await providerNamed(ctx, provider).check(id, { onBehalfOf })
   if (answer !== 'absent' && answer.payments.length > 0) await ctx.settlements.add(answer.payments)
