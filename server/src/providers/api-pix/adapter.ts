@@ -1,6 +1,6 @@
 import { decimalFromCents } from '../../base/money.ts'
 import type { Provider } from '../../domain/ports/provider.ts'
-import { makeCalls, type Call, type CallsOptions } from '../http/calls.ts'
+import { get, makeCalls, type Call, type CallsOptions } from '../http/calls.ts'
 import { startDeadline } from '../http/deadline.ts'
 import { makeProvider, type Adapter, type ProviderApi } from '../http/provider.ts'
 import { makeReportUnread, unreadError, type Window } from '../http/received.ts'
@@ -76,11 +76,8 @@ function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>):
       body: chargeBody(request, pixKey),
       read: (json) => readCharge(json, { txid: request.txid, emvNeeded: true, provider, merchant }),
     }),
-    getCharge: (txid, emvNeeded) => ({
-      method: 'GET',
-      path: `/cob/${txid}`,
-      read: (json) => readCharge(json, { txid, emvNeeded, provider, merchant }),
-    }),
+    getCharge: (txid, emvNeeded) =>
+      get(`/cob/${txid}`, (json) => readCharge(json, { txid, emvNeeded, provider, merchant })),
     mismatch(made) {
       // Keys that are e-mail addresses or UUIDs come back in either case.
       if (made.pixKey.toLowerCase() !== pixKey.toLowerCase()) return 'a charge of another key has this txid'
@@ -115,16 +112,8 @@ function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>):
       body: { valor: decimalFromCents(request.amountCents) },
       read: (json) => readRefund(json, request.refundId),
     }),
-    getRefund: (ids) => ({
-      method: 'GET',
-      path: refundPath(ids),
-      read: (json) => readRefund(json, ids.refundId),
-    }),
-    getPayment: (endToEndId) => ({
-      method: 'GET',
-      path: `/pix/${endToEndId}`,
-      read: (json) => readPayment(json, { endToEndId, provider }),
-    }),
+    getRefund: (ids) => get(refundPath(ids), (json) => readRefund(json, ids.refundId)),
+    getPayment: (endToEndId) => get(`/pix/${endToEndId}`, (json) => readPayment(json, { endToEndId, provider })),
     getPage(window, { page }) {
       const query = new URLSearchParams({
         inicio: wholeSeconds(window.from, Math.floor),
@@ -132,11 +121,7 @@ function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>):
         'paginacao.paginaAtual': String(page),
         'paginacao.itensPorPagina': String(timings.pageSize),
       })
-      return {
-        method: 'GET',
-        path: `/pix?${query.toString()}`,
-        read: (json) => readReceivedPage(json, { page, provider }),
-      }
+      return get(`/pix?${query.toString()}`, (json) => readReceivedPage(json, { page, provider }))
     },
     isInside,
     async registerNotifications(url) {

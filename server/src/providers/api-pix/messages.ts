@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { decodeBrCode, encodeBrCode } from '../../base/brcode.ts'
+import { encodeBrCode } from '../../base/brcode.ts'
 import { Fault } from '../../base/fault.ts'
 import { centsFromDecimal, decimalFromCents, isCents } from '../../base/money.ts'
 import type {
@@ -18,6 +18,8 @@ import {
   objectOf,
   parseMessage,
   parseNotification,
+  readEmv,
+  sentence,
 } from '../http/messages.ts'
 import { readEntries, type Entries, type Page, type Unread } from '../http/received.ts'
 
@@ -114,15 +116,11 @@ export function chargeBody(request: ProviderChargeRequest, pixKey: string): obje
   }
 }
 
-export type ChargeReading = {
-  txid: string
-  provider: string
-  merchant: Merchant | undefined
-  /** The code to pay is needed, and not only the state. */
-  emvNeeded: boolean
-}
-
-export function readCharge(json: unknown, expected: ChargeReading): Charge {
+/** `emvNeeded`: the code to pay is needed, and not only the state. */
+export function readCharge(
+  json: unknown,
+  expected: { txid: string; provider: string; merchant: Merchant | undefined; emvNeeded: boolean },
+): Charge {
   const body = parse(cob, json)
   if (body.txid !== expected.txid) throw new MalformedResponse('another txid than the one asked for')
   // A Pix that a charge lists pays that charge, even if it does not repeat the txid.
@@ -130,7 +128,8 @@ export function readCharge(json: unknown, expected: ChargeReading): Charge {
   const charge: ProviderCharge = {
     txid: body.txid,
     status: chargeStatus(body.status),
-    emv: readEmv(body, expected),
+    // Some PSPs give the code only once.
+    emv: readEmv(() => body.pixCopiaECola || makeEmv(body, expected.merchant), expected.emvNeeded),
     valueCents: body.valor.original,
     expiresAt: new Date(body.calendario.criacao.getTime() + body.calendario.expiracao * 1000),
     payments,
@@ -238,19 +237,6 @@ function refund(body: z.infer<typeof devolucao>): ProviderRefund {
   return { refundId: body.id, amountCents: body.valor, status, reason: body.motivo ?? null }
 }
 
-// Banking apps must be able to read the code. Where only the state is needed, a bad code must not hide a payment: some
-// PSPs give the code only once.
-function readEmv(body: z.infer<typeof cob>, reading: ChargeReading): string {
-  try {
-    const emv = body.pixCopiaECola || makeEmv(body, reading.merchant)
-    decodeBrCode(emv)
-    return emv
-  } catch {
-    if (reading.emvNeeded) throw new MalformedResponse('no readable BR Code')
-    return ''
-  }
-}
-
 function makeEmv(body: z.infer<typeof cob>, merchant: Merchant | undefined): string {
   const location = (body.location ?? body.loc?.location)?.replace(QUIRKS.locationScheme, '')
   if (!location || !merchant) throw new MalformedResponse('neither a BR Code nor a location')
@@ -262,8 +248,4 @@ function violations(value: unknown): unknown[] {
   if (!Array.isArray(value)) return []
   // Without the values, which repeat what was sent.
   return value.slice(0, 3).flatMap((entry: Json | null) => [entry?.propriedade, entry?.razao])
-}
-
-function sentence(parts: unknown[]): string {
-  return parts.filter((part) => typeof part === 'string' && part !== '').join(' ')
 }

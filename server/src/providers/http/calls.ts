@@ -15,6 +15,10 @@ export type Call<Body> = Pick<JsonRequest<Body>, 'method' | 'path' | 'body' | 'r
   secrets?: string[]
 }
 
+export function get<Body>(path: string, read: Call<Body>['read']): Call<Body> {
+  return { method: 'GET', path, read }
+}
+
 /** `operation` names the call in errors, logs and metrics. */
 export type CallBounds = { operation: string; deadline: Deadline; timeoutMs?: number }
 

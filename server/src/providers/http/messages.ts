@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { decodeBrCode } from '../../base/brcode.ts'
 import { Fault } from '../../base/fault.ts'
 
 /**
@@ -15,6 +16,26 @@ export function parseMessage<Body>(schema: z.ZodType<Body>, json: unknown, descr
   // Field names only: values may hold anything.
   const fields = parsed.error.issues.slice(0, 3).map((issue) => issue.path.join('.') || 'the whole message')
   throw new MalformedResponse(`does not match ${description}: ${fields.join(', ')}`)
+}
+
+/**
+ * The code to pay, which banking apps must be able to read. Where only the state is needed (isNeeded false), a bad code
+ * must not hide a payment: it counts as empty.
+ */
+export function readEmv(give: () => string, isNeeded: boolean): string {
+  try {
+    const emv = give()
+    decodeBrCode(emv)
+    return emv
+  } catch {
+    if (isNeeded) throw new MalformedResponse('no readable BR Code')
+    return ''
+  }
+}
+
+/** The texts among the parts of an error body. */
+export function sentence(parts: unknown[]): string {
+  return parts.filter((part) => typeof part === 'string' && part !== '').join(' ')
 }
 
 /** RFC 3339 with a zone. Without one it would be read in this machine's zone, three hours off. */

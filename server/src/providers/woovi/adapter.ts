@@ -1,5 +1,5 @@
 import { ProviderError, type Provider, type ProviderCharge, type ReceivedPayment } from '../../domain/ports/provider.ts'
-import { makeCalls, type CallsOptions } from '../http/calls.ts'
+import { get, makeCalls, type CallsOptions } from '../http/calls.ts'
 import type { Deadline } from '../http/deadline.ts'
 import { makeProvider, type Adapter, type ProviderApi } from '../http/provider.ts'
 import { makeReportUnread, unreadError } from '../http/received.ts'
@@ -82,11 +82,7 @@ function makeApi(adapter: Adapter & { timings: WooviTimings }): Api {
       body: chargeBody(request),
       read: (json) => readCharge(json, { txid: request.txid, emvNeeded: true }),
     }),
-    getCharge: (txid, emvNeeded) => ({
-      method: 'GET',
-      path: `/api/v1/charge/${txid}`,
-      read: (json) => readCharge(json, { txid, emvNeeded }),
-    }),
+    getCharge: (txid, emvNeeded) => get(`/api/v1/charge/${txid}`, (json) => readCharge(json, { txid, emvNeeded })),
     mismatch: ({ stage }) => (stage === 'EXPIRED' ? 'the charge with this txid has expired' : undefined),
     async withPayments({ charge, stage, transactionIds }, deadline) {
       // An active charge is unpaid. An expired one may have been paid while it ended.
@@ -108,16 +104,9 @@ function makeApi(adapter: Adapter & { timings: WooviTimings }): Api {
       body: { transactionEndToEndId: endToEndId, correlationID: refundId, value: amountCents },
       read: (json) => readRefund(json, refundId),
     }),
-    getRefund: ({ refundId }) => ({
-      method: 'GET',
-      path: `/api/v1/refund/${refundId}`,
-      read: (json) => readRefund(json, refundId),
-    }),
-    getPayment: (endToEndId) => ({
-      method: 'GET',
-      path: `/api/v1/transaction/${endToEndId}`,
-      read: (json) => readTransaction(json, { endToEndId, provider }),
-    }),
+    getRefund: ({ refundId }) => get(`/api/v1/refund/${refundId}`, (json) => readRefund(json, refundId)),
+    getPayment: (endToEndId) =>
+      get(`/api/v1/transaction/${endToEndId}`, (json) => readTransaction(json, { endToEndId, provider })),
     getPage(window, { skip }) {
       const start = new Date(window.from.getTime() - timings.windowMarginMs).toISOString()
       const end = new Date(window.to.getTime() + timings.windowMarginMs).toISOString()
@@ -133,11 +122,7 @@ function transactionPage(
   expected: { skip: number; link?: ChargeLink },
 ) {
   const query = new URLSearchParams({ ...filter, skip: String(expected.skip), limit: String(timings.pageSize) })
-  return {
-    method: 'GET' as const,
-    path: `/api/v1/transaction?${query.toString()}`,
-    read: (json: unknown) => readTransactionPage(json, { ...expected, provider }),
-  }
+  return get(`/api/v1/transaction?${query.toString()}`, (json) => readTransactionPage(json, { ...expected, provider }))
 }
 
 /** A charge says only that it was paid. The Pix is a transaction. One page is enough: few charges are paid twice. */

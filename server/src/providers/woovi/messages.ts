@@ -1,6 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { z } from 'zod'
-import { decodeBrCode } from '../../base/brcode.ts'
 import { isCents } from '../../base/money.ts'
 import type {
   Hint,
@@ -17,6 +16,8 @@ import {
   objectOf,
   parseMessage,
   parseNotification,
+  readEmv,
+  sentence,
 } from '../http/messages.ts'
 import { readEntries, type Entries, type Page } from '../http/received.ts'
 
@@ -147,7 +148,7 @@ export function readCharge(json: unknown, expected: { txid: string; emvNeeded: b
       txid: body.correlationID,
       // An expired charge counts as active: our own clock expires it, and a late payment is still looked for.
       status: body.status === 'COMPLETED' ? 'paid' : 'active',
-      emv: readEmv(body.brCode ?? response.brCode ?? pix?.brCode, expected.emvNeeded),
+      emv: readEmv(() => body.brCode ?? response.brCode ?? pix?.brCode ?? '', expected.emvNeeded),
       valueCents: body.value,
       expiresAt: readExpiry(body, expected.emvNeeded),
       payments: [],
@@ -234,7 +235,7 @@ export function readHints(body: Buffer): Hint[] {
 export function readProblem(json: unknown): string | undefined {
   const { error, errors } = objectOf(json)
   const parts = Array.isArray(errors) ? errors.slice(0, 3).map((entry) => objectOf(entry).message) : [error]
-  return parts.filter((part) => typeof part === 'string' && part !== '').join(' ') || undefined
+  return sentence(parts) || undefined
 }
 
 function parse<Body>(schema: z.ZodType<Body>, json: unknown): Body {
@@ -276,17 +277,6 @@ function readPayment(entry: unknown, { provider, link }: { provider: string; lin
 function readTxid(charge: unknown): string | null {
   if (charge === undefined || charge === null) return null
   return matching(parse(z.object({ correlationID: z.string().min(1) }), charge).correlationID, PLAIN_ID)
-}
-
-// Banking apps must be able to read the code. Where only the state is needed, a bad code must not hide a payment.
-function readEmv(emv: string | null | undefined, isNeeded: boolean): string {
-  try {
-    decodeBrCode(emv ?? '')
-    return emv!
-  } catch {
-    if (isNeeded) throw new MalformedResponse('no readable BR Code')
-    return ''
-  }
 }
 
 function readExpiry(body: z.infer<typeof charge>, isNeeded: boolean): Date {

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { ProviderError, type Hint, type NotificationRequest } from '../../domain/ports/provider.ts'
+import { get } from '../http/calls.ts'
 import { startDeadline, type Deadline } from '../http/deadline.ts'
 import type { Adapter } from '../http/provider.ts'
 import { readHints, readPublicKeys, readWebhooks } from './messages.ts'
@@ -33,13 +34,8 @@ async function isRegistered(adapter: Adapter, url: string, deadline: Deadline): 
   for (let page = 0, skip = 0; page < MAX_WEBHOOK_PAGES; page++) {
     const query = new URLSearchParams({ url, skip: String(skip), limit: String(adapter.timings.pageSize) })
     const { webhooks, hasNext } = await adapter.calls.readOrThrow(
-      {
-        method: 'GET',
-        path: `/api/v1/webhook?${query.toString()}`,
-        read: readWebhooks,
-        // The URL is secret: it lets anybody send hints.
-        secrets: [url, encodeURIComponent(url)],
-      },
+      // The URL is secret: it lets anybody send hints.
+      { ...get(`/api/v1/webhook?${query.toString()}`, readWebhooks), secrets: [url, encodeURIComponent(url)] },
       { operation: OPERATION, deadline },
     )
     if (webhooks.some((webhook) => webhook.url === url && webhook.event === EVENT && webhook.isActive)) return true
@@ -69,9 +65,9 @@ export async function readNotification(
 export async function fetchPublicKeys(
   adapter: Adapter & { timings: { keysDeadlineMs: number } },
 ): Promise<KeyObject[] | undefined> {
-  const reply = await adapter.calls.read(
-    { method: 'GET', path: '/api/v1/webhook/public-keys', read: readPublicKeys },
-    { operation: 'readNotification', deadline: startDeadline(adapter.timings.keysDeadlineMs) },
-  )
+  const reply = await adapter.calls.read(get('/api/v1/webhook/public-keys', readPublicKeys), {
+    operation: 'readNotification',
+    deadline: startDeadline(adapter.timings.keysDeadlineMs),
+  })
   return reply.kind === 'ok' ? reply.body : undefined
 }
