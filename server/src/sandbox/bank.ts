@@ -11,14 +11,14 @@ const TIMES_MAX = 1000
 const PAGE_MAX = 1000
 
 type Order = {
-  txid?: string
-  emv?: string
-  amountCents?: number
-  at?: Date
+  txid: string | undefined
+  emv: string | undefined
+  amountCents: number | undefined
+  at: Date | undefined
   times: number
   force: boolean
-  chave?: string
-  infoPagador?: string
+  chave: string | undefined
+  infoPagador: string | undefined
 }
 
 // POST /bank/pay acts as the payer's bank. A plain order is what a banking app would send: the charge's amount, now,
@@ -151,14 +151,5 @@ function readOrder(body: unknown): Order | string {
   if (chave !== undefined && !isText(chave, 77, 1)) return 'chave must be a text of up to 77 characters'
   if (infoPagador !== undefined && !isText(infoPagador, 140))
     return 'infoPagador must be a text of up to 140 characters'
-  return {
-    times,
-    force,
-    ...(emv === undefined ? {} : { emv: emv.trim() }),
-    ...(txid === undefined ? {} : { txid }),
-    ...(amountCents === undefined ? {} : { amountCents }),
-    ...(instant === undefined ? {} : { at: instant }),
-    ...(chave === undefined ? {} : { chave }),
-    ...(infoPagador === undefined ? {} : { infoPagador }),
-  }
+  return { txid, emv: emv?.trim(), amountCents, at: instant, times, force, chave, infoPagador }
 }

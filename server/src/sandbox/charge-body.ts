@@ -56,36 +56,26 @@ const isPositive = (cents: number): boolean => cents > 0 && cents <= MAX_CENTS
 
 function readCalendar(value: unknown, mode: 'create' | 'revise', violations: Violation[]): ChargeFields {
   if (value === undefined) return {}
-  if (!isRecord(value)) {
-    violations.push(violation('cob.calendario', 'Deve ser um objeto.'))
-    return {}
-  }
+  if (!isRecord(value)) return refuse(violations, 'cob.calendario', 'Deve ser um objeto.')
   const expiracao = value['expiracao'] ?? (mode === 'create' ? EXPIRY_DEFAULT_SECONDS : undefined)
   if (expiracao === undefined) return {}
   if (Number.isInteger(expiracao) && Number(expiracao) > 0 && Number(expiracao) <= EXPIRY_MAX_SECONDS) {
     return { expiracao: Number(expiracao) }
   }
-  violations.push(violation('cob.calendario.expiracao', 'Deve ser um inteiro maior que zero.', expiracao))
-  return {}
+  return refuse(violations, 'cob.calendario.expiracao', 'Deve ser um inteiro maior que zero.', expiracao)
 }
 
 function readValue(value: unknown, violations: Violation[]): ChargeFields {
   if (value === undefined) return {}
-  if (!isRecord(value)) {
-    violations.push(violation('cob.valor', 'Deve ser um objeto.'))
-    return {}
-  }
+  if (!isRecord(value)) return refuse(violations, 'cob.valor', 'Deve ser um objeto.')
   const { original, modalidadeAlteracao, retirada } = value
   if (retirada !== undefined) violations.push(violation('cob.valor.retirada', 'Saque e troco não são oferecidos.'))
-  if (modalidadeAlteracao !== undefined && modalidadeAlteracao !== 0 && modalidadeAlteracao !== 1) {
-    violations.push(violation('cob.valor.modalidadeAlteracao', 'Deve ser 0 ou 1.'))
-    return {}
-  }
+  if (modalidadeAlteracao !== undefined && modalidadeAlteracao !== 0 && modalidadeAlteracao !== 1)
+    return refuse(violations, 'cob.valor.modalidadeAlteracao', 'Deve ser 0 ou 1.')
   if (isAmount(original)) {
     return { valor: { original, ...(modalidadeAlteracao === undefined ? {} : { modalidadeAlteracao }) } }
   }
-  violations.push(violation('cob.valor.original', 'Deve ter a forma 0.00 e ser maior que zero.', original))
-  return {}
+  return refuse(violations, 'cob.valor.original', 'Deve ter a forma 0.00 e ser maior que zero.', original)
 }
 
 function readDebtor(value: unknown, violations: Violation[]): ChargeFields {
@@ -95,8 +85,7 @@ function readDebtor(value: unknown, violations: Violation[]): ChargeFields {
     if (cnpj === undefined && typeof cpf === 'string' && /^\d{11}$/.test(cpf)) return { devedor: { cpf, nome } }
     if (cpf === undefined && typeof cnpj === 'string' && /^[0-9A-Z]{14}$/.test(cnpj)) return { devedor: { cnpj, nome } }
   }
-  violations.push(violation('cob.devedor', 'Deve ter nome e ou cpf ou cnpj.'))
-  return {}
+  return refuse(violations, 'cob.devedor', 'Deve ter nome e ou cpf ou cnpj.')
 }
 
 function readNotes(value: unknown, violations: Violation[]): ChargeFields {
@@ -104,14 +93,18 @@ function readNotes(value: unknown, violations: Violation[]): ChargeFields {
   const notes = Array.isArray(value) && value.length <= NOTES_MAX ? value.map(readNote) : [undefined]
   const infoAdicionais = notes.filter((note) => note !== undefined)
   if (infoAdicionais.length === notes.length) return { infoAdicionais }
-  violations.push(
-    violation('cob.infoAdicionais', `Deve ter até ${NOTES_MAX} pares de nome (até 50) e valor (até 200).`),
-  )
-  return {}
+  const rule = `Deve ter até ${NOTES_MAX} pares de nome (até 50) e valor (até 200).`
+  return refuse(violations, 'cob.infoAdicionais', rule)
 }
 
 function readNote(note: unknown): { nome: string; valor: string } | undefined {
   if (!isRecord(note)) return undefined
   const { nome, valor } = note
   return isText(nome, 50) && isText(valor, 200) ? { nome, valor } : undefined
+}
+
+// No fields: the whole body is refused for it.
+function refuse(violations: Violation[], ...wrong: Parameters<typeof violation>): ChargeFields {
+  violations.push(violation(...wrong))
+  return {}
 }

@@ -37,7 +37,7 @@ export type FaultPlan = { faults: Faults; random: () => number; randomNotice: ()
 // `variant`, from 0 to 1, chooses among the errors or the kinds of garbage.
 export type Outcome = { kind: 'normal' | 'hang' | 'error' | 'garbage' | 'lose'; variant: number }
 
-export const NO_FAULTS: Faults = {
+const NO_FAULTS: Faults = {
   dropNotifications: 0,
   duplicateNotifications: 0,
   delayNotificationsMs: 0,
@@ -67,10 +67,10 @@ export function parsePlan(body: unknown): FaultPlan | string {
   if (!isRecord(body)) return 'the body must be a JSON object'
   const faults: Faults = { ...NO_FAULTS }
   for (const [name, value] of Object.entries(body)) {
-    const parse = FIELDS[name]
-    if (!parse) return `unknown fault "${name}"; known are ${Object.keys(FIELDS).join(', ')}`
-    const parsed = parse(value)
-    if (parsed === undefined) return `${name} must be ${WANTED[name] ?? RATE_WANTED}`
+    const field = FIELDS[name]
+    if (!field) return `unknown fault "${name}"; known are ${Object.keys(FIELDS).join(', ')}`
+    const parsed = field.parse(value)
+    if (parsed === undefined) return `${name} must be ${field.wanted}`
     Object.assign(faults, { [name]: parsed })
   }
   return makePlan(faults)
@@ -96,39 +96,39 @@ export function shuffle<T>(items: T[], random: () => number): T[] {
   return same ? shuffled.toReversed() : shuffled
 }
 
-const RATE_WANTED = 'a number from 0 to 1'
-const WANTED: Record<string, string> = {
-  dropNotifications: 'true, false or a number from 0 to 1',
-  duplicateNotifications: `an integer from 0 to ${COPIES_MAX}`,
-  delayNotificationsMs: `an integer from 0 to ${DELAY_MAX_MS}`,
-  reorderNotifications: 'true or false',
-  malformedEntry: 'true or false',
-  latencyMs: `an integer from 0 to ${DELAY_MAX_MS}`,
-  refundLagMs: `an integer from 0 to ${LAG_MAX_MS}`,
-  seed: `an integer from 0 to ${SEED_MAX}`,
+type Field = { wanted: string; parse: (value: unknown) => number | boolean | undefined }
+
+const RATE: Field = { wanted: 'a number from 0 to 1', parse: rate }
+const SWITCH: Field = {
+  wanted: 'true or false',
+  parse: (value) => (typeof value === 'boolean' ? value : undefined),
 }
 
-const FIELDS: Record<string, (value: unknown) => number | boolean | undefined> = {
-  dropNotifications: (value) => (typeof value === 'boolean' ? Number(value) : rate(value)),
-  duplicateNotifications: (value) => integer(value, COPIES_MAX),
-  delayNotificationsMs: (value) => integer(value, DELAY_MAX_MS),
-  reorderNotifications: (value) => (typeof value === 'boolean' ? value : undefined),
-  malformedEntry: (value) => (typeof value === 'boolean' ? value : undefined),
-  latencyMs: (value) => integer(value, DELAY_MAX_MS),
-  errorRate: rate,
-  garbageRate: rate,
-  hangRate: rate,
-  loseAnswerRate: rate,
-  refundLagMs: (value) => integer(value, LAG_MAX_MS),
-  seed: (value) => integer(value, SEED_MAX),
+const FIELDS: Record<string, Field> = {
+  dropNotifications: {
+    wanted: 'true, false or a number from 0 to 1',
+    parse: (value) => (typeof value === 'boolean' ? Number(value) : rate(value)),
+  },
+  duplicateNotifications: integerTo(COPIES_MAX),
+  delayNotificationsMs: integerTo(DELAY_MAX_MS),
+  reorderNotifications: SWITCH,
+  malformedEntry: SWITCH,
+  latencyMs: integerTo(DELAY_MAX_MS),
+  errorRate: RATE,
+  garbageRate: RATE,
+  hangRate: RATE,
+  loseAnswerRate: RATE,
+  refundLagMs: integerTo(LAG_MAX_MS),
+  seed: integerTo(SEED_MAX),
 }
 
 function rate(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= 1 ? value : undefined
 }
 
-function integer(value: unknown, max: number): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max ? value : undefined
+function integerTo(max: number): Field {
+  const isFit = (value: unknown) => typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max
+  return { wanted: `an integer from 0 to ${max}`, parse: (value) => (isFit(value) ? Number(value) : undefined) }
 }
 
 function makePlan(faults: Faults): FaultPlan {
