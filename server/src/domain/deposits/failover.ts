@@ -1,5 +1,6 @@
 import { Fault } from '../../base/fault.ts'
 import { uuidFromHex } from '../../base/ids.ts'
+import { insertRow } from '../../db/insert-rows.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
@@ -117,8 +118,7 @@ async function moveIntent(tx: Tx, now: Date, move: ProviderMove): Promise<void> 
     ? `update checks set kind = 'withdrawal', due_at = $3 where provider = $1 and subject = $2`
     : 'delete from checks where provider = $1 and subject = $2'
   await tx.run(oldCheck, mayStillBeMade ? [from, chargeId, dueAt] : [from, chargeId])
-  const newCheck = `insert into checks (provider, subject, kind, due_at) values ($1, $2, 'charge', $3)`
-  await tx.run(newCheck, [to, chargeId, dueAt])
+  await insertRow(tx, 'checks', { provider: to, subject: chargeId, kind: 'charge', due_at: dueAt })
 }
 
 async function intentFault(core: Core, chargeId: string, error: unknown): Promise<unknown> {

@@ -1,4 +1,5 @@
 import { newUuid7 } from '../../base/ids.ts'
+import { insertRow } from '../../db/insert-rows.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import { dayOf } from '../core/business-days.ts'
 import type { Core } from '../core/core.ts'
@@ -122,11 +123,8 @@ async function claimDue(tx: Tx, now: Date, provider: string): Promise<Sweep | un
 // exceptions.
 async function beginSweep(tx: Tx, now: Date, provider: string): Promise<void> {
   const beganAt = await firstChargeAt(tx, now, provider)
-  await tx.run(
-    `insert into sweeps (provider, began_at, swept_until, next_closing, due_at) values ($1, $2, $2, $3, $4)
-     on conflict do nothing`,
-    [provider, beganAt, dayOf(beganAt), now],
-  )
+  const row = { provider, began_at: beganAt, swept_until: beganAt, next_closing: dayOf(beganAt), due_at: now }
+  await insertRow(tx, 'sweeps', row, 'on conflict do nothing')
 }
 
 /** Now, if there is none. */
