@@ -41,3 +41,8 @@ export async function insertRows<Row, Item = unknown>(
     Object.values(columns).map(([, valueOf]) => items.map(valueOf)),
   )
 }
+
+/** What unnest() takes in place of rows: by column, the values of these fields. */
+export function columnsOf<Row>(rows: readonly Row[], ...fields: (keyof Row)[]): unknown[][] {
+  return fields.map((field) => rows.map((row) => row[field]))
+}

@@ -1,5 +1,6 @@
 import type { Cents } from '../../base/money.ts'
 import { uuidFromHex } from '../../base/ids.ts'
+import { columnsOf } from '../../db/insert-rows.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { CHARGE_COLUMNS, hexId, type Charge, type StoredCharge, type StoredStatus } from './charge-reads.ts'
@@ -68,10 +69,7 @@ export async function markCompleted(tx: Tx, now: Date, completions: Completion[]
      where c.id = n.id and c.status <> 'COMPLETED'`,
     [
       completions.map(({ chargeId }) => uuidFromHex(chargeId)),
-      completions.map(({ endToEndId }) => endToEndId),
-      completions.map(({ paidAt }) => paidAt),
-      completions.map(({ paidLate }) => paidLate),
-      completions.map(({ receivedCents }) => receivedCents),
+      ...columnsOf(completions, 'endToEndId', 'paidAt', 'paidLate', 'receivedCents'),
       now,
     ],
   )

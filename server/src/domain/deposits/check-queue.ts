@@ -1,5 +1,5 @@
 import { isHexId, uuidFromHex } from '../../base/ids.ts'
-import { insertRows } from '../../db/insert-rows.ts'
+import { columnsOf, insertRows } from '../../db/insert-rows.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import type { Hint } from '../ports/provider.ts'
@@ -78,23 +78,20 @@ export function finishChecks(core: Core, finished: FinishedCheck[]): Promise<voi
 type FinishedCheck = { check: Check; nextDueAt: Date | null }
 
 export async function endChecks(tx: Tx, finished: FinishedCheck[]): Promise<void> {
-  const columns = (rows: FinishedCheck[]) => [
-    rows.map(({ check }) => check.provider),
-    rows.map(({ check }) => check.subject),
-    rows.map(({ check }) => check.dueAt),
-  ]
+  const checks = finished.map(({ check, nextDueAt }) => ({ ...check, nextDueAt }))
+  const done = checks.filter(({ nextDueAt }) => nextDueAt === null)
   await tx.run(
     `delete from checks k using unnest($1::text[], $2::text[], $3::timestamptz[]) as n (provider, subject, due_at)
      where k.provider = n.provider and k.subject = n.subject and k.due_at = n.due_at`,
-    columns(finished.filter(({ nextDueAt }) => nextDueAt === null)),
+    columnsOf(done, 'provider', 'subject', 'dueAt'),
   )
-  const again = finished.filter(({ nextDueAt }) => nextDueAt !== null)
+  const again = checks.filter(({ nextDueAt }) => nextDueAt !== null)
   await tx.run(
     `update checks k set due_at = n.next_due_at
      from unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[])
        as n (provider, subject, due_at, next_due_at)
      where k.provider = n.provider and k.subject = n.subject and k.due_at = n.due_at`,
-    [...columns(again), again.map(({ nextDueAt }) => nextDueAt)],
+    columnsOf(again, 'provider', 'subject', 'dueAt', 'nextDueAt'),
   )
 }
 

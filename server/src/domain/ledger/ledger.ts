@@ -1,5 +1,5 @@
 import type { Cents } from '../../base/money.ts'
-import { insertRows } from '../../db/insert-rows.ts'
+import { columnsOf, insertRows } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
 
 /**
@@ -91,11 +91,7 @@ export async function postTransfers(tx: Tx, now: Date, transfers: Transfer[]): P
     `update ledger_balances b set debits_cents = b.debits_cents + n.debits, credits_cents = b.credits_cents + n.credits
      from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as n (id, debits, credits)
      where b.ledger_account_id = n.id`,
-    [
-      accounts.all.map(({ id }) => id),
-      accounts.all.map(({ debits }) => debits),
-      accounts.all.map(({ credits }) => credits),
-    ],
+    columnsOf(accounts.all, 'id', 'debits', 'credits'),
   )
 }
 

@@ -1,4 +1,5 @@
 import { hexFromUuid } from '../../base/ids.ts'
+import { columnsOf } from '../../db/insert-rows.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { SYSTEM } from '../core/audit-log.ts'
 import type { Core } from '../core/core.ts'
@@ -142,12 +143,6 @@ function readReports(tx: Tx, payments: Reporting[]): Promise<Report[]> {
      where n.status <> 'processing'
        and (r.id is null or r.status = 'PROCESSING' or (n.status = 'failed' and u.id is null))
      order by p.id, n.refund_id`,
-    [
-      reported.map((refund) => refund.provider),
-      reported.map((refund) => refund.endToEndId),
-      reported.map((refund) => refund.refundId),
-      reported.map((refund) => refund.amountCents),
-      reported.map((refund) => refund.status),
-    ],
+    columnsOf(reported, 'provider', 'endToEndId', 'refundId', 'amountCents', 'status'),
   )
 }

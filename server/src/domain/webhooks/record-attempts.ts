@@ -1,4 +1,4 @@
-import { insertRows } from '../../db/insert-rows.ts'
+import { columnsOf, insertRows } from '../../db/insert-rows.ts'
 import { isUniqueViolation, query, type Tx } from '../../db/tx.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
@@ -221,13 +221,7 @@ async function endDeliveries(tx: Tx, now: Date, failed: Failed[]): Promise<void>
      )
      insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
      select event_id, webhook_id, 'failed', attempts, $5 from n ${OVERWRITE_OUTCOME}`,
-    [
-      ended.map(({ eventId }) => eventId),
-      ended.map(({ webhookId }) => webhookId),
-      ended.map(({ attempt }) => attempt),
-      ended.map(({ leasedUntil }) => leasedUntil),
-      now,
-    ],
+    [...columnsOf(ended, 'eventId', 'webhookId', 'attempt', 'leasedUntil'), now],
   )
 }
 
@@ -242,13 +236,7 @@ async function postponeDeliveries(tx: Tx, failed: Failed[]): Promise<void> {
      from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[], $5::int[])
        as n (event_id, webhook_id, leased_until, next_due_at, attempts)
      where d.event_id = n.event_id and d.webhook_id = n.webhook_id and d.leased_until = n.leased_until`,
-    [
-      retried.map(({ eventId }) => eventId),
-      retried.map(({ webhookId }) => webhookId),
-      retried.map(({ leasedUntil }) => leasedUntil),
-      retried.map(({ dueAt }) => dueAt),
-      retried.map(({ attempt }) => attempt),
-    ],
+    columnsOf(retried, 'eventId', 'webhookId', 'leasedUntil', 'dueAt', 'attempt'),
   )
 }
 
