@@ -93,8 +93,7 @@ export async function listAccounts(
      order by a.id desc limit $3`,
     [cursorUuid(filter.cursor), filter.search ?? null, filter.limit + 1],
   )
-  const cursorOf = ({ accountId }: ListedAccount) => hexFromUuid(accountId)
-  const { items: accounts, nextCursor } = page(rows, filter.limit, (row) => row, cursorOf)
+  const { items: accounts, nextCursor } = page(rows, filter.limit, ({ accountId }) => hexFromUuid(accountId))
   return { accounts, nextCursor }
 }
 

@@ -1,7 +1,7 @@
 import { Fault } from '../../base/fault.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { query, type Tx } from '../../db/tx.ts'
-import { cursorNumber, page } from './cursor.ts'
+import { cursorNumber, page, type ListFilter } from './cursor.ts'
 import type { Core } from './core.ts'
 
 /** Who changed something. `console` is the command line on the server, `system` is guiche itself. */
@@ -117,20 +117,12 @@ export type LoggedChange = {
   details: Record<string, unknown>
 }
 
-export type AuditLogFilter = {
-  accountId?: string
-  actor?: string
-  action?: string
-  from?: Date
-  to?: Date
-  cursor?: string
-  limit: number
-}
+export type AuditLogFilter = ListFilter & { accountId?: string; actor?: string; action?: string }
 
 /** Newest first. */
 export async function listAuditLog(
   core: Core,
-  filter: AuditLogFilter,
+  { accountId, actor, action, from, to, cursor, limit }: AuditLogFilter,
 ): Promise<{ changes: LoggedChange[]; nextCursor: string | null }> {
   const rows = await query<LoggedChange>(
     core.pool,
@@ -144,17 +136,8 @@ export async function listAuditLog(
        and ($5::timestamptz is null or l.at >= $5)
        and ($6::timestamptz is null or l.at < $6)
      order by l.id desc limit $7`,
-    [
-      cursorNumber(filter.cursor),
-      filter.accountId ?? null,
-      filter.actor ?? null,
-      filter.action ?? null,
-      filter.from ?? null,
-      filter.to ?? null,
-      filter.limit + 1,
-    ],
+    [cursorNumber(cursor), accountId, actor, action, from, to, limit + 1],
   )
-  const cursorOf = (change: LoggedChange) => change.id
-  const { items: changes, nextCursor } = page(rows, filter.limit, (row) => row, cursorOf)
+  const { items: changes, nextCursor } = page(rows, limit, ({ id }) => id)
   return { changes, nextCursor }
 }

@@ -24,25 +24,14 @@ export function cursorUuid(cursor: string | undefined): string {
  * A page of a list whose statement asked for one row more than `limit`: the extra row tells that there is another page.
  * `cursorOf` gives what cursorUuid() or cursorNumber() reads.
  */
-export function page<Row, Item>(
-  rows: Row[],
+export function page<Item>(
+  rows: Item[],
   limit: number,
-  itemOf: (row: Row) => Item,
   cursorOf: (item: Item) => string,
 ): { items: Item[]; nextCursor: string | null } {
-  const items = rows.slice(0, limit).map(itemOf)
+  const items = rows.slice(0, limit)
   const last = items.at(-1)
   return { items, nextCursor: last !== undefined && rows.length > limit ? cursorOf(last) : null }
-}
-
-/** The same for rows that are the items, with their id as cursor. */
-export function pageById<Item extends { id: string }>(rows: Item[], limit: number) {
-  return page(
-    rows,
-    limit,
-    (item) => item,
-    (item) => item.id,
-  )
 }
 
 function badCursor(): Fault {

@@ -3,7 +3,7 @@ import { isUuid, uuidFromHex, uuidOfTime } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { query, queryOne, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
-import { cursorUuid, pageById, type ListFilter } from '../core/cursor.ts'
+import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
 
 export type ChargeStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
 
@@ -160,7 +160,7 @@ export async function listDeposits(
      order by c.id desc limit $10`,
     [accountId, cursorUuid(cursor), status, from, to, externalId, found, firstId, to && uuidOfTime(to), limit + 1],
   )
-  const { items: charges, nextCursor } = pageById(rows, limit)
+  const { items: charges, nextCursor } = page(rows, limit, ({ id }) => id)
   return { charges, nextCursor }
 }
 

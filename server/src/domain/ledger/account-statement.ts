@@ -1,6 +1,6 @@
 import type { Cents } from '../../base/money.ts'
 import { query, queryOne } from '../../db/tx.ts'
-import { cursorNumber, pageById, type ListFilter } from '../core/cursor.ts'
+import { cursorNumber, page, type ListFilter } from '../core/cursor.ts'
 import type { Core } from '../core/core.ts'
 
 export function readBalance(core: Core, accountId: string): Promise<{ balanceCents: Cents }> {
@@ -61,7 +61,7 @@ export async function readStatement(
      order by l.id desc limit $3`,
     [accountId, cursorNumber(cursor), limit + 1, from, to],
   )
-  const { items: lines, nextCursor } = pageById(rows, limit)
+  const { items: lines, nextCursor } = page(rows, limit, ({ id }) => id)
   return { lines, nextCursor }
 }
 

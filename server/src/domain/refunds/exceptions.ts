@@ -4,7 +4,7 @@ import type { Cents } from '../../base/money.ts'
 import { query } from '../../db/tx.ts'
 import type { Actor } from '../core/audit-log.ts'
 import type { Core } from '../core/core.ts'
-import { cursorUuid, pageById, type ListFilter } from '../core/cursor.ts'
+import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
 import { hexId, type StoredStatus } from '../deposits/charge-reads.ts'
 import { EXCEPTION_STATE, NAMED_CHARGE, type ExceptionState, type Resolution } from '../deposits/exception-states.ts'
 import type { SuspenseKind } from '../deposits/settle.ts'
@@ -76,7 +76,7 @@ export async function listExceptions(
      order by x.id desc limit $7`,
     [cursorUuid(cursor), state, kind, provider, from, to, limit + 1],
   )
-  const { items: exceptions, nextCursor } = pageById(rows, limit)
+  const { items: exceptions, nextCursor } = page(rows, limit, ({ id }) => id)
   return { exceptions, nextCursor }
 }
 

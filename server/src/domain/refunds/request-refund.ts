@@ -6,7 +6,7 @@ import { query, transact, type Tx } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import { checkReason, writeAudit, type Actor } from '../core/audit-log.ts'
 import type { Core } from '../core/core.ts'
-import { cursorUuid, pageById, type ListFilter } from '../core/cursor.ts'
+import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
 import { lockCharges, requireCharge, visible, type Charge } from '../deposits/charge-reads.ts'
 import { providerNamed } from '../ports/provider.ts'
 import {
@@ -84,7 +84,7 @@ export async function listRefunds(
      order by r.id desc limit $8`,
     [cursorUuid(cursor), accountId, paymentLinkId, status, from, to, inDoubt, limit + 1],
   )
-  const { items: refunds, nextCursor } = pageById(rows, limit)
+  const { items: refunds, nextCursor } = page(rows, limit, ({ id }) => id)
   return { refunds, nextCursor }
 }
 

@@ -1,5 +1,6 @@
 import { Fault } from '../../base/fault.ts'
 import { hexFromUuid, isUuid, uuidOfTime } from '../../base/ids.ts'
+import { columnsOf } from '../../db/insert-rows.ts'
 import { query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
@@ -80,11 +81,11 @@ export async function listEvents(
   const needsDelivery = filter.state !== undefined || filter.webhookId !== undefined
   const search: typeof searchEvents = needsDelivery ? searchDeliveries : searchEvents
   const { found, searchedDownTo } = await search(core, { ...filter, accountId, before, isByEvent: true })
-  const { items: ids, nextCursor } = page(found, filter.limit, ({ eventId }) => eventId, hexFromUuid)
+  const { items, nextCursor } = page(found, filter.limit, ({ eventId }) => hexFromUuid(eventId))
   const rows = await query<EventRow>(
     core.pool,
     `select ${EVENT_COLUMNS} from events v where v.id = any($1) order by v.id desc`,
-    [ids],
+    [items.map(({ eventId }) => eventId)],
   )
   return {
     events: rows.map(eventFromRow),
@@ -121,7 +122,7 @@ export async function listDeliveries(
   const [eventId, webhookId] = [cursorUuid(filter.cursor?.slice(0, 32)), cursorUuid(filter.cursor?.slice(32))]
   const search = { ...filter, accountId, before: { eventId, webhookId }, isByEvent: false }
   const { found, searchedDownTo } = await searchDeliveries(core, search)
-  const { items, nextCursor } = page(found, filter.limit, (place) => place, cursorOf)
+  const { items, nextCursor } = page(found, filter.limit, cursorOf)
   // The next page begins with the event at which the search ended.
   const next = searchedDownTo ? cursorOf({ eventId: searchedDownTo, webhookId: LAST_UUID }) : null
   return { deliveries: await readDeliveries(core, items), nextCursor: nextCursor ?? next }
@@ -210,13 +211,8 @@ export async function listFailingWebhooks(
      order by w.id desc limit $2`,
     [cursorUuid(cursor), limit + 1, MAX_PENDING_COUNTED],
   )
-  const found = page(
-    rows,
-    limit,
-    (webhook) => webhook,
-    ({ webhookId }) => hexFromUuid(webhookId),
-  )
-  return { webhooks: found.items, nextCursor: found.nextCursor }
+  const { items: webhooks, nextCursor } = page(rows, limit, ({ webhookId }) => hexFromUuid(webhookId))
+  return { webhooks, nextCursor }
 }
 
 // ---- Rows ----
@@ -266,7 +262,7 @@ async function readDeliveries(core: Core, places: Place[]): Promise<DeliveryReco
        select * from attempts a where a.event_id = n.event_id and a.webhook_id = n.webhook_id order by at desc limit 1
      ) t on true
      order by n.place`,
-    [places.map(({ eventId }) => eventId), places.map(({ webhookId }) => webhookId)],
+    columnsOf(places, 'eventId', 'webhookId'),
   )
   return rows.map((row) => ({ ...row, eventId: eventName(row.eventId) }))
 }
