@@ -3,7 +3,7 @@ import type { Tx } from './tx.ts'
 /**
  * By column name: its PostgreSQL type, and its value for an item. A column of arrays does not fit: unnest flattens it.
  */
-export type Columns<Item> = Record<string, readonly [type: string, valueOf: (item: Item) => unknown]>
+type Columns<Item> = Record<string, readonly [type: string, valueOf: (item: Item) => unknown]>
 
 /** Inserts one row, each value beside the name of its column. `tail` is what follows it, as in insertRows(). */
 export function insertRow<Row>(

@@ -1,7 +1,7 @@
 import { Fault } from '../../base/fault.ts'
 import { hexFromUuid, newUuid7, uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
-import { insertRows, type Columns } from '../../db/insert-rows.ts'
+import { insertRow } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
 import { SYSTEM, type Actor } from '../core/audit-log.ts'
 import { hexId } from '../deposits/charge-reads.ts'
@@ -244,28 +244,28 @@ type RefundInsert = {
 async function insertRefund(tx: Tx, now: Date, row: RefundInsert): Promise<Refund | undefined> {
   const id = newUuid7(now)
   const isDone = row.source === 'provider'
-  const columns: Columns<RefundInsert> = {
-    id: ['uuid', () => id],
-    payment_id: ['uuid', ({ paymentId }) => paymentId],
-    charge_id: ['uuid', ({ chargeId }) => chargeId],
-    source: ['text', ({ source }) => source],
-    account_id: ['uuid', ({ accountId }) => accountId],
-    exception_id: ['uuid', ({ exceptionId }) => exceptionId],
-    provider_refund_id: ['text', ({ providerRefundId = hexFromUuid(id) }) => providerRefundId],
-    amount_cents: ['bigint', ({ amountCents }) => amountCents],
-    fee_returned_cents: ['bigint', ({ feeReturnedCents = 0 }) => feeReturnedCents],
-    status: ['text', () => (isDone ? 'DONE' : 'PROCESSING')],
-    reason: ['text', ({ reason }) => reason],
-    requested_by_kind: ['text', ({ requestedBy }) => requestedBy.kind],
-    requested_by: ['text', ({ requestedBy }) => requestedBy.name],
-    idempotency_key: ['text', ({ idempotency }) => idempotency?.key],
-    request_hash: ['bytea', ({ idempotency }) => idempotency?.requestHash],
-    created_at: ['timestamptz', () => now],
-    due_at: ['timestamptz', ({ leasedUntil }) => leasedUntil],
-    attempts: ['int', () => (isDone ? 0 : 1)],
-    ended_at: ['timestamptz', () => (isDone ? now : null)],
+  const columns = {
+    id,
+    payment_id: row.paymentId,
+    charge_id: row.chargeId,
+    source: row.source,
+    account_id: row.accountId,
+    exception_id: row.exceptionId,
+    provider_refund_id: row.providerRefundId ?? hexFromUuid(id),
+    amount_cents: row.amountCents,
+    fee_returned_cents: row.feeReturnedCents ?? 0,
+    status: isDone ? 'DONE' : 'PROCESSING',
+    reason: row.reason,
+    requested_by_kind: row.requestedBy.kind,
+    requested_by: row.requestedBy.name,
+    idempotency_key: row.idempotency?.key,
+    request_hash: row.idempotency?.requestHash,
+    created_at: now,
+    due_at: row.leasedUntil,
+    attempts: isDone ? 0 : 1,
+    ended_at: isDone ? now : null,
   }
-  const inserted = await insertRows(tx, 'refunds', [row], columns, { tail: 'on conflict do nothing returning id' })
+  const inserted = await insertRow(tx, 'refunds', columns, 'on conflict do nothing returning id')
   return inserted.length === 0 ? undefined : readRefund(tx, id)
 }
 
