@@ -20,6 +20,11 @@ export class Fault extends Error {
   }
 }
 
+/** A field of the body, the query or the headers breaks its rule. */
+export function invalidField(field: string, text: string): Fault {
+  return new Fault('field_invalid', text, { details: { field } })
+}
+
 /** Values that belong to a code, by name. */
 export type FaultDetails = Readonly<Record<string, string | number>>
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { Fault } from '../../base/fault.ts'
+import { Fault, invalidField } from '../../base/fault.ts'
 import { base62, newUuid7 } from '../../base/ids.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { query, type Tx } from '../../db/tx.ts'
@@ -221,26 +221,21 @@ async function insertKey(
 
 function checkNewKey(now: Date, key: { name: string; expiresAt: Date | null }): void {
   if (key.name.length < 1 || key.name.length > 100)
-    throw new Fault('field_invalid', 'a key needs a name of 1 to 100 characters', { details: { field: 'name' } })
-  if (key.expiresAt && key.expiresAt <= now)
-    throw new Fault('field_invalid', 'a key must expire in the future', { details: { field: 'expiresAt' } })
+    throw invalidField('name', 'a key needs a name of 1 to 100 characters')
+  if (key.expiresAt && key.expiresAt <= now) throw invalidField('expiresAt', 'a key must expire in the future')
 }
 
 function checkScopes(scopes: string[]): void {
   const unknown = scopes.filter((scope) => !SCOPES.some((known) => known === scope))
   const operators = unknown.find(isOperatorScope)
   if (operators)
-    throw new Fault(
-      'field_invalid',
+    throw invalidField(
+      'scopes',
       `an account’s key cannot have the scope ${operators}; create an operator’s key with: guiche operator key create`,
-      { details: { field: 'scopes' } },
     )
   if (scopes.length === 0 || unknown.length > 0) {
-    throw new Fault(
-      'field_invalid',
-      `${unknown.length > 0 ? `unknown scope ${unknown.join(', ')}` : 'a key needs a scope'}: the scopes are ${SCOPES.join(', ')}`,
-      { details: { field: 'scopes' } },
-    )
+    const wrong = unknown.length > 0 ? `unknown scope ${unknown.join(', ')}` : 'a key needs a scope'
+    throw invalidField('scopes', `${wrong}: the scopes are ${SCOPES.join(', ')}`)
   }
 }
 

@@ -1,4 +1,4 @@
-import { Fault } from '../../base/fault.ts'
+import { Fault, invalidField } from '../../base/fault.ts'
 import { MAX_CENTS, type Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { checkReason, differenceOf, writeAudit, type Actor } from '../core/audit-log.ts'
@@ -117,13 +117,11 @@ function checkRanges(patch: TermsPatch): void {
   for (const key of Object.keys(RANGES) as (keyof typeof RANGES)[]) {
     const [value, { words, min, max }] = [patch[key] ?? null, RANGES[key]]
     if (value !== null && (!Number.isSafeInteger(value) || value < min || value > max))
-      throw new Fault('field_invalid', `${words} must be a whole number from ${min} to ${max}`, {
-        details: { field: key },
-      })
+      throw invalidField(key, `${words} must be a whole number from ${min} to ${max}`)
   }
   const bearer = patch.feeBearer ?? null
   if (bearer !== null && bearer !== 'account' && bearer !== 'payer')
-    throw new Fault('field_invalid', 'feeBearer must be "account" or "payer"', { details: { field: 'feeBearer' } })
+    throw invalidField('feeBearer', 'feeBearer must be "account" or "payer"')
 }
 
 /** Includes the deployment's defaults: an account's own minimum fee may be above the deployment's maximum. */

@@ -1,4 +1,4 @@
-import { Fault } from '../../base/fault.ts'
+import { invalidField } from '../../base/fault.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { query, type Tx } from '../../db/tx.ts'
 import { cursorNumber, page, type ListFilter } from './cursor.ts'
@@ -85,7 +85,7 @@ export function checkReason(text: string): string {
   const reason = text.trim()
   const length = Array.from(reason).length
   if (length < 1 || length > MAX_REASON_LENGTH || /[\p{Cc}\p{Cs}]/u.test(reason))
-    throw new Fault('field_invalid', REASON_RULE, { details: { field: 'reason' } })
+    throw invalidField('reason', REASON_RULE)
   return reason
 }
 

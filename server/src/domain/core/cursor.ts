@@ -1,4 +1,4 @@
-import { Fault } from '../../base/fault.ts'
+import { invalidField, type Fault } from '../../base/fault.ts'
 import { isHexId, uuidFromHex } from '../../base/ids.ts'
 
 // A cursor is the id of the last row seen. It needs no signature: a forged one reads nothing of another account.
@@ -35,7 +35,5 @@ export function page<Item>(
 }
 
 function badCursor(): Fault {
-  return new Fault('field_invalid', 'cursor must be a nextCursor of an earlier answer', {
-    details: { field: 'cursor' },
-  })
+  return invalidField('cursor', 'cursor must be a nextCursor of an earlier answer')
 }

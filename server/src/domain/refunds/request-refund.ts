@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Fault } from '../../base/fault.ts'
+import { Fault, invalidField } from '../../base/fault.ts'
 import { hexFromUuid, isHexId, uuidFromHex } from '../../base/ids.ts'
 import { isCents, type Cents } from '../../base/money.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
@@ -43,7 +43,7 @@ export async function requestRefund(ctx: Context, actor: Actor, request: RefundR
     throw new Fault('not_enabled', 'Refunds by API key are not enabled here: ask the operator of this service for one')
   }
   if (request.amountCents !== null && !isCents(request.amountCents)) {
-    throw new Fault('field_invalid', 'value must be a positive integer (cents)', { details: { field: 'value' } })
+    throw invalidField('value', 'value must be a positive integer (cents)')
   }
   const reason = request.reason === null ? null : checkReason(request.reason)
   const charge = await requireCharge(ctx, request.accountId, request.paymentLinkId)

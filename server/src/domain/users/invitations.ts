@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { Fault } from '../../base/fault.ts'
+import { Fault, invalidField } from '../../base/fault.ts'
 import { isUuid, newUuid7 } from '../../base/ids.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { query, type Tx } from '../../db/tx.ts'
@@ -35,9 +35,7 @@ export async function createInvitation(
 ): Promise<{ invitation: Invitation; token: string }> {
   const days = wanted.expiresInDays ?? INVITATION_DAYS.default
   if (!Number.isInteger(days) || days < 1 || days > INVITATION_DAYS.max)
-    throw new Fault('field_invalid', `an invitation must be valid for 1 to ${INVITATION_DAYS.max} days`, {
-      details: { field: 'expiresInDays' },
-    })
+    throw invalidField('expiresInDays', `an invitation must be valid for 1 to ${INVITATION_DAYS.max} days`)
   const token = randomBytes(24).toString('base64url')
   const invitation: Invitation = {
     invitationId: newUuid7(now),

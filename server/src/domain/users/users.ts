@@ -1,6 +1,6 @@
 import { hash, verify } from '@node-rs/argon2'
 import { z } from 'zod'
-import { Fault } from '../../base/fault.ts'
+import { Fault, invalidField } from '../../base/fault.ts'
 import { newUuid7, randomPassword } from '../../base/ids.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
@@ -29,32 +29,20 @@ export type CheckedPerson = { email: string; name: string; password: string; pas
 export async function checkPerson(what: 'an account' | 'an operator', person: Person): Promise<CheckedPerson> {
   const email = checkEmail(person.email)
   const name = person.name.trim()
-  if (name.length < 1 || name.length > 100)
-    throw new Fault('field_invalid', `${what} needs a name of 1 to 100 characters`, { details: { field: 'name' } })
+  if (name.length < 1 || name.length > 100) throw invalidField('name', `${what} needs a name of 1 to 100 characters`)
   // Payers and operators read it: escape sequences play tricks on a terminal, and marks of direction turn the text
   // around them.
   if (/[\p{Cc}\p{Cs}\p{Bidi_Control}]/u.test(name))
-    throw new Fault(
-      'field_invalid',
-      'a name must not contain control characters or marks that change the text direction',
-      {
-        details: { field: 'name' },
-      },
-    )
+    throw invalidField('name', 'a name must not contain control characters or marks that change the text direction')
   const password = checkNewPassword(person.password ?? randomPassword(), { ...person, email, name })
   return { email, name, password, passwordHash: await hashPassword(password) }
 }
 
 /** All rules for a password; better-auth checks the length of those that it sets. */
 export function checkNewPassword(password: string, owner: PasswordOwner): string {
-  if (password.length < PASSWORD_LENGTH.min || password.length > PASSWORD_LENGTH.max)
-    throw new Fault(
-      'password_length',
-      `a password must have ${PASSWORD_LENGTH.min} to ${PASSWORD_LENGTH.max} characters`,
-      {
-        details: PASSWORD_LENGTH,
-      },
-    )
+  const { min, max } = PASSWORD_LENGTH
+  if (password.length < min || password.length > max)
+    throw new Fault('password_length', `a password must have ${min} to ${max} characters`, { details: { min, max } })
   checkPassword(password, owner)
   return password
 }
@@ -63,7 +51,7 @@ export function checkEmail(text: string): string {
   const email = text.trim().toLowerCase()
   // The same rule as at sign-in, so that every stored e-mail can sign in.
   if (email.length > 254 || !z.email().safeParse(email).success)
-    throw new Fault('field_invalid', `not an e-mail address: ${text.slice(0, 80)}`, { details: { field: 'email' } })
+    throw invalidField('email', `not an e-mail address: ${text.slice(0, 80)}`)
   return email
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Fault } from '../../base/fault.ts'
+import { Fault, invalidField } from '../../base/fault.ts'
 import { isUuid, newUuid7 } from '../../base/ids.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
@@ -311,10 +311,6 @@ function checkFields(core: UrlChecker, { name, url, eventKinds, authorization }:
   }
   if (typeof authorization === 'string' && !AUTHORIZATION_SHAPE.test(authorization))
     throw invalidField('authorization', AUTHORIZATION_RULE)
-}
-
-function invalidField(field: string, rule: string): Fault {
-  return new Fault('field_invalid', rule, { details: { field } })
 }
 
 function sealed(core: Core, text: string | null, owner: string): string | null {
