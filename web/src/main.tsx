@@ -1,4 +1,4 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { setNonce } from 'get-nonce'
 import { StrictMode } from 'react'
@@ -6,29 +6,15 @@ import { createRoot } from 'react-dom/client'
 import './style.css'
 // Follows the system's theme on every page.
 import './base/theme.ts'
-import { ApiError, setAuthHandlers, trackActivity } from './base/api.ts'
+import { setAuthHandlers, trackActivity } from './base/api.ts'
+import { queryClient } from './base/queries.ts'
 import { leaveToSignIn, sessionQuery } from './base/session.ts'
-import { makeRouter } from './router.tsx'
+import { router } from './router.tsx'
 
 // Radix adds a style element while a dialog is open; the content security policy allows it only with this nonce.
 const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce
 if (nonce) setNonce(nonce)
 
-/** Reads are retried if the server did not answer or was busy. Writes never are. */
-const RETRIES = 2
-const queryClient = new QueryClient({
-  defaultOptions: {
-    queries: {
-      staleTime: 10_000,
-      retry: (count, error) =>
-        count < RETRIES &&
-        error instanceof ApiError &&
-        (error.status === 0 || error.status === 502 || error.status === 503),
-    },
-    mutations: { retry: false },
-  },
-})
-const router = makeRouter(queryClient)
 trackActivity()
 setAuthHandlers({ signedOut: () => leaveToSignIn(router.state.location.href) })
 // Requested at once, not only when the code that needs it has loaded.

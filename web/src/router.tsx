@@ -1,6 +1,5 @@
-import type { QueryClient } from '@tanstack/react-query'
 import {
-  createRootRouteWithContext,
+  createRootRoute,
   createRoute,
   createRouter,
   Outlet,
@@ -10,6 +9,7 @@ import {
 } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { translations } from './base/language.ts'
+import { queryClient } from './base/queries.ts'
 import { homeOf, sessionQuery } from './base/session.ts'
 import { Shell } from './shell.tsx'
 import { ButtonLink } from './ui/button.tsx'
@@ -25,9 +25,8 @@ import { Toasts } from './ui/toast.tsx'
 const PENDING_AFTER_MS = 400
 
 type Search = Record<string, string | undefined>
-type RouterContext = { queryClient: QueryClient }
 
-const root = createRootRouteWithContext<RouterContext>()({
+const root = createRootRoute({
   // Everything in the query string is text; each page takes what it knows.
   validateSearch: (search: Record<string, unknown>): Search => search as Search,
   component: Root,
@@ -42,8 +41,8 @@ const open = createRoute({ getParentRoute: () => root, id: 'open' })
 const outside = createRoute({
   getParentRoute: () => open,
   id: 'outside',
-  beforeLoad: async ({ context }) => {
-    const { me } = await context.queryClient.ensureQueryData(sessionQuery)
+  beforeLoad: async () => {
+    const { me } = await queryClient.ensureQueryData(sessionQuery)
     if (me) throw redirect({ to: homeOf(me) })
   },
 })
@@ -53,8 +52,8 @@ const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
   component: Shell,
-  beforeLoad: async ({ context, location }) => {
-    const { me } = await context.queryClient.ensureQueryData(sessionQuery)
+  beforeLoad: async ({ location }) => {
+    const { me } = await queryClient.ensureQueryData(sessionQuery)
     if (!me) throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { to: location.href } })
     return { me }
   },
@@ -126,25 +125,22 @@ const tree = root.addChildren([
   ]),
 ])
 
-export function makeRouter(queryClient: QueryClient) {
-  return createRouter({
-    routeTree: tree,
-    context: { queryClient },
-    defaultPreload: 'intent',
-    defaultPendingMs: PENDING_AFTER_MS,
-    scrollRestoration: true,
-    // Plain text: the router's own format would write "5000" with quotes.
-    parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
-    stringifySearch: (search: Record<string, unknown>) => {
-      const entries = Object.entries(search).filter(([, value]) => typeof value === 'string' && value !== '')
-      return entries.length === 0 ? '' : `?${new URLSearchParams(entries as [string, string][])}`
-    },
-  })
-}
+export const router = createRouter({
+  routeTree: tree,
+  defaultPreload: 'intent',
+  defaultPendingMs: PENDING_AFTER_MS,
+  scrollRestoration: true,
+  // Plain text: the router's own format would write "5000" with quotes.
+  parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: (search: Record<string, unknown>) => {
+    const entries = Object.entries(search).filter(([, value]) => typeof value === 'string' && value !== '')
+    return entries.length === 0 ? '' : `?${new URLSearchParams(entries as [string, string][])}`
+  },
+})
 
 declare module '@tanstack/react-router' {
   interface Register {
-    router: ReturnType<typeof makeRouter>
+    router: typeof router
   }
 }
 

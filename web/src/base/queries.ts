@@ -1,6 +1,28 @@
-import { keepPreviousData, useQuery, type UseQueryOptions } from '@tanstack/react-query'
+import { keepPreviousData, QueryClient, useQuery, type QueryKey, type UseQueryOptions } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { get, type Query } from './api.ts'
+import { ApiError, get, type Query } from './api.ts'
+
+/** Reads are retried if the server did not answer or was busy. Writes never are. */
+const RETRIES = 2
+
+/** The one cache of the page. */
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      retry: (count, error) =>
+        count < RETRIES &&
+        error instanceof ApiError &&
+        (error.status === 0 || error.status === 502 || error.status === 503),
+    },
+    mutations: { retry: false },
+  },
+})
+
+/** After a change: what is shown of these keys, and of those that start with them, loads again. */
+export async function refresh(...keys: readonly QueryKey[]): Promise<void> {
+  await Promise.all(keys.map((queryKey) => queryClient.invalidateQueries({ queryKey })))
+}
 
 type GetOptions<T> = Omit<UseQueryOptions<T>, 'queryKey' | 'queryFn'> & { query?: Query }
 

@@ -1,10 +1,9 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useRouter, useSearch } from '@tanstack/react-router'
+import { queryClient } from '../base/queries.ts'
 import { homeOf, safeReturnPath, sessionQuery } from '../base/session.ts'
 
 /** Once the session is open: to the page that asked for it, or to the home page. */
 export function useAfterSignIn(): () => Promise<void> {
-  const queryClient = useQueryClient()
   const router = useRouter()
   const { to } = useSearch({ strict: false })
   return async () => {

@@ -5,13 +5,6 @@ const useTexts = translations({ 'pt-BR': { email: 'E-mail' }, en: { email: 'Emai
 
 export function EmailInput({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   return (
-    <Input
-      label={useTexts().email}
-      type="email"
-      autoComplete="username"
-      required
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    />
+    <Input label={useTexts().email} type="email" autoComplete="username" required value={value} onChange={onChange} />
   )
 }

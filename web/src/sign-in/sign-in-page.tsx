@@ -87,12 +87,12 @@ function SignInForm() {
     <Form sending={signIn} onSend={() => signIn.mutate()} action={t.submit} errorAction={resend} isWide>
       <EmailInput value={email} onChange={setEmail} />
       <div className="space-y-2">
-        <PasswordInput label={t.password} value={password} onChange={(event) => setPassword(event.target.value)} />
+        <PasswordInput label={t.password} value={password} onChange={setPassword} />
         <Link to="/forgot-password" className="link inline-block text-sm">
           {t.forgot}
         </Link>
       </div>
-      <Checkbox label={t.remember} checked={rememberMe} onChange={(event) => setRememberMe(event.target.checked)} />
+      <Checkbox label={t.remember} checked={rememberMe} onChange={setRememberMe} />
     </Form>
   )
 }

@@ -102,7 +102,7 @@ function SignUpForm({ onLink }: { onLink: (shown: { email: string; link: string 
         required
         maxLength={100}
         value={name}
-        onChange={(event) => setName(event.target.value)}
+        onChange={setName}
       />
       <EmailInput value={email} onChange={setEmail} />
       <NewPassword label={t.password} value={password} onChange={setPassword} />

@@ -66,7 +66,7 @@ export function TwoFactorPage() {
           key={method}
           label={t[method].label}
           value={code}
-          onChange={(event) => type(event.target.value)}
+          onChange={type}
           inputMode={isTotp ? 'numeric' : 'text'}
           autoComplete={isTotp ? 'one-time-code' : 'off'}
           maxLength={isTotp ? CODE_LENGTH + 1 : 64}

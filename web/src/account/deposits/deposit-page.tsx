@@ -1,16 +1,16 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { ApiError, get, post } from '../../base/api.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
-import { useGet } from '../../base/queries.ts'
+import { queryClient, useGet } from '../../base/queries.ts'
 import { useService } from '../../base/session.ts'
 import type { Deposit, DepositHistory } from '../../contract/types.ts'
+import { ActionButton } from '../../ui/action-button.tsx'
 import { useStatusText } from '../../ui/badge.tsx'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
-import { FormDialog } from '../../ui/form/form-dialog.tsx'
+import { ConfirmDialog } from '../../ui/form/form-dialog.tsx'
 import { RefreshIcon, SearchIcon } from '../../ui/icons.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Page } from '../../ui/page.tsx'
@@ -115,7 +115,6 @@ export function DepositPage() {
 const COLUMNS = 'grid grid-cols-1 items-start gap-6 lg:grid-cols-[minmax(0,1fr)_24rem]'
 
 function useDepositHistory(paymentLinkId: string) {
-  const queryClient = useQueryClient()
   const path = `/deposit/${encodeURIComponent(paymentLinkId)}/timeline`
   const history = useGet<DepositHistory>(['deposit', paymentLinkId], path, {
     staleTime: 0,
@@ -131,7 +130,7 @@ function useDepositHistory(paymentLinkId: string) {
         predicate: ({ queryKey }) => queryKey[0] !== 'deposit' && queryKey[0] !== 'me',
       })
     seen.current = state
-  }, [state, queryClient])
+  }, [state])
   return history
 }
 
@@ -214,41 +213,31 @@ function HeldNotice({ deposit: { status, value, heldValue, keptValue } }: { depo
 /** Asks the provider, for a shop with the payer on the phone. */
 function CheckNow({ paymentLinkId, onChecked }: { paymentLinkId: string; onChecked: () => void }) {
   const t = useTexts()
-  const check = useMutation({
-    mutationFn: () => get<{ charge: { status: string } }>(`/deposit/${paymentLinkId}`),
-    onSuccess: ({ charge }) => {
-      onChecked()
-      if (charge.status === 'PENDING') toast.good(t.checked)
-    },
-    onError: toast.bad,
-  })
+  const check = async () => {
+    const { charge } = await get<{ charge: { status: string } }>(`/deposit/${paymentLinkId}`)
+    onChecked()
+    if (charge.status === 'PENDING') toast.good(t.checked)
+  }
   return (
-    <Button isBusy={check.isPending} onClick={() => check.mutate()}>
+    <ActionButton onAction={check}>
       <RefreshIcon className="size-4" />
       {t.check}
-    </Button>
+    </ActionButton>
   )
 }
 
 function CancelDialog(props: { paymentLinkId: string; onClose: () => void; onChange: () => void }) {
   const t = useTexts()
-  const errorText = useDepositErrorText()
-  const cancel = useMutation({
-    mutationFn: () => post(`/deposit/${props.paymentLinkId}/cancel`),
-    onSuccess: props.onClose,
-    // After a refusal too: it may have been paid meanwhile.
-    onSettled: props.onChange,
-  })
   return (
-    <FormDialog
+    <ConfirmDialog
       title={t.cancelTitle}
       text={t.cancelText}
       action={t.cancelAction}
       isDanger
-      sending={cancel}
-      onSend={() => cancel.mutate()}
+      // After a refusal too: it may have been paid meanwhile.
+      onSend={() => post(`/deposit/${props.paymentLinkId}/cancel`).finally(props.onChange)}
       onClose={props.onClose}
-      errorText={errorText}
+      errorText={useDepositErrorText()}
     />
   )
 }

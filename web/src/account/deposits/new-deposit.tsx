@@ -1,9 +1,9 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { newIdempotencyKey, post } from '../../base/api.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { parseMoney } from '../../base/money.ts'
+import { refresh } from '../../base/queries.ts'
 import type { NewCharge } from '../../contract/types.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/form/dialog.tsx'
@@ -102,41 +102,37 @@ function NewDepositForm({ onClose, onMade }: FormProps) {
   const t = useTexts()
   const { language, money } = useFormat()
   const errorText = useDepositErrorText()
-  const queryClient = useQueryClient()
   const [typed, setTyped] = useState({ value: '', description: '', externalId: '', expiresIn: '' })
   const [isTried, setTried] = useState(false)
   const [idempotencyKey, setKey] = useState(newIdempotencyKey)
   const cents = parseMoney(typed.value) ?? 0
-  const create = useMutation({
-    mutationFn: () => post<{ charge: NewCharge }>('/deposit', bodyOf(typed, cents), { idempotencyKey }),
-    onSuccess: ({ charge }) => {
-      void queryClient.invalidateQueries({ queryKey: ['list', '/deposits'] })
-      void queryClient.invalidateQueries({ queryKey: ['overview'] })
-      onMade(charge)
-    },
-  })
   const field = (name: keyof typeof typed) => ({
     value: typed[name],
-    onChange: (event: { target: { value: string } }) => {
-      setTyped({ ...typed, [name]: event.target.value })
+    onChange: (value: string) => {
+      setTyped({ ...typed, [name]: value })
       setKey(newIdempotencyKey())
-      create.reset()
     },
     autoComplete: 'off',
   })
-  const send = () => {
+  const check = () => {
     setTried(true)
-    if (cents > 0) create.mutate()
+    return cents > 0
+  }
+  const create = async () => {
+    const { charge } = await post<{ charge: NewCharge }>('/deposit', bodyOf(typed, cents), { idempotencyKey })
+    void refresh(['list', '/deposits'], ['overview'])
+    onMade(charge)
   }
   return (
     <FormDialog
       title={t.title}
       text={t.text}
       action={t.create}
-      sending={create}
-      onSend={send}
+      onCheck={check}
+      onSend={create}
       onClose={onClose}
       errorText={errorText}
+      hidesOldError
     >
       <Input
         {...field('value')}

@@ -1,4 +1,3 @@
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError, newIdempotencyKey, post } from '../../base/api.ts'
 import { useFormat } from '../../base/format.ts'
@@ -10,8 +9,7 @@ import { Button } from '../../ui/button.tsx'
 import { DetailList } from '../../ui/card.tsx'
 import { Money } from '../../ui/data/values.tsx'
 import { Input } from '../../ui/form/field.tsx'
-import { FormDialog } from '../../ui/form/form-dialog.tsx'
-import type { Sending } from '../../ui/form/form.tsx'
+import { ConfirmDialog, FormDialog } from '../../ui/form/form-dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { refundableCents, returnedFeeCents } from './deposit-amounts.ts'
@@ -72,14 +70,15 @@ type Props = { history: Pick<DepositHistory, 'deposit' | 'refunds'>; onClose: ()
 
 /** First the amount, then the confirmation: two steps, because a refund cannot be undone. */
 export function RefundDialog({ history, onClose, onRefunded }: Props) {
+  const t = useTexts()
   const { language } = useFormat()
   const refundable = refundableCents(history)
   const [typed, setTyped] = useState({ value: moneyInputText(refundable, language), reason: '' })
   const [step, setStep] = useState<'form' | 'confirm'>('form')
-  const { refund, renewKey } = useRefund(history.deposit.paymentLinkId, onClose, onRefunded)
+  const [idempotencyKey, setKey] = useState(newIdempotencyKey)
   const change = (changes: Partial<Typed>) => {
     setTyped({ ...typed, ...changes })
-    renewKey()
+    setKey(newIdempotencyKey())
   }
   const cents = parseMoney(typed.value) ?? 0
   if (step === 'form')
@@ -95,13 +94,24 @@ export function RefundDialog({ history, onClose, onRefunded }: Props) {
       />
     )
   const reason = typed.reason.trim()
+  const refund = async () => {
+    const path = `/deposit/${history.deposit.paymentLinkId}/refund`
+    const body = { value: cents, reason: reason || null }
+    const { status } = (await post<{ refund: Refund }>(path, body, { idempotencyKey })).refund
+    // A failed refund is a refusal to the user, and the same key would return it again.
+    if (status === 'FAILED') {
+      setKey(newIdempotencyKey())
+      throw new ApiError(200, 'refund_failed', t.failed)
+    }
+    toast.good(status === 'DONE' ? t.done : t.processing)
+  }
   return (
     <Confirmation
       history={history}
       cents={cents}
       reason={reason}
-      sending={refund}
-      onSend={() => refund.mutate({ value: cents, reason: reason || null })}
+      // After a refusal too: the refundable amount may have changed.
+      onSend={() => refund().finally(onRefunded)}
       onBack={() => setStep('form')}
       onClose={onClose}
     />
@@ -109,35 +119,6 @@ export function RefundDialog({ history, onClose, onRefunded }: Props) {
 }
 
 type Typed = { value: string; reason: string }
-
-function useRefund(paymentLinkId: string, onClose: () => void, onRefunded: () => void) {
-  const t = useTexts()
-  const [idempotencyKey, setKey] = useState(newIdempotencyKey)
-  const refund = useMutation({
-    mutationFn: async (body: { value: number; reason: string | null }) => {
-      const answer = await post<{ refund: Refund }>(`/deposit/${paymentLinkId}/refund`, body, { idempotencyKey })
-      // A failed refund is a refusal to the user, and the same key would return it again.
-      if (answer.refund.status === 'FAILED') {
-        setKey(newIdempotencyKey())
-        throw new ApiError(200, 'refund_failed', t.failed)
-      }
-      return answer.refund
-    },
-    onSuccess: ({ status }) => {
-      toast.good(status === 'DONE' ? t.done : t.processing)
-      onClose()
-    },
-    // After a refusal too: the refundable amount may have changed.
-    onSettled: onRefunded,
-  })
-  const renewKey = () => {
-    setKey(newIdempotencyKey())
-    refund.reset()
-  }
-  return { refund, renewKey }
-}
-
-const IDLE: Sending = { isPending: false, error: null }
 
 function AmountForm(props: {
   fee: number
@@ -154,20 +135,24 @@ function AmountForm(props: {
   const [isTried, setTried] = useState(false)
   const { fee, refundable, typed, cents, onChange } = props
   const isValid = cents > 0 && cents <= refundable
+  const check = () => {
+    setTried(true)
+    return isValid
+  }
   return (
     <FormDialog
       title={t.title}
       text={t.text}
       action={t.next}
-      sending={IDLE}
-      onSend={() => (isValid ? props.onNext() : setTried(true))}
+      onCheck={check}
+      onSend={async () => props.onNext()}
       onClose={props.onClose}
     >
       <div className="space-y-2">
         <Input
           label={t.value}
           value={typed.value}
-          onChange={(event) => onChange({ value: event.target.value })}
+          onChange={(value) => onChange({ value })}
           inputMode="decimal"
           autoComplete="off"
           className="figures text-xl font-semibold"
@@ -184,7 +169,7 @@ function AmountForm(props: {
         label={t.reason}
         isOptional
         value={typed.reason}
-        onChange={(event) => onChange({ reason: event.target.value })}
+        onChange={(reason) => onChange({ reason })}
         maxLength={140}
         autoComplete="off"
         hint={t.reasonHint}
@@ -198,8 +183,7 @@ function Confirmation(props: {
   history: Props['history']
   cents: number
   reason: string
-  sending: Sending
-  onSend: () => void
+  onSend: () => Promise<unknown>
   onBack: () => void
   onClose: () => void
 }) {
@@ -211,12 +195,11 @@ function Confirmation(props: {
   const returned = refundsReturnFee ? returnedFeeCents(history, cents) : 0
   const feeText = returned > 0 ? t.feeReturned(money(returned)) : t.feeLost
   return (
-    <FormDialog
+    <ConfirmDialog
       title={t.confirmTitle(money(cents))}
       text={t.confirmText}
       action={t.confirm(money(cents))}
       isDanger
-      sending={props.sending}
       onSend={props.onSend}
       onBack={props.onBack}
       onClose={props.onClose}
@@ -231,6 +214,6 @@ function Confirmation(props: {
           { name: t.reason, value: props.reason || null },
         ]}
       />
-    </FormDialog>
+    </ConfirmDialog>
   )
 }

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { useFilters } from '../../base/filters.ts'
 import { translations } from '../../base/language.ts'
 import { useCursorList } from '../../base/queries.ts'
 import { EVENTS } from '../../contract/codes.ts'
 import type { Delivery } from '../../contract/types.ts'
+import { DialogButton } from '../../ui/action-button.tsx'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { FilterBar, SelectFilter } from '../../ui/data/filter-bar.tsx'
@@ -62,7 +62,6 @@ export function Deliveries() {
   const eventName = useEventName()
   const statuses = useDeliveryStatuses()
   const filters = useFilters(['status', 'webhookId', 'event'])
-  const [isResending, setResending] = useState(false)
   const webhooks = useQuery(webhooksQuery).data?.webhooks
   const list = useCursorList<Delivery>({
     path: '/deliveries',
@@ -75,10 +74,10 @@ export function Deliveries() {
       isFlush
       text={t.text}
       actions={
-        <Button onClick={() => setResending(true)}>
+        <DialogButton dialog={(onClose) => <ResendMany onClose={onClose} />}>
           <RefreshIcon className="size-4" />
           {t.resend}
-        </Button>
+        </DialogButton>
       }
     >
       <div className="border-y border-line">
@@ -107,7 +106,6 @@ export function Deliveries() {
         rowLink={deliveryPath}
         empty={<NoDeliveries isFiltered={filters.isFiltered} onClear={filters.clear} onEarlier={list.next} />}
       />
-      {isResending && <ResendMany onClose={() => setResending(false)} />}
     </Card>
   )
 }

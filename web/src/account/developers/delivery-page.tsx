@@ -1,11 +1,11 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import { post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
-import { useGet } from '../../base/queries.ts'
+import { refresh, useGet } from '../../base/queries.ts'
 import type { Delivery, DeliveryAttempt, DeliveryDetails } from '../../contract/types.ts'
+import { ActionButton } from '../../ui/action-button.tsx'
 import { Badge } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
 import { Card, DetailList } from '../../ui/card.tsx'
 import { CodeBlock } from '../../ui/data/code-block.tsx'
 import { Copyable } from '../../ui/data/copy-button.tsx'
@@ -80,21 +80,19 @@ const REFRESH_MS = 2_000
 export function DeliveryPage({ eventId, webhookId }: { eventId: string; webhookId: string }) {
   const t = useTexts()
   const eventName = useEventName()
-  const queryClient = useQueryClient()
+  const [isRefused, setRefused] = useState(false)
   const queryKey = ['delivery', eventId, webhookId]
   const details = useGet<DeliveryDetails>(queryKey, `/deliveries/${eventId}/${webhookId}`, {
     refetchInterval: (query) => (isQueued(query.state.data?.delivery) ? REFRESH_MS : false),
   })
   const { data } = details
-  const resend = useMutation({
-    mutationFn: () => post<{ queued: number }>(`/events/${eventId}/resend`, { webhookId }),
-    onSuccess: async ({ queued }) => {
-      if (queued > 0) toast.good(t.queued)
-      await queryClient.invalidateQueries({ queryKey })
-      await queryClient.invalidateQueries({ queryKey: ['list', '/deliveries'] })
-    },
-    onError: toast.bad,
-  })
+  const resend = async () => {
+    setRefused(false)
+    const { queued } = await post<{ queued: number }>(`/events/${eventId}/resend`, { webhookId })
+    setRefused(queued === 0)
+    if (queued > 0) toast.good(t.queued)
+    await refresh(queryKey, ['list', '/deliveries'])
+  }
   // Tests are sent from the webhook's own page and never resent.
   const canResend = data?.delivery.event !== 'WEBHOOK_TEST'
   return (
@@ -103,19 +101,18 @@ export function DeliveryPage({ eventId, webhookId }: { eventId: string; webhookI
       back={{ to: '/developers/deliveries', label: t.back }}
       actions={
         canResend && (
-          <Button
+          <ActionButton
             kind={data?.delivery.status === 'failed' || data?.delivery.status === 'retrying' ? 'primary' : 'secondary'}
-            isBusy={resend.isPending}
             disabled={!data}
-            onClick={() => resend.mutate()}
+            onAction={resend}
           >
             <RefreshIcon className="size-4" />
             {t.resend}
-          </Button>
+          </ActionButton>
         )
       }
     >
-      {resend.data?.queued === 0 && (
+      {isRefused && (
         <p role="alert" className="text-wait">
           {t.notQueued}
         </p>

@@ -1,11 +1,11 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { del } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
-import { useGet } from '../../base/queries.ts'
+import { refresh, useGet } from '../../base/queries.ts'
 import { SCOPES } from '../../contract/codes.ts'
 import type { Key } from '../../contract/types.ts'
 import { Badge } from '../../ui/badge.tsx'
+import { DialogButton } from '../../ui/action-button.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Table, type Column } from '../../ui/data/table.tsx'
@@ -78,8 +78,6 @@ const SOON_MS = 14 * 24 * 3_600_000
 
 export function Keys() {
   const t = useTexts()
-  const queryClient = useQueryClient()
-  const [isCreating, setCreating] = useState(false)
   const [revoking, setRevoking] = useState<Key | null>(null)
   const [isOldShown, setOldShown] = useState(false)
   const keys = useGet<{ keys: Key[] }>(['keys'], '/keys')
@@ -87,10 +85,10 @@ export function Keys() {
   const working = all?.filter((key) => stateOf(key) !== 'revoked' && stateOf(key) !== 'expired')
   const oldCount = all && working ? all.length - working.length : 0
   const create = (
-    <Button kind="primary" onClick={() => setCreating(true)}>
+    <DialogButton kind="primary" dialog={(onClose) => <NewKey onClose={onClose} />}>
       <PlusIcon className="size-4" />
       {t.create}
-    </Button>
+    </DialogButton>
   )
   return (
     <Card isFlush text={t.text} actions={create}>
@@ -115,7 +113,6 @@ export function Keys() {
           </Button>
         </div>
       )}
-      {isCreating && <NewKey onClose={() => setCreating(false)} />}
       {revoking && (
         <ConfirmDialog
           isDanger
@@ -123,10 +120,10 @@ export function Keys() {
           title={t.sureTitle(revoking.name)}
           text={t.sureText}
           action={t.revoke}
-          onConfirm={async () => {
+          onSend={async () => {
             await del(`/keys/${revoking.keyId}`)
             toast.good(t.done)
-            await queryClient.invalidateQueries({ queryKey: ['keys'] })
+            await refresh(['keys'])
           }}
         />
       )}

@@ -1,14 +1,13 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
+import { refresh } from '../../base/queries.ts'
 import { useService } from '../../base/session.ts'
 import { SCOPES, type Scope } from '../../contract/codes.ts'
 import type { Key } from '../../contract/types.ts'
 import { CodeBlock } from '../../ui/data/code-block.tsx'
 import { CheckboxGroup, Input, Select } from '../../ui/form/field.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
-import type { Sending } from '../../ui/form/form.tsx'
 import { Secret, ShownOnce } from '../../ui/form/shown-once.tsx'
 
 const useTexts = translations({
@@ -68,18 +67,14 @@ type KeyForm = { name: string; scopes: readonly Scope[]; days: string }
 /** A form, and then the key, once. */
 export function NewKey({ onClose }: { onClose: () => void }) {
   const t = useTexts()
-  const queryClient = useQueryClient()
-  const create = useMutation({
-    // Nothing remembers the key once this is closed.
-    gcTime: 0,
-    mutationFn: ({ name, scopes, days }: KeyForm) => {
-      const expiresAt = days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString()
-      return post<{ key: Key; text: string }>('/keys', { name: name.trim(), scopes, expiresAt })
-    },
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: ['keys'] }),
-  })
-  if (!create.data) return <NewKeyForm sending={create} onSend={create.mutate} onClose={onClose} />
-  const { text, key } = create.data
+  const [made, setMade] = useState<{ key: Key; text: string }>()
+  const create = async ({ name, scopes, days }: KeyForm) => {
+    const expiresAt = days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString()
+    setMade(await post('/keys', { name: name.trim(), scopes, expiresAt }))
+    await refresh(['keys'])
+  }
+  if (!made) return <NewKeyForm onSend={create} onClose={onClose} />
+  const { text, key } = made
   return (
     <ShownOnce title={t.madeTitle} warning={t.once} onClose={onClose}>
       <Secret label={`${t.key}: ${key.name}`} text={text} copyLabel={t.copy} />
@@ -103,17 +98,17 @@ function curlLine(key: string): string {
   ].join('\n')
 }
 
-type FormProps = { sending: Sending; onSend: (form: KeyForm) => void; onClose: () => void }
+type FormProps = { onSend: (form: KeyForm) => Promise<unknown>; onClose: () => void }
 
-function NewKeyForm({ sending, onSend, onClose }: FormProps) {
+function NewKeyForm({ onSend, onClose }: FormProps) {
   const t = useTexts()
   const mayRefund = useService().accountsMayRefund
   const [form, setForm] = useState<KeyForm>({ name: '', scopes: DEFAULT_SCOPES, days: '' })
   const [isTried, setTried] = useState(false)
   const hasScope = form.scopes.length > 0
-  const send = () => {
+  const check = () => {
     setTried(true)
-    if (hasScope) onSend(form)
+    return hasScope
   }
   const hintOf = (scope: Scope) => (
     <>
@@ -122,7 +117,7 @@ function NewKeyForm({ sending, onSend, onClose }: FormProps) {
     </>
   )
   return (
-    <FormDialog title={t.title} action={t.create} sending={sending} onSend={send} onClose={onClose}>
+    <FormDialog title={t.title} action={t.create} onCheck={check} onSend={() => onSend(form)} onClose={onClose}>
       <Input
         label={t.name}
         hint={t.nameHint}
@@ -133,7 +128,7 @@ function NewKeyForm({ sending, onSend, onClose }: FormProps) {
         maxLength={100}
         autoComplete="off"
         value={form.name}
-        onChange={(event) => setForm({ ...form, name: event.target.value })}
+        onChange={(name) => setForm({ ...form, name })}
       />
       <CheckboxGroup
         legend={t.scopes}
@@ -145,7 +140,7 @@ function NewKeyForm({ sending, onSend, onClose }: FormProps) {
       <Select
         label={t.expires}
         value={form.days}
-        onChange={(event) => setForm({ ...form, days: event.target.value })}
+        onChange={(days) => setForm({ ...form, days })}
         choices={EXPIRIES.map((value) => ({ value, label: t.expiry[value] }))}
       />
     </FormDialog>

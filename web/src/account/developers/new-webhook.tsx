@@ -1,7 +1,8 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
-import type { Webhook, WebhookTest } from '../../contract/types.ts'
+import { refresh } from '../../base/queries.ts'
+import type { WebhookTest } from '../../contract/types.ts'
 import { Secret, ShownOnce } from '../../ui/form/shown-once.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { TestResult } from './test-result.tsx'
@@ -32,22 +33,19 @@ const useTexts = translations({
 /** A form, and then the result of the test and the signing secret, once. */
 export function NewWebhook({ onClose }: { onClose: () => void }) {
   const t = useTexts()
-  const queryClient = useQueryClient()
-  const add = useMutation({
-    // Nothing remembers the secret once this is closed.
-    gcTime: 0,
-    mutationFn: ({ name, url, events, authorization }: WebhookFields) =>
-      post<{ webhook: Webhook; secret: string; test: WebhookTest }>('/webhooks', {
-        url,
-        events,
-        ...(name && { name }),
-        ...(authorization.trim() && { authorization: authorization.trim() }),
-      }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey }),
-  })
-  if (!add.data)
-    return <WebhookForm title={t.title} action={t.add} sending={add} onSend={add.mutate} onClose={onClose} />
-  const { test, secret } = add.data
+  const [made, setMade] = useState<{ secret: string; test: WebhookTest }>()
+  const add = async ({ name, url, events, authorization }: WebhookFields) => {
+    const body = {
+      url,
+      events,
+      ...(name && { name }),
+      ...(authorization.trim() && { authorization: authorization.trim() }),
+    }
+    setMade(await post('/webhooks', body))
+    await refresh(webhooksQuery.queryKey)
+  }
+  if (!made) return <WebhookForm title={t.title} action={t.add} onSend={add} onClose={onClose} />
+  const { test, secret } = made
   return (
     <ShownOnce title={t.madeTitle} warning={t.once} onClose={onClose}>
       <TestResult test={test} />

@@ -1,7 +1,8 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { get, post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
+import { refresh } from '../../base/queries.ts'
 import type { DeliveryState, Event, Webhook } from '../../contract/types.ts'
 import { Input, Select } from '../../ui/form/field.tsx'
 import { ConfirmDialog } from '../../ui/form/form-dialog.tsx'
@@ -53,7 +54,6 @@ type Which = { since: string | null; webhookId: string }
 
 export function ResendMany({ onClose }: { onClose: () => void }) {
   const t = useTexts()
-  const queryClient = useQueryClient()
   const [kind, setKind] = useState<'failed' | 'since'>('failed')
   const [from, setFrom] = useState(() => localText(new Date(Date.now() - DAY_MS)))
   const [webhookId, setWebhookId] = useState('')
@@ -65,36 +65,31 @@ export function ResendMany({ onClose }: { onClose: () => void }) {
       title={t.title}
       text={t.text}
       action={t.resend}
-      onConfirm={async () => {
+      onSend={async () => {
         const { queued } = await post<{ queued: number }>('/events/resend', {
           ...(which.since ? { since: which.since } : { failed: true }),
           ...(webhookId && { webhookId }),
         })
         toast.good(queued === 0 ? t.none : t.queued(queued))
-        await queryClient.invalidateQueries({ queryKey: ['list', '/deliveries'] })
+        await refresh(['list', '/deliveries'])
       }}
     >
       <Select
         label={t.which}
         value={kind}
-        onChange={(event) => setKind(event.target.value === 'since' ? 'since' : 'failed')}
+        onChange={(value) => setKind(value === 'since' ? 'since' : 'failed')}
         choices={[
           { value: 'failed', label: t.failed },
           { value: 'since', label: t.since },
         ]}
       />
       {kind === 'since' && (
-        <Input
-          type="datetime-local"
-          label={t.from}
-          value={from}
-          onChange={(event) => event.target.value && setFrom(event.target.value)}
-        />
+        <Input type="datetime-local" label={t.from} value={from} onChange={(value) => value && setFrom(value)} />
       )}
       <Select
         label={t.to}
         value={webhookId}
-        onChange={(event) => setWebhookId(event.target.value)}
+        onChange={setWebhookId}
         choices={[{ value: '', label: t.all }, ...enabled.map(({ id, name }) => ({ value: id, label: name }))]}
       />
       <HowMany which={which} enabled={enabled} />

@@ -1,8 +1,8 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { del, patch, post } from '../../base/api.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
+import { refresh } from '../../base/queries.ts'
 import type { Webhook, WebhookTest } from '../../contract/types.ts'
 import { Checkbox, Select } from '../../ui/form/field.tsx'
 import { ConfirmDialog, FormDialog } from '../../ui/form/form-dialog.tsx'
@@ -98,7 +98,7 @@ export function WebhookDialog({ action, onTested, ...props }: EditProps & { acti
           text={t.disableText}
           action={t.disable}
           done={t.disabled}
-          onConfirm={() => patch(`/webhooks/${id}`, { enabled: false })}
+          onSend={() => patch(`/webhooks/${id}`, { enabled: false })}
           onClose={props.onClose}
         />
       )
@@ -110,7 +110,7 @@ export function WebhookDialog({ action, onTested, ...props }: EditProps & { acti
           text={t.deleteText}
           action={t.delete}
           done={t.deleted}
-          onConfirm={() => del(`/webhooks/${id}`)}
+          onSend={() => del(`/webhooks/${id}`)}
           onClose={props.onClose}
         />
       )
@@ -119,44 +119,26 @@ export function WebhookDialog({ action, onTested, ...props }: EditProps & { acti
 
 type ConfirmProps = Omit<Parameters<typeof ConfirmDialog>[0], 'children'> & { done: string }
 
-function Confirm({ done, onConfirm, ...props }: ConfirmProps) {
-  const refetch = useRefetch()
-  const confirm = async () => {
-    await onConfirm()
+function Confirm({ done, onSend, ...props }: ConfirmProps) {
+  const send = async () => {
+    await onSend()
     toast.good(done)
-    await refetch()
+    await refresh(webhooksQuery.queryKey)
   }
-  return <ConfirmDialog {...props} onConfirm={confirm} />
-}
-
-function useRefetch(): () => Promise<void> {
-  const queryClient = useQueryClient()
-  return () => queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey })
+  return <ConfirmDialog {...props} onSend={send} />
 }
 
 function Edit({ webhook, onClose, onTested }: EditProps) {
   const t = useTexts()
-  const refetch = useRefetch()
-  const save = useMutation({
-    mutationFn: (fields: WebhookFields) =>
-      patch<{ test: WebhookTest | null }>(`/webhooks/${webhook.id}`, changesOf(webhook, fields)),
-    onSuccess: async ({ test }) => {
-      onClose()
-      if (test) onTested(test)
-      toast.good(t.saved)
-      await refetch()
-    },
-  })
-  return (
-    <WebhookForm
-      title={t.editTitle}
-      action={t.save}
-      webhook={webhook}
-      sending={save}
-      onSend={save.mutate}
-      onClose={onClose}
-    />
-  )
+  const save = async (fields: WebhookFields) => {
+    const body = changesOf(webhook, fields)
+    const { test } = await patch<{ test: WebhookTest | null }>(`/webhooks/${webhook.id}`, body)
+    onClose()
+    if (test) onTested(test)
+    toast.good(t.saved)
+    await refresh(webhooksQuery.queryKey)
+  }
+  return <WebhookForm title={t.editTitle} action={t.save} webhook={webhook} onSend={save} onClose={onClose} />
 }
 
 /** Only what changed: a URL that is sent is tested, even if it is the same. */
@@ -176,35 +158,27 @@ const OVERLAPS = ['0', '3600', '86400', '604800'] as const
 
 function Rotate({ webhook, onClose }: Props) {
   const t = useTexts()
-  const refetch = useRefetch()
   const [overlap, setOverlap] = useState('86400')
-  const rotate = useMutation({
-    // Nothing remembers the secret once this is closed.
-    gcTime: 0,
-    mutationFn: () =>
-      post<{ secret: string }>(`/webhooks/${webhook.id}/rotate-secret`, { overlapSeconds: Number(overlap) }),
-    onSuccess: refetch,
-  })
-  if (rotate.data)
+  const [secret, setSecret] = useState<string>()
+  const rotate = async () => {
+    const body = { overlapSeconds: Number(overlap) }
+    const made = await post<{ secret: string }>(`/webhooks/${webhook.id}/rotate-secret`, body)
+    setSecret(made.secret)
+    await refresh(webhooksQuery.queryKey)
+  }
+  if (secret !== undefined)
     return (
       <ShownOnce title={t.rotatedTitle} warning={t.once} onClose={onClose}>
-        <Secret label={t.secret} text={rotate.data.secret} copyLabel={t.copy} />
+        <Secret label={t.secret} text={secret} copyLabel={t.copy} />
       </ShownOnce>
     )
   return (
-    <FormDialog
-      title={t.rotateTitle}
-      text={t.rotateText}
-      action={t.rotate}
-      sending={rotate}
-      onSend={() => rotate.mutate()}
-      onClose={onClose}
-    >
+    <FormDialog title={t.rotateTitle} text={t.rotateText} action={t.rotate} onSend={rotate} onClose={onClose}>
       <Select
         label={t.overlap}
         hint={t.overlapHint}
         value={overlap}
-        onChange={(event) => setOverlap(event.target.value)}
+        onChange={setOverlap}
         choices={OVERLAPS.map((value) => ({ value, label: t.overlaps[value] }))}
       />
     </FormDialog>
@@ -214,7 +188,6 @@ function Rotate({ webhook, onClose }: Props) {
 function Enable({ webhook, onClose }: Props) {
   const t = useTexts()
   const { dateTime } = useFormat()
-  const refetch = useRefetch()
   const [isResending, setResending] = useState(true)
   // Since the first failure: what failed before it was disabled was missed too.
   const since = webhook.failingSince ?? webhook.disabledAt
@@ -224,22 +197,17 @@ function Enable({ webhook, onClose }: Props) {
       title={t.enableTitle(webhook.name)}
       text={t.enableText}
       action={t.enable}
-      onConfirm={async () => {
+      onSend={async () => {
         await patch(`/webhooks/${webhook.id}`, { enabled: true })
         if (isResending && since) {
           const { queued } = await post<{ queued: number }>('/events/resend', { since, webhookId: webhook.id })
           toast.good(t.enabledAndSent(queued))
         } else toast.good(t.enabled)
-        await refetch()
+        await refresh(webhooksQuery.queryKey)
       }}
     >
       {since && (
-        <Checkbox
-          label={t.resend}
-          hint={t.resendHint(dateTime(since))}
-          checked={isResending}
-          onChange={(event) => setResending(event.target.checked)}
-        />
+        <Checkbox label={t.resend} hint={t.resendHint(dateTime(since))} checked={isResending} onChange={setResending} />
       )}
     </ConfirmDialog>
   )

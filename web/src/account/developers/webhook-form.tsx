@@ -5,7 +5,6 @@ import type { Webhook } from '../../contract/types.ts'
 import { useUrlErrorText } from '../../ui/data/delivery-reasons.ts'
 import { Checkbox, CheckboxGroup, Input } from '../../ui/form/field.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
-import type { Sending } from '../../ui/form/form.tsx'
 import { useEventName } from './webhook-events.ts'
 
 const useTexts = translations({
@@ -51,12 +50,11 @@ type FormProps = {
   action: string
   /** Undefined: a new one. */
   webhook?: Webhook
-  sending: Sending
-  onSend: (fields: WebhookFields) => void
+  onSend: (fields: WebhookFields) => Promise<unknown>
   onClose: () => void
 }
 
-export function WebhookForm({ webhook, sending, onSend, ...props }: FormProps) {
+export function WebhookForm({ webhook, onSend, ...props }: FormProps) {
   const t = useTexts()
   const urlErrorText = useUrlErrorText()
   const eventName = useEventName()
@@ -70,12 +68,13 @@ export function WebhookForm({ webhook, sending, onSend, ...props }: FormProps) {
   })
   const set = (changes: Partial<WebhookFields>) => setFields({ ...fields, ...changes })
   const hasEvent = fields.events.length > 0
-  const send = () => {
+  const check = () => {
     setTried(true)
-    if (hasEvent) onSend({ ...fields, name: fields.name.trim(), url: fields.url.trim() })
+    return hasEvent
   }
+  const send = () => onSend({ ...fields, name: fields.name.trim(), url: fields.url.trim() })
   return (
-    <FormDialog {...props} sending={sending} onSend={send} errorText={urlErrorText}>
+    <FormDialog {...props} onCheck={check} onSend={send} errorText={urlErrorText}>
       <Input
         label={t.url}
         hint={t.urlHint}
@@ -88,7 +87,7 @@ export function WebhookForm({ webhook, sending, onSend, ...props }: FormProps) {
         placeholder="https://loja.example/guiche"
         autoComplete="off"
         value={fields.url}
-        onChange={(event) => set({ url: event.target.value })}
+        onChange={(url) => set({ url })}
       />
       <Input
         label={t.name}
@@ -97,7 +96,7 @@ export function WebhookForm({ webhook, sending, onSend, ...props }: FormProps) {
         maxLength={100}
         autoComplete="off"
         value={fields.name}
-        onChange={(event) => set({ name: event.target.value })}
+        onChange={(name) => set({ name })}
       />
       <CheckboxGroup
         legend={t.events}
@@ -139,13 +138,13 @@ function Authorization({
         placeholder={isStored && !isElsewhere ? '••••••••' : 'Bearer …'}
         disabled={fields.isAuthorizationRemoved}
         value={fields.authorization}
-        onChange={(event) => onChange({ authorization: event.target.value })}
+        onChange={(authorization) => onChange({ authorization })}
       />
       {isStored && !isElsewhere && (
         <Checkbox
           label={t.remove}
           checked={fields.isAuthorizationRemoved}
-          onChange={(event) => onChange({ isAuthorizationRemoved: event.target.checked, authorization: '' })}
+          onChange={(isAuthorizationRemoved) => onChange({ isAuthorizationRemoved, authorization: '' })}
         />
       )}
     </div>

@@ -1,16 +1,16 @@
 import { useNavigate } from '@tanstack/react-router'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
+import { refresh } from '../../base/queries.ts'
 import type { Webhook, WebhookTest } from '../../contract/types.ts'
+import { ActionButton } from '../../ui/action-button.tsx'
 import { Badge } from '../../ui/badge.tsx'
-import { Button, IconButton } from '../../ui/button.tsx'
+import { IconButton } from '../../ui/button.tsx'
 import { useReasonText } from '../../ui/data/delivery-reasons.ts'
 import { DateTime } from '../../ui/data/values.tsx'
 import { MoreIcon } from '../../ui/icons.tsx'
 import { Menu } from '../../ui/menu.tsx'
-import { toast } from '../../ui/toast.tsx'
 import { TestResult } from './test-result.tsx'
 import { WebhookDialog, type WebhookAction } from './webhook-dialogs.tsx'
 import { isFuture, useEventName, webhooksQuery } from './webhook-events.ts'
@@ -59,18 +59,14 @@ const useTexts = translations({
 export function WebhookRow({ webhook }: { webhook: Webhook }) {
   const t = useTexts()
   const eventName = useEventName()
-  const queryClient = useQueryClient()
   const [action, setAction] = useState<WebhookAction | null>(null)
   const [result, setResult] = useState<WebhookTest | null>(null)
-  const test = useMutation({
-    mutationFn: () => post<{ test: WebhookTest }>(`/webhooks/${webhook.id}/test`),
-    onMutate: () => setResult(null),
-    onSuccess: async (answer) => {
-      setResult(answer.test)
-      await queryClient.invalidateQueries({ queryKey: webhooksQuery.queryKey })
-    },
-    onError: toast.bad,
-  })
+  const test = async () => {
+    setResult(null)
+    const answer = await post<{ test: WebhookTest }>(`/webhooks/${webhook.id}/test`)
+    setResult(answer.test)
+    await refresh(webhooksQuery.queryKey)
+  }
   return (
     <li className="space-y-3 px-5 py-4">
       <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-3">
@@ -87,14 +83,9 @@ export function WebhookRow({ webhook }: { webhook: Webhook }) {
           <Trouble webhook={webhook} />
         </div>
         <div className="flex items-center gap-1.5">
-          <Button
-            size="small"
-            aria-label={t.testOf(webhook.name)}
-            isBusy={test.isPending}
-            onClick={() => test.mutate()}
-          >
+          <ActionButton size="small" aria-label={t.testOf(webhook.name)} onAction={test}>
             {t.test}
-          </Button>
+          </ActionButton>
           <Actions webhook={webhook} onAction={setAction} />
         </div>
       </div>

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { translations } from '../../base/language.ts'
-import { Button } from '../../ui/button.tsx'
+import { DialogButton } from '../../ui/action-button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { PlusIcon, WebhookIcon } from '../../ui/icons.tsx'
 import { Empty, Failure, Skeleton } from '../../ui/states.tsx'
@@ -28,17 +27,16 @@ const useTexts = translations({
 
 export function Webhooks() {
   const t = useTexts()
-  const [isAdding, setAdding] = useState(false)
   const { data, error, refetch, isPending } = useQuery(webhooksQuery)
   return (
     <Card
       isFlush
       text={t.text}
       actions={
-        <Button kind="primary" onClick={() => setAdding(true)}>
+        <DialogButton kind="primary" dialog={(onClose) => <NewWebhook onClose={onClose} />}>
           <PlusIcon className="size-4" />
           {t.add}
-        </Button>
+        </DialogButton>
       }
     >
       {isPending && <LoadingRows label={t.loading} />}
@@ -51,7 +49,6 @@ export function Webhooks() {
           <WebhookRow key={webhook.id} webhook={webhook} />
         ))}
       </ul>
-      {isAdding && <NewWebhook onClose={() => setAdding(false)} />}
     </Card>
   )
 }

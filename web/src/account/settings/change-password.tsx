@@ -1,7 +1,8 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { auth } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
+import { refresh } from '../../base/queries.ts'
 import { useMe } from '../../base/session.ts'
 import { Card } from '../../ui/card.tsx'
 import { Checkbox, PasswordInput } from '../../ui/form/field.tsx'
@@ -31,7 +32,6 @@ const useTexts = translations({
 export function ChangePassword() {
   const t = useTexts()
   const me = useMe()
-  const queryClient = useQueryClient()
   const [currentPassword, setCurrent] = useState('')
   const [newPassword, setNew] = useState('')
   const [revokeOtherSessions, setRevoke] = useState(true)
@@ -41,7 +41,7 @@ export function ChangePassword() {
       setCurrent('')
       setNew('')
       toast.good(t.done)
-      await queryClient.invalidateQueries({ queryKey: ['sessions'] })
+      await refresh(['sessions'])
     },
   })
   return (
@@ -49,14 +49,9 @@ export function ChangePassword() {
       <Form sending={change} onSend={() => change.mutate()} action={t.submit} className="max-w-md">
         {/* Tells password managers whose password changes. */}
         <input type="text" autoComplete="username" value={me.email} readOnly hidden />
-        <PasswordInput label={t.current} value={currentPassword} onChange={(event) => setCurrent(event.target.value)} />
+        <PasswordInput label={t.current} value={currentPassword} onChange={setCurrent} />
         <NewPassword value={newPassword} onChange={setNew} />
-        <Checkbox
-          label={t.others}
-          hint={t.othersHint}
-          checked={revokeOtherSessions}
-          onChange={(event) => setRevoke(event.target.checked)}
-        />
+        <Checkbox label={t.others} hint={t.othersHint} checked={revokeOtherSessions} onChange={setRevoke} />
       </Form>
     </Card>
   )

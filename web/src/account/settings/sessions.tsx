@@ -1,9 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
 import { auth } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
+import { refresh } from '../../base/queries.ts'
+import { ActionButton, DialogButton } from '../../ui/action-button.tsx'
 import { Badge } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { DateTime } from '../../ui/data/values.tsx'
 import { ConfirmDialog } from '../../ui/form/form-dialog.tsx'
@@ -51,10 +51,7 @@ type Session = {
 
 export function Sessions() {
   const t = useTexts()
-  const queryClient = useQueryClient()
-  const [isAsking, setAsking] = useState(false)
   const sessions = useQuery({ queryKey: ['sessions'], queryFn: () => auth.get<Session[]>('list-sessions') })
-  const refetch = () => queryClient.invalidateQueries({ queryKey: ['sessions'] })
   const hasOthers = sessions.data?.some((session) => !session.isCurrent) ?? false
   return (
     <Card
@@ -62,9 +59,9 @@ export function Sessions() {
       text={t.text}
       actions={
         hasOthers && (
-          <Button size="small" onClick={() => setAsking(true)}>
+          <DialogButton size="small" dialog={(onClose) => <EndOthers onClose={onClose} />}>
             {t.all}
-          </Button>
+          </DialogButton>
         )
       }
     >
@@ -77,37 +74,30 @@ export function Sessions() {
               Number(b.isCurrent ?? false) - Number(a.isCurrent ?? false) || b.createdAt.localeCompare(a.createdAt),
           )
           .map((session) => (
-            <SessionRow key={session.token} session={session} onEnded={refetch} />
+            <SessionRow key={session.token} session={session} />
           ))}
       </ul>
-      {isAsking && (
-        <ConfirmDialog
-          onClose={() => setAsking(false)}
-          title={t.allTitle}
-          text={t.allText}
-          action={t.all}
-          isDanger
-          onConfirm={async () => {
-            await auth.post('revoke-other-sessions')
-            toast.good(t.allEnded)
-            await refetch()
-          }}
-        />
-      )}
     </Card>
   )
 }
 
-function SessionRow({ session, onEnded }: { session: Session; onEnded: () => Promise<unknown> }) {
+function EndOthers({ onClose }: { onClose: () => void }) {
   const t = useTexts()
-  const end = useMutation({
-    mutationFn: () => auth.post('revoke-session', { token: session.token }),
-    onSuccess: () => {
-      toast.good(t.ended)
-      return onEnded()
-    },
-    onError: toast.bad,
-  })
+  const end = async () => {
+    await auth.post('revoke-other-sessions')
+    toast.good(t.allEnded)
+    await refresh(['sessions'])
+  }
+  return <ConfirmDialog onClose={onClose} title={t.allTitle} text={t.allText} action={t.all} isDanger onSend={end} />
+}
+
+function SessionRow({ session }: { session: Session }) {
+  const t = useTexts()
+  const end = async () => {
+    await auth.post('revoke-session', { token: session.token })
+    toast.good(t.ended)
+    await refresh(['sessions'])
+  }
   const { browser, system } = nameOf(session.userAgent ?? '')
   const named = browser && system ? t.on(browser, system) : (browser ?? system ?? t.unknown)
   return (
@@ -124,9 +114,9 @@ function SessionRow({ session, onEnded }: { session: Session; onEnded: () => Pro
       {session.isCurrent ? (
         <Badge tone="good">{t.here}</Badge>
       ) : (
-        <Button size="small" isBusy={end.isPending} onClick={() => end.mutate()}>
+        <ActionButton size="small" onAction={end}>
           {t.end}
-        </Button>
+        </ActionButton>
       )}
     </li>
   )

@@ -69,13 +69,13 @@ function Appearance() {
         <Select
           label={t.language}
           value={language}
-          onChange={(event) => setLanguage(event.target.value as Language)}
+          onChange={(value) => setLanguage(value as Language)}
           choices={Object.entries(LANGUAGES).map(([value, label]) => ({ value, label }))}
         />
         <Select
           label={t.theme}
           value={theme}
-          onChange={(event) => setTheme(event.target.value as Theme)}
+          onChange={(value) => setTheme(value as Theme)}
           choices={Object.entries(t.themes).map(([value, label]) => ({ value, label }))}
         />
       </div>

@@ -1,7 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 import { auth } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
+import { refresh } from '../../base/queries.ts'
 import { sessionQuery, useMe } from '../../base/session.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -120,8 +120,6 @@ export function TwoFactor() {
 
 function StepDialog({ step, onStep }: { step: Step; onStep: (step: Step | null) => void }) {
   const t = useTexts()
-  const queryClient = useQueryClient()
-  const refetch = () => queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey })
   const close = () => onStep(null)
   const password = { label: t.password, action: t.next, onClose: close }
   switch (step.kind) {
@@ -150,7 +148,7 @@ function StepDialog({ step, onStep }: { step: Step; onStep: (step: Step | null) 
             await auth.post('two-factor/verify-totp', { code: code.replaceAll(/\s/g, '') })
             onStep({ kind: 'codes', backupCodes: step.backupCodes })
             toast.good(t.enabled)
-            await refetch()
+            await refresh(sessionQuery.queryKey)
           }}
         >
           <TotpSecret uri={step.totpURI} />
@@ -182,7 +180,7 @@ function StepDialog({ step, onStep }: { step: Step; onStep: (step: Step | null) 
             await auth.post('two-factor/disable', { password })
             close()
             toast.good(t.disabled)
-            await refetch()
+            await refresh(sessionQuery.queryKey)
           }}
         />
       )
@@ -203,16 +201,14 @@ function PromptDialog(props: {
 }) {
   const { label, isCode, onAnswer, children, ...rest } = props
   const [value, setValue] = useState('')
-  const sending = useMutation({ mutationFn: () => onAnswer(value) })
-  const onChange = (event: { target: { value: string } }) => setValue(event.target.value)
   return (
-    <FormDialog {...rest} sending={sending} onSend={() => sending.mutate()}>
+    <FormDialog {...rest} onSend={() => onAnswer(value)}>
       {children}
       {isCode ? (
         <Input
           label={label}
           value={value}
-          onChange={onChange}
+          onChange={setValue}
           required
           inputMode="numeric"
           autoComplete="one-time-code"
@@ -220,7 +216,7 @@ function PromptDialog(props: {
           className="figures font-mono tracking-[0.2em]"
         />
       ) : (
-        <PasswordInput label={label} value={value} onChange={onChange} />
+        <PasswordInput label={label} value={value} onChange={setValue} />
       )}
     </FormDialog>
   )

@@ -1,11 +1,10 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { useState } from 'react'
 import { post } from '../../base/api.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
-import { useGet } from '../../base/queries.ts'
+import { refresh, useGet } from '../../base/queries.ts'
 import type { Account, AccountDetails } from '../../contract/types.ts'
+import { DialogButton } from '../../ui/action-button.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card, DetailList, Figure } from '../../ui/card.tsx'
 import { Copyable } from '../../ui/data/copy-button.tsx'
@@ -182,51 +181,44 @@ function About({ answer, accountId }: { answer: AccountDetails | undefined; acco
 
 function SignOut({ accountId }: { accountId: string }) {
   const t = useTexts()
-  const [isAsking, setAsking] = useState(false)
+  const send = async (reason: string) => {
+    await post(`/operator/accounts/${accountId}/sign-out`, { reason })
+    toast.good(t.signOutDone)
+  }
   return (
-    <>
-      <Button onClick={() => setAsking(true)}>{t.signOut}</Button>
-      {isAsking && (
-        <ReasonDialog
-          onClose={() => setAsking(false)}
-          title={t.signOutTitle}
-          text={t.signOutText}
-          action={t.signOut}
-          onConfirm={async (reason) => {
-            await post(`/operator/accounts/${accountId}/sign-out`, { reason })
-            toast.good(t.signOutDone)
-          }}
-        />
+    <DialogButton
+      dialog={(onClose) => (
+        <ReasonDialog onClose={onClose} title={t.signOutTitle} text={t.signOutText} action={t.signOut} onSend={send} />
       )}
-    </>
+    >
+      {t.signOut}
+    </DialogButton>
   )
 }
 
 function Suspension({ account }: { account: Account }) {
   const t = useTexts()
-  const queryClient = useQueryClient()
-  const [isAsking, setAsking] = useState(false)
   const isSuspended = account.suspendedAt !== null
+  const action = isSuspended ? t.resume : t.suspend
+  const send = async (reason: string) => {
+    await post(`/operator/accounts/${account.id}/${isSuspended ? 'resume' : 'suspend'}`, { reason })
+    toast.good(isSuspended ? t.resumeDone : t.suspendDone)
+    await refresh(['account', account.id], ['list'])
+  }
   return (
-    <>
-      <Button onClick={() => setAsking(true)}>{isSuspended ? t.resume : t.suspend}</Button>
-      {isAsking && (
+    <DialogButton
+      dialog={(onClose) => (
         <ReasonDialog
-          onClose={() => setAsking(false)}
+          onClose={onClose}
           title={isSuspended ? t.resumeTitle : t.suspendTitle}
           text={isSuspended ? t.resumeText : t.suspendText}
-          action={isSuspended ? t.resume : t.suspend}
+          action={action}
           isDanger={!isSuspended}
-          onConfirm={async (reason) => {
-            await post(`/operator/accounts/${account.id}/${isSuspended ? 'resume' : 'suspend'}`, { reason })
-            toast.good(isSuspended ? t.resumeDone : t.suspendDone)
-            await Promise.all([
-              queryClient.invalidateQueries({ queryKey: ['account', account.id] }),
-              queryClient.invalidateQueries({ queryKey: ['list'] }),
-            ])
-          }}
+          onSend={send}
         />
       )}
-    </>
+    >
+      {action}
+    </DialogButton>
   )
 }

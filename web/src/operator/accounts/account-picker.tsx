@@ -53,7 +53,7 @@ export function AccountPicker({
         hint={t.hint}
         type="search"
         value={typed}
-        onChange={(event) => setTyped(event.target.value)}
+        onChange={setTyped}
         maxLength={100}
         autoComplete="off"
       />

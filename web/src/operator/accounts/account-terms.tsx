@@ -1,8 +1,7 @@
-import { useState } from 'react'
 import { translations } from '../../base/language.ts'
 import type { AccountDetails, OwnTerms } from '../../contract/types.ts'
+import { DialogButton } from '../../ui/action-button.tsx'
 import { Badge } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
 import { Card, DetailList } from '../../ui/card.tsx'
 import { DateTime } from '../../ui/data/values.tsx'
 import { Skeleton } from '../../ui/states.tsx'
@@ -37,15 +36,18 @@ const useTexts = translations({
 
 export function AccountTerms({ accountId, terms }: { accountId: string; terms: AccountDetails['terms'] | undefined }) {
   const t = useTexts()
-  const [isChanging, setChanging] = useState(false)
   return (
     <Card
       title={t.title}
       text={t.text}
       actions={
-        <Button size="small" disabled={!terms} onClick={() => setChanging(true)}>
+        <DialogButton
+          size="small"
+          disabled={!terms}
+          dialog={(onClose) => terms && <TermsDialog accountId={accountId} terms={terms} onClose={onClose} />}
+        >
           {t.change}
-        </Button>
+        </DialogButton>
       }
     >
       {terms ? (
@@ -57,7 +59,6 @@ export function AccountTerms({ accountId, terms }: { accountId: string; terms: A
       ) : (
         <Skeleton className="h-[30rem] w-full" />
       )}
-      {isChanging && terms && <TermsDialog accountId={accountId} terms={terms} onClose={() => setChanging(false)} />}
     </Card>
   )
 }

@@ -1,9 +1,8 @@
-import { useState } from 'react'
 import { useFilters } from '../../base/filters.ts'
 import { translations } from '../../base/language.ts'
 import { useCursorList } from '../../base/queries.ts'
 import type { Account } from '../../contract/types.ts'
-import { Button } from '../../ui/button.tsx'
+import { DialogButton } from '../../ui/action-button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { FilterBar, SearchFilter } from '../../ui/data/filter-bar.tsx'
 import { Table } from '../../ui/data/table.tsx'
@@ -52,15 +51,14 @@ const useTexts = translations({
 export function AccountsPage() {
   const t = useTexts()
   const tab = useFilters(['tab'])
-  const [isCreating, setCreating] = useState(false)
   return (
     <Page
       title={t.title}
       actions={
-        <Button kind="primary" onClick={() => setCreating(true)}>
+        <DialogButton kind="primary" dialog={(onClose) => <NewAccountDialog onClose={onClose} />}>
           <PlusIcon className="size-5" />
           {t.create}
-        </Button>
+        </DialogButton>
       }
     >
       <Tabs
@@ -72,7 +70,6 @@ export function AccountsPage() {
           { value: 'invitations', label: t.invitations, content: <Invitations /> },
         ]}
       />
-      {isCreating && <NewAccountDialog onClose={() => setCreating(false)} />}
     </Page>
   )
 }

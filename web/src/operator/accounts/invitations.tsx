@@ -1,10 +1,10 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { del, post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
-import { useGet } from '../../base/queries.ts'
+import { refresh, useGet } from '../../base/queries.ts'
 import { useService } from '../../base/session.ts'
 import type { Invitation } from '../../contract/types.ts'
+import { DialogButton } from '../../ui/action-button.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
@@ -93,9 +93,7 @@ const DAYS = [1, 7, 30, 90]
 export function Invitations() {
   const t = useTexts()
   const { signup } = useService()
-  const [isCreating, setCreating] = useState(false)
   const [revoking, setRevoking] = useState<Invitation>()
-  const queryClient = useQueryClient()
   const list = useGet<{ invitations: Invitation[] }>(KEY, '/operator/invitations')
   return (
     <div className="space-y-6">
@@ -105,10 +103,10 @@ export function Invitations() {
         title={t.title}
         text={t.text}
         actions={
-          <Button size="small" onClick={() => setCreating(true)}>
+          <DialogButton size="small" dialog={(onClose) => <NewInvitation onClose={onClose} />}>
             <PlusIcon className="size-4" />
             {t.create}
-          </Button>
+          </DialogButton>
         }
       >
         <Table
@@ -119,7 +117,6 @@ export function Invitations() {
           empty={<Empty title={t.empty} text={t.emptyText} />}
         />
       </Card>
-      {isCreating && <NewInvitation onClose={() => setCreating(false)} />}
       {revoking && (
         <ConfirmDialog
           onClose={() => setRevoking(undefined)}
@@ -127,10 +124,10 @@ export function Invitations() {
           text={t.revokeText}
           action={t.revoke}
           isDanger
-          onConfirm={async () => {
+          onSend={async () => {
             await del(`/operator/invitations/${revoking.id}`)
             toast.good(t.revokeDone)
-            await queryClient.invalidateQueries({ queryKey: KEY })
+            await refresh(KEY)
           }}
         />
       )}
@@ -176,54 +173,41 @@ function stateOf({ usedAt, revokedAt, expiresAt }: Invitation): keyof typeof TON
 
 type Made = { invitation: Invitation; link: string }
 
+/** A form, and then the link, once. */
 function NewInvitation({ onClose }: { onClose: () => void }) {
   const t = useTexts()
   const { sendsMail } = useService()
-  const [made, setMade] = useState<Made>()
-  if (!made) return <NewInvitationForm onClose={onClose} onMade={setMade} />
-  const isMailed = sendsMail && made.invitation.email !== null
-  return (
-    <ShownOnce title={t.madeTitle} warning={isMailed ? `${t.once} ${t.mailed}` : t.once} onClose={onClose}>
-      <Secret label={t.link} text={made.link} copyLabel={t.copy} />
-    </ShownOnce>
-  )
-}
-
-function NewInvitationForm({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) => void }) {
-  const t = useTexts()
-  const queryClient = useQueryClient()
   const [email, setEmail] = useState('')
   const [days, setDays] = useState('7')
-  const create = useMutation({
-    mutationFn: () => post<Made>('/operator/invitations', { email: email.trim() || null, expiresInDays: Number(days) }),
-    onSuccess: (made) => {
-      onMade(made)
-      return queryClient.invalidateQueries({ queryKey: KEY })
-    },
-  })
+  const [made, setMade] = useState<Made>()
+  const create = async () => {
+    setMade(await post('/operator/invitations', { email: email.trim() || null, expiresInDays: Number(days) }))
+    await refresh(KEY)
+  }
+  if (made) {
+    const isMailed = sendsMail && made.invitation.email !== null
+    return (
+      <ShownOnce title={t.madeTitle} warning={isMailed ? `${t.once} ${t.mailed}` : t.once} onClose={onClose}>
+        <Secret label={t.link} text={made.link} copyLabel={t.copy} />
+      </ShownOnce>
+    )
+  }
   return (
-    <FormDialog
-      title={t.create}
-      text={t.text}
-      action={t.create}
-      sending={create}
-      onSend={() => create.mutate()}
-      onClose={onClose}
-    >
+    <FormDialog title={t.create} text={t.text} action={t.create} onSend={create} onClose={onClose}>
       <Input
         label={t.email}
         hint={t.emailHint}
         isOptional
         type="email"
         value={email}
-        onChange={(event) => setEmail(event.target.value)}
+        onChange={setEmail}
         maxLength={254}
         autoComplete="off"
       />
       <Select
         label={t.days}
         value={days}
-        onChange={(event) => setDays(event.target.value)}
+        onChange={setDays}
         choices={DAYS.map((count) => ({ value: String(count), label: t.daysCount(count) }))}
       />
     </FormDialog>

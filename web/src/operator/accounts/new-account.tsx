@@ -1,7 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
+import { refresh } from '../../base/queries.ts'
 import type { Account } from '../../contract/types.ts'
 import { DetailList } from '../../ui/card.tsx'
 import { Input } from '../../ui/form/field.tsx'
@@ -37,57 +37,47 @@ const useTexts = translations({
   },
 })
 
-type Made = { account: Account; password: string }
-
+/** A form, and then the password, once. */
 export function NewAccountDialog({ onClose }: { onClose: () => void }) {
   const t = useTexts()
-  const [made, setMade] = useState<Made>()
-  if (!made) return <NewAccountForm onClose={onClose} onMade={setMade} />
-  return (
-    <ShownOnce
-      title={t.made}
-      warning={t.once}
-      next={{ text: t.open, to: `/operator/accounts/${made.account.id}` }}
-      onClose={onClose}
-    >
-      <DetailList
-        details={[
-          { name: t.name, value: made.account.name },
-          { name: t.email, value: made.account.email },
-        ]}
-      />
-      <Secret label={t.password} text={made.password} copyLabel={t.copy} />
-    </ShownOnce>
-  )
-}
-
-function NewAccountForm({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) => void }) {
-  const t = useTexts()
-  const queryClient = useQueryClient()
-  const [email, setEmail] = useState('')
-  const [name, setName] = useState('')
-  const make = useMutation({
-    mutationFn: () => post<Made>('/operator/accounts', { email: email.trim(), name: name.trim() }),
-    onSuccess: (made) => {
-      onMade(made)
-      return queryClient.invalidateQueries({ queryKey: ['list', '/operator/accounts'] })
-    },
-  })
+  const [typed, setTyped] = useState({ email: '', name: '' })
+  const [made, setMade] = useState<{ account: Account; password: string }>()
+  const [email, name] = [typed.email.trim(), typed.name.trim()]
+  const create = async () => {
+    setMade(await post('/operator/accounts', { email, name }))
+    await refresh(['list', '/operator/accounts'])
+  }
+  if (made)
+    return (
+      <ShownOnce
+        title={t.made}
+        warning={t.once}
+        next={{ text: t.open, to: `/operator/accounts/${made.account.id}` }}
+        onClose={onClose}
+      >
+        <DetailList
+          details={[
+            { name: t.name, value: made.account.name },
+            { name: t.email, value: made.account.email },
+          ]}
+        />
+        <Secret label={t.password} text={made.password} copyLabel={t.copy} />
+      </ShownOnce>
+    )
   return (
     <FormDialog
       title={t.title}
       text={t.text}
       action={t.create}
-      sending={make}
-      onSend={() => make.mutate()}
+      onSend={create}
       onClose={onClose}
-      canSend={email.trim() !== '' && name.trim() !== ''}
+      canSend={email !== '' && name !== ''}
     >
       <Input
         label={t.email}
         type="email"
-        value={email}
-        onChange={(event) => setEmail(event.target.value)}
+        value={typed.email}
+        onChange={(email) => setTyped({ ...typed, email })}
         maxLength={254}
         autoComplete="off"
         required
@@ -95,8 +85,8 @@ function NewAccountForm({ onClose, onMade }: { onClose: () => void; onMade: (mad
       <Input
         label={t.name}
         hint={t.nameHint}
-        value={name}
-        onChange={(event) => setName(event.target.value)}
+        value={typed.name}
+        onChange={(name) => setTyped({ ...typed, name })}
         maxLength={100}
         autoComplete="off"
         required

@@ -1,8 +1,8 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { patch } from '../../base/api.ts'
 import { translations, useLanguage, type Language } from '../../base/language.ts'
 import { moneyInputText, parseMoney } from '../../base/money.ts'
+import { refresh } from '../../base/queries.ts'
 import type { AccountTerms, OwnTerms } from '../../contract/types.ts'
 import { Input, Select } from '../../ui/form/field.tsx'
 import { ReasonDialog } from '../../ui/form/form-dialog.tsx'
@@ -54,7 +54,6 @@ export function TermsDialog({
 }) {
   const t = useTexts()
   const language = useLanguage()
-  const queryClient = useQueryClient()
   const labelOf = useTermLabel()
   const textOf = useTermText()
   const [typed, setTyped] = useState<Typed>(() => typedFrom(terms.own, language))
@@ -73,12 +72,12 @@ export function TermsDialog({
       text={t.text}
       action={t.save}
       isWide
-      isReady={changed.length > 0 && !hasBad}
-      onConfirm={async (reason) => {
+      canSend={changed.length > 0 && !hasBad}
+      onSend={async (reason) => {
         const body = Object.fromEntries(changed.map((term) => [term, read[term]]))
         await patch(`/operator/accounts/${accountId}/terms`, { ...body, reason })
         toast.good(t.saved)
-        await queryClient.invalidateQueries({ queryKey: ['account', accountId] })
+        await refresh(['account', accountId])
       }}
     >
       <div className="grid gap-4 sm:grid-cols-2">
@@ -124,7 +123,7 @@ function TermField(props: {
       <Select
         label={label}
         value={value}
-        onChange={(event) => onChange(event.target.value)}
+        onChange={onChange}
         choices={[
           { value: '', label: defaultText },
           { value: 'account', label: textOf(term, 'account') },
@@ -142,7 +141,7 @@ function TermField(props: {
       autoComplete="off"
       placeholder={defaultText}
       value={value}
-      onChange={(event) => onChange(event.target.value)}
+      onChange={onChange}
     />
   )
 }

@@ -1,8 +1,8 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError, post } from '../../base/api.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
+import { refresh } from '../../base/queries.ts'
 import type { ErrorCode } from '../../contract/codes.ts'
 import type { Account, Exception, Resolution } from '../../contract/types.ts'
 import { Button } from '../../ui/button.tsx'
@@ -163,12 +163,7 @@ export function Resolve({ exception }: { exception: Exception }) {
       )}
       {closes !== undefined && (
         <div className="mt-5">
-          <Checkbox
-            label={t.close}
-            hint={t.closeText}
-            checked={closes}
-            onChange={(event) => setClosing(event.target.checked)}
-          />
+          <Checkbox label={t.close} hint={t.closeText} checked={closes} onChange={setClosing} />
         </div>
       )}
       <Button kind="primary" className="mt-5 w-full" disabled={!isReady} onClick={() => setConfirming(true)}>
@@ -223,7 +218,7 @@ function ResolveDialog({ exception, how, account, closes, onClose }: DialogProps
   const labels = useLabels()
   const booking = useBooking(exception, how, account)
   const resolve = useResolve(exception.id)
-  const confirm = (reason: string) =>
+  const send = (reason: string) =>
     resolve({
       how,
       reason,
@@ -236,7 +231,7 @@ function ResolveDialog({ exception, how, account, closes, onClose }: DialogProps
       title={t.confirm[how]}
       action={labels.resolution[how]}
       isDanger={how === 'write_off'}
-      onConfirm={confirm}
+      onSend={send}
     >
       <Notice tone="mark" title={t.books}>
         <p className="figures">{booking}</p>
@@ -251,7 +246,6 @@ function ResolveDialog({ exception, how, account, closes, onClose }: DialogProps
 
 function useResolve(id: string): (body: object) => Promise<void> {
   const t = useTexts()
-  const queryClient = useQueryClient()
   const texts: Readonly<Record<string, string>> = t.refused
   return async (body) => {
     try {
@@ -267,8 +261,7 @@ function useResolve(id: string): (body: object) => Promise<void> {
       toast.bad(refusal)
     } finally {
       // After a refusal or a lost answer too: the exception may have been resolved.
-      for (const queryKey of [['exception', id], ['list', '/operator/exceptions'], ['operator-overview'], ['account']])
-        void queryClient.invalidateQueries({ queryKey })
+      void refresh(['exception', id], ['list', '/operator/exceptions'], ['operator-overview'], ['account'])
     }
   }
 }

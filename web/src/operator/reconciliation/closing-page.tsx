@@ -1,10 +1,9 @@
 import { useParams } from '@tanstack/react-router'
-import { useState } from 'react'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { useGet } from '../../base/queries.ts'
 import type { Closing } from '../../contract/types.ts'
-import { Button } from '../../ui/button.tsx'
+import { DialogButton } from '../../ui/action-button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { DateTime } from '../../ui/data/values.tsx'
 import { RefreshIcon, ScalesIcon } from '../../ui/icons.tsx'
@@ -39,7 +38,6 @@ export function ClosingPage() {
   const t = useTexts()
   const { day: dayText } = useFormat()
   const { day = '' } = useParams({ strict: false })
-  const [isRunning, setRunning] = useState(false)
   const providers = useProviders()
   const query = { from: day, to: day }
   const closings = useGet<{ closings: Closing[] }>(['closings', query], '/operator/closings', { query })
@@ -49,10 +47,10 @@ export function ClosingPage() {
       title={`${t.title}, ${dayText(day)}`}
       back={{ to: '/operator/reconciliation', label: t.back }}
       actions={
-        <Button onClick={() => setRunning(true)}>
+        <DialogButton dialog={(onClose) => <ReconcileDialog providers={providers} day={day} onClose={onClose} />}>
           <RefreshIcon className="size-5" />
           {t.run}
-        </Button>
+        </DialogButton>
       }
     >
       {!data && closings.error && <FailureCard query={closings} />}
@@ -80,7 +78,6 @@ export function ClosingPage() {
           <ComparisonResult comparison={closing} />
         </Card>
       ))}
-      {isRunning && <ReconcileDialog providers={providers} day={day} onClose={() => setRunning(false)} />}
     </Page>
   )
 }

@@ -1,9 +1,9 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { post } from '../../base/api.ts'
 import { addDays, dayOf, endOfDayIso, startOfDayIso } from '../../base/dates.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
+import { refresh } from '../../base/queries.ts'
 import type { DayStatement } from '../../contract/types.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/form/dialog.tsx'
@@ -50,56 +50,44 @@ const useTexts = translations({
 /** The server gives up after 50 s. */
 const TIMEOUT_MS = 60_000
 
-type Answer = { statements: DayStatement[] }
-
 type Props = { providers: readonly string[]; day?: string; onClose: () => void }
 
 export function ReconcileDialog({ providers, day: given, onClose }: Props) {
   const t = useTexts()
   const { day: dayText } = useFormat()
-  const queryClient = useQueryClient()
   const [today] = useState(() => dayOf(new Date()))
   const [day, setDay] = useState(() => given ?? addDays(today, -1))
   const [provider, setProvider] = useState('')
-  const run = useMutation({
-    mutationFn: () =>
-      post<Answer>(
-        '/operator/reconcile',
-        { ...windowOf(day), ...(provider !== '' && { provider }) },
-        { timeoutMs: TIMEOUT_MS },
-      ),
-    // After a failure too: what was booked stays booked.
-    onSettled: () => {
-      for (const queryKey of [['closings'], ['list', '/operator/exceptions'], ['operator-overview']])
-        void queryClient.invalidateQueries({ queryKey })
-    },
-  })
-  if (run.data) return <Result day={day} results={run.data.statements} onClose={onClose} />
+  const [results, setResults] = useState<DayStatement[]>()
+  const run = async () => {
+    const body = { ...windowOf(day), ...(provider !== '' && { provider }) }
+    try {
+      const options = { timeoutMs: TIMEOUT_MS }
+      const answer = await post<{ statements: DayStatement[] }>('/operator/reconcile', body, options)
+      setResults(answer.statements)
+    } finally {
+      // After a failure too: what was booked stays booked.
+      void refresh(['closings'], ['list', '/operator/exceptions'], ['operator-overview'])
+    }
+  }
+  if (results) return <Result day={day} results={results} onClose={onClose} />
   return (
     <FormDialog
       title={given === undefined ? t.title : t.result(dayText(given))}
       text={t.text}
       action={t.run}
-      sending={run}
-      onSend={() => run.mutate()}
+      onSend={run}
       onClose={onClose}
       canSend={day !== '' && day <= today}
+      progress={<Notice>{t.running}</Notice>}
     >
-      <Input
-        label={t.day}
-        type="date"
-        max={today}
-        value={day}
-        onChange={(event) => setDay(event.target.value)}
-        required
-      />
+      <Input label={t.day} type="date" max={today} value={day} onChange={setDay} required />
       <Select
         label={t.provider}
         value={provider}
-        onChange={(event) => setProvider(event.target.value)}
+        onChange={setProvider}
         choices={[{ value: '', label: t.all }, ...providers.map((name) => ({ value: name, label: name }))]}
       />
-      <div aria-live="polite">{run.isPending && <Notice>{t.running}</Notice>}</div>
     </FormDialog>
   )
 }

@@ -1,12 +1,11 @@
 import { keepPreviousData } from '@tanstack/react-query'
-import { useState } from 'react'
 import { useFilters } from '../../base/filters.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { useGet } from '../../base/queries.ts'
 import type { Closing, ProviderHealth } from '../../contract/types.ts'
+import { DialogButton } from '../../ui/action-button.tsx'
 import { Badge } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { DateRangeFilter, FilterBar, SelectFilter } from '../../ui/data/filter-bar.tsx'
 import { Table, type Column } from '../../ui/data/table.tsx'
@@ -65,7 +64,6 @@ const LIMIT = 100
 export function ReconciliationPage() {
   const t = useTexts()
   const filters = useFilters(['provider', 'from', 'to'])
-  const [isRunning, setRunning] = useState(false)
   const providers = useProviders()
   const closings = useGet<{ closings: Closing[] }>(['closings', filters.values], '/operator/closings', {
     query: { ...filters.values, limit: LIMIT },
@@ -77,10 +75,10 @@ export function ReconciliationPage() {
       title={t.title}
       text={t.text}
       actions={
-        <Button onClick={() => setRunning(true)}>
+        <DialogButton dialog={(onClose) => <ReconcileDialog providers={providers} onClose={onClose} />}>
           <RefreshIcon className="size-5" />
           {t.run}
-        </Button>
+        </DialogButton>
       }
     >
       <Card isFlush>
@@ -114,7 +112,6 @@ export function ReconciliationPage() {
         />
         {rows?.length === LIMIT && <p className="border-t border-line px-5 py-3 text-sm text-soft">{t.cut}</p>}
       </Card>
-      {isRunning && <ReconcileDialog providers={providers} onClose={() => setRunning(false)} />}
     </Page>
   )
 }

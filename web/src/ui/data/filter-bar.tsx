@@ -3,7 +3,8 @@ import { timeZoneText } from '../../base/dates.ts'
 import type { Filters } from '../../base/filters.ts'
 import { translations, useLanguage } from '../../base/language.ts'
 import { Button } from '../button.tsx'
-import { ChevronDownIcon, CloseIcon, SearchIcon } from '../icons.tsx'
+import { BareSelect } from '../form/field.tsx'
+import { CloseIcon, SearchIcon } from '../icons.tsx'
 
 const useTexts = translations({
   'pt-BR': { clear: 'Limpar', filters: 'Filtros', from: 'De', to: 'Até' },
@@ -92,22 +93,13 @@ export function SelectFilter<K extends string>({
   choices,
 }: Bound<K> & { choices: readonly { value: string; label: string }[] }) {
   return (
-    <div className="relative">
-      <select
-        aria-label={label}
-        value={filters.values[name]}
-        onChange={(event) => setFilter(filters, name, event.target.value)}
-        className={`${CONTROL} w-full appearance-none pr-9 pl-3`}
-      >
-        <option value="">{label}</option>
-        {choices.map((choice) => (
-          <option key={choice.value} value={choice.value}>
-            {choice.label}
-          </option>
-        ))}
-      </select>
-      <ChevronDownIcon className="pointer-events-none absolute top-1/2 right-3 size-4 -translate-y-1/2 text-soft" />
-    </div>
+    <BareSelect
+      aria-label={label}
+      value={filters.values[name]}
+      onChange={(value) => setFilter(filters, name, value)}
+      choices={[{ value: '', label }, ...choices]}
+      className={`${CONTROL} w-full pr-9 pl-3`}
+    />
   )
 }
 

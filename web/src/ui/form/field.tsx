@@ -89,18 +89,28 @@ function useValidity() {
   return { wrong, handlers: { onInvalid, onInput: () => setWrong(undefined) } }
 }
 
-type InputProps = Described & InputHTMLAttributes<HTMLInputElement>
+/** The attributes of an element, with `onChange` given the new value alone. */
+type Controlled<Attributes, Value> = Omit<Attributes, 'onChange'> & { onChange: (value: Value) => void }
+export type InputProps = Described & Controlled<InputHTMLAttributes<HTMLInputElement>, string>
 
-export function Input({ label, hint, error, isOptional, className = '', ...rest }: InputProps) {
+export function Input({ label, hint, error, isOptional, className = '', onChange, ...rest }: InputProps) {
   const { wrong, handlers } = useValidity()
   return (
     <Field label={label} hint={hint} error={error || wrong} isOptional={isOptional}>
-      {(wiring) => <input {...wiring} {...handlers} {...rest} className={`${CONTROL} ${className}`} />}
+      {(wiring) => (
+        <input
+          {...wiring}
+          {...handlers}
+          {...rest}
+          onChange={(event) => onChange(event.target.value)}
+          className={`${CONTROL} ${className}`}
+        />
+      )}
     </Field>
   )
 }
 
-export function PasswordInput({ label, hint, error, className = '', ...rest }: InputProps) {
+export function PasswordInput({ label, hint, error, className = '', onChange, ...rest }: InputProps) {
   const [isShown, setShown] = useState(false)
   const t = useTexts()
   const { wrong, handlers } = useValidity()
@@ -114,6 +124,7 @@ export function PasswordInput({ label, hint, error, className = '', ...rest }: I
             autoComplete="current-password"
             required
             {...rest}
+            onChange={(event) => onChange(event.target.value)}
             type={isShown ? 'text' : 'password'}
             className={`${CONTROL} pr-11 ${className}`}
           />
@@ -132,34 +143,37 @@ export function PasswordInput({ label, hint, error, className = '', ...rest }: I
   )
 }
 
-type SelectProps = Described &
-  SelectHTMLAttributes<HTMLSelectElement> & { choices: readonly { value: string; label: string }[] }
+type ChoiceProps = Controlled<SelectHTMLAttributes<HTMLSelectElement>, string> & {
+  choices: readonly { value: string; label: string }[]
+}
 
-/** The browser's own, which is best on phones. */
-export function Select({ label, hint, error, isOptional, choices, className = '', ...rest }: SelectProps) {
+export function Select({ label, hint, ...rest }: Pick<Described, 'label' | 'hint'> & ChoiceProps) {
   return (
-    <Field label={label} hint={hint} error={error} isOptional={isOptional}>
-      {(wiring) => (
-        <div className="relative">
-          <select {...wiring} {...rest} className={`${CONTROL} appearance-none pr-10 ${className}`}>
-            {choices.map((choice) => (
-              <option key={choice.value} value={choice.value}>
-                {choice.label}
-              </option>
-            ))}
-          </select>
-          <ChevronDownIcon className="pointer-events-none absolute top-1/2 right-3 size-4 -translate-y-1/2 text-soft" />
-        </div>
-      )}
+    <Field label={label} hint={hint}>
+      {(wiring) => <BareSelect {...wiring} {...rest} className={`${CONTROL} pr-10`} />}
     </Field>
   )
 }
 
-export function Checkbox({
-  label,
-  hint,
-  ...rest
-}: { label: ReactNode; hint?: ReactNode } & InputHTMLAttributes<HTMLInputElement>) {
+/** The browser's own, which is best on phones. */
+export function BareSelect({ choices, className = '', onChange, ...rest }: ChoiceProps) {
+  return (
+    <div className="relative">
+      <select {...rest} onChange={(event) => onChange(event.target.value)} className={`appearance-none ${className}`}>
+        {choices.map(({ value, label }) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+      <ChevronDownIcon className="pointer-events-none absolute top-1/2 right-3 size-4 -translate-y-1/2 text-soft" />
+    </div>
+  )
+}
+
+type CheckboxProps = { label: ReactNode; hint?: ReactNode; checked: boolean; onChange: (isChecked: boolean) => void }
+
+export function Checkbox({ label, hint, checked, onChange }: CheckboxProps) {
   const id = useId()
   return (
     <div className="flex gap-3">
@@ -167,7 +181,8 @@ export function Checkbox({
         type="checkbox"
         id={id}
         aria-describedby={hint ? `${id}-hint` : undefined}
-        {...rest}
+        checked={checked}
+        onChange={(event) => onChange(event.target.checked)}
         className="mt-0.5 size-5 shrink-0 accent-accent"
       />
       <div>
@@ -205,7 +220,7 @@ export function CheckboxGroup<T extends string>(props: {
             label={label}
             hint={hint}
             checked={values.includes(value)}
-            onChange={(event) => props.onChange(toggle(value, event.target.checked))}
+            onChange={(isChecked) => props.onChange(toggle(value, isChecked))}
           />
         ))}
       </div>

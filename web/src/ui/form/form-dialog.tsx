@@ -4,7 +4,7 @@ import { translations } from '../../base/language.ts'
 import { Button } from '../button.tsx'
 import { Dialog } from './dialog.tsx'
 import { Input } from './field.tsx'
-import { FormError, whenSubmitted, type Sending } from './form.tsx'
+import { FormError, whenSubmitted } from './form.tsx'
 
 const useTexts = translations({
   'pt-BR': {
@@ -26,22 +26,33 @@ type DialogProps = {
   children?: ReactNode
 }
 
+type FormProps = DialogProps & {
+  /** Rejects with the refusal. What it returns is not kept, because it may be a secret. */
+  onSend: () => Promise<unknown>
+  /** The required fields are filled in. */
+  canSend?: boolean
+  /** Checks the other fields when the form is sent; false sends nothing. */
+  onCheck?: () => boolean
+  /** Better words for refusals that this form knows. */
+  errorText?: (error: Error) => string | undefined
+  /** A refusal is hidden once a field changes. */
+  hidesOldError?: boolean
+  /** Shown while the server works. */
+  progress?: ReactNode
+  /** The left button, where it is not "Cancel". */
+  onBack?: () => void
+}
+
 /** A form in a dialog: sent once at a time, not closed meanwhile, and with the refusal beside its button. */
-export function FormDialog(
-  props: DialogProps & {
-    sending: Sending
-    onSend: () => void
-    /** The required fields are filled in. */
-    canSend?: boolean
-    /** Better words for refusals that this form knows. */
-    errorText?: (error: Error) => string | undefined
-    /** The left button, where it is not "Cancel". */
-    onBack?: () => void
-  },
-) {
+export function FormDialog(props: FormProps) {
   const t = useTexts()
   const formId = useId()
-  const { sending, canSend = true, onClose } = props
+  const { canSend = true, onCheck = () => true, onClose, onSend } = props
+  const sending = useMutation({
+    mutationFn: async () => {
+      await onSend()
+    },
+  })
   return (
     <Dialog
       onClose={() => !sending.isPending && onClose()}
@@ -65,8 +76,14 @@ export function FormDialog(
         </>
       }
     >
-      <form id={formId} className="space-y-5" onSubmit={whenSubmitted(sending, () => canSend && props.onSend())}>
+      <form
+        id={formId}
+        className="space-y-5"
+        onSubmit={whenSubmitted(sending, () => canSend && onCheck() && sending.mutate())}
+        onChange={() => props.hidesOldError && sending.reset()}
+      >
         {props.children}
+        {props.progress && <div aria-live="polite">{sending.isPending && props.progress}</div>}
         <FormError error={sending.error} text={props.errorText} />
       </form>
     </Dialog>
@@ -74,45 +91,36 @@ export function FormDialog(
 }
 
 /** Before anything that cannot be undone. It stays open until the server has answered, and closes on success. */
-export function ConfirmDialog({ onConfirm, ...props }: DialogProps & { onConfirm: () => Promise<unknown> }) {
-  const sending = useMutation({ mutationFn: onConfirm, onSuccess: props.onClose })
-  return <FormDialog {...props} sending={sending} onSend={() => sending.mutate()} />
+export function ConfirmDialog({ onSend, ...props }: FormProps) {
+  const send = async () => {
+    await onSend()
+    props.onClose()
+  }
+  return <FormDialog {...props} onSend={send} />
 }
 
 /** The server's bound. */
 const MAX_REASON = 500
 
+type ReasonProps = Omit<FormProps, 'onSend'> & { onSend: (reason: string) => Promise<unknown> }
+
 /** Confirms what an operator does to an account or to money, and asks for the reason. */
-export function ReasonDialog({
-  onConfirm,
-  isReady = true,
-  children,
-  ...props
-}: DialogProps & {
-  onConfirm: (reason: string) => Promise<unknown>
-  /** The other fields are filled in. */
-  isReady?: boolean
-}) {
+export function ReasonDialog({ onSend, canSend = true, children, ...props }: ReasonProps) {
   const t = useTexts()
-  const [reason, setReason] = useState('')
-  const sending = useMutation({ mutationFn: onConfirm, onSuccess: props.onClose })
+  const [typed, setTyped] = useState('')
+  const reason = typed.trim()
   return (
-    <FormDialog
-      {...props}
-      sending={sending}
-      onSend={() => sending.mutate(reason.trim())}
-      canSend={isReady && reason.trim() !== ''}
-    >
+    <ConfirmDialog {...props} onSend={() => onSend(reason)} canSend={canSend && reason !== ''}>
       {children}
       <Input
         label={t.reason}
         hint={t.reasonHint}
-        value={reason}
-        onChange={(event) => setReason(event.target.value)}
+        value={typed}
+        onChange={setTyped}
         maxLength={MAX_REASON}
         required
         autoComplete="off"
       />
-    </FormDialog>
+    </ConfirmDialog>
   )
 }

@@ -1,5 +1,5 @@
 import { translations } from '../../base/language.ts'
-import { PasswordInput } from './field.tsx'
+import { PasswordInput, type InputProps } from './field.tsx'
 
 // The server's bounds; it has the last word.
 const PASSWORD_MIN = 12
@@ -16,20 +16,17 @@ const useTexts = translations({
   },
 })
 
-type Props = { value: string; onChange: (value: string) => void; label?: string }
-
 /** Can be shown instead of typed twice: that catches typos too, and works with password managers. */
-export function NewPassword({ value, onChange, label }: Props) {
+export function NewPassword(props: Pick<InputProps, 'value' | 'onChange'> & { label?: string }) {
   const t = useTexts()
   return (
     <PasswordInput
-      label={label ?? t.label}
+      label={t.label}
       hint={t.hint}
       autoComplete="new-password"
       minLength={PASSWORD_MIN}
       maxLength={PASSWORD_MAX}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
+      {...props}
     />
   )
 }

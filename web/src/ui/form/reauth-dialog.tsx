@@ -1,7 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
+import { refresh } from '../../base/queries.ts'
 import { sessionQuery } from '../../base/session.ts'
 import { PasswordInput } from './field.tsx'
 import { FormDialog } from './form-dialog.tsx'
@@ -24,26 +24,22 @@ const useTexts = translations({
 /** Asks until the password is right or the user cancels. */
 export function ReauthDialog({ onEnd }: { onEnd: (isDone: boolean) => void }) {
   const t = useTexts()
-  const queryClient = useQueryClient()
   const [password, setPassword] = useState('')
-  const prove = useMutation({
-    mutationFn: () => post('/reauthenticate', { password }),
-    onSuccess: async () => {
-      onEnd(true)
-      await queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey })
-    },
-  })
+  const prove = async () => {
+    await post('/reauthenticate', { password })
+    onEnd(true)
+    await refresh(sessionQuery.queryKey)
+  }
   return (
     <FormDialog
       title={t.title}
       text={t.text}
       action={t.confirm}
-      sending={prove}
-      onSend={() => prove.mutate()}
+      onSend={prove}
       onClose={() => onEnd(false)}
       canSend={password !== ''}
     >
-      <PasswordInput label={t.password} value={password} onChange={(event) => setPassword(event.target.value)} />
+      <PasswordInput label={t.password} value={password} onChange={setPassword} />
     </FormDialog>
   )
 }
