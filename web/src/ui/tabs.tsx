@@ -1,22 +1,18 @@
 import { Tabs as Radix } from 'radix-ui'
 import type { ReactNode } from 'react'
+import { useFilters } from '../base/filters.ts'
 
 type Tab = { value: string; label: ReactNode; content: ReactNode }
 
-/** Keep `value` in the URL (useFilters). The tabs scroll sideways if they do not fit. */
-export function Tabs({
-  label,
-  tabs,
-  value,
-  onChange,
-}: {
-  label: string
-  tabs: readonly Tab[]
-  value: string
-  onChange: (value: string) => void
-}) {
+/** The open tab is in the URL; without one, the first is open. The tabs scroll sideways if they do not fit. */
+export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
+  const filters = useFilters(['tab'])
+  const first = tabs[0]?.value ?? ''
   return (
-    <Radix.Root value={value} onValueChange={onChange}>
+    <Radix.Root
+      value={filters.values.tab || first}
+      onValueChange={(tab) => filters.set({ tab: tab === first ? '' : tab })}
+    >
       <Radix.List aria-label={label} className="flex gap-1 overflow-x-auto overflow-y-hidden border-b border-line">
         {tabs.map((tab) => (
           <Radix.Trigger

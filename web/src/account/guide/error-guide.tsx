@@ -2,7 +2,7 @@ import { translations } from '../../base/language.ts'
 import { Card } from '../../ui/card.tsx'
 import { CodeBlock } from '../../ui/data/code-block.tsx'
 import { Table } from '../../ui/data/table.tsx'
-import { MarkedText } from './marked-text.tsx'
+import { MarkedParagraph, MarkedText } from './marked-text.tsx'
 
 const useTexts = translations({
   'pt-BR': {
@@ -70,9 +70,7 @@ export function ErrorGuide() {
     <div className="max-w-3xl space-y-5">
       <Card title={t.shape}>
         <div className="space-y-3">
-          <p>
-            <MarkedText>{t.shapeText}</MarkedText>
-          </p>
+          <MarkedParagraph>{t.shapeText}</MarkedParagraph>
           <CodeBlock code={EXAMPLE} label={t.shape} />
         </div>
       </Card>

@@ -1,4 +1,3 @@
-import { useFilters } from '../../base/filters.ts'
 import { translations } from '../../base/language.ts'
 import { buttonClass } from '../../ui/button.tsx'
 import { ExternalIcon } from '../../ui/icons.tsx'
@@ -29,7 +28,6 @@ const useTexts = translations({
 
 export function GuidePage() {
   const t = useTexts()
-  const filters = useFilters(['tab'])
   return (
     <Page
       title={t.title}
@@ -43,8 +41,6 @@ export function GuidePage() {
     >
       <Tabs
         label={t.title}
-        value={filters.values.tab || 'start'}
-        onChange={(tab) => filters.set({ tab: tab === 'start' ? '' : tab })}
         tabs={[
           { value: 'start', label: t.start, content: <QuickStart /> },
           { value: 'webhooks', label: t.webhooks, content: <WebhookGuide /> },

@@ -15,3 +15,11 @@ export function MarkedText({ children }: { children: string }): ReactNode {
     ),
   )
 }
+
+export function MarkedParagraph({ children }: { children: string }) {
+  return (
+    <p>
+      <MarkedText>{children}</MarkedText>
+    </p>
+  )
+}

@@ -6,7 +6,7 @@ import { Card } from '../../ui/card.tsx'
 import { CodeBlock } from '../../ui/data/code-block.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { CodeSample, useCodeLanguage } from './code-sample.tsx'
-import { MarkedText } from './marked-text.tsx'
+import { MarkedParagraph, MarkedText } from './marked-text.tsx'
 import { askSamples, createAnswer, createSamples } from './quick-start-code.ts'
 
 const useTexts = translations({
@@ -73,9 +73,7 @@ export function QuickStart() {
         </p>
       </Card>
       <Step number={1} title={t.key}>
-        <p>
-          <MarkedText>{t.keyText}</MarkedText>
-        </p>
+        <MarkedParagraph>{t.keyText}</MarkedParagraph>
         {me.kind === 'account' && (
           <Link to="/developers" className="link inline-block">
             {t.keyLink}
@@ -83,30 +81,22 @@ export function QuickStart() {
         )}
       </Step>
       <Step number={2} title={t.create}>
-        <p>
-          <MarkedText>{t.createText}</MarkedText>
-        </p>
+        <MarkedParagraph>{t.createText}</MarkedParagraph>
         <CodeSample {...samples} label={t.create} codes={createSamples(publicUrl)} />
         <h3 className="pt-2 font-semibold">{t.answer}</h3>
         <CodeBlock code={createAnswer(publicUrl)} label={t.answerLabel} />
       </Step>
       <Step number={3} title={t.show}>
-        <p>
-          <MarkedText>{t.showText}</MarkedText>
-        </p>
+        <MarkedParagraph>{t.showText}</MarkedParagraph>
         {mode === 'test' && <Notice tone="mark">{t.test}</Notice>}
       </Step>
       <Step number={4} title={t.know}>
-        <p>
-          <MarkedText>{t.knowText}</MarkedText>
-        </p>
+        <MarkedParagraph>{t.knowText}</MarkedParagraph>
         <Link to="/guide" search={{ tab: 'webhooks' }} className="link inline-block">
           {t.knowLink}
         </Link>
         <CodeSample {...samples} label={t.know} codes={askSamples(publicUrl)} />
-        <p>
-          <MarkedText>{t.credited}</MarkedText>
-        </p>
+        <MarkedParagraph>{t.credited}</MarkedParagraph>
       </Step>
     </div>
   )

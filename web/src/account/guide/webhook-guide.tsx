@@ -6,7 +6,7 @@ import { useMe } from '../../base/session.ts'
 import { Card } from '../../ui/card.tsx'
 import { CodeBlock } from '../../ui/data/code-block.tsx'
 import { CodeSample, useCodeLanguage } from './code-sample.tsx'
-import { MarkedText } from './marked-text.tsx'
+import { MarkedParagraph, MarkedText } from './marked-text.tsx'
 import { depositEvent, receiverJs, refundEvent } from './webhook-code.ts'
 
 const useTexts = translations({
@@ -60,9 +60,7 @@ export function WebhookGuide() {
     <div className="max-w-3xl space-y-5">
       <Card title={t.how}>
         <div className="space-y-3">
-          <p>
-            <MarkedText>{t.howText}</MarkedText>
-          </p>
+          <MarkedParagraph>{t.howText}</MarkedParagraph>
           <ul className="list-disc space-y-1.5 pl-5">
             {t.rules.map((rule) => (
               <li key={rule}>
@@ -79,9 +77,7 @@ export function WebhookGuide() {
       </Card>
       <Card title={t.verify}>
         <div className="space-y-3">
-          <p>
-            <MarkedText>{t.verifyText}</MarkedText>
-          </p>
+          <MarkedParagraph>{t.verifyText}</MarkedParagraph>
           <CodeSample
             chosen={language}
             onChoose={setLanguage}

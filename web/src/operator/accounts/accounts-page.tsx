@@ -50,7 +50,6 @@ const useTexts = translations({
 
 export function AccountsPage() {
   const t = useTexts()
-  const tab = useFilters(['tab'])
   return (
     <Page
       title={t.title}
@@ -63,8 +62,6 @@ export function AccountsPage() {
     >
       <Tabs
         label={t.title}
-        value={tab.values.tab || 'accounts'}
-        onChange={(value) => tab.set({ tab: value === 'accounts' ? '' : value })}
         tabs={[
           { value: 'accounts', label: t.accounts, content: <AccountList /> },
           { value: 'invitations', label: t.invitations, content: <Invitations /> },
