@@ -11,6 +11,7 @@ import type { ReactNode } from 'react'
 import { translations } from './base/language.ts'
 import { queryClient } from './base/queries.ts'
 import { homeOf, sessionQuery } from './base/session.ts'
+import type { Me } from './contract/types.ts'
 import { Shell } from './shell.tsx'
 import { ButtonLink } from './ui/button.tsx'
 import { Card } from './ui/card.tsx'
@@ -58,20 +59,19 @@ const inside = createRoute({
     return { me }
   },
 })
-const account = createRoute({
-  getParentRoute: () => inside,
-  id: 'account',
-  beforeLoad: ({ context }) => {
-    if (context.me.kind !== 'account') throw redirect({ to: '/operator' })
-  },
-})
-const operator = createRoute({
-  getParentRoute: () => inside,
-  id: 'operator',
-  beforeLoad: ({ context }) => {
-    if (context.me.kind !== 'operator') throw redirect({ to: '/' })
-  },
-})
+
+/** For one kind of user; the other kind goes to its own home page. */
+function only<const Kind extends Me['kind']>(kind: Kind) {
+  return createRoute({
+    getParentRoute: () => inside,
+    id: kind,
+    beforeLoad: ({ context: { me } }) => {
+      if (me.kind !== kind) throw redirect({ to: homeOf(me) })
+    },
+  })
+}
+const account = only('account')
+const operator = only('operator')
 
 /** A page of a branch. Its code is loaded when it is first opened, or when the pointer is over a link to it. */
 function page<Parent extends AnyRoute, const Path extends string>(
