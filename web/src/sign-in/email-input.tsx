@@ -1,10 +1,8 @@
 import { translations } from '../base/language.ts'
-import { Input } from '../ui/form/field.tsx'
+import { Input, type InputProps } from '../ui/form/field.tsx'
 
 const useTexts = translations({ 'pt-BR': { email: 'E-mail' }, en: { email: 'Email' } })
 
-export function EmailInput({ value, onChange }: { value: string; onChange: (value: string) => void }) {
-  return (
-    <Input label={useTexts().email} type="email" autoComplete="username" required value={value} onChange={onChange} />
-  )
+export function EmailInput(props: Pick<InputProps, 'value' | 'onChange'>) {
+  return <Input label={useTexts().email} type="email" autoComplete="username" required {...props} />
 }

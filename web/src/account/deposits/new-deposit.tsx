@@ -9,6 +9,7 @@ import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/form/dialog.tsx'
 import { Input, Select } from '../../ui/form/field.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
+import { useCheck } from '../../ui/form/form.tsx'
 import { useDepositErrorText } from './deposit-errors.ts'
 import { PaymentCode } from './payment-code.tsx'
 
@@ -103,7 +104,6 @@ function NewDepositForm({ onClose, onMade }: FormProps) {
   const { language, money } = useFormat()
   const errorText = useDepositErrorText()
   const [typed, setTyped] = useState({ value: '', description: '', externalId: '', expiresIn: '' })
-  const [isTried, setTried] = useState(false)
   const [idempotencyKey, setKey] = useState(newIdempotencyKey)
   const cents = parseMoney(typed.value) ?? 0
   const field = (name: keyof typeof typed) => ({
@@ -114,10 +114,7 @@ function NewDepositForm({ onClose, onMade }: FormProps) {
     },
     autoComplete: 'off',
   })
-  const check = () => {
-    setTried(true)
-    return cents > 0
-  }
+  const { isWrong, onCheck } = useCheck(cents > 0)
   const create = async () => {
     const { charge } = await post<{ charge: NewCharge }>('/deposit', bodyOf(typed, cents), { idempotencyKey })
     void refresh(['list', '/deposits'], ['overview'])
@@ -128,7 +125,7 @@ function NewDepositForm({ onClose, onMade }: FormProps) {
       title={t.title}
       text={t.text}
       action={t.create}
-      onCheck={check}
+      onCheck={onCheck}
       onSend={create}
       onClose={onClose}
       errorText={errorText}
@@ -141,7 +138,7 @@ function NewDepositForm({ onClose, onMade }: FormProps) {
         placeholder={language === 'pt-BR' ? 'R$ 0,00' : 'R$ 0.00'}
         className="figures text-xl font-semibold"
         hint={cents > 0 ? t.understood(money(cents)) : t.valueHint}
-        error={isTried && cents === 0 && t.valueWrong}
+        error={isWrong && t.valueWrong}
       />
       <Input {...field('description')} label={t.description} isOptional maxLength={140} hint={t.descriptionHint} />
       <Input {...field('externalId')} label={t.externalId} isOptional maxLength={64} hint={t.externalIdHint} />

@@ -10,6 +10,7 @@ import { DetailList } from '../../ui/card.tsx'
 import { Money } from '../../ui/data/values.tsx'
 import { Input } from '../../ui/form/field.tsx'
 import { ConfirmDialog, FormDialog } from '../../ui/form/form-dialog.tsx'
+import { useCheck } from '../../ui/form/form.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { refundableCents, returnedFeeCents } from './deposit-amounts.ts'
@@ -132,19 +133,14 @@ function AmountForm(props: {
   const t = useTexts()
   const { language, money } = useFormat()
   const { refundsReturnFee } = useService()
-  const [isTried, setTried] = useState(false)
   const { fee, refundable, typed, cents, onChange } = props
-  const isValid = cents > 0 && cents <= refundable
-  const check = () => {
-    setTried(true)
-    return isValid
-  }
+  const { isWrong, onCheck } = useCheck(cents > 0 && cents <= refundable)
   return (
     <FormDialog
       title={t.title}
       text={t.text}
       action={t.next}
-      onCheck={check}
+      onCheck={onCheck}
       onSend={async () => props.onNext()}
       onClose={props.onClose}
     >
@@ -157,7 +153,7 @@ function AmountForm(props: {
           autoComplete="off"
           className="figures text-xl font-semibold"
           hint={t.left(money(refundable))}
-          error={isTried && !isValid && t.valueWrong(money(refundable))}
+          error={isWrong && t.valueWrong(money(refundable))}
         />
         {cents !== refundable && (
           <Button size="small" onClick={() => onChange({ value: moneyInputText(refundable, language) })}>

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { del } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
-import { refresh, useGet } from '../../base/queries.ts'
+import { useGet } from '../../base/queries.ts'
 import { SCOPES } from '../../contract/codes.ts'
 import type { Key } from '../../contract/types.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -13,7 +13,6 @@ import { DateTime } from '../../ui/data/values.tsx'
 import { ConfirmDialog } from '../../ui/form/form-dialog.tsx'
 import { KeyIcon, PlusIcon } from '../../ui/icons.tsx'
 import { Empty } from '../../ui/states.tsx'
-import { toast } from '../../ui/toast.tsx'
 import { NewKey } from './new-key.tsx'
 
 const useTexts = translations({
@@ -120,11 +119,9 @@ export function Keys() {
           title={t.sureTitle(revoking.name)}
           text={t.sureText}
           action={t.revoke}
-          onSend={async () => {
-            await del(`/keys/${revoking.keyId}`)
-            toast.good(t.done)
-            await refresh(['keys'])
-          }}
+          onSend={() => del(`/keys/${revoking.keyId}`)}
+          done={t.done}
+          refreshes={[['keys']]}
         />
       )}
     </Card>

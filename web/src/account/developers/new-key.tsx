@@ -8,6 +8,7 @@ import type { Key } from '../../contract/types.ts'
 import { CodeBlock } from '../../ui/data/code-block.tsx'
 import { CheckboxGroup, Input, Select } from '../../ui/form/field.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
+import { useCheck } from '../../ui/form/form.tsx'
 import { Secret, ShownOnce } from '../../ui/form/shown-once.tsx'
 
 const useTexts = translations({
@@ -104,12 +105,7 @@ function NewKeyForm({ onSend, onClose }: FormProps) {
   const t = useTexts()
   const mayRefund = useService().accountsMayRefund
   const [form, setForm] = useState<KeyForm>({ name: '', scopes: DEFAULT_SCOPES, days: '' })
-  const [isTried, setTried] = useState(false)
-  const hasScope = form.scopes.length > 0
-  const check = () => {
-    setTried(true)
-    return hasScope
-  }
+  const { isWrong, onCheck } = useCheck(form.scopes.length > 0)
   const hintOf = (scope: Scope) => (
     <>
       {scope === 'deposits:write' && mayRefund ? t.andRefund : t.scope[scope][1]}{' '}
@@ -117,7 +113,7 @@ function NewKeyForm({ onSend, onClose }: FormProps) {
     </>
   )
   return (
-    <FormDialog title={t.title} action={t.create} onCheck={check} onSend={() => onSend(form)} onClose={onClose}>
+    <FormDialog title={t.title} action={t.create} onCheck={onCheck} onSend={() => onSend(form)} onClose={onClose}>
       <Input
         label={t.name}
         hint={t.nameHint}
@@ -135,7 +131,7 @@ function NewKeyForm({ onSend, onClose }: FormProps) {
         options={SCOPES.map((value) => ({ value, label: t.scope[value][0], hint: hintOf(value) }))}
         values={form.scopes}
         onChange={(scopes) => setForm({ ...form, scopes })}
-        error={isTried && !hasScope && t.noScope}
+        error={isWrong && t.noScope}
       />
       <Select
         label={t.expires}

@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { get, post } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
-import { refresh } from '../../base/queries.ts'
 import type { DeliveryState, Event, Webhook } from '../../contract/types.ts'
 import { Input, Select } from '../../ui/form/field.tsx'
 import { ConfirmDialog } from '../../ui/form/form-dialog.tsx'
@@ -71,8 +70,8 @@ export function ResendMany({ onClose }: { onClose: () => void }) {
           ...(webhookId && { webhookId }),
         })
         toast.good(queued === 0 ? t.none : t.queued(queued))
-        await refresh(['list', '/deliveries'])
       }}
+      refreshes={[['list', '/deliveries']]}
     >
       <Select
         label={t.which}

@@ -93,39 +93,30 @@ export function WebhookDialog({ action, onTested, ...props }: EditProps & { acti
       return <Enable {...props} />
     case 'disable':
       return (
-        <Confirm
+        <ConfirmDialog
           title={t.disableTitle(name)}
           text={t.disableText}
           action={t.disable}
           done={t.disabled}
+          refreshes={[webhooksQuery.queryKey]}
           onSend={() => patch(`/webhooks/${id}`, { enabled: false })}
           onClose={props.onClose}
         />
       )
     case 'delete':
       return (
-        <Confirm
+        <ConfirmDialog
           isDanger
           title={t.deleteTitle(name)}
           text={t.deleteText}
           action={t.delete}
           done={t.deleted}
+          refreshes={[webhooksQuery.queryKey]}
           onSend={() => del(`/webhooks/${id}`)}
           onClose={props.onClose}
         />
       )
   }
-}
-
-type ConfirmProps = Omit<Parameters<typeof ConfirmDialog>[0], 'children'> & { done: string }
-
-function Confirm({ done, onSend, ...props }: ConfirmProps) {
-  const send = async () => {
-    await onSend()
-    toast.good(done)
-    await refresh(webhooksQuery.queryKey)
-  }
-  return <ConfirmDialog {...props} onSend={send} />
 }
 
 function Edit({ webhook, onClose, onTested }: EditProps) {
@@ -203,8 +194,8 @@ function Enable({ webhook, onClose }: Props) {
           const { queued } = await post<{ queued: number }>('/events/resend', { since, webhookId: webhook.id })
           toast.good(t.enabledAndSent(queued))
         } else toast.good(t.enabled)
-        await refresh(webhooksQuery.queryKey)
       }}
+      refreshes={[webhooksQuery.queryKey]}
     >
       {since && (
         <Checkbox label={t.resend} hint={t.resendHint(dateTime(since))} checked={isResending} onChange={setResending} />

@@ -5,6 +5,7 @@ import type { Webhook } from '../../contract/types.ts'
 import { useUrlErrorText } from '../../ui/data/delivery-reasons.ts'
 import { Checkbox, CheckboxGroup, Input } from '../../ui/form/field.tsx'
 import { FormDialog } from '../../ui/form/form-dialog.tsx'
+import { useCheck } from '../../ui/form/form.tsx'
 import { useEventName } from './webhook-events.ts'
 
 const useTexts = translations({
@@ -58,7 +59,6 @@ export function WebhookForm({ webhook, onSend, ...props }: FormProps) {
   const t = useTexts()
   const urlErrorText = useUrlErrorText()
   const eventName = useEventName()
-  const [isTried, setTried] = useState(false)
   const [fields, setFields] = useState<WebhookFields>({
     name: webhook?.name ?? '',
     url: webhook?.url ?? '',
@@ -67,14 +67,10 @@ export function WebhookForm({ webhook, onSend, ...props }: FormProps) {
     isAuthorizationRemoved: false,
   })
   const set = (changes: Partial<WebhookFields>) => setFields({ ...fields, ...changes })
-  const hasEvent = fields.events.length > 0
-  const check = () => {
-    setTried(true)
-    return hasEvent
-  }
+  const { isWrong, onCheck } = useCheck(fields.events.length > 0)
   const send = () => onSend({ ...fields, name: fields.name.trim(), url: fields.url.trim() })
   return (
-    <FormDialog {...props} onCheck={check} onSend={send} errorText={urlErrorText}>
+    <FormDialog {...props} onCheck={onCheck} onSend={send} errorText={urlErrorText}>
       <Input
         label={t.url}
         hint={t.urlHint}
@@ -107,7 +103,7 @@ export function WebhookForm({ webhook, onSend, ...props }: FormProps) {
         }))}
         values={fields.events}
         onChange={(events) => set({ events })}
-        error={isTried && !hasEvent && t.noEvent}
+        error={isWrong && t.noEvent}
       />
       <Authorization fields={fields} onChange={set} webhook={webhook} />
     </FormDialog>

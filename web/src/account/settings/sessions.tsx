@@ -83,12 +83,18 @@ export function Sessions() {
 
 function EndOthers({ onClose }: { onClose: () => void }) {
   const t = useTexts()
-  const end = async () => {
-    await auth.post('revoke-other-sessions')
-    toast.good(t.allEnded)
-    await refresh(['sessions'])
-  }
-  return <ConfirmDialog onClose={onClose} title={t.allTitle} text={t.allText} action={t.all} isDanger onSend={end} />
+  return (
+    <ConfirmDialog
+      onClose={onClose}
+      title={t.allTitle}
+      text={t.allText}
+      action={t.all}
+      isDanger
+      onSend={() => auth.post('revoke-other-sessions')}
+      done={t.allEnded}
+      refreshes={[['sessions']]}
+    />
+  )
 }
 
 function SessionRow({ session }: { session: Session }) {

@@ -2,7 +2,7 @@ import { Link, useParams } from '@tanstack/react-router'
 import { post } from '../../base/api.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
-import { refresh, useGet } from '../../base/queries.ts'
+import { useGet } from '../../base/queries.ts'
 import type { Account, AccountDetails } from '../../contract/types.ts'
 import { DialogButton } from '../../ui/action-button.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -13,7 +13,6 @@ import { ReasonDialog } from '../../ui/form/form-dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Page } from '../../ui/page.tsx'
 import { FailureCard, Skeleton } from '../../ui/states.tsx'
-import { toast } from '../../ui/toast.tsx'
 import { AccountBadge } from '../labels.tsx'
 import { AccountTerms } from './account-terms.tsx'
 
@@ -181,14 +180,17 @@ function About({ answer, accountId }: { answer: AccountDetails | undefined; acco
 
 function SignOut({ accountId }: { accountId: string }) {
   const t = useTexts()
-  const send = async (reason: string) => {
-    await post(`/operator/accounts/${accountId}/sign-out`, { reason })
-    toast.good(t.signOutDone)
-  }
   return (
     <DialogButton
       dialog={(onClose) => (
-        <ReasonDialog onClose={onClose} title={t.signOutTitle} text={t.signOutText} action={t.signOut} onSend={send} />
+        <ReasonDialog
+          onClose={onClose}
+          title={t.signOutTitle}
+          text={t.signOutText}
+          action={t.signOut}
+          onSend={(reason) => post(`/operator/accounts/${accountId}/sign-out`, { reason })}
+          done={t.signOutDone}
+        />
       )}
     >
       {t.signOut}
@@ -200,11 +202,8 @@ function Suspension({ account }: { account: Account }) {
   const t = useTexts()
   const isSuspended = account.suspendedAt !== null
   const action = isSuspended ? t.resume : t.suspend
-  const send = async (reason: string) => {
-    await post(`/operator/accounts/${account.id}/${isSuspended ? 'resume' : 'suspend'}`, { reason })
-    toast.good(isSuspended ? t.resumeDone : t.suspendDone)
-    await refresh(['account', account.id], ['list'])
-  }
+  const send = (reason: string) =>
+    post(`/operator/accounts/${account.id}/${isSuspended ? 'resume' : 'suspend'}`, { reason })
   return (
     <DialogButton
       dialog={(onClose) => (
@@ -215,6 +214,8 @@ function Suspension({ account }: { account: Account }) {
           action={action}
           isDanger={!isSuspended}
           onSend={send}
+          done={isSuspended ? t.resumeDone : t.suspendDone}
+          refreshes={[['account', account.id], ['list']]}
         />
       )}
     >

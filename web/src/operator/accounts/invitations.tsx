@@ -16,7 +16,6 @@ import { Secret, ShownOnce } from '../../ui/form/shown-once.tsx'
 import { PlusIcon } from '../../ui/icons.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Empty } from '../../ui/states.tsx'
-import { toast } from '../../ui/toast.tsx'
 
 const useTexts = translations({
   'pt-BR': {
@@ -124,11 +123,9 @@ export function Invitations() {
           text={t.revokeText}
           action={t.revoke}
           isDanger
-          onSend={async () => {
-            await del(`/operator/invitations/${revoking.id}`)
-            toast.good(t.revokeDone)
-            await refresh(KEY)
-          }}
+          onSend={() => del(`/operator/invitations/${revoking.id}`)}
+          done={t.revokeDone}
+          refreshes={[KEY]}
         />
       )}
     </div>

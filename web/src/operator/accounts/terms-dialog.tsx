@@ -2,12 +2,10 @@ import { useState } from 'react'
 import { patch } from '../../base/api.ts'
 import { translations, useLanguage, type Language } from '../../base/language.ts'
 import { moneyInputText, parseMoney } from '../../base/money.ts'
-import { refresh } from '../../base/queries.ts'
 import type { AccountTerms, OwnTerms } from '../../contract/types.ts'
 import { Input, Select } from '../../ui/form/field.tsx'
 import { ReasonDialog } from '../../ui/form/form-dialog.tsx'
 import { Notice } from '../../ui/notice.tsx'
-import { toast } from '../../ui/toast.tsx'
 import { TERMS, useTermLabel, useTermText, type Term } from './term-labels.ts'
 
 const useTexts = translations({
@@ -73,12 +71,12 @@ export function TermsDialog({
       action={t.save}
       isWide
       canSend={changed.length > 0 && !hasBad}
-      onSend={async (reason) => {
+      onSend={(reason) => {
         const body = Object.fromEntries(changed.map((term) => [term, read[term]]))
-        await patch(`/operator/accounts/${accountId}/terms`, { ...body, reason })
-        toast.good(t.saved)
-        await refresh(['account', accountId])
+        return patch(`/operator/accounts/${accountId}/terms`, { ...body, reason })
       }}
+      done={t.saved}
+      refreshes={[['account', accountId]]}
     >
       <div className="grid gap-4 sm:grid-cols-2">
         {TERMS.map((term) => (

@@ -1,7 +1,9 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, type QueryKey } from '@tanstack/react-query'
 import { useId, useState, type ReactNode } from 'react'
 import { translations } from '../../base/language.ts'
+import { refresh } from '../../base/queries.ts'
 import { Button } from '../button.tsx'
+import { toast } from '../toast.tsx'
 import { Dialog } from './dialog.tsx'
 import { Input } from './field.tsx'
 import { FormError, whenSubmitted } from './form.tsx'
@@ -90,10 +92,19 @@ export function FormDialog(props: FormProps) {
   )
 }
 
+type ConfirmProps = FormProps & {
+  /** Said once it is done. */
+  done?: string
+  /** What it changes. */
+  refreshes?: readonly QueryKey[]
+}
+
 /** Before anything that cannot be undone. It stays open until the server has answered, and closes on success. */
-export function ConfirmDialog({ onSend, ...props }: FormProps) {
+export function ConfirmDialog({ onSend, done, refreshes = [], ...props }: ConfirmProps) {
   const send = async () => {
     await onSend()
+    if (done !== undefined) toast.good(done)
+    await refresh(...refreshes)
     props.onClose()
   }
   return <FormDialog {...props} onSend={send} />
@@ -102,7 +113,7 @@ export function ConfirmDialog({ onSend, ...props }: FormProps) {
 /** The server's bound. */
 const MAX_REASON = 500
 
-type ReasonProps = Omit<FormProps, 'onSend'> & { onSend: (reason: string) => Promise<unknown> }
+type ReasonProps = Omit<ConfirmProps, 'onSend'> & { onSend: (reason: string) => Promise<unknown> }
 
 /** Confirms what an operator does to an account or to money, and asks for the reason. */
 export function ReasonDialog({ onSend, canSend = true, children, ...props }: ReasonProps) {

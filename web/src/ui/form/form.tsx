@@ -1,11 +1,11 @@
-import type { FormEvent, ReactNode } from 'react'
+import { useState, type FormEvent, type ReactNode } from 'react'
 import { isCanceled } from '../../base/api.ts'
 import { useErrorText } from '../../base/error-text.ts'
 import { Button } from '../button.tsx'
 import { Notice } from '../notice.tsx'
 
 /** The part of a mutation that a form needs. */
-export type Sending = { isPending: boolean; error: Error | null }
+type Sending = { isPending: boolean; error: Error | null }
 
 /** A refusal of the server, in the form's own words where it has better ones. */
 export function FormError(props: {
@@ -58,4 +58,14 @@ export function whenSubmitted(sending: Sending, onSend: () => void): (event: For
     event.preventDefault()
     if (!sending.isPending) onSend()
   }
+}
+
+/** A field's own error is shown from the first attempt to send on: `onCheck` is that attempt. */
+export function useCheck(isValid: boolean): { isWrong: boolean; onCheck: () => boolean } {
+  const [isTried, setTried] = useState(false)
+  const onCheck = () => {
+    setTried(true)
+    return isValid
+  }
+  return { isWrong: isTried && !isValid, onCheck }
 }
