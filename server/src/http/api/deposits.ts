@@ -5,15 +5,13 @@ import { cancelDeposit, queryDeposit } from '../../domain/deposits/query-deposit
 import { openDeposit } from '../../domain/deposits/open-deposit.ts'
 import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
 import {
-  bodyErrors,
   cents,
-  errors,
+  describeOperations,
   idempotencyHeaders,
+  listQuery,
   nextCursor,
   oneOf,
-  listQuery,
   paymentLinkParams,
-  queryErrors,
   response,
   searchField,
   text,
@@ -27,7 +25,7 @@ export function depositRoutes(app: Api, ctx: Context): void {
   const reading = { scope: 'deposits:read' } as const
   const writing = { scope: 'deposits:write', fresh: false } as const
 
-  app.post('/api/deposit', { schema: createDepositRoute, config: writing }, async (request, reply) => {
+  app.post('/api/deposit', { schema: routes.createDeposit, config: writing }, async (request, reply) => {
     const { value, externalId, description, expiresIn } = request.body
     const wanted = {
       valueCents: value,
@@ -42,19 +40,19 @@ export function depositRoutes(app: Api, ctx: Context): void {
     return { success: true as const, charge: presentNew(publicUrl, charge) }
   })
 
-  app.get('/api/deposit/:paymentLinkId', { schema: getDepositRoute, config: reading }, async (request, reply) => {
+  app.get('/api/deposit/:paymentLinkId', { schema: routes.getDeposit, config: reading }, async (request, reply) => {
     const { charge, check } = await queryDeposit(ctx, request.caller.accountId, request.params.paymentLinkId)
     if (check !== 'none') reply.header('guiche-provider-check', check)
     return { success: true as const, charge: presentQueried(publicUrl, charge) }
   })
 
-  app.post('/api/deposit/:paymentLinkId/cancel', { schema: cancelDepositRoute, config: writing }, async (request) => {
+  app.post('/api/deposit/:paymentLinkId/cancel', { schema: routes.cancelDeposit, config: writing }, async (request) => {
     const charge = await cancelDeposit(ctx, request.caller.accountId, request.params.paymentLinkId)
     const held = await readHeld(ctx, [charge.id])
     return { success: true as const, charge: presentDeposit(publicUrl, charge, held.get(charge.id)) }
   })
 
-  app.get('/api/deposits', { schema: listDepositsRoute, config: reading }, async (request) => {
+  app.get('/api/deposits', { schema: routes.listDeposits, config: reading }, async (request) => {
     const { charges, nextCursor } = await listDeposits(ctx, request.caller.accountId, request.query)
     const ids = charges.map((charge) => charge.id)
     const held = await readHeld(ctx, ids)
@@ -262,64 +260,51 @@ export function presentDeposit(publicUrl: string, charge: Charge, { heldCents, k
 
 const NOT_FOUND = '`Charge not found`: the id is unknown, malformed, or belongs to another account.'
 
-const createDepositRoute = {
-  tags: ['Deposits'],
-  operationId: 'createDeposit',
-  summary: 'Create a deposit',
-  description:
-    'Creates a charge that a payer can pay by Pix. The response has its copy-and-paste code, QR code and payment page. Send an `Idempotency-Key`, so that a retry after a time-out cannot create a second charge. Needs the scope `deposits:write`.',
-  headers: idempotencyHeaders(
-    'Makes the request safe to retry for 24 hours. The same key with the same body returns the first charge again and never creates a second one. Use a new UUID for each deposit.',
-  ),
-  body: depositBody,
-  response: {
-    201: response('The PENDING charge, or the first response again if the `Idempotency-Key` was used before.', {
-      charge: newChargeSchema,
-    }),
-    ...bodyErrors({
+const routes = describeOperations('Deposits', {
+  createDeposit: {
+    summary: 'Create a deposit',
+    description:
+      'Creates a charge that a payer can pay by Pix. The response has its copy-and-paste code, QR code and payment page. Send an `Idempotency-Key`, so that a retry after a time-out cannot create a second charge. Needs the scope `deposits:write`.',
+    headers: idempotencyHeaders(
+      'Makes the request safe to retry for 24 hours. The same key with the same body returns the first charge again and never creates a second one. Use a new UUID for each deposit.',
+    ),
+    body: depositBody,
+    response: {
+      201: response('The PENDING charge, or the first response again if the `Idempotency-Key` was used before.', {
+        charge: newChargeSchema,
+      }),
+    },
+    errors: {
       400: 'A field is invalid, or `value` is outside the operator’s limits. The text says what is allowed.',
       409: '`externalId` is taken, or a request with this `Idempotency-Key` is still in progress.',
       422: 'The `Idempotency-Key` was used with a different body.',
       502: 'The payment provider refused. No charge was created.',
-    }),
+    },
   },
-}
-
-const getDepositRoute = {
-  tags: ['Deposits'],
-  operationId: 'getDeposit',
-  summary: 'Get the status of a deposit',
-  description:
-    'A PENDING charge is first checked with the payment provider. If the provider cannot be reached, the response has the stored status and the header `Guiche-Provider-Check: failed`. Needs the scope `deposits:read`.',
-  params: paymentLinkParams,
-  response: { 200: response('The charge.', { charge: queriedChargeSchema }), ...errors({ 404: NOT_FOUND }) },
-}
-
-const cancelDepositRoute = {
-  tags: ['Deposits'],
-  operationId: 'cancelDeposit',
-  summary: 'Cancel a deposit',
-  description:
-    'Cancels a PENDING charge at the payment provider, so that it can no longer be paid. Canceling twice is fine. Needs the scope `deposits:write`; takes no body.',
-  params: paymentLinkParams,
-  response: {
-    200: response('The CANCELED charge.', { charge: depositSchema }),
-    ...errors({
+  getDeposit: {
+    summary: 'Get the status of a deposit',
+    description:
+      'A PENDING charge is first checked with the payment provider. If the provider cannot be reached, the response has the stored status and the header `Guiche-Provider-Check: failed`. Needs the scope `deposits:read`.',
+    params: paymentLinkParams,
+    response: { 200: response('The charge.', { charge: queriedChargeSchema }) },
+    errors: { 404: NOT_FOUND },
+  },
+  cancelDeposit: {
+    summary: 'Cancel a deposit',
+    description:
+      'Cancels a PENDING charge at the payment provider, so that it can no longer be paid. Canceling twice is fine. Needs the scope `deposits:write`; takes no body.',
+    params: paymentLinkParams,
+    response: { 200: response('The CANCELED charge.', { charge: depositSchema }) },
+    errors: {
       404: NOT_FOUND,
       409: 'The charge was paid meanwhile, or has expired. The text says which.',
       502: 'The payment provider refused.',
-    }),
+    },
   },
-}
-
-const listDepositsRoute = {
-  tags: ['Deposits'],
-  operationId: 'listDeposits',
-  summary: 'List deposits',
-  description: 'Newest first, in pages, as stored: the provider is not asked. Needs the scope `deposits:read`.',
-  querystring: depositsQuery,
-  response: {
-    200: response('A page of deposits.', { deposits: depositSchema.array(), nextCursor }),
-    ...queryErrors(),
+  listDeposits: {
+    summary: 'List deposits',
+    description: 'Newest first, in pages, as stored: the provider is not asked. Needs the scope `deposits:read`.',
+    querystring: depositsQuery,
+    response: { 200: response('A page of deposits.', { deposits: depositSchema.array(), nextCursor }) },
   },
-}
+})

@@ -11,16 +11,14 @@ import { EVENT_KINDS } from '../../domain/webhooks/events.ts'
 import { resendEvent, resendMany } from '../../domain/webhooks/resend.ts'
 import {
   BODY_ERROR,
-  bodyErrors,
-  errors,
+  describeOperations,
   idField,
-  toApi,
+  listQuery,
   nextCursor,
   oneOf,
-  listQuery,
-  queryErrors,
   response,
   time,
+  toApi,
   type Api,
 } from '../server/schemas.ts'
 import { attemptOutcome } from './webhooks.ts'
@@ -29,7 +27,7 @@ export function eventRoutes(app: Api, ctx: Context): void {
   const reading = { scope: 'webhooks:write' } as const
   const resending = { ...reading, fresh: false } as const
 
-  app.get('/api/events', { schema: listEventsRoute, config: reading }, async (request) => {
+  app.get('/api/events', { schema: routes.listEvents, config: reading }, async (request) => {
     const { webhookId, event, ...filter } = request.query
     const { events, nextCursor } = await listEvents(ctx, request.caller.accountId, {
       ...filter,
@@ -39,18 +37,18 @@ export function eventRoutes(app: Api, ctx: Context): void {
     return { success: true as const, events: events.map(presentEvent), nextCursor }
   })
 
-  app.get('/api/events/:eventId', { schema: getEventRoute, config: reading }, async (request) => {
+  app.get('/api/events/:eventId', { schema: routes.getEvent, config: reading }, async (request) => {
     const { event, attempts } = await findEvent(ctx, request.caller.accountId, request.params.eventId)
     return { success: true as const, event: presentEvent(event), attempts: attempts.map(presentAttempt) }
   })
 
-  app.post('/api/events/:eventId/resend', { schema: resendEventRoute, config: resending }, async (request) => {
+  app.post('/api/events/:eventId/resend', { schema: routes.resendEvent, config: resending }, async (request) => {
     const webhookId = request.body?.webhookId ?? null
     const queued = await resendEvent(ctx, request.caller.accountId, request.params.eventId, webhookId)
     return { success: true as const, queued }
   })
 
-  app.post('/api/events/resend', { schema: resendEventsRoute, config: resending }, async (request) => {
+  app.post('/api/events/resend', { schema: routes.resendEvents, config: resending }, async (request) => {
     const { since, webhookId = null } = request.body
     const which = since ? { since } : { failed: true as const }
     return { success: true as const, queued: await resendMany(ctx, request.caller.accountId, which, webhookId) }
@@ -155,47 +153,37 @@ const queued = z.int().meta({
 
 // ---- Routes ----
 
-const tags = ['Events']
 const NOT_FOUND = '`Event not found`, or `Webhook not found`: unknown, malformed, or of another account.'
 
-const listEventsRoute = {
-  tags,
-  operationId: 'listEvents',
-  summary: 'List events',
-  description: 'Newest first, each with the state of its deliveries. Needs the scope `webhooks:write`.',
-  querystring: eventsQuery,
-  response: { 200: response('A page of events.', { events: eventSchema.array(), nextCursor }), ...queryErrors() },
-}
-
-const getEventRoute = {
-  tags,
-  operationId: 'getEvent',
-  summary: 'Get an event',
-  description: 'With all delivery attempts of the last 30 days, newest first. Needs the scope `webhooks:write`.',
-  params: eventParams,
-  response: {
-    200: response('The event and its attempts.', { event: eventSchema, attempts: attemptSchema.array() }),
-    ...errors({ 404: NOT_FOUND }),
+const routes = describeOperations('Events', {
+  listEvents: {
+    summary: 'List events',
+    description: 'Newest first, each with the state of its deliveries. Needs the scope `webhooks:write`.',
+    querystring: eventsQuery,
+    response: { 200: response('A page of events.', { events: eventSchema.array(), nextCursor }) },
   },
-}
-
-const resendEventRoute = {
-  tags,
-  operationId: 'resendEvent',
-  summary: 'Resend an event',
-  description:
-    'Sends the same id and the same bytes to one webhook, or to every enabled webhook that subscribes to this kind. Needs the scope `webhooks:write`.',
-  params: eventParams,
-  body: resendBody,
-  response: { 200: response('How many deliveries were queued.', { queued }), ...bodyErrors({ 404: NOT_FOUND }) },
-}
-
-const resendEventsRoute = {
-  tags,
-  operationId: 'resendEvents',
-  summary: 'Resend many events',
-  description:
-    'Resends all failed deliveries (`{"failed": true}`), or all events since a time (`{"since": "2026-01-31T00:00:00Z"}`), delivered or not, oldest first. Receivers recognize a repetition by its id. Needs the scope `webhooks:write`.',
-  body: resendManyBody,
-  response: { 200: response('How many deliveries were queued.', { queued }), ...bodyErrors({ 404: NOT_FOUND }) },
-}
+  getEvent: {
+    summary: 'Get an event',
+    description: 'With all delivery attempts of the last 30 days, newest first. Needs the scope `webhooks:write`.',
+    params: eventParams,
+    response: { 200: response('The event and its attempts.', { event: eventSchema, attempts: attemptSchema.array() }) },
+    errors: { 404: NOT_FOUND },
+  },
+  resendEvent: {
+    summary: 'Resend an event',
+    description:
+      'Sends the same id and the same bytes to one webhook, or to every enabled webhook that subscribes to this kind. Needs the scope `webhooks:write`.',
+    params: eventParams,
+    body: resendBody,
+    response: { 200: response('How many deliveries were queued.', { queued }) },
+    errors: { 404: NOT_FOUND },
+  },
+  resendEvents: {
+    summary: 'Resend many events',
+    description:
+      'Resends all failed deliveries (`{"failed": true}`), or all events since a time (`{"since": "2026-01-31T00:00:00Z"}`), delivered or not, oldest first. Receivers recognize a repetition by its id. Needs the scope `webhooks:write`.',
+    body: resendManyBody,
+    response: { 200: response('How many deliveries were queued.', { queued }) },
+    errors: { 404: NOT_FOUND },
+  },
+})

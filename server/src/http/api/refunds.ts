@@ -5,13 +5,12 @@ import type { Refund } from '../../domain/refunds/refund-states.ts'
 import { listRefunds, requestRefund } from '../../domain/refunds/request-refund.ts'
 import {
   BODY_ERROR,
-  bodyErrors,
   cents,
+  describeOperations,
   idempotencyHeaders,
-  nextCursor,
   listQuery,
+  nextCursor,
   paymentLinkParams,
-  queryErrors,
   response,
   text,
   time,
@@ -21,25 +20,22 @@ import {
 
 export function refundRoutes(app: Api, ctx: Context): void {
   const refunding = { scope: 'deposits:write', fresh: true } as const
-  app.post(
-    '/api/deposit/:paymentLinkId/refund',
-    { schema: refundDepositRoute, config: refunding },
-    async (request, reply) => {
-      const { refund, replayed } = await requestRefund(ctx, actorOf(request.caller), {
-        accountId: request.caller.accountId,
-        paymentLinkId: request.params.paymentLinkId,
-        amountCents: request.body?.value ?? null,
-        reason: request.body?.reason || null,
-        idempotencyKey: request.headers['idempotency-key'] ?? null,
-      })
-      reply.code(201).header('location', `/api/deposit/${refund.paymentLinkId}/refunds`)
-      if (replayed) reply.header('idempotency-replayed', 'true')
-      return { success: true as const, refund: presentRefund(refund) }
-    },
-  )
+  const url = '/api/deposit/:paymentLinkId/refund'
+  app.post(url, { schema: routes.refundDeposit, config: refunding }, async (request, reply) => {
+    const { refund, replayed } = await requestRefund(ctx, actorOf(request.caller), {
+      accountId: request.caller.accountId,
+      paymentLinkId: request.params.paymentLinkId,
+      amountCents: request.body?.value ?? null,
+      reason: request.body?.reason || null,
+      idempotencyKey: request.headers['idempotency-key'] ?? null,
+    })
+    reply.code(201).header('location', `/api/deposit/${refund.paymentLinkId}/refunds`)
+    if (replayed) reply.header('idempotency-replayed', 'true')
+    return { success: true as const, refund: presentRefund(refund) }
+  })
 
   const reading = { scope: 'deposits:read' } as const
-  app.get('/api/deposit/:paymentLinkId/refunds', { schema: listRefundsRoute, config: reading }, async (request) => {
+  app.get('/api/deposit/:paymentLinkId/refunds', { schema: routes.listRefunds, config: reading }, async (request) => {
     const filter = { ...request.query, ...request.params, accountId: request.caller.accountId }
     const { refunds, nextCursor } = await listRefunds(ctx, filter)
     return { success: true as const, refunds: refunds.map(presentRefund), nextCursor }
@@ -131,40 +127,35 @@ function makerOf({ source, requestedBy }: Refund): 'account' | 'operator' | 'pro
 
 const NOT_FOUND = '`Charge not found`: the id is unknown, malformed, or belongs to another account.'
 
-const refundDepositRoute = {
-  tags: ['Refunds'],
-  operationId: 'refundDeposit',
-  summary: 'Refund a deposit',
-  description:
-    'Refunds a COMPLETED deposit to its payer, in whole or in part, as often as something is left. The money leaves your balance at once and returns if the refund fails. The event `DEPOSIT_REFUNDED` tells when it is done. Send an `Idempotency-Key`, so that a retry after a time-out cannot refund twice. Needs the scope `deposits:write`, and the operator must allow refunds.',
-  params: paymentLinkParams,
-  headers: idempotencyHeaders(
-    'Makes the request safe to retry for as long as the refund exists. The same key with the same body returns that refund in its current state and never makes a second one.',
-  ),
-  body: refundBody,
-  response: {
-    201: response('The refund. Check its `status`: it is FAILED at once if the payment provider declines.', {
-      refund: refundSchema,
-    }),
-    ...bodyErrors({
+const routes = describeOperations('Refunds', {
+  refundDeposit: {
+    summary: 'Refund a deposit',
+    description:
+      'Refunds a COMPLETED deposit to its payer, in whole or in part, as often as something is left. The money leaves your balance at once and returns if the refund fails. The event `DEPOSIT_REFUNDED` tells when it is done. Send an `Idempotency-Key`, so that a retry after a time-out cannot refund twice. Needs the scope `deposits:write`, and the operator must allow refunds.',
+    params: paymentLinkParams,
+    headers: idempotencyHeaders(
+      'Makes the request safe to retry for as long as the refund exists. The same key with the same body returns that refund in its current state and never makes a second one.',
+    ),
+    body: refundBody,
+    response: {
+      201: response('The refund. Check its `status`: it is FAILED at once if the payment provider declines.', {
+        refund: refundSchema,
+      }),
+    },
+    errors: {
       403: '`Refunds by API key are not enabled here: ask the operator of this service for one`; or the key lacks the scope, or its account is suspended.',
       404: NOT_FOUND,
       409: 'The charge is not COMPLETED, less than `value` is left, or the balance is too small.',
       422: 'The `Idempotency-Key` was used with a different refund.',
-    }),
+    },
   },
-}
-
-const listRefundsRoute = {
-  tags: ['Refunds'],
-  operationId: 'listRefunds',
-  summary: 'List the refunds of a deposit',
-  description:
-    'All refunds of this deposit, newest first, in pages: yours, the operator’s, and those made at the payment provider. Needs the scope `deposits:read`.',
-  params: paymentLinkParams,
-  querystring: z.object(listQuery),
-  response: {
-    200: response('A page of refunds.', { refunds: refundSchema.array(), nextCursor }),
-    ...queryErrors({ 404: NOT_FOUND }),
+  listRefunds: {
+    summary: 'List the refunds of a deposit',
+    description:
+      'All refunds of this deposit, newest first, in pages: yours, the operator’s, and those made at the payment provider. Needs the scope `deposits:read`.',
+    params: paymentLinkParams,
+    querystring: z.object(listQuery),
+    response: { 200: response('A page of refunds.', { refunds: refundSchema.array(), nextCursor }) },
+    errors: { 404: NOT_FOUND },
   },
-}
+})

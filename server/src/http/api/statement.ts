@@ -1,27 +1,17 @@
 import { z } from 'zod'
 import type { Context } from '../../domain/context.ts'
 import { readBalance, readStatement } from '../../domain/ledger/account-statement.ts'
-import {
-  cents,
-  errors,
-  nextCursor,
-  listQuery,
-  queryErrors,
-  response,
-  time,
-  toApi,
-  type Api,
-} from '../server/schemas.ts'
+import { cents, describeOperations, listQuery, nextCursor, response, time, toApi, type Api } from '../server/schemas.ts'
 
 export function statementRoutes(app: Api, ctx: Context): void {
   const config = { scope: 'balance:read' } as const
 
-  app.get('/api/balance', { schema: getBalanceRoute, config }, async (request) => {
+  app.get('/api/balance', { schema: routes.getBalance, config }, async (request) => {
     const { balanceCents } = await readBalance(ctx, request.caller.accountId)
     return { success: true as const, balance: balanceCents, currency: 'BRL' as const }
   })
 
-  app.get('/api/statement', { schema: getStatementRoute, config }, async (request) => {
+  app.get('/api/statement', { schema: routes.getStatement, config }, async (request) => {
     const { lines, nextCursor } = await readStatement(ctx, request.caller.accountId, request.query)
     return { success: true as const, lines: lines.map(toApi), nextCursor }
   })
@@ -54,25 +44,21 @@ const lineSchema = z
   })
   .meta({ id: 'StatementLine' })
 
-const getBalanceRoute = {
-  tags: ['Balance'],
-  operationId: 'getBalance',
-  summary: 'Get the balance',
-  description: 'The current balance of the account. Needs the scope `balance:read`.',
-  response: {
-    200: response('The balance.', {
-      balance: cents.meta({ description: 'In cents.', examples: [4950] }),
-      currency: z.literal('BRL'),
-    }),
-    ...errors(),
+const routes = describeOperations('Balance', {
+  getBalance: {
+    summary: 'Get the balance',
+    description: 'The current balance of the account. Needs the scope `balance:read`.',
+    response: {
+      200: response('The balance.', {
+        balance: cents.meta({ description: 'In cents.', examples: [4950] }),
+        currency: z.literal('BRL'),
+      }),
+    },
   },
-}
-
-const getStatementRoute = {
-  tags: ['Balance'],
-  operationId: 'getStatement',
-  summary: 'Get the statement',
-  description: 'Every ledger line that changed the balance, newest first, in pages. Needs the scope `balance:read`.',
-  querystring: statementQuery,
-  response: { 200: response('A page of lines.', { lines: lineSchema.array(), nextCursor }), ...queryErrors() },
-}
+  getStatement: {
+    summary: 'Get the statement',
+    description: 'Every ledger line that changed the balance, newest first, in pages. Needs the scope `balance:read`.',
+    querystring: statementQuery,
+    response: { 200: response('A page of lines.', { lines: lineSchema.array(), nextCursor }) },
+  },
+})

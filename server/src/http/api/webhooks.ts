@@ -22,19 +22,20 @@ import {
   updateWebhook,
   type Webhook,
 } from '../../domain/webhooks/webhooks.ts'
-import { BODY_ERROR, bodyErrors, errors, response, text, time, type Api } from '../server/schemas.ts'
+import { BODY_ERROR, describeOperations, response, text, time, type Api } from '../server/schemas.ts'
 
 export function webhookRoutes(app: Api, ctx: Context): void {
   const config = { scope: 'webhooks:write' } as const
   // Controlling where events go, and with which signature, is as powerful as holding a key.
   const fresh = { ...config, fresh: true } as const
+  const path = '/api/webhooks/:webhookId'
 
-  app.get('/api/webhooks', { schema: listWebhooksRoute, config }, async (request) => {
+  app.get('/api/webhooks', { schema: routes.listWebhooks, config }, async (request) => {
     const webhooks = await listWebhooks(ctx, request.caller.accountId)
     return { success: true as const, webhooks: webhooks.map(presentWebhook) }
   })
 
-  app.post('/api/webhooks', { schema: createWebhookRoute, config: fresh }, async (request, reply) => {
+  app.post('/api/webhooks', { schema: routes.createWebhook, config: fresh }, async (request, reply) => {
     const { url, name = nameFromUrl(url), events = DEFAULT_EVENT_KINDS, authorization = null } = request.body
     const { accountId } = request.caller
     const wanted = { url, name, eventKinds: events, authorization }
@@ -44,12 +45,12 @@ export function webhookRoutes(app: Api, ctx: Context): void {
     return { success: true as const, webhook: presentWebhook(webhook), secret, test: presentTest(test) }
   })
 
-  app.get('/api/webhooks/:webhookId', { schema: getWebhookRoute, config }, async (request) => {
+  app.get(path, { schema: routes.getWebhook, config }, async (request) => {
     const webhook = await findWebhook(ctx, request.caller.accountId, request.params.webhookId)
     return { success: true as const, webhook: presentWebhook(webhook) }
   })
 
-  app.patch('/api/webhooks/:webhookId', { schema: updateWebhookRoute, config: fresh }, async (request) => {
+  app.patch(path, { schema: routes.updateWebhook, config: fresh }, async (request) => {
     const { events, ...fields } = request.body
     const { accountId } = request.caller
     const patch = { ...fields, ...(events && { eventKinds: events }) }
@@ -58,18 +59,18 @@ export function webhookRoutes(app: Api, ctx: Context): void {
     return { success: true as const, webhook: presentWebhook(webhook), test }
   })
 
-  app.delete('/api/webhooks/:webhookId', { schema: deleteWebhookRoute, config: fresh }, async (request) => {
+  app.delete(path, { schema: routes.deleteWebhook, config: fresh }, async (request) => {
     await deleteWebhook(ctx, request.caller.accountId, request.params.webhookId, actorOf(request.caller))
     return { success: true as const }
   })
 
   const testing = { ...config, fresh: false } as const
-  app.post('/api/webhooks/:webhookId/test', { schema: testWebhookRoute, config: testing }, async (request) => {
+  app.post(`${path}/test`, { schema: routes.testWebhook, config: testing }, async (request) => {
     const test = await testWebhook(ctx, request.caller.accountId, request.params.webhookId)
     return { success: true as const, test: presentTest(test) }
   })
 
-  app.post('/api/webhooks/:webhookId/rotate-secret', { schema: rotateSecretRoute, config: fresh }, async (request) => {
+  app.post(`${path}/rotate-secret`, { schema: routes.rotateWebhookSecret, config: fresh }, async (request) => {
     const { accountId } = request.caller
     const overlapSeconds = request.body?.overlapSeconds ?? DEFAULT_OVERLAP_SECONDS
     const actor = actorOf(request.caller)
@@ -204,90 +205,72 @@ export function presentTest(answer: WebhookAnswer) {
 
 // ---- Routes ----
 
-const tags = ['Webhooks']
 const NOT_FOUND = '`Webhook not found`: the id is unknown, malformed, or belongs to another account.'
 
-const listWebhooksRoute = {
-  tags,
-  operationId: 'listWebhooks',
-  summary: 'List webhooks',
-  description: 'The URLs that events are sent to. Needs the scope `webhooks:write`.',
-  response: { 200: response('All webhooks, oldest first.', { webhooks: webhookSchema.array() }), ...errors() },
-}
-
-const createWebhookRoute = {
-  tags,
-  operationId: 'createWebhook',
-  summary: 'Create a webhook',
-  description:
-    'Events are posted to `url`, signed as Standard Webhooks specifies. guiche sends a `WEBHOOK_TEST` at once and returns its outcome; the webhook is saved either way. Needs the scope `webhooks:write`.',
-  body: newWebhookBody,
-  response: {
-    201: response('The webhook, its signing secret (shown only once), and the outcome of the test.', {
-      webhook: webhookSchema,
-      secret,
-      test: testSchema,
-    }),
-    ...bodyErrors({ 409: 'The account already has 100 webhooks, the maximum.' }),
+const routes = describeOperations('Webhooks', {
+  listWebhooks: {
+    summary: 'List webhooks',
+    description: 'The URLs that events are sent to. Needs the scope `webhooks:write`.',
+    response: { 200: response('All webhooks, oldest first.', { webhooks: webhookSchema.array() }) },
   },
-}
-
-const getWebhookRoute = {
-  tags,
-  operationId: 'getWebhook',
-  summary: 'Get a webhook',
-  description: 'Needs the scope `webhooks:write`.',
-  params: webhookParams,
-  response: { 200: response('The webhook.', { webhook: webhookSchema }), ...errors({ 404: NOT_FOUND }) },
-}
-
-const updateWebhookRoute = {
-  tags,
-  operationId: 'updateWebhook',
-  summary: 'Update a webhook',
-  description:
-    'Changes only the fields given. A new `url` is tested at once. A new host gets no `authorization` unless you send it again. `enabled: false` stops deliveries, and queued ones count as failed. `enabled: true` resets the record of failures; what the webhook missed can be resent. Needs the scope `webhooks:write`.',
-  params: webhookParams,
-  body: webhookPatchBody,
-  response: {
-    200: response('The webhook, and the outcome of the test if the URL changed.', {
-      webhook: webhookSchema,
-      test: testSchema.nullable(),
-    }),
-    ...bodyErrors({ 404: NOT_FOUND }),
+  createWebhook: {
+    summary: 'Create a webhook',
+    description:
+      'Events are posted to `url`, signed as Standard Webhooks specifies. guiche sends a `WEBHOOK_TEST` at once and returns its outcome; the webhook is saved either way. Needs the scope `webhooks:write`.',
+    body: newWebhookBody,
+    response: {
+      201: response('The webhook, its signing secret (shown only once), and the outcome of the test.', {
+        webhook: webhookSchema,
+        secret,
+        test: testSchema,
+      }),
+    },
+    errors: { 409: 'The account already has 100 webhooks, the maximum.' },
   },
-}
-
-const deleteWebhookRoute = {
-  tags,
-  operationId: 'deleteWebhook',
-  summary: 'Delete a webhook',
-  description:
-    'Stops deliveries; queued ones count as failed. Its events remain readable. Needs the scope `webhooks:write`.',
-  params: webhookParams,
-  response: { 200: response('Deleted.', {}), ...errors({ 404: NOT_FOUND }) },
-}
-
-const testWebhookRoute = {
-  tags,
-  operationId: 'testWebhook',
-  summary: 'Send a test event',
-  description:
-    'Sends a `WEBHOOK_TEST` now, even to a disabled webhook, and returns the outcome. It is not retried. Takes no body. Needs the scope `webhooks:write`.',
-  params: webhookParams,
-  response: { 200: response('The outcome.', { test: testSchema }), ...errors({ 404: NOT_FOUND }) },
-}
-
-const rotateSecretRoute = {
-  tags,
-  operationId: 'rotateWebhookSecret',
-  summary: 'Rotate the signing secret',
-  description:
-    'For `overlapSeconds` (default a day, at most a week) both secrets sign, so that receivers can switch. A secret replaced earlier stops signing at once. Needs the scope `webhooks:write`.',
-  params: webhookParams,
-  body: rotateSecretBody,
-  response: {
-    200: response('The new secret, shown only once.', { webhook: webhookSchema, secret }),
-    ...bodyErrors({ 404: NOT_FOUND }),
+  getWebhook: {
+    summary: 'Get a webhook',
+    description: 'Needs the scope `webhooks:write`.',
+    params: webhookParams,
+    response: { 200: response('The webhook.', { webhook: webhookSchema }) },
+    errors: { 404: NOT_FOUND },
   },
-}
+  updateWebhook: {
+    summary: 'Update a webhook',
+    description:
+      'Changes only the fields given. A new `url` is tested at once. A new host gets no `authorization` unless you send it again. `enabled: false` stops deliveries, and queued ones count as failed. `enabled: true` resets the record of failures; what the webhook missed can be resent. Needs the scope `webhooks:write`.',
+    params: webhookParams,
+    body: webhookPatchBody,
+    response: {
+      200: response('The webhook, and the outcome of the test if the URL changed.', {
+        webhook: webhookSchema,
+        test: testSchema.nullable(),
+      }),
+    },
+    errors: { 404: NOT_FOUND },
+  },
+  deleteWebhook: {
+    summary: 'Delete a webhook',
+    description:
+      'Stops deliveries; queued ones count as failed. Its events remain readable. Needs the scope `webhooks:write`.',
+    params: webhookParams,
+    response: { 200: response('Deleted.', {}) },
+    errors: { 404: NOT_FOUND },
+  },
+  testWebhook: {
+    summary: 'Send a test event',
+    description:
+      'Sends a `WEBHOOK_TEST` now, even to a disabled webhook, and returns the outcome. It is not retried. Takes no body. Needs the scope `webhooks:write`.',
+    params: webhookParams,
+    response: { 200: response('The outcome.', { test: testSchema }) },
+    errors: { 404: NOT_FOUND },
+  },
+  rotateWebhookSecret: {
+    summary: 'Rotate the signing secret',
+    description:
+      'For `overlapSeconds` (default a day, at most a week) both secrets sign, so that receivers can switch. A secret replaced earlier stops signing at once. Needs the scope `webhooks:write`.',
+    params: webhookParams,
+    body: rotateSecretBody,
+    response: { 200: response('The new secret, shown only once.', { webhook: webhookSchema, secret }) },
+    errors: { 404: NOT_FOUND },
+  },
+})

@@ -16,18 +16,16 @@ import type { Context } from '../../domain/context.ts'
 import { REASON_RULE } from '../../domain/core/audit-log.ts'
 import {
   BODY_ERROR,
-  bodyErrors,
   cents,
-  errors,
-  toApi,
+  describeOperations,
   nameField,
   nextCursor,
   paging,
-  queryErrors,
   reasonField,
   response,
   searchField,
   time,
+  toApi,
   type Api,
 } from '../server/schemas.ts'
 
@@ -35,38 +33,39 @@ const config = { scope: OPERATOR_SCOPE } as const
 const fresh = { ...config, fresh: true } as const
 
 export function accountRoutes(app: Api, ctx: Context): void {
-  app.get('/api/operator/accounts', { schema: listAccountsRoute, config }, async (request) => {
+  const url = '/api/operator/accounts/:accountId'
+  app.get('/api/operator/accounts', { schema: routes.listAccounts, config }, async (request) => {
     const { accounts, nextCursor } = await listAccounts(ctx, request.query)
     return { success: true as const, accounts: accounts.map(presentAccount), nextCursor }
   })
 
-  app.get('/api/operator/accounts/:accountId', { schema: getAccountRoute, config }, async (request) => {
+  app.get(url, { schema: routes.getAccount, config }, async (request) => {
     const { account, counts } = await readAccount(ctx, request.params.accountId)
     const terms = await readAccountTerms(ctx, account.accountId)
     return { success: true as const, account: presentAccount(account), terms: presentTerms(terms), counts }
   })
 
-  app.patch('/api/operator/accounts/:accountId/terms', { schema: setTermsRoute, config: fresh }, async (request) => {
+  app.patch(`${url}/terms`, { schema: routes.setAccountTerms, config: fresh }, async (request) => {
     const { reason, ...terms } = request.body
     const { accountId } = request.params
     const changed = await setAccountTerms(ctx, actorOf(request.operator), accountId, overridesFrom(terms), reason)
     return { success: true as const, terms: presentTerms(changed) }
   })
 
-  app.post('/api/operator/accounts/:accountId/suspend', { schema: suspendRoute, config: fresh }, async (request) => {
+  app.post(`${url}/suspend`, { schema: routes.suspendAccount, config: fresh }, async (request) => {
     const { accountId } = request.params
     await suspendAccount(ctx, actorOf(request.operator), accountId, request.body.reason)
     return { success: true as const, account: presentAccount((await readAccount(ctx, accountId)).account) }
   })
 
-  app.post('/api/operator/accounts/:accountId/resume', { schema: resumeRoute, config: fresh }, async (request) => {
+  app.post(`${url}/resume`, { schema: routes.resumeAccount, config: fresh }, async (request) => {
     const { accountId } = request.params
     await resumeAccount(ctx, actorOf(request.operator), accountId, request.body.reason)
     return { success: true as const, account: presentAccount((await readAccount(ctx, accountId)).account) }
   })
 
   // For an account holder who lost a device or must be locked out.
-  app.post('/api/operator/accounts/:accountId/sign-out', { schema: signOutRoute, config: fresh }, async (request) => ({
+  app.post(`${url}/sign-out`, { schema: routes.signOutAccount, config: fresh }, async (request) => ({
     success: true as const,
     ended: await endSessions(ctx, actorOf(request.operator), request.params.accountId, request.body.reason),
   }))
@@ -219,77 +218,62 @@ function presentTerms({ overrides, effective, history }: AccountTerms) {
 
 // ---- Routes ----
 
-const tags = ['Operator']
 const NOT_FOUND = '`Account not found`: the id is unknown or malformed.'
 
-const listAccountsRoute = {
-  tags,
-  operationId: 'listAccounts',
-  summary: 'List accounts',
-  description: 'Newest first, each with its balance. Needs an operator’s key.',
-  querystring: accountsQuery,
-  response: { 200: response('A page of accounts.', { accounts: accountSchema.array(), nextCursor }), ...queryErrors() },
-}
+const routes = describeOperations('Operator', {
+  listAccounts: {
+    summary: 'List accounts',
+    description: 'Newest first, each with its balance. Needs an operator’s key.',
+    querystring: accountsQuery,
+    response: { 200: response('A page of accounts.', { accounts: accountSchema.array(), nextCursor }) },
+  },
+  getAccount: {
+    summary: 'Get an account',
+    description: 'With its balance, its terms and their history, and its deposits by status. Needs an operator’s key.',
+    params: accountParams,
+    response: { 200: response('The account.', { account: accountSchema, terms: termsSchema, counts: countsSchema }) },
+    errors: { 404: NOT_FOUND },
+  },
+  setAccountTerms: {
+    summary: 'Set fee and limits of an account',
+    description:
+      'Changes only the fields given; null restores the default. New deposits use the new terms within two seconds, existing charges keep theirs. Needs an operator’s key.',
+    params: accountParams,
+    body: termsBody,
+    response: { 200: response('The terms and their history.', { terms: termsSchema }) },
+    errors: { 404: NOT_FOUND },
+  },
+  suspendAccount: {
+    summary: 'Suspend an account',
+    description:
+      'Within two seconds its keys can only read deposits and balance; everything else gets `This account is suspended`. Existing charges can still be paid and are credited. Suspending twice changes nothing. Needs an operator’s key.',
+    params: accountParams,
+    body: reasonBody,
+    response: { 200: response('The account.', { account: accountSchema }) },
+    errors: { 404: NOT_FOUND },
+  },
+  resumeAccount: {
+    summary: 'Resume an account',
+    description: 'Within two seconds its keys have all their scopes again. Needs an operator’s key.',
+    params: accountParams,
+    body: reasonBody,
+    response: { 200: response('The account.', { account: accountSchema }) },
+    errors: { 404: NOT_FOUND },
+  },
+  signOutAccount: {
+    summary: 'End the sessions of an account holder',
+    description:
+      'Signs the account out of the dashboard everywhere, and invalidates links to reset its password. API keys still work. Needs an operator’s key.',
+    params: accountParams,
+    body: reasonBody,
+    response: {
+      200: response('How many sessions ended.', { ended: z.int().meta({ description: 'Number of ended sessions.' }) }),
+    },
+    errors: { 404: NOT_FOUND },
+  },
+})
 
 const createAccountRoute = {
   body: newAccountBody,
   response: { 201: response('', { account: accountSchema, password: z.string() }) },
-}
-
-const getAccountRoute = {
-  tags,
-  operationId: 'getAccount',
-  summary: 'Get an account',
-  description: 'With its balance, its terms and their history, and its deposits by status. Needs an operator’s key.',
-  params: accountParams,
-  response: {
-    200: response('The account.', { account: accountSchema, terms: termsSchema, counts: countsSchema }),
-    ...errors({ 404: NOT_FOUND }),
-  },
-}
-
-const setTermsRoute = {
-  tags,
-  operationId: 'setAccountTerms',
-  summary: 'Set fee and limits of an account',
-  description:
-    'Changes only the fields given; null restores the default. New deposits use the new terms within two seconds, existing charges keep theirs. Needs an operator’s key.',
-  params: accountParams,
-  body: termsBody,
-  response: {
-    200: response('The terms and their history.', { terms: termsSchema }),
-    ...bodyErrors({ 404: NOT_FOUND }),
-  },
-}
-
-const suspendRoute = {
-  tags,
-  operationId: 'suspendAccount',
-  summary: 'Suspend an account',
-  description:
-    'Within two seconds its keys can only read deposits and balance; everything else gets `This account is suspended`. Existing charges can still be paid and are credited. Suspending twice changes nothing. Needs an operator’s key.',
-  params: accountParams,
-  body: reasonBody,
-  response: { 200: response('The account.', { account: accountSchema }), ...bodyErrors({ 404: NOT_FOUND }) },
-}
-
-const resumeRoute = {
-  ...suspendRoute,
-  operationId: 'resumeAccount',
-  summary: 'Resume an account',
-  description: 'Within two seconds its keys have all their scopes again. Needs an operator’s key.',
-}
-
-const signOutRoute = {
-  tags,
-  operationId: 'signOutAccount',
-  summary: 'End the sessions of an account holder',
-  description:
-    'Signs the account out of the dashboard everywhere, and invalidates links to reset its password. API keys still work. Needs an operator’s key.',
-  params: accountParams,
-  body: reasonBody,
-  response: {
-    200: response('How many sessions ended.', { ended: z.int().meta({ description: 'Number of ended sessions.' }) }),
-    ...bodyErrors({ 404: NOT_FOUND }),
-  },
 }

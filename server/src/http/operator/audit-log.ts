@@ -3,20 +3,20 @@ import { OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import { listAuditLog } from '../../domain/core/audit-log.ts'
 import {
+  describeOperations,
   idField,
-  toApi,
-  nextCursor,
   listQuery,
-  queryErrors,
+  nextCursor,
   response,
   text,
   time,
+  toApi,
   type Api,
 } from '../server/schemas.ts'
 
 export function auditLogRoutes(app: Api, ctx: Context): void {
   const config = { scope: OPERATOR_SCOPE } as const
-  app.get('/api/operator/audit-log', { schema: listAuditLogRoute, config }, async (request) => {
+  app.get('/api/operator/audit-log', { schema: routes.listAuditLog, config }, async (request) => {
     const { changes, nextCursor } = await listAuditLog(ctx, request.query)
     return { success: true as const, entries: changes.map(toApi), nextCursor }
   })
@@ -53,12 +53,12 @@ const entrySchema = z
   })
   .meta({ id: 'AuditLogEntry' })
 
-const listAuditLogRoute = {
-  tags: ['Operator'],
-  operationId: 'listAuditLog',
-  summary: 'List the audit log',
-  description:
-    'Who changed what, when and why, newest first. Entries are never changed or deleted. Needs an operator’s key.',
-  querystring: auditLogQuery,
-  response: { 200: response('A page of entries.', { entries: entrySchema.array(), nextCursor }), ...queryErrors() },
-}
+const routes = describeOperations('Operator', {
+  listAuditLog: {
+    summary: 'List the audit log',
+    description:
+      'Who changed what, when and why, newest first. Entries are never changed or deleted. Needs an operator’s key.',
+    querystring: auditLogQuery,
+    response: { 200: response('A page of entries.', { entries: entrySchema.array(), nextCursor }) },
+  },
+})

@@ -8,18 +8,16 @@ import { STATUSES } from '../api/deposits.ts'
 import { REFUND_STATUSES } from '../api/refunds.ts'
 import {
   BODY_ERROR,
-  bodyErrors,
   cents,
-  errors,
+  describeOperations,
   idField,
-  toApi,
+  listQuery,
   nextCursor,
   oneOf,
-  listQuery,
-  queryErrors,
   reasonField,
   response,
   time,
+  toApi,
   type Api,
 } from '../server/schemas.ts'
 import { providerName } from './providers.ts'
@@ -29,18 +27,18 @@ export function exceptionRoutes(app: Api, ctx: Context): void {
   const config = { scope: OPERATOR_SCOPE } as const
   const fresh = { ...config, fresh: true } as const
 
-  app.get('/api/operator/exceptions', { schema: listExceptionsRoute, config }, async (request) => {
+  app.get('/api/operator/exceptions', { schema: routes.listExceptions, config }, async (request) => {
     const { exceptions, nextCursor } = await listExceptions(ctx, request.query)
     return { success: true as const, exceptions: exceptions.map(presentException), nextCursor }
   })
 
-  app.get('/api/operator/exceptions/:exceptionId', { schema: getExceptionRoute, config }, async (request) => {
+  app.get('/api/operator/exceptions/:exceptionId', { schema: routes.getException, config }, async (request) => {
     const exception = await findException(ctx, request.params.exceptionId)
     return { success: true as const, exception: presentException(exception) }
   })
 
   const url = '/api/operator/exceptions/:exceptionId/resolve'
-  app.post(url, { schema: resolveExceptionRoute, config: fresh }, async (request) => {
+  app.post(url, { schema: routes.resolveException, config: fresh }, async (request) => {
     const { reason, ...body } = request.body
     const resolution = resolutionFrom(body)
     const actor = actorOf(request.operator)
@@ -158,46 +156,31 @@ function presentException({ amountCents, charge, resolution, ...exception }: Exc
 
 // ---- Routes ----
 
-const tags = ['Operator']
-
-const listExceptionsRoute = {
-  tags,
-  operationId: 'listExceptions',
-  summary: 'List exceptions',
-  description:
-    'Payments that completed no charge, refunds made outside guiche, and refunds that the provider reversed, newest first. `state=open` lists those that need a decision. Needs an operator’s key.',
-  querystring: exceptionsQuery,
-  response: {
-    200: response('A page of exceptions.', { exceptions: exceptionSchema.array(), nextCursor }),
-    ...queryErrors(),
+const routes = describeOperations('Operator', {
+  listExceptions: {
+    summary: 'List exceptions',
+    description:
+      'Payments that completed no charge, refunds made outside guiche, and refunds that the provider reversed, newest first. `state=open` lists those that need a decision. Needs an operator’s key.',
+    querystring: exceptionsQuery,
+    response: { 200: response('A page of exceptions.', { exceptions: exceptionSchema.array(), nextCursor }) },
   },
-}
-
-const getExceptionRoute = {
-  tags,
-  operationId: 'getException',
-  summary: 'Get an exception',
-  description: 'With the charge that the payment names, and the decision. Needs an operator’s key.',
-  params: exceptionParams,
-  response: {
-    200: response('The exception.', { exception: exceptionSchema }),
-    ...errors({ 404: '`Exception not found`: the id is unknown or malformed.' }),
+  getException: {
+    summary: 'Get an exception',
+    description: 'With the charge that the payment names, and the decision. Needs an operator’s key.',
+    params: exceptionParams,
+    response: { 200: response('The exception.', { exception: exceptionSchema }) },
+    errors: { 404: '`Exception not found`: the id is unknown or malformed.' },
   },
-}
-
-const resolveExceptionRoute = {
-  tags,
-  operationId: 'resolveException',
-  summary: 'Resolve an exception',
-  description:
-    'Decides what happens to the money. Each way is a ledger transfer that records who, when and why. A decision is final, but a refund that fails reopens the exception. Needs an operator’s key.',
-  params: exceptionParams,
-  body: resolveBody,
-  response: {
-    200: response('The exception in its current state.', { exception: exceptionSchema }),
-    ...bodyErrors({
+  resolveException: {
+    summary: 'Resolve an exception',
+    description:
+      'Decides what happens to the money. Each way is a ledger transfer that records who, when and why. A decision is final, but a refund that fails reopens the exception. Needs an operator’s key.',
+    params: exceptionParams,
+    body: resolveBody,
+    response: { 200: response('The exception in its current state.', { exception: exceptionSchema }) },
+    errors: {
       404: '`Exception not found`, or `Account not found`.',
       409: 'It is already resolved or being resolved, the balance is too small, or another payment completed the charge.',
-    }),
+    },
   },
-}
+})

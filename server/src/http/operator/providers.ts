@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import type { Provider } from '../../domain/ports/provider.ts'
-import { errors, toApi, response, text, time, type Api } from '../server/schemas.ts'
+import { describeOperations, response, text, time, toApi, type Api } from '../server/schemas.ts'
 
 export function providerRoutes(app: Api, ctx: Context): void {
   const config = { scope: OPERATOR_SCOPE } as const
-  app.get('/api/operator/providers', { schema: listProvidersRoute, config }, async () => ({
+  app.get('/api/operator/providers', { schema: routes.listProviders, config }, async () => ({
     success: true as const,
     providers: ctx.providers.map(presentProvider),
   }))
@@ -31,10 +31,10 @@ export function presentProvider({ name, health }: Provider) {
   return toApi({ name, breaker, lastError, lastSuccessAt })
 }
 
-const listProvidersRoute = {
-  tags: ['Operator'],
-  operationId: 'listProviders',
-  summary: 'Get the health of the payment providers',
-  description: 'In order of preference, as seen by the process that answers. Needs an operator’s key.',
-  response: { 200: response('The providers.', { providers: providerSchema.array() }), ...errors() },
-}
+const routes = describeOperations('Operator', {
+  listProviders: {
+    summary: 'Get the health of the payment providers',
+    description: 'In order of preference, as seen by the process that answers. Needs an operator’s key.',
+    response: { 200: response('The providers.', { providers: providerSchema.array() }) },
+  },
+})

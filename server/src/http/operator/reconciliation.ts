@@ -9,14 +9,13 @@ import { listClosings, type Closing } from '../../domain/reconciliation/closings
 import { reconcileWindow, type ReconcileReport } from '../../domain/reconciliation/reconcile.ts'
 import {
   BODY_ERROR,
-  bodyErrors,
   cents,
+  describeOperations,
   integerParameter,
-  toApi,
-  queryErrors,
   response,
   time,
   timeField,
+  toApi,
   type Api,
 } from '../server/schemas.ts'
 import { providerName } from './providers.ts'
@@ -24,13 +23,13 @@ import { providerName } from './providers.ts'
 export function reconciliationRoutes(app: Api, ctx: Context): void {
   const config = { scope: OPERATOR_SCOPE } as const
 
-  app.get('/api/operator/closings', { schema: listClosingsRoute, config }, async (request) => {
+  app.get('/api/operator/closings', { schema: routes.listClosings, config }, async (request) => {
     const closings = await listClosings(ctx, request.query)
     return { success: true as const, closings: closings.map(presentClosing) }
   })
 
   const fresh = { ...config, fresh: true } as const
-  app.post('/api/operator/reconcile', { schema: reconcileRoute, config: fresh }, async (request, reply) => {
+  app.post('/api/operator/reconcile', { schema: routes.reconcile, config: fresh }, async (request, reply) => {
     checkWindow(request.body)
     const hungUp = new AbortController()
     reply.raw.once('close', () => hungUp.abort())
@@ -152,30 +151,25 @@ const statementSchema = z
 
 // ---- Routes ----
 
-const tags = ['Operator']
-
-const listClosingsRoute = {
-  tags,
-  operationId: 'listClosings',
-  summary: 'List closings',
-  description:
-    'The totals of each day at each provider and in the ledger, newest first. A day is closed two hours after it ends. Needs an operator’s key.',
-  querystring: closingsQuery,
-  response: { 200: response('Closings.', { closings: closingSchema.array() }), ...queryErrors() },
-}
-
-const reconcileRoute = {
-  tags,
-  operationId: 'reconcile',
-  summary: 'Reconcile with the providers',
-  description:
-    'Reads what the providers received in a window of at most 25 hours, books what is missing, and reports each difference. For longer windows use the command `guiche reconcile`. Needs an operator’s key.',
-  body: reconcileBody,
-  response: {
-    200: response('One comparison per provider and day.', {
-      statements: statementSchema.array(),
-      differenceCount: z.int(),
-    }),
-    ...bodyErrors({ 503: 'The provider could not be reached, it took too long, or the service is unavailable.' }),
+const routes = describeOperations('Operator', {
+  listClosings: {
+    summary: 'List closings',
+    description:
+      'The totals of each day at each provider and in the ledger, newest first. A day is closed two hours after it ends. Needs an operator’s key.',
+    querystring: closingsQuery,
+    response: { 200: response('Closings.', { closings: closingSchema.array() }) },
   },
-}
+  reconcile: {
+    summary: 'Reconcile with the providers',
+    description:
+      'Reads what the providers received in a window of at most 25 hours, books what is missing, and reports each difference. For longer windows use the command `guiche reconcile`. Needs an operator’s key.',
+    body: reconcileBody,
+    response: {
+      200: response('One comparison per provider and day.', {
+        statements: statementSchema.array(),
+        differenceCount: z.int(),
+      }),
+    },
+    errors: { 503: 'The provider could not be reached, it took too long, or the service is unavailable.' },
+  },
+})

@@ -7,19 +7,18 @@ import { endUndecided, listRefunds, requestRefund } from '../../domain/refunds/r
 import { REFUND_STATUSES, refundValue } from '../api/refunds.ts'
 import {
   BODY_ERROR,
-  bodyErrors,
   cents,
+  describeOperations,
   idempotencyHeaders,
   idField,
-  toApi,
+  listQuery,
   nextCursor,
   oneOf,
-  listQuery,
   paymentLinkParams,
-  queryErrors,
   reasonField,
   response,
   time,
+  toApi,
   type Api,
 } from '../server/schemas.ts'
 
@@ -27,13 +26,13 @@ export function operatorRefundRoutes(app: Api, ctx: Context): void {
   const config = { scope: OPERATOR_SCOPE } as const
   const fresh = { ...config, fresh: true } as const
 
-  app.get('/api/operator/refunds', { schema: listAllRefundsRoute, config }, async (request) => {
+  app.get('/api/operator/refunds', { schema: routes.listAllRefunds, config }, async (request) => {
     const { refunds, nextCursor } = await listRefunds(ctx, request.query)
     return { success: true as const, refunds: refunds.map(presentRefund), nextCursor }
   })
 
   const url = '/api/operator/deposits/:paymentLinkId/refund'
-  app.post(url, { schema: refundAnyDepositRoute, config: fresh }, async (request, reply) => {
+  app.post(url, { schema: routes.refundAnyDeposit, config: fresh }, async (request, reply) => {
     const { refund, replayed } = await requestRefund(ctx, actorOf(request.operator), {
       accountId: null,
       paymentLinkId: request.params.paymentLinkId,
@@ -46,7 +45,7 @@ export function operatorRefundRoutes(app: Api, ctx: Context): void {
     return { success: true as const, refund: presentRefund(refund) }
   })
 
-  app.post('/api/operator/refunds/:refundId/end', { schema: endRefundRoute, config: fresh }, async (request) => {
+  app.post('/api/operator/refunds/:refundId/end', { schema: routes.endRefund, config: fresh }, async (request) => {
     const refund = await endUndecided(ctx, actorOf(request.operator), request.params.refundId, request.body)
     return { success: true as const, refund: presentRefund(refund) }
   })
@@ -146,56 +145,43 @@ export function actorText(actor: Actor): string {
 
 // ---- Routes ----
 
-const tags = ['Operator']
 const CHARGE_NOT_FOUND = '`Charge not found`: the id is unknown or malformed.'
 
-const listAllRefundsRoute = {
-  tags,
-  operationId: 'listAllRefunds',
-  summary: 'List refunds',
-  description:
-    'Refunds of all accounts and of exceptions, newest first, with what the provider said. Needs an operator’s key.',
-  querystring: refundsQuery,
-  response: {
-    200: response('A page of refunds.', { refunds: operatorRefundSchema.array(), nextCursor }),
-    ...queryErrors({ 404: CHARGE_NOT_FOUND }),
+const routes = describeOperations('Operator', {
+  listAllRefunds: {
+    summary: 'List refunds',
+    description:
+      'Refunds of all accounts and of exceptions, newest first, with what the provider said. Needs an operator’s key.',
+    querystring: refundsQuery,
+    response: { 200: response('A page of refunds.', { refunds: operatorRefundSchema.array(), nextCursor }) },
+    errors: { 404: CHARGE_NOT_FOUND },
   },
-}
-
-const refundAnyDepositRoute = {
-  tags,
-  operationId: 'refundAnyDeposit',
-  summary: 'Refund a deposit of any account',
-  description:
-    'Refunds a COMPLETED deposit to its payer, in whole or in part, from the account’s balance. Send an `Idempotency-Key`, so that a retry cannot refund twice. Needs an operator’s key.',
-  params: paymentLinkParams,
-  headers: idempotencyHeaders(
-    'Makes the request safe to retry: the same key with the same body returns the same refund.',
-  ),
-  body: refundBody,
-  response: {
-    201: response('The refund. Check its `status`.', { refund: operatorRefundSchema }),
-    ...bodyErrors({
+  refundAnyDeposit: {
+    summary: 'Refund a deposit of any account',
+    description:
+      'Refunds a COMPLETED deposit to its payer, in whole or in part, from the account’s balance. Send an `Idempotency-Key`, so that a retry cannot refund twice. Needs an operator’s key.',
+    params: paymentLinkParams,
+    headers: idempotencyHeaders(
+      'Makes the request safe to retry: the same key with the same body returns the same refund.',
+    ),
+    body: refundBody,
+    response: { 201: response('The refund. Check its `status`.', { refund: operatorRefundSchema }) },
+    errors: {
       404: CHARGE_NOT_FOUND,
       409: 'The charge is not COMPLETED, less than `value` is left, or the balance is too small.',
       422: 'The `Idempotency-Key` was used with a different refund.',
-    }),
+    },
   },
-}
-
-const endRefundRoute = {
-  tags,
-  operationId: 'endRefund',
-  summary: 'End a refund in doubt',
-  description:
-    'Records the outcome that you learned from the provider: `done` books that the payer has the money, `failed` returns it to where it came from. A refund that is not in doubt is left to the provider for six hours. What the provider reports later is booked too. Needs an operator’s key.',
-  params: refundParams,
-  body: endRefundBody,
-  response: {
-    200: response('The refund in its current state.', { refund: operatorRefundSchema }),
-    ...bodyErrors({
+  endRefund: {
+    summary: 'End a refund in doubt',
+    description:
+      'Records the outcome that you learned from the provider: `done` books that the payer has the money, `failed` returns it to where it came from. A refund that is not in doubt is left to the provider for six hours. What the provider reports later is booked too. Needs an operator’s key.',
+    params: refundParams,
+    body: endRefundBody,
+    response: { 200: response('The refund in its current state.', { refund: operatorRefundSchema }) },
+    errors: {
       404: '`Refund not found`: the id is unknown or malformed.',
       409: 'It has already ended, is in progress at the provider and not in doubt, or was never sent.',
-    }),
+    },
   },
-}
+})

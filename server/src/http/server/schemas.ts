@@ -126,33 +126,36 @@ const errorSchema = z
   })
   .meta({ id: 'Error' })
 
-type ErrorResponse = ReturnType<typeof errorResponse>
-
 export function errorResponse(description: string) {
   return { description, content: { 'application/json': { schema: errorSchema } } }
 }
 
-/** The error responses of a route behind a key: its own, and those that every such route has. */
-export function errors<Status extends number = never>(own?: Record<Status, string>) {
-  return { ...COMMON_ERRORS, ...errorResponses(own) }
+type Description = {
+  summary: string
+  description: string
+  params?: z.ZodType
+  querystring?: z.ZodType
+  headers?: z.ZodType
+  body?: z.ZodType
+  response: Record<number, { description: string }>
+  /** By status, what an error of this route means, where there is more to say than for every route. */
+  errors?: Record<number, string>
 }
 
-/** As `errors`, for a route with query parameters. */
-export function queryErrors<Status extends number = never>(own?: Record<Status, string>) {
-  return { 400: INVALID_PARAMETER, ...COMMON_ERRORS, ...errorResponses(own) }
-}
-
-/** As `errors`, for a route that reads a body. */
-export function bodyErrors<Status extends number = never>(own?: Record<Status, string>) {
-  return { ...BODY_ERRORS, ...COMMON_ERRORS, ...errorResponses(own) }
-}
-
-function errorResponses<Status extends number>(descriptions: Record<Status, string> | undefined) {
-  const entries = Object.entries<string>(descriptions ?? {})
-  return Object.fromEntries(entries.map(([status, text]) => [status, errorResponse(text)])) as Record<
-    Status,
-    ErrorResponse
-  >
+/** The schemas of documented routes behind a key, by operationId. Most errors follow from what a route reads. */
+export function describeOperations<Routes extends Record<string, Description>>(tag: string, routes: Routes): Routes {
+  const schemas = Object.entries(routes).map(([operationId, { response: success, errors = {}, ...route }]) => {
+    const own = Object.entries(errors).map(([status, text]) => [status, errorResponse(text)])
+    const response = {
+      ...success,
+      ...COMMON_ERRORS,
+      ...(route.querystring && { 400: INVALID_PARAMETER }),
+      ...(route.body && BODY_ERRORS),
+      ...Object.fromEntries(own),
+    }
+    return [operationId, { tags: [tag], operationId, ...route, response }]
+  })
+  return Object.fromEntries(schemas)
 }
 
 const INVALID_PARAMETER = errorResponse('A parameter is invalid. The text names it and says what is allowed.')
