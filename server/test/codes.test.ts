@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { InjectOptions } from 'fastify'
 import { expect, test } from 'vitest'
 import { ERROR_TEXTS } from '../../web/src/base/error-code-texts.ts'
-import { ERROR_CODES, type ErrorCode } from '../src/http/server/envelope.ts'
+import { ERROR_CODES, type ErrorCode } from '../src/http/server/error-codes.ts'
 import { deposit, get, UNKNOWN_ID } from './requests.ts'
 import { world } from './world.ts'
 

@@ -8,7 +8,7 @@ import { EVENT_KINDS } from '../src/domain/webhooks/events.ts'
 import { STATUSES } from '../src/http/api/deposits.ts'
 import { WEBHOOKS } from '../src/http/docs/webhook-events.ts'
 import { STATES } from '../src/http/operator/exceptions.ts'
-import { ERROR_CODES } from '../src/http/server/envelope.ts'
+import { ERROR_CODES } from '../src/http/server/error-codes.ts'
 import {
   eventTypes,
   formatted,

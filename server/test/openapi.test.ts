@@ -6,7 +6,7 @@ import { makeSigningSecret, signMessage } from '../src/domain/webhooks/signature
 import { renderOpenapi } from '../src/http/render-openapi.ts'
 import { curlOf } from '../src/http/docs/reference-examples.ts'
 import { VERIFY } from '../src/http/docs/reference-page.ts'
-import { ERROR_STATUS } from '../src/http/server/envelope.ts'
+import { ERRORS } from '../src/http/server/error-codes.ts'
 import type { Operation } from '../src/http/docs/openapi-postprocess.ts'
 import { makeOperator } from './operators-client.ts'
 import { bearer, get } from './requests.ts'
@@ -123,7 +123,7 @@ test('an error code stands under the status that it is sent with, and every erro
     .flatMap(({ operation }) => Object.entries(operation.responses))
     .filter(([status]) => Number(status) >= 400)
   for (const [status, { description, 'x-error-codes': codes = [] }] of answers) {
-    const statuses = new Set(codes.map((code) => ERROR_STATUS[code]))
+    const statuses = new Set(codes.map((code) => ERRORS[code][0]))
     expect([description, [...statuses]]).toEqual([description, [Number(status)]])
   }
 })

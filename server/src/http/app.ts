@@ -8,7 +8,16 @@ import { readJsonOnly } from './server/body.ts'
 import { callbackRoutes } from './callbacks.ts'
 import { dashboardPageRoutes } from './dashboard/static.ts'
 import { depositRoutes } from './api/deposits.ts'
-import { answerClientError, answerRefusals, isUnder, pathOf, rawAnswer, sendRefusal } from './server/envelope.ts'
+import {
+  answerClientError,
+  answerRefusals,
+  isUnder,
+  makeRefusal,
+  NOT_FOUND,
+  pathOf,
+  rawAnswer,
+  sendRefusal,
+} from './server/envelope.ts'
 import { eventRoutes } from './api/events.ts'
 import { everywhereHeaders, requestId } from './server/headers.ts'
 import { healthRoutes } from './health.ts'
@@ -178,14 +187,12 @@ function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
     // For a URL that rewriteUrl cannot repair. No hook has run, and Fastify would use its own format.
     frameworkErrors: (_error, request, reply) => {
       stamp(everywhereHeaders(ctx.settings), request, reply)
-      sendRefusal(request, reply, { status: 404, code: 'not_found', error: 'Not found' })
+      sendRefusal(request, reply, NOT_FOUND)
     },
   })
   app.server.maxConnections = MAX_CONNECTIONS
   app.server.on('checkExpectation', (raw) =>
-    raw.socket.end(
-      rawAnswer({ status: 417, code: 'expectation_failed', error: 'This Expect header is not supported' }),
-    ),
+    raw.socket.end(rawAnswer(makeRefusal('expectation_failed', 'This Expect header is not supported'))),
   )
   return app
 }

@@ -1,6 +1,6 @@
 import { errorCodesOf } from './error-codes.ts'
 import { WEBHOOKS } from './webhook-events.ts'
-import { ERROR_CODES, type ErrorCode } from '../server/envelope.ts'
+import { ERROR_CODES, type ErrorCode } from '../server/error-codes.ts'
 
 // What the generator cannot know or says badly: headers, which hooks and handlers set where no schema sees them, and
 // bounds that are JavaScript's and not ours.

@@ -1,8 +1,7 @@
-import { ERROR_CODES, ERROR_STATUS } from '../server/envelope.ts'
+import { ERRORS } from '../server/error-codes.ts'
 import { html, type Html } from '../server/html.ts'
 import type { Page } from '../server/page-layout.ts'
 import type { Answer, Document, Operation, Parameter } from './openapi-postprocess.ts'
-import { ERROR_MEANINGS } from './error-codes.ts'
 import { curlOf, exampleAnswer, exampleText, prettyJson } from './reference-examples.ts'
 import { fieldItem, fieldList, objectId, prose } from './reference-fields.ts'
 import { REFERENCE_STYLE } from './reference-style.ts'
@@ -280,11 +279,11 @@ function errorSection(): Html {
       Branch on the code, not on the text. New codes may be added; a code is never renamed.
     </p>
     <ul class="fields">
-      ${ERROR_CODES.map(
-        (code) =>
+      ${Object.entries(ERRORS).map(
+        ([code, [status, meaning]]) =>
           html`<li id="error-${code}">
-            <code>${code}</code> <b class="status">${ERROR_STATUS[code]}</b>
-            <p>${prose(ERROR_MEANINGS[code])}</p>
+            <code>${code}</code> <b class="status">${status}</b>
+            <p>${prose(meaning)}</p>
           </li>`,
       )}
     </ul>

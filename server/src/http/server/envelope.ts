@@ -6,6 +6,7 @@ import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
 import { Fault, type FaultCode, type FaultDetails } from '../../base/fault.ts'
 import type { Context } from '../../domain/context.ts'
 import { SEND_JSON, UnsupportedType } from './body.ts'
+import { ERRORS, type ErrorCode } from './error-codes.ts'
 import { errorPage } from './error-page.ts'
 
 /** What a refused request gets: `{ success: false, error }`, or a page if a browser asked for one. */
@@ -16,82 +17,6 @@ export type Refusal = {
   details?: FaultDetails
   headers?: Record<string, string>
 }
-
-/** What HTTP itself refuses, besides the domain. */
-const HTTP_STATUS = {
-  request_timeout: 408,
-  method_not_allowed: 405,
-  body_too_large: 413,
-  unsupported_type: 415,
-  expectation_failed: 417,
-  headers_too_large: 431,
-  internal: 500,
-}
-export type ErrorCode = FaultCode | keyof typeof HTTP_STATUS
-
-/** The only place that maps a code of the domain to an HTTP status. */
-const STATUS: Record<FaultCode, number> = {
-  bad_request: 400,
-  body_invalid: 400,
-  field_invalid: 400,
-  value_too_small: 400,
-  value_too_large: 400,
-  value_not_above_fee: 400,
-  url_not_allowed: 400,
-  password_length: 400,
-  password_too_common: 400,
-  password_too_simple: 400,
-  password_personal: 400,
-  password_wrong: 400,
-  terms_invalid: 400,
-  window_invalid: 400,
-  provider_unknown: 400,
-  resolution_invalid: 400,
-  key_missing: 401,
-  key_invalid: 401,
-  not_signed_in: 401,
-  reauthentication_required: 403,
-  second_factor_required: 403,
-  foreign_origin: 403,
-  scope_missing: 403,
-  account_suspended: 403,
-  not_enabled: 403,
-  mail_not_set_up: 403,
-  signature_wrong: 403,
-  not_found: 404,
-  email_taken: 409,
-  external_id_taken: 409,
-  key_limit: 409,
-  webhook_limit: 409,
-  invitation_used: 409,
-  not_cancelable: 409,
-  payment_held: 409,
-  not_refundable: 409,
-  already_refunded: 409,
-  refund_too_large: 409,
-  balance_too_small: 409,
-  refund_ended: 409,
-  refund_not_sent: 409,
-  refund_in_progress: 409,
-  exception_resolved: 409,
-  exception_resolving: 409,
-  payment_rest_held: 409,
-  payment_not_credited: 409,
-  payment_returned: 409,
-  payment_refunded: 409,
-  payment_below_fee: 409,
-  charge_not_named: 409,
-  charge_completed: 409,
-  in_flight: 409,
-  idempotency_mismatch: 422,
-  rate_limited: 429,
-  provider_refused: 502,
-  provider_unavailable: 503,
-  unavailable: 503,
-}
-
-export const ERROR_STATUS: Readonly<Record<ErrorCode, number>> = { ...STATUS, ...HTTP_STATUS }
-export const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[]
 
 // For faults that can be retried and do not say when.
 const RETRY_AFTER_SECONDS = 1
@@ -131,19 +56,18 @@ export function isUnder(path: string, prefix: string): boolean {
 
 function refusalOf(error: unknown, request: FastifyRequest): Refusal {
   if (error instanceof Fault) return faultRefusal(error)
-  if (error instanceof UnsupportedType) return { status: 415, code: 'unsupported_type', error: error.message }
+  if (error instanceof UnsupportedType) return makeRefusal('unsupported_type', error.message)
   if (hasZodFastifySchemaValidationErrors(error)) return fieldRefusal(error.validation[0])
   switch (codeOf(error) ?? '') {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return { status: 415, code: 'unsupported_type', error: SEND_JSON }
+      return makeRefusal('unsupported_type', SEND_JSON)
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return {
-        status: 413,
-        code: 'body_too_large',
-        error: `Request body is too large: at most ${request.routeOptions.bodyLimit / 1024} KiB`,
-      }
+      return makeRefusal(
+        'body_too_large',
+        `Request body is too large: at most ${request.routeOptions.bodyLimit / 1024} KiB`,
+      )
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return { status: 400, code: 'bad_request', error: 'Request body does not match its Content-Length' }
+      return makeRefusal('bad_request', 'Request body does not match its Content-Length')
     case 'FST_ERR_BAD_URL':
     case 'FST_ERR_MAX_PARAM_LENGTH':
     // The path of a file outside of its folder, or of the folder itself.
@@ -151,23 +75,22 @@ function refusalOf(error: unknown, request: FastifyRequest): Refusal {
       return NOT_FOUND
     // The caller hung up while sending, and does not read this response.
     case 'ECONNRESET':
-      return { status: 400, code: 'bad_request', error: 'Request was aborted' }
+      return makeRefusal('bad_request', 'Request was aborted')
     default:
-      return isForbiddenFile(error) ? NOT_FOUND : { status: 500, code: 'internal', error: 'Internal error' }
+      return isForbiddenFile(error) ? NOT_FOUND : makeRefusal('internal', 'Internal error')
   }
 }
 
-const NOT_FOUND: Refusal = { status: 404, code: 'not_found', error: 'Not found' }
+export function makeRefusal(code: ErrorCode, error: string): Refusal {
+  return { status: ERRORS[code][0], code, error }
+}
+
+export const NOT_FOUND = makeRefusal('not_found', 'Not found')
 
 /** Each rule of a schema has its text, and the first error is the one that matters. */
 function fieldRefusal(first: { message?: string; instancePath: string } | undefined): Refusal {
   const field = first?.instancePath.slice(1)
-  return {
-    status: 400,
-    code: 'field_invalid',
-    error: first?.message ?? 'Bad request',
-    ...(field && { details: { field } }),
-  }
+  return { ...makeRefusal('field_invalid', first?.message ?? 'Bad request'), ...(field && { details: { field } }) }
 }
 
 /** @fastify/static throws this for a folder, without a code. */
@@ -181,7 +104,7 @@ function faultRefusal(fault: Fault): Refusal {
   const retryAfter = fault.retryAfterSeconds ?? (RETRIABLE.has(fault.code) ? RETRY_AFTER_SECONDS : undefined)
   if (retryAfter !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfter)))
   const { code, details } = fault
-  return { status: STATUS[code], error: fault.message, code, headers, ...(details && { details }) }
+  return { ...makeRefusal(code, fault.message), headers, ...(details && { details }) }
 }
 
 function unknownRoute(app: FastifyInstance, request: FastifyRequest): Refusal {
@@ -190,14 +113,9 @@ function unknownRoute(app: FastifyInstance, request: FastifyRequest): Refusal {
   // A route of this very method refused it: the file does not exist.
   if (methods.length === 0 || methods.includes(request.method)) return NOT_FOUND
   const headers = { allow: [...methods, 'OPTIONS'].toSorted().join(', ') }
-  const code = 'method_not_allowed'
-  if (request.method === 'OPTIONS') return { status: 204, code, error: '', headers }
-  return {
-    status: 405,
-    code,
-    error: `${request.method} is not allowed here: use ${methods.toSorted().join(' or ')}`,
-    headers,
-  }
+  const error = `${request.method} is not allowed here: use ${methods.toSorted().join(' or ')}`
+  const refused = { ...makeRefusal('method_not_allowed', error), headers }
+  return request.method === 'OPTIONS' ? { ...refused, status: 204 } : refused
 }
 
 function logRefusal(ctx: Context, error: unknown, request: FastifyRequest, refusal: Refusal): void {
@@ -261,12 +179,12 @@ export function rawAnswer({ status, error, code }: Refusal): string {
 function clientErrorRefusal(code = ''): Refusal {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return { status: 431, code: 'headers_too_large', error: 'Request headers are too large' }
+      return makeRefusal('headers_too_large', 'Request headers are too large')
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return { status: 413, code: 'body_too_large', error: 'Request body is too large' }
+      return makeRefusal('body_too_large', 'Request body is too large')
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return { status: 408, code: 'request_timeout', error: 'Request took too long to arrive' }
+      return makeRefusal('request_timeout', 'Request took too long to arrive')
     default:
-      return { status: 400, code: 'bad_request', error: 'Malformed HTTP request' }
+      return makeRefusal('bad_request', 'Malformed HTTP request')
   }
 }
