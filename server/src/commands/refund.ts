@@ -6,15 +6,7 @@ import { endUndecided, listRefunds, requestRefund } from '../domain/refunds/requ
 import { accountIdOf } from './account.ts'
 import { addCommand, AS_JSON, limit, ONLY_ACCOUNT, positive, REASON } from './arguments.ts'
 import { moment } from './format.ts'
-import {
-  consoleActor,
-  contextAction,
-  printList,
-  printOne,
-  withContext,
-  type JsonOption,
-  type Terminal,
-} from './terminal.ts'
+import { consoleActor, contextAction, printList, printOne, type JsonOption, type Terminal } from './terminal.ts'
 
 const STATUSES: RefundStatus[] = ['PROCESSING', 'DONE', 'FAILED']
 const OUTCOMES = ['done', 'failed'] as const
@@ -37,7 +29,7 @@ export function refundCommands(program: Command, terminal: Terminal): void {
     .action((paymentLinkId, options) => {
       // Checked here, because Commander would require the option of `refund end` as well.
       if (options.reason === undefined) refund.error("error: required option '--reason <text>' not specified")
-      return refundCommand(terminal, paymentLinkId, options)
+      return contextAction(terminal, refundCommand)(paymentLinkId, options)
     })
   const endExample = '0199a3c2f4b87d6e9b1a5c0d3e2f4a69 --as failed --reason "bank support found no such refund"'
   addCommand(refund, 'end', endExample)
@@ -68,19 +60,17 @@ If the provider reports another outcome later, it is booked and needs another de
 
 type RefundOptions = JsonOption & { reason: string; amount?: number; idempotencyKey?: string }
 
-function refundCommand(terminal: Terminal, paymentLinkId: string, options: RefundOptions): Promise<void> {
-  return withContext(terminal, async (ctx) => {
-    const { refund } = await requestRefund(ctx, consoleActor(), {
-      accountId: null,
-      paymentLinkId,
-      amountCents: options.amount ?? null,
-      reason: options.reason,
-      idempotencyKey: options.idempotencyKey ?? null,
-    })
-    printOne(terminal, options, refund, describe)
-    if (refund.status === 'PROCESSING') terminal.say(FOLLOWED)
-    if (refund.status === 'FAILED') terminal.setExitCode(1)
+async function refundCommand(ctx: Context, terminal: Terminal, paymentLinkId: string, options: RefundOptions) {
+  const { refund } = await requestRefund(ctx, consoleActor(), {
+    accountId: null,
+    paymentLinkId,
+    amountCents: options.amount ?? null,
+    reason: options.reason,
+    idempotencyKey: options.idempotencyKey ?? null,
   })
+  printOne(terminal, options, refund, describe)
+  if (refund.status === 'PROCESSING') terminal.say(FOLLOWED)
+  if (refund.status === 'FAILED') terminal.setExitCode(1)
 }
 
 type EndOptions = JsonOption & { as: 'done' | 'failed'; reason: string }

@@ -6,6 +6,7 @@ import closeWithGrace from 'close-with-grace'
 import { Fault } from '../base/fault.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { signatureHolds } from '../domain/webhooks/signature.ts'
+import { boundedMap } from '../http/server/rate-limit.ts'
 import type { Terminal } from './terminal.ts'
 
 type Voice = Pick<Terminal, 'print' | 'say'>
@@ -53,7 +54,7 @@ export async function openListener(
 ): Promise<Listener> {
   const { port = DEFAULT_PORT, secret, status = 200 } = options
   assertUsable({ port, secret, status })
-  const countDelivery = makeCounter()
+  const deliveries = boundedMap<{ timesSeen: number }>(MAX_REMEMBERED_IDS)
   const server = createServer((request, response) => {
     const at = now()
     const isPost = request.method === 'POST'
@@ -63,7 +64,8 @@ export async function openListener(
         // Before printing, because receivers should answer fast.
         response.writeHead(answer).end()
         if (!isPost) return terminal.print(describeStray(at, request, paint))
-        const timesSeen = countDelivery(headerOf(request, 'webhook-id'))
+        const id = headerOf(request, 'webhook-id')
+        const timesSeen = ++deliveries.touch(id, () => ({ timesSeen: 0 })).timesSeen
         terminal.print(describe({ at, request, body, moreBytes, timesSeen }, { secret, status, paint }))
       })
       .catch((error: Error) => terminal.say(`${clock(at)}  a request was interrupted: ${oneLine(error.message)}`))
@@ -108,19 +110,6 @@ async function receive(request: IncomingMessage): Promise<{ body: Buffer; moreBy
     length += chunk.length
   }
   return { body: Buffer.concat(kept), moreBytes: Math.max(0, length - MAX_BODY_BYTES) }
-}
-
-/** Counts deliveries by id, this one included. Forgets the id that was seen longest ago first. */
-function makeCounter(): (id: string) => number {
-  const times = new Map<string, number>()
-  return (id) => {
-    const count = (times.get(id) ?? 0) + 1
-    times.delete(id)
-    times.set(id, count)
-    const [oldest] = times.keys()
-    if (times.size > MAX_REMEMBERED_IDS && oldest !== undefined) times.delete(oldest)
-    return count
-  }
 }
 
 // ---- Texts ----

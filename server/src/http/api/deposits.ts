@@ -16,6 +16,7 @@ import {
   searchField,
   text,
   time,
+  toApi,
   VALUE_ERROR,
   type Api,
 } from '../server/schemas.ts'
@@ -240,19 +241,15 @@ export const depositSchema = z
   })
 
 export function presentDeposit(publicUrl: string, charge: Charge, { heldCents, keptCents }: HeldMoney = NOTHING_HELD) {
+  const { expiresAt, paidAt, endToEndId, paidLate, externalId, description } = charge
   return {
     ...presentQueried(publicUrl, charge),
-    expiresAt: charge.expiresAt.toISOString(),
-    paidAt: charge.paidAt?.toISOString() ?? null,
+    ...toApi({ expiresAt, paidAt, endToEndId, paidLate, externalId, description }),
     receivedValue: charge.receivedCents,
     creditedValue: creditedCents(charge),
     refundedValue: charge.refundedCents,
     heldValue: heldCents,
     keptValue: keptCents,
-    endToEndId: charge.endToEndId,
-    paidLate: charge.paidLate,
-    externalId: charge.externalId,
-    description: charge.description,
   }
 }
 

@@ -205,7 +205,10 @@ export function presentTest(answer: WebhookAnswer) {
 
 // ---- Routes ----
 
-const NOT_FOUND = '`Webhook not found`: the id is unknown, malformed, or belongs to another account.'
+const ofWebhook = {
+  params: webhookParams,
+  errors: { 404: '`Webhook not found`: the id is unknown, malformed, or belongs to another account.' },
+}
 
 const routes = describeOperations('Webhooks', {
   listWebhooks: {
@@ -230,15 +233,14 @@ const routes = describeOperations('Webhooks', {
   getWebhook: {
     summary: 'Get a webhook',
     description: 'Needs the scope `webhooks:write`.',
-    params: webhookParams,
+    ...ofWebhook,
     response: { 200: response('The webhook.', { webhook: webhookSchema }) },
-    errors: { 404: NOT_FOUND },
   },
   updateWebhook: {
     summary: 'Update a webhook',
     description:
       'Changes only the fields given. A new `url` is tested at once. A new host gets no `authorization` unless you send it again. `enabled: false` stops deliveries, and queued ones count as failed. `enabled: true` resets the record of failures; what the webhook missed can be resent. Needs the scope `webhooks:write`.',
-    params: webhookParams,
+    ...ofWebhook,
     body: webhookPatchBody,
     response: {
       200: response('The webhook, and the outcome of the test if the URL changed.', {
@@ -246,31 +248,27 @@ const routes = describeOperations('Webhooks', {
         test: testSchema.nullable(),
       }),
     },
-    errors: { 404: NOT_FOUND },
   },
   deleteWebhook: {
     summary: 'Delete a webhook',
     description:
       'Stops deliveries; queued ones count as failed. Its events remain readable. Needs the scope `webhooks:write`.',
-    params: webhookParams,
+    ...ofWebhook,
     response: { 200: response('Deleted.', {}) },
-    errors: { 404: NOT_FOUND },
   },
   testWebhook: {
     summary: 'Send a test event',
     description:
       'Sends a `WEBHOOK_TEST` now, even to a disabled webhook, and returns the outcome. It is not retried. Takes no body. Needs the scope `webhooks:write`.',
-    params: webhookParams,
+    ...ofWebhook,
     response: { 200: response('The outcome.', { test: testSchema }) },
-    errors: { 404: NOT_FOUND },
   },
   rotateWebhookSecret: {
     summary: 'Rotate the signing secret',
     description:
       'For `overlapSeconds` (default a day, at most a week) both secrets sign, so that receivers can switch. A secret replaced earlier stops signing at once. Needs the scope `webhooks:write`.',
-    params: webhookParams,
+    ...ofWebhook,
     body: rotateSecretBody,
     response: { 200: response('The new secret, shown only once.', { webhook: webhookSchema, secret }) },
-    errors: { 404: NOT_FOUND },
   },
 })

@@ -6,7 +6,7 @@ import { depositSchema, presentDeposit } from '../api/deposits.ts'
 import { presentRefund, refundSchema } from '../api/refunds.ts'
 import { attemptOutcome } from '../api/webhooks.ts'
 import { WAYS } from '../operator/exceptions.ts'
-import { cents, paymentLinkParams, response, time, type Api } from '../server/schemas.ts'
+import { cents, paymentLinkParams, response, time, toApi, type Api } from '../server/schemas.ts'
 
 export function timelineRoutes(api: Api, ctx: Context): void {
   const config = { scope: 'deposits:read' } as const
@@ -54,37 +54,19 @@ function moment<const Kind extends string, Fields extends z.ZodRawShape>(kinds: 
 
 function presentMoment(moment: Moment) {
   const at = moment.at.toISOString()
-  switch (moment.kind) {
-    case 'created':
-      return { at, kind: moment.kind, provider: moment.provider, value: moment.valueCents, fee: moment.feeCents }
-    case 'paid':
-      return { at, kind: moment.kind, endToEndId: moment.endToEndId, value: moment.valueCents }
-    case 'credited': {
-      const { kind, valueCents, feeCents, balanceAfterCents } = moment
-      return { at, kind, value: valueCents, fee: feeCents, balanceAfter: balanceAfterCents }
-    }
-    case 'payment_held': {
-      const { endToEndId, amountCents, kind } = moment.payment
-      return { at, kind: moment.kind, endToEndId, value: amountCents, why: kind }
-    }
-    case 'payment_released': {
-      const { endToEndId, amountCents, resolution, isOwn } = moment.payment
-      return { at, kind: moment.kind, endToEndId, value: amountCents, how: resolution, isOwn }
-    }
-    case 'refund_requested':
-    case 'refund_done':
-    case 'refund_failed': {
-      const { id, value, reason } = presentRefund(moment.refund)
-      return { at, kind: moment.kind, refundId: id, value, reason }
-    }
-    case 'confirmed':
-    case 'expired':
-    case 'canceled':
-    case 'event':
-    case 'webhook_attempt':
-    case 'next_check':
-      return { ...moment, at }
+  if (moment.kind === 'payment_held') {
+    const { endToEndId, amountCents, kind } = moment.payment
+    return { at, kind: moment.kind, endToEndId, value: amountCents, why: kind }
   }
+  if (moment.kind === 'payment_released') {
+    const { endToEndId, amountCents, resolution, isOwn } = moment.payment
+    return { at, kind: moment.kind, endToEndId, value: amountCents, how: resolution, isOwn }
+  }
+  if ('refund' in moment) {
+    const { id, value, reason } = presentRefund(moment.refund)
+    return { at, kind: moment.kind, refundId: id, value, reason }
+  }
+  return toApi(moment)
 }
 
 const getTimelineRoute = {

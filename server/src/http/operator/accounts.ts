@@ -218,7 +218,10 @@ function presentTerms({ overrides, effective, history }: AccountTerms) {
 
 // ---- Routes ----
 
-const NOT_FOUND = '`Account not found`: the id is unknown or malformed.'
+const ofAccount = {
+  params: accountParams,
+  errors: { 404: '`Account not found`: the id is unknown or malformed.' },
+}
 
 const routes = describeOperations('Operator', {
   listAccounts: {
@@ -230,46 +233,41 @@ const routes = describeOperations('Operator', {
   getAccount: {
     summary: 'Get an account',
     description: 'With its balance, its terms and their history, and its deposits by status. Needs an operator’s key.',
-    params: accountParams,
+    ...ofAccount,
     response: { 200: response('The account.', { account: accountSchema, terms: termsSchema, counts: countsSchema }) },
-    errors: { 404: NOT_FOUND },
   },
   setAccountTerms: {
     summary: 'Set fee and limits of an account',
     description:
       'Changes only the fields given; null restores the default. New deposits use the new terms within two seconds, existing charges keep theirs. Needs an operator’s key.',
-    params: accountParams,
+    ...ofAccount,
     body: termsBody,
     response: { 200: response('The terms and their history.', { terms: termsSchema }) },
-    errors: { 404: NOT_FOUND },
   },
   suspendAccount: {
     summary: 'Suspend an account',
     description:
       'Within two seconds its keys can only read deposits and balance; everything else gets `This account is suspended`. Existing charges can still be paid and are credited. Suspending twice changes nothing. Needs an operator’s key.',
-    params: accountParams,
+    ...ofAccount,
     body: reasonBody,
     response: { 200: response('The account.', { account: accountSchema }) },
-    errors: { 404: NOT_FOUND },
   },
   resumeAccount: {
     summary: 'Resume an account',
     description: 'Within two seconds its keys have all their scopes again. Needs an operator’s key.',
-    params: accountParams,
+    ...ofAccount,
     body: reasonBody,
     response: { 200: response('The account.', { account: accountSchema }) },
-    errors: { 404: NOT_FOUND },
   },
   signOutAccount: {
     summary: 'End the sessions of an account holder',
     description:
       'Signs the account out of the dashboard everywhere, and invalidates links to reset its password. API keys still work. Needs an operator’s key.',
-    params: accountParams,
+    ...ofAccount,
     body: reasonBody,
     response: {
       200: response('How many sessions ended.', { ended: z.int().meta({ description: 'Number of ended sessions.' }) }),
     },
-    errors: { 404: NOT_FOUND },
   },
 })
 

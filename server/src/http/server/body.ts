@@ -40,29 +40,15 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 function parseJson(request: FastifyRequest, body: Buffer): unknown {
   refuseEncoded(request)
   if (body.length === 0) return undefined
-  const text = decode(body)
-  const value = parse(text)
-  if (isUnstorable(text)) unstorable.add(request)
-  return value
-}
-
-function decode(body: Buffer): string {
   try {
-    return utf8.decode(body)
+    const text = utf8.decode(body)
+    const value: unknown = JSON.parse(text)
+    if (isUnstorable(text)) unstorable.add(request)
+    return value
   } catch {
-    throw new Fault('body_invalid', NOT_JSON)
+    throw new Fault('body_invalid', 'Request body is not valid JSON')
   }
 }
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new Fault('body_invalid', NOT_JSON)
-  }
-}
-
-const NOT_JSON = 'Request body is not valid JSON'
 
 /** Requests whose text cannot be stored. They are refused after the schema had its say. */
 const unstorable = new WeakSet<FastifyRequest>()
