@@ -6,8 +6,8 @@ import { curlOf, exampleAnswer, exampleText, prettyJson } from './reference-exam
 import { fieldItem, fieldList, objectId, prose } from './reference-fields.ts'
 import { REFERENCE_STYLE } from './reference-style.ts'
 
-type Webhook = Operation & { path: string; method: string }
-type Group = { name: string; description: string; webhooks: Webhook[] }
+type Placed = Operation & { path: string; method: string }
+type Group = { name: string; description: string; operations: Placed[] }
 
 /** The reference for people, from the same document that programs read. It needs no script. */
 export function referencePage(document: Document, publicUrl: string): Page {
@@ -28,12 +28,12 @@ export function referencePage(document: Document, publicUrl: string): Page {
 }
 
 function groupsOf(document: Document): Group[] {
-  const webhooks = Object.entries(document.paths).flatMap(([path, methods]) =>
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
   )
   return document.tags.map((tag) => ({
     ...tag,
-    webhooks: webhooks.filter((webhook) => webhook.tags?.includes(tag.name)),
+    operations: operations.filter((operation) => operation.tags?.includes(tag.name)),
   }))
 }
 
@@ -50,7 +50,7 @@ function contents(document: Document, groups: Group[]): Html {
   return html`<nav aria-label="Contents">
     <ul>
       ${entry('introduction', 'guiche API')}
-      ${groups.map(({ name, webhooks }) => entry(groupId(name), name, webhooks.map(webhookEntry)))}
+      ${groups.map(({ name, operations }) => entry(groupId(name), name, operations.map(operationEntry)))}
       ${entry(
         'webhook-events',
         'Webhook events',
@@ -66,7 +66,7 @@ function contents(document: Document, groups: Group[]): Html {
   </nav>`
 }
 
-function webhookEntry({ operationId, summary, method }: Webhook): Html {
+function operationEntry({ operationId, summary, method }: Placed): Html {
   return html`<li>
     <a href="#${operationId}">${summary} ${methodBadge(method)}</a>
   </li>`
@@ -97,29 +97,29 @@ function introduction({ info, components }: Document, publicUrl: string): Html {
   </section>`
 }
 
-function groupSection(document: Document, publicUrl: string, { name, description, webhooks }: Group): Html {
+function groupSection(document: Document, publicUrl: string, { name, description, operations }: Group): Html {
   return html`<section>
     <h2 id="${groupId(name)}">${name}</h2>
     <p>${prose(description)}</p>
-    <ul class="webhooks">
-      ${webhooks.map(
+    <ul class="operations">
+      ${operations.map(
         ({ operationId, method, path }) =>
           html`<li>
             <a href="#${operationId}">${methodBadge(method)} <code>${path}</code></a>
           </li>`,
       )}
     </ul>
-    ${webhooks.map((webhook) => webhookArticle(document, publicUrl, webhook))}
+    ${operations.map((operation) => operationArticle(document, publicUrl, operation))}
   </section>`
 }
 
-function webhookArticle(document: Document, publicUrl: string, webhook: Webhook): Html {
-  const { operationId, summary, method, path, description, parameters = [], requestBody } = webhook
+function operationArticle(document: Document, publicUrl: string, operation: Placed): Html {
+  const { operationId, summary, method, path, description, parameters = [], requestBody } = operation
   const body = requestBody?.content['application/json']?.schema
-  const answers = Object.entries(webhook.responses)
+  const answers = Object.entries(operation.responses)
   const errors = answers.filter(([status]) => status >= '400')
   const about = html`<p class="path">${methodBadge(method)} <code>${path}</code></p>
-    <p class="key">${keyText(webhook)}</p>
+    <p class="key">${keyText(operation)}</p>
     <p>${prose(description.replace(KEY_SENTENCE, ''))}</p>
     ${parameters.length > 0 && parameterList(parameters)} ${body && html`<h4>Request body</h4>`}
     ${body && fieldList(body, true)}
@@ -132,8 +132,8 @@ function webhookArticle(document: Document, publicUrl: string, webhook: Webhook)
       </ul>
     </details>`
   return article(operationId, summary, about, {
-    Request: curlOf(document, publicUrl, webhook),
-    Answer: exampleAnswer(document, webhook),
+    Request: curlOf(document, publicUrl, operation),
+    Answer: exampleAnswer(document, operation),
   })
 }
 

@@ -21,7 +21,7 @@ html { scroll-padding-top: 1rem; }
 .reference article:target h3 { color: var(--accent); }
 .reference code { font: 0.875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
 .reference p code, .reference li > code { padding: 0.05rem 0.2rem; border-radius: 0.3rem; background: var(--card); }
-.reference .path code, .webhooks code, .fields > li > code:first-child { padding: 0; background: none; font-weight: 650; }
+.reference .path code, .operations code, .fields > li > code:first-child { padding: 0; background: none; font-weight: 650; }
 .reference pre { background: var(--card); font-size: 0.75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 .reference pre code { font-size: inherit; }
 .path { overflow-wrap: anywhere; }
@@ -29,20 +29,20 @@ html { scroll-padding-top: 1rem; }
 .reference .POST { color: var(--good); }
 .reference .PATCH { color: var(--wait); }
 .reference .DELETE { color: var(--bad); }
-.reference .path .method, .webhooks .method.method, .status { display: inline-block; padding: 0.05rem 0.45rem; border-radius: 0.35rem; background: var(--still-ground); font-size: 0.75rem; }
+.reference .path .method, .operations .method.method, .status { display: inline-block; padding: 0.05rem 0.45rem; border-radius: 0.35rem; background: var(--still-ground); font-size: 0.75rem; }
 .status { color: var(--still); }
 .required { color: var(--wait); font-size: 0.75rem; }
 .type, .soft, .key { color: var(--soft); font-size: 0.875rem; }
-.fields, .webhooks { margin: 0.5rem 0; padding: 0; list-style: none; }
+.fields, .operations { margin: 0.5rem 0; padding: 0; list-style: none; }
 .fields li { padding: 0.6rem 0; border-top: 1px solid var(--line); font-size: 0.9375rem; }
 .fields li:target { background: var(--mark-ground); }
 .fields p { margin: 0.15rem 0 0; }
 .fields .fields { margin: 0.6rem 0 0; padding-left: 1rem; border-left: 2px solid var(--line); }
 .fields .fields > li:first-child { border-top: 0; padding-top: 0; }
-.webhooks { padding: 0.5rem 1rem; border: 1px solid var(--line); border-radius: 0.6rem; background: var(--card); }
-.webhooks a { display: block; padding: 0.2rem 0; color: inherit; text-decoration: none; overflow-wrap: anywhere; }
-.webhooks a:hover code { text-decoration: underline; }
-.webhooks .method { min-width: 4rem; text-align: center; }
+.operations { padding: 0.5rem 1rem; border: 1px solid var(--line); border-radius: 0.6rem; background: var(--card); }
+.operations a { display: block; padding: 0.2rem 0; color: inherit; text-decoration: none; overflow-wrap: anywhere; }
+.operations a:hover code { text-decoration: underline; }
+.operations .method { min-width: 4rem; text-align: center; }
 summary { padding: 0.5rem 0; cursor: pointer; font-size: 0.9375rem; font-weight: 600; }
 @media (min-width: 70rem) {
   .reference article { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 27rem); gap: 2.5rem; }

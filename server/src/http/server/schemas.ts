@@ -4,7 +4,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fas
 import { z } from 'zod'
 import { MAX_REASON_LENGTH, REASON_RULE } from '../../domain/core/audit-log.ts'
 
-// What the schemas of several webhooks share. Each error text is beside the rule that it explains, and /openapi.json
+// What the schemas of several routes share. Each error text is beside the rule that it explains, and /openapi.json
 // is generated from the schemas.
 
 /** A Fastify scope whose handlers get the types of their zod schemas. */
