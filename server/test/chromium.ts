@@ -56,7 +56,8 @@ export type Visit = {
 
 /** A visitor of their own: no cookies, no cache, and everything that the page asks for or complains of is noted. */
 export async function visit(options: BrowserContextOptions = {}): Promise<Visit> {
-  const context = await (await theBrowser()).newContext(options)
+  // Pages at rest are not drawn again sixty times a second.
+  const context = await (await theBrowser()).newContext({ reducedMotion: 'reduce', ...options })
   onTestFinished(() => context.close())
   context.setDefaultTimeout(patient(WAIT_MS))
   const page = await context.newPage()

@@ -1,0 +1,2 @@
+/** Builds what changed since the last build. */
+export function ensureBuilt(): Promise<void>
