@@ -234,7 +234,7 @@ async function signedIn(language: Language): Promise<{ w: World; account: TestAc
   await until('the bank knows where to notify', async () => (await w.sandbox.stats()).calls['PUT /webhook/:chave'])
 
   const viewport = { width: 1280, height: 900 }
-  const { page, errors } = await visit({ baseURL, locale: language, viewport, reducedMotion: 'reduce' })
+  const { page, errors } = await visit({ baseURL, locale: language, viewport })
   await enter(page, await w.session(account))
   // The days that the pages ask for are those of the world.
   await page.clock.install({ time: w.clock.now() })

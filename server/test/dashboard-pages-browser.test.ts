@@ -39,7 +39,7 @@ test('every page is accessible in light and dark, fits a phone, and has nothing 
   expect(missing, 'tell this test an address of each route with parameters').toEqual([])
 
   for (const who of ['nobody', 'account', 'operator'] as const) {
-    const { page, errors } = await visit({ locale: 'pt-BR', reducedMotion: 'reduce', viewport: WIDE })
+    const { page, errors } = await visit({ locale: 'pt-BR', viewport: WIDE })
     const session = sessions[who]
     if (session) await enter(page, session)
     const refused: string[] = []

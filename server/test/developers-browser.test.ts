@@ -215,7 +215,6 @@ async function signedIn(language: Language) {
     locale: language,
     viewport: { width: 1280, height: 900 },
     permissions: ['clipboard-read', 'clipboard-write'],
-    reducedMotion: 'reduce',
   })
   const answers: Promise<string>[] = []
   page.on('response', (response) => {

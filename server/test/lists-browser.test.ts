@@ -105,7 +105,7 @@ async function signedIn(
   const { w, url: baseURL } = await serve()
   const account = await w.account()
   const viewport = { width: 1280, height: 900 }
-  const { page, errors } = await visit({ baseURL, locale: 'en', viewport, reducedMotion: 'reduce', ...options })
+  const { page, errors } = await visit({ baseURL, locale: 'en', viewport, ...options })
   await enter(page, await w.session(account))
   // The days that the pages ask for are those of the world.
   await page.clock.install({ time: w.clock.now() })

@@ -156,7 +156,6 @@ async function operatorConsole() {
   const { page, errors } = await visit({
     locale: 'pt-BR',
     viewport: { width: 1280, height: 900 },
-    reducedMotion: 'reduce',
   })
   await page.goto(`${url}/operator`)
   await signIn(page, EMAIL)

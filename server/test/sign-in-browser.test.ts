@@ -272,7 +272,7 @@ async function service(settings: Partial<Settings> = {}, mailer: Partial<Mailer>
     Object.keys(mailer).length === 0 ? w.app : await appWith({ ...w.ctx, mailer: { ...w.ctx.mailer, ...mailer } })
   await app.listen({ port, host: '127.0.0.1' })
   const viewport = { width: 1280, height: 900 }
-  return { w, open: (locale) => visit({ baseURL, locale, viewport, reducedMotion: 'reduce' }) }
+  return { w, open: (locale) => visit({ baseURL, locale, viewport }) }
 }
 
 async function makeAna(w: World): Promise<void> {
