@@ -42,14 +42,13 @@ export function signInRoutes(app: Api, ctx: Context): void {
     request.session = requireSignedIn(request.visitor)
     if (request.routeOptions.config.fresh) requireFresh(request.session, ctx.now())
   }
-  // So that the first sign-in does not wait for it. Tests do not listen, and most of them never sign in.
-  app.addHook('onListen', async () => void (await auth()))
 
-  app.get('/dashboard/api/me', { schema: getMeRoute, onRequest: visit }, async ({ visitor: { session } }) => ({
-    success: true as const,
-    me: session ? presentMe(session, ctx.now()) : null,
-    service: presentService(ctx),
-  }))
+  app.get('/dashboard/api/me', { schema: getMeRoute, onRequest: visit }, async ({ visitor: { session } }) => {
+    // Each page of the dashboard asks this first, so the code is loaded before anybody has typed a password. A service
+    // without visitors never loads it. If it fails, the sign-in says so.
+    if (!session) auth().catch(() => {})
+    return { success: true as const, me: session ? presentMe(session, ctx.now()) : null, service: presentService(ctx) }
+  })
 
   const confirming = { schema: { ...HIDDEN, body: passwordBody }, config: NOT_FRESH, onRequest: [visit, signedIn] }
   app.post('/dashboard/api/reauthenticate', confirming, async (request) => {
