@@ -16,18 +16,20 @@ const READERS = [
 ] as const
 const PARTS = ['introduction', 'createDeposit', 'createWebhook', 'webhook-signature', 'object-Deposit', 'errors']
 
-test.for(READERS)('the reference is accessible and not wider than the window: $name', async ({ name, ...options }) => {
+test('the reference is accessible and not wider than the window, in the light and on a phone in the dark', async () => {
   const { url } = await serve()
-  const { page, requests, errors } = await visit(options)
-  await page.goto(`${url}/docs`)
-  expect(await overflowPx(page)).toBe(0)
-  if (PICTURES) await takePictures(page, `${url}/docs`, name)
-  await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
-  expect(await overflowPx(page)).toBe(0)
-  await expectAccessible(page, name)
-  // Not every browser asks for the icon.
-  expect(requests.filter((path) => path !== '/icon.svg')).toEqual(['/docs'])
-  expect(errors).toEqual([])
+  for (const { name, ...options } of READERS) {
+    const { page, requests, errors } = await visit(options)
+    await page.goto(`${url}/docs`)
+    expect(await overflowPx(page)).toBe(0)
+    if (PICTURES) await takePictures(page, `${url}/docs`, name)
+    await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
+    expect(await overflowPx(page)).toBe(0)
+    await expectAccessible(page, name)
+    // Not every browser asks for the icon.
+    expect(requests.filter((path) => path !== '/icon.svg')).toEqual(['/docs'])
+    expect(errors).toEqual([])
+  }
 })
 
 test('without JavaScript the reference shows an operation by its link, and the keyboard reaches every part of it', async () => {

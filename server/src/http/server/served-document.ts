@@ -23,10 +23,13 @@ export function makeServedDocument(
 type Encoding = 'br' | 'gzip' | 'identity'
 type Forms = { bodies: Record<Encoding, Buffer>; headers: Record<string, string> & { etag: string } }
 
+// A tenth of the time of the best quality, for a tenth more bytes: the first visitor waits for it.
+const BROTLI_QUALITY = 9
+
 async function formsOf({ headers, text }: ServedDocument): Promise<Forms> {
   const identity = Buffer.from(text)
   const [br, gzipped] = await Promise.all([
-    promisify(brotliCompress)(identity, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: identity.length } }),
+    promisify(brotliCompress)(identity, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }),
     promisify(gzip)(identity),
   ])
   // Weak, because all encodings share one tag.
