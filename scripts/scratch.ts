@@ -1,4 +1,4 @@
-// Where tests keep their databases and homes: in memory where there is room for them, so that no test waits for a disk.
+// Tests keep their databases and home directories in memory if there is room, so that none of them waits for a disk.
 
 import { statfsSync } from 'node:fs'
 

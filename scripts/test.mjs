@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureBuilt, ensureInstalled, ensureNode, fail, root, run, withProgress, workspaces } from './bootstrap.mjs'
 
-// The first one is the same engine without the windows, and starts in a quarter of the time.
+// The headless shell comes first: the same engine without windows opens a page with a quarter of the work.
 const CHROMIUM_PLACES = [
   '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
@@ -68,15 +68,17 @@ async function findChromium() {
   process.stderr.write(`${missing}. The browser tests are skipped.\n`)
 }
 
-/** From Debian's packages. Where there is a browser already, the faster one is worth one attempt and no more. */
-async function installChromium(hasOne) {
+/** From Debian's packages. If there is a browser already, a short attempt to get the faster one is enough. */
+async function installChromium(hasBrowser) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const aptGet = (...args) =>
-    run(['timeout', '180', 'apt-get', '-y', '-q', '--no-install-recommends', ...args], { env })
+  // A mirror that does not answer is given up soon. apt-get itself is not killed: it may be unpacking.
+  const bounds = ['Acquire::Retries=0', 'Acquire::http::Timeout=10', 'Acquire::https::Timeout=10']
+  const flags = ['-y', '-q', '--no-install-recommends', ...bounds.flatMap((bound) => ['-o', bound])]
+  const aptGet = (...args) => run(['apt-get', ...flags, ...args], { env })
   await withProgress('Installing a Chromium for the browser tests (once, about half a minute)', async () => {
-    if (!hasOne) await aptGet('update')
+    if (!hasBrowser) await aptGet('update')
     const { code, output } = await aptGet('install', 'chromium-headless-shell')
-    if (code === 0 || hasOne) return
+    if (code === 0 || hasBrowser) return
     const instead = await aptGet('install', 'chromium')
     if (instead.code !== 0)
       process.stderr.write(`\n${(output + instead.output).trim().split('\n').slice(-5).join('\n')}\n`)

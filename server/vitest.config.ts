@@ -11,7 +11,7 @@ await ensureBuilt()
 const TIMEOUT_MS = 240_000 * patience()
 
 export default defineConfig({
-  // Tests load the build, which is what users run: it is loaded in a third of the time, and cannot be out of date.
+  // Tests import the build, which is what users run. It also loads faster than sources that must be compiled first.
   resolve: {
     alias: [{ find: /^\.\.\/src\/(.+)\.ts$/, replacement: fileURLToPath(new URL('dist/$1.js', import.meta.url)) }],
   },

@@ -56,7 +56,7 @@ export type Visit = {
 
 /** A visitor of their own: no cookies, no cache, and everything that the page asks for or complains of is noted. */
 export async function visit(options: BrowserContextOptions = {}): Promise<Visit> {
-  // Pages at rest are not drawn again sixty times a second.
+  // Without animations an idle page is not redrawn 60 times a second.
   const context = await (await theBrowser()).newContext({ reducedMotion: 'reduce', ...options })
   onTestFinished(() => context.close())
   context.setDefaultTimeout(patient(WAIT_MS))

@@ -28,7 +28,7 @@ test('a running process whose clock is set wrong stops its workers and says so, 
   server.signal('SIGWINCH')
   await until('it is not ready', async () => (await fetch(`${server.url}/readyz`)).status === 503, 120_000)
   expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: 'not ready', reason: 'clock' })
-  // What it says comes by another way than its answers.
+  // Its log may reach us later than its answers.
   const says = (text: string) => until(text, async () => server.output().includes(text))
   await says('workers stopped: the clock of this machine is')
   server.signal('SIGWINCH')

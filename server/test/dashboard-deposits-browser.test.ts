@@ -191,7 +191,7 @@ test('the list shows what its address asks for, page by page, and the file holds
   const first = await rows.first().textContent()
   await page.getByRole('button', { name: 'Próxima' }).click()
   await page.getByText('Página 2').waitFor()
-  // Until they come, the rows of the first page stay.
+  // The rows of the first page stay until the next ones have loaded.
   await until('other rows', async () => (await rows.first().textContent()) !== first)
 
   const download = page.waitForEvent('download')

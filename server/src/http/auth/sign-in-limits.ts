@@ -91,7 +91,7 @@ export type BucketTable = {
  */
 export function makeBucketTable({ perSecond, burst }: Rate, slots = SLOTS): BucketTable {
   const key = randomBytes(16)
-  // What was taken and not filled up again, and when that was worked out. Made when somebody first takes a token.
+  // By bucket: tokens taken and not refilled yet, and the time of the last refill. Allocated on first use.
   let taken = new Float64Array()
   let filledAtMs = new Float64Array()
   const slotOf = (subject: string) => createHash('sha256').update(key).update(subject).digest().readUInt32BE() % slots

@@ -95,8 +95,7 @@ export function finishDocument(generated: object): Document {
   const places = JSON.stringify({ paths, schemas: components.schemas })
   const schemas = Object.fromEntries(
     Object.entries(components.schemas)
-      // The generator makes each schema two times, for requests and for answers; one that refers to itself would count
-      // as used.
+      // The generator makes two copies of each schema, for requests and for responses, and may use only one of them.
       .filter(([name]) => places.includes(`"#/components/schemas/${name}"`))
       .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   )

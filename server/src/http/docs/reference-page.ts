@@ -6,8 +6,8 @@ import { curlOf, exampleAnswer, exampleText, prettyJson } from './reference-exam
 import { fieldItem, fieldList, objectId, prose } from './reference-fields.ts'
 import { REFERENCE_STYLE } from './reference-style.ts'
 
-type Placed = Operation & { path: string; method: string }
-type Group = { name: string; description: string; operations: Placed[] }
+type RoutedOperation = Operation & { path: string; method: string }
+type Group = { name: string; description: string; operations: RoutedOperation[] }
 
 /** The reference for people, from the same document that programs read. It needs no script. */
 export function referencePage(document: Document, publicUrl: string): Page {
@@ -66,7 +66,7 @@ function contents(document: Document, groups: Group[]): Html {
   </nav>`
 }
 
-function operationEntry({ operationId, summary, method }: Placed): Html {
+function operationEntry({ operationId, summary, method }: RoutedOperation): Html {
   return html`<li>
     <a href="#${operationId}">${summary} ${methodBadge(method)}</a>
   </li>`
@@ -113,7 +113,7 @@ function groupSection(document: Document, publicUrl: string, { name, description
   </section>`
 }
 
-function operationArticle(document: Document, publicUrl: string, operation: Placed): Html {
+function operationArticle(document: Document, publicUrl: string, operation: RoutedOperation): Html {
   const { operationId, summary, method, path, description, parameters = [], requestBody } = operation
   const body = requestBody?.content['application/json']?.schema
   const answers = Object.entries(operation.responses)
