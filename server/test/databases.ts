@@ -10,9 +10,7 @@ type Prepared = { name: string; databaseUrl: string; presence: Presence }
 
 /** The one in use is replaced while its test runs; the second is for a test that is shorter than a clone. */
 const READY = 2
-/**
- * The last few databases are dropped later: a drop waits for sessions that are still ending, and clones queue behind it.
- */
+/** The last few are dropped later: a drop waits for sessions that are still ending, and clones queue behind it. */
 const KEPT = 5
 
 const ready: Promise<Prepared>[] = []
