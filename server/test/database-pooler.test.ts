@@ -1,14 +1,19 @@
 import { chmodSync, chownSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
 import { migrate } from '../src/db/migrate.ts'
-import { query } from '../src/db/tx.ts'
+import { makePool } from '../src/db/pool.ts'
+import { prepared } from '../src/db/prepared.ts'
+import { query, transact } from '../src/db/tx.ts'
 import { startTransactionPooler } from './database-proxy.ts'
 import { freePort, runCli, runProcess, startChild, temporaryHome } from './process.ts'
 import { appWith, deposit } from './requests.ts'
 import { until, world, type World } from './world.ts'
 
+const SUM = prepared('select $1::int + $2::int as sum')
+const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
 const PGBOUNCER = '/usr/sbin/pgbouncer'
 const REFUSAL =
   'DATABASE_URL leads to a pooler in transaction mode, and guiche holds locks of a session: ' +
@@ -24,6 +29,36 @@ test('a direct connection is not taken for a pooler', async () => {
   const w = await world()
   expect(await migrate(w.databaseUrl)).toEqual([])
 })
+
+test.each(['query', 'transact'] as const)(
+  'behind a pooler that keeps no prepared statements, %s() repeats the statement without its name',
+  async (way) => {
+    const w = await world()
+    const url = await startTransactionPooler(w.databaseUrl)
+    const warnings: string[] = []
+    const log = { ...silentLog, warn: (_fields: object, text: string) => void warnings.push(text) }
+    const pool = makePool(url, log, { maxConnections: 1 })
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    onTestFinished(async () => {
+      await other.end()
+      await pool.end()
+    })
+    const sum = () =>
+      way === 'query'
+        ? query<{ sum: number }>(pool, SUM, [2, 3])
+        : transact(pool, (tx) => tx.rows<{ sum: number }>(SUM, [2, 3]))
+    expect(await sum()).toEqual([{ sum: 5 }])
+    // Takes the connection that has the statement. The pooler lends us another one.
+    await other.query('begin')
+    expect(await sum()).toEqual([{ sum: 5 }])
+    await other.query('commit')
+    expect(await sum()).toEqual([{ sum: 5 }])
+    expect(warnings).toEqual([
+      'the pooler in front of PostgreSQL keeps no prepared statements: the service works, but slower',
+    ])
+  },
+)
 
 // Debian's package pgbouncer. Where it is not installed, the test above has the rule covered.
 test.runIf(existsSync(PGBOUNCER))(

@@ -33,7 +33,7 @@ export type PoolOptions = {
   nowMs?: () => number
 }
 
-type Extras = { outage: OutageLog; clientGraceMs: number }
+type Extras = { log: Log; outage: OutageLog; clientGraceMs: number; keepsStatements: boolean }
 const extras = new WeakMap<Pool, Extras>()
 
 export function makePool(databaseUrl: string, log: Log, options: PoolOptions = {}): Pool {
@@ -42,7 +42,13 @@ export function makePool(databaseUrl: string, log: Log, options: PoolOptions = {
     statementTimeoutMs = STATEMENT_TIMEOUT_MS,
     clientGraceMs = CLIENT_GRACE_MS,
   } = options
-  const limits = `set statement_timeout = ${statementTimeoutMs}; set idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`
+  const settings = [
+    `set statement_timeout = ${statementTimeoutMs}`,
+    `set idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
+    // A plan that was made while a table was small is kept. So it must never read the whole table. Long
+    // work may: see tx.setStatementTimeout().
+    'set enable_seqscan = off',
+  ].join('; ')
   const pool = new pg.Pool({
     ...readDatabaseUrl(databaseUrl),
     max: maxConnections,
@@ -52,10 +58,10 @@ export function makePool(databaseUrl: string, log: Log, options: PoolOptions = {
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     application_name: 'guiche',
     // By a statement, because PgBouncer refuses or drops them as connection parameters.
-    verify: (client, done) => void client.query(limits).then(() => done(), done),
+    verify: (client, done) => void client.query(settings).then(() => done(), done),
   })
   const outage = makeOutageLog(log, options.nowMs)
-  extras.set(pool, { outage, clientGraceMs })
+  extras.set(pool, { log, outage, clientGraceMs, keepsStatements: true })
   // Without these listeners a broken connection ends the process: the first for idle ones, the second for those in use.
   pool.on('error', (error) => outage.failed(error))
   pool.on('connect', (client) => {
@@ -72,6 +78,18 @@ export function outageLogOf(pool: Pool): OutageLog | undefined {
 /** How long the client waits for a statement that may itself take this long. */
 export function clientTimeoutMs(pool: Pool, statementTimeoutMs: number): number {
   return statementTimeoutMs + (extras.get(pool)?.clientGraceMs ?? CLIENT_GRACE_MS)
+}
+
+/** False behind a pooler that keeps no prepared statements. */
+export function keepsStatements(pool: Pool): boolean {
+  return extras.get(pool)?.keepsStatements ?? false
+}
+
+export function stopKeepingStatements(pool: Pool): void {
+  const own = extras.get(pool)
+  if (!own?.keepsStatements) return
+  own.keepsStatements = false
+  own.log.warn({}, 'the pooler in front of PostgreSQL keeps no prepared statements: the service works, but slower')
 }
 
 /** A library may release a broken connection as if it were good; the pool discards one that has ended. */

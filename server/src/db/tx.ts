@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { DatabaseUnavailable, isConnectionFailure, sqlState } from './failure.ts'
 import { clientTimeoutMs, outageLogOf, type Pool } from './pool.ts'
+import { isPoolerMove, preparedName } from './prepared.ts'
 
 declare const inTransaction: unique symbol
 
@@ -15,7 +16,10 @@ export type Tx = {
   one<Row>(sql: string, params?: unknown[]): Promise<Row>
   /** For statements whose rows do not matter: resolves to the number of rows affected. */
   run(sql: string, params?: unknown[]): Promise<number>
-  /** Sets the time limit of each following statement of the transaction, at the database and in this process. */
+  /**
+   * For long work over whole tables. Sets the time limit of each following statement of the transaction, at the
+   * database and in this process, and lets them read tables from end to end.
+   */
   setStatementTimeout(timeoutMs: number): Promise<void>
 }
 
@@ -35,19 +39,21 @@ export async function transact<Result>(
       return result
     } catch (error) {
       if (isConnectionFailure(error)) throw unavailable(pool, error)
-      if (!isTransient(error) || attempt === MAX_ATTEMPTS) throw error
+      if (!(isTransient(error) || isPoolerMove(pool, error)) || attempt === MAX_ATTEMPTS) throw error
     }
   }
 }
 
 /** One statement, which PostgreSQL runs as a transaction of its own. */
 export function query<Row>(pool: Pool, sql: string, params: unknown[] = []): Promise<Row[]> {
-  return pool.query(sql, params).then(
+  const name = preparedName(pool, sql)
+  return pool.query(name === undefined ? { text: sql, values: params } : { name, text: sql, values: params }).then(
     (result) => {
       outageLogOf(pool)?.worked()
       return result.rows as Row[]
     },
     (error: unknown) => {
+      if (name !== undefined && isPoolerMove(pool, error)) return query(pool, sql, params)
       throw isConnectionFailure(error) ? unavailable(pool, error) : error
     },
   )
@@ -91,14 +97,14 @@ async function attemptOnce<Result>(pool: Pool, work: (tx: Tx) => Promise<Result>
 function openTx(pool: Pool, client: pg.PoolClient) {
   let timeoutMs: number | undefined
   const query = (text: string, values: unknown[] = []) =>
-    client.query({ text, values, ...(timeoutMs && { query_timeout: timeoutMs }) } as pg.QueryConfig)
+    client.query({ name: preparedName(pool, text), text, values, query_timeout: timeoutMs } as pg.QueryConfig)
   const tx = {
     rows: async (sql, params) => (await query(sql, params)).rows,
     one: async (sql, params) => onlyRow((await query(sql, params)).rows),
     run: async (sql, params) => (await query(sql, params)).rowCount ?? 0,
     async setStatementTimeout(statementTimeoutMs) {
       timeoutMs = clientTimeoutMs(pool, statementTimeoutMs)
-      await query(`set local statement_timeout = ${statementTimeoutMs}`)
+      await query(`set local statement_timeout = ${statementTimeoutMs}; set local enable_seqscan = on`)
     },
   } as Tx
   return { tx, query }
