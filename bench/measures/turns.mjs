@@ -1,0 +1,55 @@
+// Ours and the reference take turns, so that what slows the machine down slows both. The medians are compared.
+
+export function median(numbers) {
+  const sorted = numbers.toSorted((a, b) => a - b)
+  const middle = Math.floor(sorted.length / 2)
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}
+
+export function percentile(numbers, share) {
+  return numbers.toSorted((a, b) => a - b)[Math.min(numbers.length - 1, Math.floor(numbers.length * share))]
+}
+
+/** `sides` are functions by name, each of which resolves to an object with `perSecond`. The first turn may be warm-up. */
+export async function takeTurns({ rounds, warmUp, show }, sides) {
+  const turns = Object.fromEntries(Object.keys(sides).map((name) => [name, []]))
+  for (let round = warmUp ? 0 : 1; round <= rounds; round++) {
+    for (const [name, work] of Object.entries(sides)) {
+      show(`${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}, ${name}`)
+      const result = await work(round)
+      if (round > 0) turns[name].push(result)
+    }
+  }
+  return turns
+}
+
+/** Medians of what the turns of one side say. */
+export function summarize(turns) {
+  const rates = turns.map(({ perSecond }) => perSecond)
+  const middle = turns.find(({ perSecond }) => perSecond === nearest(rates)) ?? turns[0]
+  const { p50Ms, p99Ms, cost, bytes, requests } = middle
+  return {
+    perSecond: median(rates),
+    range: [Math.min(...rates), Math.max(...rates)],
+    ...(p50Ms !== undefined && { p50Ms, p99Ms }),
+    ...(cost && { cost }),
+    ...(bytes && { bytesPerAnswer: Math.round(bytes / requests) }),
+  }
+}
+
+function nearest(rates) {
+  return rates.toSorted((a, b) => a - b)[Math.floor(rates.length / 2)]
+}
+
+/** A measure of ours beside one reference, as the table shows it. */
+export function compare(turns) {
+  const [ours, reference] = [summarize(turns.ours), summarize(turns.reference)]
+  const ratios = turns.ours.map((turn, index) => turn.perSecond / turns.reference[index].perSecond)
+  return {
+    ours: ours.perSecond,
+    reference: reference.perSecond,
+    ratio: ours.perSecond / reference.perSecond,
+    ratioRange: [Math.min(...ratios), Math.max(...ratios)],
+    details: { ours, reference },
+  }
+}

@@ -1,0 +1,85 @@
+// The options of `npm run bench`, and what they mean.
+import { parseArgs } from 'node:util'
+import { DEFAULT_DATA } from './stage/home.mjs'
+
+const HELP = `npm run bench [-- options]
+
+Measures the service beside what a user would write without it, on this machine: the service, its embedded PostgreSQL
+with full durability, a bank, the reference and the load are processes of their own. Ours and the reference take turns;
+the table shows medians. bench/README.md says what each measure is. At the end the audit must agree.
+
+  --quick            a look at everything in under two minutes: short runs, fewer rows
+  --only 1,4,8       these measures alone
+  --rounds N         turns of ours and the reference (default 5; quick 2)
+  --seconds N        length of each turn under load (default 4; quick 1)
+  --connections N    of the load (default 64)
+  --history N        charges in the tables for measure 16 (default 2000000; quick 100000)
+  --data DIR         where the database lies, on a disk (default ${DEFAULT_DATA})
+  --json FILE        writes the results as a list of { id, name, ours, reference, ratio, target, met, … }
+  --markdown FILE    writes the table as Markdown
+  --strict           exits with 2 if a target is missed
+  --help
+
+Exit codes: 0 measured, and the audit agrees; 1 the bench failed; 2 a target was missed (--strict only).
+
+For steady figures, run it on an idle machine:  npm run bench -- --json bench.json
+To look at one thing:                           npm run bench -- --only 1 --rounds 3 --seconds 2`
+
+const FULL = {
+  rounds: 5,
+  seconds: 4,
+  warmUp: true,
+  warmUpSeconds: 2,
+  tpcbSeconds: 4,
+  payments: 10_000,
+  history: 2_000_000,
+}
+const QUICK = {
+  rounds: 2,
+  seconds: 1,
+  warmUp: false,
+  warmUpSeconds: 1,
+  tpcbSeconds: 1,
+  payments: 3_000,
+  history: 100_000,
+}
+
+export function readOptions(args) {
+  const { values } = parseArgs({
+    args,
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      connections: { type: 'string', default: '64' },
+      history: { type: 'string' },
+      data: { type: 'string', default: DEFAULT_DATA },
+      json: { type: 'string' },
+      markdown: { type: 'string' },
+      strict: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) return { help: HELP }
+  const defaults = values.quick ? QUICK : FULL
+  return {
+    ...defaults,
+    quick: values.quick,
+    only: values.only?.split(',').map((id) => whole('only', id.trim())),
+    rounds: whole('rounds', values.rounds ?? defaults.rounds),
+    seconds: whole('seconds', values.seconds ?? defaults.seconds),
+    connections: whole('connections', values.connections),
+    history: whole('history', values.history ?? defaults.history),
+    data: values.data,
+    json: values.json,
+    markdown: values.markdown,
+    strict: values.strict,
+  }
+}
+
+function whole(name, given) {
+  const number = Number(given)
+  if (!Number.isInteger(number) || number < 1) throw new Error(`--${name} must be a whole number, not ${given}`)
+  return number
+}

@@ -1,0 +1,200 @@
+// What a user would write without the service: Fastify handlers with one statement each, prepared, on a pool of
+// connections, and one call to the bank over connections that are kept. No key, no idempotency, no ledger.
+import { randomUUID } from 'node:crypto'
+import Fastify from 'fastify'
+import pg from 'pg'
+import { Pool as HttpPool } from 'undici'
+import { readDatabaseUrl } from '../server/dist/db/database-url.js'
+import { answerQuestions } from './stage/questions.mjs'
+
+// As many as the service has by default, of both.
+const DATABASE_CONNECTIONS = 20
+const BANK_CONNECTIONS = 64
+const ACCOUNT = '00000000-0000-4000-8000-000000000001'
+const PUBLIC_URL = 'https://pay.example.com'
+
+const SCHEMA = `
+  create table charges (
+    id uuid primary key, payment_link_id uuid not null unique, account_id uuid not null, status text not null,
+    value_cents bigint not null, original_value_cents bigint not null, fee_cents bigint not null, emv text not null,
+    created_at timestamptz not null, expires_at timestamptz not null, paid_at timestamptz, end_to_end_id text
+  );
+  create index charges_by_account on charges (account_id, id desc);
+  create table notifications (
+    end_to_end_id text primary key, txid text not null, value_cents bigint not null, occurred_at timestamptz not null,
+    received_at timestamptz not null
+  );
+  create table balances (account_id uuid primary key, balance_cents bigint not null);
+  insert into balances values ('${ACCOUNT}', 123456700);`
+
+const COLUMNS = `id, payment_link_id, status, value_cents, original_value_cents, fee_cents, emv, created_at`
+const STATEMENTS = {
+  insert: `insert into charges (id, payment_link_id, account_id, status, value_cents, original_value_cents, fee_cents,
+      emv, created_at, expires_at) values ($1, $2, $3, 'PENDING', $4, $4, $5, $6, $7, $8)`,
+  select: `select ${COLUMNS} from charges where payment_link_id = $1 and account_id = $2`,
+  list: `select ${COLUMNS}, expires_at, paid_at, end_to_end_id from charges where account_id = $1 order by id desc limit 50`,
+  balance: `select balance_cents from balances where account_id = $1`,
+  notify: `insert into notifications (end_to_end_id, txid, value_cents, occurred_at, received_at)
+    values ($1, $2, $3, $4, $5) on conflict do nothing`,
+}
+
+const text = { type: 'string' }
+const number = { type: 'integer' }
+const CHARGE = {
+  type: 'object',
+  properties: {
+    success: { type: 'boolean' },
+    charge: {
+      type: 'object',
+      properties: {
+        id: text,
+        emv: text,
+        qrCodeLink: text,
+        paymentLinkId: text,
+        paymentLinkUrl: text,
+        value: number,
+        originalValue: number,
+        fee: number,
+        status: text,
+        createdAt: text,
+      },
+    },
+  },
+}
+/** Fastify's normal way: it checks requests and compiles the serializer of responses. */
+const SCHEMAS = {
+  create: {
+    body: { type: 'object', required: ['value'], properties: { value: { type: 'integer', minimum: 1 } } },
+    response: { 201: CHARGE },
+  },
+  get: { response: { 200: CHARGE } },
+}
+
+let pool
+let bank
+let constant = '{}'
+
+answerQuestions({
+  async open({ databaseUrl, bankUrl }) {
+    pool = new pg.Pool({ ...readDatabaseUrl(databaseUrl), max: DATABASE_CONNECTIONS })
+    bank = new HttpPool(bankUrl, { connections: BANK_CONNECTIONS })
+    await pool.query(SCHEMA)
+    const app = buildApp()
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    return `http://127.0.0.1:${app.server.address().port}`
+  },
+  /** The same charges as those of the service. */
+  async fill({ charges, status }) {
+    await pool.query(
+      `insert into charges (id, payment_link_id, account_id, status, value_cents, original_value_cents, fee_cents, emv,
+         created_at, expires_at)
+       select id, link, $3, $4, 5000, 5000, 50, repeat('0', 180), now(), now() + interval '1 hour'
+       from unnest($1::uuid[], $2::uuid[]) as n (id, link)`,
+      [charges.map(({ txid }) => txid), charges.map(({ paymentLinkId }) => paymentLinkId), ACCOUNT, status],
+    )
+    await pool.query('analyze charges')
+  },
+  setConstant({ text }) {
+    constant = text
+  },
+})
+
+function run(name, values) {
+  return pool.query({ name, text: STATEMENTS[name], values })
+}
+
+async function askBank(method, path, body) {
+  const headers = { authorization: 'Bearer bench', 'content-type': 'application/json' }
+  const answer = await bank.request({ method, path, headers, body: body && JSON.stringify(body) })
+  return answer.body.json()
+}
+
+function buildApp() {
+  const app = Fastify()
+  app.post('/deposit', { schema: SCHEMAS.create }, async (request, reply) => {
+    const { value } = request.body
+    const id = randomUUID()
+    const createdAt = new Date()
+    const txid = id.replaceAll('-', '')
+    const cob = await askBank('PUT', `/cob/${txid}`, {
+      calendario: { expiracao: 3600 },
+      valor: { original: (value / 100).toFixed(2) },
+      chave: 'bench@guiche.example',
+    })
+    const row = {
+      id,
+      payment_link_id: randomUUID(),
+      status: 'PENDING',
+      value_cents: value,
+      original_value_cents: value,
+      fee_cents: Math.ceil(value / 100),
+      emv: cob.pixCopiaECola,
+      created_at: createdAt,
+    }
+    const expiresAt = new Date(createdAt.getTime() + 3_600_000)
+    await run('insert', [id, row.payment_link_id, ACCOUNT, value, row.fee_cents, row.emv, createdAt, expiresAt])
+    reply.code(201)
+    return { success: true, charge: present(row) }
+  })
+  app.get('/deposit/:id', { schema: SCHEMAS.get }, async (request) => {
+    const [row] = (await run('select', [request.params.id, ACCOUNT])).rows
+    return { success: true, charge: present(row) }
+  })
+  app.get('/asked/:id', { schema: SCHEMAS.get }, async (request) => {
+    const [row] = (await run('select', [request.params.id, ACCOUNT])).rows
+    const cob = await askBank('GET', `/cob/${row.id.replaceAll('-', '')}`)
+    return { success: true, charge: present({ ...row, status: cob.status === 'ATIVA' ? 'PENDING' : 'COMPLETED' }) }
+  })
+  app.get('/constant', async (_request, reply) => {
+    reply.type('application/json; charset=utf-8')
+    return constant
+  })
+  app.get('/balance', async () => {
+    const [row] = (await run('balance', [ACCOUNT])).rows
+    return { success: true, balance: Number(row.balance_cents) }
+  })
+  app.get('/deposits', async (_request, reply) => {
+    const { rows } = await run('list', [ACCOUNT])
+    reply.type('application/json; charset=utf-8')
+    return JSON.stringify({ success: true, deposits: rows.map(presentListed), nextCursor: null })
+  })
+  app.post('/notifications', async (request) => {
+    for (const { endToEndId, txid, valor, horario } of request.body.pix)
+      await run('notify', [endToEndId, txid, Math.round(Number(valor) * 100), horario, new Date()])
+    return { success: true }
+  })
+  return app
+}
+
+function present(row) {
+  return {
+    id: row.id.replaceAll('-', ''),
+    emv: row.emv,
+    qrCodeLink: `${PUBLIC_URL}/qr/${row.payment_link_id}.png`,
+    paymentLinkId: row.payment_link_id,
+    paymentLinkUrl: `${PUBLIC_URL}/payment-link/${row.payment_link_id}`,
+    value: Number(row.value_cents),
+    originalValue: Number(row.original_value_cents),
+    fee: Number(row.fee_cents),
+    status: row.status,
+    createdAt: row.created_at.toISOString(),
+  }
+}
+
+function presentListed(row) {
+  const isPaid = row.status === 'COMPLETED'
+  return {
+    ...present(row),
+    expiresAt: row.expires_at.toISOString(),
+    paidAt: row.paid_at?.toISOString() ?? null,
+    receivedValue: null,
+    creditedValue: isPaid ? Number(row.value_cents) - Number(row.fee_cents) : null,
+    refundedValue: 0,
+    heldValue: 0,
+    keptValue: 0,
+    endToEndId: row.end_to_end_id,
+    paidLate: false,
+    externalId: null,
+    description: null,
+  }
+}

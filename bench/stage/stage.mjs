@@ -1,0 +1,63 @@
+// Everything that a measure needs, started in order and ended in reverse: database, bank, service, reference.
+import { ensureBuilt } from '../../scripts/bootstrap.mjs'
+import { makePool } from '../../server/dist/db/pool.js'
+import { makeAccounts, makeApiKey } from './books.mjs'
+import { startProgram } from './children.mjs'
+import { openDatabase } from './database.mjs'
+import { makeHome } from './home.mjs'
+import { makeService } from './service.mjs'
+
+export { ensureBuilt }
+
+const log = { debug() {}, info() {}, warn: console.error, error: console.error }
+
+export async function openStage({ data, onOpen }) {
+  const { home, remove } = makeHome(data)
+  onOpen(async () => remove())
+  const database = await openDatabase(home)
+  onOpen(() => database.close())
+  await database.requireDurable()
+  const bank = await startBank()
+  const service = await makeService({ home, bankUrl: bank.url })
+  await service.start({ callsPerSecond: 'default' })
+  const pool = makePool(database.url, log)
+  onOpen(() => pool.end())
+  const [account] = await makeAccounts(pool, 1)
+  const key = await makeApiKey(pool, account)
+  const reference = await startReference(database, bank)
+  return {
+    home,
+    database,
+    bank,
+    service,
+    reference,
+    account,
+    /** For functions of the service that take its pool. */
+    pool,
+    headers: { authorization: `Bearer ${key}` },
+    /** What makeCharges() takes. */
+    books: { pool, seal: service.config.settings.chargeSeal, bank },
+  }
+}
+
+async function startBank() {
+  const program = await startProgram('bank.mjs')
+  const url = await program.ask('url')
+  return {
+    ...program,
+    url,
+    async control(name, input = {}) {
+      const answer = await fetch(`${url}/control/${name}`, { method: 'POST', body: JSON.stringify(input) })
+      if (!answer.ok) throw new Error(`the bank answered ${answer.status} to ${name}`)
+      return answer.json()
+    },
+  }
+}
+
+async function startReference(database, bank) {
+  const program = await startProgram('reference.mjs')
+  const name = 'bench_reference'
+  await database.create(name)
+  const url = await program.ask('open', { databaseUrl: database.urlOf(name), bankUrl: bank.url })
+  return { ...program, url }
+}
