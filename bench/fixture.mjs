@@ -1,4 +1,4 @@
-// Sets up the benchmarks: the embedded database in a temporary home, the parts of the build, and webhook receivers.
+// Sets up what webhooks need: the parts of the build on a database, accounts with webhooks, and receivers.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
@@ -22,40 +22,34 @@ import { makeWebhookSender } from '../server/dist/egress/webhook-sender.js'
 
 const log = { debug() {}, info() {}, warn: console.error, error: console.error }
 
+/** On a database of its own, in a temporary home. */
 export async function setUp() {
   const home = mkdtempSync(join(tmpdir(), 'guiche-bench-'))
   chmodSync(home, 0o755)
   const embedded = await openEmbedded({ home, say: () => {} })
-  await migrate(embedded.databaseUrl)
-  const pool = makePool(embedded.databaseUrl, log)
-  const presence = await joinPresence(embedded.databaseUrl)
+  const { ctx, close } = await openContext(embedded.databaseUrl)
+  return {
+    ctx,
+    async close() {
+      await close()
+      await embedded.stop()
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+/** On a database that exists and is empty. */
+export async function openContext(databaseUrl) {
+  await migrate(databaseUrl)
+  const pool = makePool(databaseUrl, log)
+  const presence = await joinPresence(databaseUrl)
   const webhookSender = makeWebhookSender({ allowNetworks: ['127.0.0.0/8'], allowHttp: false })
-  const terms = {
-    feeBps: 100,
-    feeFixedCents: 0,
-    feeMinCents: null,
-    feeMaxCents: null,
-    feeBearer: 'account',
-    valueMinCents: 1,
-    valueMaxCents: 999_999_999_999,
-  }
-  const settings = {
-    mode: 'test',
-    publicUrl: 'http://localhost',
-    terms,
-    chargeExpiresSeconds: 3600,
-    pendingMaxPerAccount: 0,
-    rateLimit: { perSecond: 0, burst: 1 },
-    publicRateLimit: { perSecond: 0, burst: 1 },
-    callbackSecrets: () => ['x'],
-    secretBox: makeSecretBox(() => ['bench']),
-  }
   const ctx = makeContext({
     pool,
     clock: { now: () => new Date(), offsetMs: () => 0, agrees: () => true },
     log,
     metrics: makeMetrics(),
-    settings,
+    settings: SETTINGS,
     providers: [],
     webhookSender,
     mailer: { send: async () => {} },
@@ -67,10 +61,28 @@ export async function setUp() {
       await webhookSender.close()
       await presence.leave()
       await pool.end()
-      await embedded.stop()
-      rmSync(home, { recursive: true, force: true })
     },
   }
+}
+
+const SETTINGS = {
+  mode: 'test',
+  publicUrl: 'http://localhost',
+  terms: {
+    feeBps: 100,
+    feeFixedCents: 0,
+    feeMinCents: null,
+    feeMaxCents: null,
+    feeBearer: 'account',
+    valueMinCents: 1,
+    valueMaxCents: 999_999_999_999,
+  },
+  chargeExpiresSeconds: 3600,
+  pendingMaxPerAccount: 0,
+  rateLimit: { perSecond: 0, burst: 1 },
+  publicRateLimit: { perSecond: 0, burst: 1 },
+  callbackSecrets: () => ['x'],
+  secretBox: makeSecretBox(() => ['bench']),
 }
 
 let accounts = 0
@@ -130,11 +142,3 @@ setFlagsFromString('--expose-gc')
 
 /** Keeps garbage of earlier work out of the measurement. */
 export const collectGarbage = runInNewContext('gc')
-
-export function median(numbers) {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]
-}
-
-export function percentile(numbers, share) {
-  return numbers.toSorted((a, b) => a - b)[Math.min(numbers.length - 1, Math.floor(numbers.length * share))]
-}

@@ -3,7 +3,9 @@
 // paused. The medians of the rounds are compared, because delays of the machine come in clusters.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startDeliverWorker } from '../server/dist/workers/deliver.js'
-import { accountWithWebhook, median, setUp, percentile, startSink, startSinks } from './fixture.mjs'
+import { accountWithWebhook, setUp, startSink, startSinks } from './fixture.mjs'
+import { median, percentile } from './measures/turns.mjs'
+import { sharedMs } from './stage/raw-http.mjs'
 
 const DEAD = 99
 const EVENTS = Number(process.env.EVENTS ?? 1_000)
@@ -49,7 +51,7 @@ async function waits(fixture, healthy, write, count) {
   const committed = new Map()
   for (let index = 0; index < count; index++) {
     const [id] = await write(1)
-    committed.set(`evt_${id.replaceAll('-', '')}`, performance.timeOrigin + performance.now())
+    committed.set(`evt_${id.replaceAll('-', '')}`, sharedMs())
     fixture.ctx.wakeDeliveries()
     await sleep(PAUSE_MS)
   }

@@ -10,10 +10,10 @@ the table shows medians. bench/README.md says what each measure is. At the end t
 
   --quick            a look at everything in under two minutes: short runs, fewer rows
   --only 1,4,8       these measures alone
-  --rounds N         turns of ours and the reference (default 5; quick 2)
+  --rounds N         turns of ours and the reference (default 5; quick 1)
   --seconds N        length of each turn under load (default 4; quick 1)
   --connections N    of the load (default 64)
-  --history N        charges in the tables for measure 16 (default 2000000; quick 100000)
+  --history N        charges in the tables for measure 16 (default 2000000; quick 40000)
   --data DIR         where the database lies, on a disk (default ${DEFAULT_DATA})
   --json FILE        writes the results as a list of { id, name, ours, reference, ratio, target, met, … }
   --markdown FILE    writes the table as Markdown
@@ -31,17 +31,35 @@ const FULL = {
   warmUp: true,
   warmUpSeconds: 2,
   tpcbSeconds: 4,
+  /** Payments of a turn of measures 8 to 11. */
   payments: 10_000,
+  creditWithinSeconds: 120,
+  /** Events of a turn of measure 13, and how long they come at half load. */
+  deliveryEvents: 20_000,
+  waitSeconds: 10,
+  lifeSeconds: 10,
+  paceSeconds: 20,
+  /** Lives for measures 17 and 18. */
+  longSeconds: 600,
   history: 2_000_000,
+  /** Each point of the curves of measures 1, 10 and 14. */
+  curveSeconds: 3,
 }
 const QUICK = {
-  rounds: 2,
+  rounds: 1,
   seconds: 1,
   warmUp: false,
   warmUpSeconds: 1,
   tpcbSeconds: 1,
   payments: 3_000,
-  history: 100_000,
+  creditWithinSeconds: 20,
+  deliveryEvents: 5_000,
+  waitSeconds: 2,
+  lifeSeconds: 3,
+  paceSeconds: 3,
+  longSeconds: 20,
+  history: 40_000,
+  curveSeconds: 0,
 }
 
 export function readOptions(args) {

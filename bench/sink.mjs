@@ -1,6 +1,7 @@
 // Receivers in their own process, so that their cost does not count. They answer 200 at once, or never.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { sharedMs } from './stage/raw-http.mjs'
 
 const hangs = process.argv[2] === 'hang'
 const servers = Array.from({ length: Number(process.argv[3]) }, makeServer)
@@ -17,12 +18,11 @@ process.on('disconnect', () => process.exit())
 
 function makeServer() {
   const server = createServer((request, response) => {
+    arrivals.push([request.headers['webhook-id'], sharedMs()])
     request.resume()
     request.on('end', () => {
       count++
-      if (hangs) return
-      arrivals.push([request.headers['webhook-id'], performance.timeOrigin + performance.now()])
-      response.end()
+      if (!hangs) response.end()
     })
   })
   server.keepAliveTimeout = 60_000

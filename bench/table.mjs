@@ -31,14 +31,15 @@ export async function describeRun(options, { database, home }) {
 const COLUMNS = {
   '#': ({ id }) => String(id),
   'measure ÷ reference': ({ name }) => name,
-  ours: ({ ours, details }) => rate(ours, details?.ours.range),
-  reference: ({ reference, details }) => rate(reference, details?.reference.range),
+  ours: ({ ours, unit, details }) => figure(ours, unit, details?.ours?.range),
+  reference: ({ reference, unit, details }) => figure(reference, unit, details?.reference?.range),
   ratio: ({ ratio }) => (ratio === undefined ? '' : ratio.toFixed(2)),
   target: ({ target }) => String(target),
   met: ({ met }) => (met ? 'yes' : 'no'),
   'p50, p99': ({ details }) => times(details?.ours),
-  'CPU each: node, postgres, bank, load': ({ details }) => cpu(details?.ours.cost),
-  WAL: ({ details }) => (details?.ours.cost?.walBytes > 0 ? `${details.ours.cost.walBytes} B` : ''),
+  'CPU each: node, postgres, bank, load': ({ details }) => cpu(details?.ours?.cost),
+  'WAL each': ({ details }) => (details?.ours?.cost?.walBytes > 0 ? `${details.ours.cost.walBytes} B` : ''),
+  note: ({ note }) => note ?? '',
 }
 
 export function renderText(entries, run) {
@@ -66,8 +67,9 @@ function describe(run) {
   return `${run.processor}; Node ${run.node}; PostgreSQL ${run.postgres} with full durability, data in ${run.data}; ${load}; ${turns}.`
 }
 
-function rate(value, range) {
+function figure(value, unit, range) {
   if (value === undefined) return ''
+  if (unit !== undefined) return `${value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString('en')} ${unit}`
   const whole = (number) => Math.round(number).toLocaleString('en')
   return range && range[0] !== range[1]
     ? `${whole(value)}/s (${whole(range[0])}–${whole(range[1])})`

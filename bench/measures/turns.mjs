@@ -23,22 +23,16 @@ export async function takeTurns({ rounds, warmUp, show }, sides) {
   return turns
 }
 
-/** Medians of what the turns of one side say. */
+/** The median rate of one side with its range, and whatever else the turn in the middle says. */
 export function summarize(turns) {
-  const rates = turns.map(({ perSecond }) => perSecond)
-  const middle = turns.find(({ perSecond }) => perSecond === nearest(rates)) ?? turns[0]
-  const { p50Ms, p99Ms, cost, bytes, requests } = middle
+  const sorted = turns.toSorted((a, b) => a.perSecond - b.perSecond)
+  const { bytes, ...middle } = sorted[Math.floor(sorted.length / 2)]
   return {
-    perSecond: median(rates),
-    range: [Math.min(...rates), Math.max(...rates)],
-    ...(p50Ms !== undefined && { p50Ms, p99Ms }),
-    ...(cost && { cost }),
-    ...(bytes && { bytesPerAnswer: Math.round(bytes / requests) }),
+    ...middle,
+    ...(bytes && { bytesPerAnswer: Math.round(bytes / middle.requests) }),
+    perSecond: median(turns.map(({ perSecond }) => perSecond)),
+    range: [sorted[0].perSecond, sorted.at(-1).perSecond],
   }
-}
-
-function nearest(rates) {
-  return rates.toSorted((a, b) => a - b)[Math.floor(rates.length / 2)]
 }
 
 /** A measure of ours beside one reference, as the table shows it. */

@@ -94,8 +94,7 @@ async function insertCharges(pool, charges, emvs) {
 }
 
 /** Payments of charges, as settle() takes them. */
-export function makePayments(charges) {
-  const occurredAt = new Date()
+export function makePayments(charges, occurredAt = new Date()) {
   const minute = occurredAt.toISOString().replaceAll(/[-:T]/g, '').slice(0, 12)
   return charges.map(({ txid }) => ({
     provider: PROVIDER,

@@ -9,6 +9,7 @@ export async function withCost(stage, { node, load }, work) {
   const before = await readMeters(stage, node, load)
   const result = await work()
   const after = await readMeters(stage, node, load)
+  if (result.requests === 0) return result
   const each = (name) => Math.round((after[name] - before[name]) / result.requests)
   const cpu = isKnown
     ? { node: each('node'), postgres: each('postgres'), bank: each('bank'), load: each('load') }

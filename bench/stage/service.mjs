@@ -20,9 +20,11 @@ export async function makeService({ home, bankUrl }) {
   const url = `http://127.0.0.1:${port}`
   const settings = settingsOf({ home, bankUrl, url, port })
   let child
+  let allowed
 
   /** Without `callsPerSecond` the bank may be asked as often as the service likes; 'default' is the default budget. */
   async function start({ callsPerSecond = 0 } = {}) {
+    allowed = callsPerSecond
     const log = openSync(join(home, 'service.log'), 'a')
     const budget = callsPerSecond === 'default' ? {} : { PROVIDER_BANK_CALLS_PER_SECOND: String(callsPerSecond) }
     child = startChild('the service', process.execPath, [CLI, 'start'], {
@@ -41,6 +43,7 @@ export async function makeService({ home, bankUrl }) {
     url,
     config: loadConfig(settings),
     pid: () => child.pid,
+    callsPerSecond: () => allowed,
     start,
     stop: () => endChild(child),
     async restart(options) {

@@ -1,13 +1,10 @@
 // Everything that a measure needs, started in order and ended in reverse: database, bank, service, reference.
-import { ensureBuilt } from '../../scripts/bootstrap.mjs'
 import { makePool } from '../../server/dist/db/pool.js'
 import { makeAccounts, makeApiKey } from './books.mjs'
 import { startProgram } from './children.mjs'
 import { openDatabase } from './database.mjs'
 import { makeHome } from './home.mjs'
 import { makeService } from './service.mjs'
-
-export { ensureBuilt }
 
 const log = { debug() {}, info() {}, warn: console.error, error: console.error }
 
@@ -19,7 +16,7 @@ export async function openStage({ data, onOpen }) {
   await database.requireDurable()
   const bank = await startBank()
   const service = await makeService({ home, bankUrl: bank.url })
-  await service.start({ callsPerSecond: 'default' })
+  await service.start()
   const pool = makePool(database.url, log)
   onOpen(() => pool.end())
   const [account] = await makeAccounts(pool, 1)

@@ -1,0 +1,58 @@
+// Throughput and the slow end of waiting against the load that is offered, for measures 1, 10 and 14.
+import { liveOnce } from './lives.mjs'
+import { notifier, paidCharges, waitForCredits } from './notifications.mjs'
+import { createDeposit, loadService } from './requests.mjs'
+import { percentile } from './turns.mjs'
+
+const CONNECTIONS = [1, 2, 4, 8, 16, 32, 64, 128]
+const LIVES_AT_ONCE = [1, 4, 16, 32, 64, 128, 256]
+/** Of the rate that was measured: beyond it, waiting grows as long as the load lasts. */
+const SHARES = [0.1, 0.25, 0.5, 0.75, 0.9, 1, 1.1]
+const PER_POST = 20
+
+export const curves = {
+  1: (bench) =>
+    pointsOf(bench, 'connections', CONNECTIONS, async (connections) => {
+      const { perSecond, p99Ms } = await loadService(bench, createDeposit(), bench.options.curveSeconds, connections)
+      return { perSecond, p99Ms }
+    }),
+  10: (bench, { ours }) => {
+    const rates = SHARES.map((share) => Math.round(share * ours))
+    return pointsOf(bench, 'payments a second', rates, (perSecond) => creditAt(bench, perSecond))
+  },
+  14: (bench) =>
+    pointsOf(bench, 'lives at once', LIVES_AT_ONCE, async (atOnce) => {
+      const { perSecond, lifeP99Ms } = await liveOnce(bench, { atOnce, seconds: bench.options.curveSeconds })
+      return { perSecond, p99Ms: lifeP99Ms }
+    }),
+}
+
+async function pointsOf(bench, unit, offers, measure) {
+  const points = []
+  for (const offered of offers) {
+    bench.show(`curve, ${offered.toLocaleString('en')} ${unit}`)
+    points.push({ offered, ...(await measure(offered)) })
+  }
+  return { unit, points }
+}
+
+/** Payments notified at a rate: how fast they are credited, and how long each waits from its notification. */
+async function creditAt(bench, perSecond) {
+  const { stage, options } = bench
+  const program = await bench.once(notifier)
+  const { webhookUrl: url } = await stage.bank.ask('state')
+  const count = Math.max(PER_POST, perSecond * options.curveSeconds)
+  const { accounts, payments } = await paidCharges(bench, count)
+  const { postedAt } = await program.ask('pace', { url, payments, perPost: PER_POST, connections: 32, perSecond })
+  if ((await waitForCredits(stage, accounts, count, options.creditWithinSeconds)) < count)
+    throw new Error(`payments at ${perSecond} a second were not credited in time`)
+  const places = new Map(payments.map(({ endToEndId }, index) => [endToEndId, Math.floor(index / PER_POST)]))
+  const rows = await stage.database.read(
+    'select end_to_end_id, recorded_at from payments where end_to_end_id = any($1)',
+    [[...places.keys()]],
+  )
+  // A sweep of the service may have come before the notification.
+  const waits = rows.map((row) => Math.max(0, row.recorded_at.getTime() - postedAt[places.get(row.end_to_end_id)]))
+  const lastAt = Math.max(...rows.map(({ recorded_at: at }) => at.getTime()))
+  return { perSecond: (count * 1000) / (lastAt - postedAt[0]), p99Ms: percentile(waits, 0.99) }
+}

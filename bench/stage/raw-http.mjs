@@ -1,0 +1,85 @@
+// The least that can post JSON over connections that are kept: a load must not take what it wants to measure.
+import { connect } from 'node:net'
+
+const END_OF_HEAD = Buffer.from('\r\n\r\n')
+
+/** Requests wait for a free connection, in order. Resolves to { status, text }. */
+export function makeClient(url, { connections, headers = {} }) {
+  const { hostname, port, host } = new URL(url)
+  const fixed = Object.entries({ host, 'content-type': 'application/json', ...headers })
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')
+  const all = Array.from({ length: connections }, () => openConnection(hostname, Number(port), release))
+  const idle = [...all]
+  const waiting = []
+
+  function release(connection) {
+    const next = waiting.shift()
+    if (next) connection.send(next)
+    else idle.push(connection)
+  }
+
+  return {
+    post: (path, body, more = '') =>
+      new Promise((resolve, reject) => {
+        const head = `POST ${path} HTTP/1.1\r\n${fixed}${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n`
+        const request = { text: head + body, resolve, reject }
+        const connection = idle.pop()
+        if (connection) connection.send(request)
+        else waiting.push(request)
+      }),
+    close: () => all.forEach((connection) => connection.close()),
+  }
+}
+
+function openConnection(hostname, port, release) {
+  const socket = connect(port, hostname).setNoDelay(true)
+  let current
+  let received = Buffer.alloc(0)
+  const connection = {
+    send(request) {
+      current = request
+      socket.write(request.text)
+    },
+    close: () => socket.destroy(),
+  }
+  socket.on('data', (chunk) => {
+    received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
+    const response = readResponse(received)
+    if (!response) return
+    received = Buffer.alloc(0)
+    const { resolve } = current
+    current = undefined
+    release(connection)
+    resolve(response)
+  })
+  const fail = (error) => current?.reject(error ?? new Error('the connection was closed'))
+  socket.on('error', fail)
+  socket.on('close', () => fail())
+  return connection
+}
+
+/** Undefined until the response is whole. */
+function readResponse(bytes) {
+  const end = bytes.indexOf(END_OF_HEAD)
+  if (end < 0) return undefined
+  const head = bytes.latin1Slice(0, end)
+  const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
+  if (length === undefined) throw new Error(`an answer without a length: ${head}`)
+  const begin = end + END_OF_HEAD.length
+  if (bytes.length < begin + Number(length)) return undefined
+  return { status: Number(head.slice(9, 12)), text: bytes.utf8Slice(begin, begin + Number(length)) }
+}
+
+/** Throws unless the answer is a 2xx. */
+export async function expectOk(answering) {
+  const answer = await answering
+  if (answer.status < 200 || answer.status > 299)
+    throw new Error(`answered ${answer.status}: ${answer.text.slice(0, 300)}`)
+  return answer
+}
+
+/** A clock that all processes of this machine share, in milliseconds. */
+export function sharedMs() {
+  return Number(process.hrtime.bigint()) / 1e6
+}
