@@ -7,6 +7,8 @@ import { makeCodes } from './stage/br-codes.mjs'
 
 const KEY = 'bench@guiche.example'
 const SECOND_MS = 1_000
+// Calls that were sent a tenth of a second apart may arrive together.
+const LIMIT_SLACK = 1
 const MAX_ITEMS = 1_000
 
 /** By txid. */
@@ -17,7 +19,8 @@ let receivedById = new Map()
 let calls = {}
 /** By txid, if they are wanted: how long the bank took for its PUT, in milliseconds. */
 let times
-let limit = { perSecond: 0, second: 0, count: 0 }
+/** A bucket of tokens: a second's worth at once, and then as they come. */
+let limit = { perSecond: 0, tokens: 0, filledMs: 0 }
 let webhookUrl
 let sequence = 0
 let lastMs = 0
@@ -142,10 +145,17 @@ function register(response, body) {
 }
 
 function isOverLimit() {
-  if (limit.perSecond === 0) return false
-  const second = Math.floor(Date.now() / SECOND_MS)
-  if (second !== limit.second) limit = { ...limit, second, count: 0 }
-  return ++limit.count > limit.perSecond
+  const { perSecond, tokens, filledMs } = limit
+  if (perSecond === 0) return false
+  const nowMs = performance.now()
+  const filled = Math.min(perSecond + LIMIT_SLACK, tokens + ((nowMs - filledMs) * perSecond) / SECOND_MS)
+  const isOver = filled < 1
+  limit = { perSecond, tokens: isOver ? filled : filled - 1, filledMs: nowMs }
+  return isOver
+}
+
+function setLimit(perSecond) {
+  limit = { perSecond, tokens: perSecond + LIMIT_SLACK, filledMs: performance.now() }
 }
 
 function refuse(response, status, title) {
@@ -179,7 +189,7 @@ function control(name, body) {
       received.sort((a, b) => a.ms - b.ms)
       return {}
     case 'limit':
-      limit = { perSecond: input.perSecond, second: 0, count: 0 }
+      setLimit(input.perSecond)
       return {}
     case 'calls':
       return calls
@@ -231,5 +241,5 @@ function reset() {
   receivedById = new Map()
   calls = {}
   times = undefined
-  limit = { perSecond: 0, second: 0, count: 0 }
+  setLimit(0)
 }

@@ -6,7 +6,8 @@ import { MEASURES } from './measures.mjs'
 import { endAll, onUnexpectedEnd } from './stage/children.mjs'
 import { makeProgress } from './stage/progress.mjs'
 import { openStage } from './stage/stage.mjs'
-import { describeRun, renderMarkdown, renderText, toEntry } from './table.mjs'
+import { describeRun } from './stage/machine.mjs'
+import { renderLine, renderMarkdown, renderText, toEntry } from './table.mjs'
 
 // The longest that a payment waits is for the next sweep, which comes every minute.
 const BOOKED_WITHIN_MS = 180_000
@@ -27,7 +28,9 @@ export async function runBench(options) {
   }
   const stopped = new Promise((_, reject) => {
     onUnexpectedEnd((text) => reject(new Error(text)))
-    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => reject(new Error(`stopped by ${signal}`)))
+    process.on('unhandledRejection', reject)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+      process.on(signal, () => reject(new Error(`stopped by ${signal}`)))
   })
   try {
     return await Promise.race([measureAll(options, { progress, onOpen: (closer) => closers.push(closer) }), stopped])
@@ -42,9 +45,11 @@ export async function runBench(options) {
 
 async function measureAll(options, { progress, onOpen }) {
   const chosen = MEASURES.filter(({ id }) => !options.only || options.only.includes(id))
+  if (chosen.length === 0) throw new Error(`--only must name measures from 1 to ${MEASURES.length}`)
   const startedOn = today()
   progress.say('starting the service, the bank and the reference')
   const stage = await openStage({ ...options, onOpen })
+  const run = await describeRun(options, stage)
   const measured = new Map()
   const once = makeOnce()
   const isChosen = (id) => chosen.some((measure) => measure.id === id)
@@ -53,9 +58,13 @@ async function measureAll(options, { progress, onOpen }) {
     const bench = { stage, options, rounds: options.rounds, warmUp: options.warmUp, show, isChosen, measured }
     bench.once = (make) => once(make, bench)
     await allowCalls(stage, measure)
+    const beganMs = performance.now()
     const result = await measure.run(bench)
     const curve = options.curveSeconds > 0 ? await curves[measure.id]?.(bench, result) : undefined
-    measured.set(measure.id, toEntry(measure, { ...result, ...(curve && { curve }) }))
+    const tookSeconds = Math.round((performance.now() - beganMs) / 1000)
+    const entry = toEntry(measure, { ...result, ...(curve && { curve }), tookSeconds, run })
+    measured.set(measure.id, entry)
+    progress.keep(renderLine(entry))
   }
   progress.say('waiting until every payment is booked')
   await waitUntilBooked(stage, startedOn)
@@ -63,7 +72,7 @@ async function measureAll(options, { progress, onOpen }) {
   const audit = await stage.service.audit(startedOn)
   progress.clear()
   const entries = [...measured.values()].toSorted((a, b) => a.id - b.id)
-  return report(options, { entries, audit, run: await describeRun(options, stage) })
+  return report(options, entries, audit)
 }
 
 /** Everything that the bank received must come into the books, whatever the load was. */
@@ -101,10 +110,10 @@ function today() {
   return new Date().toLocaleDateString('sv-SE', { timeZone: DAY_ZONE })
 }
 
-function report(options, { entries, audit, run }) {
-  console.log(renderText(entries, run))
+function report(options, entries, audit) {
+  console.log(renderText(entries))
   if (options.json) writeFileSync(options.json, `${JSON.stringify(entries, null, 2)}\n`)
-  if (options.markdown) writeFileSync(options.markdown, renderMarkdown(entries, run))
+  if (options.markdown) writeFileSync(options.markdown, renderMarkdown(entries))
   if (audit.code !== 0) {
     const { differences, notCompared } = audit.report
     console.error(

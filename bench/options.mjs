@@ -13,7 +13,7 @@ the table shows medians. bench/README.md says what each measure is. At the end t
   --rounds N         turns of ours and the reference (default 5; quick 1)
   --seconds N        length of each turn under load (default 4; quick 1)
   --connections N    of the load (default 64)
-  --history N        charges in the tables for measure 16 (default 2000000; quick 40000)
+  --history N        charges in the tables for measure 16 (default 2000000; quick 20000)
   --data DIR         where the database lies, on a disk (default ${DEFAULT_DATA})
   --json FILE        writes the results as a list of { id, name, ours, reference, ratio, target, met, … }
   --markdown FILE    writes the table as Markdown
@@ -57,8 +57,8 @@ const QUICK = {
   waitSeconds: 2,
   lifeSeconds: 3,
   paceSeconds: 3,
-  longSeconds: 20,
-  history: 40_000,
+  longSeconds: 30,
+  history: 20_000,
   curveSeconds: 0,
 }
 

@@ -1,87 +1,102 @@
-// The results as a table: for the terminal, and as Markdown.
-import { cpus, totalmem } from 'node:os'
-import { loadName } from './stage/http-load.mjs'
+// The results as tables: for the terminal, and as Markdown.
+//   node bench/table.mjs bench.json    prints the Markdown of a run that was kept with --json
+import { readFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
 
 /** A measure and its result as the JSON file has it. */
-export function toEntry({ id, name, reference, atLeast }, result) {
-  const { met, target, referenceName, ...figures } = result
+export function toEntry({ id, name, reference, atLeast }, { met, target, referenceName, ...result }) {
   return {
     id,
     name: `${name} ÷ ${referenceName ?? reference}`,
-    ...figures,
+    ...result,
     target: target ?? `≥ ${atLeast}`,
-    met: met ?? figures.ratio >= atLeast,
+    met: met ?? result.ratio >= atLeast,
   }
 }
 
-export async function describeRun(options, { database, home }) {
-  return {
-    processor: `${cpus().length} × ${cpus()[0].model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB`,
-    node: process.version,
-    postgres: await database.describe(),
-    load: loadName,
-    connections: options.connections,
-    rounds: options.rounds,
-    seconds: options.seconds,
-    quick: options.quick,
-    data: home,
-  }
-}
-
-const COLUMNS = {
+const RESULTS = {
   '#': ({ id }) => String(id),
   'measure ÷ reference': ({ name }) => name,
   ours: ({ ours, unit, details }) => figure(ours, unit, details?.ours?.range),
   reference: ({ reference, unit, details }) => figure(reference, unit, details?.reference?.range),
-  ratio: ({ ratio }) => (ratio === undefined ? '' : ratio.toFixed(2)),
-  target: ({ target }) => String(target),
+  ratio: ({ ratio }) => ratio.toFixed(2),
+  target: ({ target }) => target,
   met: ({ met }) => (met ? 'yes' : 'no'),
+}
+
+const COSTS = {
+  '#': ({ id }) => String(id),
   'p50, p99': ({ details }) => times(details?.ours),
-  'CPU each: node, postgres, bank, load': ({ details }) => cpu(details?.ours?.cost),
-  'WAL each': ({ details }) => (details?.ours?.cost?.walBytes > 0 ? `${details.ours.cost.walBytes} B` : ''),
-  note: ({ note }) => note ?? '',
+  'processor: node, postgres, bank, load': ({ details }) => processor(details?.ours?.cost),
+  'log written': ({ details }) => bytes(details?.ours?.cost?.walBytes),
+  answer: ({ details }) => bytes(details?.ours?.bytesPerAnswer),
+  'and also': ({ note }) => note ?? '',
 }
 
-export function renderText(entries, run) {
-  const rows = [Object.keys(COLUMNS), ...entries.map((entry) => Object.values(COLUMNS).map((cell) => cell(entry)))]
+export function renderText(entries) {
+  const parts = [textOf(RESULTS, entries), 'Each operation:', textOf(COSTS, withCosts(entries)), entries[0]?.run]
+  return `\n${parts.join('\n\n')}`
+}
+
+export function renderMarkdown(entries) {
+  const parts = [markdownOf(RESULTS, entries), 'What each operation costs:', markdownOf(COSTS, withCosts(entries))]
+  return `${[...parts, entries[0]?.run].join('\n\n')}\n`
+}
+
+/** As soon as it is known. */
+export function renderLine({ id, name, ours, unit, ratio, target, met, note, tookSeconds }) {
+  const result = `${figure(ours, unit)}, ratio ${ratio.toFixed(2)}, target ${target}: ${met ? 'met' : 'missed'}`
+  return `${String(id).padStart(2)}  ${name}: ${result}${note ? ` (${note})` : ''}, ${tookSeconds} s`
+}
+
+function withCosts(entries) {
+  const { '#': _id, ...cells } = COSTS
+  return entries.filter((entry) => Object.values(cells).some((cell) => cell(entry) !== ''))
+}
+
+function rowsOf(columns, entries) {
+  return entries.map((entry) => Object.values(columns).map((cell) => cell(entry)))
+}
+
+function textOf(columns, entries) {
+  const rows = [Object.keys(columns), ...rowsOf(columns, entries)]
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)))
-  const lines = rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column]))
-      .join('  ')
-      .trimEnd(),
-  )
-  return [...lines, '', describe(run)].join('\n')
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
 }
 
-export function renderMarkdown(entries, run) {
-  const rows = entries.map((entry) => Object.values(COLUMNS).map((cell) => cell(entry)))
-  const names = Object.keys(COLUMNS)
-  const lines = [names, names.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`)
-  return `${lines.join('\n')}\n\n${describe(run)}\n`
-}
-
-function describe(run) {
-  const turns = `${run.rounds} rounds of ${run.seconds} s${run.quick ? ' (quick)' : ''}, median and range`
-  const load = `${run.load} with ${run.connections} connections`
-  return `${run.processor}; Node ${run.node}; PostgreSQL ${run.postgres} with full durability, data in ${run.data}; ${load}; ${turns}.`
+function markdownOf(columns, entries) {
+  const names = Object.keys(columns)
+  const rows = [names, names.map(() => '---'), ...rowsOf(columns, entries)]
+  return rows.map((row) => `| ${row.join(' | ')} |`).join('\n')
 }
 
 function figure(value, unit, range) {
-  if (value === undefined) return ''
-  if (unit !== undefined) return `${value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString('en')} ${unit}`
   const whole = (number) => Math.round(number).toLocaleString('en')
-  return range && range[0] !== range[1]
-    ? `${whole(value)}/s (${whole(range[0])}–${whole(range[1])})`
-    : `${whole(value)}/s`
+  if (unit !== undefined) return `${value < 10 ? value.toFixed(1) : whole(value)} ${unit}`
+  const isRange = range && range[0] !== range[1]
+  return `${whole(value)}/s${isRange ? ` (${whole(range[0])}–${whole(range[1])})` : ''}`
 }
 
 function times(side) {
   return side?.p50Ms === undefined ? '' : `${side.p50Ms.toFixed(1)}, ${side.p99Ms.toFixed(1)} ms`
 }
 
-function cpu(cost) {
+function processor(cost) {
   if (!cost?.cpuMicroseconds) return ''
   const { node, postgres, bank, load } = cost.cpuMicroseconds
-  return `${node}, ${postgres}, ${bank}, ${load} µs`
+  return `${[node, postgres, bank, load].map((part) => part.toLocaleString('en')).join(', ')} µs`
 }
+
+function bytes(count) {
+  return count > 0 ? `${count.toLocaleString('en')} B` : ''
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href)
+  console.log(renderMarkdown(JSON.parse(readFileSync(process.argv[2], 'utf8'))))
