@@ -1,12 +1,12 @@
 // One run of the bench: starts everything, takes the measures in their order, audits, and ends everything.
 import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { curves } from './measures/curves.mjs'
 import { MEASURES } from './measures.mjs'
+import { curves } from './measures/curves.mjs'
 import { endAll, onUnexpectedEnd } from './stage/children.mjs'
+import { describeRun } from './stage/machine.mjs'
 import { makeProgress } from './stage/progress.mjs'
 import { openStage } from './stage/stage.mjs'
-import { describeRun } from './stage/machine.mjs'
 import { renderLine, renderMarkdown, renderText, toEntry } from './table.mjs'
 
 // The longest that a payment waits is for the next sweep, which comes every minute.
@@ -18,34 +18,28 @@ const EXIT_MISSED = 2
 /** Resolves to the exit code. */
 export async function runBench(options) {
   const progress = makeProgress()
-  const closers = [endAll]
-  let isClosed = false
-  const close = async () => {
-    if (isClosed) return
-    isClosed = true
-    await endAll()
-    for (const closer of closers.toReversed()) await closer().catch((error) => console.error(error.message))
-  }
+  const closers = []
   const stopped = new Promise((_, reject) => {
-    onUnexpectedEnd((text) => reject(new Error(text)))
+    const stop = (text) => reject(Object.assign(new Error(text), { isExpected: true }))
+    onUnexpectedEnd(stop)
     process.on('unhandledRejection', reject)
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
-      process.on(signal, () => reject(new Error(`stopped by ${signal}`)))
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(`stopped by ${signal}`))
   })
   try {
-    return await Promise.race([measureAll(options, { progress, onOpen: (closer) => closers.push(closer) }), stopped])
+    return await Promise.race([measureAll(options, { progress, onOpen: (close) => closers.push(close) }), stopped])
   } catch (error) {
     progress.clear()
-    console.error(`The bench failed: ${error.stack ?? error}`)
+    console.error(`The bench failed: ${error.isExpected ? error.message : (error.stack ?? error)}`)
     return EXIT_FAILED
   } finally {
-    await close()
+    await endAll()
+    for (const close of closers.toReversed()) await close().catch((error) => console.error(error.message))
   }
 }
 
 async function measureAll(options, { progress, onOpen }) {
   const chosen = MEASURES.filter(({ id }) => !options.only || options.only.includes(id))
-  if (chosen.length === 0) throw new Error(`--only must name measures from 1 to ${MEASURES.length}`)
+  if (chosen.length === 0) throw new Error(`--only must name some of the measures 1 to ${MEASURES.length}`)
   const startedOn = today()
   progress.say('starting the service, the bank and the reference')
   const stage = await openStage({ ...options, onOpen })

@@ -101,7 +101,7 @@ function niceAbove(value) {
 
 function short(value) {
   if (value >= 1_000) return `${Number((value / 1_000).toPrecision(2))}k`
-  return String(Number(value.toPrecision(2)))
+  return String(value >= 10 ? Math.round(value) : Number(value.toPrecision(2)))
 }
 
 function at(value) {

@@ -22,6 +22,7 @@ answerQuestions({
     sink = await startSink()
     writeEvents = await accountWithWebhook(fixture.ctx, sink.url)
     startDeliverWorker(fixture.ctx)
+    return { receiverPid: sink.pid }
   },
   bare: ({ events }) => bareLoop(events),
   deliver: ({ events }) => deliveries(events),

@@ -135,7 +135,10 @@ export async function startSinks(count, kind) {
     return answer
   }
   const stop = () => child.connected && child.disconnect()
-  return ports.map((port) => ({ url: `http://127.0.0.1:${port}/hook`, origin: `http://127.0.0.1:${port}`, ask, stop }))
+  return ports.map((port) => {
+    const origin = `http://127.0.0.1:${port}`
+    return { url: `${origin}/hook`, origin, pid: child.pid, ask, stop }
+  })
 }
 
 setFlagsFromString('--expose-gc')

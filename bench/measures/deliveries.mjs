@@ -13,16 +13,12 @@ const MAX_P99_MS = 25
 
 export const deliveryMeasures = {
   13: async (bench) => {
-    const program = await bench.once(deliverer)
-    const { deliveryEvents: events, waitSeconds: seconds } = bench.options
-    const turns = await takeTurns(bench, {
-      ours: () => deliver(bench),
-      reference: () =>
-        withCost(bench.stage, { node: program.pid, load: program.pid }, () => program.ask('bare', { events })),
-    })
-    const result = compare(turns)
+    const sides = { ours: () => send(bench, 'deliver'), reference: () => send(bench, 'bare') }
+    const result = compare(await takeTurns(bench, sides))
     bench.show('at half load')
-    const waits = await program.ask('wait', { perSecond: Math.round(result.ours / 2), seconds })
+    const { program } = await bench.once(deliverer)
+    const half = { perSecond: Math.round(result.ours / 2), seconds: bench.options.waitSeconds }
+    const waits = await program.ask('wait', half)
     const [p50Ms, p99Ms] = [percentile(waits, 0.5), percentile(waits, 0.99)]
     Object.assign(result.details.ours, { p50Ms, p99Ms, events: waits.length })
     return {
@@ -33,17 +29,22 @@ export const deliveryMeasures = {
   },
 }
 
-export async function deliver(bench) {
-  const program = await bench.once(deliverer)
+export function deliver(bench) {
+  return send(bench, 'deliver')
+}
+
+async function send(bench, how) {
+  const { program, receiverPid } = await bench.once(deliverer)
   const events = bench.options.deliveryEvents
-  return withCost(bench.stage, { node: program.pid, load: program.pid }, () => program.ask('deliver', { events }))
+  return withCost(bench.stage, { node: program.pid, load: receiverPid }, () => program.ask(how, { events }))
 }
 
 export async function deliverer({ stage }) {
   const program = await startProgram('deliver-load.mjs')
   await stage.database.create(DELIVERIES_DATABASE)
-  await program.ask('open', { databaseUrl: stage.database.urlOf(DELIVERIES_DATABASE) })
+  const databaseUrl = stage.database.urlOf(DELIVERIES_DATABASE)
+  const { receiverPid } = await program.ask('open', { databaseUrl })
   // A process that has just started is slow.
-  for (const side of ['bare', 'deliver']) await program.ask(side, { events: WARM_UP_EVENTS })
-  return program
+  for (const how of ['bare', 'deliver']) await program.ask(how, { events: WARM_UP_EVENTS })
+  return { program, receiverPid }
 }

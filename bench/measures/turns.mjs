@@ -10,7 +10,7 @@ export function percentile(numbers, share) {
   return numbers.toSorted((a, b) => a - b)[Math.min(numbers.length - 1, Math.floor(numbers.length * share))]
 }
 
-/** `sides` are functions by name, each of which resolves to an object with `perSecond`. The first turn may be warm-up. */
+/** `sides` are functions by name that resolve to an object with `perSecond`. A warm-up turn does not count. */
 export async function takeTurns({ rounds, warmUp, show }, sides) {
   const turns = Object.fromEntries(Object.keys(sides).map((name) => [name, []]))
   for (let round = warmUp ? 0 : 1; round <= rounds; round++) {
