@@ -11,6 +11,7 @@ import { sharedMs } from './stage/raw-http.mjs'
 const AT_ONCE = 128
 // As settlements do under load: each writes the events of what gathered meanwhile.
 const WRITE_EVERY_MS = 5
+const ARRIVED_WITHIN_MS = 120_000
 
 let fixture
 let sink
@@ -112,5 +113,9 @@ async function waits(perSecond, seconds) {
 }
 
 async function arrived(count) {
-  while ((await sink.ask('count')).count < count) await sleep(5)
+  const endMs = performance.now() + ARRIVED_WITHIN_MS
+  for (let seen = 0; seen < count; seen = (await sink.ask('count')).count) {
+    if (performance.now() > endMs) throw new Error(`only ${seen} of ${count} events arrived`)
+    await sleep(5)
+  }
 }

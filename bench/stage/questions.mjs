@@ -15,23 +15,33 @@ export function answerQuestions(answers) {
   process.on('SIGINT', () => {})
 }
 
-/** In the bench: asks a program. Fails if the program ends first. */
+// More than the longest run of a load, so that a service that hangs does not hang the bench.
+const ANSWER_WITHIN_MS = 30 * 60_000
+
+/** In the bench: asks a program. Fails if the program ends first, or does not answer in time. */
 export function makeAsk(child, name) {
   const waiting = new Map()
   let last = 0
-  child.on('message', ({ id, result, error }) => {
-    const { resolve, reject } = waiting.get(id)
+  const settle = (id) => {
+    const asked = waiting.get(id)
     waiting.delete(id)
+    clearTimeout(asked.timer)
+    return asked
+  }
+  child.on('message', ({ id, result, error }) => {
+    if (!waiting.has(id)) return
+    const { resolve, reject } = settle(id)
     if (error === undefined) resolve(result)
     else reject(new Error(`${name}: ${error}`))
   })
   child.once('exit', (code, signal) => {
-    for (const { reject } of waiting.values()) reject(new Error(`${name} ended with ${code ?? signal}`))
+    for (const id of waiting.keys()) settle(id).reject(new Error(`${name} ended with ${code ?? signal}`))
   })
   return (question, input) =>
     new Promise((resolve, reject) => {
       const id = ++last
-      waiting.set(id, { resolve, reject })
+      const giveUp = () => settle(id).reject(new Error(`${name} did not answer ${question}`))
+      waiting.set(id, { resolve, reject, timer: setTimeout(giveUp, ANSWER_WITHIN_MS) })
       child.send({ id, name: question, input })
     })
 }
