@@ -25,6 +25,8 @@ Exit codes: 0 measured, and the audit agrees; 1 the bench failed; 2 a target was
 For steady figures, run it on an idle machine:  npm run bench -- --json bench.json
 To look at one thing:                           npm run bench -- --only 1 --rounds 3 --seconds 2`
 
+const MEASURES = 18
+
 const FULL = {
   rounds: 5,
   seconds: 4,
@@ -84,7 +86,7 @@ export function readOptions(args) {
   return {
     ...defaults,
     quick: values.quick,
-    only: values.only?.split(',').map((id) => whole('only', id.trim())),
+    only: values.only?.split(',').map((id) => whole('only', id.trim(), MEASURES)),
     rounds: whole('rounds', values.rounds ?? defaults.rounds),
     seconds: whole('seconds', values.seconds ?? defaults.seconds),
     connections: whole('connections', values.connections),
@@ -96,8 +98,8 @@ export function readOptions(args) {
   }
 }
 
-function whole(name, given) {
+function whole(name, given, max = Infinity) {
   const number = Number(given)
-  if (!Number.isInteger(number) || number < 1) throw new Error(`--${name} must be a whole number, not ${given}`)
-  return number
+  if (Number.isInteger(number) && number >= 1 && number <= max) return number
+  throw new Error(`--${name} takes whole numbers from 1${max === Infinity ? '' : ` to ${max}`}, not ${given}`)
 }

@@ -1,8 +1,8 @@
 // `npm run bench`. See bench/README.md, or --help.
-import { ensureBuilt, ensureInstalled, ensureNode } from '../scripts/bootstrap.mjs'
+import { ensureBuilt, ensureInstalled, ensureNode, fail } from '../scripts/bootstrap.mjs'
 import { readOptions } from './options.mjs'
 
-const options = readOptions(process.argv.slice(2))
+const options = read(process.argv.slice(2))
 if (options.help) console.log(options.help)
 else {
   ensureNode()
@@ -11,4 +11,12 @@ else {
   // Loads parts of the build, so it comes after it.
   const { runBench } = await import('./bench.mjs')
   process.exit(await runBench(options))
+}
+
+function read(args) {
+  try {
+    return readOptions(args)
+  } catch (error) {
+    return fail(`${error.message}. See npm run bench -- --help`)
+  }
 }
