@@ -59,6 +59,11 @@ export function query<Row>(pool: Pool, sql: string, params: unknown[] = []): Pro
   )
 }
 
+/** Runs each statement as a transaction of its own. */
+export function autocommit(pool: Pool): Pick<Tx, 'rows'> {
+  return { rows: (sql, params) => query(pool, sql, params) }
+}
+
 /** The same for a statement that always gives exactly one row. */
 export async function queryOne<Row>(pool: Pool, sql: string, params: unknown[] = []): Promise<Row> {
   return onlyRow(await query<Row>(pool, sql, params))
@@ -110,11 +115,16 @@ function openTx(pool: Pool, client: pg.PoolClient) {
   return { tx, query }
 }
 
-function isTransient(error: unknown): boolean {
+/** A deadlock or a serialization failure. It left nothing behind. */
+export function isTransient(error: unknown): boolean {
   return ['40001', '40P01'].includes(sqlState(error))
 }
 
 /** A row with the same key exists already. */
 export function isUniqueViolation(error: unknown): boolean {
   return sqlState(error) === '23505'
+}
+
+export function isForeignKeyViolation(error: unknown): boolean {
+  return sqlState(error) === '23503'
 }

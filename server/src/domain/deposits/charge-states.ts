@@ -3,7 +3,7 @@ import { uuidFromHex } from '../../base/ids.ts'
 import { columnsOf } from '../../db/insert-rows.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
-import { CHARGE_COLUMNS, hexId, type Charge, type StoredCharge, type StoredStatus } from './charge-reads.ts'
+import { CHARGE_COLUMNS, hexId, type StoredCharge, type StoredStatus } from './charge-reads.ts'
 
 // The states of a charge, in the order of its life. Each move names the state it leaves, so a charge that moved
 // meanwhile stays as it is.
@@ -14,29 +14,31 @@ export const EXPIRY_GRACE_MS = 60_000
 
 export type Acceptance = { chargeId: string; emv: string }
 
+// The acceptances that no own intent fits are selected, so that nothing is sent back when all is well.
+const MARK_PENDING = `
+  with n as (
+    select * from unnest($1::uuid[], $2::text[]) as n (id, emv)
+  ), accepted as (
+    update charges c set status = 'PENDING', emv = n.emv, opening_instance = null
+    from n
+    where c.id = n.id and c.status = 'OPENING' and c.opening_instance = $3
+    returning c.id, c.provider, c.expires_at
+  ), moved as (
+    update checks k set due_at = a.expires_at + ${EXPIRY_GRACE_MS} * interval '1 millisecond', attempts = 0
+    from accepted a
+    where k.provider = a.provider and k.subject = ${hexId('a.id')}
+  )
+  select id from n where id not in (select id from accepted)`
+
 /**
  * The provider accepted the charge: it can be paid. Only this process's own intents move. A process that was suspended
- * for a minute may have lost an intent to another one, which withdraws it; undefined stands for such a charge.
+ * for a minute may have lost an intent to another one, which withdraws it; false stands for such a charge.
  */
-export async function markPending(tx: Tx, instance: number, accepted: Acceptance[]): Promise<(Charge | undefined)[]> {
-  const charges = await tx.rows<Charge>(
-    `update charges c set status = 'PENDING', emv = n.emv, opening_instance = null
-     from unnest($1::uuid[], $2::text[]) as n (id, emv), accounts a
-     where c.id = n.id
-       and a.id = c.account_id
-       and c.status = 'OPENING'
-       and c.opening_instance = $3
-     returning ${CHARGE_COLUMNS}`,
-    [accepted.map(({ chargeId }) => uuidFromHex(chargeId)), accepted.map(({ emv }) => emv), instance],
-  )
-  await tx.run(
-    `update checks k set due_at = c.expires_at + $2::bigint * interval '1 millisecond', attempts = 0
-     from charges c
-     where c.id = any($1) and k.provider = c.provider and k.subject = ${hexId('c.id')}`,
-    [charges.map((charge) => uuidFromHex(charge.id)), EXPIRY_GRACE_MS],
-  )
-  const byId = new Map(charges.map((charge) => [charge.id, charge]))
-  return accepted.map(({ chargeId }) => byId.get(chargeId))
+export async function markPending(db: Pick<Tx, 'rows'>, instance: number, accepted: Acceptance[]): Promise<boolean[]> {
+  const ids = accepted.map(({ chargeId }) => uuidFromHex(chargeId))
+  const rows = await db.rows<{ id: string }>(MARK_PENDING, [ids, accepted.map(({ emv }) => emv), instance])
+  const lost = new Set(rows.map(({ id }) => id))
+  return ids.map((id) => !lost.has(id))
 }
 
 /** The provider made no charge, or withdrew one that nobody was shown. Moves only an intent of this process. */

@@ -6,16 +6,10 @@ import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
 import { ProviderError, type Provider, type ProviderChargeRequest } from '../ports/provider.ts'
 import { overloaded } from './admission.ts'
-import { isVisible, readCharge, type Charge } from './charge-reads.ts'
+import { isVisible, readCharge, type Charge, type StoredCharge } from './charge-reads.ts'
 import { markFailed } from './charge-states.ts'
 import { ownsIntent, releaseIntent } from './intent-lease.ts'
-import { INTENT_TIMEOUT_MS, type Intent } from './intents.ts'
-
-/** What a provider needs to make the charge of an intent. */
-export type ProviderRequest = Pick<Intent, 'chargeId' | 'accountId' | 'valueCents' | 'description' | 'expiresAt'> & {
-  /** An earlier attempt may have made the charge already. */
-  isResumed: boolean
-}
+import { INTENT_TIMEOUT_MS } from './intents.ts'
 
 // The caller waits for the QR code. A provider that used up this much time leaves none to try another.
 const FAILOVER_WITHIN_MS = 12_000
@@ -29,12 +23,20 @@ function isUp(provider: Provider): boolean {
   return provider.health().breaker !== 'open'
 }
 
-/** Makes the charge at this provider, or at the next one when that fails. Throws what the caller should be told. */
-export async function createAtProvider(ctx: Context, first: Provider, request: ProviderRequest): Promise<Charge> {
-  const accepted = await createWithFailover(ctx, first, request)
+/**
+ * Makes the charge of an intent at this provider, or at the next one when that fails. Throws what the caller should be
+ * told. `isResumed`: an earlier attempt may have made the charge already.
+ */
+export async function createAtProvider(
+  ctx: Context,
+  first: Provider,
+  intent: StoredCharge,
+  { isResumed }: { isResumed: boolean },
+): Promise<Charge> {
+  const accepted = await createWithFailover(ctx, first, intent, isResumed)
   if (accepted) return accepted
   // Another process claimed the intent, and accepts the charge or withdraws it.
-  const charge = await readCharge(ctx, request.chargeId)
+  const charge = await readCharge(ctx, intent.id)
   if (!isVisible(charge)) throw notConfirmed()
   return charge
 }
@@ -46,16 +48,18 @@ export async function createAtProvider(ctx: Context, first: Provider, request: P
 async function createWithFailover(
   ctx: Context,
   first: Provider,
-  request: ProviderRequest,
+  intent: StoredCharge,
+  isResumed: boolean,
 ): Promise<Charge | undefined> {
-  const { chargeId } = request
+  const chargeId = intent.id
   const startedAtMs = ctx.now().getTime()
   let provider = first
-  let mayExist = request.isResumed
+  let mayExist = isResumed
   for (;;) {
     try {
-      const { emv } = await provider.create(requestOf(request, ctx.now()))
-      return await ctx.acceptances.add({ chargeId, emv })
+      const { emv } = await provider.create(requestOf(intent, ctx.now()))
+      const isAccepted = await ctx.acceptances.add({ chargeId, emv })
+      return isAccepted ? { ...intent, provider: provider.name, status: 'PENDING', emv } : undefined
     } catch (caught) {
       const error = mayExist ? asUnknown(caught) : caught
       const next = ctx.providers.slice(ctx.providers.indexOf(provider) + 1).find(isUp)
@@ -64,7 +68,7 @@ async function createWithFailover(
         next &&
         ctx.now().getTime() - startedAtMs < FAILOVER_WITHIN_MS &&
         (await ownsIntent(ctx, chargeId)) &&
-        (await isSurelyNotPayable(provider, request, error))
+        (await isSurelyNotPayable(provider, intent, error))
       if (!mayMove) throw await intentFault(ctx, chargeId, error)
       const move = { chargeId, from: provider.name, to: next.name }
       ctx.log.warn({ err: error, ...move }, 'deposit moved to the next provider')
@@ -82,21 +86,21 @@ function asUnknown(error: unknown): unknown {
 }
 
 // The time that is left, so that a charge made on a second attempt expires there when it expires here.
-function requestOf(request: ProviderRequest, now: Date): ProviderChargeRequest {
-  const { chargeId, accountId, valueCents, description, expiresAt } = request
+function requestOf(intent: StoredCharge, now: Date): ProviderChargeRequest {
+  const { id, accountId, valueCents, description, expiresAt } = intent
   const expiresInSeconds = Math.max(1, Math.round((expiresAt.getTime() - now.getTime()) / 1000))
-  return { txid: chargeId, valueCents, expiresInSeconds, description, onBehalfOf: accountId }
+  return { txid: id, valueCents, expiresInSeconds, description, onBehalfOf: accountId }
 }
 
 /** Withdraws a charge that may exist. False if it cannot be withdrawn, or nobody knows whether it was. */
 async function isSurelyNotPayable(
   provider: Provider,
-  { chargeId, accountId }: ProviderRequest,
+  { id, accountId }: StoredCharge,
   error: ProviderError,
 ): Promise<boolean> {
   if (error.outcome !== 'unknown') return true
   try {
-    return (await provider.cancel(chargeId, { onBehalfOf: accountId })) !== 'not_active'
+    return (await provider.cancel(id, { onBehalfOf: accountId })) !== 'not_active'
   } catch {
     return false
   }

@@ -1,9 +1,9 @@
-import { uuidFromHex } from '../../base/ids.ts'
-import { insertRows } from '../../db/insert-rows.ts'
-import { query, transact, type Tx } from '../../db/tx.ts'
+import { hexFromUuid, uuidFromHex } from '../../base/ids.ts'
+import { columnsOf } from '../../db/insert-rows.ts'
+import { autocommit, isForeignKeyViolation, isTransient, query, transact, type Tx } from '../../db/tx.ts'
 import type { Price } from '../accounts/pricing.ts'
 import type { Core } from '../core/core.ts'
-import { CHARGE_COLUMNS, type StoredCharge } from './charge-reads.ts'
+import { CHARGE_COLUMNS, hexId, type StoredCharge } from './charge-reads.ts'
 
 /**
  * What the account holder says about a deposit. A new field is optional and left out where it is not given, so that
@@ -25,7 +25,9 @@ export type Intent = Price &
 
 export type Idempotency = { key: string; requestHash: Buffer }
 
-export type IntentResult = { kind: 'opened' } | KeyUsed | { kind: 'external_id_taken' }
+export type IntentResult = Opened | KeyUsed | { kind: 'external_id_taken' }
+
+export type Opened = { kind: 'opened'; createdAt: Date }
 
 /** An earlier request has the idempotency key. */
 export type KeyUsed = { kind: 'key_used'; isSameRequest: boolean; charge: StoredCharge }
@@ -35,15 +37,25 @@ const IDEMPOTENCY_MS = 24 * 3_600_000
 // for creating a charge.
 export const INTENT_TIMEOUT_MS = 60_000
 
-type KeyedIntent = Intent & { idempotency: Idempotency }
-
-function hasKey(intent: Intent): intent is KeyedIntent {
-  return intent.idempotency !== null
+/**
+ * Stores new intents in one statement. Undefined stands for those that must go through insertIntents(): another request
+ * has their key or external id, or had it a moment ago.
+ */
+export async function openIntents(core: Core, intents: Intent[]): Promise<(Opened | undefined)[]> {
+  const createdAt = core.now()
+  const candidates = withoutRivals(intents)
+  const stored = new Set(candidates)
+  try {
+    for (const intent of await storeIntents(autocommit(core.pool), createdAt, candidates)) stored.delete(intent)
+  } catch (error) {
+    // Another process took an external id or a key in the same moment. Nothing was stored.
+    if (!isForeignKeyViolation(error) && !isTransient(error)) throw error
+    stored.clear()
+  }
+  return intents.map((intent) => (stored.has(intent) ? { kind: 'opened', createdAt } : undefined))
 }
 
-/**
- * Unique keys decide: the first insert wins, also between processes, where the second waits for the first one's commit.
- */
+/** Stores intents, or tells which earlier request has what they ask for. */
 export async function insertIntents(tx: Tx, now: Date, intents: Intent[]): Promise<IntentResult[]> {
   const results = new Map<Intent, IntentResult>()
   let waiting = intents
@@ -51,122 +63,138 @@ export async function insertIntents(tx: Tx, now: Date, intents: Intent[]): Promi
   // always one.
   for (let round = 0; waiting.length > 0; round++) {
     if (round > intents.length) throw new Error('idempotency keys came and went while they were being claimed')
-    waiting = await insertRound(tx, now, waiting, results)
+    await insertRound(tx, now, withoutRivals(waiting), results)
+    waiting = waiting.filter((intent) => !results.has(intent))
   }
   return intents.map((intent) => results.get(intent)!)
 }
 
-/** Resolves to those that must try again: the request that had their key was refused, and theirs is another one. */
-async function insertRound(
-  tx: Tx,
-  now: Date,
-  intents: Intent[],
-  results: Map<Intent, IntentResult>,
-): Promise<Intent[]> {
-  const withoutKey = await claimIdempotencyKeys(tx, now, intents.filter(hasKey))
-  const claimants = without(intents, withoutKey)
-  const refused = await claimExternalIds(tx, claimants)
-  await deleteKeys(tx, refused.filter(hasKey), now)
-  const opened = without(claimants, refused)
-  await insertCharges(tx, now, opened)
-  for (const intent of opened) results.set(intent, { kind: 'opened' })
-  for (const intent of refused) results.set(intent, { kind: 'external_id_taken' })
-
-  const holders = await readKeyHolders(tx, withoutKey)
-  const refusedRequests = new Set(refused.filter(hasKey).map(requestText))
-  for (const intent of withoutKey) {
-    const holder = holders.get(keyText(intent.accountId, intent.idempotency.key))
-    if (holder) results.set(intent, keyUsed(holder, intent.idempotency))
-    else if (refusedRequests.has(requestText(intent))) results.set(intent, { kind: 'external_id_taken' })
+/** Leaves those without a result whose key or external id was freed meanwhile: they must try again. */
+async function insertRound(tx: Tx, now: Date, intents: Intent[], results: Map<Intent, IntentResult>): Promise<void> {
+  await freeKeys(tx, now, intents.filter(hasKey))
+  const lost = await storeIntents(tx, now, intents)
+  await freeKeys(tx, now, lost.filter(hasKey))
+  const holders = await readKeyHolders(tx, lost.filter(hasKey))
+  const taken = await readTakenExternalIds(tx, lost)
+  for (const intent of intents) {
+    const holder = hasKey(intent) && holders.get(`${intent.accountId} ${intent.idempotency.key}`)
+    if (!lost.includes(intent)) results.set(intent, { kind: 'opened', createdAt: now })
+    else if (holder) results.set(intent, keyUsed(holder, intent.idempotency))
+    else if (taken.has(intent.chargeId)) results.set(intent, { kind: 'external_id_taken' })
   }
-  return intents.filter((intent) => !results.has(intent))
 }
 
-function without(intents: Intent[], removed: Intent[]): Intent[] {
-  const set = new Set(removed)
-  return intents.filter((intent) => !set.has(intent))
+/** Of those that share a key or an external id only the first: the statement could not tell which of them has it. */
+function withoutRivals(intents: Intent[]): Intent[] {
+  if (intents.length < 2) return intents
+  const claimed = new Set<string>()
+  return intents.filter(({ accountId, idempotency, externalId }) => {
+    const key = idempotency && `key ${accountId} ${idempotency.key}`
+    const name = externalId !== null && `external id ${accountId} ${externalId}`
+    if ((key && claimed.has(key)) || (name && claimed.has(name))) return false
+    if (key) claimed.add(key)
+    if (name) claimed.add(name)
+    return true
+  })
 }
 
-function keyText(accountId: string, key: string): string {
-  return `${accountId} ${key}`
-}
-
-function requestText({ accountId, idempotency }: KeyedIntent): string {
-  return `${idempotency.requestHash.toString('hex')} ${keyText(accountId, idempotency.key)}`
-}
-
-/** Resolves to the intents whose key another request has. */
-async function claimIdempotencyKeys(tx: Tx, now: Date, intents: KeyedIntent[]): Promise<KeyedIntent[]> {
-  await deleteKeys(tx, intents, new Date(now.getTime() - IDEMPOTENCY_MS))
-  const claimed = await insertRows<{ charge_id: string }, KeyedIntent>(
-    tx,
-    'idempotency_keys',
-    intents,
-    {
-      account_id: ['uuid', (intent) => intent.accountId],
-      key: ['text', (intent) => intent.idempotency.key],
-      request_hash: ['bytea', (intent) => intent.idempotency.requestHash],
-      charge_id: ['uuid', (intent) => uuidFromHex(intent.chargeId)],
-      created_at: ['timestamptz', () => now],
-    },
-    { orderBy: 'account_id, key', tail: 'on conflict do nothing returning charge_id' },
+// Unique keys decide: the first insert wins, also between processes, where the second waits for the first one's commit.
+// Each part reads what the part before it inserted, and sorts it, so that all processes lock rows in the same order.
+// An intent that loses its external id to another process after it won its key leaves the key without a charge. The
+// foreign key then fails the whole statement. A taken external id is looked for first, so that only a race gets there.
+const STORE_INTENTS = `
+  with n as (
+    select * from unnest(
+      $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[],
+      $10::timestamptz[], $11::int[], $12::text[], $13::bytea[]
+    ) as n (
+      id, payment_link_id, account_id, provider, original_value_cents, value_cents, fee_cents, external_id, description,
+      expires_at, opening_instance, key, request_hash
+    )
+  ), keyed as (
+    insert into idempotency_keys (account_id, key, request_hash, charge_id, created_at)
+    select account_id, key, request_hash, id, $14 from n
+    where key is not null
+      and not exists (select from external_ids e where e.account_id = n.account_id and e.external_id = n.external_id)
+    order by account_id, key
+    on conflict do nothing
+    returning charge_id
+  ), named as (
+    insert into external_ids (account_id, external_id, charge_id)
+    select account_id, external_id, id from n
+    where external_id is not null and (id in (select charge_id from keyed) or key is null)
+    order by account_id, external_id
+    on conflict do nothing
+    returning charge_id
+  ), opened as (
+    insert into charges (
+      id, payment_link_id, account_id, provider, status, original_value_cents, value_cents, fee_cents, external_id,
+      description, expires_at, opening_instance, created_at
+    )
+    select id, payment_link_id, account_id, provider, 'OPENING', original_value_cents, value_cents, fee_cents,
+      external_id, description, expires_at, opening_instance, $14
+    from n
+    where (id in (select charge_id from keyed) or key is null)
+      and (id in (select charge_id from named) or external_id is null)
+    returning id, provider
+  ), queued as (
+    insert into checks (provider, subject, kind, due_at)
+    select provider, ${hexId('id')}, 'charge', $15 from opened
   )
-  return unclaimed(intents, claimed)
+  select id from n where id not in (select id from opened)`
+
+/** Resolves to the intents that were not stored. */
+async function storeIntents(db: Pick<Tx, 'rows'>, now: Date, intents: Intent[]): Promise<Intent[]> {
+  const rows = await db.rows<{ id: string }>(STORE_INTENTS, [
+    intents.map((intent) => uuidFromHex(intent.chargeId)),
+    ...columnsOf(intents, 'paymentLinkId', 'accountId', 'provider', 'originalValueCents', 'valueCents', 'feeCents'),
+    ...columnsOf(intents, 'externalId', 'description', 'expiresAt', 'instance'),
+    intents.map((intent) => intent.idempotency?.key ?? null),
+    intents.map((intent) => intent.idempotency?.requestHash ?? null),
+    now,
+    new Date(now.getTime() + INTENT_TIMEOUT_MS),
+  ])
+  if (rows.length === 0) return []
+  const lost = new Set(rows.map(({ id }) => hexFromUuid(id)))
+  return intents.filter((intent) => lost.has(intent.chargeId))
 }
 
-/** Resolves to the intents whose external id another charge has. */
-async function claimExternalIds(tx: Tx, intents: Intent[]): Promise<Intent[]> {
-  const named = intents.filter((intent) => intent.externalId !== null)
-  const claimed = await insertRows<{ charge_id: string }, Intent>(
-    tx,
-    'external_ids',
-    named,
-    {
-      account_id: ['uuid', (intent) => intent.accountId],
-      external_id: ['text', (intent) => intent.externalId],
-      charge_id: ['uuid', (intent) => uuidFromHex(intent.chargeId)],
-    },
-    { orderBy: 'account_id, external_id', tail: 'on conflict do nothing returning charge_id' },
-  )
-  return unclaimed(named, claimed)
+type KeyedIntent = Intent & { idempotency: Idempotency }
+
+function hasKey(intent: Intent): intent is KeyedIntent {
+  return intent.idempotency !== null
 }
 
-function unclaimed<Some extends Intent>(intents: Some[], claimed: { charge_id: string }[]): Some[] {
-  const won = new Set(claimed.map((row) => row.charge_id))
-  return intents.filter((intent) => !won.has(uuidFromHex(intent.chargeId)))
-}
-
-async function deleteKeys(tx: Tx, intents: KeyedIntent[], createdUntil: Date): Promise<void> {
+/** Deletes keys that ended, and those of intents that lost their external id. */
+async function freeKeys(tx: Tx, now: Date, intents: KeyedIntent[]): Promise<void> {
   if (intents.length === 0) return
   await tx.run(
-    `delete from idempotency_keys i using unnest($1::uuid[], $2::text[]) as n (account_id, key)
-     where i.account_id = n.account_id and i.key = n.key and i.created_at <= $3`,
-    [intents.map((intent) => intent.accountId), intents.map((intent) => intent.idempotency.key), createdUntil],
+    `delete from idempotency_keys i
+     using unnest($1::uuid[], $2::text[], $3::uuid[]) as n (account_id, key, charge_id)
+     where i.account_id = n.account_id and i.key = n.key and (i.created_at <= $4 or i.charge_id = n.charge_id)`,
+    [...keyColumns(intents), intents.map((intent) => uuidFromHex(intent.chargeId)), endOfKeys(now)],
   )
 }
 
-async function insertCharges(tx: Tx, now: Date, intents: Intent[]): Promise<void> {
-  await insertRows(tx, 'charges', intents, {
-    id: ['uuid', (intent) => uuidFromHex(intent.chargeId)],
-    payment_link_id: ['uuid', (intent) => intent.paymentLinkId],
-    account_id: ['uuid', (intent) => intent.accountId],
-    provider: ['text', (intent) => intent.provider],
-    status: ['text', () => 'OPENING'],
-    original_value_cents: ['bigint', (intent) => intent.originalValueCents],
-    value_cents: ['bigint', (intent) => intent.valueCents],
-    fee_cents: ['bigint', (intent) => intent.feeCents],
-    external_id: ['text', (intent) => intent.externalId],
-    description: ['text', (intent) => intent.description],
-    expires_at: ['timestamptz', (intent) => intent.expiresAt],
-    opening_instance: ['int', (intent) => intent.instance],
-    created_at: ['timestamptz', () => now],
-  })
-  await insertRows(tx, 'checks', intents, {
-    provider: ['text', (intent) => intent.provider],
-    subject: ['text', (intent) => intent.chargeId],
-    kind: ['text', () => 'charge'],
-    due_at: ['timestamptz', () => new Date(now.getTime() + INTENT_TIMEOUT_MS)],
-  })
+/** Keys from this time and before have ended. */
+function endOfKeys(now: Date): Date {
+  return new Date(now.getTime() - IDEMPOTENCY_MS)
+}
+
+function keyColumns(intents: KeyedIntent[]): unknown[][] {
+  return [intents.map(({ accountId }) => accountId), intents.map(({ idempotency }) => idempotency.key)]
+}
+
+/** The ids of charges whose external id another charge has. */
+async function readTakenExternalIds(tx: Tx, intents: Intent[]): Promise<Set<string>> {
+  const named = intents.filter(({ externalId }) => externalId !== null)
+  if (named.length === 0) return new Set()
+  const rows = await tx.rows<{ id: string }>(
+    `select n.id from unnest($1::uuid[], $2::text[], $3::text[]) as n (account_id, external_id, id)
+     join external_ids e on e.account_id = n.account_id and e.external_id = n.external_id`,
+    columnsOf(named, 'accountId', 'externalId', 'chargeId'),
+  )
+  return new Set(rows.map(({ id }) => id))
 }
 
 const SELECT_KEY_HOLDERS = `
@@ -182,9 +210,9 @@ async function readKeyHolders(tx: Tx, intents: KeyedIntent[]): Promise<Map<strin
   const rows = await tx.rows<KeyHolder>(
     `${SELECT_KEY_HOLDERS} join unnest($1::uuid[], $2::text[]) as n (account_id, key)
        on i.account_id = n.account_id and i.key = n.key`,
-    [intents.map((intent) => intent.accountId), intents.map((intent) => intent.idempotency.key)],
+    keyColumns(intents),
   )
-  return new Map(rows.map((row) => [keyText(row.accountId, row.key), row]))
+  return new Map(rows.map((row) => [`${row.accountId} ${row.key}`, row]))
 }
 
 /** The earlier request with this key, if there is one. */
@@ -192,7 +220,7 @@ export async function findKeyHolder(core: Core, accountId: string, idempotency: 
   const [holder] = await query<KeyHolder>(
     core.pool,
     `${SELECT_KEY_HOLDERS} where i.account_id = $1 and i.key = $2 and i.created_at > $3`,
-    [accountId, idempotency.key, new Date(core.now().getTime() - IDEMPOTENCY_MS)],
+    [accountId, idempotency.key, endOfKeys(core.now())],
   )
   return holder && keyUsed(holder, idempotency)
 }
@@ -211,7 +239,7 @@ export async function purgeIdempotencyKeys(core: Core): Promise<'more' | 'idle'>
          select account_id, key from idempotency_keys
          where created_at <= $1 order by created_at limit $2 for update skip locked
        )`,
-      [new Date(core.now().getTime() - IDEMPOTENCY_MS), PURGE_LIMIT],
+      [endOfKeys(core.now()), PURGE_LIMIT],
     ),
   )
   return deleted === PURGE_LIMIT ? 'more' : 'idle'

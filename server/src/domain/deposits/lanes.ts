@@ -1,20 +1,21 @@
 import { makeSingleFlight, type SingleFlight } from '../../base/single-flight.ts'
-import { transact } from '../../db/tx.ts'
+import { autocommit, transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { makeLane, type Lane } from '../core/lane.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import { makePendingLimit, type PendingLimit } from './admission.ts'
-import type { Charge, StoredCharge } from './charge-reads.ts'
+import type { StoredCharge } from './charge-reads.ts'
 import { markPending, type Acceptance } from './charge-states.ts'
 import { makeChargeWatch, type ChargeWatch } from './charge-watch.ts'
-import { insertIntents, type Intent, type IntentResult } from './intents.ts'
+import { insertIntents, openIntents, type Intent, type IntentResult } from './intents.ts'
 import { settle, type Settled } from './settle.ts'
 
 export type DepositLanes = {
   intents: Lane<Intent, IntentResult>
   /** Ids of charges that this process is creating at a provider, or withdrawing, right now. */
   heldIntents: Set<string>
-  acceptances: Lane<Acceptance, Charge | undefined>
+  /** False: see markPending(). */
+  acceptances: Lane<Acceptance, boolean>
   settlements: Lane<ReceivedPayment[]>
   /** Status checks at the provider, shared by simultaneous callers. */
   checkCalls: SingleFlight<StoredCharge>
@@ -27,12 +28,12 @@ export type DepositLanes = {
 export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayment[]) => Promise<void>): DepositLanes {
   const chargeWatch = makeChargeWatch(core)
   return {
-    intents: makeLane((intents) => transact(core.pool, (tx) => insertIntents(tx, core.now(), intents))),
+    intents: makeIntentLane(core),
     heldIntents: new Set(),
     acceptances: makeLane(async (accepted) => {
-      const charges = await transact(core.pool, (tx) => markPending(tx, core.instance, accepted))
-      core.metrics.deposits.inc({ state: 'opened' }, charges.filter(Boolean).length)
-      return charges
+      const results = await markPending(autocommit(core.pool), core.instance, accepted)
+      core.metrics.deposits.inc({ state: 'opened' }, results.filter(Boolean).length)
+      return results
     }),
     settlements: makeLane(async (batch) => {
       const payments = batch.flat()
@@ -45,6 +46,19 @@ export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayme
     checkCalls: makeSingleFlight(),
     chargeWatch,
     pendingLimit: makePendingLimit(core),
+  }
+}
+
+/** Repeated requests are few, and have a lane of their own: each lane must be one transaction. */
+function makeIntentLane(core: Core): Lane<Intent, IntentResult> {
+  const fresh = makeLane((intents: Intent[]) => openIntents(core, intents))
+  const contested = makeLane((intents: Intent[]) => transact(core.pool, (tx) => insertIntents(tx, core.now(), intents)))
+  return {
+    add: async (intent) => (await fresh.add(intent)) ?? contested.add(intent),
+    async drained() {
+      await fresh.drained()
+      await contested.drained()
+    },
   }
 }
 

@@ -14,7 +14,7 @@ import { isVisible, type Charge, type StoredCharge } from './charge-reads.ts'
 import { enqueueChecks } from './check-queue.ts'
 import { createAtProvider, preferredProvider } from './failover.ts'
 import { claimIntent, holdIntent } from './intent-lease.ts'
-import { findKeyHolder, type Intent, type KeyUsed, type OwnFields } from './intents.ts'
+import { findKeyHolder, type Intent, type KeyUsed, type Opened, type OwnFields } from './intents.ts'
 
 export type DepositRequest = OwnFields & { valueCents: Cents; expiresInSeconds: number | null }
 
@@ -51,7 +51,10 @@ export async function openDeposit(
       case 'external_id_taken':
         throw new Fault('external_id_taken', 'externalId is already used by another deposit')
       case 'opened':
-        return { charge: await createAtProvider(ctx, provider, { ...intent, isResumed: false }), replayed: false }
+        return {
+          charge: await createAtProvider(ctx, provider, storedAs(intent, caller, result), { isResumed: false }),
+          replayed: false,
+        }
       case 'key_used':
         return resume(ctx, result)
     }
@@ -98,6 +101,13 @@ function prepareIntent(core: Core, accountId: string, { expiresInSeconds, ...wan
   return { ...facts, chargeId: core.settings.chargeSeal.newId(now, facts), instance: core.instance }
 }
 
+/** The row that was just written, without reading it back. */
+function storedAs(intent: Intent, { accountName }: Caller, { createdAt }: Opened): StoredCharge {
+  const { chargeId: id, instance: openingInstance, idempotency: _, ...facts } = intent
+  const unpaid = { endToEndId: null, paidAt: null, paidLate: false, receivedCents: null, refundedCents: 0 }
+  return { ...facts, ...unpaid, id, accountName, status: 'OPENING', emv: '', createdAt, openingInstance }
+}
+
 async function resume(ctx: Context, { isSameRequest, charge }: KeyUsed): Promise<OpenedDeposit> {
   if (!isSameRequest) {
     throw new Fault('idempotency_mismatch', 'Idempotency-Key was already used with a different request')
@@ -111,7 +121,7 @@ async function resume(ctx: Context, { isSameRequest, charge }: KeyUsed): Promise
     hasTime &&
     (await claimIntent(ctx, charge, async () => {
       const provider = providerNamed(ctx, charge.provider)
-      return createAtProvider(ctx, provider, { ...charge, chargeId: charge.id, isResumed: true })
+      return createAtProvider(ctx, provider, charge, { isResumed: true })
     }))
   if (!resumed) {
     throw new Fault('in_flight', 'A request with this Idempotency-Key is still in progress', { retryAfterSeconds: 1 })
