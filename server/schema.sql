@@ -177,7 +177,7 @@ create table charges (
   constraint charges_refunded_cents_check check (refunded_cents >= 0),
   constraint charges_status_check check (status = any (array['OPENING', 'PENDING', 'COMPLETED', 'EXPIRED', 'CANCELED', 'FAILED'])),
   constraint charges_account_id_fkey foreign key (account_id) references accounts(id)
-) with (fillfactor=80);
+) with (fillfactor=35);
 create index charges_by_account on charges using btree (account_id, id desc);
 create index charges_by_external_id on charges using btree (account_id, external_id) where external_id is not null;
 create index charges_by_text on charges using gin (account_id, lower((coalesce(external_id, '') || ' ') || coalesce(description, '')) gin_trgm_ops) with (gin_pending_list_limit='256') where external_id is not null or description is not null;
