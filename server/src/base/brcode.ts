@@ -90,12 +90,18 @@ export function decodeBrCode(text: string): BrCode {
   }
 }
 
-// CRC-16/CCITT-FALSE. Always four digits: a lost leading zero breaks one code in sixteen.
+// CRC-16/CCITT-FALSE, byte by byte: what eight steps of it make of each byte is computed once.
+const CRC_OF_BYTE = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte << 8
+  for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1
+  return crc
+})
+
+/** Of ASCII text. Always four digits: a lost leading zero breaks one code in sixteen. */
 export function crc16(text: string): string {
   let crc = 0xffff
-  for (const byte of Buffer.from(text)) {
-    crc ^= byte << 8
-    for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? ((crc << 1) ^ 0x1021) & 0xffff : (crc << 1) & 0xffff
+  for (let at = 0; at < text.length; at++) {
+    crc = ((crc << 8) & 0xffff) ^ CRC_OF_BYTE[(crc >> 8) ^ text.charCodeAt(at)]!
   }
   return crc.toString(16).toUpperCase().padStart(4, '0')
 }
@@ -120,16 +126,24 @@ function readFields(text: string, where: string): Map<string, string> {
   const fields = new Map<string, string>()
   let at = 0
   while (at < text.length) {
-    const header = text.slice(at, at + 4)
-    if (!/^\d{4}$/.test(header)) throw new BrCodeError(`${where}: no field header at position ${at}`)
-    const id = header.slice(0, 2)
-    const end = at + 4 + Number(header.slice(2))
+    const length = twoDigits(text, at + 2)
+    if (Number.isNaN(twoDigits(text, at) + length)) {
+      throw new BrCodeError(`${where}: no field header at position ${at}`)
+    }
+    const id = text.slice(at, at + 2)
+    const end = at + 4 + length
     if (end > text.length) throw new BrCodeError(`${where}: field ${id} runs past the end`)
     if (fields.has(id)) throw new BrCodeError(`${where}: field ${id} appears twice`)
     fields.set(id, text.slice(at + 4, end))
     at = end
   }
   return fields
+}
+
+/** NaN for anything but two digits. */
+function twoDigits(text: string, at: number): number {
+  const [tens, ones] = [text.charCodeAt(at) - 48, text.charCodeAt(at + 1) - 48]
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : NaN
 }
 
 function required(fields: Map<string, string>, id: string, what: string): string {

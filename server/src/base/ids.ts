@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -11,28 +11,28 @@ let placeInMs = 0
  * 15.
  */
 export function newUuid7(now: Date): string {
-  return finish(Buffer.concat([timeOf(now, 0x7000), randomBytes(8)]))
+  const head = headOf(now, 0x7000)
+  // The second half of a random UUID is as random as our own bytes, and costs a tenth: Node draws them in advance.
+  return `${head.slice(0, 8)}-${head.slice(8, 12)}-${head.slice(12)}${randomUUID().slice(18)}`
 }
 
-/** The same with version 8, whose second half is derived from the first, passed as hexadecimal digits. */
-export function newSealedUuid(now: Date, seal: (head: string) => Buffer): string {
-  const head = timeOf(now, 0x8000)
-  return finish(Buffer.concat([head, seal(head.toString('hex'))]))
+/** The same with version 8, as 32 hexadecimal digits, of which the second half is derived from the first. */
+export function newSealedId(now: Date, seal: (head: string) => Buffer): string {
+  const head = headOf(now, 0x8000)
+  const tail = seal(head)
+  tail[0] = 0x80 | (tail[0]! & 0x3f)
+  return head + tail.toString('hex')
 }
 
-function timeOf(now: Date, version: number): Buffer {
+/** The first 16 hexadecimal digits: the time, the version and the place within the millisecond. */
+function headOf(now: Date, version: number): string {
   const bytes = Buffer.alloc(8)
   const ms = now.getTime()
   placeInMs = ms === lastMs ? (placeInMs + 1) & 0xfff : 0
   lastMs = ms
   bytes.writeUIntBE(ms, 0, 6)
   bytes.writeUInt16BE(version | placeInMs, 6)
-  return bytes
-}
-
-function finish(bytes: Buffer): string {
-  bytes[8] = 0x80 | (bytes[8]! & 0x3f)
-  return uuidFromHex(bytes.toString('hex'))
+  return bytes.toString('hex')
 }
 
 /** Greater than every newUuid7 before this time, and smaller than every one after it. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /**
  * Tells whether two requests ask for the same. Hashes the parsed request and not its bytes, because a client may repeat
@@ -6,5 +6,5 @@ import { createHash } from 'node:crypto'
  */
 export function hashRequest(request: object): Buffer {
   const fields = Object.entries(request).toSorted(([one], [other]) => (one < other ? -1 : 1))
-  return createHash('sha256').update(JSON.stringify(fields)).digest()
+  return hash('sha256', JSON.stringify(fields), 'buffer')
 }
