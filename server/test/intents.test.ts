@@ -74,7 +74,7 @@ test('in one batch, a request whose key was given back by another one is opened'
     { kind: 'external_id_taken' },
     { kind: 'external_id_taken' },
     { kind: 'opened' },
-    { kind: 'key_used', charge: { id: other.chargeId } },
+    { kind: 'key_used', charge: { id: other.charge.id } },
   ])
   expect(await w.count('charges')).toBe(2)
 })
@@ -84,8 +84,9 @@ function opening(
   { accountId }: TestAccount,
   { externalId, hash }: { externalId: string | null; hash: string },
 ): Intent {
-  return {
-    chargeId: newUuid7(w.clock.now()).replaceAll('-', ''),
+  const createdAt = w.clock.now()
+  const charge = {
+    id: newUuid7(createdAt).replaceAll('-', ''),
     paymentLinkId: randomUUID(),
     accountId,
     provider: 'sandbox',
@@ -94,10 +95,11 @@ function opening(
     feeCents: 50,
     externalId,
     description: null,
-    expiresAt: new Date(w.clock.now().getTime() + 3_600_000),
-    instance: w.ctx.instance,
-    idempotency: { key: 'order-1', requestHash: Buffer.from(hash) },
+    createdAt,
+    expiresAt: new Date(createdAt.getTime() + 3_600_000),
+    openingInstance: w.ctx.instance,
   }
+  return { charge, idempotency: { key: 'order-1', requestHash: Buffer.from(hash) } }
 }
 
 // ---- Whose opening it is ----

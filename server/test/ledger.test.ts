@@ -224,17 +224,20 @@ async function openCharges(w: World, accountIds: string[], count: number): Promi
   }))
   await transact(w.pool, async (tx) => {
     const intents = charges.map(({ id, valueCents }, index) => ({
-      chargeId: id,
-      paymentLinkId: crypto.randomUUID(),
-      accountId: accountIds[index % accountIds.length]!,
-      provider: 'sandbox',
-      originalValueCents: valueCents,
-      valueCents,
-      feeCents: FEE_CENTS,
-      externalId: null,
-      description: null,
-      expiresAt: new Date(w.clock.now().getTime() + 3_600_000),
-      instance: w.ctx.instance,
+      charge: {
+        id,
+        paymentLinkId: crypto.randomUUID(),
+        accountId: accountIds[index % accountIds.length]!,
+        provider: 'sandbox',
+        originalValueCents: valueCents,
+        valueCents,
+        feeCents: FEE_CENTS,
+        externalId: null,
+        description: null,
+        createdAt: w.clock.now(),
+        expiresAt: new Date(w.clock.now().getTime() + 3_600_000),
+        openingInstance: w.ctx.instance,
+      },
       idempotency: null,
     }))
     await insertIntents(tx, w.clock.now(), intents)

@@ -29,18 +29,21 @@ export async function makeCharges(w: World, account: TestAccount, count: number)
       await insertIntents(
         tx,
         now,
-        chunk.map((chargeId) => ({
-          chargeId,
-          paymentLinkId: newUuid7(now),
-          accountId: account.accountId,
-          provider: 'sandbox',
-          externalId: null,
-          description: null,
-          originalValueCents: VALUE_CENTS,
-          valueCents: VALUE_CENTS,
-          feeCents: FEE_CENTS,
-          expiresAt: new Date(now.getTime() + 3_600_000),
-          instance: w.ctx.instance,
+        chunk.map((id) => ({
+          charge: {
+            id,
+            paymentLinkId: newUuid7(now),
+            accountId: account.accountId,
+            provider: 'sandbox',
+            externalId: null,
+            description: null,
+            originalValueCents: VALUE_CENTS,
+            valueCents: VALUE_CENTS,
+            feeCents: FEE_CENTS,
+            createdAt: now,
+            expiresAt: new Date(now.getTime() + 3_600_000),
+            openingInstance: w.ctx.instance,
+          },
           idempotency: null,
         })),
       )

@@ -179,23 +179,20 @@ function byTime(steps: Step[]): Step[][] {
 }
 
 /**
- * All at one time, in a few statements, and then each at its own. Every charge ends in this transaction, so its check
- * ends here too.
+ * All of them in a few statements. Every charge ends in this transaction, so its check ends here too.
  */
 async function openCharges(tx: Tx, { account, provider, instance }: Scene, deposits: PastDeposit[]): Promise<void> {
   if (deposits.length === 0) return
   const firstAt = new Date(Math.min(...deposits.map(({ createdAt }) => createdAt.getTime())))
   const { accountId } = account
-  const intents = deposits.map((deposit) => ({ ...deposit, accountId, provider, instance, idempotency: null }))
+  const intents = deposits.map((deposit) => ({
+    charge: { ...deposit, id: deposit.chargeId, accountId, provider, openingInstance: instance },
+    idempotency: null,
+  }))
   const results = await insertIntents(tx, firstAt, intents)
   if (results.some(({ kind }) => kind !== 'opened')) throw new Error('another seed of this account runs')
   const accepted = deposits.map((deposit) => ({ chargeId: deposit.chargeId, emv: codeOf(deposit) }))
   await markPending(tx, instance, accepted)
-  await tx.run(
-    `update charges c set created_at = n.created_at
-     from unnest($1::uuid[], $2::timestamptz[]) as n (id, created_at) where c.id = n.id`,
-    [deposits.map(({ chargeId }) => uuidFromHex(chargeId)), deposits.map(({ createdAt }) => createdAt)],
-  )
   const ended = deposits.map((deposit) => ({
     check: { provider, subject: deposit.chargeId, kind: 'charge' as const, dueAt: expiryOf(deposit), attempts: 0 },
     nextDueAt: null,

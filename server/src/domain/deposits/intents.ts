@@ -12,22 +12,17 @@ import { CHARGE_COLUMNS, hexId, type StoredCharge } from './charge-reads.ts'
 export type OwnFields = { externalId: string | null; description: string | null }
 
 /** A deposit that was asked for. It is stored before the provider is asked, so that a crash leaves us its txid. */
-export type Intent = Price &
-  OwnFields & {
-    chargeId: string
-    paymentLinkId: string
-    accountId: string
-    provider: string
-    expiresAt: Date
-    instance: number
-    idempotency: Idempotency | null
-  }
+export type Intent = { charge: NewCharge; idempotency: Idempotency | null }
+
+export type NewCharge = Price &
+  OwnFields &
+  Pick<StoredCharge, 'id' | 'paymentLinkId' | 'accountId' | 'provider' | 'createdAt' | 'expiresAt' | 'openingInstance'>
 
 export type Idempotency = { key: string; requestHash: Buffer }
 
 export type IntentResult = Opened | KeyUsed | { kind: 'external_id_taken' }
 
-export type Opened = { kind: 'opened'; createdAt: Date }
+type Opened = { kind: 'opened' }
 
 /** An earlier request has the idempotency key. */
 export type KeyUsed = { kind: 'key_used'; isSameRequest: boolean; charge: StoredCharge }
@@ -37,22 +32,23 @@ const IDEMPOTENCY_MS = 24 * 3_600_000
 // for creating a charge.
 export const INTENT_TIMEOUT_MS = 60_000
 
+const OPENED: Opened = { kind: 'opened' }
+
 /**
  * Stores new intents in one statement. Undefined stands for those that must go through insertIntents(): another request
  * has their key or external id, or had it a moment ago.
  */
 export async function openIntents(core: Core, intents: Intent[]): Promise<(Opened | undefined)[]> {
-  const createdAt = core.now()
   const candidates = withoutRivals(intents)
   const stored = new Set(candidates)
   try {
-    for (const intent of await storeIntents(autocommit(core.pool), createdAt, candidates)) stored.delete(intent)
+    for (const intent of await storeIntents(autocommit(core.pool), core.now(), candidates)) stored.delete(intent)
   } catch (error) {
     // Another process took an external id or a key in the same moment. Nothing was stored.
     if (!isForeignKeyViolation(error) && !isTransient(error)) throw error
     stored.clear()
   }
-  return intents.map((intent) => (stored.has(intent) ? { kind: 'opened', createdAt } : undefined))
+  return intents.map((intent) => (stored.has(intent) ? OPENED : undefined))
 }
 
 /** Stores intents, or tells which earlier request has what they ask for. */
@@ -77,10 +73,10 @@ async function insertRound(tx: Tx, now: Date, intents: Intent[], results: Map<In
   const holders = await readKeyHolders(tx, lost.filter(hasKey))
   const taken = await readTakenExternalIds(tx, lost)
   for (const intent of intents) {
-    const holder = hasKey(intent) && holders.get(`${intent.accountId} ${intent.idempotency.key}`)
-    if (!lost.includes(intent)) results.set(intent, { kind: 'opened', createdAt: now })
+    const holder = hasKey(intent) && holders.get(`${intent.charge.accountId} ${intent.idempotency.key}`)
+    if (!lost.includes(intent)) results.set(intent, OPENED)
     else if (holder) results.set(intent, keyUsed(holder, intent.idempotency))
-    else if (taken.has(intent.chargeId)) results.set(intent, { kind: 'external_id_taken' })
+    else if (taken.has(intent.charge.id)) results.set(intent, { kind: 'external_id_taken' })
   }
 }
 
@@ -88,7 +84,7 @@ async function insertRound(tx: Tx, now: Date, intents: Intent[], results: Map<In
 function withoutRivals(intents: Intent[]): Intent[] {
   if (intents.length < 2) return intents
   const claimed = new Set<string>()
-  return intents.filter(({ accountId, idempotency, externalId }) => {
+  return intents.filter(({ charge: { accountId, externalId }, idempotency }) => {
     const key = idempotency && `key ${accountId} ${idempotency.key}`
     const name = externalId !== null && `external id ${accountId} ${externalId}`
     if ((key && claimed.has(key)) || (name && claimed.has(name))) return false
@@ -106,14 +102,14 @@ const STORE_INTENTS = `
   with n as (
     select * from unnest(
       $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[],
-      $10::timestamptz[], $11::int[], $12::text[], $13::bytea[]
+      $10::timestamptz[], $11::int[], $12::timestamptz[], $13::text[], $14::bytea[]
     ) as n (
       id, payment_link_id, account_id, provider, original_value_cents, value_cents, fee_cents, external_id, description,
-      expires_at, opening_instance, key, request_hash
+      expires_at, opening_instance, created_at, key, request_hash
     )
   ), keyed as (
     insert into idempotency_keys (account_id, key, request_hash, charge_id, created_at)
-    select account_id, key, request_hash, id, $14 from n
+    select account_id, key, request_hash, id, created_at from n
     where key is not null
       and not exists (select from external_ids e where e.account_id = n.account_id and e.external_id = n.external_id)
     order by account_id, key
@@ -132,7 +128,7 @@ const STORE_INTENTS = `
       description, expires_at, opening_instance, created_at
     )
     select id, payment_link_id, account_id, provider, 'OPENING', original_value_cents, value_cents, fee_cents,
-      external_id, description, expires_at, opening_instance, $14
+      external_id, description, expires_at, opening_instance, created_at
     from n
     where (id in (select charge_id from keyed) or key is null)
       and (id in (select charge_id from named) or external_id is null)
@@ -145,18 +141,18 @@ const STORE_INTENTS = `
 
 /** Resolves to the intents that were not stored. */
 async function storeIntents(db: Pick<Tx, 'rows'>, now: Date, intents: Intent[]): Promise<Intent[]> {
+  const charges = intents.map(({ charge }) => charge)
   const rows = await db.rows<{ id: string }>(STORE_INTENTS, [
-    intents.map((intent) => uuidFromHex(intent.chargeId)),
-    ...columnsOf(intents, 'paymentLinkId', 'accountId', 'provider', 'originalValueCents', 'valueCents', 'feeCents'),
-    ...columnsOf(intents, 'externalId', 'description', 'expiresAt', 'instance'),
-    intents.map((intent) => intent.idempotency?.key ?? null),
-    intents.map((intent) => intent.idempotency?.requestHash ?? null),
-    now,
+    charges.map(({ id }) => uuidFromHex(id)),
+    ...columnsOf(charges, 'paymentLinkId', 'accountId', 'provider', 'originalValueCents', 'valueCents', 'feeCents'),
+    ...columnsOf(charges, 'externalId', 'description', 'expiresAt', 'openingInstance', 'createdAt'),
+    intents.map(({ idempotency }) => idempotency?.key ?? null),
+    intents.map(({ idempotency }) => idempotency?.requestHash ?? null),
     new Date(now.getTime() + INTENT_TIMEOUT_MS),
   ])
   if (rows.length === 0) return []
   const lost = new Set(rows.map(({ id }) => hexFromUuid(id)))
-  return intents.filter((intent) => lost.has(intent.chargeId))
+  return intents.filter(({ charge }) => lost.has(charge.id))
 }
 
 type KeyedIntent = Intent & { idempotency: Idempotency }
@@ -172,7 +168,7 @@ async function freeKeys(tx: Tx, now: Date, intents: KeyedIntent[]): Promise<void
     `delete from idempotency_keys i
      using unnest($1::uuid[], $2::text[], $3::uuid[]) as n (account_id, key, charge_id)
      where i.account_id = n.account_id and i.key = n.key and (i.created_at <= $4 or i.charge_id = n.charge_id)`,
-    [...keyColumns(intents), intents.map((intent) => uuidFromHex(intent.chargeId)), endOfKeys(now)],
+    [...keyColumns(intents), intents.map(({ charge }) => uuidFromHex(charge.id)), endOfKeys(now)],
   )
 }
 
@@ -182,17 +178,17 @@ function endOfKeys(now: Date): Date {
 }
 
 function keyColumns(intents: KeyedIntent[]): unknown[][] {
-  return [intents.map(({ accountId }) => accountId), intents.map(({ idempotency }) => idempotency.key)]
+  return [intents.map(({ charge }) => charge.accountId), intents.map(({ idempotency }) => idempotency.key)]
 }
 
 /** The ids of charges whose external id another charge has. */
 async function readTakenExternalIds(tx: Tx, intents: Intent[]): Promise<Set<string>> {
-  const named = intents.filter(({ externalId }) => externalId !== null)
+  const named = intents.map(({ charge }) => charge).filter(({ externalId }) => externalId !== null)
   if (named.length === 0) return new Set()
   const rows = await tx.rows<{ id: string }>(
     `select n.id from unnest($1::uuid[], $2::text[], $3::text[]) as n (account_id, external_id, id)
      join external_ids e on e.account_id = n.account_id and e.external_id = n.external_id`,
-    columnsOf(named, 'accountId', 'externalId', 'chargeId'),
+    columnsOf(named, 'accountId', 'externalId', 'id'),
   )
   return new Set(rows.map(({ id }) => id))
 }

@@ -14,7 +14,7 @@ import { isVisible, type Charge, type StoredCharge } from './charge-reads.ts'
 import { enqueueChecks } from './check-queue.ts'
 import { createAtProvider, preferredProvider } from './failover.ts'
 import { claimIntent, holdIntent } from './intent-lease.ts'
-import { findKeyHolder, type Intent, type KeyUsed, type Opened, type OwnFields } from './intents.ts'
+import { findKeyHolder, type Intent, type KeyUsed, type OwnFields } from './intents.ts'
 
 export type DepositRequest = OwnFields & { valueCents: Cents; expiresInSeconds: number | null }
 
@@ -37,10 +37,10 @@ export async function openDeposit(
   const price = tryPrice(ctx, caller, request.valueCents)
   if (price instanceof Fault) return replay(ctx, caller.accountId, idempotency, price)
   const provider = preferredProvider(ctx)
-  const wanted = { ...request, ...price, idempotency, provider: provider.name }
-  const intent = prepareIntent(ctx, caller.accountId, wanted)
+  const charge = newCharge(ctx, caller, request, { price, provider: provider.name })
+  const intent = { charge, idempotency }
   await admitDeposit(ctx, caller.accountId, idempotencyKey)
-  return holdIntent(ctx, intent.chargeId, async () => {
+  return holdIntent(ctx, charge.id, async () => {
     let result = await ctx.intents.add(intent)
     if (result.kind === 'key_used' && hasFailed(result)) {
       // The caller of the earlier attempt was told that it failed, so the key is free again.
@@ -51,10 +51,7 @@ export async function openDeposit(
       case 'external_id_taken':
         throw new Fault('external_id_taken', 'externalId is already used by another deposit')
       case 'opened':
-        return {
-          charge: await createAtProvider(ctx, provider, storedAs(intent, caller, result), { isResumed: false }),
-          replayed: false,
-        }
+        return { charge: await createAtProvider(ctx, provider, charge, { isResumed: false }), replayed: false }
       case 'key_used':
         return resume(ctx, result)
     }
@@ -86,26 +83,41 @@ function hasFailed({ isSameRequest, charge }: KeyUsed): boolean {
   return isSameRequest && charge.status === 'FAILED'
 }
 
-type Wanted = DepositRequest & Price & Pick<Intent, 'idempotency' | 'provider'>
-
-function prepareIntent(core: Core, accountId: string, { expiresInSeconds, ...wanted }: Wanted): Intent {
-  const now = core.now()
-  const lifetimeSeconds = expiresInSeconds ?? core.settings.chargeExpiresSeconds
+/** As it will stand in the database, so that nothing is read back. */
+function newCharge(
+  core: Core,
+  { accountId, accountName }: Caller,
+  request: DepositRequest,
+  { price, provider }: { price: Price; provider: string },
+): StoredCharge {
+  const createdAt = core.now()
+  const lifetimeSeconds = request.expiresInSeconds ?? core.settings.chargeExpiresSeconds
   const facts = {
-    ...wanted,
     // Fully random: whoever knows it may see the payment page.
     paymentLinkId: randomUUID(),
     accountId,
-    expiresAt: new Date(now.getTime() + lifetimeSeconds * 1000),
+    originalValueCents: price.originalValueCents,
+    valueCents: price.valueCents,
+    feeCents: price.feeCents,
+    externalId: request.externalId,
+    description: request.description,
+    expiresAt: new Date(createdAt.getTime() + lifetimeSeconds * 1000),
   }
-  return { ...facts, chargeId: core.settings.chargeSeal.newId(now, facts), instance: core.instance }
-}
-
-/** The row that was just written, without reading it back. */
-function storedAs(intent: Intent, { accountName }: Caller, { createdAt }: Opened): StoredCharge {
-  const { chargeId: id, instance: openingInstance, idempotency: _, ...facts } = intent
-  const unpaid = { endToEndId: null, paidAt: null, paidLate: false, receivedCents: null, refundedCents: 0 }
-  return { ...facts, ...unpaid, id, accountName, status: 'OPENING', emv: '', createdAt, openingInstance }
+  return {
+    ...facts,
+    id: core.settings.chargeSeal.newId(createdAt, facts),
+    accountName,
+    provider,
+    status: 'OPENING',
+    emv: '',
+    createdAt,
+    openingInstance: core.instance,
+    endToEndId: null,
+    paidAt: null,
+    paidLate: false,
+    receivedCents: null,
+    refundedCents: 0,
+  }
 }
 
 async function resume(ctx: Context, { isSameRequest, charge }: KeyUsed): Promise<OpenedDeposit> {
