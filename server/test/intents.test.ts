@@ -79,6 +79,48 @@ test('in one batch, a request whose key was given back by another one is opened'
   expect(await w.count('charges')).toBe(2)
 })
 
+// The first process has stored its intent and not committed. The second waits for it, so the race happens on every run.
+test('of two processes that take an external id at once one gets it; the other keeps no key, and its neighbour is opened', async () => {
+  const w = await world()
+  const account = await w.account()
+  const open = (externalId: string | null, key: string) =>
+    openDeposit(w.ctx, account.caller, { ...request, externalId }, key)
+  let late: Promise<unknown> | undefined
+  await transact(w.pool, async (tx) => {
+    await insertIntents(tx, w.clock.now(), [opening(w, account, { externalId: 'one', hash: 'a' })])
+    late = Promise.allSettled([open('one', 'order-2'), open(null, 'order-3')])
+    await w.lockWait()
+  })
+  expect(await late).toMatchObject([
+    { status: 'rejected', reason: { code: 'external_id_taken' } },
+    { status: 'fulfilled', value: { charge: { status: 'PENDING' } } },
+  ])
+  expect(await w.count('idempotency_keys', `key = 'order-2'`)).toBe(0)
+  expect((await open(null, 'order-2')).replayed).toBe(false)
+})
+
+test.each([
+  [
+    'commits',
+    'refused, as the request is another one',
+    { status: 'rejected', reason: { code: 'idempotency_mismatch' } },
+  ],
+  ['rolls back', 'opened', { status: 'fulfilled', value: { replayed: false, charge: { status: 'PENDING' } } }],
+] as const)('of two processes that use a key at once, if the first %s, the second is %s', async (end, _, outcome) => {
+  const w = await world()
+  const account = await w.account()
+  let late: Promise<unknown> | undefined
+  const first = transact(w.pool, async (tx) => {
+    await insertIntents(tx, w.clock.now(), [opening(w, account, { externalId: null, hash: 'a' })])
+    late = Promise.allSettled([openDeposit(w.ctx, account.caller, request, 'order-1')])
+    await w.lockWait()
+    if (end === 'rolls back') throw new Error('rolled back')
+  })
+  await first.catch(() => {})
+  expect(await late).toMatchObject([outcome])
+  expect(await w.count('idempotency_keys')).toBe(1)
+})
+
 function opening(
   w: World,
   { accountId }: TestAccount,

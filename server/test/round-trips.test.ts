@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest'
+import { openDeposit, type DepositRequest } from '../src/domain/deposits/open-deposit.ts'
+import { countStatements } from './statements.ts'
+import { world } from './world.ts'
+
+// The round trips to the database decide how fast a path is. A test here fails when one is added.
+
+describe('creating a deposit', () => {
+  const request: DepositRequest = { valueCents: 50_00, externalId: null, description: null, expiresInSeconds: null }
+
+  test('takes one statement for the intent and one for the acceptance', async () => {
+    const w = await world()
+    const { caller } = await w.account()
+    const open = (externalId: string) => openDeposit(w.ctx, caller, { ...request, externalId }, `key of ${externalId}`)
+    expect(await countStatements(w.pool, () => open('order-1'))).toBe(2)
+  })
+
+  test('takes as many statements for twenty at once as for one', async () => {
+    const w = await world()
+    const { caller } = await w.account()
+    const orders = Array.from({ length: 20 }, (_, index) => `order-${index}`)
+    // The bank answers all of them before the first is accepted, so that there is one batch of acceptances.
+    const answers = gather(w.ctx.providers[0]!.create, orders.length)
+    w.ctx.providers[0] = { ...w.ctx.providers[0]!, create: answers }
+    const open = (order: string) => openDeposit(w.ctx, caller, { ...request, externalId: order }, order)
+    expect(await countStatements(w.pool, () => Promise.all(orders.map(open)))).toBe(2)
+    expect(await w.count('charges', `status = 'PENDING'`)).toBe(20)
+  })
+
+  test('takes seven statements where the idempotency key is used, which is rare', async () => {
+    const w = await world()
+    const { caller } = await w.account()
+    await openDeposit(w.ctx, caller, request, 'order-1')
+    expect(await countStatements(w.pool, () => openDeposit(w.ctx, caller, request, 'order-1'))).toBe(7)
+  })
+})
+
+/** Holds all answers back until this many have come. */
+function gather<Asked, Answer>(ask: (asked: Asked) => Promise<Answer>, count: number) {
+  let release = () => {}
+  const all = new Promise<void>((resolve) => (release = resolve))
+  let arrived = 0
+  return async (asked: Asked) => {
+    const answer = await ask(asked)
+    if (++arrived === count) release()
+    await all
+    return answer
+  }
+}
