@@ -80,24 +80,26 @@ test('in one batch, a request whose key was given back by another one is opened'
 })
 
 // The first process has stored its intent and not committed. The second waits for it, so the race happens on every run.
-test('of two processes that take an external id at once one gets it; the other keeps no key, and its neighbour is opened', async () => {
-  const w = await world()
-  const account = await w.account()
-  const open = (externalId: string | null, key: string) =>
-    openDeposit(w.ctx, account.caller, { ...request, externalId }, key)
-  let late: Promise<unknown> | undefined
-  await transact(w.pool, async (tx) => {
-    await insertIntents(tx, w.clock.now(), [opening(w, account, { externalId: 'one', hash: 'a' })])
-    late = Promise.allSettled([open('one', 'order-2'), open(null, 'order-3')])
-    await w.lockWait()
-  })
-  expect(await late).toMatchObject([
-    { status: 'rejected', reason: { code: 'external_id_taken' } },
-    { status: 'fulfilled', value: { charge: { status: 'PENDING' } } },
-  ])
-  expect(await w.count('idempotency_keys', `key = 'order-2'`)).toBe(0)
-  expect((await open(null, 'order-2')).replayed).toBe(false)
-})
+test.each([{ neighbours: [] }, { neighbours: ['order-3', 'order-4'] }])(
+  'of two processes that take an external id at once one gets it; the other keeps no key, and $neighbours.length beside it are opened',
+  async ({ neighbours }) => {
+    const w = await world()
+    const account = await w.account()
+    const open = (externalId: string | null, key: string) =>
+      openDeposit(w.ctx, account.caller, { ...request, externalId }, key)
+    let late: Promise<PromiseSettledResult<unknown>[]> | undefined
+    await transact(w.pool, async (tx) => {
+      await insertIntents(tx, w.clock.now(), [opening(w, account, { externalId: 'one', hash: 'a' })])
+      late = Promise.allSettled([open('one', 'order-2'), ...neighbours.map((key) => open(null, key))])
+      await w.lockWait()
+    })
+    const [refused, ...opened] = (await late)!
+    expect(refused).toMatchObject({ reason: { code: 'external_id_taken' } })
+    expect(opened).toMatchObject(neighbours.map(() => ({ value: { charge: { status: 'PENDING' } } })))
+    expect(await w.count('idempotency_keys', `key = 'order-2'`)).toBe(0)
+    expect((await open(null, 'order-2')).replayed).toBe(false)
+  },
+)
 
 test.each([
   [
