@@ -16,7 +16,10 @@ async function setUp(
   return { http, psp }
 }
 
-const get = (url: string, timeoutMs = 5_000) => ({ method: 'GET' as const, url, headers: {}, timeoutMs })
+const get = (url: string, timeoutMs = 5_000) => {
+  const { origin, pathname, search } = new URL(url)
+  return { method: 'GET' as const, origin, path: pathname + search, headers: {}, body: null, timeoutMs }
+}
 
 test('an answer comes back whole, whatever its status', async () => {
   const { http, psp } = await setUp(() => ({ status: 418, json: { tea: 'chá' }, headers: { 'x-pot': 'short' } }))

@@ -29,7 +29,7 @@ type TokenOptions = {
 /** Access tokens by client credentials. A token is kept until shortly before its end; callers share one request. */
 export function makeTokenSource(options: TokenOptions): Credentials {
   const { now, clientId, clientSecret, timings } = options
-  const url = new URL(options.tokenUrl).href
+  const url = new URL(options.tokenUrl)
   const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
   let held: { token: string; usableUntilMs: number } | undefined
   let refreshing: Promise<Reply<string>> | undefined
@@ -66,11 +66,12 @@ export function makeTokenSource(options: TokenOptions): Credentials {
 // A failure here means that the operation itself was not sent.
 async function requestToken(
   http: HttpClient,
-  { url, basic, timeoutMs }: { url: string; basic: string; timeoutMs: number },
+  { url, basic, timeoutMs }: { url: URL; basic: string; timeoutMs: number },
 ): Promise<Reply<z.infer<typeof tokenResponse>>> {
   const result = await http.send({
     method: 'POST',
-    url,
+    origin: url.origin,
+    path: url.pathname + url.search,
     headers: {
       authorization: `Basic ${basic}`,
       'content-type': 'application/x-www-form-urlencoded',

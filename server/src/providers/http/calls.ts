@@ -4,23 +4,16 @@ import { ProviderError } from '../../domain/ports/provider.ts'
 import { makeHttpClient, type ClientCertificate, type HttpClient } from './client.ts'
 import type { Deadline } from './deadline.ts'
 import { makeGuard, type Guard, type Reply } from './guard.ts'
-import { makeSendJson, type JsonRequest } from './json-request.ts'
+import { makeSendJson, type Call, type RequestBounds } from './json-request.ts'
 import { isRefusedWith, makeRetry, type NotOk, type WriteAttempt } from './retry.ts'
 import type { Timings } from './timings.ts'
-
-/** One call of a provider's API: what to send, and how to read the response. */
-export type Call<Body> = Pick<JsonRequest<Body>, 'method' | 'path' | 'body' | 'read'> & {
-  headers?: Record<string, string>
-  /** Texts to remove from errors besides our credentials. */
-  secrets?: string[]
-}
 
 export function get<Body>(path: string, read: Call<Body>['read']): Call<Body> {
   return { method: 'GET', path, read }
 }
 
 /** `operation` names the call in errors, logs and metrics. */
-export type CallBounds = { operation: string; deadline: Deadline; timeoutMs?: number }
+export type CallBounds = RequestBounds & { operation: string }
 
 /** Calls to one provider, with credentials, rate limit, breaker and retries. */
 export type Calls = {
@@ -76,7 +69,7 @@ export function makeCalls(
   const http = makeHttpClient(options)
   const credentials = options.makeCredentials(http)
   const guard = makeGuard(options)
-  const sendJson = makeSendJson({ ...options, http })
+  const sendJson = makeSendJson({ ...options, http, credentials })
   const { errorOf, ...retry } = makeRetry({ ...options, random, wait: guard.wait })
 
   async function once<Body>(call: Call<Body>, bounds: CallBounds): Promise<Reply<Body>> {
@@ -87,12 +80,7 @@ export function makeCalls(
         const held = await credentials.token(deadline)
         if (held.kind !== 'ok') return held
         token = held.body
-        return sendJson({
-          ...call,
-          ...bounds,
-          headers: { authorization: credentials.scheme + token, ...call.headers },
-          secrets: [...credentials.secrets, token, ...(call.secrets ?? [])],
-        })
+        return sendJson(call, bounds, token)
       })
     const reply = await attempt()
     if (reply.kind !== 'refused' || reply.status !== 401 || token === '' || !credentials.drop) return reply

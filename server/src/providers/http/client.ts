@@ -17,9 +17,11 @@ export type HttpClient = {
 
 export type HttpRequest = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  url: string
+  origin: string
+  /** With the query. */
+  path: string
   headers: Record<string, string>
-  body?: string
+  body: string | null
   timeoutMs: number
 }
 
@@ -69,15 +71,14 @@ export function makeHttpClient(options: {
     send(request) {
       if (closed) return Promise.resolve(unsent('closed'))
       if (pending >= timings.maxPending) return Promise.resolve(unsent('too many calls wait for a connection'))
-      const { origin, pathname, search } = new URL(request.url)
-      const { method, headers, body, timeoutMs } = request
+      const { method, origin, path, headers, body, timeoutMs } = request
       return new Promise((resolve) => {
         pending += 1
         const release = () => {
           pending -= 1
         }
         poolFor(origin).dispatch(
-          { method, path: pathname + search, headers, body: body ?? null },
+          { method, path, headers, body },
           collectResponse({ timeoutMs, maxResponseBytes: timings.maxResponseBytes, resolve, release }),
         )
       })
@@ -132,13 +133,18 @@ function collectResponse(options: {
     },
     onResponseEnd() {
       options.release()
-      finish({ kind: 'response', status, headers, text: Buffer.concat(chunks).toString('utf8') })
+      finish({ kind: 'response', status, headers, text: textOf(chunks) })
     },
     onResponseError(_controller, error) {
       options.release()
       finish(failureOf(error, controller !== undefined))
     },
   }
+}
+
+/** Nearly always one piece, which needs no copy. */
+function textOf(chunks: Buffer[]): string {
+  return (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString('utf8')
 }
 
 const OURS = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED', 'UND_ERR_INVALID_ARG'])

@@ -7,9 +7,10 @@ import {
   type ProviderRefundRequest,
   type UnreadEntry,
 } from '../../domain/ports/provider.ts'
-import type { Call, Calls } from './calls.ts'
+import type { Calls } from './calls.ts'
 import { startDeadline, type Deadline } from './deadline.ts'
 import type { Reply } from './guard.ts'
+import type { Call } from './json-request.ts'
 import { END_TO_END_ID } from './messages.ts'
 import { listPages, unreadError, type Entries, type Page, type Window } from './received.ts'
 import { settleCreation, type NotOk } from './retry.ts'

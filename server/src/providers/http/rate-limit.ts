@@ -72,14 +72,21 @@ export function makeRateLimit(options: {
     })
   }
 
+  /** The queue that gets the next turn, if the bucket has a token for it. */
+  function takeTurn(waiting: Queue[]): Queue | undefined {
+    const atMs = nowMs()
+    const next = turns.next(waiting, atMs)
+    if (!bucket.take(atMs, next)) return undefined
+    turns.record(next.queue, atMs)
+    return next.queue
+  }
+
   /** Grants turns as long as the bucket has tokens. */
   function serve() {
     while (queues.size > 0) {
-      const atMs = nowMs()
-      const next = turns.next([...queues.values()], atMs)
-      if (!bucket.take(atMs, next)) return
-      turns.record(next.queue, atMs)
-      next.queue.waiting[0]!.answer(true)
+      const queue = takeTurn([...queues.values()])
+      if (!queue) return
+      queue.waiting[0]!.answer(true)
     }
   }
 
@@ -112,6 +119,10 @@ export function makeRateLimit(options: {
 
   return {
     acquire(call) {
+      // Where nobody waits, the call needs no place in a queue.
+      const isAlone = queues.size === 0
+      if (isAlone && takeTurn([{ priority: call.priority, key: keyOf(call), waiting: [] }]))
+        return Promise.resolve(true)
       const granted = join(call)
       serve()
       const own = queues.get(keyOf(call))
