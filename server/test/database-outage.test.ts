@@ -8,7 +8,7 @@ import { readOperatorOverview, readOverview } from '../src/domain/reports/overvi
 import { makeLog } from '../src/log.ts'
 import { startLoop } from '../src/workers/loop.ts'
 import { startFreezingProxy } from './database-proxy.ts'
-import { appWith, deposit, get } from './requests.ts'
+import { appWith, deposit, get, withPool } from './requests.ts'
 import { until, world, type World } from './world.ts'
 
 // What callers and operators see of a database that cannot be used now: read-only, too slow, frozen, away.
@@ -137,7 +137,7 @@ test('while the database is away, the log has one line for a cause and ten secon
   const log = makeLog('info', { write: (line) => void lines.push(JSON.parse(line)) })
   let nowMs = 0
   const pool = makePool('postgresql://nobody@127.0.0.1:1/none', log, { nowMs: () => nowMs })
-  const app = await appWith({ ...w.ctx, log, pool, keys: { ...makeKeyCache(), get: () => undefined } })
+  const app = await appWith({ ...withPool(w.ctx, pool), log, keys: { ...makeKeyCache(), get: () => undefined } })
   const fail = async () => expect((await app.inject(get(key, '/api/balance'))).statusCode).toBe(503)
   const told = () => lines.filter((line) => line.msg === 'database unavailable')
 

@@ -15,6 +15,7 @@ import {
   UUID,
   withGate,
   withProvider,
+  withPool,
 } from './requests.ts'
 import { world } from './world.ts'
 
@@ -95,7 +96,7 @@ describe('what the router says itself', () => {
     const w = await world()
     const { key } = await w.account()
     const pool = makePool('postgres://nobody@127.0.0.1:1/none', w.ctx.log)
-    const app = await appWith({ ...w.ctx, pool, keys: { ...makeKeyCache(), get: () => undefined } })
+    const app = await appWith({ ...withPool(w.ctx, pool), keys: { ...makeKeyCache(), get: () => undefined } })
     const callback = '/callbacks/sandbox/secret-of-sandbox/pix'
     for (const request of [
       get(key, '/api/balance'),

@@ -3,7 +3,7 @@ import { makePool } from '../src/db/pool.ts'
 import { makeKeyText } from '../src/domain/accounts/api-keys.ts'
 import { networkOf, plainAddress } from '../src/http/server/client-address.ts'
 import { makeRateLimiter, makeRefusalDelay } from '../src/http/server/rate-limit.ts'
-import { appWith, bearer, get } from './requests.ts'
+import { appWith, bearer, get, withPool } from './requests.ts'
 import { world } from './world.ts'
 
 test('a key may spend its burst, is then told when to come again, and is served when it does', async () => {
@@ -124,7 +124,7 @@ test('whoever guesses keys is stopped before the database, and a known key from 
 test('a stopped guess asks the database nothing', async () => {
   const w = await world()
   const pool = makePool('postgres://nobody@127.0.0.1:1/none', w.ctx.log)
-  const app = await appWith({ ...w.ctx, pool })
+  const app = await appWith(withPool(w.ctx, pool))
   const wellFormed = get(makeKeyText('test'), '/api/balance')
   expect((await app.inject(wellFormed)).statusCode).toBe(503)
   while ((await app.inject(get('gk_test_nonsense', '/api/balance'))).statusCode === 401);

@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { InjectOptions } from 'fastify'
 import { expect, onTestFinished } from 'vitest'
+import type { Pool } from '../src/db/pool.ts'
+import { makeSharedReads } from '../src/db/shared-reads.ts'
 import type { Context } from '../src/domain/context.ts'
 import type { Provider } from '../src/domain/ports/provider.ts'
 import { buildApp, type App, type AppOptions } from '../src/http/app.ts'
@@ -40,9 +42,13 @@ export function expectEnvelopeHeaders(answer: { headers: Record<string, unknown>
 }
 
 export async function appWith(ctx: Context, options: AppOptions = {}): Promise<App> {
-  const app = await buildApp(ctx, options)
+  const app = await buildApp(ctx, { checksAnswers: true, ...options })
   onTestFinished(() => app.close())
   return app
+}
+
+export function withPool(ctx: Context, pool: Pool): Context {
+  return { ...ctx, pool, readShared: makeSharedReads(pool) }
 }
 
 export function withProvider(ctx: Context, changes: Partial<Provider>): Context {

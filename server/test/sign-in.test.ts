@@ -5,7 +5,7 @@ import { createAccount } from '../src/domain/accounts/accounts.ts'
 import { setOperatorEnabled } from '../src/domain/users/operators.ts'
 import { purgeSessions } from '../src/domain/accounts/sessions.ts'
 import { CONSOLE, makeOperator } from './operators-client.ts'
-import { appWith } from './requests.ts'
+import { appWith, withPool } from './requests.ts'
 import { nextTotpOf, openBrowser, PASSWORD, totpOf, type Browser } from './sign-in-client.ts'
 import { until, world, type World } from './world.ts'
 
@@ -370,7 +370,7 @@ test('a database that is out of reach is told as such, and to come again', async
   const { w } = await prepare()
   const pool = makePool('postgresql://nobody@127.0.0.1:1/none', w.ctx.log)
   onTestFinished(() => pool.end())
-  const answer = await openBrowser({ app: await appWith({ ...w.ctx, pool }) }).signIn(ANA)
+  const answer = await openBrowser({ app: await appWith(withPool(w.ctx, pool)) }).signIn(ANA)
   expect([answer.statusCode, answer.headers['retry-after'], answer.json().code]).toEqual([503, '1', 'unavailable'])
 })
 

@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { Fault, invalidField } from '../../base/fault.ts'
 import { base62, newUuid7 } from '../../base/ids.ts'
 import { insertRow } from '../../db/insert-rows.ts'
+import type { SharedRead } from '../../db/shared-reads.ts'
 import { query, type Tx } from '../../db/tx.ts'
 import { overridesColumn } from './terms.ts'
 import { writeAudit, SYSTEM, type Actor } from '../core/audit-log.ts'
@@ -52,54 +53,68 @@ function checksumOf(body: string): string {
  * runs before a key that was not valid before is looked at, and may throw.
  */
 export async function identify(ctx: Context, text: string, beforeGuess = () => {}): Promise<KeyCaller> {
-  const hash = hashOf(text)
-  const cacheKey = hash.toString('base64')
-  if (!ctx.keys.wasValid(cacheKey)) beforeGuess()
-  // A sandbox key is not valid where real money moves, even on a database that has been used for both.
-  if (!isWellFormedKey(text) || !text.startsWith(`gk_${ctx.settings.mode}_`)) throw invalidKey()
+  const keyHash = hashOf(text)
+  if (!ctx.keys.wasValid(keyHash)) {
+    beforeGuess()
+    // A sandbox key is not valid where real money moves, even on a database that has been used for both.
+    if (!isWellFormedKey(text) || !text.startsWith(`gk_${ctx.settings.mode}_`)) throw invalidKey()
+  }
   const nowMs = ctx.now().getTime()
-  let reading = ctx.keys.get(cacheKey, nowMs)
+  let reading = ctx.keys.get(keyHash, nowMs)
   if (!reading) {
-    reading = readKey(ctx, hash)
-    ctx.keys.set(cacheKey, nowMs, reading)
+    reading = readKey(ctx, keyHash, nowMs)
+    ctx.keys.set(keyHash, nowMs, reading)
   }
   const key = await reading
-  if (!key || key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= nowMs)) throw invalidKey()
-  ctx.keys.markValid(cacheKey)
+  if (!key || !isUsable(key, nowMs)) throw invalidKey()
   return key.caller
+}
+
+function isUsable({ revokedAt, expiresAt }: StoredKey, nowMs: number): boolean {
+  return revokedAt === null && (expiresAt === null || expiresAt.getTime() > nowMs)
 }
 
 function invalidKey(): Fault {
   return new Fault('key_invalid', 'Invalid API key')
 }
 
-function hashOf(text: string): Buffer {
-  // Plain SHA-256: the key is 256 random bits, which no dictionary holds, and every request computes the hash.
-  return createHash('sha256').update(text).digest()
+/** Hexadecimal. Plain SHA-256: the key is 256 random bits, which no dictionary holds, and every request computes it. */
+function hashOf(text: string): string {
+  return hash('sha256', text)
 }
 
-async function readKey(ctx: Context, hash: Buffer): Promise<StoredKey | undefined> {
-  const key = await findKey(ctx, hash)
+async function readKey(ctx: Context, keyHash: string, nowMs: number): Promise<StoredKey | undefined> {
+  const key = await findKey(ctx, keyHash)
   if (key) touchLastUsed(ctx, key)
+  if (key && isUsable(key, nowMs)) ctx.keys.markValid(keyHash)
   return key
 }
 
-async function findKey(core: Core, hash: Buffer): Promise<StoredKey | undefined> {
-  const [row] = await query<KeyRow>(
-    core.pool,
-    `select k.id, k.scopes, k.expires_at, coalesce(k.revoked_at, o.disabled_at) as revoked_at, k.last_used_at,
-       k.account_id, k.operator_id, coalesce(a.email, o.email) as email, a.name as account_name, a.suspended_at,
-       ${overridesColumn('a')} as overrides
-     from api_keys k left join accounts a on a.id = k.account_id left join operators o on o.id = k.operator_id
-     where k.hash = $1`,
-    [hash],
-  )
+const BY_HASH: SharedRead<KeyRow> = {
+  sql: `
+    select encode(k.hash, 'hex') as hash, k.id, k.scopes, k.expires_at,
+      coalesce(k.revoked_at, o.disabled_at) as revoked_at, k.last_used_at, k.account_id, k.operator_id,
+      coalesce(a.email, o.email) as email, a.name as account_name, a.suspended_at, ${overridesColumn('a')} as overrides
+    from unnest($1::text[]) wanted(hash)
+    join api_keys k on k.hash = decode(wanted.hash, 'hex')
+    left join accounts a on a.id = k.account_id
+    left join operators o on o.id = k.operator_id`,
+  keyOf: ({ hash }) => hash,
+}
+
+async function findKey(core: Core, keyHash: string): Promise<StoredKey | undefined> {
+  const row = await core.readShared(BY_HASH, keyHash)
   if (!row) return undefined
   const { expires_at: expiresAt, revoked_at: revokedAt, last_used_at: lastUsedAt } = row
   return { caller: callerFromRow(row), expiresAt, revokedAt, lastUsedAt }
 }
 
-type KeyRow = HolderRow<string> & { expires_at: Date | null; revoked_at: Date | null; last_used_at: Date | null }
+type KeyRow = HolderRow<string> & {
+  hash: string
+  expires_at: Date | null
+  revoked_at: Date | null
+  last_used_at: Date | null
+}
 
 /** Who holds a key or a session. */
 export type HolderRow<KeyId> = {
@@ -209,7 +224,7 @@ async function insertKey(
     operator_id: operatorId,
     name,
     prefix: text.slice(0, PREFIX_LENGTH),
-    hash: hashOf(text),
+    hash: Buffer.from(hashOf(text), 'hex'),
     scopes,
     created_at: now,
     expires_at: expiresAt,
@@ -293,7 +308,7 @@ export async function revokeKey(
   const [row] = await tx.rows<{ keyId: string; name: string; accountId: string | null; isRevoked: boolean }>(
     `select id as "keyId", name, account_id as "accountId", revoked_at is not null as "isRevoked" from api_keys
      where ${byText ? 'hash = $1' : 'id::text = lower($1)'} and ($2::uuid is null or account_id = $2) for no key update`,
-    [byText ? hashOf(idOrText) : idOrText, ofAccountId],
+    [byText ? Buffer.from(hashOf(idOrText), 'hex') : idOrText, ofAccountId],
   )
   if (!row) return undefined
   const { keyId, name, accountId } = row

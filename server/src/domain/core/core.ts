@@ -2,6 +2,7 @@ import type { Log } from '../../base/log.ts'
 import type { Metrics } from '../../base/metrics.ts'
 import type { Clock } from '../../db/clock.ts'
 import type { Pool } from '../../db/pool.ts'
+import { makeSharedReads, type SharedReads } from '../../db/shared-reads.ts'
 import type { Settings } from './settings.ts'
 
 /**
@@ -11,6 +12,7 @@ import type { Settings } from './settings.ts'
  */
 export type Core = {
   pool: Pool
+  readShared: SharedReads
   clock: Clock
   /** The database's time, see db/clock.ts. */
   now: () => Date
@@ -25,6 +27,7 @@ export type Core = {
   wakeDeliveries: () => void
 }
 
-export function makeCore(parts: Omit<Core, 'now' | 'wakeChecks' | 'wakeDeliveries'>): Core {
-  return { ...parts, now: parts.clock.now, wakeChecks: () => {}, wakeDeliveries: () => {} }
+export function makeCore(parts: Omit<Core, 'readShared' | 'now' | 'wakeChecks' | 'wakeDeliveries'>): Core {
+  const readShared = makeSharedReads(parts.pool)
+  return { ...parts, readShared, now: parts.clock.now, wakeChecks: () => {}, wakeDeliveries: () => {} }
 }

@@ -1,6 +1,7 @@
 import { Fault } from '../../base/fault.ts'
 import { isUuid, uuidFromHex, uuidOfTime } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
+import type { SharedRead } from '../../db/shared-reads.ts'
 import { query, queryOne, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
@@ -92,28 +93,35 @@ export function lockCharges(tx: Tx, chargeIds: string[]): Promise<StoredCharge[]
   ])
 }
 
-const SELECT_BY_LINK = `${SELECT_CHARGES} where c.payment_link_id = $1 and ($2::uuid is null or c.account_id = $2)`
+const BY_LINK: SharedRead<StoredCharge> = {
+  sql: `${SELECT_CHARGES} where c.payment_link_id = any($1)`,
+  keyOf: (charge) => charge.paymentLinkId,
+}
 
 /** Whoever has the link may see its payment page and QR code. */
-export function findPublicCharge(core: Core, paymentLinkId: string): Promise<Charge | undefined> {
-  return findByLink(core, null, paymentLinkId)
+export async function findPublicCharge(core: Core, paymentLinkId: string): Promise<Charge | undefined> {
+  const charge = await findByLink(core, paymentLinkId)
+  return charge && isVisible(charge) ? charge : undefined
 }
 
 /** Null is any account. */
 export async function requireCharge(core: Core, accountId: string | null, paymentLinkId: string): Promise<Charge> {
-  return visible(await findByLink(core, accountId, paymentLinkId))
+  return ofAccount(accountId, await findByLink(core, paymentLinkId))
 }
 
-async function findByLink(core: Core, accountId: string | null, paymentLinkId: string) {
-  if (!isUuid(paymentLinkId)) return undefined
-  const [charge] = await query<StoredCharge>(core.pool, SELECT_BY_LINK, [paymentLinkId, accountId])
-  return charge && isVisible(charge) ? charge : undefined
+async function findByLink(core: Core, paymentLinkId: string): Promise<StoredCharge | undefined> {
+  return isUuid(paymentLinkId) ? core.readShared(BY_LINK, paymentLinkId.toLowerCase()) : undefined
 }
 
 /** The same within a snapshot. */
 export async function requireChargeIn(tx: Tx, accountId: string, paymentLinkId: string): Promise<Charge> {
-  const [charge] = isUuid(paymentLinkId) ? await tx.rows<StoredCharge>(SELECT_BY_LINK, [paymentLinkId, accountId]) : []
-  return visible(charge)
+  const [charge] = isUuid(paymentLinkId) ? await tx.rows<StoredCharge>(BY_LINK.sql, [[paymentLinkId]]) : []
+  return ofAccount(accountId, charge)
+}
+
+/** One statement reads the charges of many callers, so it cannot tell whose each is. */
+function ofAccount(accountId: string | null, charge: StoredCharge | undefined): Charge {
+  return visible(accountId === null || charge?.accountId === accountId ? charge : undefined)
 }
 
 export function visible(charge: StoredCharge | undefined): Charge {

@@ -1,16 +1,23 @@
 import type { Cents } from '../../base/money.ts'
-import { query, queryOne } from '../../db/tx.ts'
+import type { SharedRead } from '../../db/shared-reads.ts'
+import { query } from '../../db/tx.ts'
 import { cursorNumber, page, type ListFilter } from '../core/cursor.ts'
 import type { Core } from '../core/core.ts'
 
-export function readBalance(core: Core, accountId: string): Promise<{ balanceCents: Cents }> {
-  return queryOne(
-    core.pool,
-    `select b.credits_cents - b.debits_cents as "balanceCents"
-     from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id
-     where l.kind = 'balance' and l.account_id = $1`,
-    [accountId],
-  )
+type Balance = { accountId: string; balanceCents: Cents }
+
+const BALANCES: SharedRead<Balance> = {
+  sql: `
+    select l.account_id as "accountId", b.credits_cents - b.debits_cents as "balanceCents"
+    from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id
+    where l.kind = 'balance' and l.account_id = any($1)`,
+  keyOf: ({ accountId }) => accountId,
+}
+
+export async function readBalance(core: Core, accountId: string): Promise<Balance> {
+  const balance = await core.readShared(BALANCES, accountId)
+  if (!balance) throw new Error(`account ${accountId} has no balance`)
+  return balance
 }
 
 export type StatementLine = {
