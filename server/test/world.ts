@@ -149,7 +149,7 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
   const letters: Email[] = []
   const parts = { databaseUrl, clock, banks, settings, log: recordingLog(logged), letters }
   const { ctx } = openContext({ ...parts, presence })
-  const app = lazily(() => buildApp(ctx))
+  const app = lazily(() => buildApp(ctx, { checksAnswers: true }))
   onTestFinished(() => app.close())
 
   const account: World['account'] = async ({ scopes = [...SCOPES] } = {}) => {

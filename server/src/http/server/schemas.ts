@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
-import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { MAX_REASON_LENGTH, REASON_RULE } from '../../domain/core/audit-log.ts'
 
@@ -12,7 +12,6 @@ export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerRespo
 
 export function withZod(scope: FastifyInstance): Api {
   scope.setValidatorCompiler(validatorCompiler)
-  scope.setSerializerCompiler(serializerCompiler)
   return scope.withTypeProvider<ZodTypeProvider>()
 }
 
