@@ -1,23 +1,14 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Fault } from '../base/fault.ts'
 import type { Context } from '../domain/context.ts'
-import { normaliseAddresses } from './server/client-address.ts'
 import { requireKeys } from './auth/api-key-auth.ts'
 import { statementRoutes } from './api/statement.ts'
 import { readJsonOnly } from './server/body.ts'
 import { callbackRoutes } from './callbacks.ts'
 import { dashboardPageRoutes } from './dashboard/static.ts'
+import { makeCompletedAnswers, type CompletedAnswers } from './api/completed-answers.ts'
 import { depositRoutes } from './api/deposits.ts'
-import {
-  answerClientError,
-  answerRefusals,
-  isUnder,
-  makeRefusal,
-  NOT_FOUND,
-  pathOf,
-  rawAnswer,
-  sendRefusal,
-} from './server/envelope.ts'
+import { answerClientError, answerRefusals, makeRefusal, NOT_FOUND, rawAnswer, sendRefusal } from './server/envelope.ts'
 import { eventRoutes } from './api/events.ts'
 import { everywhereHeaders, requestId } from './server/headers.ts'
 import { healthRoutes } from './health.ts'
@@ -43,6 +34,7 @@ import { providerRoutes } from './operator/providers.ts'
 import { reconciliationRoutes } from './operator/reconciliation.ts'
 import { operatorRefundRoutes } from './operator/refunds.ts'
 import { withZod, type Api } from './server/schemas.ts'
+import { makeCheckedSerializer, makeSerializer } from './server/serializers.ts'
 import { DASHBOARD_PREFIX, requireSession } from './auth/session.ts'
 import { signInRoutes } from './auth/sign-in.ts'
 import { webhookRoutes } from './api/webhooks.ts'
@@ -60,6 +52,8 @@ export type AppOptions = {
   maxInFlight?: number
   /** Limit of open event streams to payment pages. */
   maxStreams?: number
+  /** Compares every answer with its schema, as tests do. */
+  checksAnswers?: boolean
 }
 
 // Node's own limits are too wide for slow and hostile callers.
@@ -78,21 +72,22 @@ const API_BODY_LIMIT_BYTES = 16 * 1024
 export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<App> {
   const load: Load = { inFlight: 0, isLeaving: false, isDraining: false }
   const app = makeServer(ctx, options)
+  app.setSerializerCompiler(options.checksAnswers ? makeCheckedSerializer : makeSerializer)
 
   const headers = everywhereHeaders(ctx.settings)
   app.addHook('onRequest', (request, reply, done) => {
     stamp(headers, request, reply)
     done(protocolFault(request))
   })
-  normaliseAddresses(app)
   answerRefusals(app, ctx)
   limitInFlight(app, load, options.maxInFlight ?? MAX_IN_FLIGHT)
   logResponses(app, ctx)
   measureResponses(app, ctx)
 
   await describeRoutes(app)
-  await app.register(async (scope) => apiRoutes(scope, ctx, load))
-  await app.register(async (scope) => dashboardApi(scope, ctx), { prefix: DASHBOARD_PREFIX })
+  const completed = makeCompletedAnswers()
+  await app.register(async (scope) => apiRoutes(scope, ctx, load, completed))
+  await app.register(async (scope) => dashboardApi(scope, ctx, completed), { prefix: DASHBOARD_PREFIX })
   await app.register(async (scope) => signInApi(scope, ctx))
   await app.register(async (scope) => callbackRoutes(scope, ctx))
   const limitPublic = makePublicLimit(ctx)
@@ -113,19 +108,19 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
   })
 }
 
-function apiRoutes(scope: FastifyInstance, ctx: Context, load: Load): void {
+function apiRoutes(scope: FastifyInstance, ctx: Context, load: Load, completed: CompletedAnswers): void {
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
   requireKeys(scope, ctx)
   metricsRoutes(scope, ctx, load)
-  sharedRoutes(withZod(scope), ctx)
+  sharedRoutes(withZod(scope), ctx, completed)
 }
 
 /** The same routes for people: with a session, and under another prefix, so that no cookie works where a key does. */
-function dashboardApi(scope: FastifyInstance, ctx: Context): void {
+function dashboardApi(scope: FastifyInstance, ctx: Context, completed: CompletedAnswers): void {
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
   requireSession(scope, ctx)
   const api = withZod(scope)
-  sharedRoutes(api, ctx)
+  sharedRoutes(api, ctx, completed)
   overviewRoutes(api, ctx)
   keyRoutes(api, ctx)
   timelineRoutes(api, ctx)
@@ -140,8 +135,8 @@ function signInApi(scope: FastifyInstance, ctx: Context): void {
   signInRoutes(withZod(scope), ctx)
 }
 
-function sharedRoutes(api: Api, ctx: Context): void {
-  depositRoutes(api, ctx)
+function sharedRoutes(api: Api, ctx: Context, completed: CompletedAnswers): void {
+  depositRoutes(api, ctx, completed)
   refundRoutes(api, ctx)
   statementRoutes(api, ctx)
   webhookRoutes(api, ctx)
@@ -215,8 +210,7 @@ function routable(target: string): string {
 
 function stamp(headers: Record<string, string>, request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(headers).header('x-request-id', request.id)
-  const path = pathOf(request)
-  if (isUnder(path, '/api') || isUnder(path, '/dashboard/api')) reply.header('cache-control', 'no-store')
+  if (/^\/(?:dashboard\/)?api(?:[/?#]|$)/.test(request.url)) reply.header('cache-control', 'no-store')
 }
 
 // Node's parser accepts a request line without a version, which is HTTP/0.9.
@@ -228,7 +222,7 @@ function protocolFault({ raw, headers }: FastifyRequest): Fault | undefined {
 }
 
 function logResponses(app: FastifyInstance, ctx: Context): void {
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     // The route pattern, never the URL: URLs contain keys, callback secrets and payment links.
     const route = request.routeOptions.url ?? 'none'
     const fields = {
@@ -239,8 +233,8 @@ function logResponses(app: FastifyInstance, ctx: Context): void {
       ms: Math.round(reply.elapsedTime),
       keyId: (request.caller ?? request.operator)?.keyId,
     }
-    if (['/api', '/dashboard/api', '/callbacks'].some((prefix) => isUnder(route, prefix)))
-      ctx.log.info(fields, 'request completed')
+    if (/^\/(?:api|dashboard\/api|callbacks)\//.test(route)) ctx.log.info(fields, 'request completed')
     else ctx.log.debug(fields, 'request completed')
+    done()
   })
 }

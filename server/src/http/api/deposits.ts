@@ -4,6 +4,7 @@ import { creditedCents, listDeposits, type Charge } from '../../domain/deposits/
 import { cancelDeposit, queryDeposit } from '../../domain/deposits/query-deposit.ts'
 import { openDeposit } from '../../domain/deposits/open-deposit.ts'
 import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
+import type { CompletedAnswers } from './completed-answers.ts'
 import {
   cents,
   describeOperations,
@@ -20,8 +21,9 @@ import {
   VALUE_ERROR,
   type Api,
 } from '../server/schemas.ts'
+import { sendText, textOf } from '../server/serializers.ts'
 
-export function depositRoutes(app: Api, ctx: Context): void {
+export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswers): void {
   const { publicUrl } = ctx.settings
   const reading = { scope: 'deposits:read' } as const
   const writing = { scope: 'deposits:write', fresh: false } as const
@@ -42,9 +44,15 @@ export function depositRoutes(app: Api, ctx: Context): void {
   })
 
   app.get('/api/deposit/:paymentLinkId', { schema: routes.getDeposit, config: reading }, async (request, reply) => {
-    const { charge, check } = await queryDeposit(ctx, request.caller.accountId, request.params.paymentLinkId)
+    const { accountId } = request.caller
+    const { paymentLinkId } = request.params
+    const known = completed.find(accountId, paymentLinkId)
+    if (known) return sendText(reply, known)
+    const { charge, check } = await queryDeposit(ctx, accountId, paymentLinkId)
     if (check !== 'none') reply.header('guiche-provider-check', check)
-    return { success: true as const, charge: presentQueried(publicUrl, charge) }
+    const answer = textOf(reply, { success: true, charge: presentQueried(publicUrl, charge) })
+    if (charge.status === 'COMPLETED') completed.keep(accountId, charge.paymentLinkId, answer)
+    return sendText(reply, answer)
   })
 
   app.post('/api/deposit/:paymentLinkId/cancel', { schema: routes.cancelDeposit, config: writing }, async (request) => {
@@ -172,7 +180,7 @@ const queriedChargeSchema = z
   .object(queriedCharge)
   .meta({ id: 'Charge', examples: [{ ...EXAMPLE, createdAt: CREATED_AT }] })
 
-function presentQueried(publicUrl: string, charge: Charge) {
+function presentQueried(publicUrl: string, charge: Charge): z.output<typeof queriedChargeSchema> {
   return { ...presentCharge(publicUrl, charge), createdAt: charge.createdAt.toISOString() }
 }
 
