@@ -1,4 +1,4 @@
-import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino'
+import { pino, symbols, type DestinationStream, type Logger, type LoggerOptions } from 'pino'
 import { DatabaseUnavailable } from './db/failure.ts'
 
 type Line = { level: number; time: number; msg: string; err?: { message?: string; stack?: string } } & Record<
@@ -9,7 +9,10 @@ type Line = { level: number; time: number; msg: string; err?: { message?: string
 /** Where lines are shown: standard error, or what a test reads instead. */
 export type Screen = { isTTY?: boolean; columns?: number; write(text: string): unknown }
 
+const ERROR = 50
 const FATAL = 60
+// In characters. A turn that logs more writes several times.
+const MAX_GATHERED = 64 * 1024
 const LABELS: Record<number, string> = { 20: 'debug', 40: 'warning', 50: 'error', 60: 'fatal' }
 const HIDDEN = new Set([
   'level',
@@ -32,7 +35,39 @@ export function makeLog(level: string, destination: DestinationStream = standard
 }
 
 function standardError(): DestinationStream {
-  return process.stderr.isTTY ? logTo(process.stderr) : pino.destination(2)
+  if (process.stderr.isTTY) return logTo(process.stderr)
+  const { stream, flush } = gatherLines(pino.destination(2))
+  process.on('exit', flush)
+  return stream
+}
+
+/**
+ * Writes the lines of one turn of the event loop at once: under load, a write for each line costs more than its
+ * request. An error is written at once, and the lines before it with it.
+ */
+export function gatherLines(out: DestinationStream): { stream: DestinationStream; flush: () => void } {
+  let lines = ''
+  let isScheduled = false
+  const flush = () => {
+    isScheduled = false
+    if (lines === '') return
+    const text = lines
+    lines = ''
+    out.write(text)
+  }
+  const stream = {
+    // With this, pino sets lastLevel before each line.
+    [symbols.needsMetadataGsym]: true,
+    lastLevel: 0,
+    write(line: string) {
+      lines += line
+      if (stream.lastLevel >= ERROR || lines.length >= MAX_GATHERED) return flush()
+      if (isScheduled) return
+      isScheduled = true
+      setImmediate(flush)
+    },
+  }
+  return { stream, flush }
 }
 
 export function logTo(screen: Screen): DestinationStream {
