@@ -12,6 +12,7 @@ import {
   type Scope,
 } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
+import { addressOf } from '../server/client-address.ts'
 import { isUnder } from '../server/envelope.ts'
 import { makeGuessGuard, makeRateLimiter, makeRefusalDelay, type RateLimiter } from '../server/rate-limit.ts'
 
@@ -92,11 +93,11 @@ function makeIdentify(ctx: Context): (request: FastifyRequest) => ReturnType<typ
     try {
       // Behind a proxy the guesser and a customer share an address, so keys that were valid before are not blocked.
       return await identify(ctx, key, () => {
-        const waitSeconds = guard.waitSeconds(request.ip, ctx.now())
+        const waitSeconds = guard.waitSeconds(addressOf(request), ctx.now())
         if (waitSeconds > 0) throw tooMany(waitSeconds)
       })
     } catch (error) {
-      if (error instanceof Fault && error.code === 'key_invalid') guard.recordFailure(request.ip, ctx.now())
+      if (error instanceof Fault && error.code === 'key_invalid') guard.recordFailure(addressOf(request), ctx.now())
       throw error
     }
   }

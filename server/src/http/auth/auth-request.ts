@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Fault } from '../../base/fault.ts'
 import type { Context } from '../../domain/context.ts'
+import { addressOf } from '../server/client-address.ts'
 import { ADDRESS_HEADER, AUTH_PATH } from './better-auth.ts'
 import { cookieNames, cookieSecret, signToken } from './session-cookie.ts'
 import type { Visitor } from './session.ts'
@@ -26,7 +27,7 @@ export function authRequest(
     headers: {
       // The caller's own origin was checked before, and may be another name of this service.
       origin,
-      [ADDRESS_HEADER]: request.ip,
+      [ADDRESS_HEADER]: addressOf(request),
       ...(cookie !== '' && { cookie }),
       ...(userAgent !== undefined && { 'user-agent': userAgent.slice(0, MAX_USER_AGENT) }),
       ...(language !== undefined && { 'accept-language': language }),

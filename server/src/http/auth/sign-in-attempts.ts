@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../domain/context.ts'
 import { findUserId, isSecondFactorLocked, auditSecurity } from '../../domain/users/security-events.ts'
-import { networkOf } from '../server/client-address.ts'
+import { addressOf, networkOf } from '../server/client-address.ts'
 import { cookieSecret } from './session-cookie.ts'
 import { named } from './sign-in-limits.ts'
 
@@ -62,7 +62,7 @@ export async function recordSignInAttempt(ctx: Context, request: FastifyRequest,
   // An attempt over the limit must not cost a query.
   const isLookedUp = attempt.userId === undefined && email !== undefined && outcome !== 'limited'
   const userId = isLookedUp ? await findUserId(ctx, named(email)) : attempt.userId
-  const network = networkOf(request.ip)
+  const network = networkOf(addressOf(request))
   const fields = { requestId: request.id, outcome, how, network, userId, emailHash: email && hashEmail(ctx, email) }
   ctx.log.info(fields, 'sign-in')
   if (userId === undefined) return

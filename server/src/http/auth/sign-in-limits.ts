@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Context } from '../../domain/context.ts'
 import { tooMany } from './api-key-auth.ts'
-import { networkOf } from '../server/client-address.ts'
+import { addressOf, networkOf } from '../server/client-address.ts'
 import type { Rate } from '../server/rate-limit.ts'
 import { deviceOf } from './session-cookie.ts'
 
@@ -43,7 +43,7 @@ export function makeSignInLimits(ctx: Pick<Context, 'now' | 'settings'>) {
     return () => table.giveBack(subject)
   }
 
-  const guess = (request: FastifyRequest) => take(networks, networkOf(request.ip))
+  const guess = (request: FastifyRequest) => take(networks, networkOf(addressOf(request)))
 
   return {
     /** A code, or the token of a link. */
@@ -61,9 +61,9 @@ export function makeSignInLimits(ctx: Pick<Context, 'now' | 'settings'>) {
     },
     /** A password or a code within a session. Opening more sessions is no way around it: each takes the password. */
     inSession: (sessionId: string) => take(sessions, sessionId),
-    signUp: (request: FastifyRequest) => void take(signUps, networkOf(request.ip)),
+    signUp: (request: FastifyRequest) => void take(signUps, networkOf(addressOf(request))),
     requestEmail(request: FastifyRequest, kind: EmailKind, email: string) {
-      take(requests, networkOf(request.ip))
+      take(requests, networkOf(addressOf(request)))
       take(mailboxes, `${kind} ${named(email)}`)
     },
     mayMail: (kind: EmailKind, email: string) => mailboxes.take(`${kind} ${named(email)}`, ctx.now().getTime()) === 0,

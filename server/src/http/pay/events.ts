@@ -6,7 +6,7 @@ import type { ChargeUpdate } from '../../domain/deposits/charge-watch.ts'
 import { findPublicCharge, type Charge } from '../../domain/deposits/charge-reads.ts'
 import type { Context } from '../../domain/context.ts'
 import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
-import { networkOf } from '../server/client-address.ts'
+import { addressOf, networkOf } from '../server/client-address.ts'
 import { errorResponse, paymentLinkParams, type Api } from '../server/schemas.ts'
 
 // Each takes about 10 kB of memory. The server accepts twice as many connections, see app.ts.
@@ -31,7 +31,7 @@ export function paymentEventRoutes(app: Api, ctx: Context, maxStreams = MAX_STRE
     // No HEAD, which would hold an empty stream open.
     { schema: eventsSchema, exposeHeadRoute: false, config: { isStream: true } },
     async (request, reply) => {
-      streams.admit(reply.raw, networkOf(request.ip))
+      streams.admit(reply.raw, networkOf(addressOf(request)))
       const charge = await findPublicCharge(ctx, request.params.paymentLinkId)
       if (!charge) throw new Fault('not_found', 'Charge not found')
       const held = (await readHeld(ctx, [charge.id])).get(charge.id) ?? NOTHING_HELD

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { Fault } from '../../base/fault.ts'
-import { pathOf } from './envelope.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -19,8 +18,9 @@ const DRAIN_RETRY_SECONDS = 2
 
 export function limitInFlight(app: FastifyInstance, load: Load, maxInFlight: number): void {
   app.addHook('onRequest', (request, reply, done) => {
+    const { url, config } = request.routeOptions
     // Health checks must work when nothing else does.
-    if (isHealthCheck(pathOf(request))) return done()
+    if (url === '/livez' || url === '/readyz') return done()
     if (load.isDraining)
       return done(
         new Fault('unavailable', 'The service is restarting, please try again', {
@@ -28,7 +28,7 @@ export function limitInFlight(app: FastifyInstance, load: Load, maxInFlight: num
         }),
       )
     // Streams stay open for hours and do little; pay/events.ts has a limit of its own.
-    if (request.routeOptions.config.isStream) return done()
+    if (config.isStream) return done()
     if (load.inFlight >= maxInFlight)
       return done(new Fault('unavailable', 'The service is overloaded, please try again'))
     load.inFlight += 1
@@ -36,12 +36,9 @@ export function limitInFlight(app: FastifyInstance, load: Load, maxInFlight: num
     reply.raw.once('close', () => (load.inFlight -= 1))
     done()
   })
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
     if (load.isDraining) reply.header('connection', 'close')
+    done()
   })
   app.addHook('preClose', async () => void (load.isDraining = true))
-}
-
-function isHealthCheck(path: string): boolean {
-  return path === '/livez' || path === '/readyz'
 }

@@ -1,21 +1,12 @@
 import { isIP } from 'node:net'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 
 /**
- * Normalizes the caller's address of every request. Some proxies write `address:port`, and addresses have many
- * spellings; limits per address would count each spelling as another caller. If a proxy sends no valid address, its own
- * is used.
+ * The caller's address. Some proxies write `address:port`, and addresses have many spellings; limits per address would
+ * count each spelling as another caller. If a proxy sends no valid address, its own is used.
  */
-export function normaliseAddresses(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, _reply, done) => {
-    const value = plainAddress(request.ip) ?? plainAddress(socketAddress(request)) ?? 'unknown'
-    if (value !== request.ip) Object.defineProperty(request, 'ip', { value })
-    done()
-  })
-}
-
-function socketAddress(request: FastifyRequest): string {
-  return request.raw.socket.remoteAddress ?? ''
+export function addressOf(request: FastifyRequest): string {
+  return plainAddress(request.ip) ?? plainAddress(request.raw.socket.remoteAddress ?? '') ?? 'unknown'
 }
 
 /** Without port, brackets and zone; IPv6 in its shortest form; IPv4-mapped IPv6 as IPv4. */

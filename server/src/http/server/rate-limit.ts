@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { Fault } from '../../base/fault.ts'
 import { makeTokenBucket, type TokenBucket } from '../../base/token-bucket.ts'
 import type { Context } from '../../domain/context.ts'
-import { networkOf } from './client-address.ts'
+import { addressOf, networkOf } from './client-address.ts'
 
 export type Rate = { perSecond: number; burst: number }
 
@@ -66,7 +66,7 @@ export function makePublicLimit(ctx: Context): (app: FastifyInstance) => void {
   // One bucket for all public routes together.
   return (app) => {
     app.addHook('onRequest', async (request, reply) => {
-      const admission = limiter(networkOf(request.ip), ctx.now())
+      const admission = limiter(networkOf(addressOf(request)), ctx.now())
       if (!admission || admission.isAdmitted) return
       reply.headers(admission.headers)
       throw new Fault('rate_limited', 'Too many requests', { retryAfterSeconds: admission.retryAfterSeconds })
