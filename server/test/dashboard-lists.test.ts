@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
 import { query } from '../src/db/tx.ts'
-import { centsIn, searchCharges, listDeposits } from '../src/domain/deposits/charge-reads.ts'
+import { centsIn, searchCharges, listDeposits } from '../src/domain/reports/list-deposits.ts'
 import { CSV_PAGE } from '../src/http/dashboard/exports.ts'
 import { completedCharge } from './refund-steps.ts'
 import { get } from './requests.ts'
@@ -87,7 +87,7 @@ test('search finds a deposit by part of its reference or description, by the beg
 
   const other = await w.account()
   for (const text of [...byItself, ...inPart])
-    expect((await listDeposits(w.ctx, other.accountId, { search: text, limit: 10 })).charges).toEqual([])
+    expect((await listDeposits(w.ctx, other.accountId, { search: text, limit: 10 })).deposits).toEqual([])
 })
 
 test.each([
@@ -129,7 +129,7 @@ test('a search goes with the other filters, and finds what has ended too', async
   await insertDeposits(w, account, 2, `'again', null`)
   const find = (filter: object) =>
     listDeposits(w.ctx, account.accountId, { search: 'again', limit: 10, ...filter }).then(
-      ({ charges }) => charges.length,
+      ({ deposits }) => deposits.length,
     )
   expect(await find({})).toBe(2)
   expect(await find({ status: 'EXPIRED' })).toBe(2)
@@ -144,7 +144,9 @@ test('what is PENDING is listed however old it is, and times bound a list to the
   const createdAt = w.clock.now()
   w.clock.advance(40 * 24 * 3_600_000)
   const list = (filter: object) =>
-    listDeposits(w.ctx, account.accountId, { limit: 10, ...filter }).then(({ charges }) => charges.map(({ id }) => id))
+    listDeposits(w.ctx, account.accountId, { limit: 10, ...filter }).then(({ deposits }) =>
+      deposits.map(({ id }) => id),
+    )
   expect(await list({ status: 'PENDING' })).toEqual([old.id])
   expect(await list({ from: createdAt })).toEqual([old.id])
   expect(await list({ to: createdAt })).toEqual([])

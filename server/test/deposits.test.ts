@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Context } from '../src/domain/context.ts'
-import { listDeposits } from '../src/domain/deposits/charge-reads.ts'
+import { listDeposits } from '../src/domain/reports/list-deposits.ts'
 import { openDeposit, type DepositRequest } from '../src/domain/deposits/open-deposit.ts'
 import { cancelDeposit, queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { ProviderError } from '../src/domain/ports/provider.ts'
@@ -113,7 +113,7 @@ test('a key whose attempt came to nothing may be used again', async () => {
   await expect(openDeposit(w.ctx, account.caller, request, 'order-1')).rejects.toMatchObject({
     code: 'provider_unavailable',
   })
-  expect((await listDeposits(w.ctx, account.accountId, { limit: 10 })).charges).toEqual([])
+  expect((await listDeposits(w.ctx, account.accountId, { limit: 10 })).deposits).toEqual([])
   await w.sandbox.faults({})
   w.clock.advance(60_000) // the breaker's cool-down
   expect((await openDeposit(w.ctx, account.caller, request, 'order-1')).charge.status).toBe('PENDING')
@@ -233,7 +233,7 @@ test("another account's charge is not found, by any way", async () => {
   for (const attempt of [queryDeposit, cancelDeposit]) {
     await expect(attempt(w.ctx, stranger.accountId, charge.paymentLinkId)).rejects.toMatchObject({ code: 'not_found' })
   }
-  expect((await listDeposits(w.ctx, stranger.accountId, { limit: 100 })).charges).toEqual([])
+  expect((await listDeposits(w.ctx, stranger.accountId, { limit: 100 })).deposits).toEqual([])
 })
 
 // ---- Cancel ----
@@ -325,16 +325,16 @@ test('a deposit list pages through all charges once, newest first, and filters',
       limit: 3,
       ...(cursor && { cursor }),
     })
-    seen.push(...page.charges.map((charge) => charge.id))
+    seen.push(...page.deposits.map((charge) => charge.id))
     cursor = page.nextCursor
   } while (cursor)
   expect(seen).toEqual(ids.toReversed())
   expect(
-    (await listDeposits(w.ctx, account.accountId, { limit: 3, externalId: 'order-2' })).charges.map(
+    (await listDeposits(w.ctx, account.accountId, { limit: 3, externalId: 'order-2' })).deposits.map(
       (charge) => charge.id,
     ),
   ).toEqual([ids[2]])
-  expect((await listDeposits(w.ctx, account.accountId, { limit: 3, status: 'COMPLETED' })).charges).toEqual([])
+  expect((await listDeposits(w.ctx, account.accountId, { limit: 3, status: 'COMPLETED' })).deposits).toEqual([])
 })
 
 /**

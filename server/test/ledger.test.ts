@@ -100,7 +100,7 @@ test('a statement holds what was recorded from one moment to before another', as
     w.clock.advance(1_000)
   }
   const { lines } = await readStatement(w.ctx, accountId, { limit: 10, from: moments[1]!, to: moments[2]! })
-  expect(lines.map((line) => line.recordedAt)).toEqual([moments[1]])
+  expect(lines.map((line) => line.recordedAt)).toEqual([moments[1]!.toISOString()])
 })
 
 test('another account’s cursor opens nothing of that account', async () => {

@@ -1,10 +1,9 @@
 import { Fault } from '../../base/fault.ts'
-import { isUuid, uuidFromHex, uuidOfTime } from '../../base/ids.ts'
+import { isUuid, uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import type { SharedRead } from '../../db/shared-reads.ts'
-import { query, queryOne, type Tx } from '../../db/tx.ts'
+import { queryOne, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
-import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
 
 export type ChargeStatus = 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
 
@@ -39,7 +38,9 @@ export type StoredCharge = {
 
 export type Charge = Omit<StoredCharge, 'status' | 'openingInstance'> & { status: ChargeStatus }
 
-export function creditedCents(charge: Charge): Cents | null {
+export function creditedCents(
+  charge: Pick<Charge, 'status' | 'receivedCents' | 'valueCents' | 'feeCents'>,
+): Cents | null {
   return charge.status === 'COMPLETED' ? paidCents(charge) - charge.feeCents : null
 }
 
@@ -127,108 +128,4 @@ function ofAccount(accountId: string | null, charge: StoredCharge | undefined): 
 export function visible(charge: StoredCharge | undefined): Charge {
   if (!charge || !isVisible(charge)) throw new Fault('not_found', 'Charge not found')
   return charge
-}
-
-export type DepositFilter = ListFilter & {
-  status?: ChargeStatus
-  externalId?: string
-  /** See searchCharges(). */
-  search?: string
-}
-
-// A charge gets its id before it waits in the lane of intents, which is never longer than this.
-const ID_BEFORE_CREATION_MS = 60_000
-
-/** Newest first. */
-export async function listDeposits(
-  core: Core,
-  accountId: string,
-  filter: DepositFilter,
-): Promise<{ charges: Charge[]; nextCursor: string | null }> {
-  const { status, from, to, externalId, search, cursor, limit } = filter
-  const found = search === undefined ? null : await searchCharges(core, accountId, search.trim())
-  const firstId = from && uuidOfTime(new Date(from.getTime() - ID_BEFORE_CREATION_MS))
-  const rows = await query<Charge>(
-    core.pool,
-    // Ids contain their time, so they bound the scan of a period. Every PENDING charge has a check, and the oldest
-    // check is hardly older than a day, so checks bound the scan of what is PENDING.
-    `${SELECT_CHARGES}
-     where c.account_id = $1
-       and c.id < $2
-       and c.status not in ('OPENING', 'FAILED')
-       and ($3::text is null or c.status = $3)
-       and ($4::timestamptz is null or c.created_at >= $4 and c.id >= $8)
-       and ($5::timestamptz is null or c.created_at < $5 and c.id < $9)
-       and ($6::text is null or c.external_id = $6)
-       and ($7::uuid[] is null or c.id = any($7))
-       and (
-         $3::text is distinct from 'PENDING'
-         or c.id >= (select min(subject)::uuid from checks where kind = 'charge')
-       )
-     order by c.id desc limit $10`,
-    [accountId, cursorUuid(cursor), status, from, to, externalId, found, firstId, to && uuidOfTime(to), limit + 1],
-  )
-  const { items: charges, nextCursor } = page(rows, limit, ({ id }) => id)
-  return { charges, nextCursor }
-}
-
-// ---- Search ----
-
-// Of each way to match, the newest. Nobody reads a longer list of results.
-const MAX_FOUND = 1_000
-// Shorter texts match by chance, and the trigram index needs three characters.
-const MIN_TEXT = 3
-const MIN_ID_DIGITS = 4
-// The links of all accounts share one index. Their first twelve digits are the millisecond of creation.
-const MIN_LINK_DIGITS = 12
-const ID_DIGITS = 32
-
-/**
- * The ids of the account's charges whose external id or description contains the text in any case, whose id or payment
- * link begins with it, whose value it is, or whose payment's endToEndId it is. Each way uses an index.
- */
-export async function searchCharges(core: Core, accountId: string, text: string): Promise<string[]> {
-  const id = idRange(text, MIN_ID_DIGITS)
-  const link = idRange(text, MIN_LINK_DIGITS)
-  const pattern = text.length >= MIN_TEXT ? `%${escapeLike(text.toLowerCase())}%` : null
-  const rows = await query<{ id: string }>(
-    core.pool,
-    `(select id from charges where account_id = $1 and id between $2 and $3 order by id desc limit $9)
-     union (select id from charges where payment_link_id between $4 and $5 and account_id = $1 limit $9)
-     union (select id from charges where account_id = $1 and value_cents = $6 order by id desc limit $9)
-     union (
-       select id from charges
-       where account_id = $1
-         and (external_id is not null or description is not null)
-         and lower(coalesce(external_id, '') || ' ' || coalesce(description, '')) like $7
-       order by id desc limit $9
-     )
-     union select charge_id from payments where end_to_end_id = $8 and credited`,
-    [accountId, id?.first, id?.last, link?.first, link?.last, centsIn(text), pattern, text, MAX_FOUND],
-  )
-  return rows.map((row) => row.id)
-}
-
-/** The ids that begin with these hexadecimal digits, with dashes or without. */
-function idRange(text: string, minDigits: number): { first: string; last: string } | undefined {
-  const digits = text.toLowerCase().replaceAll('-', '').replace(/…$/, '')
-  if (!/^[0-9a-f]+$/.test(digits) || digits.length < minDigits || digits.length > ID_DIGITS) return undefined
-  return { first: uuidFromHex(digits.padEnd(ID_DIGITS, '0')), last: uuidFromHex(digits.padEnd(ID_DIGITS, 'f')) }
-}
-
-/** An amount as people write it: 199,90 or R$ 1.234,56 or 1,234.56. A whole number is reais. Null for anything else. */
-export function centsIn(text: string): Cents | null {
-  const bare = text.replace(/^R\$\s*/i, '').trim()
-  const [, reais, cents] =
-    /^(\d{1,3}(?:\.\d{3})+|\d+),(\d{2})$/.exec(bare) ??
-    /^(\d{1,3}(?:,\d{3})+|\d+)\.(\d{2})$/.exec(bare) ??
-    /^(\d{1,3}(?:\.\d{3})+|\d{1,3}(?:,\d{3})+|\d+)()$/.exec(bare) ??
-    []
-  if (reais === undefined) return null
-  const total = Number(reais.replaceAll(/\D/g, '') + (cents || '00'))
-  return Number.isSafeInteger(total) ? total : null
-}
-
-function escapeLike(text: string): string {
-  return text.replaceAll(/[\\%_]/g, '\\$&')
 }

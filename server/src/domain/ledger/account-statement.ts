@@ -1,4 +1,5 @@
 import type { Cents } from '../../base/money.ts'
+import { isoTime } from '../../db/iso-time.ts'
 import type { SharedRead } from '../../db/shared-reads.ts'
 import { query } from '../../db/tx.ts'
 import { cursorNumber, page, type ListFilter } from '../core/cursor.ts'
@@ -33,8 +34,8 @@ export type StatementLine = {
   feeCents: Cents | null
   externalId: string | null
   description: string | null
-  occurredAt: Date
-  recordedAt: Date
+  occurredAt: string // ISO 8601
+  recordedAt: string
 }
 
 // The lines that bring a deposit's money. All other lines of its charge move that money on.
@@ -62,8 +63,8 @@ export async function readStatement(
        case when ${CREDITING} then c.fee_cents end as "feeCents",
        c.external_id as "externalId",
        c.description,
-       l.occurred_at as "occurredAt",
-       l.recorded_at as "recordedAt"
+       ${isoTime('l.occurred_at')} as "occurredAt",
+       ${isoTime('l.recorded_at')} as "recordedAt"
      from lines l left join charges c on c.id = l.charge_id
      order by l.id desc limit $3`,
     [accountId, cursorNumber(cursor), limit + 1, from, to],

@@ -1,11 +1,11 @@
 import type { Cents } from '../../base/money.ts'
 import { query, queryOne } from '../../db/tx.ts'
 import { readBalance } from '../ledger/account-statement.ts'
-import { listDeposits, type Charge } from '../deposits/charge-reads.ts'
+import { listDeposits, type Deposit } from './list-deposits.ts'
 import { listClosings, type Closing } from '../reconciliation/closings.ts'
 import { dayOf, daysUntil } from '../core/business-days.ts'
 import { readDailyTotals, refreshDailyTotals, type Counts, type DayCounts } from './daily-totals.ts'
-import { readHeld, type HeldMoney } from '../deposits/held-payments.ts'
+import type { HeldMoney } from '../deposits/held-payments.ts'
 import type { Core } from '../core/core.ts'
 import type { Context } from '../context.ts'
 
@@ -19,7 +19,7 @@ export type Overview = {
   previous30: Counts
   /** The last 30, oldest first, also those without deposits. */
   days: DayCounts[]
-  latest: Charge[]
+  latest: Deposit[]
   /** Of the latest. */
   held: Map<string, HeldMoney>
   attention: Attention[]
@@ -57,10 +57,9 @@ export async function readOverview(ctx: Context, accountId: string): Promise<Ove
   // One after another: a page open on many screens must not take the connections that settling needs.
   const { balanceCents } = await readBalance(ctx, accountId)
   const periods = await readPeriods(ctx, accountId)
-  const latest = await listDeposits(ctx, accountId, { limit: LATEST })
+  const { deposits: latest, held } = await listDeposits(ctx, accountId, { limit: LATEST })
   const attention = await readAttention(ctx, accountId)
-  const ids = latest.charges.map((charge) => charge.id)
-  return { balanceCents, ...periods, latest: latest.charges, held: await readHeld(ctx, ids), attention }
+  return { balanceCents, ...periods, latest, held, attention }
 }
 
 export type OperatorOverview = {

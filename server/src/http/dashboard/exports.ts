@@ -3,8 +3,9 @@ import type { FastifyReply } from 'fastify'
 import { decimalFromCents, type Cents } from '../../base/money.ts'
 import type { Context } from '../../domain/context.ts'
 import { DAY_ZONE, dayOf } from '../../domain/core/business-days.ts'
-import { creditedCents, listDeposits, type Charge, type ChargeStatus } from '../../domain/deposits/charge-reads.ts'
-import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/held-payments.ts'
+import { creditedCents, type ChargeStatus } from '../../domain/deposits/charge-reads.ts'
+import { NOTHING_HELD, type HeldMoney } from '../../domain/deposits/held-payments.ts'
+import { listDeposits, type Deposit } from '../../domain/reports/list-deposits.ts'
 import { readStatement, type StatementLine } from '../../domain/ledger/account-statement.ts'
 import { depositsQuery } from '../api/deposits.ts'
 import { statementQuery } from '../api/statement.ts'
@@ -31,10 +32,11 @@ export function exportRoutes(api: Api, ctx: Context): void {
     const file = { fileName: `deposits-${dayOf(ctx.now())}.csv`, format }
     return sendCsv(reply, file, DEPOSIT_COLUMNS, async (after) => {
       const page = { ...filter, ...(after && { cursor: after }), limit: CSV_PAGE }
-      const { charges, nextCursor } = await listDeposits(ctx, request.caller.accountId, page)
-      const ids = charges.map((charge) => charge.id)
-      const held = await readHeld(ctx, ids)
-      return { rows: charges.map((charge) => ({ ...charge, ...(held.get(charge.id) ?? NOTHING_HELD) })), nextCursor }
+      const { deposits, held, nextCursor } = await listDeposits(ctx, request.caller.accountId, page)
+      return {
+        rows: deposits.map((deposit) => ({ ...deposit, ...(held.get(deposit.id) ?? NOTHING_HELD) })),
+        nextCursor,
+      }
     })
   })
 
@@ -56,7 +58,7 @@ export function exportRoutes(api: Api, ctx: Context): void {
 type Cell =
   | { text: string | null }
   | { cents: Cents | null }
-  | { time: Date | null }
+  | { time: string | null }
   | { plain: string | number | boolean | null }
   | { word: string; translation: string }
 type Columns<Row> = Record<string, { title: string; cell: (row: Row) => Cell }>
@@ -64,7 +66,7 @@ type Columns<Row> = Record<string, { title: string; cell: (row: Row) => Cell }>
 const plain = (value: string | boolean | null) => ({ plain: value })
 const text = (value: string | null) => ({ text: value })
 const cents = (value: Cents | null) => ({ cents: value })
-const time = (value: Date | null) => ({ time: value })
+const time = (value: string | null) => ({ time: value })
 const word = (value: string, titles: Record<string, string>) => ({ word: value, translation: titles[value] ?? value })
 
 const STATUS_TITLES: Record<ChargeStatus, string> = {
@@ -85,7 +87,7 @@ const LINE_TITLES = {
   refund_charged: 'Devolução feita pela instituição',
 }
 
-const DEPOSIT_COLUMNS: Columns<Charge & HeldMoney> = {
+const DEPOSIT_COLUMNS: Columns<Deposit & HeldMoney> = {
   id: { title: 'ID', cell: (charge) => plain(charge.id) },
   paymentLinkId: { title: 'Link de pagamento', cell: (charge) => plain(charge.paymentLinkId) },
   status: { title: 'Situação', cell: (charge) => word(charge.status, STATUS_TITLES) },
@@ -169,7 +171,7 @@ async function* csvOf<Row>(
 function plainText(cell: Cell): string {
   if ('text' in cell) return quoted(escapeFormula(cell.text ?? ''))
   if ('cents' in cell) return cell.cents === null ? '' : amount(cell.cents)
-  if ('time' in cell) return cell.time?.toISOString() ?? ''
+  if ('time' in cell) return cell.time ?? ''
   if ('word' in cell) return cell.word
   return quoted(String(cell.plain ?? ''))
 }
@@ -187,7 +189,7 @@ const brazilianTime = new Intl.DateTimeFormat('pt-BR', {
 function brazilianText(cell: Cell): string {
   if ('cents' in cell) return plainText(cell).replace('.', ',')
   // Spreadsheets recognize 15/11/2026 14:03:59 as a time, but not with the comma that the formatter puts between.
-  if ('time' in cell) return cell.time ? brazilianTime.format(cell.time).replace(', ', ' ') : ''
+  if ('time' in cell) return cell.time ? brazilianTime.format(new Date(cell.time)).replace(', ', ' ') : ''
   if ('word' in cell) return quoted(cell.translation)
   if ('plain' in cell && typeof cell.plain === 'boolean') return cell.plain ? 'sim' : 'não'
   return plainText(cell)

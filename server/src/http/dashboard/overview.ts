@@ -21,7 +21,7 @@ export function overviewRoutes(api: Api, ctx: Context): void {
       last30: presentPeriod(overview.last30),
       previous30: presentPeriod(overview.previous30),
       days: overview.days.map(presentDay),
-      latest: overview.latest.map((charge) => presentDeposit(publicUrl, charge, overview.held.get(charge.id))),
+      latest: overview.latest.map((deposit) => presentDeposit(publicUrl, deposit, overview.held.get(deposit.id))),
       attention: overview.attention.map(toApi),
     }
   })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Context } from '../../domain/context.ts'
+import { depositOf } from '../../domain/reports/list-deposits.ts'
 import { EXCEPTION_KINDS } from '../../domain/refunds/exceptions.ts'
 import { readTimeline, type Moment } from '../../domain/reports/timeline.ts'
 import { depositSchema, presentDeposit } from '../api/deposits.ts'
@@ -15,7 +16,7 @@ export function timelineRoutes(api: Api, ctx: Context): void {
     const { charge, held, refunds, moments } = await readTimeline(ctx, accountId, request.params.paymentLinkId)
     return {
       success: true as const,
-      deposit: presentDeposit(ctx.settings.publicUrl, charge, held),
+      deposit: presentDeposit(ctx.settings.publicUrl, depositOf(charge), held),
       refunds: refunds.map(presentRefund),
       timeline: moments.map(presentMoment),
     }
