@@ -100,6 +100,8 @@ async function open(config: Config, { log, say, stoppers, signal }: Start): Prom
       ctx.intents.drained(),
       ctx.acceptances.drained(),
       ctx.settlements.drained(),
+      ctx.hints.drained(),
+      ctx.finishedChecks.drained(),
       ctx.attempts.drained(),
     ])
   })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { claimChecks, enqueueChecks } from '../src/domain/deposits/check-queue.ts'
+import { claimChecks } from '../src/domain/deposits/checks/check-queue.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { get } from './requests.ts'
@@ -14,7 +14,7 @@ test('a hundred copies of one notification at once are one credit', async () => 
   const w = await world()
   const { payment, account } = await w.paidCharge()
   const hint = { txid: payment.txid, endToEndId: payment.endToEndId }
-  await Promise.all(Array.from({ length: 100 }, () => enqueueChecks(w.ctx, 'sandbox', [hint, hint])))
+  await Promise.all(Array.from({ length: 100 }, () => w.ctx.hints.add({ provider: 'sandbox', hints: [hint, hint] })))
   await Promise.all([checkDue(w.ctx), checkDue(w.ctx), checkDue((await w.anotherProcess()).ctx)])
   expect(await w.balanceCents(account.accountId)).toBe(49_50)
   expect(await w.count('payments')).toBe(1)
@@ -25,7 +25,10 @@ test('a notification of a payment that the provider does not know credits nothin
   const w = await world()
   const account = await w.account()
   const charge = await w.deposit(account)
-  await enqueueChecks(w.ctx, 'sandbox', [{ txid: charge.id, endToEndId: 'E00000000202603021200forged00001' }])
+  await w.ctx.hints.add({
+    provider: 'sandbox',
+    hints: [{ txid: charge.id, endToEndId: 'E00000000202603021200forged00001' }],
+  })
   await checkDue(w.ctx)
   expect(await w.balanceCents(account.accountId)).toBe(0)
   expect(await w.count('payments')).toBe(0)
@@ -34,7 +37,7 @@ test('a notification of a payment that the provider does not know credits nothin
 test('a payment with a txid that is none of ours is found by its endToEndId and becomes an exception', async () => {
   const w = await world()
   const { pix } = await w.sandbox.pay({ txid: 'f'.repeat(32), amountCents: 7_00 })
-  await enqueueChecks(w.ctx, 'sandbox', [{ txid: 'f'.repeat(32), endToEndId: pix[0]!.endToEndId }])
+  await w.ctx.hints.add({ provider: 'sandbox', hints: [{ txid: 'f'.repeat(32), endToEndId: pix[0]!.endToEndId }] })
   await checkDue(w.ctx)
   expect(await w.count('exceptions', `kind = 'unknown_charge'`)).toBe(1)
   expect(await w.differences()).toEqual([])
@@ -45,11 +48,7 @@ test('a second payment of a completed charge becomes an exception', async () => 
   const account = await w.account()
   const charge = await w.deposit(account)
   const { pix } = await w.sandbox.pay({ emv: charge.emv, times: 2 })
-  await enqueueChecks(
-    w.ctx,
-    'sandbox',
-    pix.map(({ txid, endToEndId }) => ({ txid, endToEndId })),
-  )
+  await w.ctx.hints.add({ provider: 'sandbox', hints: pix.map(({ txid, endToEndId }) => ({ txid, endToEndId })) })
   await checkDue(w.ctx)
   expect(await w.balanceCents(account.accountId)).toBe(49_50)
   expect(await w.count('exceptions', `kind = 'second_payment'`)).toBe(1)
@@ -60,13 +59,13 @@ test('a hint that arrives while its charge is being checked is not lost', async 
   const w = await world()
   const account = await w.account()
   const charge = await w.deposit(account)
-  await enqueueChecks(w.ctx, 'sandbox', [{ txid: charge.id, endToEndId: null }])
+  await w.ctx.hints.add({ provider: 'sandbox', hints: [{ txid: charge.id, endToEndId: null }] })
   await w.sandbox.faults({ latencyMs: 200 })
   const asking = checkDue(w.ctx)
   await until('the question is at the bank', async () => (await w.sandbox.stats()).calls['GET /cob/:txid'] === 1)
   await w.sandbox.faults({})
   w.clock.advance(1)
-  await enqueueChecks(w.ctx, 'sandbox', [{ txid: charge.id, endToEndId: null }])
+  await w.ctx.hints.add({ provider: 'sandbox', hints: [{ txid: charge.id, endToEndId: null }] })
   await asking
   expect(await claimChecks(w.ctx, 10)).toHaveLength(1)
 })
@@ -75,7 +74,7 @@ test('a notification that runs ahead of the provider’s own books is asked abou
   const w = await world()
   const account = await w.account()
   const charge = await w.deposit(account)
-  await enqueueChecks(w.ctx, 'sandbox', [{ txid: charge.id, endToEndId: null }])
+  await w.ctx.hints.add({ provider: 'sandbox', hints: [{ txid: charge.id, endToEndId: null }] })
   await checkDue(w.ctx)
   await w.sandbox.pay({ emv: charge.emv })
   w.clock.advance(2_000)
@@ -189,7 +188,7 @@ test('a payment after expiry completes the charge, late', async () => {
   w.clock.advance(PAST_EXPIRY_MS)
   await checkDue(w.ctx)
   const { pix } = await w.sandbox.pay({ txid: charge.id, at: w.clock.now().toISOString() })
-  await enqueueChecks(w.ctx, 'sandbox', [{ txid: charge.id, endToEndId: pix[0]!.endToEndId }])
+  await w.ctx.hints.add({ provider: 'sandbox', hints: [{ txid: charge.id, endToEndId: pix[0]!.endToEndId }] })
   await checkDue(w.ctx)
   expect((await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)).charge).toMatchObject({
     status: 'COMPLETED',

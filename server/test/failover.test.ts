@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { enqueueChecks } from '../src/domain/deposits/check-queue.ts'
 import { openDeposit, type DepositRequest } from '../src/domain/deposits/open-deposit.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { ProviderError, type Provider } from '../src/domain/ports/provider.ts'
@@ -114,8 +113,8 @@ test('money that arrives at a provider that the charge does not belong to is an 
   const account = await w.account()
   const charge = await w.deposit(account)
   const { pix } = await w.second.pay({ txid: charge.id, amountCents: charge.valueCents })
-  await enqueueChecks(w.ctx, 'second', [{ txid: charge.id, endToEndId: pix[0]!.endToEndId }])
-  await enqueueChecks(w.ctx, 'second', [{ txid: null, endToEndId: pix[0]!.endToEndId }])
+  await w.ctx.hints.add({ provider: 'second', hints: [{ txid: charge.id, endToEndId: pix[0]!.endToEndId }] })
+  await w.ctx.hints.add({ provider: 'second', hints: [{ txid: null, endToEndId: pix[0]!.endToEndId }] })
   await checkDue(w.ctx)
   expect(await w.count('exceptions', `kind = 'wrong_provider'`)).toBe(1)
   expect(await w.balanceCents(account.accountId)).toBe(0)

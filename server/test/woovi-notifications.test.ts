@@ -205,6 +205,7 @@ describe('registering', () => {
     const { txid } = await provider.create(requestOf())
     const endToEndId = await woovi.pay(txid)
     const { body, signature } = woovi.notified.at(-1)!
-    expect(await provider.readNotification(signed(body, signature))).toEqual([{ txid, endToEndId }])
+    const occurredAt = new Date('2026-03-02T12:00:00Z')
+    expect(await provider.readNotification(signed(body, signature))).toEqual([{ txid, endToEndId, occurredAt }])
   })
 })

@@ -1,36 +1,94 @@
-import { answerCheck } from '../domain/deposits/check-charge.ts'
-import { claimChecks, finishChecks, retryAt, type Check } from '../domain/deposits/check-queue.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { makeSlidingWindow } from '../base/sliding-window.ts'
+import { answerCheck } from '../domain/deposits/checks/check-charge.ts'
+import { claimChecks, type Check } from '../domain/deposits/checks/check-queue.ts'
 import type { Context } from '../domain/context.ts'
 import { startLoop, type Loop } from './loop.ts'
 
-// Checks claimed and in flight at a time. The provider's own rate limit binds long before this does.
-const CLAIM_LIMIT = 64
+// Claimed from the queue and not answered yet. More could hardly be asked before their lease ends.
+const MAX_CLAIMED = 256
+// Notifications in memory, some hundred bytes each. Those past this wait in the queue.
+const MAX_FOLLOWED = 20_000
+// In flight at a time.
+const AT_ONCE = 64
 const IDLE_MS = 500
+// The service promises to stop within 5 s. What takes longer is left to the next process, when its lease ends.
+const STOP_PATIENCE_MS = 2_000
 
 /**
- * Checks with the provider what is due: charges past their expiry, charges that a notification named, and intents that
- * no process finished. Any number of processes may run it.
+ * Checks with the provider what notifications named, as soon as they are stored, and what is due in the queue: charges
+ * past their expiry, intents that no process finished, and what other processes left. Any number of processes may run
+ * it.
  */
 export function startCheckWorker(ctx: Context): Loop {
-  const loop = startLoop(ctx, { name: 'check', idleMs: IDLE_MS, round: () => checkDue(ctx) })
+  let isStopping = false
+  let mayHaveMore = false
+  const window = makeSlidingWindow(AT_ONCE)
+  const answer = (check: Check) => window.run(() => answerOrLeave(ctx, check))
+  const followed = makeHeld(answer)
+  const claimed = makeHeld(async (check) => {
+    await answer(check)
+    if (mayHaveMore && claimed.size() <= MAX_CLAIMED / 2) loop.wake()
+  })
+  const loop = startLoop(ctx, {
+    name: 'check',
+    idleMs: IDLE_MS,
+    async round() {
+      const room = MAX_CLAIMED - claimed.size()
+      // Half of them at least, so that each claim brings many.
+      if (room < MAX_CLAIMED / 2) return 'idle'
+      const checks = await claimChecks(ctx, room)
+      mayHaveMore = checks.length === room
+      claimed.hold(checks)
+      return 'idle'
+    },
+  })
   ctx.wakeChecks = loop.wake
-  return loop
+  Object.assign(ctx.hintFollower, {
+    room: () => (isStopping || !ctx.clock.agrees() ? 0 : MAX_FOLLOWED - followed.size()),
+    follow: followed.hold,
+  })
+  return {
+    wake: loop.wake,
+    async stop() {
+      isStopping = true
+      await loop.stop()
+      const emptied = Promise.all([claimed.emptied(), followed.emptied()])
+      await Promise.race([emptied, sleep(STOP_PATIENCE_MS, undefined, { ref: false })])
+    },
+  }
 }
 
+/** One claim of the queue, answered whole. */
 export async function checkDue(ctx: Context): Promise<'more' | 'idle'> {
-  const checks = await claimChecks(ctx, CLAIM_LIMIT)
-  if (checks.length === 0) return 'idle'
-  const finished = await Promise.all(checks.map((check) => answerOne(ctx, check)))
-  await finishChecks(ctx, finished)
-  return 'more'
+  const checks = await claimChecks(ctx, AT_ONCE)
+  await Promise.all(checks.map((check) => answerCheck(ctx, check)))
+  return checks.length > 0 ? 'more' : 'idle'
 }
 
-async function answerOne(ctx: Context, check: Check): Promise<{ check: Check; nextDueAt: Date | null }> {
+async function answerOrLeave(ctx: Context, check: Check): Promise<void> {
   try {
-    return { check, nextDueAt: await answerCheck(ctx, check) }
+    await answerCheck(ctx, check)
   } catch (error) {
-    // The outcome is unknown, so the check stays in the queue, however long the provider is down.
-    ctx.log.warn({ err: error, subject: check.subject, attempts: check.attempts }, 'provider status check failed')
-    return { check, nextDueAt: retryAt(ctx.now(), check.attempts) }
+    ctx.log.error(
+      { err: error, subject: check.subject },
+      'ending a check failed; it is asked again when its lease ends',
+    )
+  }
+}
+
+/** Checks that this process has claimed and not answered yet. `answer` never rejects. */
+function makeHeld(answer: (check: Check) => Promise<void>) {
+  let size = 0
+  let whenEmptied = () => {}
+  const hold = async (check: Check) => {
+    size++
+    await answer(check)
+    if (--size === 0) whenEmptied()
+  }
+  return {
+    size: () => size,
+    hold: (checks: Check[]) => checks.forEach((check) => void hold(check)),
+    emptied: () => (size === 0 ? Promise.resolve() : new Promise<void>((resolve) => (whenEmptied = resolve))),
   }
 }

@@ -15,7 +15,6 @@ import {
 } from '../webhooks/record-attempts.ts'
 import { writeAudit, type Actor } from '../core/audit-log.ts'
 import { endCharge, EXPIRY_GRACE_MS, markPending } from '../deposits/charge-states.ts'
-import { endChecks } from '../deposits/check-queue.ts'
 import type { Context } from '../context.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
 import { resetDailyTotals, refreshDailyTotals } from '../reports/daily-totals.ts'
@@ -193,11 +192,10 @@ async function openCharges(tx: Tx, { account, provider, instance }: Scene, depos
   if (results.some(({ kind }) => kind !== 'opened')) throw new Error('another seed of this account runs')
   const accepted = deposits.map((deposit) => ({ chargeId: deposit.chargeId, emv: codeOf(deposit) }))
   await markPending(tx, instance, accepted)
-  const ended = deposits.map((deposit) => ({
-    check: { provider, subject: deposit.chargeId, kind: 'charge' as const, dueAt: expiryOf(deposit), attempts: 0 },
-    nextDueAt: null,
-  }))
-  await endChecks(tx, ended)
+  await tx.run('delete from checks where provider = $1 and subject = any($2)', [
+    provider,
+    deposits.map(({ chargeId }) => chargeId),
+  ])
 }
 
 function expiryOf({ expiresAt }: PastDeposit): Date {

@@ -4,11 +4,11 @@ import type { Core } from '../core/core.ts'
 import { makeLane, type Lane } from '../core/lane.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import { makePendingLimit, type PendingLimit } from './admission.ts'
-import type { StoredCharge } from './charge-reads.ts'
 import { markPending, type Acceptance } from './charge-states.ts'
 import { makeChargeWatch, type ChargeWatch } from './charge-watch.ts'
+import { finishChecks, recordHints, type Check, type FinishedCheck, type Hints } from './checks/check-queue.ts'
 import { insertIntents, openIntents, type Intent, type IntentResult } from './intents.ts'
-import { settle, type Settled } from './settle.ts'
+import { makeSettlements, type Settlements } from './settlements.ts'
 
 export type DepositLanes = {
   intents: Lane<Intent, IntentResult>
@@ -16,17 +16,38 @@ export type DepositLanes = {
   heldIntents: Set<string>
   /** False: see markPending(). */
   acceptances: Lane<Acceptance, boolean>
-  settlements: Lane<ReceivedPayment[]>
+  settlements: Settlements
+  /** What notifications name. When a call resolves, its hints are stored as checks. */
+  hints: Lane<Hints>
+  finishedChecks: Lane<FinishedCheck>
+  hintFollower: HintFollower
   /** Status checks at the provider, shared by simultaneous callers. */
-  checkCalls: SingleFlight<StoredCharge>
+  checkCalls: SingleFlight<Checked>
   /** Notifies open payment pages. */
   chargeWatch: ChargeWatch
   pendingLimit: PendingLimit
 }
 
+/** Asks about hints as soon as they are stored. The worker sets it; without one, hints wait in the queue of checks. */
+export type HintFollower = {
+  /** How many more it takes now. */
+  room(): number
+  follow(checks: Check[]): void
+}
+
+/**
+ * What a status check came to. 'unpaid': nothing changed. 'changed': the charge must be read again. `ended` is the
+ * claimed check that ended in the settlement.
+ */
+export type Checked = { outcome: 'unpaid' | 'changed'; ended?: Check | undefined }
+
+// Notifications in one statement. Most name one Pix; API Pix allows a thousand.
+const MAX_NOTIFICATIONS = 64
+
 /** `onSettled` gets every payment of a committed batch, also those that were recorded before. */
 export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayment[]) => Promise<void>): DepositLanes {
   const chargeWatch = makeChargeWatch(core)
+  const hintFollower: HintFollower = { room: () => 0, follow: () => {} }
   return {
     intents: makeIntentLane(core),
     heldIntents: new Set(),
@@ -35,14 +56,10 @@ export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayme
       core.metrics.deposits.inc({ state: 'opened' }, results.filter(Boolean).length)
       return results
     }),
-    settlements: makeLane(async (batch) => {
-      const payments = batch.flat()
-      const settled = await transact(core.pool, (tx) => settle(tx, core.now(), payments))
-      countSettled(core, settled)
-      chargeWatch.announce(settled.completed, 'COMPLETED')
-      await onSettled(payments)
-      core.wakeDeliveries()
-    }),
+    settlements: makeSettlements(core, { chargeWatch, onSettled }),
+    hints: makeLane((given) => storeHints(core, hintFollower, given), { maxBatch: MAX_NOTIFICATIONS }),
+    finishedChecks: makeLane((finished) => finishChecks(core, finished)),
+    hintFollower,
     checkCalls: makeSingleFlight(),
     chargeWatch,
     pendingLimit: makePendingLimit(core),
@@ -62,16 +79,10 @@ function makeIntentLane(core: Core): Lane<Intent, IntentResult> {
   }
 }
 
-const DUPLICATE =
-  'two providers reported the same payment; it is booked once. Do both use the same bank account? Check PROVIDERS'
-
-function countSettled({ metrics, log }: Core, { completed, matched, excepted, duplicates }: Settled): void {
-  metrics.deposits.inc({ state: 'completed' }, completed.length)
-  metrics.payments.inc({ outcome: 'credited' }, completed.length - matched)
-  metrics.payments.inc({ outcome: 'suspense' }, excepted.length)
-  for (const { kind } of excepted) metrics.exceptionsOpened.inc({ kind })
-  for (const duplicate of duplicates) {
-    metrics.paymentsDuplicate.inc({ provider: duplicate.provider })
-    log.warn(duplicate, DUPLICATE)
-  }
+async function storeHints(core: Core, follower: HintFollower, given: Hints[]): Promise<void> {
+  const count = given.reduce((sum, { hints }) => sum + hints.length, 0)
+  const isFollowed = follower.room() >= count
+  const checks = await recordHints(core, given, isFollowed)
+  if (isFollowed) follower.follow(checks)
+  else core.wakeChecks()
 }

@@ -11,7 +11,6 @@ import type { Core } from '../core/core.ts'
 import { providerNamed } from '../ports/provider.ts'
 import { admitDeposit } from './admission.ts'
 import { isVisible, type Charge, type StoredCharge } from './charge-reads.ts'
-import { enqueueChecks } from './check-queue.ts'
 import { createAtProvider, preferredProvider } from './failover.ts'
 import { claimIntent, holdIntent } from './intent-lease.ts'
 import { findKeyHolder, type Intent, type KeyUsed, type OwnFields } from './intents.ts'
@@ -127,7 +126,7 @@ async function resume(ctx: Context, { isSameRequest, charge }: KeyUsed): Promise
   if (isVisible(charge)) return { charge, replayed: true }
   const hasTime = charge.expiresAt.getTime() - ctx.now().getTime() >= RESUME_MIN_MS
   // The worker withdraws an intent that is about to expire and frees its key. This makes its check due now.
-  if (!hasTime) await enqueueChecks(ctx, charge.provider, [{ txid: charge.id, endToEndId: null }])
+  if (!hasTime) await ctx.hints.add({ provider: charge.provider, hints: [{ txid: charge.id, endToEndId: null }] })
   const resumed =
     charge.status === 'OPENING' &&
     hasTime &&

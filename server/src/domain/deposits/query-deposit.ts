@@ -3,9 +3,9 @@ import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
 import { ProviderError, providerNamed } from '../ports/provider.ts'
 import { overloaded } from './admission.ts'
-import { requireCharge, visible, type Charge, type ChargeStatus } from './charge-reads.ts'
+import { readCharge, requireCharge, visible, type Charge, type ChargeStatus } from './charge-reads.ts'
 import { markCanceled } from './charge-states.ts'
-import { checkCharge } from './check-charge.ts'
+import { checkCharge } from './checks/check-charge.ts'
 import { readHeld } from './held-payments.ts'
 
 // A query answers within this even when the provider does not.
@@ -24,8 +24,10 @@ export async function queryDeposit(
   const charge = await requireCharge(ctx, accountId, paymentLinkId)
   if (charge.status !== 'PENDING') return { charge, check: 'none' }
   try {
-    const checked = await withTimeout(checkCharge(ctx, charge, accountId), QUERY_TIMEOUT_MS)
-    return { charge: visible(checked), check: 'fresh' }
+    const { outcome } = await withTimeout(checkCharge(ctx, charge, { onBehalfOf: accountId }), QUERY_TIMEOUT_MS)
+    // Unpaid: what was read stands, because the check began after it.
+    const checked = outcome === 'unpaid' ? charge : await requireCharge(ctx, accountId, paymentLinkId)
+    return { charge: checked, check: 'fresh' }
   } catch (error) {
     const isExpected = error instanceof Fault && error.code === 'provider_unavailable'
     if (!isExpected && !(error instanceof ProviderError)) throw error
@@ -50,9 +52,7 @@ export async function cancelDeposit(ctx: Context, accountId: string, paymentLink
   if (charge.status !== 'PENDING') throw cannotCancel(charge.status)
   try {
     const outcome = await providerNamed(ctx, charge.provider).cancel(charge.id, { onBehalfOf: accountId })
-    const isOver =
-      outcome === 'withdrawn' ||
-      ((await checkCharge(ctx, charge, accountId)).status === 'PENDING' && (await isPaidOtherwise(ctx, charge)))
+    const isOver = outcome === 'withdrawn' || (await isPaidOtherwise(ctx, charge))
     const canceled = isOver && (await markCanceled(ctx, charge.id))
     if (canceled) return visible(canceled)
   } catch (error) {
@@ -72,6 +72,8 @@ export async function cancelDeposit(ctx: Context, accountId: string, paymentLink
 
 /** The provider counts it as paid by a Pix that did not fit: nobody can pay it now, and nothing is left to withdraw. */
 async function isPaidOtherwise(ctx: Context, charge: Charge): Promise<boolean> {
+  await checkCharge(ctx, charge, { onBehalfOf: charge.accountId })
+  if ((await readCharge(ctx, charge.id)).status !== 'PENDING') return false
   const answer = await providerNamed(ctx, charge.provider).check(charge.id)
   return answer !== 'absent' && answer.status === 'paid' && answer.payments.length > 0
 }

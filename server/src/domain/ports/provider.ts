@@ -8,6 +8,8 @@ import type { Cents } from '../../base/money.ts'
  */
 export type Provider = {
   readonly name: string
+  /** What its rate limit allows; 0: no limit. */
+  readonly callsPerSecond: number
   /** Creates the charge, or finds the one that an earlier call with this txid created. Else throws ProviderError. */
   create(request: ProviderChargeRequest): Promise<ProviderCharge>
   /** Asks the provider for the charge as it is now. */
@@ -96,7 +98,14 @@ export type ProviderRefund = {
 export type NotificationRequest = { headers: Record<string, string | string[] | undefined>; body: Buffer }
 
 /** Which charge or which Pix to ask about. */
-export type Hint = { txid: string | null; endToEndId: string | null }
+export type Hint = {
+  txid: string | null
+  endToEndId: string | null
+  /** The time of the Pix as the notification claims. It only chooses where to look for the Pix. */
+  occurredAt?: Date | undefined
+  /** The notification tells of refunds of the Pix, so it is worth a question although the Pix is in the books. */
+  mentionsRefunds?: boolean
+}
 
 export type ProviderHealth = {
   breaker: 'closed' | 'open' | 'half-open'

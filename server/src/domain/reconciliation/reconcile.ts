@@ -1,7 +1,6 @@
 import { Fault } from '../../base/fault.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import { writeAudit, type Actor } from '../core/audit-log.ts'
-import { enqueueChecks } from '../deposits/check-queue.ts'
 import { insertClosing } from './closings.ts'
 import { cutIntoDays, dayAfter, dayStart, wholeSecond, type DayPart } from '../core/business-days.ts'
 import type { Hint, Provider, UnreadEntry } from '../ports/provider.ts'
@@ -70,7 +69,7 @@ export async function advanceSweep(
     throw new Error(`${unreadCount} entries of the list cannot be read, and ${seen.payments} can`)
   // A payment that cannot be booked must not block the sweep. The check queue retries it until it is booked.
   const left = [...unbooked, ...unread]
-  if (left.length > 0) await enqueueChecks(ctx, provider.name, left)
+  if (left.length > 0) await ctx.hints.add({ provider: provider.name, hints: left })
   await moveSweep(ctx, sweep, to)
   if (to >= now) return { state: 'caught_up', settled: seen.settled }
   widen(windowSize, seen.pages)

@@ -67,15 +67,16 @@ const UNSTORABLE = 'Request body must not contain NUL characters or lone surroga
 
 /** Whether arrays and objects are nested deeper. Without parsing, which takes seconds for a body of brackets. */
 export function isNestedDeeper(body: Buffer, maxDepth: number): boolean {
-  const [quote, backslash, openers, closers] = [0x22, 0x5c, new Set([0x5b, 0x7b]), new Set([0x5d, 0x7d])]
+  // Brackets and braces differ in one bit: [ and {, ] and }.
+  const [quote, backslash, bit, opener, closer] = [0x22, 0x5c, 0x20, 0x7b, 0x7d]
   let depth = 0
   let isText = false
   for (let at = 0; at < body.length; at++) {
     const byte = body[at]!
     if (isText && byte === backslash) at += 1
     else if (byte === quote) isText = !isText
-    else if (!isText && openers.has(byte) && (depth += 1) > maxDepth) return true
-    else if (!isText && closers.has(byte)) depth -= 1
+    else if (!isText && (byte | bit) === opener && (depth += 1) > maxDepth) return true
+    else if (!isText && (byte | bit) === closer) depth -= 1
   }
   return false
 }

@@ -13,6 +13,7 @@ import {
   END_TO_END_ID,
   MAX_HINTS,
   MalformedResponse,
+  claimedTime,
   instant,
   matching,
   objectOf,
@@ -190,9 +191,14 @@ export function readHints(body: Buffer): Hint[] {
 }
 
 function readHint(item: unknown): Hint {
-  const { txid, endToEndId } = objectOf(item)
-  // Static codes have shorter txids than charges. The domain knows which are ours.
-  return { txid: matching(txid, QUIRKS.txid), endToEndId: matching(endToEndId, END_TO_END_ID) }
+  const { txid, endToEndId, horario, devolucoes } = objectOf(item)
+  return {
+    // Static codes have shorter txids than charges. The domain knows which are ours.
+    txid: matching(txid, QUIRKS.txid),
+    endToEndId: matching(endToEndId, END_TO_END_ID),
+    occurredAt: claimedTime(horario),
+    ...(devolucoes ? { mentionsRefunds: true } : {}),
+  }
 }
 
 /** The text of an error body; undefined when it is not a JSON object, so not written by the PSP. */

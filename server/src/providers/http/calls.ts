@@ -28,6 +28,7 @@ export type Calls = {
   /** The provider itself says so. A 404 of a proxy (wrong base URL, deployment in progress) does not count. */
   isAbsent(reply: Reply<unknown>): boolean
   errorOf(operation: string, reply: NotOk): ProviderError
+  callsPerSecond: number
   hasRoom: Guard['hasRoom']
   health: Guard['health']
   close(): Promise<void>
@@ -112,6 +113,7 @@ export function makeCalls(
     write: retry.write,
     isAbsent,
     errorOf,
+    callsPerSecond: options.callsPerSecond,
     hasRoom: guard.hasRoom,
     health: guard.health,
     async close() {

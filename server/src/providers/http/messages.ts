@@ -45,6 +45,12 @@ export const instant = z
   .transform((text) => new Date(text))
   .refine((date) => !Number.isNaN(date.getTime()))
 
+/** The time that a notification claims. Nothing depends on it but where to look, so it may be missing or wrong. */
+export function claimedTime(value: unknown): Date | undefined {
+  const at = new Date(typeof value === 'string' ? value : Number.NaN)
+  return Number.isNaN(at.getTime()) ? undefined : at
+}
+
 /** The id that the central bank's system gives to every Pix. */
 export const END_TO_END_ID = /^[a-zA-Z0-9]{32}$/
 

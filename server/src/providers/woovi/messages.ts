@@ -11,6 +11,7 @@ import type {
 import {
   END_TO_END_ID,
   MalformedResponse,
+  claimedTime,
   instant,
   matching,
   objectOf,
@@ -228,7 +229,9 @@ export function readHints(body: Buffer): Hint[] {
   const named = objectOf(notification.charge).correlationID ?? objectOf(pix.charge).correlationID
   const txid = matching(named, PLAIN_ID)
   const endToEndId = matching(pix.endToEndId, END_TO_END_ID) ?? matching(objectOf(pix.raw).endToEndId, END_TO_END_ID)
-  return txid === null && endToEndId === null ? [] : [{ txid, endToEndId }]
+  if (txid === null && endToEndId === null) return []
+  // Woovi names no refunds of a Pix, so asking again about one that is in the books tells nothing new.
+  return [{ txid, endToEndId, occurredAt: claimedTime(pix.time) }]
 }
 
 /** The text of an error body; undefined when Woovi did not write it. */

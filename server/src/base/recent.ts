@@ -1,0 +1,32 @@
+/**
+ * Remembers keys for at least `forMs`, in two generations: the older one is dropped as a whole. With more than `max`
+ * keys in a generation it forgets earlier. Time is passed in.
+ */
+export type Recent<Value> = {
+  get(key: string): Value | undefined
+  set(key: string, value: Value, nowMs: number): void
+  /** Everything that was set since then is still known. */
+  sinceMs(): number
+}
+
+export function makeRecent<Value>({ forMs, max }: { forMs: number; max: number }): Recent<Value> {
+  let young = new Map<string, Value>()
+  let old = young
+  let youngSinceMs = -Infinity
+  let oldSinceMs = -Infinity
+  return {
+    get: (key) => young.get(key) ?? old.get(key),
+    set(key, value, nowMs) {
+      // A clock that was set back must not keep a generation for ever.
+      const isOver = nowMs - youngSinceMs >= forMs || nowMs < youngSinceMs
+      if (isOver || young.size >= max) {
+        old = young
+        oldSinceMs = youngSinceMs
+        young = new Map()
+        youngSinceMs = nowMs
+      }
+      young.set(key, value)
+    },
+    sinceMs: () => oldSinceMs,
+  }
+}

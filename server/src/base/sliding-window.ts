@@ -1,0 +1,23 @@
+/** Does at most `size` pieces of work at a time. The next one starts as soon as one ends, in the order of arrival. */
+export type SlidingWindow = {
+  run<Result>(work: () => Promise<Result>): Promise<Result>
+}
+
+export function makeSlidingWindow(size: number): SlidingWindow {
+  const waiting: (() => void)[] = []
+  let free = size
+  return {
+    async run(work) {
+      if (free > 0) free--
+      else await new Promise<void>((start) => waiting.push(start))
+      try {
+        return await work()
+      } finally {
+        const next = waiting.shift()
+        // The place passes to the next one, so that nobody who comes now gets in between.
+        if (next) next()
+        else free++
+      }
+    },
+  }
+}

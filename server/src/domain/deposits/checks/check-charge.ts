@@ -1,0 +1,130 @@
+import type { Context } from '../../context.ts'
+import type { Core } from '../../core/core.ts'
+import { ProviderError, providerNamed } from '../../ports/provider.ts'
+import { readCharge, type StoredCharge } from '../charge-reads.ts'
+import { EXPIRY_GRACE_MS, markCanceled, markExpired, markFailed } from '../charge-states.ts'
+import { claimIntent } from '../intent-lease.ts'
+import type { Checked } from '../lanes.ts'
+import { retryAt, type Check } from './check-queue.ts'
+
+// After this many attempts over some minutes, a payment that the provider notified and does not find does not exist.
+const MAX_PAYMENT_ATTEMPTS = 8
+// About a minute, after which a provider's own records have caught up with its notifications.
+const MAX_HINT_ATTEMPTS = 6
+
+type CheckedCharge = Pick<StoredCharge, 'id' | 'provider' | 'status' | 'expiresAt'>
+
+/**
+ * Asks the provider and applies its answer. Simultaneous callers share a call, but never one that was sent before they
+ * asked. `onBehalfOf` is the account whose caller waits for the answer; `check` is the claim that it answers.
+ */
+export function checkCharge(
+  ctx: Context,
+  charge: CheckedCharge,
+  options: { onBehalfOf?: string; check?: Check } = {},
+): Promise<Checked> {
+  return ctx.checkCalls(`${charge.provider} ${charge.id}`, () => askAndApply(ctx, charge, options))
+}
+
+async function askAndApply(
+  ctx: Context,
+  { id, provider, status, expiresAt }: CheckedCharge,
+  { onBehalfOf, check }: { onBehalfOf?: string; check?: Check },
+): Promise<Checked> {
+  // Read before the call: an answer from before the end of the grace may miss a payment in its last moment.
+  const askedAt = ctx.now()
+  const answer = await providerNamed(ctx, provider).check(id, { onBehalfOf })
+  const payments = answer === 'absent' ? [] : answer.payments
+  const isEnded = payments.length > 0 && (await ctx.settlements.add(payments, check))
+  if (isEnded) return { outcome: 'changed', ended: check }
+  const isLate = askedAt.getTime() >= expiresAt.getTime() + EXPIRY_GRACE_MS
+  // Before its expiry, an unknown charge does not end: a misrouted gateway would say the same of every charge.
+  if (answer === 'absent' && status === 'PENDING')
+    ctx.log.warn({ chargeId: id, provider }, 'provider does not know a charge that it accepted')
+  else if (answer !== 'absent' && answer.status === 'paid' && payments.length === 0) await requireEnded(ctx, id)
+  else if (answer !== 'absent' && answer.status === 'withdrawn') await markCanceled(ctx, id)
+  else if (payments.length === 0 && !isLate) return { outcome: 'unpaid' }
+  if (isLate) await markExpired(ctx, id)
+  return { outcome: 'changed' }
+}
+
+/** The provider calls it paid and names no Pix. That is no answer, unless we know the Pix already. */
+async function requireEnded(core: Core, chargeId: string): Promise<void> {
+  const { status, provider } = await readCharge(core, chargeId)
+  if (status === 'PENDING')
+    throw new ProviderError('unknown', `${provider}: check: the charge was paid, and no Pix is named that paid it`)
+}
+
+/** When a claimed check is due again: null for never. 'ended': it ended in a settlement. */
+type Next = { nextDueAt: Date | null; untilEnded: boolean } | 'ended'
+
+const NEVER: Next = { nextDueAt: null, untilEnded: false }
+
+/** Does a claimed check, and ends or moves it. */
+export async function answerCheck(ctx: Context, check: Check): Promise<void> {
+  const next = await ANSWERS[check.kind](ctx, check).catch((error: unknown): Next => {
+    // The outcome is unknown, so the check stays in the queue, however long the provider is down.
+    ctx.log.warn({ err: error, subject: check.subject, attempts: check.attempts }, 'provider status check failed')
+    return again(ctx, check)
+  })
+  if (next !== 'ended') await ctx.finishedChecks.add({ check, ...next })
+}
+
+const ANSWERS = { payment: answerPayment, charge: answerCharge, withdrawal: answerWithdrawal }
+
+function again(ctx: Context, { attempts }: Check): Next {
+  return { nextDueAt: retryAt(ctx.now(), attempts), untilEnded: false }
+}
+
+async function answerPayment(ctx: Context, check: Check): Promise<Next> {
+  const payment = await providerNamed(ctx, check.provider).findPayment(check.subject)
+  if (payment === 'absent') return check.attempts < MAX_PAYMENT_ATTEMPTS ? again(ctx, check) : NEVER
+  await ctx.settlements.add([payment], check)
+  return 'ended'
+}
+
+async function answerCharge(ctx: Context, check: Check): Promise<Next> {
+  const { charge, subject: id } = check
+  // Another provider than the charge's own can only have a payment that should have been impossible.
+  if (charge?.provider !== check.provider) return answerWithdrawal(ctx, check)
+  if (charge.status === 'OPENING') return clearIntent(ctx, await readCharge(ctx, id), check)
+  // Paid in time, and nobody told of another payment.
+  if (check.isExpiry && charge.status === 'COMPLETED') return NEVER
+  const { ended } = await checkCharge(ctx, { id, ...charge }, { check })
+  return ended === check ? 'ended' : untilEnded(ctx, check, charge.expiresAt)
+}
+
+/** When to ask again about a charge that stays PENDING. */
+function untilEnded(ctx: Context, { attempts }: Check, expiresAt: Date): Next {
+  const now = ctx.now()
+  const decisiveAt = new Date(expiresAt.getTime() + EXPIRY_GRACE_MS)
+  // Before its expiry, only a notification makes a check due. Some providers notify before their records are updated,
+  // so we ask a few times more. After its expiry it should have ended, and we ask until it has.
+  const asksAgain = now >= decisiveAt || attempts < MAX_HINT_ATTEMPTS
+  return { nextDueAt: asksAgain ? retryAt(now, attempts) : decisiveAt, untilEnded: true }
+}
+
+/** Nobody was shown this charge. If the provider made it after all, it is withdrawn, so that nobody can pay it. */
+async function clearIntent(ctx: Context, charge: StoredCharge, check: Check): Promise<Next> {
+  const isCleared = await claimIntent(ctx, charge, async () => {
+    const provider = providerNamed(ctx, charge.provider)
+    const outcome = await provider.cancel(charge.id)
+    const answer = outcome === 'not_active' ? await provider.check(charge.id) : outcome
+    const payments = typeof answer === 'object' ? answer.payments : []
+    if (payments.length > 0) await ctx.settlements.add(payments)
+    // Paid, but the provider does not name the Pix yet: ask again.
+    else if (typeof answer === 'object' && answer.status === 'paid') return false
+    else await markFailed(ctx, charge.id)
+    return true
+  })
+  return isCleared ? NEVER : again(ctx, check)
+}
+
+/** Withdraws what this provider may still have made. If it was paid after all, the payment becomes an exception. */
+async function answerWithdrawal(ctx: Context, check: Check): Promise<Next> {
+  const provider = providerNamed(ctx, check.provider)
+  if ((await provider.cancel(check.subject)) !== 'not_active') return NEVER
+  const answer = await provider.check(check.subject)
+  if (answer !== 'absent' && answer.payments.length > 0) await ctx.settlements.add(answer.payments)
+  return NEVER
+}

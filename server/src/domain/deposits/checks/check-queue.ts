@@ -1,0 +1,198 @@
+import { isHexId } from '../../../base/ids.ts'
+import { columnsOf } from '../../../db/insert-rows.ts'
+import { query, type Tx } from '../../../db/tx.ts'
+import type { Core } from '../../core/core.ts'
+import type { Hint } from '../../ports/provider.ts'
+import type { StoredStatus } from '../charge-reads.ts'
+import { EXPIRY_GRACE_MS } from '../charge-states.ts'
+
+/**
+ * A question to a provider that is due at some time, claimed by this process. The subject is a txid, or the endToEndId
+ * of a payment.
+ */
+export type Check = {
+  provider: string
+  subject: string
+  kind: 'charge' | 'payment' | 'withdrawal'
+  /** How often it was asked about, this time included. */
+  attempts: number
+  /** Of the row. Every change of the row gives it another, so a claim that lost its row cannot end it. */
+  version: string
+  leasedUntil: Date
+  /** The charge when it was claimed, for a check of that kind. */
+  charge: { provider: string; status: StoredStatus; expiresAt: Date } | null
+  /** It is due because the time of its charge is over, and not by a notification. */
+  isExpiry: boolean
+  /** Payments that notifications named; empty where none did, and in a check that was claimed from the queue. */
+  endToEndIds: string[]
+  /** A list of received Pix from here on shows what it is about. Null: unknown. */
+  since: Date | null
+}
+
+// After this, other workers take over the checks of a worker that died. Longer than any provider call.
+const LEASE_MS = 30_000
+const MAX_BACKOFF_MS = 5 * 60_000
+// A notification without a time is about a Pix of this long ago at most. If it is older, the list does not show it.
+const HINT_DELAY_MS = 5_000
+
+/** The hints of one notification. */
+export type Hints = { provider: string; hints: Hint[] }
+
+// Subqueries and not joins: with any plan each is one look into an index. The row of a PENDING charge is there since it
+// was opened, and its due time moves. A Pix in the books needs no question, unless the provider now tells of refunds.
+// One that was booked without its txid does: it may complete its charge.
+const RECORD_HINTS = `
+  with hinted as materialized (
+    select
+      n.provider,
+      n.end_to_end_id,
+      n.mentions_refunds,
+      (select n.txid from charges c where c.id = n.txid::uuid) as txid,
+      (select true from payments p
+       where p.end_to_end_id = n.end_to_end_id and p.provider = n.provider and p.txid is not null) as is_booked
+    from unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) as n (provider, txid, end_to_end_id, mentions_refunds)
+  ), claimed as (
+    insert into checks (provider, subject, kind, due_at)
+    select distinct
+      provider collate "C",
+      coalesce(txid, end_to_end_id) collate "C",
+      case when txid is null then 'payment' else 'charge' end,
+      $5::timestamptz
+    from hinted
+    where coalesce(txid, end_to_end_id) is not null and (mentions_refunds or is_booked is null)
+    order by 1, 2
+    on conflict (provider, subject) do update set
+      due_at = case when $6::boolean then excluded.due_at else least(checks.due_at, excluded.due_at) end,
+      attempts = 0
+    returning provider, subject, kind, attempts, xmin::text as version, null::timestamptz as was_due
+  )
+  ${selectClaimed()}`
+
+/**
+ * A notification is only a hint: it is stored as a check, and after that the caller may answer it. `isClaimed`: this
+ * process asks at once, and the checks are stored as claimed by it. Otherwise they are due now, for any process.
+ */
+export async function recordHints(core: Core, given: Hints[], isClaimed: boolean): Promise<Check[]> {
+  const now = core.now()
+  const leasedUntil = isClaimed ? leaseFrom(now) : now
+  const hints = given.flatMap(({ provider, hints: some }) =>
+    some.map((hint) => ({ ...hint, provider, txid: hint.txid !== null && isHexId(hint.txid) ? hint.txid : null })),
+  )
+  const rows = await query<ClaimedRow>(core.pool, RECORD_HINTS, [
+    ...columnsOf(hints, 'provider', 'txid', 'endToEndId'),
+    hints.map(({ mentionsRefunds }) => mentionsRefunds ?? false),
+    leasedUntil,
+    isClaimed,
+  ])
+  const bySubject = new Map(rows.map((row) => [`${row.provider} ${row.subject}`, toCheck(row, leasedUntil)]))
+  for (const { provider, txid, endToEndId, occurredAt } of hints) {
+    const check = bySubject.get(`${provider} ${txid}`) ?? bySubject.get(`${provider} ${endToEndId}`)
+    if (!check) continue
+    if (endToEndId !== null) check.endToEndIds.push(endToEndId)
+    const since = occurredAt ?? new Date(now.getTime() - HINT_DELAY_MS)
+    if (!check.since || since < check.since) check.since = since
+  }
+  return [...bySubject.values()]
+}
+
+const CLAIM_CHECKS = `
+  with due as materialized (
+    select provider, subject, due_at from checks where due_at <= $1 order by due_at limit $3 for update skip locked
+  ), claimed as (
+    update checks k set due_at = $2 from due d where k.provider = d.provider and k.subject = d.subject
+    returning k.provider, k.subject, k.kind, k.attempts, k.xmin::text as version, d.due_at as was_due
+  )
+  ${selectClaimed()}`
+
+/** Any number of processes may claim at once: each check goes to one of them, until its lease ends. */
+export async function claimChecks(core: Core, limit: number): Promise<Check[]> {
+  const now = core.now()
+  const leasedUntil = leaseFrom(now)
+  const rows = await query<ClaimedRow>(core.pool, CLAIM_CHECKS, [now, leasedUntil, limit])
+  return rows.map((row) => toCheck(row, leasedUntil))
+}
+
+function leaseFrom(now: Date): Date {
+  return new Date(now.getTime() + LEASE_MS)
+}
+
+function selectClaimed(): string {
+  return `
+    select k.*, c.provider as "chargeProvider", c.status as "chargeStatus", c.expires_at as "expiresAt"
+    from claimed k
+    left join lateral (
+      select * from charges c where c.id = case when k.kind = 'charge' then k.subject::uuid end offset 0
+    ) c on true`
+}
+
+type ClaimedRow = Pick<Check, 'provider' | 'subject' | 'kind' | 'attempts' | 'version'> & {
+  was_due: Date | null
+  chargeProvider: string | null
+  chargeStatus: StoredStatus
+  expiresAt: Date
+}
+
+function toCheck(row: ClaimedRow, leasedUntil: Date): Check {
+  const { provider, subject, kind, version, was_due: wasDue, chargeProvider, chargeStatus, expiresAt } = row
+  const isExpiry = chargeProvider !== null && wasDue?.getTime() === expiresAt.getTime() + EXPIRY_GRACE_MS
+  const isHint = wasDue !== null && row.attempts === 0 && !isExpiry
+  return {
+    provider,
+    subject,
+    kind,
+    version,
+    attempts: row.attempts + 1,
+    leasedUntil,
+    charge: chargeProvider === null ? null : { provider: chargeProvider, status: chargeStatus, expiresAt },
+    isExpiry,
+    endToEndIds: [],
+    // Its notification came when it was due, or a lease before: then the process that was to ask has died.
+    since: isHint ? new Date(wasDue.getTime() - LEASE_MS - HINT_DELAY_MS) : null,
+  }
+}
+
+/** `untilEnded`: it is due again only if its charge has not ended. */
+export type FinishedCheck = { check: Check; nextDueAt: Date | null; untilEnded: boolean }
+
+const MINE = 'k.provider = n.provider and k.subject = n.subject and k.xmin = n.version::xid'
+
+const FINISH_CHECKS = `
+  with n as materialized (
+    select
+      n.*,
+      n.next_due_at is null or coalesce(
+        (select c.status not in ('OPENING', 'PENDING') from charges c where n.until_ended and c.id = n.subject::uuid),
+        false
+      ) as is_over
+    from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::boolean[])
+      as n (provider, subject, version, next_due_at, until_ended)
+  ), ended as (
+    delete from checks k using n where n.is_over and ${MINE}
+  )
+  update checks k set due_at = n.next_due_at, attempts = k.attempts + 1 from n where not n.is_over and ${MINE}`
+
+/** Ends claims; without a next time the check is removed. A hint that arrived meanwhile took the row, and it stays. */
+export async function finishChecks(core: Core, finished: FinishedCheck[]): Promise<void> {
+  const checks = inOrder(finished.map(({ check, ...rest }) => ({ ...check, ...rest })))
+  const columns = columnsOf(checks, 'provider', 'subject', 'version', 'nextDueAt', 'untilEnded')
+  await query(core.pool, FINISH_CHECKS, columns)
+}
+
+const END_CHECKS = `
+  delete from checks k using unnest($1::text[], $2::text[], $3::text[]) as n (provider, subject, version) where ${MINE}`
+
+/** The same for checks that end with the transaction that answers them. */
+export async function endChecks(tx: Tx, checks: Check[]): Promise<void> {
+  if (checks.length > 0) await tx.run(END_CHECKS, columnsOf(inOrder(checks), 'provider', 'subject', 'version'))
+}
+
+/** In the order in which RECORD_HINTS locks them. */
+function inOrder<Row extends Pick<Check, 'provider' | 'subject'>>(checks: Row[]): Row[] {
+  const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b))
+  return checks.toSorted((a, b) => compare(a.provider, b.provider) || compare(a.subject, b.subject))
+}
+
+/** When to try again after a failure: soon at first, then less and less often. */
+export function retryAt(now: Date, attempts: number): Date {
+  return new Date(now.getTime() + Math.min(MAX_BACKOFF_MS, 1_000 * 2 ** Math.min(attempts, 20)))
+}
