@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeSlidingWindow } from '../base/sliding-window.ts'
 import { answerCheck } from '../domain/deposits/checks/check-charge.ts'
 import { claimChecks, type Check } from '../domain/deposits/checks/check-queue.ts'
 import type { Context } from '../domain/context.ts'
@@ -9,8 +8,6 @@ import { startLoop, type Loop } from './loop.ts'
 const MAX_CLAIMED = 256
 // Notifications in memory, some hundred bytes each. Those past this wait in the queue.
 const MAX_FOLLOWED = 20_000
-// In flight at a time.
-const AT_ONCE = 64
 const IDLE_MS = 500
 // The service promises to stop within 5 s. What takes longer is left to the next process, when its lease ends.
 const STOP_PATIENCE_MS = 2_000
@@ -23,11 +20,9 @@ const STOP_PATIENCE_MS = 2_000
 export function startCheckWorker(ctx: Context): Loop {
   let isStopping = false
   let mayHaveMore = false
-  const window = makeSlidingWindow(AT_ONCE)
-  const answer = (check: Check) => window.run(() => answerOrLeave(ctx, check))
-  const followed = makeHeld(answer)
+  const followed = makeHeld((check) => answerOrLeave(ctx, check))
   const claimed = makeHeld(async (check) => {
-    await answer(check)
+    await answerOrLeave(ctx, check)
     if (mayHaveMore && claimed.size() <= MAX_CLAIMED / 2) loop.wake()
   })
   const loop = startLoop(ctx, {
@@ -53,6 +48,7 @@ export function startCheckWorker(ctx: Context): Loop {
     async stop() {
       isStopping = true
       await loop.stop()
+      ctx.receivedLists.stop()
       const emptied = Promise.all([claimed.emptied(), followed.emptied()])
       await Promise.race([emptied, sleep(STOP_PATIENCE_MS, undefined, { ref: false })])
     },
@@ -61,7 +57,7 @@ export function startCheckWorker(ctx: Context): Loop {
 
 /** One claim of the queue, answered whole. */
 export async function checkDue(ctx: Context): Promise<'more' | 'idle'> {
-  const checks = await claimChecks(ctx, AT_ONCE)
+  const checks = await claimChecks(ctx, MAX_CLAIMED)
   await Promise.all(checks.map((check) => answerCheck(ctx, check)))
   return checks.length > 0 ? 'more' : 'idle'
 }

@@ -7,6 +7,7 @@ import { makePendingLimit, type PendingLimit } from './admission.ts'
 import { markPending, type Acceptance } from './charge-states.ts'
 import { makeChargeWatch, type ChargeWatch } from './charge-watch.ts'
 import { finishChecks, recordHints, type Check, type FinishedCheck, type Hints } from './checks/check-queue.ts'
+import { makeReceivedLists, type ReceivedLists } from './checks/received-list.ts'
 import { insertIntents, openIntents, type Intent, type IntentResult } from './intents.ts'
 import { makeSettlements, type Settlements } from './settlements.ts'
 
@@ -21,6 +22,7 @@ export type DepositLanes = {
   hints: Lane<Hints>
   finishedChecks: Lane<FinishedCheck>
   hintFollower: HintFollower
+  receivedLists: ReceivedLists
   /** Status checks at the provider, shared by simultaneous callers. */
   checkCalls: SingleFlight<Checked>
   /** Notifies open payment pages. */
@@ -47,6 +49,7 @@ const MAX_NOTIFICATIONS = 64
 /** `onSettled` gets every payment of a committed batch, also those that were recorded before. */
 export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayment[]) => Promise<void>): DepositLanes {
   const chargeWatch = makeChargeWatch(core)
+  const settlements = makeSettlements(core, { chargeWatch, onSettled })
   const hintFollower: HintFollower = { room: () => 0, follow: () => {} }
   return {
     intents: makeIntentLane(core),
@@ -56,10 +59,11 @@ export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayme
       core.metrics.deposits.inc({ state: 'opened' }, results.filter(Boolean).length)
       return results
     }),
-    settlements: makeSettlements(core, { chargeWatch, onSettled }),
+    settlements,
     hints: makeLane((given) => storeHints(core, hintFollower, given), { maxBatch: MAX_NOTIFICATIONS }),
     finishedChecks: makeLane((finished) => finishChecks(core, finished)),
     hintFollower,
+    receivedLists: makeReceivedLists(core, settlements),
     checkCalls: makeSingleFlight(),
     chargeWatch,
     pendingLimit: makePendingLimit(core),

@@ -1,11 +1,12 @@
 import { Fault } from '../../base/fault.ts'
+import { withTimeLimit } from '../../base/time-limit.ts'
 import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
 import { ProviderError, providerNamed } from '../ports/provider.ts'
 import { overloaded } from './admission.ts'
 import { readCharge, requireCharge, visible, type Charge, type ChargeStatus } from './charge-reads.ts'
 import { markCanceled } from './charge-states.ts'
-import { checkCharge } from './checks/check-charge.ts'
+import { checkCharge, checkQueried } from './checks/check-charge.ts'
 import { readHeld } from './held-payments.ts'
 
 // A query answers within this even when the provider does not.
@@ -21,10 +22,12 @@ export async function queryDeposit(
   accountId: string,
   paymentLinkId: string,
 ): Promise<{ charge: Charge; check: 'fresh' | 'failed' | 'none' }> {
+  const beganAt = ctx.now()
   const charge = await requireCharge(ctx, accountId, paymentLinkId)
   if (charge.status !== 'PENDING') return { charge, check: 'none' }
   try {
-    const { outcome } = await withTimeout(checkCharge(ctx, charge, { onBehalfOf: accountId }), QUERY_TIMEOUT_MS)
+    const checking = checkQueried(ctx, charge, { onBehalfOf: accountId, beganAt })
+    const { outcome } = await withTimeLimit(checking, QUERY_TIMEOUT_MS, tooLate)
     // Unpaid: what was read stands, because the check began after it.
     const checked = outcome === 'unpaid' ? charge : await requireCharge(ctx, accountId, paymentLinkId)
     return { charge: checked, check: 'fresh' }
@@ -37,12 +40,8 @@ export async function queryDeposit(
   }
 }
 
-async function withTimeout<Result>(work: Promise<Result>, timeoutMs: number): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ProviderError('unknown', `no answer within ${timeoutMs} ms`)), timeoutMs)
-  })
-  return Promise.race([work, timeout]).finally(() => clearTimeout(timer))
+function tooLate(): ProviderError {
+  return new ProviderError('unknown', `no answer within ${QUERY_TIMEOUT_MS} ms`)
 }
 
 /** Withdraws a PENDING charge at the provider first: a charge that can still be paid is never shown as CANCELED. */

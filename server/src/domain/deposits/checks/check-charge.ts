@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts'
 import type { Core } from '../../core/core.ts'
 import { ProviderError, providerNamed } from '../../ports/provider.ts'
-import { readCharge, type StoredCharge } from '../charge-reads.ts'
+import { readCharge, type Charge, type StoredCharge } from '../charge-reads.ts'
 import { EXPIRY_GRACE_MS, markCanceled, markExpired, markFailed } from '../charge-states.ts'
 import { claimIntent } from '../intent-lease.ts'
 import type { Checked } from '../lanes.ts'
@@ -11,6 +11,9 @@ import { retryAt, type Check } from './check-queue.ts'
 const MAX_PAYMENT_ATTEMPTS = 8
 // About a minute, after which a provider's own records have caught up with its notifications.
 const MAX_HINT_ATTEMPTS = 6
+
+// With less left of its lease, a check cannot be asked and ended before another process may claim it.
+const LEAST_LEASE_MS = 5_000
 
 type CheckedCharge = Pick<StoredCharge, 'id' | 'provider' | 'status' | 'expiresAt'>
 
@@ -33,8 +36,11 @@ async function askAndApply(
 ): Promise<Checked> {
   // Read before the call: an answer from before the end of the grace may miss a payment in its last moment.
   const askedAt = ctx.now()
-  const answer = await providerNamed(ctx, provider).check(id, { onBehalfOf })
+  const bank = providerNamed(ctx, provider)
+  const list = ctx.receivedLists.of(bank)
+  const answer = await list.alone(() => bank.check(id, { onBehalfOf }))
   const payments = answer === 'absent' ? [] : answer.payments
+  list.found(payments)
   const isEnded = payments.length > 0 && (await ctx.settlements.add(payments, check))
   if (isEnded) return { outcome: 'changed', ended: check }
   const isLate = askedAt.getTime() >= expiresAt.getTime() + EXPIRY_GRACE_MS
@@ -43,7 +49,10 @@ async function askAndApply(
     ctx.log.warn({ chargeId: id, provider }, 'provider does not know a charge that it accepted')
   else if (answer !== 'absent' && answer.status === 'paid' && payments.length === 0) await requireEnded(ctx, id)
   else if (answer !== 'absent' && answer.status === 'withdrawn') await markCanceled(ctx, id)
-  else if (payments.length === 0 && !isLate) return { outcome: 'unpaid' }
+  else if (payments.length === 0 && !isLate) {
+    if (answer !== 'absent') list.unpaid(id, askedAt)
+    return { outcome: 'unpaid' }
+  }
   if (isLate) await markExpired(ctx, id)
   return { outcome: 'changed' }
 }
@@ -55,8 +64,28 @@ async function requireEnded(core: Core, chargeId: string): Promise<void> {
     throw new ProviderError('unknown', `${provider}: check: the charge was paid, and no Pix is named that paid it`)
 }
 
-/** When a claimed check is due again: null for never. 'ended': it ended in a settlement. */
-type Next = { nextDueAt: Date | null; untilEnded: boolean } | 'ended'
+/**
+ * As checkCharge(), for a query that began then: if many wait, a list of received Pix answers it. Simultaneous queries
+ * of one charge share the answer.
+ */
+export function checkQueried(
+  ctx: Context,
+  charge: Charge,
+  { onBehalfOf, beganAt }: { onBehalfOf: string; beganAt: Date },
+): Promise<Checked> {
+  return ctx.checkCalls(`query ${charge.provider} ${charge.id}`, async () => {
+    const list = ctx.receivedLists.of(providerNamed(ctx, charge.provider))
+    const isOver = ctx.now() >= charge.expiresAt
+    const { id: txid, createdAt } = charge
+    // Whether it expires or not is only for the provider to say.
+    const answer = isOver ? 'alone' : await list.query({ txid, createdAt, beganAt })
+    if (answer === 'booked' || answer === 'unpaid') return { outcome: answer === 'unpaid' ? 'unpaid' : 'changed' }
+    return checkCharge(ctx, charge, { onBehalfOf })
+  })
+}
+
+/** When a claimed check is due again: null for never. 'done': nothing is left to record. */
+type Next = { nextDueAt: Date | null; untilEnded: boolean } | 'done'
 
 const NEVER: Next = { nextDueAt: null, untilEnded: false }
 
@@ -67,7 +96,7 @@ export async function answerCheck(ctx: Context, check: Check): Promise<void> {
     ctx.log.warn({ err: error, subject: check.subject, attempts: check.attempts }, 'provider status check failed')
     return again(ctx, check)
   })
-  if (next !== 'ended') await ctx.finishedChecks.add({ check, ...next })
+  if (next !== 'done') await ctx.finishedChecks.add({ check, ...next })
 }
 
 const ANSWERS = { payment: answerPayment, charge: answerCharge, withdrawal: answerWithdrawal }
@@ -76,11 +105,38 @@ function again(ctx: Context, { attempts }: Check): Next {
   return { nextDueAt: retryAt(ctx.now(), attempts), untilEnded: false }
 }
 
-async function answerPayment(ctx: Context, check: Check): Promise<Next> {
-  const payment = await providerNamed(ctx, check.provider).findPayment(check.subject)
-  if (payment === 'absent') return check.attempts < MAX_PAYMENT_ATTEMPTS ? again(ctx, check) : NEVER
-  await ctx.settlements.add([payment], check)
-  return 'ended'
+/** By a list if many wait, else alone. */
+async function askFor(
+  ctx: Context,
+  check: Check,
+  steps: { booked: () => Next; alone: () => Promise<Next> },
+): Promise<Next> {
+  const list = ctx.receivedLists.of(providerNamed(ctx, check.provider))
+  const listed = await list.hint(check)
+  if (listed === 'ended') return 'done'
+  if (listed === 'booked') return steps.booked()
+  // Without a lease, whichever process claims it next asks.
+  const answer = await list.inTurn(async () => (hasLease(ctx, check) ? steps.alone() : 'done'))
+  return answer === 'stopped' ? { nextDueAt: ctx.now(), untilEnded: false } : answer
+}
+
+function hasLease(ctx: Context, { leasedUntil }: Check): boolean {
+  return leasedUntil.getTime() - ctx.now().getTime() >= LEAST_LEASE_MS
+}
+
+function answerPayment(ctx: Context, check: Check): Promise<Next> {
+  return askFor(ctx, check, {
+    booked: () => NEVER,
+    async alone() {
+      const bank = providerNamed(ctx, check.provider)
+      const list = ctx.receivedLists.of(bank)
+      const payment = await list.alone(() => bank.findPayment(check.subject))
+      if (payment === 'absent') return check.attempts < MAX_PAYMENT_ATTEMPTS ? again(ctx, check) : NEVER
+      list.found([payment])
+      await ctx.settlements.add([payment], check)
+      return 'done'
+    },
+  })
 }
 
 async function answerCharge(ctx: Context, check: Check): Promise<Next> {
@@ -90,8 +146,13 @@ async function answerCharge(ctx: Context, check: Check): Promise<Next> {
   if (charge.status === 'OPENING') return clearIntent(ctx, await readCharge(ctx, id), check)
   // Paid in time, and nobody told of another payment.
   if (check.isExpiry && charge.status === 'COMPLETED') return NEVER
-  const { ended } = await checkCharge(ctx, { id, ...charge }, { check })
-  return ended === check ? 'ended' : untilEnded(ctx, check, charge.expiresAt)
+  return askFor(ctx, check, {
+    booked: () => untilEnded(ctx, check, charge.expiresAt),
+    async alone() {
+      const { ended } = await checkCharge(ctx, { id, ...charge }, { check })
+      return ended === check ? 'done' : untilEnded(ctx, check, charge.expiresAt)
+    },
+  })
 }
 
 /** When to ask again about a charge that stays PENDING. */

@@ -25,7 +25,7 @@ export type Check = {
   isExpiry: boolean
   /** Payments that notifications named; empty where none did, and in a check that was claimed from the queue. */
   endToEndIds: string[]
-  /** A list of received Pix from here on shows what it is about. Null: unknown. */
+  /** A list of received Pix from here on shows what it is about. Null where that is unknown. */
   since: Date | null
 }
 
@@ -34,6 +34,9 @@ const LEASE_MS = 30_000
 const MAX_BACKOFF_MS = 5 * 60_000
 // A notification without a time is about a Pix of this long ago at most. If it is older, the list does not show it.
 const HINT_DELAY_MS = 5_000
+
+// Before all that a list is asked for.
+const ASK_ALONE = new Date(0)
 
 /** The hints of one notification. */
 export type Hints = { provider: string; hints: Hint[] }
@@ -85,11 +88,12 @@ export async function recordHints(core: Core, given: Hints[], isClaimed: boolean
     isClaimed,
   ])
   const bySubject = new Map(rows.map((row) => [`${row.provider} ${row.subject}`, toCheck(row, leasedUntil)]))
-  for (const { provider, txid, endToEndId, occurredAt } of hints) {
+  for (const { provider, txid, endToEndId, occurredAt, mentionsRefunds } of hints) {
     const check = bySubject.get(`${provider} ${txid}`) ?? bySubject.get(`${provider} ${endToEndId}`)
     if (!check) continue
     if (endToEndId !== null) check.endToEndIds.push(endToEndId)
-    const since = occurredAt ?? new Date(now.getTime() - HINT_DELAY_MS)
+    // A list may be behind with refunds, and then nothing would tell of them again.
+    const since = mentionsRefunds ? ASK_ALONE : (occurredAt ?? new Date(now.getTime() - HINT_DELAY_MS))
     if (!check.since || since < check.since) check.since = since
   }
   return [...bySubject.values()]

@@ -1,0 +1,219 @@
+import { Fault } from '../../../base/fault.ts'
+import { makeRecent } from '../../../base/recent.ts'
+import { withTimeLimit } from '../../../base/time-limit.ts'
+import { query } from '../../../db/tx.ts'
+import { wholeSecond } from '../../core/business-days.ts'
+import type { Core } from '../../core/core.ts'
+import { ProviderError, type Provider, type ReceivedPayment } from '../../ports/provider.ts'
+import type { Settlements } from '../settlements.ts'
+import type { Check } from './check-queue.ts'
+import type { ListCoverage, Query } from './list-coverage.ts'
+
+export type Answer = 'ended' | 'booked' | 'unpaid' | 'alone'
+
+/** A check or a query that waits for a list. */
+export type Question = {
+  txid: string | null
+  /** Payments that the list must show; empty: any payment of the txid. */
+  missing: Set<string>
+  answer(answer: Answer): void
+  fail(error: unknown): void
+} & ({ check: Check; since: Date; query?: undefined } | { query: Query; check?: undefined; since?: undefined })
+
+/** What reading a list came to. `repeated` payments were in an earlier list already. */
+export type Reading = { pages: number; repeated: number; error: unknown }
+
+export type ListReader = {
+  /** Answers every question, and never rejects. */
+  read(questions: Question[]): Promise<Reading>
+  /** All of these were in a list, and are in the books. */
+  areBooked(endToEndIds: Iterable<string>): boolean
+}
+
+// A provider's clock may be ahead of ours.
+const AHEAD_MS = 60_000
+// A list may take as many pages as it answers questions: past that, asking one by one is cheaper. The first questions
+// of a flood do not tell how many follow.
+const MIN_PAGES = 16
+// A page takes a second or two. Those who wait have seconds, and are asked about alone when a list hangs.
+const PAGE_PATIENCE_MS = 5_000
+// So many a second are more than one process books.
+const MAX_REMEMBERED = 20_000
+const REMEMBERED_FOR_MS = 30_000
+
+/** A list that is being read. */
+type Round = {
+  open: Set<Question>
+  byEndToEndId: Map<string, Question[]>
+  byTxid: Map<string, Question[]>
+  mustShow: Set<string>
+  repeated: number
+  hasFailed: boolean
+}
+
+export function makeListReader(
+  core: Core,
+  { provider, settlements, coverage }: { provider: Provider; settlements: Settlements; coverage: ListCoverage },
+): ListReader {
+  const booked = makeRecent<true>({ forMs: REMEMBERED_FOR_MS, max: MAX_REMEMBERED })
+
+  async function readPages(round: Round, window: { from: Date; to: Date }, maxPages: number) {
+    let pages = 0
+    // A page is booked while the next one is read.
+    let booking: Promise<void> = Promise.resolve()
+    try {
+      for await (const page of inTime(provider, window)) {
+        pages++
+        await booking
+        booking = bookPage(round, page)
+        booking.catch(() => {}) // it may fail while nobody waits for it
+        if (pages === maxPages) return { pages, isWhole: false }
+      }
+      return { pages, isWhole: true }
+    } finally {
+      await booking
+    }
+  }
+
+  async function bookPage(round: Round, page: ReceivedPayment[]): Promise<void> {
+    const fresh = page.filter(({ endToEndId }) => !booked.get(endToEndId))
+    const known = await findBooked(core, provider.name, fresh)
+    const isKnown = ({ endToEndId }: ReceivedPayment) => known.has(endToEndId) || booked.get(endToEndId) === true
+    round.repeated += page.length - fresh.length
+    await Promise.all(page.map((payment) => bookOne(round, payment, isKnown(payment))))
+  }
+
+  async function bookOne(round: Round, payment: ReceivedPayment, isKnown: boolean): Promise<void> {
+    const { endToEndId, txid } = payment
+    round.mustShow.delete(endToEndId)
+    const questions = [...(round.byEndToEndId.get(endToEndId) ?? []), ...((txid && round.byTxid.get(txid)) || [])]
+    // Of several payments that one check waits for, none alone ends it.
+    const ending = questions.find(({ check, missing }) => check && missing.size <= 1)
+    const isNews = !isKnown || (payment.refunds?.length ?? 0) > 0
+    try {
+      const isEnded = isNews && (await settlements.add([payment], ending?.check))
+      if (!booked.get(endToEndId)) note(payment)
+      for (const question of questions) {
+        question.missing.delete(endToEndId)
+        if (question.missing.size > 0) continue
+        round.open.delete(question)
+        question.answer(isEnded && question === ending ? 'ended' : 'booked')
+      }
+    } catch (error) {
+      // The database is down or overloaded, which no payment caused: going on would not help.
+      if (error instanceof Fault && error.code === 'unavailable') throw error
+      core.log.error({ err: error, provider: provider.name, endToEndId }, 'booking a received payment failed')
+      round.hasFailed = true
+      for (const question of questions) {
+        round.open.delete(question)
+        question.fail(error)
+      }
+    }
+  }
+
+  function note({ endToEndId, txid }: ReceivedPayment) {
+    const nowMs = core.now().getTime()
+    booked.set(endToEndId, true, nowMs)
+    if (txid !== null) coverage.show(txid, nowMs)
+  }
+
+  return {
+    areBooked: (endToEndIds) => [...endToEndIds].every((id) => booked.get(id)),
+    async read(questions) {
+      const begunMs = core.now().getTime()
+      const answerable = questions.filter((question) => isAnswerable(coverage, question, begunMs))
+      if (answerable.length === 0) return { pages: 0, repeated: 0, error: undefined }
+      const fromMs = startOf(coverage, answerable, begunMs)
+      const window = { from: new Date(fromMs), to: new Date(begunMs + AHEAD_MS) }
+      const round = openRound(answerable, coverage.mustShow(fromMs, window.to.getTime()))
+      let [pages, isWhole, error]: [number, boolean, unknown] = [1, false, undefined]
+      try {
+        const reading = await readPages(round, window, Math.max(MIN_PAGES, answerable.length))
+        pages = Math.max(1, reading.pages)
+        isWhole = reading.isWhole
+      } catch (caught) {
+        error = caught
+      }
+      const isSure = isWhole && !round.hasFailed
+      if (isSure && round.mustShow.size > 0) distrust(core, provider, coverage)
+      if (isSure) coverage.read(fromMs, begunMs)
+      const isUnpaid = isSure && coverage.isTrusted(begunMs)
+      for (const question of round.open) question.answer(lastAnswer(coverage, question, isUnpaid))
+      return { pages, repeated: round.repeated, error }
+    },
+  }
+}
+
+/** The list is behind what the provider tells of one charge. Checks that it does not answer are asked alone anyway. */
+export function distrust(core: Core, provider: Provider, coverage: ListCoverage): void {
+  const now = core.now().getTime()
+  if (coverage.isTrusted(now))
+    core.log.warn(
+      { provider: provider.name },
+      'the list of received Pix lacks a payment that the provider confirmed: queries ask about each charge for some minutes',
+    )
+  coverage.distrust(now)
+}
+
+/** A query that no list can answer any more is let go at once. */
+function isAnswerable(coverage: ListCoverage, question: Question, nowMs: number): boolean {
+  const isLost = question.query && coverage.judge(question.query, nowMs) === 'alone'
+  if (isLost) question.answer('alone')
+  return !isLost
+}
+
+/** Some providers give times in whole seconds. */
+function startOf(coverage: ListCoverage, questions: Question[], begunMs: number): number {
+  const startMs = ({ since }: Question) => since?.getTime() ?? coverage.untilMs()
+  const firstMs = questions.reduce((first, question) => Math.min(first, startMs(question)), begunMs)
+  return wholeSecond(new Date(firstMs)).getTime()
+}
+
+function openRound(questions: Question[], mustShow: Set<string>): Round {
+  const [byEndToEndId, byTxid] = [new Map<string, Question[]>(), new Map<string, Question[]>()]
+  const add = (map: Map<string, Question[]>, key: string, question: Question) => {
+    const others = map.get(key)
+    if (others) others.push(question)
+    else map.set(key, [question])
+  }
+  for (const question of questions) {
+    for (const endToEndId of question.missing) add(byEndToEndId, endToEndId, question)
+    if (question.missing.size === 0 && question.txid !== null) add(byTxid, question.txid, question)
+  }
+  return { open: new Set(questions), byEndToEndId, byTxid, mustShow, repeated: 0, hasFailed: false }
+}
+
+/** For what the list did not show. */
+function lastAnswer(coverage: ListCoverage, { query: asked }: Question, isUnpaid: boolean): Answer {
+  if (!asked || !isUnpaid) return 'alone'
+  return coverage.wasShown(asked.txid) ? 'booked' : 'unpaid'
+}
+
+async function* inTime(provider: Provider, window: { from: Date; to: Date }): AsyncGenerator<ReceivedPayment[]> {
+  const pages = provider.listReceived(window)[Symbol.asyncIterator]()
+  const late = () => new ProviderError('unknown', `${provider.name}: listReceived: no page in ${PAGE_PATIENCE_MS} ms`)
+  try {
+    for (;;) {
+      const next = pages.next()
+      next.catch(() => {}) // it may fail after we gave up
+      const page = await withTimeLimit(next, PAGE_PATIENCE_MS, late)
+      if (page.done) return
+      yield page.value
+    }
+  } finally {
+    // Not awaited: it ends after the call in flight.
+    pages.return?.().catch(() => {})
+  }
+}
+
+const FIND_BOOKED = `
+  select end_to_end_id as "endToEndId" from payments
+  where provider = $1 and end_to_end_id = any($2) and txid is not null`
+
+/** The endToEndIds of those that settling would not change, which other processes booked for example. */
+async function findBooked(core: Core, provider: string, payments: ReceivedPayment[]): Promise<Set<string>> {
+  if (payments.length === 0) return new Set()
+  const ids = payments.map(({ endToEndId }) => endToEndId)
+  const rows = await query<{ endToEndId: string }>(core.pool, FIND_BOOKED, [provider, ids])
+  return new Set(rows.map((row) => row.endToEndId))
+}
