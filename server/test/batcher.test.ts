@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { makeBatcher } from '../src/base/batcher.ts'
 
 // Doubles numbers. Batches stay under way until the test lets them go; an item of 13 fails the batch it is in.
-function setUp(options: { maxBatch?: number; maxWaiting?: number; paceMs?: number } = {}) {
+function setUp(options: { maxBatch?: number; maxWaiting?: number; paceMs?: number; concurrency?: number } = {}) {
   const batches: number[][] = []
   const held: (() => void)[] = []
   let isHolding = false
@@ -10,6 +10,7 @@ function setUp(options: { maxBatch?: number; maxWaiting?: number; paceMs?: numbe
     maxBatch: options.maxBatch ?? 100,
     maxWaiting: options.maxWaiting ?? 100,
     paceMs: options.paceMs ?? 0,
+    concurrency: options.concurrency ?? 1,
     full: () => new Error('full'),
     work: async (items: number[]) => {
       batches.push(items)
@@ -133,4 +134,63 @@ test('with a pace what is gathered is done when its time has come, however littl
   await batcher.add(1)
   await batcher.add(2)
   expect(batches).toEqual([[1], [2]])
+})
+
+test('with a concurrency of two, a second batch begins while the first runs, and a third waits', async () => {
+  const { add, batches, hold, release } = setUp({ concurrency: 2 })
+  hold()
+  const first = add([1])
+  await turn()
+  const second = add([2, 3])
+  await turn()
+  const third = [add([4]), add([5])]
+  await turn()
+  expect(batches).toEqual([[1], [2, 3]])
+  release()
+  expect((await Promise.all([first, second, ...third])).flat()).toEqual([2, 4, 6, 8, 10])
+  expect(batches).toEqual([[1], [2, 3], [4, 5]])
+})
+
+test('with a concurrency of two, what arrives in one tick is one batch, or two if it is too much for one', async () => {
+  const { add, batches, hold, release } = setUp({ maxBatch: 3, concurrency: 2 })
+  expect(await add([1, 2])).toEqual([2, 4])
+  expect(batches.splice(0)).toEqual([[1, 2]])
+  hold()
+  const all = add([1, 2, 3, 4, 5, 6, 7])
+  await turn()
+  expect(batches).toEqual([
+    [1, 2, 3],
+    [4, 5, 6],
+  ])
+  release()
+  expect(await all).toEqual([2, 4, 6, 8, 10, 12, 14])
+})
+
+test('with a concurrency of two, those who wait are bounded and drained waits for both batches', async () => {
+  const { add, batcher, batches, hold, release } = setUp({ maxBatch: 1, maxWaiting: 1, concurrency: 2 })
+  hold()
+  const underWay = [add([1])]
+  await turn()
+  underWay.push(add([2]))
+  await turn()
+  underWay.push(add([3]))
+  await expect(batcher.add(4)).rejects.toThrow('full')
+  let isDrained = false
+  const drained = batcher.drained().then(() => (isDrained = true))
+  await turn()
+  expect(isDrained).toBe(false)
+  release()
+  await drained
+  expect(batches).toEqual([[1], [2], [3]])
+  expect((await Promise.all(underWay)).flat()).toEqual([2, 4, 6])
+})
+
+test('with a concurrency of two, one bad item fails alone and the other batch is not repeated', async () => {
+  const { batcher, batches, hold, release } = setUp({ maxBatch: 2, concurrency: 2 })
+  hold()
+  const all = Promise.allSettled([1, 13, 2, 3].map((item) => batcher.add(item)))
+  await turn()
+  release()
+  expect((await all).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+  expect(batches.toSorted((a, b) => b.length - a.length || a[0]! - b[0]!)).toEqual([[1, 13], [2, 3], [1], [13]])
 })

@@ -1,8 +1,8 @@
 import { makeWakeableSleep } from './wakeable-sleep.ts'
 
 /**
- * Gathers items that arrive while the previous batch runs, and works on them as one batch: under load a hundred callers
- * share one transaction and one fsync, and a single caller waits for nobody. Batches run one after another.
+ * Gathers items that arrive while earlier batches run, and works on them as one batch: under load a hundred callers
+ * share one transaction and one fsync, and a single caller waits for nobody.
  */
 export type Batcher<Item, Result> = {
   add(item: Item): Promise<Result>
@@ -20,6 +20,8 @@ export function makeBatcher<Item, Result>(options: {
   /** Items that may wait; `full()` is thrown for one more. */
   maxWaiting: number
   full: () => Error
+  /** Batches that run at once, so that one is prepared while another commits. Default: one after another. */
+  concurrency?: number
   /**
    * The time between the starts of two batches, unless half a batch waits: for work that no caller waits for, which
    * costs less in larger batches. The first batch starts at once.
@@ -28,20 +30,31 @@ export function makeBatcher<Item, Result>(options: {
   /** True for a failure that no item caused, such as a database that is down: retrying each item alone is pointless. */
   isInfrastructureError?: (error: unknown) => boolean
 }): Batcher<Item, Result> {
-  const { maxBatch, paceMs = 0 } = options
+  const { maxBatch, paceMs = 0, concurrency = 1 } = options
   const queue: Waiting<Item, Result>[] = []
-  let running: Promise<void> | undefined
+  const running = new Set<Promise<void>>()
+  let isStarting = false
   const pause = makeWakeableSleep()
   let beganAt = -Infinity
+
+  function start() {
+    if (isStarting || queue.length === 0 || running.size >= concurrency) return
+    isStarting = true
+    const batch = run().then(() => {
+      running.delete(batch)
+      start()
+    })
+    running.add(batch)
+  }
 
   async function run() {
     // One turn of the event loop, so that callers who arrive in the same tick share the first batch too.
     await Promise.resolve()
-    while (queue.length > 0) {
-      if (paceMs > 0) await pace()
-      await workOn(queue.splice(0, maxBatch))
-    }
-    running = undefined
+    if (paceMs > 0) await pace()
+    const batch = queue.splice(0, maxBatch)
+    isStarting = false
+    start()
+    await workOn(batch)
   }
 
   async function pace() {
@@ -70,11 +83,11 @@ export function makeBatcher<Item, Result>(options: {
       return new Promise<Result>((resolve, reject) => {
         queue.push({ item, resolve, reject })
         if (queue.length >= maxBatch / 2) pause.wake()
-        running ??= run()
+        start()
       })
     },
     async drained() {
-      for (let last = running; last; last = running) await last
+      while (running.size > 0) await Promise.all(running)
     },
   }
 }

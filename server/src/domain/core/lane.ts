@@ -13,15 +13,23 @@ const MAX_BATCH = 200
 // With this many items waiting the database is seconds behind, and a refusal is kinder than a longer queue.
 const MAX_WAITING = 5_000
 
-/** `work` must be one transaction: a failed batch is repeated item by item. */
+/**
+ * `work` must be one transaction: a failed batch is repeated item by item. With a `concurrency` above one, batches end
+ * in any order.
+ */
 export function makeLane<Item, Result = void>(
   work: (items: Item[]) => Promise<Result[] | void>,
-  { maxBatch = MAX_BATCH, paceMs = 0 }: { maxBatch?: number; paceMs?: number } = {},
+  {
+    maxBatch = MAX_BATCH,
+    paceMs = 0,
+    concurrency = 1,
+  }: { maxBatch?: number; paceMs?: number; concurrency?: number } = {},
 ): Lane<Item, Result> {
   return makeBatcher<Item, Result>({
     work: async (items) => (await work(items)) ?? items.map(() => undefined as Result),
     maxBatch,
     paceMs,
+    concurrency,
     maxWaiting: MAX_WAITING,
     full: () => new Fault('unavailable', 'The service is overloaded, please try again', { retryAfterSeconds: 1 }),
     isInfrastructureError: (error) => error instanceof Fault && error.code === 'unavailable',
