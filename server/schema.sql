@@ -283,10 +283,9 @@ create table events (
   body text not null,
   created_at timestamptz not null,
   constraint events_pkey primary key (id),
-  constraint events_kind_subject_id_key unique (kind, subject_id),
-  constraint events_account_id_fkey foreign key (account_id) references accounts(id)
+  constraint events_kind_subject_id_key unique (kind, subject_id)
 );
-create index events_by_account on events using btree (account_id, id desc);
+create index events_of_account on events using btree (account_id, id);
 create trigger events_append_only before delete or update or truncate on events for each statement execute function refuse_change();
 
 create table exceptions (
@@ -371,13 +370,15 @@ create table ledger_accounts (
   kind text not null,
   account_id uuid,
   provider text,
+  stripe smallint default 0 not null,
   constraint ledger_accounts_pkey primary key (id),
-  constraint ledger_accounts_kind_account_id_provider_key unique nulls not distinct (kind, account_id, provider),
   constraint ledger_accounts_check check ((kind = 'balance') = (account_id is not null)),
   constraint ledger_accounts_check1 check ((kind = 'cash') = (provider is not null)),
   constraint ledger_accounts_kind_check check (kind = any (array['cash', 'balance', 'fees', 'suspense', 'refunding', 'missing', 'written_off'])),
+  constraint ledger_accounts_stripe check (stripe = 0 or stripe >= 1 and stripe <= 7 and (kind = any (array['cash', 'fees']))),
   constraint ledger_accounts_account_id_fkey foreign key (account_id) references accounts(id)
 );
+create unique index ledger_accounts_once on ledger_accounts using btree (kind, account_id, provider, stripe) nulls not distinct;
 
 create table ledger_balances (
   ledger_account_id bigint not null,
@@ -428,8 +429,7 @@ create table payments (
   constraint payments_pkey primary key (id),
   constraint payments_end_to_end_id_key unique (end_to_end_id),
   constraint payments_amount_cents_check check (amount_cents > 0),
-  constraint payments_check check (not credited or charge_id is not null),
-  constraint payments_charge_id_fkey foreign key (charge_id) references charges(id)
+  constraint payments_check check (not credited or charge_id is not null)
 );
 create index payments_by_time on payments using brin (occurred_at) with (autosummarize='on');
 create unique index payments_one_credit_per_charge on payments using btree (charge_id) where credited;
@@ -586,15 +586,11 @@ create table transfers (
       when kind = any (array['matched_deposit', 'matched_fee']) then refund_id is null and exception_id is not null and charge_id is not null
       else false
   end),
-  constraint transfers_charge_id_fkey foreign key (charge_id) references charges(id),
-  constraint transfers_credit_id_fkey foreign key (credit_id) references ledger_accounts(id),
-  constraint transfers_debit_id_fkey foreign key (debit_id) references ledger_accounts(id),
   constraint transfers_exception_id_fkey foreign key (exception_id) references exceptions(id),
-  constraint transfers_payment_id_fkey foreign key (payment_id) references payments(id),
   constraint transfers_refund_id_fkey foreign key (refund_id) references refunds(id)
 );
-create index transfers_by_credit on transfers using btree (credit_id, id);
-create index transfers_by_debit on transfers using btree (debit_id, id);
+create index transfers_of_credited on transfers using btree (credit_id, id) where kind <> all (array['fee', 'suspense']);
+create index transfers_of_debited on transfers using btree (debit_id, id) where kind <> all (array['deposit', 'fee', 'suspense']);
 create unique index transfers_once_per_payment on transfers using btree (payment_id, kind) where refund_id is null;
 create unique index transfers_once_per_refund on transfers using btree (refund_id, kind) where refund_id is not null;
 create unique index transfers_one_end on transfers using btree (refund_id) where kind = any (array['refund_paid', 'refund_released', 'refund_seen']);

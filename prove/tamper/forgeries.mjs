@@ -7,7 +7,11 @@
  * PENDING charge of the same value as a paid deposit of the victim.
  */
 export function forgeries({ victim, eve }) {
-  const at = (kind) => `(select id from ledger_accounts where kind = '${kind}')`
+  const NOBODY = `'00000000-0000-7000-8000-000000000000'`
+  const at = (
+    kind,
+  ) => `(select l.id from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id where l.kind = '${kind}'
+    order by b.credits_cents - b.debits_cents desc, l.id limit 1)`
   const balance = (account) => `(select id from ledger_accounts where account_id = '${account}')`
   const hex = (column) => `replace(${column}::text, '-', '')`
   const charge = (where) => `(select id from charges where ${where} order by id limit 1)`
@@ -116,7 +120,64 @@ export function forgeries({ victim, eve }) {
       `update transfers set credit_after_cents = credit_after_cents + 1 where kind = 'deposit' and payment_id = ${payment}`,
     ],
 
+    // ---- Rows that are not there, and that no foreign key asks for
+    [
+      'a deposit of a payment that is not there',
+      ['transfer'],
+      `update transfers set payment_id = ${NOBODY} where kind = 'deposit' and payment_id = ${payment}`,
+    ],
+    [
+      'a deposit of a charge that is not there',
+      ['transfer'],
+      `update transfers set charge_id = ${NOBODY} where kind = 'deposit' and payment_id = ${payment}`,
+    ],
+    [
+      'a deposit from a ledger account that is not there',
+      ['transfer'],
+      `update transfers set debit_id = 0 where kind = 'deposit' and payment_id = ${payment}; select rebook();`,
+    ],
+    [
+      'money in suspense that is in a ledger account that is not there',
+      ['transfer', 'total'],
+      `update transfers set credit_id = 0 where kind = 'suspense' and payment_id = ${suspended}; select rebook();`,
+    ],
+    [
+      'money in suspense of a charge that is not there',
+      ['payment'],
+      `update payments set charge_id = ${NOBODY} where id = ${suspended}; update transfers set charge_id = ${NOBODY} where payment_id = ${suspended}`,
+    ],
+    [
+      'a payment whose charge is not there',
+      ['charge', 'payment'],
+      `update payments set charge_id = ${NOBODY} where id = ${payment}`,
+    ],
+    [
+      'an event of an account that is not there',
+      ['deposit_event'],
+      `update events set account_id = ${NOBODY} where subject_id = ${deposit}`,
+    ],
+    [
+      'an event of a charge that is not there',
+      ['deposit_event'],
+      `update events set subject_id = ${NOBODY} where subject_id = ${deposit}`,
+    ],
+    [
+      'a test of an account that is not there',
+      ['other_event'],
+      `insert into events select id, ${NOBODY}, 'WEBHOOK_TEST', id, '{"id":"evt_' || ${hex('id')} || '","event":"WEBHOOK_TEST","createdAt":"' || to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+        || '","data":{"message":"guiche can reach this address. Nothing was paid."}}', at from (select newid(created_at) as id, created_at as at from events limit 1) e`,
+    ],
+
     // ---- Ledger accounts and balances
+    [
+      'cash that one stripe has in its transfers, and another in its balance',
+      ['balance'],
+      `with used as (select id, provider from ledger_accounts where kind = 'cash' order by id limit 1),
+      free as (select max(n) as stripe from generate_series(0, 7) n where n not in (select stripe from ledger_accounts where kind = 'cash')),
+      made as (insert into ledger_accounts (kind, provider, stripe) select 'cash', provider, stripe from used, free returning id),
+      kept as (insert into ledger_balances (ledger_account_id, may_be_negative, debits_cents) select id, true, 100 from made)
+      update ledger_balances set debits_cents = debits_cents - 100 where ledger_account_id = (select id from used)`,
+    ],
     [
       'a balance below zero, allowed by its own row',
       ['transfer', 'chain', 'ledger_account'],
@@ -136,9 +197,9 @@ export function forgeries({ victim, eve }) {
     [
       'balances of two accounts that swap owners',
       ['transfer'],
-      `alter table ledger_accounts drop constraint ledger_accounts_kind_account_id_provider_key;
+      `drop index ledger_accounts_once;
       update ledger_accounts set account_id = case account_id when '${victim}' then '${eve}'::uuid else '${victim}'::uuid end where account_id in ('${victim}', '${eve}');
-      alter table ledger_accounts add constraint ledger_accounts_kind_account_id_provider_key unique nulls not distinct (kind, account_id, provider)`,
+      create unique index ledger_accounts_once on ledger_accounts (kind, account_id, provider, stripe) nulls not distinct`,
     ],
     [
       'cash at a bank that nobody knows',

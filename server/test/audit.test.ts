@@ -108,7 +108,11 @@ test.each<[lie: string, sql: string, checks: string[], found: (books: Books) => 
     'another balance after a transfer',
     `update transfers set credit_after_cents = 1 where kind = 'fee'`,
     ['chain'],
-    () => ({ check: 'chain', subject: 'transfer 2', text: 'ledger account 1 holds 1 after it, should be 50' }),
+    () => ({
+      check: 'chain',
+      subject: 'transfer 2',
+      text: expect.stringMatching(/^ledger account \d+ holds 1 after it, should be 50$/),
+    }),
   ],
   [
     'an event that is gone',

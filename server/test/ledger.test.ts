@@ -11,6 +11,7 @@ import { insertIntents } from '../src/domain/deposits/intents.ts'
 import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { settle } from '../src/domain/deposits/settle.ts'
 import { codeFor } from './reconcile-bank.ts'
+import { stripePools } from './stripe-pools.ts'
 import { until, world, type World } from './world.ts'
 
 const FEE_CENTS = 7
@@ -84,7 +85,7 @@ test('a statement shows debits among the credits, each line with the balance aft
   const [first, second] = [charges[0]!.valueCents - FEE_CENTS, charges[1]!.valueCents - FEE_CENTS]
   expect(await walkStatement(w, accountId, 2)).toMatchObject([
     { kind: 'deposit', amountCents: second, balanceCents: first - 40 + second, chargeId: charges[1]!.id },
-    { kind: 'fee', amountCents: -40, balanceCents: first - 40, chargeId: null },
+    { kind: 'exception_credited', amountCents: -40, balanceCents: first - 40, chargeId: null },
     { kind: 'deposit', amountCents: first, balanceCents: first, chargeId: charges[0]!.id },
   ])
 })
@@ -143,9 +144,10 @@ test('two postings on the same accounts in opposite order do not deadlock', asyn
   expect(checks).toEqual(['transfer', 'transfer', 'transfer', 'transfer'])
 })
 
-// The same for the accounts that the first payments of several providers make.
+// The same for the accounts that the first payments of several providers make, on one stripe.
 test('two first payments of the same providers in opposite order do not deadlock', async () => {
   const w = await world()
+  const pools = await stripePools(w, 'same')
   const first = (providers: string[]) =>
     providers.map((provider, atMs) => ({
       ...paymentOf({ charge: 0, isExact: true, pix: atMs, atMs }, [], randomBytes(4).toString('hex')),
@@ -153,10 +155,12 @@ test('two first payments of the same providers in opposite order do not deadlock
     }))
   const attempts = await raceBehind(
     w,
-    (tx) => tx.run(`insert into ledger_accounts (kind, provider) values ('cash', 'middle')`),
+    (tx) =>
+      tx.run(`insert into ledger_accounts (kind, provider, stripe) select 'cash', 'middle', generate_series(0, 7)`),
     [first(['a', 'middle', 'z']), first(['z', 'middle', 'a'])].map(
       (payments) => (tx) => settle(tx, w.clock.now(), payments),
     ),
+    pools,
   )
   expect(attempts).toEqual([1, 1])
   expect(await w.count('ledger_accounts', `kind = 'cash'`)).toBe(3)
@@ -190,6 +194,7 @@ async function raceBehind(
   w: World,
   block: (tx: Tx) => Promise<unknown>,
   works: ((tx: Tx) => Promise<unknown>)[],
+  pools = works.map(() => w.pool),
 ): Promise<number[]> {
   const attempts = works.map(() => 0)
   let racing: Promise<unknown> | undefined
@@ -197,7 +202,7 @@ async function raceBehind(
     await block(blocker)
     racing = Promise.all(
       works.map((work, index) =>
-        transact(w.pool, (tx) => {
+        transact(pools[index]!, (tx) => {
           attempts[index]!++
           return work(tx)
         }),
@@ -271,25 +276,26 @@ function exactPayments(charges: OpenCharge[]): ReceivedPayment[] {
   )
 }
 
-/** Ids of payments that belong to nobody, for transfers to refer to. */
-async function strayPayments(w: World, count: number): Promise<string[]> {
+/** Payments that belong to nobody, for transfers to refer to. */
+async function strayPayments(w: World, count: number): Promise<Stray[]> {
   const strays = Array.from({ length: count }, (_, pix) =>
     paymentOf({ charge: 0, isExact: true, pix, atMs: 0 }, [], 'stray'),
   )
   await settleAll(w, strays)
-  const sql = 'select id from payments where end_to_end_id = any($1)'
-  const rows = await query<{ id: string }>(w.pool, sql, [strays.map((stray) => stray.endToEndId)])
-  return rows.map((row) => row.id)
+  return query<Stray>(w.pool, 'select payment_id as "paymentId", id as "exceptionId" from exceptions')
 }
 
+type Stray = { paymentId: string; exceptionId: string }
+
 /** From one balance to another, which no rule of the service does yet. */
-function move(from: string, to: string, paymentId: string): Transfer {
+function move(from: string, to: string, { paymentId, exceptionId }: Stray): Transfer {
   return {
-    kind: 'fee',
+    kind: 'exception_credited',
     debit: { kind: 'balance', accountId: from },
     credit: { kind: 'balance', accountId: to },
     amountCents: 40,
     paymentId,
+    exceptionId,
     chargeId: null,
     occurredAt: new Date(0),
   }

@@ -74,6 +74,7 @@ const MAX_FOLDER_FILES = 16
 const LARGE_FOLDERS: Record<string, string> = {
   'server/src/base': 'small tools that tell no common story',
   'server/src/commands': 'one file for each command',
+  'server/src/domain/deposits': 'the life of a charge, one file for each step',
   'server/src/sandbox': 'a bank of its own, read as one',
 }
 

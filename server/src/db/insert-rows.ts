@@ -3,7 +3,18 @@ import type { Tx } from './tx.ts'
 /**
  * By column name: its PostgreSQL type, and its value for an item. A column of arrays does not fit: unnest flattens it.
  */
-type Columns<Item> = Record<string, readonly [type: string, valueOf: (item: Item) => unknown]>
+export type Columns<Item> = Record<string, readonly [type: string, valueOf: (item: Item) => unknown]>
+
+/** In SQL, any number of items as rows of these columns, and `place`, an item's place in the list. */
+export function unnestOf<Item>(columns: Columns<Item>): string {
+  const types = Object.values(columns).map(([type], index) => `$${index + 1}::${type}[]`)
+  return `unnest(${types.join(', ')}) with ordinality as n (${Object.keys(columns).join(', ')}, place)`
+}
+
+/** The parameters of unnestOf(). */
+export function valuesOf<Item>(columns: Columns<Item>, items: readonly Item[]): unknown[][] {
+  return Object.values(columns).map(([, valueOf]) => items.map(valueOf))
+}
 
 /** Inserts one row, each value beside the name of its column. `tail` is what follows it, as in insertRows(). */
 export function insertRow<Row>(
@@ -34,11 +45,10 @@ export async function insertRows<Row, Item = unknown>(
 ): Promise<Row[]> {
   if (items.length === 0) return []
   const names = Object.keys(columns).join(', ')
-  const types = Object.values(columns).map(([type], index) => `$${index + 1}::${type}[]`)
   return tx.rows<Row>(
     `insert into ${table} (${names})
-     select ${names} from unnest(${types.join(', ')}) with ordinality as n (${names}, place)${orderBy ? ` order by ${orderBy}` : ''} ${tail}`,
-    Object.values(columns).map(([, valueOf]) => items.map(valueOf)),
+     select ${names} from ${unnestOf(columns)}${orderBy ? ` order by ${orderBy}` : ''} ${tail}`,
+    valuesOf(columns, items),
   )
 }
 

@@ -69,8 +69,10 @@ const refundEvent = `
 
 const otherEvent = check({
   subject: `'event ' || ${hex('e.id')}`,
-  from: `(select * from events where kind not in ('DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED')) e`,
+  from: `(select * from events where kind not in ('DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED')) e
+  left join accounts a on a.id = e.account_id`,
   rules: {
+    'its account is not there': 'a.id is not null',
     'is of a kind that there is not': `e.kind = 'WEBHOOK_TEST'`,
     'the body': ['e.body', TEST_BODY],
     'its id was made at another time than created_at': `abs(${idMs('e.id')} - ${timeMs('e.created_at')}) < 1000`,

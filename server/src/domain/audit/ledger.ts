@@ -8,8 +8,8 @@ const WANTED = `
   from payments p
   left join charges c on c.id = p.charge_id
   left join exceptions m on m.payment_id = p.id and m.resolution = 'match'
-  left join ledger_accounts cash on cash.kind = 'cash' and cash.provider = p.provider
-  left join ledger_accounts owner on owner.kind = 'balance' and owner.account_id = c.account_id
+  left join books cash on cash.id = cash.book and cash.kind = 'cash' and cash.provider = p.provider
+  left join books owner on owner.kind = 'balance' and owner.account_id = c.account_id
   cross join single s
   cross join lateral (values
     ('deposit', p.credited and m.id is null, cash.id, owner.id, p.amount_cents - c.fee_cents, p.charge_id),
@@ -23,8 +23,8 @@ const WANTED = `
   from refunds r
   join payments p on p.id = r.payment_id
   left join exceptions u on u.refund_id = r.id and u.kind = 'undone_refund'
-  left join ledger_accounts cash on cash.kind = 'cash' and cash.provider = p.provider
-  left join ledger_accounts bearer on bearer.kind = 'balance' and bearer.account_id = r.account_id
+  left join books cash on cash.id = cash.book and cash.kind = 'cash' and cash.provider = p.provider
+  left join books bearer on bearer.kind = 'balance' and bearer.account_id = r.account_id
   cross join single s
   cross join lateral (select case when r.source = 'suspense' then s.suspense else bearer.id end as id) src
   cross join lateral (values
@@ -46,8 +46,8 @@ const WANTED = `
   join payments p on p.id = x.payment_id
   left join refunds f on f.id = x.refund_id
   left join charges c on c.id = p.charge_id
-  left join ledger_accounts chosen on chosen.kind = 'balance' and chosen.account_id = x.account_id
-  left join ledger_accounts owner on owner.kind = 'balance' and owner.account_id = c.account_id
+  left join books chosen on chosen.kind = 'balance' and chosen.account_id = x.account_id
+  left join books owner on owner.kind = 'balance' and owner.account_id = c.account_id
   cross join single s
   cross join lateral (
     -- The statement of an account names no charge of another account.
@@ -64,13 +64,17 @@ const WANTED = `
   ) v (kind, is_wanted, debit_id, credit_id, amount_cents, charge_id)
   where v.is_wanted`
 
-const SINGLE = `
-  select max(id) filter (where kind = 'fees') as fees, max(id) filter (where kind = 'suspense') as suspense,
-    max(id) filter (where kind = 'refunding') as refunding, max(id) filter (where kind = 'missing') as missing,
-    max(id) filter (where kind = 'written_off') as written_off
+// Cash and fees have several ledger accounts. Which of them a transfer uses does not matter: `book` is the first one.
+const BOOKS = `
+  select id, kind, account_id, provider, min(id) over (partition by kind, account_id, provider) as book,
+    kind || coalesce(' ' || account_id, ' ' || provider, '') as name
   from ledger_accounts`
 
-const NAMES = `select id, kind || coalesce(' ' || account_id, ' ' || provider, '') as name from ledger_accounts`
+const SINGLE = `
+  select max(book) filter (where kind = 'fees') as fees, max(book) filter (where kind = 'suspense') as suspense,
+    max(book) filter (where kind = 'refunding') as refunding, max(book) filter (where kind = 'missing') as missing,
+    max(book) filter (where kind = 'written_off') as written_off
+  from books`
 
 const transferRules = broken({
   'the debited account': ['dt.name', 'dw.name'],
@@ -85,16 +89,19 @@ const transferRules = broken({
 
 // Unique indexes allow one transfer of a kind for each payment, refund and exception; the check `schema` guards them.
 const transfer = `
-  with single as (${SINGLE}), wanted as (${WANTED}), names as (${NAMES}), x as (
+  with books as (${BOOKS}), single as (${SINGLE}), wanted as (${WANTED}), t as (
+    select t.*, d.book as debit_book, c.book as credit_book
+    from transfers t left join books d on d.id = t.debit_id left join books c on c.id = t.credit_id
+  ), x as (
     select t.id, coalesce(t.kind, w.kind) as kind, w.kind is not null as is_wanted, coalesce(t.payment_id, w.payment_id) as payment_id,
-      t.debit_id as t_debit, w.debit_id as w_debit, t.credit_id as t_credit, w.credit_id as w_credit,
+      t.debit_book as t_debit, w.debit_id as w_debit, t.credit_book as t_credit, w.credit_id as w_credit,
       t.amount_cents as t_amount, w.amount_cents as w_amount, t.charge_id as t_charge, w.charge_id as w_charge,
       t.refund_id as t_refund, w.refund_id as w_refund, t.exception_id as t_exception, w.exception_id as w_exception,
       t.occurred_at as t_occurred, w.occurred_at as w_occurred, t.recorded_at as t_recorded, w.recorded_at as w_recorded
-    from transfers t
+    from t
     full join wanted w on w.payment_id = t.payment_id and w.kind = t.kind
       and coalesce(w.refund_id, w.exception_id, w.payment_id) = coalesce(t.refund_id, t.exception_id, t.payment_id)
-    where (t.debit_id, t.credit_id, t.amount_cents, t.charge_id, t.refund_id, t.exception_id, t.occurred_at, t.recorded_at)
+    where (t.debit_book, t.credit_book, t.amount_cents, t.charge_id, t.refund_id, t.exception_id, t.occurred_at, t.recorded_at)
       is distinct from (w.debit_id, w.credit_id, w.amount_cents, w.charge_id, w.refund_id, w.exception_id, w.occurred_at, w.recorded_at)
       or t.id is null or w.kind is null
   )
@@ -105,12 +112,12 @@ const transfer = `
     case when x.id is null then format('lacks its transfer %s of %s cents from %s to %s', x.kind, x.w_amount, coalesce(dw.name, 'nowhere'),
         coalesce(cw.name, 'nowhere'))
       when not x.is_wanted then format('%s of %s cents from %s to %s follows from no payment, refund or exception', x.kind, x.t_amount,
-        dt.name, ct.name)
+        coalesce(dt.name, 'nowhere'), coalesce(ct.name, 'nowhere'))
       else format('%s: %s', x.kind, ${transferRules.text}) end as text
   from x
   left join payments p on p.id = x.payment_id
-  left join names dt on dt.id = x.t_debit left join names dw on dw.id = x.w_debit
-  left join names ct on ct.id = x.t_credit left join names cw on cw.id = x.w_credit`
+  left join books dt on dt.id = x.t_debit left join books dw on dw.id = x.w_debit
+  left join books ct on ct.id = x.t_credit left join books cw on cw.id = x.w_credit`
 
 // The balance of an account is always the sum of its transfers.
 const balance = `
@@ -140,7 +147,7 @@ const chain = `
   ) lines
   where after <> running or (after < 0 and kind not in ('cash', 'missing', 'written_off'))`
 
-// One balance for each account, one cash for each provider that money came from, and one of each other kind.
+// One balance for each account, cash for each provider that money came from, fees, and one of each other kind.
 const ledgerAccount = `
   ${check({
     subject: `'ledger account ' || l.id`,
@@ -155,19 +162,20 @@ const ledgerAccount = `
       'is below zero, and may not be': `l.kind in ('cash', 'missing', 'written_off') or b.credits_cents >= b.debits_cents`,
       account_id: ['l.account_id', `case when l.kind = 'balance' then a.id end`],
       provider: ['l.provider', `case when l.kind = 'cash' then p.provider end`],
+      'is a stripe, and its kind has none': `l.stripe = 0 or l.kind in ('cash', 'fees')`,
     },
   })}
   union all
   select 'account ' || a.id, format('has %s balances in the ledger instead of one', count(l.id))
   from accounts a left join ledger_accounts l on l.kind = 'balance' and l.account_id = a.id group by a.id having count(l.id) <> 1
   union all
-  select 'provider ' || p.provider, format('has %s cash accounts in the ledger instead of one', count(l.id))
+  select 'provider ' || p.provider, 'has no cash account in the ledger'
   from (select distinct provider from payments) p left join ledger_accounts l on l.kind = 'cash' and l.provider = p.provider
-  group by p.provider having count(l.id) <> 1
+  where l.id is null
   union all
   select 'ledger', format('has %s accounts of the kind %s instead of one', count(l.id), k.kind)
   from unnest(array['fees', 'suspense', 'refunding', 'missing', 'written_off']) as k (kind)
-  left join ledger_accounts l on l.kind = k.kind group by k.kind having count(l.id) <> 1
+  left join ledger_accounts l on l.kind = k.kind and l.stripe = 0 group by k.kind having count(l.id) <> 1
   union all
   select 'ledger account ' || b.ledger_account_id, 'has balances, and is not there'
   from ledger_balances b left join ledger_accounts l on l.id = b.ledger_account_id where l.id is null`

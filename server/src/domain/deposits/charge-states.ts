@@ -1,6 +1,4 @@
-import type { Cents } from '../../base/money.ts'
 import { uuidFromHex } from '../../base/ids.ts'
-import { columnsOf } from '../../db/insert-rows.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { CHARGE_COLUMNS, hexId, type StoredCharge, type StoredStatus } from './charge-reads.ts'
@@ -46,47 +44,27 @@ export function markFailed(core: Core, chargeId: string): Promise<StoredCharge |
   return close(core, chargeId, { from: 'OPENING', to: 'FAILED', openedBy: core.instance })
 }
 
-export type Completion = {
-  chargeId: string
-  endToEndId: string
-  paidAt: Date
-  paidLate: boolean
-  /** Null: the charge's value. */
-  receivedCents: Cents | null
-}
+/**
+ * In SQL, for book-payments.ts alone: completes the charges of the CTE `booking`, whose locks the transaction holds.
+ * The payment may have another amount than the charge's value, if an operator accepts it.
+ */
+export const COMPLETE_CHARGES = `
+  update charges c set
+    status = 'COMPLETED',
+    end_to_end_id = n.end_to_end_id,
+    paid_at = n.occurred_at,
+    paid_late = n.paid_late,
+    received_cents = nullif(n.amount_cents, c.value_cents),
+    closed_at = n.now
+  from booking n
+  where n.kind <> 'excepted' and c.id = n.charge_id and c.status <> 'COMPLETED'`
 
-/** Only settle.ts calls this, in the transaction that books the payment and holds the charge's lock. */
-export async function markCompleted(tx: Tx, now: Date, completions: Completion[]): Promise<void> {
-  if (completions.length === 0) return
-  const moved = await tx.run(
-    `update charges c set
-       status = 'COMPLETED',
-       end_to_end_id = n.end_to_end_id,
-       paid_at = n.paid_at,
-       paid_late = n.paid_late,
-       received_cents = n.received_cents,
-       closed_at = $6
-     from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::boolean[], $5::bigint[])
-       as n (id, end_to_end_id, paid_at, paid_late, received_cents)
-     where c.id = n.id and c.status <> 'COMPLETED'`,
-    [
-      completions.map(({ chargeId }) => uuidFromHex(chargeId)),
-      ...columnsOf(completions, 'endToEndId', 'paidAt', 'paidLate', 'receivedCents'),
-      now,
-    ],
-  )
-  if (moved !== completions.length) throw new Error('a charge was completed twice')
-  const late = completions.filter(({ paidLate }) => paidLate)
-  if (late.length === 0) return
-  // A charge that is paid late claims its external id again, unless another charge has it by now.
-  await tx.run(
-    `insert into external_ids (account_id, external_id, charge_id)
-     select account_id, external_id, id from charges where id = any($1) and external_id is not null
-     order by account_id, external_id
-     on conflict do nothing`,
-    [late.map(({ chargeId }) => uuidFromHex(chargeId))],
-  )
-}
+/** In SQL, the same: a charge that is paid late claims its external id again, unless another charge has it by now. */
+export const RECLAIM_EXTERNAL_IDS = `
+  insert into external_ids (account_id, external_id, charge_id)
+  select account_id, external_id, charge_id from completed where paid_late and external_id is not null
+  order by account_id, external_id
+  on conflict do nothing`
 
 /** Its expiry and grace are over, and the provider, asked after that, said unpaid. */
 export function markExpired(core: Core, chargeId: string): Promise<StoredCharge | undefined> {

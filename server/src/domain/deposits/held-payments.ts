@@ -4,7 +4,7 @@ import { query, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { hexId } from './charge-reads.ts'
 import type { Resolution } from './exception-states.ts'
-import type { SuspenseKind } from './settle.ts'
+import type { SuspenseKind } from './book-payments.ts'
 
 // Money that was received for a charge without completing it, because of a wrong amount or as a second payment. Money
 // that was refunded does not count.

@@ -1,12 +1,16 @@
 import { hexFromUuid, isHexId, newUuid7, uuidFromHex } from '../../base/ids.ts'
-import { insertRows } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
 import { SYSTEM } from '../core/audit-log.ts'
-import { postTransfers, type Transfer } from '../ledger/ledger.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
-import { insertEvents, type NewEvent } from '../webhooks/events.ts'
-import { lockCharges, type StoredCharge } from './charge-reads.ts'
-import { markCompleted, type Completion } from './charge-states.ts'
+import {
+  bookPayments,
+  type LockedCharge,
+  type Matched,
+  type Payment,
+  type Settlement,
+  type SuspenseKind,
+} from './book-payments.ts'
+import { hexId } from './charge-reads.ts'
 import { markDecided } from './exception-states.ts'
 
 export type Settled = {
@@ -24,22 +28,6 @@ export type Settled = {
 
 export type Duplicate = { endToEndId: string; provider: string; bookedUnder: string }
 
-/** Why a payment completes no charge. */
-export type SuspenseKind = 'unknown_charge' | 'wrong_provider' | 'wrong_amount' | 'second_payment'
-
-type Payment = Pick<ReceivedPayment, 'provider' | 'endToEndId' | 'txid' | 'amountCents' | 'occurredAt'>
-
-/** What becomes of one payment. Ids are UUIDs, except those of StoredCharge. */
-type Settlement = Credited | Matched | Excepted
-type Credited = { kind: 'credited'; paymentId: string; payment: Payment; charge: StoredCharge }
-/** `heldBy` is the exception that held the payment in suspense until now. */
-type Matched = Omit<Credited, 'kind'> & { kind: 'matched'; heldBy: string }
-type Excepted = Omit<Credited, 'kind' | 'charge'> & {
-  kind: 'excepted'
-  charge: StoredCharge | undefined
-  exception: SuspenseKind
-}
-
 /**
  * The only way for money to enter the ledger. Notifications, queries, sweeps and the operator hand in payments as often
  * as they like, from any number of processes: each is booked once.
@@ -53,14 +41,12 @@ type Excepted = Omit<Credited, 'kind' | 'charge'> & {
 export async function settle(tx: Tx, now: Date, payments: ReceivedPayment[]): Promise<Settled> {
   const received = distinct(payments)
   const charges = await lockNamedCharges(tx, received)
+  // A later statement than the locks, so that it sees what was recorded while we waited for them.
   const recorded = await recordedPayments(tx, received)
   const fresh = received.filter((payment) => !recorded.has(payment.endToEndId))
   const held = await lockHeld(tx, received.flatMap(matchable(recorded, charges)))
   const settlements = decide(now, [...fresh.map((payment) => ({ payment })), ...held], charges)
-  // Drops a payment that another process recorded since we read: it names no charge, or we had waited for that charge.
-  const inserted = await recordPayments(tx, now, settlements)
-  const kept = settlements.filter(({ kind, paymentId }) => kind === 'matched' || inserted.has(paymentId))
-  await book(tx, now, kept)
+  const kept = await bookPayments(tx, now, settlements)
   const matched = kept.filter((settlement) => settlement.kind === 'matched')
   await resolveMatched(tx, now, matched)
 
@@ -80,26 +66,8 @@ export async function settle(tx: Tx, now: Date, payments: ReceivedPayment[]): Pr
  * Completes a charge from suspense by an operator's decision, whatever the amount. The caller holds the locks of the
  * charge and the exception, has seen that neither has ended, and resolves the exception.
  */
-export function completeFromSuspense(tx: Tx, now: Date, match: Omit<Matched, 'kind'>): Promise<void> {
-  return book(tx, now, [{ kind: 'matched', ...match }])
-}
-
-async function book(tx: Tx, now: Date, settlements: Settlement[]): Promise<void> {
-  const completing = settlements.filter((settlement) => settlement.kind !== 'excepted')
-  const matched = completing.filter((settlement) => settlement.kind === 'matched')
-  const excepted = settlements.filter((settlement) => settlement.kind === 'excepted')
-  const transfers = settlements.flatMap((settlement) => transfersOf(now, settlement))
-  const events = completing.map((settlement) => depositEvent(now, settlement))
-  await markCompleted(tx, now, completing.map(completionOf))
-  await creditPayments(tx, matched)
-  await postTransfers(tx, now, transfers)
-  await insertEvents(tx, now, events)
-  await insertRows(tx, 'exceptions', excepted, {
-    id: ['uuid', () => newUuid7(now)],
-    payment_id: ['uuid', ({ paymentId }) => paymentId],
-    kind: ['text', ({ exception }) => exception],
-    opened_at: ['timestamptz', () => now],
-  })
+export async function completeFromSuspense(tx: Tx, now: Date, match: Omit<Matched, 'kind'>): Promise<void> {
+  await bookPayments(tx, now, [{ kind: 'matched', ...match }])
 }
 
 /** Fresh, or in suspense and then with its id and its exception. */
@@ -107,7 +75,7 @@ type Held = { payment: ReceivedPayment; paymentId: string; heldBy: string }
 type Candidate = { payment: ReceivedPayment; heldBy?: undefined } | Held
 
 /** Pure. By time of payment, the first that fits completes its charge. In suspense, what does not fit stays. */
-function decide(now: Date, candidates: Candidate[], charges: Map<string, StoredCharge>): Settlement[] {
+function decide(now: Date, candidates: Candidate[], charges: Map<string, LockedCharge>): Settlement[] {
   const completed = new Set<string>()
   const inOrder = candidates.toSorted((a, b) => a.payment.occurredAt.getTime() - b.payment.occurredAt.getTime())
   return inOrder.flatMap((candidate): Settlement[] => {
@@ -123,9 +91,9 @@ function decide(now: Date, candidates: Candidate[], charges: Map<string, StoredC
   })
 }
 
-type Fit = { charge: StoredCharge; exception?: undefined } | { charge?: undefined; exception: SuspenseKind }
+type Fit = { charge: LockedCharge; exception?: undefined } | { charge?: undefined; exception: SuspenseKind }
 
-function fitOf(payment: ReceivedPayment, charge: StoredCharge | undefined, completed?: Set<string>): Fit {
+function fitOf(payment: ReceivedPayment, charge: LockedCharge | undefined, completed?: Set<string>): Fit {
   if (!charge) return { exception: 'unknown_charge' }
   if (charge.provider !== payment.provider) return { exception: 'wrong_provider' }
   if (charge.status === 'COMPLETED' || completed?.has(charge.id)) return { exception: 'second_payment' }
@@ -133,78 +101,25 @@ function fitOf(payment: ReceivedPayment, charge: StoredCharge | undefined, compl
   return { charge }
 }
 
-function completionOf({ charge, payment }: Credited | Matched): Completion {
-  return {
-    chargeId: charge.id,
-    endToEndId: payment.endToEndId,
-    paidAt: payment.occurredAt,
-    paidLate: isLate(charge),
-    receivedCents: payment.amountCents === charge.valueCents ? null : payment.amountCents,
-  }
-}
+const LOCK_CHARGES = `
+  select
+    ${hexId('id')} as id,
+    payment_link_id as "paymentLinkId",
+    account_id as "accountId",
+    provider,
+    status,
+    value_cents as "valueCents",
+    original_value_cents as "originalValueCents",
+    fee_cents as "feeCents",
+    external_id as "externalId"
+  from charges where id = any($1) order by charges.id for no key update`
 
-function isLate({ status }: Pick<StoredCharge, 'status'>): boolean {
-  return status !== 'PENDING' && status !== 'OPENING'
-}
-
-function transfersOf(now: Date, settlement: Settlement): Transfer[] {
-  const { paymentId, payment, charge } = settlement
-  const { provider, amountCents, occurredAt } = payment
-  const cash = { kind: 'cash', provider } as const
-  const common = { paymentId, chargeId: charge ? uuidFromHex(charge.id) : null, occurredAt }
-  if (settlement.kind === 'excepted')
-    return [{ ...common, kind: 'suspense', debit: cash, credit: { kind: 'suspense' }, amountCents }]
-  const { feeCents, accountId } = settlement.charge
-  const isMatch = settlement.kind === 'matched'
-  const valueCents = isMatch ? amountCents : settlement.charge.valueCents
-  // Money leaves suspense at the time of the decision, as with every resolved exception.
-  const from = isMatch
-    ? ({ ...common, debit: { kind: 'suspense' }, exceptionId: settlement.heldBy, occurredAt: now } as const)
-    : { ...common, debit: cash }
-  const [depositKind, feeKind] = isMatch ? (['matched_deposit', 'matched_fee'] as const) : (['deposit', 'fee'] as const)
-  const creditedCents = valueCents - feeCents
-  const credit = { kind: 'balance', accountId } as const
-  const deposit: Transfer = { ...from, kind: depositKind, credit, amountCents: creditedCents }
-  const fee: Transfer = { ...from, kind: feeKind, credit: { kind: 'fees' }, amountCents: feeCents }
-  return feeCents > 0 ? [deposit, fee] : [deposit]
-}
-
-/** As it was before its payment. */
-type CompletedCharge = Pick<
-  StoredCharge,
-  'id' | 'paymentLinkId' | 'externalId' | 'valueCents' | 'originalValueCents' | 'feeCents' | 'accountId' | 'status'
->
-
-export function depositEvent(
-  now: Date,
-  { charge, payment }: { charge: CompletedCharge; payment: Pick<Payment, 'endToEndId' | 'amountCents' | 'occurredAt'> },
-): NewEvent {
-  return {
-    kind: 'DEPOSIT_ASSET_SUCCESS',
-    accountId: charge.accountId,
-    subjectId: uuidFromHex(charge.id),
-    createdAt: now,
-    data: {
-      transactionId: charge.id,
-      paymentLinkId: charge.paymentLinkId,
-      externalId: charge.externalId,
-      value: charge.valueCents,
-      originalValue: charge.originalValueCents,
-      fee: charge.feeCents,
-      creditedValue: payment.amountCents - charge.feeCents,
-      status: 'COMPLETED',
-      paidLate: isLate(charge),
-      endToEndId: payment.endToEndId,
-      paidAt: payment.occurredAt.toISOString(),
-    },
-  }
-}
-
-async function lockNamedCharges(tx: Tx, payments: ReceivedPayment[]): Promise<Map<string, StoredCharge>> {
+async function lockNamedCharges(tx: Tx, payments: ReceivedPayment[]): Promise<Map<string, LockedCharge>> {
   // Our txids are the hexadecimal ids of charges; any other txid names no charge.
-  const ids = payments.flatMap(({ txid }) => (txid !== null && isHexId(txid) ? [txid] : []))
+  const ids = payments.flatMap(({ txid }) => (txid !== null && isHexId(txid) ? uuidFromHex(txid) : []))
   if (ids.length === 0) return new Map()
-  return new Map((await lockCharges(tx, ids)).map((charge) => [charge.id, charge]))
+  const charges = await tx.rows<LockedCharge>(LOCK_CHARGES, [ids])
+  return new Map(charges.map((charge) => [charge.id, charge]))
 }
 
 /** `exceptionId` is the open exception that found no charge for the payment. */
@@ -212,25 +127,25 @@ type Recorded = Omit<Payment, 'occurredAt'> & { paymentId: string; exceptionId: 
 
 /** By endToEndId, which is unique in all of Pix and not only at its provider. */
 async function recordedPayments(tx: Tx, payments: { endToEndId: string }[]): Promise<Map<string, Recorded>> {
-  const rows = await tx.rows<Recorded>(
-    `select
-       p.end_to_end_id as "endToEndId",
-       p.id as "paymentId",
-       p.provider,
-       p.txid,
-       p.amount_cents as "amountCents",
-       x.id as "exceptionId"
-     from payments p
-     left join exceptions x
-       on x.payment_id = p.id and x.refund_id is null and x.kind = 'unknown_charge' and x.resolution is null
-     where p.end_to_end_id = any($1)`,
-    [payments.map(({ endToEndId }) => endToEndId)],
-  )
+  const rows = await tx.rows<Recorded>(FIND_RECORDED, [payments.map(({ endToEndId }) => endToEndId)])
   return new Map(rows.map((row) => [row.endToEndId, row]))
 }
 
+const FIND_RECORDED = `
+  select
+    p.end_to_end_id as "endToEndId",
+    p.id as "paymentId",
+    p.provider,
+    p.txid,
+    p.amount_cents as "amountCents",
+    x.id as "exceptionId"
+  from payments p
+  left join exceptions x
+    on x.payment_id = p.id and x.refund_id is null and x.kind = 'unknown_charge' and x.resolution is null
+  where p.end_to_end_id = any($1)`
+
 /** Pure. Payments in suspense that complete a charge now that the provider reports their txid. */
-function matchable(recorded: Map<string, Recorded>, charges: Map<string, StoredCharge>) {
+function matchable(recorded: Map<string, Recorded>, charges: Map<string, LockedCharge>) {
   return (payment: ReceivedPayment): Held[] => {
     const known = recorded.get(payment.endToEndId)
     if (!known?.exceptionId || payment.txid === null) return []
@@ -261,42 +176,6 @@ async function lockHeld(tx: Tx, candidates: Held[]): Promise<Held[]> {
   )
   const open = new Set(rows.map((row) => row.id))
   return candidates.filter(({ heldBy }) => open.has(heldBy))
-}
-
-async function recordPayments(tx: Tx, now: Date, settlements: Settlement[]): Promise<Set<string>> {
-  const rows = await insertRows<{ id: string }, Settlement>(
-    tx,
-    'payments',
-    settlements.filter(({ kind }) => kind !== 'matched'),
-    {
-      id: ['uuid', ({ paymentId }) => paymentId],
-      provider: ['text', ({ payment }) => payment.provider],
-      end_to_end_id: ['text', ({ payment }) => payment.endToEndId],
-      txid: ['text', ({ payment }) => payment.txid],
-      amount_cents: ['bigint', ({ payment }) => payment.amountCents],
-      charge_id: ['uuid', ({ charge }) => (charge ? uuidFromHex(charge.id) : null)],
-      credited: ['boolean', ({ kind }) => kind === 'credited'],
-      occurred_at: ['timestamptz', ({ payment }) => payment.occurredAt],
-      recorded_at: ['timestamptz', () => now],
-    },
-    { orderBy: 'end_to_end_id, credited desc', tail: 'on conflict (end_to_end_id) do nothing returning id' },
-  )
-  return new Set(rows.map((row) => row.id))
-}
-
-async function creditPayments(tx: Tx, matched: Matched[]): Promise<void> {
-  if (matched.length === 0) return
-  const moved = await tx.run(
-    `update payments p set credited = true, charge_id = n.charge_id, txid = n.txid
-     from unnest($1::uuid[], $2::uuid[], $3::text[]) as n (id, charge_id, txid)
-     where p.id = n.id and not p.credited`,
-    [
-      matched.map(({ paymentId }) => paymentId),
-      matched.map(({ charge }) => uuidFromHex(charge.id)),
-      matched.map(({ charge }) => charge.id),
-    ],
-  )
-  if (moved !== matched.length) throw new Error('a payment was credited twice')
 }
 
 // Rare, so one by one.

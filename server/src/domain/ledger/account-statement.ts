@@ -50,7 +50,7 @@ export async function readStatement(
   const rows = await query<StatementLine>(
     core.pool,
     `with mine as (select id from ledger_accounts where kind = 'balance' and account_id = $1),
-     lines as (${side('credit', 1)} union all ${side('debit', -1)})
+     lines as (${side('credit', 1, CREDITS)} union all ${side('debit', -1, DEBITS)})
      select
        l.id::text as id,
        l.kind,
@@ -73,11 +73,17 @@ export async function readStatement(
   return { lines, nextCursor }
 }
 
+// A payment's other transfers touch no balance on that side. The indexes of both sides leave them out, so each query of
+// a balance's transfers has to as well.
+export const CREDITS = `kind not in ('fee', 'suspense')`
+const DEBITS = `kind not in ('deposit', 'fee', 'suspense')`
+
 /** In SQL, the transfers that debit or credit the balance. */
-function side(name: 'credit' | 'debit', sign: 1 | -1): string {
+function side(name: 'credit' | 'debit', sign: 1 | -1, kinds: string): string {
   return `(
     select t.*, ${sign} * t.amount_cents as amount, t.${name}_after_cents as after from transfers t
     where t.${name}_id = (select id from mine)
+      and t.${kinds}
       and t.id < $2
       and ($4::timestamptz is null or t.recorded_at >= $4)
       and ($5::timestamptz is null or t.recorded_at < $5)

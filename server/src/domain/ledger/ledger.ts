@@ -1,19 +1,30 @@
 import type { Cents } from '../../base/money.ts'
-import { columnsOf, insertRows } from '../../db/insert-rows.ts'
+import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
 
 /**
- * The kinds of ledger account. cash: what a provider holds for us. balance: what we owe an account holder. There is one
- * of each other kind. fees: what we earned. suspense: what arrived and has no owner yet. refunding: what is on its way
- * back to payers. missing: what left a provider without us, until it is decided who bears it. written_off: what the
- * operator kept or lost by decision; it may be negative, because a loss that happened must be bookable.
+ * The kinds of ledger account. cash: what a provider holds for us. balance: what we owe an account holder. fees: what
+ * we earned; with `ofPayment`, the account that this payment's fee went to. suspense: what arrived and has no owner
+ * yet. refunding: what is on its way back to payers. missing: what left a provider without us, until it is decided who
+ * bears it. written_off: what the operator kept or lost by decision; it may be negative, because a loss that happened
+ * must be bookable.
  */
 export type LedgerKey =
   | { kind: 'cash'; provider: string }
   | { kind: 'balance'; accountId: string }
-  | { kind: (typeof SINGLE)[number] }
+  | { kind: 'fees'; ofPayment?: string }
+  | { kind: 'suspense' | 'refunding' | 'missing' | 'written_off' }
 
-const SINGLE = ['fees', 'suspense', 'refunding', 'missing', 'written_off'] as const
+/**
+ * In SQL, the stripe of this transaction. Every settlement moves a provider's cash and the fees, and holds both until
+ * it commits. So these two have up to eight ledger accounts each, and each connection uses one of them: settlements on
+ * different connections do not wait for each other. Their balance is the sum.
+ *
+ * Cash may be negative, so it is debited and credited on any stripe. Fees may not: a returned fee leaves the stripe
+ * that it went to (`ofPayment`), and comes back to it if it is kept after all. So no stripe gives away what it did not
+ * get.
+ */
+export const STRIPE = 'pg_backend_pid() % 8'
 
 /** In the order in which they occur, with the debited and the credited side. */
 export type TransferKind =
@@ -54,45 +65,78 @@ export type Transfer = Movement & {
   recordedAt?: Date
 }
 
+/**
+ * In SQL, posts the rows of the CTE `lines` and moves the balances with them. The order of `place` is the order of
+ * history.
+ *
+ * `held` locks the balances in the order of ids: two postings that share accounts wait for each other, and never
+ * deadlock. It gives each balance as it is after that wait, and not as the statement's snapshot has it. A transfer gets
+ * its id when both its sides are held.
+ */
+export const POST_LINES = `
+  held as materialized (
+    select ledger_account_id as id, credits_cents - debits_cents as cents from ledger_balances
+    where ledger_account_id in (select debit_id from lines union select credit_id from lines)
+    order by ledger_account_id for no key update
+  ), sides as (
+    select place, true as is_debit, debit_id as id, -amount_cents as cents from lines
+    union all
+    select place, false, credit_id, amount_cents from lines
+  ), afters as (
+    select place, max(cents) filter (where is_debit) as debit, max(cents) filter (where not is_debit) as credit
+    from (
+      select s.place, s.is_debit, h.cents + sum(s.cents) over (partition by s.id order by s.place) as cents
+      from sides s join held h using (id)
+    ) s
+    group by place
+  ), posted as (
+    insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id,
+      charge_id, refund_id, exception_id, occurred_at, recorded_at)
+    select l.kind, l.debit_id, l.credit_id, l.amount_cents, a.debit, a.credit, l.payment_id, l.charge_id, l.refund_id,
+      l.exception_id, l.occurred_at, l.recorded_at
+    from lines l join afters a using (place)
+    order by place
+    returning id
+  ), moved as (
+    update ledger_balances b
+    set debits_cents = b.debits_cents + m.debits, credits_cents = b.credits_cents + m.credits
+    from (
+      select id, sum(greatest(-cents, 0)) as debits, sum(greatest(cents, 0)) as credits
+      from sides group by id
+    ) m
+    where b.ledger_account_id = m.id
+  )`
+
+type Line = Omit<Transfer, 'debit' | 'credit'> & { debitId: number; creditId: number; recordedAt: Date }
+
+const LINE_COLUMNS: Columns<Line> = {
+  kind: ['text', ({ kind }) => kind],
+  debit_id: ['bigint', ({ debitId }) => debitId],
+  credit_id: ['bigint', ({ creditId }) => creditId],
+  amount_cents: ['bigint', ({ amountCents }) => amountCents],
+  payment_id: ['uuid', ({ paymentId }) => paymentId],
+  charge_id: ['uuid', ({ chargeId }) => chargeId],
+  refund_id: ['uuid', ({ refundId }) => refundId ?? null],
+  exception_id: ['uuid', ({ exceptionId }) => exceptionId ?? null],
+  occurred_at: ['timestamptz', ({ occurredAt }) => occurredAt],
+  recorded_at: ['timestamptz', ({ recordedAt }) => recordedAt],
+}
+
+const POST_TRANSFERS = `with lines as (select * from ${unnestOf(LINE_COLUMNS)}), ${POST_LINES} select from posted`
+
 /** Posts transfers and moves the balances with them. The order of the list is the order of history. */
 export async function postTransfers(tx: Tx, now: Date, transfers: Transfer[]): Promise<void> {
   if (transfers.length === 0) return
-  const accounts = await lockAccounts(
-    tx,
-    transfers.flatMap(({ debit, credit }) => [debit, credit]),
-  )
-  const lines = transfers.map((transfer) => {
-    const [debit, credit] = [accounts.get(transfer.debit), accounts.get(transfer.credit)]
-    debit.debits += BigInt(transfer.amountCents)
-    credit.credits += BigInt(transfer.amountCents)
-    return { ...transfer, debitId: debit.id, creditId: credit.id, debitAfter: after(debit), creditAfter: after(credit) }
-  })
-  await insertRows(
-    tx,
-    'transfers',
-    lines,
-    {
-      kind: ['text', (line) => line.kind],
-      debit_id: ['bigint', (line) => line.debitId],
-      credit_id: ['bigint', (line) => line.creditId],
-      amount_cents: ['bigint', (line) => line.amountCents],
-      debit_after_cents: ['bigint', (line) => line.debitAfter],
-      credit_after_cents: ['bigint', (line) => line.creditAfter],
-      payment_id: ['uuid', (line) => line.paymentId],
-      charge_id: ['uuid', (line) => line.chargeId],
-      refund_id: ['uuid', (line) => line.refundId ?? null],
-      exception_id: ['uuid', (line) => line.exceptionId ?? null],
-      occurred_at: ['timestamptz', (line) => line.occurredAt],
-      recorded_at: ['timestamptz', (line) => line.recordedAt ?? now],
-    },
-    { orderBy: 'place' },
-  )
-  await tx.run(
-    `update ledger_balances b set debits_cents = b.debits_cents + n.debits, credits_cents = b.credits_cents + n.credits
-     from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as n (id, debits, credits)
-     where b.ledger_account_id = n.id`,
-    columnsOf(accounts.all, 'id', 'debits', 'credits'),
-  )
+  const keys = transfers.flatMap(({ debit, credit }) => [debit, credit])
+  const idOf = await ledgerIds(tx, keys)
+  const lines = transfers.map(({ debit, credit, recordedAt = now, ...transfer }) => ({
+    ...transfer,
+    debitId: idOf(debit),
+    creditId: idOf(credit),
+    recordedAt,
+  }))
+  const posted = await tx.run(POST_TRANSFERS, valuesOf(LINE_COLUMNS, lines))
+  if (posted !== lines.length) throw new Error('a ledger account has no balance')
 }
 
 /**
@@ -100,8 +144,14 @@ export async function postTransfers(tx: Tx, now: Date, transfers: Transfer[]): P
  * posting, so that they are locked in the one order.
  */
 export async function holdBalances(tx: Tx, keys: LedgerKey[]): Promise<(key: LedgerKey) => Cents> {
-  const accounts = await lockAccounts(tx, keys)
-  return (key) => Number(accounts.get(key).balance)
+  const idOf = await ledgerIds(tx, keys)
+  const rows = await tx.rows<{ id: number; cents: string }>(
+    `select ledger_account_id as id, (credits_cents - debits_cents)::text as cents
+     from ledger_balances where ledger_account_id = any($1) order by ledger_account_id for no key update`,
+    [keys.map(idOf)],
+  )
+  const held = new Map(rows.map(({ id, cents }) => [id, cents]))
+  return (key) => Number(held.get(idOf(key)))
 }
 
 /** Every account holder has one from the start, so that posting never has to create it. */
@@ -109,66 +159,62 @@ export async function makeBalanceAccount(tx: Tx, accountId: string): Promise<voi
   await insertLedgerAccount(tx, { kind: 'balance', accountId })
 }
 
-/** Its balance when locked, and what was posted since. As bigint: a busy provider's cash may outgrow a number. */
-type LockedAccount = { id: number; balance: bigint; debits: bigint; credits: bigint }
+const FIND_LEDGER_IDS = `
+  select id, concat(kind, ' ', account_id, provider) as text from ledger_accounts
+  where ((kind = 'balance' and account_id = any($1)) or (kind = 'cash' and provider = any($2)) or kind = any($3))
+    and stripe = case when kind in ('cash', 'fees') then ${STRIPE} else 0 end
+  union all
+  select credit_id, concat('fees ', payment_id) from transfers
+  where payment_id = any($4) and kind in ('fee', 'matched_fee') and refund_id is null`
 
-function after({ balance, debits, credits }: LockedAccount): bigint {
-  return balance + credits - debits
-}
-
-type LockedAccounts = { all: LockedAccount[]; get(key: LedgerKey): LockedAccount }
-
-// Always in the order of ids: two postings that share accounts wait for each other, and never deadlock.
-async function lockAccounts(tx: Tx, keys: LedgerKey[]): Promise<LockedAccounts> {
-  const ids = await ledgerIds(tx, keys)
-  const rows = await tx.rows<{ id: number; balance: string }>(
-    `select ledger_account_id as id, (credits_cents - debits_cents)::text as balance
-     from ledger_balances where ledger_account_id = any($1) order by ledger_account_id for update`,
-    [[...ids.values()]],
-  )
-  const all = rows.map(({ id, balance }) => ({ id, balance: BigInt(balance), debits: 0n, credits: 0n }))
-  const byId = new Map(all.map((account) => [account.id, account]))
-  return { all, get: (key) => byId.get(ids.get(keyText(key))!)! }
-}
-
-async function ledgerIds(tx: Tx, keys: LedgerKey[]): Promise<Map<string, number>> {
-  const rows = await tx.rows<{ id: number; text: string }>(
-    `select id, concat(kind, ' ', account_id, provider) as text from ledger_accounts
-     where (kind = 'balance' and account_id = any($1))
-       or (kind = 'cash' and provider = any($2))
-       or kind = any($3)`,
-    [
-      keys.flatMap((key) => (key.kind === 'balance' ? key.accountId : [])),
-      keys.flatMap((key) => (key.kind === 'cash' ? key.provider : [])),
-      keys.flatMap(({ kind }) => (kind === 'balance' || kind === 'cash' ? [] : kind)),
-    ],
-  )
+async function ledgerIds(tx: Tx, keys: LedgerKey[]): Promise<(key: LedgerKey) => number> {
+  const rows = await tx.rows<{ id: number; text: string }>(FIND_LEDGER_IDS, [
+    keys.flatMap((key) => (key.kind === 'balance' ? key.accountId : [])),
+    keys.flatMap((key) => (key.kind === 'cash' ? key.provider : [])),
+    keys.flatMap(({ kind }) => (kind === 'balance' || kind === 'cash' ? [] : kind)),
+    keys.flatMap((key) => (key.kind === 'fees' && key.ofPayment !== undefined ? key.ofPayment : [])),
+  ])
   const ids = new Map(rows.map(({ id, text }) => [text, id]))
-  // A provider's first payment creates its cash account; all others exist. In sorted order, because a transaction waits
-  // for a row that another one is just creating, as for a lock.
-  const missing = new Map(keys.map((key) => [keyText(key), key] as const).filter(([text]) => !ids.has(text)))
+  const missing = keys.filter((key) => !ids.has(keyText(key)))
+  for (const [text, id] of await makeLedgerAccounts(tx, missing)) ids.set(text, id)
+  return (key) => ids.get(keyText(key))!
+}
+
+/**
+ * The first payment on a stripe makes its accounts; all others exist. In sorted order, because a transaction waits for
+ * a row that another one is just creating, as for a lock.
+ */
+export async function makeLedgerAccounts(tx: Tx, keys: LedgerKey[]): Promise<Map<string, number>> {
+  const ids = new Map<string, number>()
+  const missing = new Map(keys.map((key) => [keyText(key), key]))
   for (const [text, key] of [...missing].toSorted(([a], [b]) => (a < b ? -1 : 1)))
     ids.set(text, await insertLedgerAccount(tx, key))
   return ids
 }
 
 async function insertLedgerAccount(tx: Tx, key: LedgerKey): Promise<number> {
+  if (key.kind === 'fees' && key.ofPayment !== undefined) throw new Error(`payment ${key.ofPayment} has no fee`)
   const params = [key.kind, key.kind === 'balance' ? key.accountId : null, key.kind === 'cash' ? key.provider : null]
   await tx.run(
     `with made as (
-       insert into ledger_accounts (kind, account_id, provider) values ($1, $2, $3) on conflict do nothing returning id
+       insert into ledger_accounts (kind, account_id, provider, stripe)
+       values ($1, $2, $3, case when $1 in ('cash', 'fees') then ${STRIPE} else 0 end)
+       on conflict do nothing returning id
      )
      insert into ledger_balances (ledger_account_id, may_be_negative) select id, $1 = 'cash' from made`,
     params,
   )
   const { id } = await tx.one<{ id: number }>(
     `select id from ledger_accounts
-     where kind = $1 and account_id is not distinct from $2 and provider is not distinct from $3`,
+     where kind = $1 and account_id is not distinct from $2 and provider is not distinct from $3
+       and stripe = case when $1 in ('cash', 'fees') then ${STRIPE} else 0 end`,
     params,
   )
   return id
 }
 
 function keyText(key: LedgerKey): string {
-  return `${key.kind} ${key.kind === 'balance' ? key.accountId : key.kind === 'cash' ? key.provider : ''}`
+  if (key.kind === 'balance') return `balance ${key.accountId}`
+  if (key.kind === 'cash') return `cash ${key.provider}`
+  return key.kind === 'fees' ? `fees ${key.ofPayment ?? ''}` : `${key.kind} `
 }

@@ -7,7 +7,7 @@ import type { Core } from '../core/core.ts'
 import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
 import { hexId, type StoredStatus } from '../deposits/charge-reads.ts'
 import { EXCEPTION_STATE, NAMED_CHARGE, type ExceptionState, type Resolution } from '../deposits/exception-states.ts'
-import type { SuspenseKind } from '../deposits/settle.ts'
+import type { SuspenseKind } from '../deposits/book-payments.ts'
 import type { Refund } from './refund-states.ts'
 
 export type ExceptionKind = SuspenseKind | 'foreign_refund' | 'undone_refund'

@@ -3,6 +3,7 @@ import type { Cents } from '../../base/money.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import { DAY_ZONE } from '../core/business-days.ts'
 import type { Core } from '../core/core.ts'
+import { CREDITS } from '../ledger/account-statement.ts'
 
 /** Deposits created in a period, and deposits paid in it. */
 export type Counts = { created: number; paid: number; paidCents: Cents; feeCents: Cents }
@@ -112,7 +113,8 @@ function openSince(now: Date, moreMs = 0): string {
 // snapshot.
 const COUNT_MORE = `
   with deposits as (
-    select id, kind, charge_id, occurred_at from transfers where credit_id = $2 and id > $3 order by id limit $6
+    select id, kind, charge_id, occurred_at from transfers
+    where credit_id = $2 and id > $3 and ${CREDITS} order by id limit $6
   ), is_behind as (
     select count(*) = $6 as yes from deposits
   ), grown as (

@@ -1,6 +1,6 @@
 import { Fault } from '../../base/fault.ts'
 import { hexFromUuid, isHexId, newUuid7, uuidFromHex } from '../../base/ids.ts'
-import { insertRows } from '../../db/insert-rows.ts'
+import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
 
 export type EventKind = 'DEPOSIT_ASSET_SUCCESS' | 'DEPOSIT_REFUNDED'
@@ -18,30 +18,43 @@ export type NewEvent = {
 }
 
 /**
- * Inserts events, and a delivery for each webhook that wants them, in the transaction that made them happen: a crash
- * cannot separate them. The body is stored as the exact bytes that receivers get, so every attempt sends the same.
- * Returns the ids.
+ * In SQL, inserts the events of the CTE `telling`, and a delivery for each webhook that wants one. The body is stored
+ * as the exact bytes that receivers get, so every attempt sends the same.
+ */
+export const TELL = `
+  told as (
+    insert into events (id, account_id, kind, subject_id, body, created_at)
+    select id, account_id, kind, subject_id, body, created_at from telling
+  ), queued as (
+    insert into deliveries (event_id, webhook_id, due_at)
+    select n.id, w.id, n.due_at from telling n
+    join webhooks w on w.account_id = n.account_id and n.kind = any(w.event_kinds)
+      and w.disabled_at is null and w.deleted_at is null
+  )`
+
+type Telling = NewEvent & { id: string; dueAt: Date }
+
+const COLUMNS: Columns<Telling> = {
+  id: ['uuid', ({ id }) => id],
+  account_id: ['uuid', ({ accountId }) => accountId],
+  kind: ['text', ({ kind }) => kind],
+  subject_id: ['uuid', ({ subjectId }) => subjectId],
+  body: ['text', (event) => eventBody(event.id, event)],
+  created_at: ['timestamptz', ({ createdAt }) => createdAt],
+  due_at: ['timestamptz', ({ dueAt }) => dueAt],
+}
+
+const INSERT_EVENTS = `with telling as (select * from ${unnestOf(COLUMNS)}), ${TELL} select`
+
+/**
+ * Inserts events and their deliveries in the transaction that made them happen: a crash cannot separate them. Returns
+ * the ids.
  */
 export async function insertEvents(tx: Tx, now: Date, events: NewEvent[]): Promise<string[]> {
   if (events.length === 0) return []
-  const rows = events.map((event) => ({ ...event, id: newUuid7(now) }))
-  await insertRows(tx, 'events', rows, {
-    id: ['uuid', ({ id }) => id],
-    account_id: ['uuid', ({ accountId }) => accountId],
-    kind: ['text', ({ kind }) => kind],
-    subject_id: ['uuid', ({ subjectId }) => subjectId],
-    body: ['text', (event) => eventBody(event.id, event)],
-    created_at: ['timestamptz', ({ createdAt }) => createdAt],
-  })
-  const ids = rows.map(({ id }) => id)
-  await tx.run(
-    `insert into deliveries (event_id, webhook_id, due_at)
-     select n.id, w.id, $4 from unnest($1::uuid[], $2::uuid[], $3::text[]) as n (id, account_id, kind)
-     join webhooks w on w.account_id = n.account_id and n.kind = any(w.event_kinds)
-       and w.disabled_at is null and w.deleted_at is null`,
-    [ids, events.map(({ accountId }) => accountId), events.map(({ kind }) => kind), now],
-  )
-  return ids
+  const telling = events.map((event) => ({ ...event, id: newUuid7(now), dueAt: now }))
+  await tx.run(INSERT_EVENTS, valuesOf(COLUMNS, telling))
+  return telling.map(({ id }) => id)
 }
 
 /** The id as receivers see it. */

@@ -1,0 +1,193 @@
+import { newUuid7, uuidFromHex } from '../../base/ids.ts'
+import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
+import type { Tx } from '../../db/tx.ts'
+import { makeLedgerAccounts, POST_LINES, STRIPE, type LedgerKey } from '../ledger/ledger.ts'
+import type { ReceivedPayment } from '../ports/provider.ts'
+import { eventBody, TELL, type NewEvent } from '../webhooks/events.ts'
+import type { StoredCharge } from './charge-reads.ts'
+import { COMPLETE_CHARGES, RECLAIM_EXTERNAL_IDS } from './charge-states.ts'
+
+/** Why a payment completes no charge. */
+export type SuspenseKind = 'unknown_charge' | 'wrong_provider' | 'wrong_amount' | 'second_payment'
+
+export type Payment = Pick<ReceivedPayment, 'provider' | 'endToEndId' | 'txid' | 'amountCents' | 'occurredAt'>
+
+/** A charge as it was before its payment. */
+export type LockedCharge = Pick<
+  StoredCharge,
+  | 'id'
+  | 'paymentLinkId'
+  | 'accountId'
+  | 'provider'
+  | 'status'
+  | 'valueCents'
+  | 'originalValueCents'
+  | 'feeCents'
+  | 'externalId'
+>
+
+/** What becomes of one payment. Ids are UUIDs, except those of charges. */
+export type Settlement = Credited | Matched | Excepted
+type Credited = { kind: 'credited'; paymentId: string; payment: Payment; charge: LockedCharge }
+/** `heldBy` is the exception that held the payment in suspense until now. */
+export type Matched = Omit<Credited, 'kind'> & { kind: 'matched'; heldBy: string }
+type Excepted = Omit<Credited, 'kind' | 'charge'> & {
+  kind: 'excepted'
+  charge: LockedCharge | undefined
+  exception: SuspenseKind
+}
+
+/** `ownId` is that of the event, or of the exception. */
+type Row = { settlement: Settlement; ownId: string; body: string | null }
+
+const COLUMNS: Columns<Row> = {
+  kind: ['text', ({ settlement }) => settlement.kind],
+  payment_id: ['uuid', ({ settlement }) => settlement.paymentId],
+  provider: ['text', ({ settlement }) => settlement.payment.provider],
+  end_to_end_id: ['text', ({ settlement }) => settlement.payment.endToEndId],
+  txid: ['text', ({ settlement }) => settlement.payment.txid],
+  amount_cents: ['bigint', ({ settlement }) => settlement.payment.amountCents],
+  occurred_at: ['timestamptz', ({ settlement }) => settlement.payment.occurredAt],
+  charge_id: ['uuid', ({ settlement: { charge } }) => (charge ? uuidFromHex(charge.id) : null)],
+  paid_late: ['boolean', ({ settlement: { charge } }) => charge !== undefined && isLate(charge)],
+  held_by: ['uuid', ({ settlement }) => (settlement.kind === 'matched' ? settlement.heldBy : null)],
+  exception: ['text', ({ settlement }) => (settlement.kind === 'excepted' ? settlement.exception : null)],
+  own_id: ['uuid', ({ ownId }) => ownId],
+  body: ['text', ({ body }) => body],
+}
+
+const SCALARS = Object.keys(COLUMNS).length
+const NOW = `$${SCALARS + 1}::timestamptz`
+/** The payments are inserted, or changed, already. */
+const IS_RECORDED = `$${SCALARS + 2}::boolean`
+
+// Locks are taken in the order of settle(): all payments are inserted and all charges updated before `held` of
+// POST_LINES locks the first balance, because it sorts what follows from them.
+const BOOK = `
+  with n as materialized (
+    select *, ${NOW} as now from ${unnestOf(COLUMNS)}
+  ), recorded as (
+    insert into payments (id, provider, end_to_end_id, txid, amount_cents, charge_id, credited, occurred_at, recorded_at)
+    select payment_id, provider, end_to_end_id, txid, amount_cents, charge_id, kind = 'credited', occurred_at, now
+    from n where kind <> 'matched' and not ${IS_RECORDED}
+    order by end_to_end_id, kind = 'credited' desc
+    on conflict (end_to_end_id) do nothing
+    returning id
+  ), credited as (
+    update payments p set credited = true, charge_id = n.charge_id, txid = n.txid
+    from n where n.kind = 'matched' and p.id = n.payment_id and not p.credited and not ${IS_RECORDED}
+    returning p.id
+  ), kept as materialized (
+    select * from n
+    where ${IS_RECORDED} or payment_id in (select id from recorded) or payment_id in (select id from credited)
+  ), lacking as materialized (
+    select 'cash' as kind, p.provider from (select distinct provider from kept) p
+    where not exists (select from ledger_accounts where kind = 'cash' and provider = p.provider and stripe = ${STRIPE})
+    union all
+    select 'fees', null where not exists (select from ledger_accounts where kind = 'fees' and stripe = ${STRIPE})
+  ), booking as (
+    select * from kept where not exists (select from lacking)
+  ), completed as (
+    ${COMPLETE_CHARGES} returning n.*, c.account_id, c.external_id, c.fee_cents
+  ), reclaimed as (
+    ${RECLAIM_EXTERNAL_IDS}
+  ), opened as (
+    insert into exceptions (id, payment_id, kind, opened_at)
+    select own_id, payment_id, exception, now from booking where kind = 'excepted'
+  ), shared as (
+    select max(id) filter (where kind = 'suspense') as suspense, max(id) filter (where kind = 'fees') as fees
+    from ledger_accounts where kind = 'suspense' or (kind = 'fees' and stripe = ${STRIPE})
+  ), cash as (
+    select provider, id from ledger_accounts where kind = 'cash' and stripe = ${STRIPE}
+  ), lines as materialized (
+    -- Money leaves suspense at the time of the decision, as with every resolved exception.
+    select n.place * 2 + v.step as place, case when n.kind = 'matched' then 'matched_' else '' end || v.kind as kind,
+      case when n.kind = 'matched' then s.suspense else cash.id end as debit_id, v.credit_id, v.amount_cents,
+      n.payment_id, n.charge_id, null::uuid as refund_id, n.held_by as exception_id,
+      case when n.kind = 'matched' then n.now else n.occurred_at end as occurred_at, n.now as recorded_at
+    from completed n
+    join ledger_accounts owner on owner.kind = 'balance' and owner.account_id = n.account_id
+    left join cash on cash.provider = n.provider
+    cross join shared s
+    cross join lateral (values
+      (0, 'deposit', owner.id, n.amount_cents - n.fee_cents),
+      (1, 'fee', s.fees, n.fee_cents)
+    ) v (step, kind, credit_id, amount_cents)
+    where v.amount_cents > 0
+    union all
+    select n.place * 2, 'suspense', cash.id, s.suspense, n.amount_cents, n.payment_id, n.charge_id, null, null,
+      n.occurred_at, n.now
+    from booking n join cash on cash.provider = n.provider cross join shared s
+    where n.kind = 'excepted'
+  ), ${POST_LINES}, telling as (
+    select own_id as id, account_id, 'DEPOSIT_ASSET_SUCCESS' as kind, charge_id as subject_id, body, now as created_at,
+      now as due_at
+    from completed
+  ), ${TELL}
+  select (select json_agg(lacking) from lacking) as lacking,
+    array(select payment_id from n where payment_id not in (select payment_id from kept)) as dropped,
+    (select count(*) from completed) as completed,
+    (select count(*) from posted) as posted`
+
+/** `dropped` are ids of payments. */
+type Booked = { lacking: LedgerKey[] | null; dropped: string[]; completed: number; posted: number }
+
+/**
+ * Books settlements in one statement. The caller holds the locks of their charges, and of the exceptions of matched
+ * payments. Returns what was booked: not a payment that another transaction has recorded since the caller read. Such a
+ * payment names no charge, or named none when it was recorded.
+ */
+export async function bookPayments(tx: Tx, now: Date, settlements: Settlement[]): Promise<Settlement[]> {
+  if (settlements.length === 0) return []
+  const rows = settlements.map((settlement) => rowOf(now, settlement))
+  const booked = await tx.one<Booked>(BOOK, [...valuesOf(COLUMNS, rows), now, false])
+  const dropped = new Set(booked.dropped)
+  const kept = rows.filter(({ settlement }) => !dropped.has(settlement.paymentId))
+  if (rows.some(({ settlement }) => settlement.kind === 'matched' && dropped.has(settlement.paymentId)))
+    throw new Error('a payment was credited twice')
+  if (!booked.lacking) return requireBooked(booked, kept)
+  // The first on its stripe has recorded the payments and no more.
+  await makeLedgerAccounts(tx, booked.lacking)
+  return requireBooked(await tx.one<Booked>(BOOK, [...valuesOf(COLUMNS, kept), now, true]), kept)
+}
+
+function requireBooked({ completed, posted }: Booked, rows: Row[]): Settlement[] {
+  const kept = rows.map(({ settlement }) => settlement)
+  const completing = kept.flatMap((settlement) => (settlement.kind === 'excepted' ? [] : settlement.charge))
+  if (completed !== completing.length) throw new Error('a charge was completed twice')
+  const fees = completing.filter(({ feeCents }) => feeCents > 0)
+  if (posted !== kept.length + fees.length) throw new Error('a ledger account is missing')
+  return kept
+}
+
+function rowOf(now: Date, settlement: Settlement): Row {
+  const ownId = newUuid7(now)
+  if (settlement.kind === 'excepted') return { settlement, ownId, body: null }
+  return { settlement, ownId, body: eventBody(ownId, depositEvent(now, settlement)) }
+}
+
+function isLate({ status }: Pick<LockedCharge, 'status'>): boolean {
+  return status !== 'PENDING' && status !== 'OPENING'
+}
+
+function depositEvent(now: Date, { charge, payment }: Credited | Matched): NewEvent {
+  return {
+    kind: 'DEPOSIT_ASSET_SUCCESS',
+    accountId: charge.accountId,
+    subjectId: uuidFromHex(charge.id),
+    createdAt: now,
+    data: {
+      transactionId: charge.id,
+      paymentLinkId: charge.paymentLinkId,
+      externalId: charge.externalId,
+      value: charge.valueCents,
+      originalValue: charge.originalValueCents,
+      fee: charge.feeCents,
+      creditedValue: payment.amountCents - charge.feeCents,
+      status: 'COMPLETED',
+      paidLate: isLate(charge),
+      endToEndId: payment.endToEndId,
+      paidAt: payment.occurredAt.toISOString(),
+    },
+  }
+}
