@@ -262,7 +262,7 @@ create table deliveries (
   attempts integer default 0 not null,
   constraint deliveries_pkey primary key (event_id, webhook_id)
 ) with (fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
-create index deliveries_by_webhook on deliveries using btree (webhook_id, due_at);
+create index deliveries_in_order on deliveries using btree (webhook_id, due_at, event_id);
 
 create table delivery_outcomes (
   event_id uuid not null,

@@ -1,20 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDelivered, type Claimed } from '../domain/webhooks/record-attempts.ts'
 import type { Context } from '../domain/context.ts'
-import { claimDeliveries, DEADLINE_MS, sendDelivery } from '../domain/webhooks/delivery-queue.ts'
-import { startLoop, type Loop } from './loop.ts'
+import { claimDeliveries, DEADLINE_MS, findUnclaimed, sendDelivery } from '../domain/webhooks/delivery-queue.ts'
+import { joinLoops, startLoop, type Loop } from './loop.ts'
 import { makeDeliveryWindows, type DeliveryWindows } from './delivery-window.ts'
+import { makeQueueCursors } from './queue-cursors.ts'
 
 // What this process settles wakes it at once. The interval is for events of other processes, and for retries.
 const IDLE_MS = 500
+// A little less, so that each round after an idle pause is a poll. Rounds in between read only what woke them.
+const POLL_MS = IDLE_MS - 50
+// How far back a wake looks that does not say since when something is due. Transactions of this process are shorter.
+const WOKEN_FOR_MS = 10_000
+// Finds what claims have passed: leases that dead processes left, and late commits. It may have to read many rows that
+// were delivered, so it is seldom, and no claim waits for it.
+const FIND_PASSED_MS = 30_000
 // With less left of its lease, a delivery cannot be sent and recorded before another process may claim it.
 const LEAST_LEASE_MS = DEADLINE_MS + 5_000
 // The service promises to stop within 5 s. A request that takes longer is aborted, and sent again later.
 const STOP_PATIENCE_MS = 2_000
 
 export type Sender = {
-  /** Claims due deliveries, and starts as many as the windows of their webhooks allow. */
-  claim(): Promise<void>
+  /** Something was queued with this time, and the next claim looks for it. */
+  queued(since: Date): void
+  /**
+   * Claims due deliveries, and starts as many as the windows of their webhooks allow. What is neither known from an
+   * earlier claim nor announced by `queued` is found by a poll.
+   */
+  claim(options?: { isPoll: boolean }): Promise<void>
+  /** Finds what claims have passed. The next claim goes back to it. */
+  findPassed(): Promise<void>
   /** Starts no more, waits for requests in flight, and aborts those that take longer than `patienceMs`. */
   stop(patienceMs: number): Promise<void>
 }
@@ -22,19 +37,35 @@ export type Sender = {
 /** Sends due deliveries. Any number of processes may run it; a delivery is claimed by one at a time. */
 export function startDeliverWorker(ctx: Context): Loop {
   const sender = makeSender(ctx, makeDeliveryWindows(), () => loop.wake())
+  let polledAtMs = -Infinity
   const loop = startLoop(ctx, {
     name: 'deliver',
     idleMs: IDLE_MS,
     async round() {
-      await sender.claim()
+      const nowMs = performance.now()
+      const isPoll = nowMs - polledAtMs >= POLL_MS
+      if (isPoll) polledAtMs = nowMs
+      await sender.claim({ isPoll })
       return 'idle'
     },
   })
-  ctx.wakeDeliveries = loop.wake
+  const passed = startLoop(ctx, {
+    name: 'find passed deliveries',
+    idleMs: FIND_PASSED_MS,
+    async round() {
+      await sender.findPassed()
+      return 'idle'
+    },
+  })
+  const wake = (since = new Date(ctx.now().getTime() - WOKEN_FOR_MS)) => {
+    sender.queued(since)
+    loop.wake()
+  }
+  ctx.wakeDeliveries = wake
   return {
-    wake: loop.wake,
+    wake: () => wake(),
     async stop() {
-      await loop.stop()
+      await joinLoops([loop, passed]).stop()
       await sender.stop(STOP_PATIENCE_MS)
     },
   }
@@ -44,6 +75,7 @@ export function startDeliverWorker(ctx: Context): Loop {
 export function makeSender(ctx: Context, windows: DeliveryWindows, wantsMore: () => void): Sender {
   // Claimed, and waiting for a place in the window of their webhook.
   const queues = new Map<string, Claimed[]>()
+  const cursors = makeQueueCursors()
   let inFlight = 0
   let whenEmptied = () => {}
   let isAborted = false
@@ -92,13 +124,16 @@ export function makeSender(ctx: Context, windows: DeliveryWindows, wantsMore: ()
   }
 
   return {
-    async claim() {
+    queued: (since) => cursors.lookBack(since.getTime()),
+    async claim({ isPoll } = { isPoll: true }) {
       // Deliveries of a webhook whose pause is over move on here, and stale ones are dropped.
       const began = ctx.now()
       for (const webhookId of queues.keys()) startNext(webhookId, began)
       const allowances = windows.allowances(began.getTime())
+      const reading = cursors.next(began.getTime(), isPoll)
       isClaiming = true
-      const claimed = await claimDeliveries(ctx, allowances).finally(() => (isClaiming = false))
+      const claimed = await claimDeliveries(ctx, allowances, reading).finally(() => (isClaiming = false))
+      cursors.claimed(reading, allowances, claimed)
       const counts = new Map<string, number>()
       for (const delivery of claimed) {
         counts.set(delivery.webhookId, (counts.get(delivery.webhookId) ?? 0) + 1)
@@ -108,6 +143,10 @@ export function makeSender(ctx: Context, windows: DeliveryWindows, wantsMore: ()
       }
       windows.claimed(allowances, counts)
       for (const webhookId of counts.keys()) startNext(webhookId, ctx.now())
+    },
+    async findPassed() {
+      for (const { webhookId, since } of await findUnclaimed(ctx)) cursors.passed(webhookId, since.getTime())
+      wantsMore()
     },
     async stop(patienceMs) {
       queues.clear()

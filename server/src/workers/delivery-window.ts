@@ -108,7 +108,7 @@ export function makeDeliveryWindows(): DeliveryWindows {
       if (sum >= allowances.total) return
       for (const [webhookId, window] of windows) {
         const allowed = allowances.named.get(webhookId) ?? allowances.default
-        if (allowed > 0) window.isEmptied = (counts.get(webhookId) ?? 0) < allowed
+        window.isEmptied = (counts.get(webhookId) ?? 0) < allowed
       }
     },
     abandoned(webhookId) {

@@ -23,8 +23,11 @@ export type Core = {
   instance: number
   /** Makes the worker that checks charges look for due checks now. The worker sets it. */
   wakeChecks: () => void
-  /** Makes the worker that delivers webhooks look for due deliveries now. The worker sets it. */
-  wakeDeliveries: () => void
+  /**
+   * Makes the worker that delivers webhooks look for due deliveries now. `since`: the time with which they were queued,
+   * which spares a longer search. The worker sets it.
+   */
+  wakeDeliveries: (since?: Date) => void
 }
 
 export function makeCore(parts: Omit<Core, 'readShared' | 'now' | 'wakeChecks' | 'wakeDeliveries'>): Core {

@@ -23,66 +23,128 @@ export type Allowances = {
   total: number
 }
 
-/**
- * Claims due deliveries, a few of each webhook, so that a webhook with a long queue takes no place from another. The
- * recursive query steps through an index from webhook to webhook, so its cost does not grow with their queues.
- */
-export async function claimDeliveries(core: Core, allowances: Allowances): Promise<Claimed[]> {
-  const now = core.now()
-  const leasedUntil = new Date(now.getTime() + LEASE_MS)
-  const rows = await query<Omit<Claimed, 'leasedUntil' | 'target'>>(
-    core.pool,
-    `with recursive pending (webhook_id) as (
-         (select webhook_id from deliveries order by webhook_id limit 1)
-         union all
-         select (select d.webhook_id from deliveries d where d.webhook_id > w.webhook_id order by d.webhook_id limit 1)
-         from pending w where w.webhook_id is not null
-       ), allowed as (
-         select w.webhook_id, coalesce(n.allowed, $3::int) as places
-         from pending w left join unnest($4::uuid[], $5::int[]) as n (webhook_id, allowed) using (webhook_id)
-         where w.webhook_id is not null
-       ), picked as (
-         select due.ctid, due.event_id
-         from (select * from allowed where places > 0 order by random()) a
-         cross join lateral (
-           select ctid, event_id from deliveries
-           where webhook_id = a.webhook_id and due_at <= $1 and (leased_until is null or leased_until <= $1)
-           order by due_at limit a.places for update skip locked
-         ) due
-         limit $6
-       ), no_sync as materialized (
-         -- A lease that a crash loses has only run out sooner, so nothing needs to wait for the disk.
-         select set_config('synchronous_commit', 'off', true) as off
-       )
-       update deliveries d set leased_until = $2
-       from no_sync, picked p join events v on v.id = p.event_id
-       where d.ctid = p.ctid and no_sync.off is not null
-       returning d.event_id as "eventId", d.webhook_id as "webhookId", d.ctid as place, d.attempts + 1 as attempt,
-         v.body`,
-    [
-      now,
-      leasedUntil,
-      allowances.default,
-      [...allowances.named.keys()],
-      [...allowances.named.values()],
-      allowances.total,
-    ],
+/** A place in the queue of a webhook: after this event, or after all that are due at this time. */
+export type Cursor = { dueAtMs: number; eventId: string | null }
+
+/** A claimed delivery, with its place in the queue. */
+export type FoundDelivery = Claimed & { dueAtMs: number }
+
+/** The part of the queue that a claim reads, see workers/queue-cursors.ts. */
+export type Reading = {
+  nowMs: number
+  /** Looks for webhooks with something due after this time. Infinity: only for those of `behind`. */
+  fromMs: number
+  /** By webhook, where to go on. */
+  behind: ReadonlyMap<string, Cursor>
+}
+
+const IS_FREE = '(leased_until is null or leased_until <= $1)'
+const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+// The recursive query steps through the index from webhook to webhook. So its cost grows neither with their queues, nor
+// with the delivered rows that PostgreSQL keeps in the index for an old snapshot.
+const CLAIM = `
+  with recursive pending as (
+    (select webhook_id from deliveries where due_at > $2 and due_at <= $1 order by webhook_id limit 1)
+    union all
+    select n.webhook_id from pending p cross join lateral (
+      select webhook_id from deliveries
+      where webhook_id > p.webhook_id and due_at > $2 and due_at <= $1 order by webhook_id limit 1
+    ) n
+  ), named as (
+    select * from unnest($5::uuid[], $6::int[], $7::timestamptz[], $8::uuid[]) as n (webhook_id, places, since, after)
+  ), allowed as (
+    select webhook_id, places, since, after from named where since is not null
+    union all
+    select webhook_id, coalesce(n.places, $4), $2, '${LAST_UUID}'
+    from pending left join named n using (webhook_id) where n.since is null
+  ), picked as (
+    select free.ctid
+    from (select * from allowed where places > 0 order by random()) a
+    cross join lateral (
+      select ctid from deliveries
+      where webhook_id = a.webhook_id and (due_at, event_id) > (a.since, a.after) and due_at <= $1 and ${IS_FREE}
+      order by due_at, event_id limit a.places for update skip locked
+    ) free
+    limit $9
+  ), no_sync as materialized (
+    -- A lease that a crash loses has only run out sooner, so nothing needs to wait for the disk.
+    select set_config('synchronous_commit', 'off', true) as off
+  ), claimed as (
+    update deliveries d set leased_until = $3
+    from no_sync, picked p
+    where d.ctid = p.ctid and no_sync.off is not null
+    returning d.event_id, d.webhook_id, d.ctid as place, d.attempts + 1 as attempt, d.due_at
   )
-  const targets = await readTargets(core, [...new Set(rows.map(({ webhookId }) => webhookId))])
+  select event_id as "eventId", webhook_id as "webhookId", place, attempt,
+    round(date_part('epoch', due_at) * 1000) as "dueAtMs",
+    (select v.body from events v where v.id = c.event_id) as body,
+    case when row_number() over () = 1 then (
+      select jsonb_agg(t) from (${targetsSql('array(select distinct webhook_id from claimed)', '$1')}) t
+    ) end as targets
+  from claimed c`
+
+type ClaimRow = Omit<FoundDelivery, 'leasedUntil' | 'target'> & {
+  /** In the first row: all webhooks of the claim. */
+  targets: TargetRow[] | null
+}
+
+/**
+ * Claims a few deliveries of each webhook, so that one with a long queue takes no place from another. Many deliveries
+ * go to few webhooks, so each webhook is read, and its secrets opened, once.
+ */
+export async function claimDeliveries(
+  core: Core,
+  allowances: Allowances,
+  { nowMs, fromMs, behind }: Reading = { nowMs: core.now().getTime(), fromMs: 0, behind: new Map() },
+): Promise<FoundDelivery[]> {
+  const leasedUntil = new Date(nowMs + LEASE_MS)
+  const named = [...new Set([...allowances.named.keys(), ...behind.keys()])]
+  const placesOf = (id: string) => allowances.named.get(id) ?? allowances.default
+  const isNeeded = fromMs < nowMs || [...behind.keys()].some((id) => placesOf(id) > 0)
+  if (!isNeeded || allowances.total === 0) return []
+  const cursors = named.map((id) => behind.get(id))
+  const rows = await query<ClaimRow>(core.pool, CLAIM, [
+    new Date(nowMs),
+    fromMs < nowMs ? new Date(fromMs) : null,
+    leasedUntil,
+    allowances.default,
+    named,
+    named.map(placesOf),
+    cursors.map((cursor) => cursor && new Date(cursor.dueAtMs)),
+    cursors.map((cursor) => cursor?.eventId ?? LAST_UUID),
+    allowances.total,
+  ])
+  const targets = targetsFromRows(core, rows[0]?.targets ?? [])
   return rows.map((row) => ({ ...row, leasedUntil, target: targets.get(row.webhookId)! }))
 }
 
-/** Many deliveries go to few webhooks, so each webhook is read, and its secrets opened, once. */
-export async function readTargets(core: Core, webhookIds: string[]): Promise<Map<string, WebhookTarget>> {
-  if (webhookIds.length === 0) return new Map()
-  const rows = await query<TargetRow>(
-    core.pool,
-    `select id, url, secret_box, authorization_box, disabled_at,
-       case when previous_secret_until > $2 then previous_secret_box end as previous_secret_box
-     from webhooks where id = any($1)`,
-    [webhookIds, core.now()],
+/** By webhook, since when something is due that nobody has claimed or whose lease has ended, wherever claims are. */
+export async function findUnclaimed(core: Core): Promise<{ webhookId: string; since: Date }[]> {
+  return query(core.pool, FIND_UNCLAIMED, [core.now()])
+}
+
+const FIND_UNCLAIMED = `
+  with recursive first as (
+    (select webhook_id, due_at from deliveries where due_at <= $1 and ${IS_FREE} order by webhook_id, due_at limit 1)
+    union all
+    select n.webhook_id, n.due_at from first f cross join lateral (
+      select webhook_id, due_at from deliveries
+      where webhook_id > f.webhook_id and due_at <= $1 and ${IS_FREE} order by webhook_id, due_at limit 1
+    ) n
   )
-  return new Map(rows.map((row) => [row.id, targetFromRow(core, row)]))
+  select webhook_id as "webhookId", due_at as since from first`
+
+export async function readTargets(core: Core, webhookIds: string[]): Promise<Map<string, WebhookTarget>> {
+  return targetsFromRows(core, await query<TargetRow>(core.pool, READ_TARGETS, [webhookIds, core.now()]))
+}
+
+const READ_TARGETS = targetsSql('$1', '$2')
+
+function targetsSql(ids: string, now: string): string {
+  return `select id, url, secret_box, authorization_box, disabled_at is not null as is_disabled,
+      case when previous_secret_until > ${now} then previous_secret_box end as previous_secret_box
+    from webhooks where id = any(${ids})`
 }
 
 type TargetRow = {
@@ -91,7 +153,11 @@ type TargetRow = {
   secret_box: string
   previous_secret_box: string | null
   authorization_box: string | null
-  disabled_at: Date | null
+  is_disabled: boolean
+}
+
+function targetsFromRows(core: Core, rows: TargetRow[]): Map<string, WebhookTarget> {
+  return new Map(rows.map((row) => [row.id, targetFromRow(core, row)]))
 }
 
 /** Without secrets if they cannot be opened: then only the deliveries of this webhook fail. */
@@ -112,7 +178,7 @@ function targetFromRow(core: Core, row: TargetRow): WebhookTarget {
     // During a rotation one of the two is enough: receivers accept either.
     secrets: isWhole ? [row.secret_box, row.previous_secret_box].flatMap(opened) : [],
     authorization,
-    isDisabled: row.disabled_at !== null,
+    isDisabled: row.is_disabled,
   }
 }
 

@@ -45,10 +45,10 @@ async function queueAgain(
   events: { sql: string; value: unknown },
 ): Promise<number> {
   if (webhookId !== null) await findWebhook(core, accountId ?? (await findWebhookOwner(core, webhookId)), webhookId)
-  const now = core.now()
   let queued = 0
   let last = { event_id: FIRST_UUID, webhook_id: FIRST_UUID }
   for (let batch = 0; batch < MAX_RESEND_BATCHES; batch++) {
+    const now = core.now()
     const rows = await transact(core.pool, (tx) =>
       tx.rows<typeof last>(
         `with picked as (
@@ -69,7 +69,7 @@ async function queueAgain(
       ),
     )
     queued += rows.length
-    core.wakeDeliveries()
+    core.wakeDeliveries(now)
     const end = rows.at(-1)
     if (!end || rows.length < RESEND_BATCH) break
     last = end
