@@ -1,5 +1,6 @@
 import { Fault } from '../base/fault.ts'
 import type { Pool } from './pool.ts'
+import { prepared } from './prepared.ts'
 import { query } from './tx.ts'
 
 /** A statement that reads rows by their keys, `= any($1)`. Each row tells whose it is. */
@@ -24,8 +25,9 @@ export function makeSharedReads(pool: Pool): SharedReads {
   function readerOf<Row>(read: SharedRead<Row>): Reader<Row> {
     const known = readers.get(read as SharedRead<unknown>) as Reader<Row> | undefined
     if (known) return known
+    const sql = prepared(read.sql)
     const reader = makeReader(async (keys) => {
-      const rows = await query<Row>(pool, read.sql, [keys])
+      const rows = await query<Row>(pool, sql, [keys])
       return new Map(rows.map((row) => [read.keyOf(row), row]))
     })
     readers.set(read as SharedRead<unknown>, reader)

@@ -1,5 +1,6 @@
 import { newUuid7, uuidFromHex } from '../../base/ids.ts'
 import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
+import { prepared } from '../../db/prepared.ts'
 import type { Tx } from '../../db/tx.ts'
 import { makeLedgerAccounts, POST_LINES, STRIPE, type LedgerKey } from '../ledger/ledger.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
@@ -63,7 +64,7 @@ const IS_RECORDED = `$${SCALARS + 2}::boolean`
 
 // Locks are taken in the order of settle(): all payments are inserted and all charges updated before `held` of
 // POST_LINES locks the first balance, because it sorts what follows from them.
-const BOOK = `
+const BOOK = prepared(`
   with n as materialized (
     select *, ${NOW} as now from ${unnestOf(COLUMNS)}
   ), recorded as (
@@ -127,7 +128,7 @@ const BOOK = `
   select (select json_agg(lacking) from lacking) as lacking,
     array(select payment_id from n where payment_id not in (select payment_id from kept)) as dropped,
     (select count(*) from completed) as completed,
-    (select count(*) from posted) as posted`
+    (select count(*) from posted) as posted`)
 
 /** `dropped` are ids of payments. */
 type Booked = { lacking: LedgerKey[] | null; dropped: string[]; completed: number; posted: number }

@@ -1,4 +1,5 @@
 import { uuidFromHex } from '../../base/ids.ts'
+import { prepared } from '../../db/prepared.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { CHARGE_COLUMNS, hexId, type StoredCharge, type StoredStatus } from './charge-reads.ts'
@@ -13,7 +14,7 @@ export const EXPIRY_GRACE_MS = 60_000
 export type Acceptance = { chargeId: string; emv: string }
 
 // The acceptances that no own intent fits are selected, so that nothing is sent back when all is well.
-const MARK_PENDING = `
+const MARK_PENDING = prepared(`
   with n as (
     select * from unnest($1::uuid[], $2::text[]) as n (id, emv)
   ), accepted as (
@@ -26,7 +27,7 @@ const MARK_PENDING = `
     from accepted a
     where k.provider = a.provider and k.subject = ${hexId('a.id')}
   )
-  select id from n where id not in (select id from accepted)`
+  select id from n where id not in (select id from accepted)`)
 
 /**
  * The provider accepted the charge: it can be paid. Only this process's own intents move. A process that was suspended

@@ -1,5 +1,6 @@
 import { hexFromUuid, uuidFromHex } from '../../base/ids.ts'
 import { columnsOf } from '../../db/insert-rows.ts'
+import { prepared } from '../../db/prepared.ts'
 import { autocommit, isForeignKeyViolation, isTransient, query, transact, type Tx } from '../../db/tx.ts'
 import type { Price } from '../accounts/pricing.ts'
 import type { Core } from '../core/core.ts'
@@ -98,7 +99,7 @@ function withoutRivals(intents: Intent[]): Intent[] {
 // Each part reads what the part before it inserted, and sorts it, so that all processes lock rows in the same order.
 // An intent that loses its external id to another process after it won its key leaves the key without a charge. The
 // foreign key then fails the whole statement. A taken external id is looked for first, so that only a race gets there.
-const STORE_INTENTS = `
+const STORE_INTENTS = prepared(`
   with n as (
     select * from unnest(
       $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[],
@@ -137,7 +138,7 @@ const STORE_INTENTS = `
     insert into checks (provider, subject, kind, due_at)
     select provider, ${hexId('id')}, 'charge', $15 from opened
   )
-  select id from n where id not in (select id from opened)`
+  select id from n where id not in (select id from opened)`)
 
 /** Resolves to the intents that were not stored. */
 async function storeIntents(db: Pick<Tx, 'rows'>, now: Date, intents: Intent[]): Promise<Intent[]> {

@@ -1,4 +1,5 @@
 import { hexFromUuid, isHexId, newUuid7, uuidFromHex } from '../../base/ids.ts'
+import { prepared } from '../../db/prepared.ts'
 import type { Tx } from '../../db/tx.ts'
 import { SYSTEM } from '../core/audit-log.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
@@ -101,7 +102,7 @@ function fitOf(payment: ReceivedPayment, charge: LockedCharge | undefined, compl
   return { charge }
 }
 
-const LOCK_CHARGES = `
+const LOCK_CHARGES = prepared(`
   select
     ${hexId('id')} as id,
     payment_link_id as "paymentLinkId",
@@ -112,7 +113,7 @@ const LOCK_CHARGES = `
     original_value_cents as "originalValueCents",
     fee_cents as "feeCents",
     external_id as "externalId"
-  from charges where id = any($1) order by charges.id for no key update`
+  from charges where id = any($1) order by charges.id for no key update`)
 
 async function lockNamedCharges(tx: Tx, payments: ReceivedPayment[]): Promise<Map<string, LockedCharge>> {
   // Our txids are the hexadecimal ids of charges; any other txid names no charge.
@@ -131,7 +132,7 @@ async function recordedPayments(tx: Tx, payments: { endToEndId: string }[]): Pro
   return new Map(rows.map((row) => [row.endToEndId, row]))
 }
 
-const FIND_RECORDED = `
+const FIND_RECORDED = prepared(`
   select
     p.end_to_end_id as "endToEndId",
     p.id as "paymentId",
@@ -142,7 +143,7 @@ const FIND_RECORDED = `
   from payments p
   left join exceptions x
     on x.payment_id = p.id and x.refund_id is null and x.kind = 'unknown_charge' and x.resolution is null
-  where p.end_to_end_id = any($1)`
+  where p.end_to_end_id = any($1)`)
 
 /** Pure. Payments in suspense that complete a charge now that the provider reports their txid. */
 function matchable(recorded: Map<string, Recorded>, charges: Map<string, LockedCharge>) {

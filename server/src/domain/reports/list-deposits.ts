@@ -1,6 +1,7 @@
 import { uuidFromHex, uuidOfTime } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { isoTime } from '../../db/iso-time.ts'
+import { prepared } from '../../db/prepared.ts'
 import { query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
@@ -52,7 +53,7 @@ const SELECT_ROWS = `
   from charges c
   where c.account_id = $1 and c.id < $2 and c.status not in ('OPENING', 'FAILED')`
 
-const NEWEST = `${SELECT_ROWS} order by c.id desc limit $3`
+const NEWEST = prepared(`${SELECT_ROWS} order by c.id desc limit $3`)
 
 // Planned for its values: what is best depends on which filters are given. Ids contain their time, so they bound the
 // scan of a period. Every PENDING charge has a check, and the oldest check is hardly older than a day, so checks bound

@@ -1,3 +1,4 @@
+import { prepared } from '../../db/prepared.ts'
 import { query } from '../../db/tx.ts'
 import type { Claimed, Delivery, WebhookTarget } from './record-attempts.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
@@ -43,7 +44,7 @@ const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 // The recursive query steps through the index from webhook to webhook. So its cost grows neither with their queues, nor
 // with the delivered rows that PostgreSQL keeps in the index for an old snapshot.
-const CLAIM = `
+const CLAIM = prepared(`
   with recursive pending as (
     (select webhook_id from deliveries where due_at > $2 and due_at <= $1 order by webhook_id limit 1)
     union all
@@ -82,7 +83,7 @@ const CLAIM = `
     case when row_number() over () = 1 then (
       select jsonb_agg(t) from (${targetsSql('array(select distinct webhook_id from claimed)', '$1')}) t
     ) end as targets
-  from claimed c`
+  from claimed c`)
 
 type ClaimRow = Omit<FoundDelivery, 'leasedUntil' | 'target'> & {
   /** In the first row: all webhooks of the claim. */

@@ -1,5 +1,6 @@
 import { isHexId } from '../../../base/ids.ts'
 import { columnsOf } from '../../../db/insert-rows.ts'
+import { prepared } from '../../../db/prepared.ts'
 import { query, type Tx } from '../../../db/tx.ts'
 import type { Core } from '../../core/core.ts'
 import type { Hint } from '../../ports/provider.ts'
@@ -44,7 +45,7 @@ export type Hints = { provider: string; hints: Hint[] }
 // Subqueries and not joins: with any plan each is one look into an index. The row of a PENDING charge is there since it
 // was opened, and its due time moves. A Pix in the books needs no question, unless the provider now tells of refunds.
 // One that was booked without its txid does: it may complete its charge.
-const RECORD_HINTS = `
+const RECORD_HINTS = prepared(`
   with hinted as materialized (
     select
       n.provider,
@@ -69,7 +70,7 @@ const RECORD_HINTS = `
       attempts = 0
     returning provider, subject, kind, attempts, xmin::text as version, null::timestamptz as was_due
   )
-  ${selectClaimed()}`
+  ${selectClaimed()}`)
 
 /**
  * A notification is only a hint: it is stored as a check, and after that the caller may answer it. `isClaimed`: this
@@ -99,14 +100,14 @@ export async function recordHints(core: Core, given: Hints[], isClaimed: boolean
   return [...bySubject.values()]
 }
 
-const CLAIM_CHECKS = `
+const CLAIM_CHECKS = prepared(`
   with due as materialized (
     select provider, subject, due_at from checks where due_at <= $1 order by due_at limit $3 for update skip locked
   ), claimed as (
     update checks k set due_at = $2 from due d where k.provider = d.provider and k.subject = d.subject
     returning k.provider, k.subject, k.kind, k.attempts, k.xmin::text as version, d.due_at as was_due
   )
-  ${selectClaimed()}`
+  ${selectClaimed()}`)
 
 /** Any number of processes may claim at once: each check goes to one of them, until its lease ends. */
 export async function claimChecks(core: Core, limit: number): Promise<Check[]> {
@@ -160,7 +161,7 @@ export type FinishedCheck = { check: Check; nextDueAt: Date | null; untilEnded: 
 
 const MINE = 'k.provider = n.provider and k.subject = n.subject and k.xmin = n.version::xid'
 
-const FINISH_CHECKS = `
+const FINISH_CHECKS = prepared(`
   with n as materialized (
     select
       n.*,
@@ -173,7 +174,7 @@ const FINISH_CHECKS = `
   ), ended as (
     delete from checks k using n where n.is_over and ${MINE}
   )
-  update checks k set due_at = n.next_due_at, attempts = k.attempts + 1 from n where not n.is_over and ${MINE}`
+  update checks k set due_at = n.next_due_at, attempts = k.attempts + 1 from n where not n.is_over and ${MINE}`)
 
 /** Ends claims; without a next time the check is removed. A hint that arrived meanwhile took the row, and it stays. */
 export async function finishChecks(core: Core, finished: FinishedCheck[]): Promise<void> {
@@ -182,8 +183,8 @@ export async function finishChecks(core: Core, finished: FinishedCheck[]): Promi
   await query(core.pool, FINISH_CHECKS, columns)
 }
 
-const END_CHECKS = `
-  delete from checks k using unnest($1::text[], $2::text[], $3::text[]) as n (provider, subject, version) where ${MINE}`
+const END_CHECKS = prepared(`
+  delete from checks k using unnest($1::text[], $2::text[], $3::text[]) as n (provider, subject, version) where ${MINE}`)
 
 /** The same for checks that end with the transaction that answers them. */
 export async function endChecks(tx: Tx, checks: Check[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { Fault } from '../../../base/fault.ts'
 import { makeRecent } from '../../../base/recent.ts'
 import { withTimeLimit } from '../../../base/time-limit.ts'
+import { prepared } from '../../../db/prepared.ts'
 import { query } from '../../../db/tx.ts'
 import { wholeSecond } from '../../core/business-days.ts'
 import type { Core } from '../../core/core.ts'
@@ -206,9 +207,9 @@ async function* inTime(provider: Provider, window: { from: Date; to: Date }): As
   }
 }
 
-const FIND_BOOKED = `
+const FIND_BOOKED = prepared(`
   select end_to_end_id as "endToEndId" from payments
-  where provider = $1 and end_to_end_id = any($2) and txid is not null`
+  where provider = $1 and end_to_end_id = any($2) and txid is not null`)
 
 /** The endToEndIds of those that settling would not change, which other processes booked for example. */
 async function findBooked(core: Core, provider: string, payments: ReceivedPayment[]): Promise<Set<string>> {
