@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
 import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { settle, type Settled } from '../src/domain/deposits/settle.ts'
+import { bookDifferences } from './refund-steps.ts'
 import { world } from './world.ts'
 
 // The provider's callback and our own query race on every payment. The second is held in flight by the first one's row
@@ -49,6 +50,43 @@ test('two payments of one charge settled at once: one completes it, the other is
     await w.lockWait()
   })
   expect((await second)?.excepted).toEqual([{ endToEndId: 'E-other', kind: 'second_payment' }])
+})
+
+// The second knows the payment's txid and waits for a charge that the first one holds. If it had read what is recorded
+// before that wait, the payment would stay in suspense.
+test('a payment whose txid is reported while it is being booked without it completes its charge', async () => {
+  const w = await world()
+  const [shared, named] = [await w.paidCharge(), await w.paidCharge()]
+  let second: Promise<Settled> | undefined
+  await transact(w.pool, async (tx) => {
+    await settle(tx, w.clock.now(), [shared.payment, { ...named.payment, txid: null }])
+    second = transact(w.pool, (other) => settle(other, w.clock.now(), [shared.payment, named.payment]))
+    await w.lockWait()
+  })
+  expect(await second).toMatchObject({ completed: [named.charge.id], matched: 1, excepted: [], known: 1 })
+  expect(await w.differences()).toEqual([])
+})
+
+// The second has read what is recorded, and waits for the key of the first one's payment in its one statement.
+test('a payment that is recorded while its batch is being booked is left out, and the rest is booked', async () => {
+  const w = await world()
+  const account = await w.account()
+  const paid = [await w.paidCharge({ account }), await w.paidCharge({ account }), await w.paidCharge({ account })]
+  const payments = paid.map(({ payment }) => payment)
+  let second: Promise<Settled> | undefined
+  await transact(w.pool, async (tx) => {
+    await settle(tx, w.clock.now(), [{ ...payments[1]!, txid: null }])
+    second = transact(w.pool, (other) => settle(other, w.clock.now(), payments))
+    await w.lockWait()
+  })
+  const completed = [paid[0]!.charge.id, paid[2]!.charge.id]
+  expect(await second).toMatchObject({ completed, excepted: [], known: 1, duplicates: [] })
+  expect(await w.balanceCents(account.accountId)).toBe(2 * 49_50)
+  expect(await bookDifferences(w)).toEqual([])
+  // It waits in suspense, and completes its charge when it is reported once more.
+  const again = await transact(w.pool, (tx) => settle(tx, w.clock.now(), payments))
+  expect(again).toMatchObject({ completed: [paid[1]!.charge.id], matched: 1, known: 2 })
+  expect(await w.differences()).toEqual([])
 })
 
 test('two batches that share payments in opposite order do not deadlock', async () => {
