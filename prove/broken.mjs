@@ -12,7 +12,7 @@ import { ensureBuilt, root } from '../scripts/bootstrap.mjs'
 
 /**
  * Each is a mistake that a developer could make. It shows under `plans` (of prove/money/plans.mjs), or in `proof`. One
- * of the claims in `by` must fail.
+ * of the claims in `by` must fail. An edit is a text, what replaces it, and its file if that is another.
  */
 const BREAKS = [
   {
@@ -29,9 +29,9 @@ const BREAKS = [
   {
     name: 'books-twice',
     says: 'a payment that is reported again is taken for another one',
-    file: 'domain/deposits/settle.js',
-    find: "end_to_end_id: ['text', ({ payment }) => payment.endToEndId],",
-    replace: "end_to_end_id: ['text', ({ payment, paymentId }) => payment.endToEndId + paymentId],",
+    file: 'domain/deposits/book-payments.js',
+    find: "end_to_end_id: ['text', ({ settlement }) => settlement.payment.endToEndId],",
+    replace: "end_to_end_id: ['text', ({ settlement }) => settlement.payment.endToEndId + settlement.paymentId],",
     plans: 'calm',
     by: ['lost', 'invented'],
   },
@@ -40,7 +40,7 @@ const BREAKS = [
     says: 'a payment that is reported again makes the whole batch fail',
     file: 'domain/deposits/settle.js',
     edits: [
-      ['on conflict (end_to_end_id) do nothing', ''],
+      ['on conflict (end_to_end_id) do nothing', '', 'domain/deposits/book-payments.js'],
       ['received.filter((payment) => !recorded.has(payment.endToEndId))', 'received'],
     ],
     plans: 'calm',
@@ -118,20 +118,32 @@ const BREAKS = [
   {
     name: 'pays-out-the-fee',
     says: 'the account is credited the whole value, and the fee is booked besides',
-    file: 'domain/deposits/settle.js',
-    find: 'const creditedCents = valueCents - feeCents;',
-    replace: 'const creditedCents = valueCents;',
+    file: 'domain/deposits/book-payments.js',
+    find: "(0, 'deposit', owner.id, n.amount_cents - n.fee_cents)",
+    replace: "(0, 'deposit', owner.id, n.amount_cents)",
     plans: 'calm',
     by: ['sum', 'balances'],
   },
   {
     name: 'tells-nobody',
     says: 'a deposit is completed without its event',
-    file: 'domain/deposits/settle.js',
-    find: 'await insertEvents(tx, now, events);',
-    replace: '',
+    file: 'domain/deposits/book-payments.js',
+    find: /(now as due_at\s+from completed)/,
+    replace: '$1 where false',
     plans: 'calm',
     by: ['told', 'audit'],
+  },
+  {
+    name: 'the-first-stripe',
+    says: 'transfers name the cash and the fees of their connection, and the first of all is what changes',
+    file: 'domain/ledger/ledger.js',
+    find: 'where b.ledger_account_id = m.id',
+    replace: `where b.ledger_account_id = (
+      select min(o.id) from ledger_accounts l
+      join ledger_accounts o on (o.kind, o.account_id, o.provider) is not distinct from (l.kind, l.account_id, l.provider)
+      where l.id = m.id)`,
+    plans: 'calm',
+    by: ['audit'],
   },
   {
     name: 'audits-no-transfers',
@@ -214,7 +226,8 @@ if (options.help) {
 }
 if (!options.dist) await ensureBuilt()
 const chosen = options.only ? BREAKS.filter(({ name }) => options.only.split(',').includes(name)) : BREAKS
-for (const broken of chosen) for (const [from] of editsOf(broken)) requireOnce(join(builtAt(), broken.file), from)
+for (const broken of chosen)
+  for (const [from, , file = broken.file] of editsOf(broken)) requireOnce(join(builtAt(), file), from)
 let isBad = false
 for (const proof of new Set(chosen.map(proofOf))) {
   const plans = new Set(chosen.flatMap(({ plans }) => plans ?? []))
@@ -258,7 +271,8 @@ async function tryOn({ proof = 'money', file, find, replace, edits, plans, scena
   const began = performance.now()
   const place = copyBuild()
   try {
-    for (const [from, to] of editsOf({ edits, find, replace })) edit(join(place, 'server/dist', file), from, to)
+    for (const [from, to, other = file] of editsOf({ edits, find, replace }))
+      edit(join(place, 'server/dist', other), from, to)
     const bounds = ['--plans', plans, '--scenarios', String(scenarios), '--kills', '1', '--database-kills', '0']
     const seed = WITHOUT_SEED.includes(proof) ? [] : ['--seed', options.seed]
     const args = [...seed, ...(proof === 'money' ? bounds : [])]
