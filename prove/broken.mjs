@@ -208,9 +208,41 @@ const BREAKS = [
     proof: 'many',
     by: ['cheap'],
   },
+  {
+    name: 'answers-anybody',
+    says: 'a completed deposit in memory is answered whoever asks',
+    file: 'http/api/completed-answers.js',
+    find: 'entry?.accountId === accountId ? entry.answer : undefined',
+    replace: 'entry?.answer',
+    proof: 'answers',
+    by: ['own'],
+  },
+  {
+    name: 'keeps-what-is-not-final',
+    says: 'an expired or canceled deposit is kept in memory too, and stays so when it is paid late',
+    file: 'http/api/deposits.js',
+    find: "if (charge.status === 'COMPLETED')",
+    replace: "if (charge.status !== 'PENDING')",
+    proof: 'answers',
+    by: ['final'],
+  },
+  {
+    name: 'joins-a-read-in-flight',
+    says: 'who asks while the same is being read gets what that read finds',
+    file: 'db/shared-reads.js',
+    find: 'return (read, key) => readerOf(read)(key);',
+    replace: `const flights = new Map();
+    return (read, key) => {
+        const flight = flights.get(read.sql + key) ?? readerOf(read)(key).finally(() => flights.delete(read.sql + key));
+        flights.set(read.sql + key, flight);
+        return flight;
+    };`,
+    proof: 'answers',
+    by: ['fresh'],
+  },
 ]
 
-const WITHOUT_SEED = ['session', 'clock', 'many']
+const WITHOUT_SEED = ['session', 'clock', 'many', 'answers']
 
 const { values: options } = parseArgs({
   options: {

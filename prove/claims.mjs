@@ -10,7 +10,7 @@ import { openBank } from './money/bank.mjs'
 import { openBooks } from './money/books.mjs'
 import { makeService } from './money/service.mjs'
 
-/** `prove` gets the bank, the service (not started), `openBooks`, and `note(claim, text)` for each breach. */
+/** `prove` gets the bank, the service (not started) and its home, `openBooks`, and `note(claim, text)` for each breach. */
 export async function proveClaims({ name, claims, prove, env, withinMs, dist: given }) {
   if (!given) await ensureBuilt()
   const dist = resolve(given ?? join(root, 'server/dist'))
@@ -43,6 +43,7 @@ export async function proveClaims({ name, claims, prove, env, withinMs, dist: gi
     await prove({
       bank,
       service,
+      home,
       note: (claim, text) => void breaches.push({ claim, text }),
       openBooks: async () => (books = await openBooks({ dist, home })),
     })

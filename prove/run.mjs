@@ -18,6 +18,7 @@ const proofs = {
   sessions: ['prove/session.mjs'],
   clock: ['prove/clock.mjs'],
   'many payments': ['prove/many.mjs'],
+  answers: ['prove/answers.mjs'],
   tamper: ['prove/tamper.mjs'],
   'broken on purpose': ['prove/broken.mjs'],
   ...(options.openapi && {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { get } from './requests.ts'
 import { world, type World } from './world.ts'
 
@@ -80,6 +80,37 @@ test('a completed deposit tells what was credited and which Pix paid it, and sta
   expect(statement.lines.reduce((sum: number, line: { amount: number }) => sum + line.amount, 0)).toBe(4950)
   expect(Object.keys(statement.lines[0])).toEqual(LINE_FIELDS)
   expect(statement.lines[0]).toMatchObject({ chargeId: charge.id, paymentLinkId: charge.paymentLinkId })
+})
+
+test('a list shows times as every other answer does: truncated to milliseconds, in UTC', async () => {
+  const w = await world()
+  const { charge, payment, account } = await w.paidCharge()
+  const occurredAt = new Date('2026-01-02T03:04:05.006Z')
+  await w.ctx.settlements.add([{ ...payment, occurredAt }])
+  await w.pool.query(`update charges set created_at = '2026-02-28 23:59:59.999999-03'`)
+  const createdAt = '2026-03-01T02:59:59.999Z'
+  const queried = (await w.app.inject(get(account.key, `/api/deposit/${charge.paymentLinkId}`))).json()
+  const { deposits } = (await w.app.inject(get(account.key, '/api/deposits'))).json()
+  const { lines } = (await w.app.inject(get(account.key, '/api/statement'))).json()
+  const paidAt = occurredAt.toISOString()
+  expect(queried.charge.createdAt).toBe(createdAt)
+  expect(deposits[0]).toMatchObject({ createdAt, expiresAt: charge.expiresAt.toISOString(), paidAt })
+  expect(lines[0]).toMatchObject({ occurredAt: paidAt, recordedAt: w.clock.now().toISOString() })
+})
+
+test('a page of deposits is one statement, and a second one only if money is held for some of them', async () => {
+  const w = await world()
+  const { charge, payment, account } = await w.paidCharge({ valueCents: 100_00 })
+  await w.deposit(account)
+  const asked = vi.spyOn(w.pool, 'query')
+  const list = async () => {
+    asked.mockClear()
+    const { deposits } = (await w.app.inject(get(account.key, '/api/deposits'))).json()
+    return { held: deposits.map(({ heldValue }: { heldValue: number }) => heldValue), reads: asked.mock.calls.length }
+  }
+  expect(await list()).toEqual({ held: [0, 0], reads: 1 })
+  await w.ctx.settlements.add([{ ...payment, amountCents: 90_00, txid: charge.id }])
+  expect(await list()).toEqual({ held: [0, 90_00], reads: 2 })
 })
 
 test('a bad parameter is named together with what is allowed', async () => {
