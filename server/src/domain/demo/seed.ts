@@ -274,7 +274,7 @@ async function claim(tx: Tx, failures: Map<string, number>): Promise<Due[]> {
        v.subject_id as subject, v.created_at as "createdAt"`,
     [[...failures.keys()], leasedUntil],
   )
-  const target = { url: '', secrets: [], authorization: null, isDisabled: false }
+  const target = { url: '', keys: [], authorization: null, isDisabled: false }
   return rows.map(({ subject, createdAt, ...row }) => {
     const waitedMs = RETRY_AFTER_MS.slice(0, row.attempt - 1).reduce((sum, ms) => sum + ms, FIRST_ATTEMPT_MS)
     const at = new Date(createdAt.getTime() + waitedMs)

@@ -155,7 +155,7 @@ export async function findDelivery(
   if (!sent || !delivery) throw new Fault('not_found', 'Delivery not found')
   const attempts = await readAttempts(core, eventId, webhookId, MAX_ATTEMPTS_OF_DELIVERY)
   const { url, body, hasAuthorization } = sent
-  const message = { eventId, body, secrets: [], authorization: hasAuthorization ? MASK : null }
+  const message = { eventId, body, keys: [], authorization: hasAuthorization ? MASK : null }
   const headers = headersOf(message, attempts[0]?.at ?? delivery.createdAt)
   return { delivery, request: { url, headers: { ...headers, 'webhook-signature': `v1,${MASK}` }, body }, attempts }
 }

@@ -1,10 +1,11 @@
 import { prepared } from '../../db/prepared.ts'
 import { query } from '../../db/tx.ts'
-import type { Claimed, Delivery, WebhookTarget } from './record-attempts.ts'
+import type { Claimed, Delivery } from './record-attempts.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
 import { eventName } from './events.ts'
-import { signMessage } from './signature.ts'
+import { signWithKeys } from './signature.ts'
+import { targetsFromRows, targetsSql, type TargetRow, type WebhookTarget } from './targets.ts'
 import type { Core } from '../core/core.ts'
 import type { Context } from '../context.ts'
 
@@ -136,71 +137,24 @@ const FIND_UNCLAIMED = `
   )
   select webhook_id as "webhookId", due_at as since from first`
 
-export async function readTargets(core: Core, webhookIds: string[]): Promise<Map<string, WebhookTarget>> {
-  return targetsFromRows(core, await query<TargetRow>(core.pool, READ_TARGETS, [webhookIds, core.now()]))
-}
-
-const READ_TARGETS = targetsSql('$1', '$2')
-
-function targetsSql(ids: string, now: string): string {
-  return `select id, url, secret_box, authorization_box, disabled_at is not null as is_disabled,
-      case when previous_secret_until > ${now} then previous_secret_box end as previous_secret_box
-    from webhooks where id = any(${ids})`
-}
-
-type TargetRow = {
-  id: string
-  url: string
-  secret_box: string
-  previous_secret_box: string | null
-  authorization_box: string | null
-  is_disabled: boolean
-}
-
-function targetsFromRows(core: Core, rows: TargetRow[]): Map<string, WebhookTarget> {
-  return new Map(rows.map((row) => [row.id, targetFromRow(core, row)]))
-}
-
-/** Without secrets if they cannot be opened: then only the deliveries of this webhook fail. */
-function targetFromRow(core: Core, row: TargetRow): WebhookTarget {
-  const opened = (box: string | null): string[] => {
-    if (box === null) return []
-    try {
-      return [core.settings.secretBox.open(box, row.id)]
-    } catch (error) {
-      core.log.error({ err: error, webhookId: row.id }, 'the secret of a webhook cannot be opened: check SECRET_KEY')
-      return []
-    }
-  }
-  const [authorization = null] = opened(row.authorization_box)
-  const isWhole = (authorization !== null) === (row.authorization_box !== null)
-  return {
-    url: row.url,
-    // During a rotation one of the two is enough: receivers accept either.
-    secrets: isWhole ? [row.secret_box, row.previous_secret_box].flatMap(opened) : [],
-    authorization,
-    isDisabled: row.is_disabled,
-  }
-}
-
 /** One attempt. Failures are returned, not thrown. */
 export function sendDelivery(ctx: Context, delivery: Delivery, at: Date): Promise<WebhookAnswer> {
   const { eventId, body, target } = delivery
-  const { url, secrets, authorization } = target
+  const { url, keys, authorization } = target
   // The account holder reads this reason. The log tells the operator what to fix.
-  if (secrets.length === 0) return Promise.resolve({ kind: 'failed', latencyMs: 0, reason: SECRETS_UNREADABLE })
+  if (keys.length === 0) return Promise.resolve({ kind: 'failed', latencyMs: 0, reason: SECRETS_UNREADABLE })
   // An account whose URL hangs must not block others on the same host.
   const connectionGroup = delivery.webhookId
-  const headers = headersOf({ eventId, body, secrets, authorization }, at)
+  const headers = headersOf({ eventId, body, keys, authorization }, at)
   return ctx.webhookSender.send({ url, headers, body, deadlineMs: DEADLINE_MS, connectionGroup })
 }
 
 /** All attempts have the same id, so that receivers recognize a repetition, and each has its own timestamp. */
 export function headersOf(
-  message: { eventId: string; body: string } & Pick<WebhookTarget, 'secrets' | 'authorization'>,
+  message: { eventId: string; body: string } & Pick<WebhookTarget, 'keys' | 'authorization'>,
   now: Date,
 ): Record<string, string> {
-  const { body, secrets, authorization } = message
+  const { body, keys, authorization } = message
   const id = eventName(message.eventId)
   const timestamp = String(Math.floor(now.getTime() / 1000))
   const headers: Record<string, string> = {
@@ -208,7 +162,7 @@ export function headersOf(
     'user-agent': 'guiche',
     'webhook-id': id,
     'webhook-timestamp': timestamp,
-    'webhook-signature': signMessage(secrets, { id, timestamp, body }),
+    'webhook-signature': signWithKeys(keys, { id, timestamp, body }),
   }
   if (authorization !== null) headers['authorization'] = authorization
   return headers

@@ -1,7 +1,8 @@
-import { columnsOf, insertRows } from '../../db/insert-rows.ts'
+import { insertRows, unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { isUniqueViolation, query, type Tx } from '../../db/tx.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
+import type { WebhookTarget } from './targets.ts'
 import { disableFailingWebhook } from './webhooks.ts'
 import type { Core } from '../core/core.ts'
 
@@ -20,15 +21,6 @@ export type Claimed = Delivery & {
   leasedUntil: Date
   /** PostgreSQL's ctid of its row. */
   place: string
-}
-
-/** The webhook as it was when the delivery was claimed. */
-export type WebhookTarget = {
-  url: string
-  /** Empty if they cannot be opened. */
-  secrets: string[]
-  authorization: string | null
-  isDisabled: boolean
 }
 
 /** Without an answer, the webhook was disabled and nothing was sent. */
@@ -77,35 +69,23 @@ export function isDelivered(answer: WebhookAnswer | undefined): boolean {
   return answer?.kind === 'answered' && answer.status >= 200 && answer.status < 300
 }
 
-/** Attempts that did not deliver: logs them, ends or postpones their deliveries, marks their webhooks as failing. */
-export async function recordFailed(tx: Tx, now: Date, attempts: Attempt[], random: () => number): Promise<void> {
-  const failed = attempts.map((attempt) => ({ ...attempt, outcome: outcomeOf(attempt, random()) }))
-  await insertAttempts(tx, failed)
-  await endDeliveries(tx, now, failed)
-  await postponeDeliveries(tx, failed)
-  await markFailing(tx, now, failed)
-}
-
 /** The common case, in one statement: at thousands per second, round trips dominate the cost. */
 export async function recordDelivered(core: Core, delivered: Attempt[]): Promise<void> {
-  const onPool = (sql: string, params: unknown[]) => query(core.pool, sql, params)
   const now = core.now()
   try {
-    await recordTogether(onPool, now, delivered, '')
+    await query(core.pool, RECORD_DELIVERED, deliveredParams(now, delivered))
   } catch (error) {
     if (!isUniqueViolation(error)) throw error
     // A delivery was made twice: its lease ran out, or it was resent meanwhile. The later outcome holds.
-    for (const once of withoutRepeats(delivered)) await recordTogether(onPool, now, once, OVERWRITE_OUTCOME)
+    for (const once of withoutRepeats(delivered))
+      await query(core.pool, RECORD_DELIVERED_AGAIN, deliveredParams(now, once))
   }
 }
 
 /** The same in the caller's transaction. No delivery may be in the list twice. */
-export function recordDeliveredIn(tx: Tx, now: Date, delivered: Attempt[]): Promise<void> {
-  return recordTogether(tx.run, now, delivered, OVERWRITE_OUTCOME)
+export async function recordDeliveredIn(tx: Tx, now: Date, delivered: Attempt[]): Promise<void> {
+  await tx.run(RECORD_DELIVERED_AGAIN, deliveredParams(now, delivered))
 }
-
-const OVERWRITE_OUTCOME = `on conflict (event_id, webhook_id) do update
-  set outcome = excluded.outcome, attempts = excluded.attempts, ended_at = excluded.ended_at`
 
 /** Splits the list: a statement can write the outcome of a delivery only once. */
 function withoutRepeats(delivered: Attempt[]): Attempt[][] {
@@ -120,46 +100,9 @@ function withoutRepeats(delivered: Attempt[]): Attempt[][] {
   return lists
 }
 
-/**
- * Rows of the queue are found by ctid: with a join, PostgreSQL would read the whole queue for each batch. A delivery
- * that was resent meanwhile has another ctid and lease, and stays queued.
- */
-async function recordTogether(
-  run: (sql: string, params: unknown[]) => Promise<unknown>,
-  now: Date,
-  delivered: Attempt[],
-  onConflict: string,
-): Promise<void> {
-  await run(
-    `with n as materialized (
-       select * from unnest(${ATTEMPT_TYPES}) as n (${ATTEMPT_NAMES})
-     ), logged as (
-       insert into attempts (event_id, webhook_id, number, at, status, latency_ms, excerpt)
-       select event_id, webhook_id, number, at, status, latency_ms, excerpt from n
-     ), gone as (
-       delete from deliveries where ctid = any(array(
-         select d.ctid from n cross join lateral (
-           select ctid from deliveries
-           where ctid = n.place and event_id = n.event_id and webhook_id = n.webhook_id and leased_until = any($9) offset 0
-         ) d
-       ))
-     ), healed as (
-       update webhooks set failing_since = null where id = any($10) and failing_since is not null
-     )
-     insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
-     select event_id, webhook_id, 'delivered', number, $11 from n
-     ${onConflict}`,
-    [
-      ...Object.values(ATTEMPT_COLUMNS).map(([, valueOf]) => arrayText(delivered.map(valueOf))),
-      [...new Set(delivered.map(({ delivery }) => delivery.leasedUntil))],
-      [...new Set(delivered.map(({ delivery }) => delivery.webhookId))],
-      now,
-    ],
-  )
-}
-
-/** $1 to $8. */
-const ATTEMPT_COLUMNS: Record<string, readonly [type: string, valueOf: (attempt: Attempt) => string | number]> = {
+// The driver quotes and escapes each element, which at thousands per second is a tenth of the work. Numbers, ids and
+// times need none of it.
+const DELIVERED_COLUMNS: Columns<Attempt> = {
   event_id: ['uuid', ({ delivery }) => delivery.eventId],
   webhook_id: ['uuid', ({ delivery }) => delivery.webhookId],
   number: ['int', ({ delivery }) => delivery.attempt],
@@ -167,17 +110,16 @@ const ATTEMPT_COLUMNS: Record<string, readonly [type: string, valueOf: (attempt:
   status: ['int', ({ answer }) => (answer?.kind === 'answered' ? answer.status : 'null')],
   latency_ms: ['int', ({ answer }) => Math.round(answer?.latencyMs ?? 0)],
   excerpt: ['text', ({ answer }) => quoted(answer?.kind === 'answered' ? answer.excerpt : '')],
-  place: ['tid', ({ delivery }) => `"${delivery.place}"`],
+  tid: ['tid', ({ delivery }) => `"${delivery.place}"`],
 }
-const ATTEMPT_NAMES = Object.keys(ATTEMPT_COLUMNS).join(', ')
-const ATTEMPT_TYPES = Object.values(ATTEMPT_COLUMNS)
-  .map(([type], index) => `$${index + 1}::${type}[]`)
-  .join(', ')
 
-// The driver quotes and escapes each element, which at thousands per second is a tenth of the work. Numbers, ids and
-// times need none of it.
-function arrayText(values: (string | number)[]): string {
-  return `{${values.join(',')}}`
+function deliveredParams(now: Date, delivered: Attempt[]): unknown[] {
+  return [
+    ...valuesOf(DELIVERED_COLUMNS, delivered).map((values) => `{${values.join(',')}}`),
+    [...new Set(delivered.map(({ delivery }) => delivery.leasedUntil))],
+    [...new Set(delivered.map(({ delivery }) => delivery.webhookId))],
+    now,
+  ]
 }
 
 /** Most receivers answer without a body. */
@@ -185,72 +127,102 @@ function quoted(text: string): string {
   return text === '' ? '""' : `"${text.replaceAll(/["\\]/g, '\\$&')}"`
 }
 
+/**
+ * Rows of the queue are found by ctid: with a join, PostgreSQL would read the whole queue for each batch. A delivery
+ * that was resent meanwhile has another ctid and lease, and stays queued.
+ */
+const RECORD_DELIVERED = `
+  with n as materialized (
+    select * from ${unnestOf(DELIVERED_COLUMNS)}
+  ), logged as (
+    insert into attempts (event_id, webhook_id, number, at, status, latency_ms, excerpt)
+    select event_id, webhook_id, number, at, status, latency_ms, excerpt from n
+  ), gone as (
+    delete from deliveries where ctid = any(array(
+      select d.ctid from n cross join lateral (
+        select ctid from deliveries
+        where ctid = n.tid and event_id = n.event_id and webhook_id = n.webhook_id and leased_until = any($9) offset 0
+      ) d
+    ))
+  ), healed as (
+    update webhooks set failing_since = null where id = any($10) and failing_since is not null
+  )
+  insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
+  select event_id, webhook_id, 'delivered', number, $11 from n`
+
+const OVERWRITE_OUTCOME = `on conflict (event_id, webhook_id) do update
+  set outcome = excluded.outcome, attempts = excluded.attempts, ended_at = excluded.ended_at`
+const RECORD_DELIVERED_AGAIN = `${RECORD_DELIVERED} ${OVERWRITE_OUTCOME}`
+
 type Failed = Attempt & { outcome: Outcome }
 
-export async function insertAttempts(tx: Tx, attempts: Attempt<Delivery>[]): Promise<void> {
-  const made = attempts.flatMap(({ delivery, at, answer }) => {
-    if (!answer) return []
-    const { latencyMs } = answer
-    const { status, excerpt, reason } = { status: null, excerpt: '', reason: null, ...answer }
-    return [{ ...delivery, at, latencyMs, status, excerpt, reason }]
-  })
-  await insertRows(tx, 'attempts', made, {
-    event_id: ['uuid', ({ eventId }) => eventId],
-    webhook_id: ['uuid', ({ webhookId }) => webhookId],
-    number: ['int', ({ attempt }) => attempt],
-    at: ['timestamptz', ({ at }) => at],
-    status: ['int', ({ status }) => status],
-    latency_ms: ['int', ({ latencyMs }) => Math.round(latencyMs)],
-    excerpt: ['text', ({ excerpt }) => excerpt],
-    error: ['text', ({ reason }) => reason?.text],
-    error_code: ['text', ({ reason }) => reason?.code],
-    error_detail: ['text', ({ reason }) => reason?.detail],
-  })
-}
-
-async function endDeliveries(tx: Tx, now: Date, failed: Failed[]): Promise<void> {
-  const ended = failed.filter(({ outcome }) => outcome.kind !== 'retry').map(({ delivery }) => delivery)
-  if (ended.length === 0) return
-  await tx.run(
-    `with n as (
-       select * from unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[])
-         as n (event_id, webhook_id, attempts, leased_until)
-     ), gone as (
-       delete from deliveries d using n
-       where d.event_id = n.event_id and d.webhook_id = n.webhook_id and d.leased_until = n.leased_until
-     )
-     insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
-     select event_id, webhook_id, 'failed', attempts, $5 from n ${OVERWRITE_OUTCOME}`,
-    [...columnsOf(ended, 'eventId', 'webhookId', 'attempt', 'leasedUntil'), now],
-  )
-}
-
-async function postponeDeliveries(tx: Tx, failed: Failed[]): Promise<void> {
-  const retried = failed.flatMap(({ delivery, at, outcome }) =>
-    outcome.kind === 'retry' ? [{ ...delivery, dueAt: new Date(at.getTime() + outcome.afterMs) }] : [],
-  )
-  if (retried.length === 0) return
-  // Only while the lease is ours: a delivery that was resent meanwhile is due sooner.
-  await tx.run(
-    `update deliveries d set due_at = n.next_due_at, leased_until = null, attempts = n.attempts
-     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[], $5::int[])
-       as n (event_id, webhook_id, leased_until, next_due_at, attempts)
-     where d.event_id = n.event_id and d.webhook_id = n.webhook_id and d.leased_until = n.leased_until`,
-    columnsOf(retried, 'eventId', 'webhookId', 'leasedUntil', 'dueAt', 'attempt'),
-  )
-}
-
-/** Disables a webhook that answered 410 or has failed for five days without a success. */
-async function markFailing(tx: Tx, now: Date, failed: Failed[]): Promise<void> {
+/** Attempts that did not deliver: logs them, ends or postpones their deliveries, marks their webhooks as failing. */
+export async function recordFailed(tx: Tx, now: Date, attempts: Attempt[], random: () => number): Promise<void> {
+  const failed = attempts.map((attempt) => ({ ...attempt, outcome: outcomeOf(attempt, random()) }))
   const sent = failed.filter(({ answer }) => answer)
   const failing = [...new Set(sent.map(({ delivery }) => delivery.webhookId))].toSorted()
-  if (failing.length === 0) return
-  await tx.run('update webhooks set failing_since = $2 where id = any($1) and failing_since is null', [failing, now])
+  const failedForDays = await tx.rows<{ id: string }>(RECORD_FAILED, [
+    ...valuesOf(FAILED_COLUMNS, failed),
+    failing,
+    now,
+    new Date(now.getTime() - FAILING_UNTIL_DISABLED_MS),
+  ])
   const gone = new Set(sent.filter(({ outcome }) => outcome.kind === 'gone').map(({ delivery }) => delivery.webhookId))
   for (const id of gone) await disableFailingWebhook(tx, now, id, GONE)
-  const failedForDays = await tx.rows<{ id: string }>(
-    'select id from webhooks where id = any($1) and failing_since <= $2 and disabled_at is null',
-    [failing, new Date(now.getTime() - FAILING_UNTIL_DISABLED_MS)],
-  )
-  for (const { id } of failedForDays) await disableFailingWebhook(tx, now, id, FAILED_FOR_DAYS)
+  for (const { id } of failedForDays) if (!gone.has(id)) await disableFailingWebhook(tx, now, id, FAILED_FOR_DAYS)
 }
+
+const ATTEMPT_COLUMNS: Columns<Attempt<Delivery>> = {
+  event_id: ['uuid', ({ delivery }) => delivery.eventId],
+  webhook_id: ['uuid', ({ delivery }) => delivery.webhookId],
+  number: ['int', ({ delivery }) => delivery.attempt],
+  at: ['timestamptz', ({ at }) => at],
+  status: ['int', ({ answer }) => (answer?.kind === 'answered' ? answer.status : null)],
+  latency_ms: ['int', ({ answer }) => answer && Math.round(answer.latencyMs)],
+  excerpt: ['text', ({ answer }) => (answer?.kind === 'answered' ? answer.excerpt : '')],
+  error: ['text', ({ answer }) => reasonOf(answer)?.text],
+  error_code: ['text', ({ answer }) => reasonOf(answer)?.code],
+  error_detail: ['text', ({ answer }) => reasonOf(answer)?.detail],
+}
+
+const FAILED_COLUMNS: Columns<Failed> = {
+  ...ATTEMPT_COLUMNS,
+  leased_until: ['timestamptz', ({ delivery }) => delivery.leasedUntil],
+  due_again_at: [
+    'timestamptz',
+    ({ at, outcome }) => (outcome.kind === 'retry' ? new Date(at.getTime() + outcome.afterMs) : null),
+  ],
+}
+
+function reasonOf(answer: WebhookAnswer | undefined) {
+  return answer?.kind === 'failed' ? answer.reason : undefined
+}
+
+export async function insertAttempts(tx: Tx, attempts: Attempt<Delivery>[]): Promise<void> {
+  await insertRows(tx, 'attempts', attempts, ATTEMPT_COLUMNS)
+}
+
+/**
+ * A delivery ends or moves only while its lease is ours: one that was resent meanwhile stays queued. Without a latency
+ * nothing was sent. Gives the webhooks that have failed for too long.
+ */
+const RECORD_FAILED = `
+  with n as materialized (
+    select * from ${unnestOf(FAILED_COLUMNS)}
+  ), logged as (
+    insert into attempts (${Object.keys(ATTEMPT_COLUMNS).join(', ')})
+    select ${Object.keys(ATTEMPT_COLUMNS).join(', ')} from n where latency_ms is not null
+  ), gone as (
+    delete from deliveries d using n where n.due_again_at is null
+      and d.event_id = n.event_id and d.webhook_id = n.webhook_id and d.leased_until = n.leased_until
+  ), ended as (
+    insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
+    select event_id, webhook_id, 'failed', number, $14 from n where due_again_at is null ${OVERWRITE_OUTCOME}
+  ), postponed as (
+    update deliveries d set due_at = n.due_again_at, leased_until = null, attempts = n.number from n
+    where n.due_again_at is not null
+      and d.event_id = n.event_id and d.webhook_id = n.webhook_id and d.leased_until = n.leased_until
+  ), marked as (
+    update webhooks set failing_since = $14 where id = any($13) and failing_since is null
+  )
+  select id from webhooks where id = any($13) and failing_since <= $15 and disabled_at is null`

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual, type Hmac } from 'node:crypto'
 
 // Signatures of the Standard Webhooks specification. Receivers can use any of its libraries.
 
@@ -10,13 +10,24 @@ export function makeSigningSecret(): string {
   return PREFIX + randomBytes(32).toString('base64')
 }
 
-/** One signature per secret: while a secret is replaced, a receiver may know either. */
+/** A secret, decoded once for many messages. */
+export type SigningKey = Buffer
+
+export function signingKey(secret: string): SigningKey {
+  return Buffer.from(secret.slice(PREFIX.length), 'base64')
+}
+
 export function signMessage(secrets: string[], message: Message): string {
-  return secrets.map((secret) => `v1,${digest(secret, message).toString('base64')}`).join(' ')
+  return signWithKeys(secrets.map(signingKey), message)
+}
+
+/** One signature per key: while a secret is replaced, a receiver may know either. */
+export function signWithKeys(keys: SigningKey[], message: Message): string {
+  return keys.map((key) => `v1,${hmacOf(key, message).digest('base64')}`).join(' ')
 }
 
 export function signatureHolds(secret: string, message: Message, signatureHeader: string): boolean {
-  const expected = digest(secret, message)
+  const expected = hmacOf(signingKey(secret), message).digest()
   return signatureHeader.split(' ').some((part) => {
     const [version, encoded = ''] = part.split(',')
     const given = Buffer.from(encoded, 'base64')
@@ -24,7 +35,6 @@ export function signatureHolds(secret: string, message: Message, signatureHeader
   })
 }
 
-function digest(secret: string, { id, timestamp, body }: Message): Buffer {
-  const key = Buffer.from(secret.slice(PREFIX.length), 'base64')
-  return createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest()
+function hmacOf(key: SigningKey, { id, timestamp, body }: Message): Hmac {
+  return createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body)
 }

@@ -3,9 +3,10 @@ import { insertRow } from '../../db/insert-rows.ts'
 import { transact } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
-import { readTargets, sendDelivery } from './delivery-queue.ts'
+import { sendDelivery } from './delivery-queue.ts'
 import { eventBody, insertEvents, type NewEvent } from './events.ts'
 import { insertAttempts, isDelivered } from './record-attempts.ts'
+import { readTargets } from './targets.ts'
 import { findWebhook } from './webhooks.ts'
 
 /** Sends WEBHOOK_TEST at once and returns the answer. The history lists it like any other event. */
