@@ -20,6 +20,7 @@ export type RequestConnection = {
 
 const MAX_BODY_BYTES = 16 * 1024
 const EXCERPT_BYTES = 2 * 1024
+const NO_BYTES = Buffer.alloc(0)
 
 export function makePendingRequest(options: {
   deadlineMs: number
@@ -53,7 +54,7 @@ export function makePendingRequest(options: {
     connection = startedOn
     let retryAfterMs: number | null = null
     let bytes = 0
-    let excerpt = Buffer.alloc(0)
+    let excerpt = NO_BYTES
     const succeed = () =>
       finish({ kind: 'answered', status, latencyMs: latencyMs(), retryAfterMs, excerpt: harmlessText(excerpt) })
 

@@ -12,9 +12,10 @@ const IDLE_MS = 500
 const POLL_MS = IDLE_MS - 50
 // How far back a wake looks that does not say since when something is due. Transactions of this process are shorter.
 const WOKEN_FOR_MS = 10_000
-// Finds what claims have passed: leases that dead processes left, and late commits. It may have to read many rows that
-// were delivered, so it is seldom, and no claim waits for it.
-const FIND_PASSED_MS = 30_000
+// How often to look for what claims have passed: leases of dead processes, and late commits. While an old snapshot is
+// held open, that reads all that was delivered since. So no claim waits for it, and it pauses for long after it took long.
+const FIND_PASSED_MS = 5_000
+const PAUSE_AFTER_FINDING = 20
 // With less left of its lease, a delivery cannot be sent and recorded before another process may claim it.
 const LEAST_LEASE_MS = DEADLINE_MS + 5_000
 // The service promises to stop within 5 s. A request that takes longer is aborted, and sent again later.
@@ -49,11 +50,17 @@ export function startDeliverWorker(ctx: Context): Loop {
       return 'idle'
     },
   })
+  let findAtMs = -Infinity
   const passed = startLoop(ctx, {
     name: 'find passed deliveries',
     idleMs: FIND_PASSED_MS,
     async round() {
-      await sender.findPassed()
+      const beganMs = performance.now()
+      if (beganMs < findAtMs) return 'idle'
+      await sender.findPassed().finally(() => {
+        const endedMs = performance.now()
+        findAtMs = endedMs + (endedMs - beganMs) * PAUSE_AFTER_FINDING
+      })
       return 'idle'
     },
   })
@@ -119,7 +126,7 @@ export function makeSender(ctx: Context, windows: DeliveryWindows, wantsMore: ()
       )
     }
     windows.recorded(webhookId)
-    startNext(webhookId, ctx.now())
+    if (queues.has(webhookId)) startNext(webhookId, ctx.now())
     if (--inFlight === 0) whenEmptied()
   }
 
@@ -145,8 +152,9 @@ export function makeSender(ctx: Context, windows: DeliveryWindows, wantsMore: ()
       for (const webhookId of counts.keys()) startNext(webhookId, ctx.now())
     },
     async findPassed() {
-      for (const { webhookId, since } of await findUnclaimed(ctx)) cursors.passed(webhookId, since.getTime())
-      wantsMore()
+      const unclaimed = await findUnclaimed(ctx)
+      for (const { webhookId, since } of unclaimed) cursors.passed(webhookId, since.getTime())
+      if (unclaimed.length > 0) wantsMore()
     },
     async stop(patienceMs) {
       queues.clear()

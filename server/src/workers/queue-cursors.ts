@@ -37,7 +37,8 @@ export function makeQueueCursors(): QueueCursors {
       wantedFromMs = Math.min(wantedFromMs, sinceMs - 1)
     },
     passed(webhookId, sinceMs) {
-      fallBehind(webhookId, { dueAtMs: sinceMs - 1, eventId: null })
+      const cursor = behind.get(webhookId)
+      if (!cursor || cursor.dueAtMs >= sinceMs) fallBehind(webhookId, { dueAtMs: sinceMs - 1, eventId: null })
     },
     next(nowMs, isPoll) {
       readingFromMs = Math.min(readingFromMs, wantedFromMs, isPoll ? polledUntilMs : Infinity)
