@@ -123,7 +123,7 @@ export function makeListReader(
     async read(questions) {
       const begunMs = core.now().getTime()
       const answerable = questions.filter((question) => isAnswerable(coverage, question, begunMs))
-      if (answerable.length === 0) return { pages: 0, repeated: 0, error: undefined }
+      if (answerable.length === 0) return { pages: 1, repeated: 0, error: undefined }
       const fromMs = startOf(coverage, answerable, begunMs)
       const window = { from: new Date(fromMs), to: new Date(begunMs + AHEAD_MS) }
       const round = openRound(answerable, coverage.mustShow(fromMs, window.to.getTime()))

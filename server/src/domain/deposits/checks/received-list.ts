@@ -187,7 +187,8 @@ function makeListQueue(core: Core, provider: Provider, reader: ReturnType<typeof
   return {
     wait: (question: Waiting) =>
       new Promise<Answer>((answer, fail) => {
-        if (isStopped) return answer('alone')
+        const isTooLate = question.query && next.waitMs() > QUERY_PATIENCE_MS
+        if (isStopped || isTooLate) return answer('alone')
         waiting.push({ ...question, answer, fail })
         if (!isReading) plan(0)
       }),
