@@ -10,7 +10,7 @@ import { openBank } from './money/bank.mjs'
 import { openBooks } from './money/books.mjs'
 import { makeService } from './money/service.mjs'
 
-/** `prove` gets the bank, the service (not started) and its home, `openBooks`, and `note(claim, text)` for each breach. */
+/** `prove` gets the bank, the service (not started), its home, `openBooks`, and `note(claim, text)` for a breach. */
 export async function proveClaims({ name, claims, prove, env, withinMs, dist: given }) {
   if (!given) await ensureBuilt()
   const dist = resolve(given ?? join(root, 'server/dist'))

@@ -5,7 +5,7 @@ import { query } from '../src/db/tx.ts'
 import { centsIn, searchCharges, listDeposits } from '../src/domain/reports/list-deposits.ts'
 import { CSV_PAGE } from '../src/http/dashboard/exports.ts'
 import { completedCharge } from './refund-steps.ts'
-import { get } from './requests.ts'
+import { get, sentText } from './requests.ts'
 import { until, world, type TestAccount, type World } from './world.ts'
 
 const CSV = '/dashboard/api/deposits.csv'
@@ -197,7 +197,7 @@ test('a reader of a CSV file who goes away ends the reading', async () => {
   let pages = 0
   const query = w.pool.query.bind(w.pool)
   w.pool.query = ((...args: Parameters<typeof query>) => {
-    if (args[0].includes('order by c.id desc')) pages++
+    if (sentText(args).includes('order by c.id desc')) pages++
     return query(...args)
   }) as typeof query
   await new Promise<void>((resolve) => {

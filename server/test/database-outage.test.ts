@@ -85,7 +85,7 @@ test('a commit whose answer is lost is 503, and its idempotency key answers the 
   const ask = () => app.inject(deposit(key, VALUE, { 'idempotency-key': 'order-1' }))
   await until('the key is known', async () => (await app.inject(get(key, '/api/balance'))).statusCode === 200)
 
-  proxy.loseNextCommit()
+  proxy.loseAnswerTo('insert into charges')
   expect((await ask()).statusCode).toBe(503)
   expect(await w.count('charges', `status = 'OPENING'`)).toBe(1)
   await until('the retry is answered', async () => (await ask()).statusCode === 201)

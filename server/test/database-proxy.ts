@@ -14,13 +14,13 @@ export type FreezingProxy = {
    */
   freeze(): void
   thaw(): void
-  /** The next commit reaches the database, and its answer never comes back. */
-  loseNextCommit(): void
+  /** The next statement with this text reaches the database, and its answer never comes back. */
+  loseAnswerTo(text: string): void
 }
 
 export async function startFreezingProxy(databaseUrl: string): Promise<FreezingProxy> {
   let isFrozen = false
-  let losesCommit = false
+  let lost: string | undefined
   const url = await startProxy(databaseUrl, (client, server) => {
     let isDeaf = false
     // What a connection met while frozen is lost for good, also after the thaw: so is a packet.
@@ -28,8 +28,8 @@ export async function startFreezingProxy(databaseUrl: string): Promise<FreezingP
       if (isFrozen) isDeaf = true
       if (isDeaf) return
       server.write(chunk)
-      if (losesCommit && chunk.includes('commit')) {
-        losesCommit = false
+      if (lost !== undefined && chunk.includes(lost)) {
+        lost = undefined
         isDeaf = true
       }
     })
@@ -42,7 +42,7 @@ export async function startFreezingProxy(databaseUrl: string): Promise<FreezingP
     url,
     freeze: () => void (isFrozen = true),
     thaw: () => void (isFrozen = false),
-    loseNextCommit: () => void (losesCommit = true),
+    loseAnswerTo: (text) => void (lost = text),
   }
 }
 

@@ -5,6 +5,7 @@ import { expect, onTestFinished } from 'vitest'
 import type { Pool } from '../src/db/pool.ts'
 import { makeSharedReads } from '../src/db/shared-reads.ts'
 import type { Context } from '../src/domain/context.ts'
+import { makeDepositLanes } from '../src/domain/deposits/lanes.ts'
 import type { Provider } from '../src/domain/ports/provider.ts'
 import { buildApp, type App, type AppOptions } from '../src/http/app.ts'
 
@@ -48,7 +49,13 @@ export async function appWith(ctx: Context, options: AppOptions = {}): Promise<A
 }
 
 export function withPool(ctx: Context, pool: Pool): Context {
-  return { ...ctx, pool, readShared: makeSharedReads(pool) }
+  const core = { ...ctx, pool, readShared: makeSharedReads(pool) }
+  return { ...core, hints: makeDepositLanes(core, async () => {}).hints }
+}
+
+/** The text of a statement in the calls of a spied pool.query(), prepared or not. */
+export function sentText([statement]: readonly unknown[]): string {
+  return typeof statement === 'string' ? statement : (statement as { text: string }).text
 }
 
 export function withProvider(ctx: Context, changes: Partial<Provider>): Context {

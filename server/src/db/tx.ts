@@ -47,7 +47,8 @@ export async function transact<Result>(
 /** One statement, which PostgreSQL runs as a transaction of its own. */
 export function query<Row>(pool: Pool, sql: string, params: unknown[] = []): Promise<Row[]> {
   const name = preparedName(pool, sql)
-  return pool.query(name === undefined ? { text: sql, values: params } : { name, text: sql, values: params }).then(
+  const sent = name === undefined ? pool.query(sql, params) : pool.query({ name, text: sql, values: params })
+  return sent.then(
     (result) => {
       outageLogOf(pool)?.worked()
       return result.rows as Row[]

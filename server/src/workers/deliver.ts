@@ -13,7 +13,7 @@ const POLL_MS = IDLE_MS - 50
 // How far back a wake looks that does not say since when something is due. Transactions of this process are shorter.
 const WOKEN_FOR_MS = 10_000
 // How often to look for what claims have passed: leases of dead processes, and late commits. While an old snapshot is
-// held open, that reads all that was delivered since. So no claim waits for it, and it pauses for long after it took long.
+// held open, that reads all that was delivered since. So no claim waits for it, and after a long look it pauses longer.
 const FIND_PASSED_MS = 5_000
 const PAUSE_AFTER_FINDING = 20
 // With less left of its lease, a delivery cannot be sent and recorded before another process may claim it.
