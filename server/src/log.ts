@@ -1,4 +1,6 @@
-import { pino, symbols, type DestinationStream, type Logger, type LoggerOptions } from 'pino'
+import { hostname } from 'node:os'
+import { inspect } from 'node:util'
+import type { Log } from './base/log.ts'
 import { DatabaseUnavailable } from './db/failure.ts'
 
 type Line = { level: number; time: number; msg: string; err?: { message?: string; stack?: string } } & Record<
@@ -6,13 +8,15 @@ type Line = { level: number; time: number; msg: string; err?: { message?: string
   unknown
 >
 
+export type Logger = Log & { fatal(fields: object, text: string): void }
+
+/** Where lines go. */
+export type Destination = { write(line: string, level: number): unknown }
+
 /** Where lines are shown: standard error, or what a test reads instead. */
 export type Screen = { isTTY?: boolean; columns?: number; write(text: string): unknown }
 
-const ERROR = 50
-const FATAL = 60
-// In characters. A turn that logs more writes several times.
-const MAX_GATHERED = 64 * 1024
+const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60, silent: Infinity }
 const LABELS: Record<number, string> = { 20: 'debug', 40: 'warning', 50: 'error', 60: 'fatal' }
 const HIDDEN = new Set([
   'level',
@@ -30,66 +34,103 @@ const HIDDEN = new Set([
 ])
 
 /** JSON lines on standard error for programs; readable lines if standard error is a terminal. */
-export function makeLog(level: string, destination: DestinationStream = standardError()): Logger {
-  return pino({ level, hooks: { logMethod: dropOutages } }, destination)
-}
-
-function standardError(): DestinationStream {
-  if (process.stderr.isTTY) return logTo(process.stderr)
-  const { stream, flush } = gatherLines(pino.destination(2))
-  process.on('exit', flush)
-  return stream
-}
-
-/**
- * Writes the lines of one turn of the event loop at once: under load, a write for each line costs more than its
- * request. An error is written at once, and the lines before it with it.
- */
-export function gatherLines(out: DestinationStream): { stream: DestinationStream; flush: () => void } {
-  let lines = ''
-  let isScheduled = false
-  const flush = () => {
-    isScheduled = false
-    if (lines === '') return
-    const text = lines
-    lines = ''
-    out.write(text)
+export function makeLog(least: keyof typeof LEVELS, destination: Destination = standardError()): Logger {
+  const origin = `,"pid":${process.pid},"hostname":${JSON.stringify(hostname())}`
+  const at = (level: number) => {
+    if (level < LEVELS[least]) return () => {}
+    return (fields: object, text: string) => {
+      if (isOutage(fields) && level < LEVELS.fatal && LEVELS[least] > LEVELS.debug) return
+      const line = `{"level":${level},"time":${Date.now()}${origin}${fieldsText(fields)},"msg":${JSON.stringify(text)}}\n`
+      destination.write(line, level)
+    }
   }
-  const stream = {
-    // With this, pino sets lastLevel before each line.
-    [symbols.needsMetadataGsym]: true,
-    lastLevel: 0,
-    write(line: string) {
-      lines += line
-      if (stream.lastLevel >= ERROR || lines.length >= MAX_GATHERED) return flush()
-      if (isScheduled) return
-      isScheduled = true
-      setImmediate(flush)
-    },
+  return {
+    debug: at(LEVELS.debug),
+    info: at(LEVELS.info),
+    warn: at(LEVELS.warn),
+    error: at(LEVELS.error),
+    fatal: at(LEVELS.fatal),
   }
-  return { stream, flush }
-}
-
-export function logTo(screen: Screen): DestinationStream {
-  const shown = (line: string) => (screen.isTTY ? `${inWords(JSON.parse(line) as Line)}\n` : line)
-  return { write: (line) => void screen.write(shown(line)) }
 }
 
 /**
  * While the database is down every request and worker round meets the same failure, and the pool logs it once for all.
  * Dropped here rather than at each place that logs, so that none can be forgotten.
  */
-const dropOutages: NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']> = function (args, method, level) {
-  const [fields] = args as unknown[]
-  const isOutage =
-    typeof fields === 'object' && fields !== null && 'err' in fields && fields.err instanceof DatabaseUnavailable
-  if (!isOutage || level >= FATAL || this.isLevelEnabled('debug')) method.apply(this, args)
+function isOutage(fields: object): boolean {
+  return 'err' in fields && fields.err instanceof DatabaseUnavailable
+}
+
+function fieldsText(fields: object): string {
+  try {
+    const text = JSON.stringify('err' in fields ? { ...fields, err: errorFields(fields.err) } : fields)
+    return text === '{}' ? '' : `,${text.slice(1, -1)}`
+  } catch {
+    // A circle, or a bigint. The line matters more than its form.
+    return `,"fields":${JSON.stringify(inspect(fields))}`
+  }
+}
+
+function errorFields(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  // The inspected text has the causes, and what else an error carries.
+  return { type: error.name, message: messageOf(error), stack: inspect(error) }
+}
+
+/** With the causes, because the outermost error often says only that something failed. */
+function messageOf(error: Error): string {
+  return error.cause instanceof Error ? `${error.message}: ${messageOf(error.cause)}` : error.message
+}
+
+// Some sixty requests. More would not be cheaper.
+const MAX_GATHERED = 16 * 1024
+// How late a line may be, and what a process that is killed may lose of its log.
+const MAX_GATHER_MS = 50
+
+function standardError(): Destination {
+  // A log that nobody reads any more must not end the service.
+  process.stderr.on('error', () => {})
+  if (process.stderr.isTTY) return logTo(process.stderr)
+  const { flush, ...destination } = gatherLines(process.stderr)
+  process.on('exit', flush)
+  return destination
+}
+
+/**
+ * Writes many lines at once, because a write for each would cost a busy service more than all else that it does for a
+ * request. A warning or an error is written at once, and the lines before it with it. Nothing is queued beyond that: if
+ * the reader of the log is slow the service is too, and no line is lost.
+ */
+export function gatherLines(out: { write(text: string): unknown }): Destination & { flush(): void } {
+  let lines = ''
+  let timer: NodeJS.Timeout | undefined
+  const flush = () => {
+    clearTimeout(timer)
+    timer = undefined
+    if (lines === '') return
+    const text = lines
+    lines = ''
+    out.write(text)
+  }
+  return {
+    flush,
+    write(line, level) {
+      lines += line
+      if (level >= LEVELS.warn || lines.length >= MAX_GATHERED) flush()
+      else timer ??= setTimeout(flush, MAX_GATHER_MS).unref()
+    },
+  }
+}
+
+export function logTo(screen: Screen): Destination {
+  const shown = (line: string) => (screen.isTTY ? `${inWords(JSON.parse(line) as Line)}\n` : line)
+  return { write: (line) => void screen.write(shown(line)) }
 }
 
 export function inWords(line: Line): string {
   const time = new Date(line.time).toTimeString().slice(0, 8)
   const label = LABELS[line.level] ? `${LABELS[line.level]}: ` : ''
-  if (line.msg === 'answered')
+  if (line.msg === 'request completed')
     return `${time} ${label}${String(line.method)} ${String(line.route)} ${String(line.status)} ${String(line.ms)} ms`
   const rest = Object.entries(line).filter(([key]) => !HIDDEN.has(key))
   const fields = rest

@@ -1,13 +1,13 @@
 import { once } from 'node:events'
+import { hostname } from 'node:os'
 import { expect, test } from 'vitest'
 import { gatherLines, makeLog } from '../src/log.ts'
 import { startChild } from './process.ts'
-
-const turn = () => new Promise((resolve) => setImmediate(resolve))
+import { until } from './world.ts'
 
 function setUp() {
   const writes: string[][] = []
-  const { stream } = gatherLines({
+  const destination = gatherLines({
     write: (text) =>
       void writes.push(
         text
@@ -16,32 +16,66 @@ function setUp() {
           .map((line) => JSON.parse(line).msg as string),
       ),
   })
-  return { writes, log: makeLog('info', stream) }
+  return { writes, log: makeLog('info', destination) }
 }
 
-test('the lines of one turn of the event loop are written at once, and in order', async () => {
+test('a line has its level, its time, its process and its fields, and an error also its causes and its stack', () => {
+  const lines: string[] = []
+  const log = makeLog('warn', { write: (line) => void lines.push(line) })
+  const err = new TypeError('the check failed', { cause: new Error('fetch failed', { cause: new Error('refused') }) })
+  log.debug({}, 'not shown')
+  log.info({}, 'not shown')
+  log.warn({ err, chargeId: 'abc', none: undefined }, 'said "no"')
+  log.error({}, 'two')
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    {
+      level: 40,
+      time: expect.any(Number),
+      pid: process.pid,
+      hostname: hostname(),
+      err: {
+        type: 'TypeError',
+        message: 'the check failed: fetch failed: refused',
+        stack: expect.stringMatching(/^TypeError: the check failed\n {4}at [^]*fetch failed[^]*refused/),
+      },
+      chargeId: 'abc',
+      msg: 'said "no"',
+    },
+    { level: 50, time: expect.any(Number), pid: process.pid, hostname: hostname(), msg: 'two' },
+  ])
+})
+
+test('fields that are no JSON are logged all the same', () => {
+  const lines: string[] = []
+  const log = makeLog('info', { write: (line) => void lines.push(line) })
+  const circle: { self?: object; amount: bigint } = { amount: 5n }
+  circle.self = circle
+  log.info(circle, 'one')
+  expect(JSON.parse(lines[0]!)).toMatchObject({ msg: 'one', fields: expect.stringContaining('amount: 5n') })
+})
+
+test('lines are written together, in order, and within a moment', async () => {
   const { writes, log } = setUp()
   for (const line of ['one', 'two', 'three']) log.info({}, line)
   expect(writes).toEqual([])
-  await turn()
+  await until('the lines are written', async () => writes.length > 0)
   expect(writes).toEqual([['one', 'two', 'three']])
-  log.info({}, 'four')
-  await turn()
-  expect(writes).toEqual([['one', 'two', 'three'], ['four']])
 })
 
-test('an error is written at once, and the lines before it with it', () => {
+test('a warning or an error is written at once, and the lines before it with it', () => {
   const { writes, log } = setUp()
   log.info({}, 'one')
-  log.error({}, 'two')
-  log.fatal({}, 'three')
-  expect(writes).toEqual([['one', 'two'], ['three']])
+  log.warn({}, 'two')
+  log.error({}, 'three')
+  log.fatal({}, 'four')
+  expect(writes).toEqual([['one', 'two'], ['three'], ['four']])
 })
 
-test('lines that fill the buffer are written within the turn', () => {
+test('lines that fill the buffer are written at once', () => {
   const { writes, log } = setUp()
   for (let line = 0; line < 1_000; line++) log.info({ padding: 'x'.repeat(100) }, String(line))
   expect(writes.length).toBeGreaterThan(1)
+  expect(writes.flat()).toEqual(writes.flat().map((_, index) => String(index)))
 })
 
 test.each(['process.exit(1)', "throw new Error('a bug')", ''])('a process that ends loses no line: %s', async (end) => {
