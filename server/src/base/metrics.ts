@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { makeRouteTimings } from './route-timings.ts'
 
 /**
  * Counters that are incremented as the service works, and gauges that are read for each scrape (see http/metrics.ts).
@@ -13,7 +14,13 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 export function makeMetrics() {
   const registry = new Registry()
   const make = makersFor(registry)
-  return { registry, ...makeCounted(make), ...makeLookedUp(make) }
+  const httpSeconds = makeRouteTimings('guiche_http_request_duration_seconds', 'Answers, by route.', SECONDS)
+  return { registry, httpSeconds, ...makeCounted(make), ...makeLookedUp(make) }
+}
+
+/** All of them in Prometheus's format. */
+export async function metricsText({ registry, httpSeconds }: Metrics): Promise<string> {
+  return `${await registry.metrics()}\n${httpSeconds.text()}`
 }
 
 /**
@@ -33,7 +40,6 @@ function makeCounted({ counter, timing }: Makers) {
   // Start at zero, so that the first event shows as an increase.
   for (const outcome of ['delivered', 'retry', 'failed', 'gone']) webhookSeconds.zero({ outcome })
   return {
-    httpSeconds: timing('guiche_http_request_duration_seconds', 'Answers, by route.', 'method', 'route', 'status'),
     deposits: counter('guiche_deposits_total', 'Deposits that came to a state.', 'state'),
     payments: counter('guiche_payments_total', 'Payments that were booked: credited, or in suspense.', 'outcome'),
     paymentsDuplicate: counter(

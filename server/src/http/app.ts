@@ -197,6 +197,7 @@ function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
  * gets the 404 of the route that it is under.
  */
 function routable(target: string): string {
+  if (target.startsWith('/') && !target.includes('%')) return target
   const url = target.replace(/^https?:\/\/[^/?#]*(?=\/)/i, '')
   const path = url.split(/[?#]/, 1)[0]!
   if (!path.includes('%')) return url

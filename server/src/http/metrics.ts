@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Metrics } from '../base/metrics.ts'
+import { metricsText, type Metrics } from '../base/metrics.ts'
 import { makeSingleFlight } from '../base/single-flight.ts'
 import type { Context } from '../domain/context.ts'
 import { EXCEPTION_KINDS } from '../domain/refunds/exceptions.ts'
@@ -20,9 +20,9 @@ const BREAKER_STATES: ProviderHealth['breaker'][] = ['closed', 'half-open', 'ope
  */
 export function measureResponses(app: FastifyInstance, { metrics }: Context): void {
   app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'none'
-    const status = `${Math.floor(reply.statusCode / 100)}xx`
-    metrics.httpSeconds.observe({ method: request.method, route, status }, reply.elapsedTime / 1000)
+    const { url: route = 'none' } = request.routeOptions
+    const seconds = reply.elapsedTime / 1000
+    metrics.httpSeconds.observe({ method: request.method, route, status: reply.statusCode, seconds })
     done()
   })
 }
@@ -38,7 +38,7 @@ export function metricsRoutes(app: FastifyInstance, ctx: Context, load: Load): v
     beginAtZero(ctx)
     setOwn(ctx, load)
     reply.type(metrics.registry.contentType).header('cache-control', 'no-store')
-    return metrics.registry.metrics()
+    return metricsText(metrics)
   })
 
   async function refresh(): Promise<void> {
