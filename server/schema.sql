@@ -175,8 +175,7 @@ create table charges (
   constraint charges_original_value_cents_check check (original_value_cents > 0),
   constraint charges_received check (received_cents is null or status = 'COMPLETED' and received_cents > fee_cents and received_cents <> value_cents),
   constraint charges_refunded_cents_check check (refunded_cents >= 0),
-  constraint charges_status_check check (status = any (array['OPENING', 'PENDING', 'COMPLETED', 'EXPIRED', 'CANCELED', 'FAILED'])),
-  constraint charges_account_id_fkey foreign key (account_id) references accounts(id)
+  constraint charges_status_check check (status = any (array['OPENING', 'PENDING', 'COMPLETED', 'EXPIRED', 'CANCELED', 'FAILED']))
 ) with (fillfactor=35);
 create index charges_by_account on charges using btree (account_id, id desc);
 create index charges_by_external_id on charges using btree (account_id, external_id) where external_id is not null;

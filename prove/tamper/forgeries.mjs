@@ -253,6 +253,7 @@ export function forgeries({ victim, eve }) {
       ['charge'],
       `update charges set paid_at = paid_at - interval '1 day' where id = ${deposit}`,
     ],
+    ['a charge of nobody', ['charge'], `update charges set account_id = gen_random_uuid() where id = ${pendingOfEve}`],
     ['another provider on the charge', ['charge'], `update charges set provider = 'ghost' where id = ${deposit}`],
     [
       'a credited payment that is not credited',

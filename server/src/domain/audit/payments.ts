@@ -28,6 +28,7 @@ const charge = check({
   rules: {
     end_to_end_id: ['c.end_to_end_id', 'p.end_to_end_id'],
     paid_at: ['c.paid_at', 'p.occurred_at'],
+    'is of an account that is not there': 'exists (select from accounts a where a.id = c.account_id)',
     'was paid through another provider': 'p.id is null or p.provider = c.provider',
     'its payment names another txid': `p.id is null or p.txid = ${hex('c.id')}`,
     'its payment has another amount': `p.id is null or p.amount_cents = ${RECEIVED}`,
