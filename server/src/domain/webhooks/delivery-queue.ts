@@ -118,7 +118,7 @@ export async function claimDeliveries(
     allowances.total,
   ])
   const targets = targetsFromRows(core, rows[0]?.targets ?? [])
-  return rows.map((row) => ({ ...row, leasedUntil, target: targets.get(row.webhookId)! }))
+  return rows.map((row) => Object.assign(row, { leasedUntil, target: targets.get(row.webhookId)! }))
 }
 
 /** By webhook, since when something is due that nobody has claimed or whose lease has ended, wherever claims are. */

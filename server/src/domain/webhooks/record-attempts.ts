@@ -100,13 +100,13 @@ function withoutRepeats(delivered: Attempt[]): Attempt[][] {
   return lists
 }
 
-// The driver quotes and escapes each element, which at thousands per second is a tenth of the work. Numbers, ids and
-// times need none of it.
+// The driver quotes and escapes each element, which at thousands per second is a tenth of the work. Numbers and ids need
+// none of it. Times are numbers too: neither side has to write or read a date.
 const DELIVERED_COLUMNS: Columns<Attempt> = {
   event_id: ['uuid', ({ delivery }) => delivery.eventId],
   webhook_id: ['uuid', ({ delivery }) => delivery.webhookId],
   number: ['int', ({ delivery }) => delivery.attempt],
-  at: ['timestamptz', ({ at }) => at.toISOString()],
+  at_ms: ['float8', ({ at }) => at.getTime()],
   status: ['int', ({ answer }) => (answer?.kind === 'answered' ? answer.status : 'null')],
   latency_ms: ['int', ({ answer }) => Math.round(answer?.latencyMs ?? 0)],
   excerpt: ['text', ({ answer }) => quoted(answer?.kind === 'answered' ? answer.excerpt : '')],
@@ -136,7 +136,7 @@ const RECORD_DELIVERED = `
     select * from ${unnestOf(DELIVERED_COLUMNS)}
   ), logged as (
     insert into attempts (event_id, webhook_id, number, at, status, latency_ms, excerpt)
-    select event_id, webhook_id, number, at, status, latency_ms, excerpt from n
+    select event_id, webhook_id, number, to_timestamp(at_ms / 1000), status, latency_ms, excerpt from n
   ), gone as (
     delete from deliveries where ctid = any(array(
       select d.ctid from n cross join lateral (
