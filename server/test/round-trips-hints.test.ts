@@ -4,8 +4,8 @@ import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { checkDue, startCheckWorker } from '../src/workers/check.ts'
 import { until, world, type World } from './world.ts'
 
-// What a notification and a query cost in statements. A socket write is the dearest thing on these paths, so one more is
-// a decision: change the number here.
+// What a notification and a query cost in statements. A socket write is the dearest thing on these paths, so one more
+// is a decision: change the number here.
 
 /** The statements of the pool from now on. `alone` are those that are a transaction of their own. */
 function watchStatements({ pool }: World) {
