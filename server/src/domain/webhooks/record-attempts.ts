@@ -1,4 +1,5 @@
 import { insertRows, unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
+import { prepared } from '../../db/prepared.ts'
 import { isUniqueViolation, query, type Tx } from '../../db/tx.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
@@ -100,8 +101,8 @@ function withoutRepeats(delivered: Attempt[]): Attempt[][] {
   return lists
 }
 
-// The driver quotes and escapes each element, which at thousands per second is a tenth of the work. Numbers and ids need
-// none of it. Times are numbers too: neither side has to write or read a date.
+// The driver quotes and escapes each element, which at thousands per second is a tenth of the work. Numbers and ids
+// need none of it. Times are numbers too: neither side has to write or read a date.
 const DELIVERED_COLUMNS: Columns<Attempt> = {
   event_id: ['uuid', ({ delivery }) => delivery.eventId],
   webhook_id: ['uuid', ({ delivery }) => delivery.webhookId],
@@ -131,7 +132,7 @@ function quoted(text: string): string {
  * Rows of the queue are found by ctid: with a join, PostgreSQL would read the whole queue for each batch. A delivery
  * that was resent meanwhile has another ctid and lease, and stays queued.
  */
-const RECORD_DELIVERED = `
+const RECORD_DELIVERED = prepared(`
   with n as materialized (
     select * from ${unnestOf(DELIVERED_COLUMNS)}
   ), logged as (
@@ -148,7 +149,7 @@ const RECORD_DELIVERED = `
     update webhooks set failing_since = null where id = any($10) and failing_since is not null
   )
   insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
-  select event_id, webhook_id, 'delivered', number, $11 from n`
+  select event_id, webhook_id, 'delivered', number, $11 from n`)
 
 const OVERWRITE_OUTCOME = `on conflict (event_id, webhook_id) do update
   set outcome = excluded.outcome, attempts = excluded.attempts, ended_at = excluded.ended_at`
