@@ -11,8 +11,18 @@ import { MAX_REASON_LENGTH, REASON_RULE } from '../../domain/core/audit-log.ts'
 export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>
 
 export function withZod(scope: FastifyInstance): Api {
-  scope.setValidatorCompiler(validatorCompiler)
+  scope.setValidatorCompiler(compileValidator)
   return scope.withTypeProvider<ZodTypeProvider>()
+}
+
+const compileValidator: typeof validatorCompiler = (route) => {
+  const validate = validatorCompiler(route)
+  if (route.httpPart !== 'headers') return validate
+  // Headers are checked, and stay as they came: with parsed ones beside them, Fastify merges the two at every read.
+  return (headers: unknown) => {
+    const checked = validate(headers)
+    return typeof checked === 'object' && 'error' in checked ? checked : true
+  }
 }
 
 // ---- Request fields ----
@@ -107,7 +117,7 @@ export const paymentLinkParams = z.object({
 export function idempotencyHeaders(description: string) {
   const error = 'Idempotency-Key must be 1 to 255 visible ASCII characters'
   const key = z.string().regex(/^[\x21-\x7e]{1,255}$/, { error })
-  return z.looseObject({ 'idempotency-key': key.exactOptional().meta({ description }) })
+  return z.object({ 'idempotency-key': key.exactOptional().meta({ description }) })
 }
 
 // ---- Responses ----
