@@ -12,8 +12,10 @@ export type StoredKey = {
 /** Holds reads, not results, so that concurrent requests share one. Undefined stands for a key that does not exist. */
 export type KeyCache = {
   get(hash: string, nowMs: number): Promise<StoredKey | undefined> | undefined
+  /** The result of a read that is over, if the key exists. */
+  known(hash: string, nowMs: number): StoredKey | undefined
   /** `nowMs` is the time before the read: a revocation that commits during the read may be missing from it. */
-  set(hash: string, nowMs: number, key: Promise<StoredKey | undefined>): void
+  set(hash: string, nowMs: number, reading: Promise<StoredKey | undefined>): void
   /** Whether the key was valid at any time that is still remembered. Guesses cannot displace such keys. */
   wasValid(hash: string): boolean
   markValid(hash: string): void
@@ -24,21 +26,31 @@ const FRESH_MS = 1_000
 // About 5 MB. A key in use is read again every second anyway, so evicting one costs a read.
 const MAX_ENTRIES = 10_000
 
+type Entry = { reading: Promise<StoredKey | undefined>; key: StoredKey | undefined; readAtMs: number }
+
 export function makeKeyCache(): KeyCache {
-  const entries = new Map<string, { key: Promise<StoredKey | undefined>; readAtMs: number }>()
+  const entries = new Map<string, Entry>()
   const valid = new Set<string>()
+
+  function fresh(hash: string, nowMs: number): Entry | undefined {
+    const entry = entries.get(hash)
+    // A clock that steps back must not keep a revoked key alive, hence the absolute value.
+    return entry && Math.abs(nowMs - entry.readAtMs) < FRESH_MS ? entry : undefined
+  }
+
   return {
-    get(hash, nowMs) {
-      const entry = entries.get(hash)
-      // A clock that steps back must not keep a revoked key alive, hence the absolute value.
-      return entry && Math.abs(nowMs - entry.readAtMs) < FRESH_MS ? entry.key : undefined
-    },
-    set(hash, nowMs, key) {
+    get: (hash, nowMs) => fresh(hash, nowMs)?.reading,
+    known: (hash, nowMs) => fresh(hash, nowMs)?.key,
+    set(hash, nowMs, reading) {
+      const entry: Entry = { reading, key: undefined, readAtMs: nowMs }
       entries.delete(hash)
-      entries.set(hash, { key, readAtMs: nowMs })
+      entries.set(hash, entry)
       if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value!)
-      // A failed read says nothing about the key.
-      key.catch(() => entries.get(hash)?.key === key && entries.delete(hash))
+      reading.then(
+        (key) => (entry.key = key),
+        // A failed read says nothing about the key.
+        () => entries.get(hash) === entry && entries.delete(hash),
+      )
     },
     wasValid: (hash) => valid.has(hash),
     markValid(hash) {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Fault } from '../../base/fault.ts'
-import { identify } from '../../domain/accounts/api-keys.ts'
+import { identify, recall } from '../../domain/accounts/api-keys.ts'
 import {
   isOperatorScope,
   requireAccount,
@@ -33,13 +33,15 @@ declare module 'fastify' {
 export function requireKeys(app: FastifyInstance, ctx: Context): void {
   const limiter = makeRateLimiter(ctx.settings.rateLimit)
   const delayRefusal = makeRefusalDelay()
-  const identifyCaller = makeIdentify(ctx)
+  const guardedIdentify = makeGuardedIdentify(ctx)
 
   app.decorateRequest('caller')
   app.decorateRequest('operator')
   app.addHook('onRoute', (route) => checkRouteScope(route, OPERATOR_PREFIX))
   app.addHook('onRequest', async (request, reply) => {
-    const caller = await identifyCaller(request)
+    const key = presentedKey(request)
+    if (key === undefined) throw new Fault('key_missing', 'Missing API key')
+    const caller = recall(ctx, key) ?? (await guardedIdentify(request, key))
     try {
       limitRate(limiter, ctx.now(), caller.keyId, reply)
     } catch (refusal) {
@@ -84,12 +86,10 @@ function presentedKey(request: FastifyRequest): string | undefined {
   return key === undefined || typeof key === 'string' ? key : ''
 }
 
-function makeIdentify(ctx: Context): (request: FastifyRequest) => ReturnType<typeof identify> {
+function makeGuardedIdentify(ctx: Context) {
   const guard = makeGuessGuard()
 
-  return async (request) => {
-    const key = presentedKey(request)
-    if (key === undefined) throw new Fault('key_missing', 'Missing API key')
+  return async (request: FastifyRequest, key: string) => {
     try {
       // Behind a proxy the guesser and a customer share an address, so keys that were valid before are not blocked.
       return await identify(ctx, key, () => {

@@ -17,6 +17,7 @@ export const MAX_IN_FLIGHT = 4_000
 const DRAIN_RETRY_SECONDS = 2
 
 export function limitInFlight(app: FastifyInstance, load: Load, maxInFlight: number): void {
+  const leave = () => void (load.inFlight -= 1)
   app.addHook('onRequest', (request, reply, done) => {
     const { url, config } = request.routeOptions
     // Health checks must work when nothing else does.
@@ -33,7 +34,7 @@ export function limitInFlight(app: FastifyInstance, load: Load, maxInFlight: num
       return done(new Fault('unavailable', 'The service is overloaded, please try again'))
     load.inFlight += 1
     // Not onResponse, which does not run for a caller who hangs up: the count would never go down.
-    reply.raw.once('close', () => (load.inFlight -= 1))
+    reply.raw.on('close', leave)
     done()
   })
   app.addHook('onSend', (_request, reply, _payload, done) => {
