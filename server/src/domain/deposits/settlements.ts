@@ -13,6 +13,7 @@ export type Settlements = {
    * settles the last one, if that completes the check's charge or the check is about the payment itself.
    */
   add(payments: ReceivedPayment[], check?: Check): Promise<boolean>
+  addOne(payment: ReceivedPayment, check: Check | undefined): Promise<boolean>
   drained(): Promise<void>
 }
 
@@ -41,13 +42,15 @@ export function makeSettlements(
     const ended = endedBy(settled)
     return items.map(({ check }) => check !== undefined && ended(check))
   })
+  const addOne: Settlements['addOne'] = (payment, check) => lane.add({ payment, check })
   return {
     async add(payments, check) {
       const inOrder = payments.toSorted((a, b) => a.occurredAt.getTime() - b.occurredAt.getTime())
       const last = check && inOrder.pop()
-      await Promise.all(inOrder.map((payment) => lane.add({ payment, check: undefined })))
-      return last ? lane.add({ payment: last, check }) : false
+      await Promise.all(inOrder.map((payment) => addOne(payment, undefined)))
+      return last ? addOne(last, check) : false
     },
+    addOne,
     drained: lane.drained,
   }
 }

@@ -61,8 +61,10 @@ export function makeListCoverage(): ListCoverage {
 
   const isTrusted = (nowMs: number) => nowMs >= distrustedUntilMs
 
-  function begin(nowMs: number) {
-    coveredFromMs = coveredUntilMs = nowMs - SLACK_MS
+  /** What is covered ended less than a minute ago. */
+  function isUsed(nowMs: number): boolean {
+    const gapMs = nowMs - coveredUntilMs
+    return gapMs >= 0 && gapMs <= ASK_ALONE_EVERY_MS
   }
 
   /** Lists covered this time, and the memory of what they showed reaches back to it. */
@@ -73,8 +75,7 @@ export function makeListCoverage(): ListCoverage {
   return {
     judge({ txid, createdAt, beganAt }, nowMs) {
       if (!isTrusted(nowMs)) return 'alone'
-      const gapMs = nowMs - coveredUntilMs
-      if (gapMs < 0 || gapMs > ASK_ALONE_EVERY_MS) begin(nowMs)
+      if (!isUsed(nowMs)) coveredFromMs = coveredUntilMs = nowMs - SLACK_MS
       const unpaidMs = Math.max(createdAt.getTime(), unpaid.get(txid) ?? -Infinity)
       if (unpaidMs < coveredFromMs + SLACK_MS || beganAt.getTime() < shown.sinceMs()) return 'alone'
       return nowMs - unpaidMs > ASK_ALONE_EVERY_MS ? 'stale' : 'list'
@@ -86,8 +87,10 @@ export function makeListCoverage(): ListCoverage {
     unpaid: (txid, askedMs) => unpaid.set(txid, askedMs, askedMs),
     found(payments, nowMs) {
       for (const { endToEndId, occurredAt } of payments) found.set(endToEndId, occurredAt.getTime())
+      // The first are the oldest, more or less.
       for (const [endToEndId, atMs] of found) {
-        if (found.size > MAX_FOUND || atMs < nowMs - ASK_ALONE_EVERY_MS) found.delete(endToEndId)
+        if (found.size <= MAX_FOUND && atMs >= nowMs - ASK_ALONE_EVERY_MS) break
+        found.delete(endToEndId)
       }
       return !payments.some(
         ({ txid, occurredAt }) => txid !== null && !shown.get(txid) && isCovered(occurredAt.getTime()),
@@ -100,7 +103,10 @@ export function makeListCoverage(): ListCoverage {
     },
     isTrusted,
     distrust: (nowMs) => void (distrustedUntilMs = nowMs + DISTRUST_MS),
-    show: (txid, nowMs) => shown.set(txid, true, nowMs),
+    show(txid, nowMs) {
+      // Without queries there is nobody to remember it for. What is covered begins with the first one.
+      if (isUsed(nowMs)) shown.set(txid, true, nowMs)
+    },
     wasShown: (txid) => shown.get(txid) === true,
   }
 }

@@ -49,7 +49,8 @@ type Round = {
   byTxid: Map<string, Question[]>
   mustShow: Set<string>
   repeated: number
-  hasFailed: boolean
+  /** endToEndIds of payments that could not be booked. */
+  failed: Set<string>
 }
 
 export function makeListReader(
@@ -77,23 +78,29 @@ export function makeListReader(
   }
 
   async function bookPage(round: Round, page: ReceivedPayment[]): Promise<void> {
-    const fresh = page.filter(({ endToEndId }) => !booked.get(endToEndId))
+    const [repeated, fresh]: [ReceivedPayment[], ReceivedPayment[]] = [[], []]
+    for (const payment of page) (booked.get(payment.endToEndId) ? repeated : fresh).push(payment)
+    round.repeated += repeated.length
     const known = await findBooked(core, provider.name, fresh)
-    const isKnown = ({ endToEndId }: ReceivedPayment) => known.has(endToEndId) || booked.get(endToEndId) === true
-    round.repeated += page.length - fresh.length
-    await Promise.all(page.map((payment) => bookOne(round, payment, isKnown(payment))))
+    await Promise.all([
+      ...repeated.map((payment) => bookOne(round, payment, true)),
+      ...fresh.map((payment) => bookOne(round, payment, known.has(payment.endToEndId))),
+    ])
+    const nowMs = core.now().getTime()
+    for (const { endToEndId, txid } of fresh) {
+      if (round.failed.has(endToEndId)) continue
+      booked.set(endToEndId, true, nowMs)
+      if (txid !== null) coverage.show(txid, nowMs)
+    }
   }
 
   async function bookOne(round: Round, payment: ReceivedPayment, isKnown: boolean): Promise<void> {
-    const { endToEndId, txid } = payment
-    round.mustShow.delete(endToEndId)
-    const questions = [...(round.byEndToEndId.get(endToEndId) ?? []), ...((txid && round.byTxid.get(txid)) || [])]
+    const { endToEndId } = payment
+    const questions = questionsAbout(round, payment)
     // Of several payments that one check waits for, none alone ends it.
     const ending = questions.find(({ check, missing }) => check && missing.size <= 1)
-    const isNews = !isKnown || (payment.refunds?.length ?? 0) > 0
     try {
-      const isEnded = isNews && (await settlements.add([payment], ending?.check))
-      if (!booked.get(endToEndId)) note(payment)
+      const isEnded = (!isKnown || payment.refunds?.length) && (await settlements.addOne(payment, ending?.check))
       for (const question of questions) {
         question.missing.delete(endToEndId)
         if (question.missing.size > 0) continue
@@ -104,18 +111,12 @@ export function makeListReader(
       // The database is down or overloaded, which no payment caused: going on would not help.
       if (error instanceof Fault && error.code === 'unavailable') throw error
       core.log.error({ err: error, provider: provider.name, endToEndId }, 'booking a received payment failed')
-      round.hasFailed = true
+      round.failed.add(endToEndId)
       for (const question of questions) {
         round.open.delete(question)
         question.fail(error)
       }
     }
-  }
-
-  function note({ endToEndId, txid }: ReceivedPayment) {
-    const nowMs = core.now().getTime()
-    booked.set(endToEndId, true, nowMs)
-    if (txid !== null) coverage.show(txid, nowMs)
   }
 
   return {
@@ -135,7 +136,7 @@ export function makeListReader(
       } catch (caught) {
         error = caught
       }
-      const isSure = isWhole && !round.hasFailed
+      const isSure = isWhole && round.failed.size === 0
       if (isSure && round.mustShow.size > 0) distrust(core, provider, coverage)
       if (isSure) coverage.read(fromMs, begunMs)
       const isUnpaid = isSure && coverage.isTrusted(begunMs)
@@ -181,7 +182,16 @@ function openRound(questions: Question[], mustShow: Set<string>): Round {
     for (const endToEndId of question.missing) add(byEndToEndId, endToEndId, question)
     if (question.missing.size === 0 && question.txid !== null) add(byTxid, question.txid, question)
   }
-  return { open: new Set(questions), byEndToEndId, byTxid, mustShow, repeated: 0, hasFailed: false }
+  return { open: new Set(questions), byEndToEndId, byTxid, mustShow, repeated: 0, failed: new Set() }
+}
+
+const NOBODY: Question[] = []
+
+function questionsAbout(round: Round, { endToEndId, txid }: ReceivedPayment): Question[] {
+  if (round.mustShow.size > 0) round.mustShow.delete(endToEndId)
+  const byId = round.byEndToEndId.get(endToEndId) ?? NOBODY
+  const byTxid = (txid !== null && round.byTxid.get(txid)) || NOBODY
+  return byTxid === NOBODY ? byId : [...byId, ...byTxid]
 }
 
 /** For what the list did not show. */
