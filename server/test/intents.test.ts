@@ -80,8 +80,11 @@ test('in one batch, a request whose key was given back by another one is opened'
 })
 
 // The first process has stored its intent and not committed. The second waits for it, so the race happens on every run.
-test.each([{ neighbours: [] }, { neighbours: ['order-3', 'order-4'] }])(
-  'of two processes that take an external id at once one gets it; the other keeps no key, and $neighbours.length beside it are opened',
+test.each([
+  { beside: 'no other', neighbours: [] },
+  { beside: 'two others', neighbours: ['order-3', 'order-4'] },
+])(
+  'of two processes that take an external id at once one gets it; the other keeps no key, with $beside in its batch',
   async ({ neighbours }) => {
     const w = await world()
     const account = await w.account()
