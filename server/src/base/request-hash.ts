@@ -6,5 +6,6 @@ import { hash } from 'node:crypto'
  */
 export function hashRequest(request: object): Buffer {
   const fields = Object.entries(request).toSorted(([one], [other]) => (one < other ? -1 : 1))
-  return hash('sha256', JSON.stringify(fields), 'buffer')
+  // By way of text: Node gives a digest memory of its own, which costs more than the digest.
+  return Buffer.from(hash('sha256', JSON.stringify(fields), 'hex'), 'hex')
 }
