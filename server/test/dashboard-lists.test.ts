@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
-import { query } from '../src/db/tx.ts'
+import { query, transact } from '../src/db/tx.ts'
 import { centsIn, searchCharges, listDeposits } from '../src/domain/reports/list-deposits.ts'
 import { CSV_PAGE } from '../src/http/dashboard/exports.ts'
 import { completedCharge } from './refund-steps.ts'
@@ -51,6 +51,26 @@ function rowsIn(node: PlanNode): number {
   const own = (node['Actual Rows'] + removed) * node['Actual Loops']
   return (node.Plans ?? []).reduce((sum, child) => sum + rowsIn(child), own)
 }
+
+test('a plan that is made for any account reads no charges of others, however many they have', async () => {
+  const w = await world()
+  const [large, small] = [await w.account(), await w.account()]
+  await insertDeposits(w, small, 3, 'null, null', '019caea4')
+  await insertDeposits(w, large, 5_000)
+  await w.pool.query('analyze charges')
+  const asked = vi.spyOn(w.pool, 'query')
+  expect((await listDeposits(w.ctx, small.accountId, { limit: 50 })).deposits).toHaveLength(3)
+  const [sql, [accounts, before, limit]] = asked.mock.calls[0]! as unknown as [string, [string[], string, number]]
+  asked.mockRestore()
+
+  const [row] = await transact(w.pool, async (tx) => {
+    await tx.run('set local plan_cache_mode = force_generic_plan')
+    await tx.run(`prepare page as ${sql}`)
+    const execute = `execute page('{${accounts.join()}}', '${before}', ${limit})`
+    return tx.rows<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`explain (analyze, format json) ${execute}`)
+  })
+  expect(rowsIn(row!['QUERY PLAN'][0].Plan)).toBeLessThan(20)
+})
 
 const rowsOf = (csv: string) => csv.replace('\u{feff}', '').trimEnd().split('\r\n').slice(1)
 
