@@ -584,9 +584,7 @@ create table transfers (
       when kind = any (array['refund_charged', 'refund_written_off']) then refund_id is not null and exception_id is not null
       when kind = any (array['matched_deposit', 'matched_fee']) then refund_id is null and exception_id is not null and charge_id is not null
       else false
-  end),
-  constraint transfers_exception_id_fkey foreign key (exception_id) references exceptions(id),
-  constraint transfers_refund_id_fkey foreign key (refund_id) references refunds(id)
+  end)
 );
 create index transfers_of_credited on transfers using btree (credit_id, id) where kind <> all (array['fee', 'suspense']);
 create index transfers_of_debited on transfers using btree (debit_id, id) where kind <> all (array['deposit', 'fee', 'suspense']);

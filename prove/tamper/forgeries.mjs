@@ -142,6 +142,16 @@ export function forgeries({ victim, eve }) {
       `update transfers set credit_id = 0 where kind = 'suspense' and payment_id = ${suspended}; select rebook();`,
     ],
     [
+      'a refund paid that is not there',
+      ['transfer'],
+      `update transfers set refund_id = ${NOBODY} where kind = 'refund_paid' and refund_id = ${refund}`,
+    ],
+    [
+      'a credit by an exception that is not there',
+      ['transfer'],
+      `update transfers set exception_id = ${NOBODY} where kind = 'exception_credited' and exception_id = ${credited}`,
+    ],
+    [
       'money in suspense of a charge that is not there',
       ['payment'],
       `update payments set charge_id = ${NOBODY} where id = ${suspended}; update transfers set charge_id = ${NOBODY} where payment_id = ${suspended}`,

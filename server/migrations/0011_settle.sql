@@ -1,15 +1,16 @@
 -- Settlement without queues: foreign keys that locked a hot row for each payment are gone, and the ledger accounts that
 -- every payment touches become several.
 
--- Each of these looked up and locked one row for each row inserted: most of what a settlement took. settle() makes the
--- rows of all these tables in one statement from the rows they would refer to, nothing is ever deleted there, and the
--- audit proves that each row they name exists (src/domain/audit). The keys into refunds and exceptions stay, since a
--- deposit's transfers name neither.
+-- Each of these looked up and locked a row, or at least ran a trigger, for each row inserted: most of what a settlement
+-- took. The rows of these tables are made from those that they would refer to, under their locks, and nothing is ever
+-- deleted there. The audit proves that each row they name exists (src/domain/audit).
 alter table transfers
   drop constraint transfers_debit_id_fkey,
   drop constraint transfers_credit_id_fkey,
   drop constraint transfers_payment_id_fkey,
-  drop constraint transfers_charge_id_fkey;
+  drop constraint transfers_charge_id_fkey,
+  drop constraint transfers_refund_id_fkey,
+  drop constraint transfers_exception_id_fkey;
 alter table payments drop constraint payments_charge_id_fkey;
 alter table events drop constraint events_account_id_fkey;
 

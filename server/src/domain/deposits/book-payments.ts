@@ -2,7 +2,7 @@ import { newUuid7, uuidFromHex } from '../../base/ids.ts'
 import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
 import type { Tx } from '../../db/tx.ts'
-import { makeLedgerAccounts, POST_LINES, STRIPE, type LedgerKey } from '../ledger/ledger.ts'
+import { makeLedgerAccounts, POST_LINES, STRIPE } from '../ledger/ledger.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import { eventBody, TELL, type NewEvent } from '../webhooks/events.ts'
 import type { StoredCharge } from './charge-reads.ts'
@@ -50,6 +50,8 @@ const COLUMNS: Columns<Row> = {
   amount_cents: ['bigint', ({ settlement }) => settlement.payment.amountCents],
   occurred_at: ['timestamptz', ({ settlement }) => settlement.payment.occurredAt],
   charge_id: ['uuid', ({ settlement: { charge } }) => (charge ? uuidFromHex(charge.id) : null)],
+  account_id: ['uuid', ({ settlement: { charge } }) => charge?.accountId ?? null],
+  fee_cents: ['bigint', ({ settlement: { charge } }) => charge?.feeCents ?? null],
   paid_late: ['boolean', ({ settlement: { charge } }) => charge !== undefined && isLate(charge)],
   held_by: ['uuid', ({ settlement }) => (settlement.kind === 'matched' ? settlement.heldBy : null)],
   exception: ['text', ({ settlement }) => (settlement.kind === 'excepted' ? settlement.exception : null)],
@@ -59,14 +61,22 @@ const COLUMNS: Columns<Row> = {
 
 const SCALARS = Object.keys(COLUMNS).length
 const NOW = `$${SCALARS + 1}::timestamptz`
-/** The payments are inserted, or changed, already. */
+/** The payments are recorded already. */
 const IS_RECORDED = `$${SCALARS + 2}::boolean`
 
-// Locks are taken in the order of settle(): all payments are inserted and all charges updated before `held` of
-// POST_LINES locks the first balance, because it sorts what follows from them.
+// `held` of POST_LINES locks balances after all payments are inserted, because it sorts what follows from them. That is
+// the order of locks of settle().
 const BOOK = prepared(`
-  with n as materialized (
-    select *, ${NOW} as now from ${unnestOf(COLUMNS)}
+  with cash as (
+    select provider, id as cash from ledger_accounts where kind = 'cash' and stripe = ${STRIPE}
+  ), shared as (
+    select max(id) filter (where kind = 'suspense') as suspense, max(id) filter (where kind = 'fees') as fees
+    from ledger_accounts where kind = 'suspense' or (kind = 'fees' and stripe = ${STRIPE})
+  ), n as materialized (
+    select n.*, cash, suspense, fees, ${NOW} as now
+    from ${unnestOf(COLUMNS)} left join cash using (provider) cross join shared
+  ), lacking as (
+    select distinct provider from n where cash is null or fees is null
   ), recorded as (
     insert into payments (id, provider, end_to_end_id, txid, amount_cents, charge_id, credited, occurred_at, recorded_at)
     select payment_id, provider, end_to_end_id, txid, amount_cents, charge_id, kind = 'credited', occurred_at, now
@@ -78,60 +88,44 @@ const BOOK = prepared(`
     update payments p set credited = true, charge_id = n.charge_id, txid = n.txid
     from n where n.kind = 'matched' and p.id = n.payment_id and not p.credited and not ${IS_RECORDED}
     returning p.id
+  ), dropped as (
+    select payment_id from n
+    where not ${IS_RECORDED} and payment_id not in (select id from recorded) and payment_id not in (select id from credited)
   ), kept as materialized (
-    select * from n
-    where ${IS_RECORDED} or payment_id in (select id from recorded) or payment_id in (select id from credited)
-  ), lacking as materialized (
-    select 'cash' as kind, p.provider from (select distinct provider from kept) p
-    where not exists (select from ledger_accounts where kind = 'cash' and provider = p.provider and stripe = ${STRIPE})
-    union all
-    select 'fees', null where not exists (select from ledger_accounts where kind = 'fees' and stripe = ${STRIPE})
-  ), booking as (
-    select * from kept where not exists (select from lacking)
+    -- Money leaves suspense at the time of the decision, as with every resolved exception.
+    select n.*, kind = 'matched' as is_match, case when kind = 'matched' then suspense else cash end as source,
+      case when kind = 'matched' then now else occurred_at end as booked_at
+    from n where payment_id not in (select payment_id from dropped) and not exists (select from lacking)
   ), completed as (
-    ${COMPLETE_CHARGES} returning n.*, c.account_id, c.external_id, c.fee_cents
+    ${COMPLETE_CHARGES}
   ), reclaimed as (
     ${RECLAIM_EXTERNAL_IDS}
   ), opened as (
     insert into exceptions (id, payment_id, kind, opened_at)
-    select own_id, payment_id, exception, now from booking where kind = 'excepted'
-  ), shared as (
-    select max(id) filter (where kind = 'suspense') as suspense, max(id) filter (where kind = 'fees') as fees
-    from ledger_accounts where kind = 'suspense' or (kind = 'fees' and stripe = ${STRIPE})
-  ), cash as (
-    select provider, id from ledger_accounts where kind = 'cash' and stripe = ${STRIPE}
+    select own_id, payment_id, exception, now from kept where kind = 'excepted'
   ), lines as materialized (
-    -- Money leaves suspense at the time of the decision, as with every resolved exception.
-    select n.place * 2 + v.step as place, case when n.kind = 'matched' then 'matched_' else '' end || v.kind as kind,
-      case when n.kind = 'matched' then s.suspense else cash.id end as debit_id, v.credit_id, v.amount_cents,
-      n.payment_id, n.charge_id, null::uuid as refund_id, n.held_by as exception_id,
-      case when n.kind = 'matched' then n.now else n.occurred_at end as occurred_at, n.now as recorded_at
-    from completed n
-    join ledger_accounts owner on owner.kind = 'balance' and owner.account_id = n.account_id
-    left join cash on cash.provider = n.provider
-    cross join shared s
-    cross join lateral (values
-      (0, 'deposit', owner.id, n.amount_cents - n.fee_cents),
-      (1, 'fee', s.fees, n.fee_cents)
-    ) v (step, kind, credit_id, amount_cents)
-    where v.amount_cents > 0
+    select 2 * n.place as place, case when is_match then 'matched_deposit' else 'deposit' end as kind,
+      source as debit_id, b.id as credit_id, amount_cents - fee_cents as amount_cents, payment_id, charge_id,
+      null::uuid as refund_id, held_by as exception_id, booked_at as occurred_at, now as recorded_at
+    from kept n join ledger_accounts b on b.kind = 'balance' and b.account_id = n.account_id
+    where n.kind <> 'excepted'
     union all
-    select n.place * 2, 'suspense', cash.id, s.suspense, n.amount_cents, n.payment_id, n.charge_id, null, null,
-      n.occurred_at, n.now
-    from booking n join cash on cash.provider = n.provider cross join shared s
-    where n.kind = 'excepted'
+    select 2 * place + 1, case when is_match then 'matched_fee' else 'fee' end, source, fees, fee_cents, payment_id,
+      charge_id, null, held_by, booked_at, now
+    from kept where kind <> 'excepted' and fee_cents > 0
+    union all
+    select 2 * place, 'suspense', source, suspense, amount_cents, payment_id, charge_id, null, null, booked_at, now
+    from kept where kind = 'excepted'
   ), ${POST_LINES}, telling as (
     select own_id as id, account_id, 'DEPOSIT_ASSET_SUCCESS' as kind, charge_id as subject_id, body, now as created_at,
       now as due_at
-    from completed
+    from kept where kind <> 'excepted'
   ), ${TELL}
-  select (select json_agg(lacking) from lacking) as lacking,
-    array(select payment_id from n where payment_id not in (select payment_id from kept)) as dropped,
-    (select count(*) from completed) as completed,
-    (select count(*) from posted) as posted`)
+  select array(select payment_id from dropped) as dropped, array(select provider from lacking) as lacking,
+    (select count(*) from completed) as completed, (select count(*) from posted) as posted`)
 
-/** `dropped` are ids of payments. */
-type Booked = { lacking: LedgerKey[] | null; dropped: string[]; completed: number; posted: number }
+/** `dropped` are ids of payments. `lacking` are providers without ledger accounts on this stripe. */
+type Booked = { dropped: string[]; lacking: string[]; completed: number; posted: number }
 
 /**
  * Books settlements in one statement. The caller holds the locks of their charges, and of the exceptions of matched
@@ -146,9 +140,13 @@ export async function bookPayments(tx: Tx, now: Date, settlements: Settlement[])
   const kept = rows.filter(({ settlement }) => !dropped.has(settlement.paymentId))
   if (rows.some(({ settlement }) => settlement.kind === 'matched' && dropped.has(settlement.paymentId)))
     throw new Error('a payment was credited twice')
-  if (!booked.lacking) return requireBooked(booked, kept)
-  // The first on its stripe has recorded the payments and no more.
-  await makeLedgerAccounts(tx, booked.lacking)
+  if (booked.lacking.length === 0) return requireBooked(booked, kept)
+  // The first on its stripe has recorded the payments, and no more.
+  const providers = booked.lacking.filter((name) => kept.some(({ settlement }) => settlement.payment.provider === name))
+  await makeLedgerAccounts(tx, [
+    { kind: 'fees' },
+    ...providers.map((provider) => ({ kind: 'cash', provider }) as const),
+  ])
   return requireBooked(await tx.one<Booked>(BOOK, [...valuesOf(COLUMNS, kept), now, true]), kept)
 }
 

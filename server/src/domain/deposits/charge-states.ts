@@ -46,8 +46,8 @@ export function markFailed(core: Core, chargeId: string): Promise<StoredCharge |
 }
 
 /**
- * In SQL, for book-payments.ts alone: completes the charges of the CTE `booking`, whose locks the transaction holds.
- * The payment may have another amount than the charge's value, if an operator accepts it.
+ * In SQL, for book-payments.ts alone: completes the charges of the CTE `kept`, whose locks the transaction holds. The
+ * payment may have another amount than the charge's value, if an operator accepts it.
  */
 export const COMPLETE_CHARGES = `
   update charges c set
@@ -57,13 +57,14 @@ export const COMPLETE_CHARGES = `
     paid_late = n.paid_late,
     received_cents = nullif(n.amount_cents, c.value_cents),
     closed_at = n.now
-  from booking n
-  where n.kind <> 'excepted' and c.id = n.charge_id and c.status <> 'COMPLETED'`
+  from kept n
+  where n.kind <> 'excepted' and c.id = n.charge_id and c.status <> 'COMPLETED'
+  returning c.id, c.account_id, c.external_id, c.paid_late`
 
-/** In SQL, the same: a charge that is paid late claims its external id again, unless another charge has it by now. */
+/** In SQL, after it: a charge that is paid late claims its external id again, unless another charge has it by now. */
 export const RECLAIM_EXTERNAL_IDS = `
   insert into external_ids (account_id, external_id, charge_id)
-  select account_id, external_id, charge_id from completed where paid_late and external_id is not null
+  select account_id, external_id, id from completed where paid_late and external_id is not null
   order by account_id, external_id
   on conflict do nothing`
 

@@ -74,18 +74,20 @@ export type Transfer = Movement & {
  * its id when both its sides are held.
  */
 export const POST_LINES = `
-  held as materialized (
-    select ledger_account_id as id, credits_cents - debits_cents as cents from ledger_balances
-    where ledger_account_id in (select debit_id from lines union select credit_id from lines)
-    order by ledger_account_id for no key update
-  ), sides as (
+  sides as (
     select place, true as is_debit, debit_id as id, -amount_cents as cents from lines
     union all
     select place, false, credit_id, amount_cents from lines
+  ), sums as (
+    select id, sum(greatest(-cents, 0)) as debits, sum(greatest(cents, 0)) as credits from sides group by id
+  ), held as materialized (
+    select ledger_account_id as id, credits_cents - debits_cents as cents from ledger_balances
+    where ledger_account_id in (select id from sums)
+    order by ledger_account_id for no key update
   ), afters as (
     select place, max(cents) filter (where is_debit) as debit, max(cents) filter (where not is_debit) as credit
     from (
-      select s.place, s.is_debit, h.cents + sum(s.cents) over (partition by s.id order by s.place) as cents
+      select s.place, s.is_debit, h.cents + sum(s.cents) over (partition by s.id order by s.place)::bigint as cents
       from sides s join held h using (id)
     ) s
     group by place
@@ -100,11 +102,7 @@ export const POST_LINES = `
   ), moved as (
     update ledger_balances b
     set debits_cents = b.debits_cents + m.debits, credits_cents = b.credits_cents + m.credits
-    from (
-      select id, sum(greatest(-cents, 0)) as debits, sum(greatest(cents, 0)) as credits
-      from sides group by id
-    ) m
-    where b.ledger_account_id = m.id
+    from sums m where b.ledger_account_id = m.id
   )`
 
 type Line = Omit<Transfer, 'debit' | 'credit'> & { debitId: number; creditId: number; recordedAt: Date }
