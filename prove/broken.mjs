@@ -19,7 +19,7 @@ const BREAKS = [
     name: 'believes-notifications',
     says: 'credits what a notification says, without asking the bank',
     file: 'http/callbacks.js',
-    find: 'await enqueueChecks(ctx, provider, hints);',
+    find: 'await ctx.hints.add({ provider, hints });',
     replace: `await ctx.settlements.add(JSON.parse(body).pix.map((pix) => ({ provider, endToEndId: pix.endToEndId, txid: pix.txid,
       amountCents: Math.round(Number(pix.valor) * 100), occurredAt: new Date(pix.horario) })));`,
     plans: 'calm',
@@ -125,9 +125,9 @@ const BREAKS = [
   {
     name: 'answers-too-early',
     says: 'a query answers before what it learned is in the books',
-    file: 'domain/deposits/check-charge.js',
-    find: /(\.check\(id, \{ onBehalfOf \}\);\s+if \(answer !== 'absent' && answer\.payments\.length > 0\)\s+)await/,
-    replace: '$1void',
+    file: 'domain/deposits/checks/check-charge.js',
+    find: 'payments.length > 0 && (await ctx.settlements.add(payments, check))',
+    replace: 'payments.length > 0 && !ctx.settlements.add(payments, check)',
     plans: 'drop',
     scenarios: 24,
     by: ['fresh', 'in-time'],
@@ -135,10 +135,10 @@ const BREAKS = [
   {
     name: 'expires-unasked',
     says: 'a deposit expires by the clock, and the bank is not asked once more',
-    file: 'domain/deposits/check-charge.js',
-    find: 'const answer = await providerNamed(ctx, provider).check(id, { onBehalfOf });',
-    replace: `const before = await readCharge(ctx, id);
-    const answer = ctx.now() > before.expiresAt ? 'absent' : await providerNamed(ctx, provider).check(id, { onBehalfOf });`,
+    file: 'domain/deposits/checks/check-charge.js',
+    find: 'const answer = await list.alone(() => bank.check(id, { onBehalfOf }));',
+    replace:
+      "const answer = ctx.now() > expiresAt ? 'absent' : await list.alone(() => bank.check(id, { onBehalfOf }));",
     plans: 'drop',
     scenarios: 60,
     by: ['in-time', 'fresh'],
@@ -268,9 +268,58 @@ const BREAKS = [
     proof: 'answers',
     by: ['fresh'],
   },
+  {
+    name: 'ends-checks-early',
+    says: 'a check ends before its payment is settled, and not with it',
+    file: 'domain/deposits/settlements.js',
+    find: 'const settled = await transact(core.pool, async (tx) => {',
+    replace: `await transact(core.pool, (tx) => endChecks(tx, items.flatMap(({ check }) => check ?? [])));
+        const settled = await transact(core.pool, async (tx) => {`,
+    proof: 'hints',
+    by: ['credited'],
+  },
+  {
+    name: 'overlooks-refunds',
+    says: 'a notification of a payment in the books asks nothing, although it tells of a refund',
+    file: 'domain/deposits/checks/check-queue.js',
+    find: '(mentions_refunds or is_booked is null)',
+    replace: 'is_booked is null',
+    proof: 'hints',
+    by: ['refunds'],
+  },
+  {
+    name: 'asks-one-by-one',
+    says: 'the bank is asked for each payment, however many wait',
+    file: 'domain/deposits/checks/received-list.js',
+    find: 'const FEW = 8;',
+    replace: 'const FEW = Infinity;',
+    proof: 'hints',
+    by: ['cheap'],
+  },
+  {
+    name: 'remembers-an-older-list',
+    says: 'a query is answered by a list that was read just before it came',
+    file: 'domain/deposits/checks/received-list.js',
+    find: 'const isTooLate = question.query && next.waitMs() > QUERY_PATIENCE_MS;',
+    replace: `if (question.query && inUse.waitMs() > IN_USE_MS - 200) return answer('unpaid');
+            const isTooLate = false;`,
+    proof: 'hints',
+    by: ['fresh'],
+  },
+  {
+    name: 'leaves-a-gap',
+    says: 'a list for queries begins when it is read, and not where the one before it ended',
+    file: 'domain/deposits/checks/list-reader.js',
+    edits: [
+      ['?? coverage.untilMs()', '?? begunMs'],
+      ['return wholeSecond(new Date(firstMs)).getTime()', 'return firstMs'],
+    ],
+    proof: 'hints',
+    by: ['fresh'],
+  },
 ]
 
-const WITHOUT_SEED = ['session', 'clock', 'many', 'answers']
+const WITHOUT_SEED = ['session', 'clock', 'many', 'hints', 'answers']
 
 const { values: options } = parseArgs({
   options: {

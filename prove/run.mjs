@@ -19,6 +19,7 @@ const proofs = {
   clock: ['prove/clock.mjs'],
   'many payments': ['prove/many.mjs'],
   answers: ['prove/answers.mjs'],
+  'hints and queries': ['prove/hints.mjs'],
   tamper: ['prove/tamper.mjs'],
   'broken on purpose': ['prove/broken.mjs'],
   ...(options.openapi && {

@@ -28,6 +28,18 @@ export async function openBooks({ dist, home }) {
          where greatest(began_at, swept_until, due_at - interval '2 minutes') > clock_timestamp() + interval '1 minute'
             or next_closing > (clock_timestamp() + interval '1 day')::date`,
       ),
+    /** Whether somebody waits for a lock. */
+    isWaitedFor: async () =>
+      (await rows(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
+        .length > 0,
+    /** Locks a charge, so that nothing can be settled for it. Returns a function that releases it. */
+    async holdCharge(txid) {
+      const holder = new pg.Client({ connectionString: embedded.databaseUrl })
+      await holder.connect()
+      await holder.query('begin')
+      await holder.query('select from charges where id = $1::uuid for update', [txid])
+      return () => holder.end()
+    },
     refunds: () => rows('select provider_refund_id, source, status, amount_cents from refunds order by id'),
     async read() {
       return {
