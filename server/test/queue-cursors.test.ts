@@ -72,6 +72,7 @@ test('a poll finds what another process queued a moment ago and commits only now
   await sender.claim()
   await receiver.got(1)
   await sender.stop(10_000)
+  expect(await w.count('deliveries')).toBe(0)
 })
 
 test('a claim that is woken finds what was queued long ago and committed now, if it is told so', async () => {
@@ -87,6 +88,7 @@ test('a claim that is woken finds what was queued long ago and committed now, if
   await sender.claim({ isPoll: false })
   await receiver.got(1)
   await sender.stop(10_000)
+  expect(await w.count('deliveries')).toBe(0)
 })
 
 test('what a failed claim did not read, the next one reads', () => {

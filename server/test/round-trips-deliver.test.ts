@@ -85,8 +85,8 @@ async function countStatements<Result>(work: () => Promise<Result>) {
   const submit = vi.spyOn((pg as unknown as { Query: { prototype: { submit(): void } } }).Query.prototype, 'submit')
   try {
     const result = await work()
-    const texts = submit.mock.contexts.map((query) => (query as unknown as { text: string }).text)
-    return { result, statements: texts.filter((text) => !/^set /.test(text)) }
+    const texts = submit.mock.contexts.map((query) => (query as { text: string }).text)
+    return { result, statements: texts.filter((text) => !text.startsWith('set ')) }
   } finally {
     submit.mockRestore()
   }
