@@ -17,6 +17,9 @@ export type Settlements = {
   drained(): Promise<void>
 }
 
+// One batch is prepared and answered while another one commits.
+const CONCURRENCY = { concurrency: 2 }
+
 type Item = { payment: ReceivedPayment; check: Check | undefined }
 
 /** `onSettled` gets every payment of a committed batch, also those that were recorded before. */
@@ -26,8 +29,9 @@ export function makeSettlements(
 ): Settlements {
   const lane = makeLane<Item, boolean>(async (items) => {
     const payments = items.map(({ payment }) => payment)
+    const now = core.now()
     const settled = await transact(core.pool, async (tx) => {
-      const outcome = await settle(tx, core.now(), payments)
+      const outcome = await settle(tx, now, payments)
       const ended = endedBy(outcome)
       await endChecks(
         tx,
@@ -37,11 +41,11 @@ export function makeSettlements(
     })
     countSettled(core, settled)
     chargeWatch.announce(settled.completed, 'COMPLETED')
+    core.wakeDeliveries(now)
     await onSettled(payments)
-    core.wakeDeliveries()
     const ended = endedBy(settled)
     return items.map(({ check }) => check !== undefined && ended(check))
-  })
+  }, CONCURRENCY)
   const addOne: Settlements['addOne'] = (payment, check) => lane.add({ payment, check })
   return {
     async add(payments, check) {
