@@ -60,7 +60,8 @@ test('a plan that is made for any account reads no charges of others, however ma
   await w.pool.query('analyze charges')
   const asked = vi.spyOn(w.pool, 'query')
   expect((await listDeposits(w.ctx, small.accountId, { limit: 50 })).deposits).toHaveLength(3)
-  const [sql, [accounts, before, limit]] = asked.mock.calls[0]! as unknown as [string, [string[], string, number]]
+  const [{ text: sql, values }] = asked.mock.calls[0]! as unknown as [{ text: string; values: unknown[] }]
+  const [accounts, before, limit] = values as [string[], string, number]
   asked.mockRestore()
 
   const [row] = await transact(w.pool, async (tx) => {

@@ -85,7 +85,7 @@ async function feesOnTwoStripes() {
   const paid = [await w.paidCharge({ account }), await w.paidCharge({ account, valueCents: 100_00 })]
   const pools = await stripePools(w, 'different')
   for (const [index, { payment }] of paid.entries()) await settleOn(pools[index]!, w, [payment])
-  expect((await feesByStripe(w)).toSorted((a, b) => a - b)).toEqual([50, 1_00])
+  expect(new Set(await feesByStripe(w))).toEqual(new Set([50, 1_00]))
   return { w, charges: paid.map(({ charge }) => charge) }
 }
 

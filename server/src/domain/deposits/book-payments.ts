@@ -66,6 +66,10 @@ const IS_RECORDED = `$${SCALARS + 2}::boolean`
 
 // `held` of POST_LINES locks balances after all payments are inserted, because it sorts what follows from them. That is
 // the order of locks of settle().
+//
+// Here and in the parts from other files, large tables are looked up by `= any(array(…))` or by a subquery for each
+// row. PostgreSQL keeps the plan of a statement for a while. A join that it planned when a table was small would read
+// all of the table when it is large.
 const BOOK = prepared(`
   with cash as (
     select provider, id as cash from ledger_accounts where kind = 'cash' and stripe = ${STRIPE}
@@ -86,7 +90,10 @@ const BOOK = prepared(`
     returning id
   ), credited as (
     update payments p set credited = true, charge_id = n.charge_id, txid = n.txid
-    from n where n.kind = 'matched' and p.id = n.payment_id and not p.credited and not ${IS_RECORDED}
+    from n
+    where p.id = any(array(select payment_id from n where kind = 'matched' and not ${IS_RECORDED}))
+      and p.id = n.payment_id
+      and not p.credited
     returning p.id
   ), dropped as (
     select payment_id from n
@@ -104,11 +111,11 @@ const BOOK = prepared(`
     insert into exceptions (id, payment_id, kind, opened_at)
     select own_id, payment_id, exception, now from kept where kind = 'excepted'
   ), lines as materialized (
-    select 2 * n.place as place, case when is_match then 'matched_deposit' else 'deposit' end as kind,
-      source as debit_id, b.id as credit_id, amount_cents - fee_cents as amount_cents, payment_id, charge_id,
-      null::uuid as refund_id, held_by as exception_id, booked_at as occurred_at, now as recorded_at
-    from kept n join ledger_accounts b on b.kind = 'balance' and b.account_id = n.account_id
-    where n.kind <> 'excepted'
+    select 2 * place as place, case when is_match then 'matched_deposit' else 'deposit' end as kind,
+      source as debit_id, (select id from ledger_accounts where kind = 'balance' and account_id = n.account_id) as credit_id,
+      amount_cents - fee_cents as amount_cents, payment_id, charge_id, null::uuid as refund_id,
+      held_by as exception_id, booked_at as occurred_at, now as recorded_at
+    from kept n where kind <> 'excepted'
     union all
     select 2 * place + 1, case when is_match then 'matched_fee' else 'fee' end, source, fees, fee_cents, payment_id,
       charge_id, null, held_by, booked_at, now

@@ -58,7 +58,10 @@ export const COMPLETE_CHARGES = `
     received_cents = nullif(n.amount_cents, c.value_cents),
     closed_at = n.now
   from kept n
-  where n.kind <> 'excepted' and c.id = n.charge_id and c.status <> 'COMPLETED'
+  where c.id = any(array(select charge_id from kept where kind <> 'excepted'))
+    and c.id = n.charge_id
+    and n.kind <> 'excepted'
+    and c.status <> 'COMPLETED'
   returning c.id, c.account_id, c.external_id, c.paid_late`
 
 /** In SQL, after it: a charge that is paid late claims its external id again, unless another charge has it by now. */

@@ -139,11 +139,11 @@ const FIND_RECORDED = prepared(`
     p.provider,
     p.txid,
     p.amount_cents as "amountCents",
-    x.id as "exceptionId"
-  from payments p
-  left join exceptions x
-    on x.payment_id = p.id and x.refund_id is null and x.kind = 'unknown_charge' and x.resolution is null
-  where p.end_to_end_id = any($1)`)
+    (
+      select x.id from exceptions x
+      where x.payment_id = p.id and x.refund_id is null and x.kind = 'unknown_charge' and x.resolution is null
+    ) as "exceptionId"
+  from payments p where p.end_to_end_id = any($1)`)
 
 /** Pure. Payments in suspense that complete a charge now that the provider reports their txid. */
 function matchable(recorded: Map<string, Recorded>, charges: Map<string, LockedCharge>) {

@@ -82,7 +82,7 @@ export const POST_LINES = `
     select id, sum(greatest(-cents, 0)) as debits, sum(greatest(cents, 0)) as credits from sides group by id
   ), held as materialized (
     select ledger_account_id as id, credits_cents - debits_cents as cents from ledger_balances
-    where ledger_account_id in (select id from sums)
+    where ledger_account_id = any(array(select id from sums))
     order by ledger_account_id for no key update
   ), afters as (
     select place, max(cents) filter (where is_debit) as debit, max(cents) filter (where not is_debit) as credit
@@ -102,7 +102,8 @@ export const POST_LINES = `
   ), moved as (
     update ledger_balances b
     set debits_cents = b.debits_cents + m.debits, credits_cents = b.credits_cents + m.credits
-    from sums m where b.ledger_account_id = m.id
+    from sums m
+    where b.ledger_account_id = any(array(select id from sums)) and b.ledger_account_id = m.id
   )`
 
 type Line = Omit<Transfer, 'debit' | 'credit'> & { debitId: number; creditId: number; recordedAt: Date }

@@ -27,9 +27,11 @@ export const TELL = `
     select id, account_id, kind, subject_id, body, created_at from telling
   ), queued as (
     insert into deliveries (event_id, webhook_id, due_at)
-    select n.id, w.id, n.due_at from telling n
-    join webhooks w on w.account_id = n.account_id and n.kind = any(w.event_kinds)
-      and w.disabled_at is null and w.deleted_at is null
+    select n.id, w.id, n.due_at from telling n join webhooks w on w.account_id = n.account_id
+    where w.account_id = any(array(select account_id from telling))
+      and n.kind = any(w.event_kinds)
+      and w.disabled_at is null
+      and w.deleted_at is null
   )`
 
 type Telling = NewEvent & { id: string; dueAt: Date }
