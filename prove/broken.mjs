@@ -165,7 +165,7 @@ const BREAKS = [
     name: 'the-first-stripe',
     says: 'transfers name the cash and the fees of their connection, and the first of all is what changes',
     file: 'domain/ledger/ledger.js',
-    find: 'where b.ledger_account_id = m.id',
+    find: 'where b.ledger_account_id = any(array(select id from sums)) and b.ledger_account_id = m.id',
     replace: `where b.ledger_account_id = (
       select min(o.id) from ledger_accounts l
       join ledger_accounts o on (o.kind, o.account_id, o.provider) is not distinct from (l.kind, l.account_id, l.provider)
