@@ -255,6 +255,38 @@ test('with no room in memory hints wait in the queue, due at once', async () => 
   expect(await w.balanceCents(account.accountId)).toBe(NET_CENTS)
 })
 
+test('a process that stops makes the hints due that it has not asked about', async () => {
+  const w = await world()
+  const account = await w.account()
+  const txids = await paidCharges(w, account, 80)
+  const bank = w.ctx.providers[0]!
+  const answers = makeGate()
+  let asked = 0
+  w.ctx.providers[0] = {
+    ...bank,
+    listReceived: () => {
+      throw new Error('no list')
+    },
+    async check(...question) {
+      asked++
+      await answers.opened
+      return bank.check(...question)
+    },
+  }
+  const worker = startCheckWorker(w.ctx)
+  await hint(w, txids)
+  await until('as many are asked about as may be at a time', async () => asked === 64)
+  const stopped = worker.stop()
+  const due = `due_at <= '${w.clock.now().toISOString()}'`
+  await until('the others are due', async () => (await w.count('checks', due)) === 16)
+  answers.open()
+  await stopped
+  expect(asked).toBe(64)
+  expect(await w.balanceCents(account.accountId)).toBe(64 * NET_CENTS)
+  await checkDue((await w.anotherProcess()).ctx)
+  expect(await w.balanceCents(account.accountId)).toBe(80 * NET_CENTS)
+})
+
 // The database refuses to delete checks, so a settlement that ends one in its own transaction is undone with it.
 test('a check ends in the transaction that settles its payment', async () => {
   const w = await world()

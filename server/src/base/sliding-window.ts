@@ -1,6 +1,8 @@
 /** Does at most `size` pieces of work at a time. The next one starts as soon as one ends, in the order of arrival. */
 export type SlidingWindow = {
   run<Result>(work: () => Promise<Result>): Promise<Result>
+  /** Starts all who wait at once, for an end in which their work is nothing. */
+  release(): void
 }
 
 export function makeSlidingWindow(size: number): SlidingWindow {
@@ -19,5 +21,6 @@ export function makeSlidingWindow(size: number): SlidingWindow {
         else free++
       }
     },
+    release: () => waiting.splice(0).forEach((start) => start()),
   }
 }

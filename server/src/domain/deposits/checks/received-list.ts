@@ -104,7 +104,10 @@ function makeReceivedList(core: Core, provider: Provider, settlements: Settlemen
       if (!coverage.found(payments, core.now().getTime())) distrust(core, provider, coverage)
     },
     unpaid: (txid, askedAt) => coverage.unpaid(txid, askedAt.getTime()),
-    stop: queue.stop,
+    stop() {
+      queue.stop()
+      turns.release()
+    },
   }
 }
 

@@ -1,0 +1,36 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { makeRecent } from '../src/base/recent.ts'
+
+const FOR_MS = 100
+const MAX = 5
+
+test('what was set since sinceMs() is known, whatever else was set, and it is known for its time unless too much is', () => {
+  const steps = fc.array(fc.record({ key: fc.integer({ min: 0, max: 30 }), afterMs: fc.integer({ min: 0, max: 60 }) }))
+  fc.assert(
+    fc.property(steps, (series) => {
+      const recent = makeRecent<number>({ forMs: FOR_MS, max: MAX })
+      const setMs = new Map<string, number>()
+      let nowMs = 0
+      for (const { key, afterMs } of series) {
+        nowMs += afterMs
+        recent.set(`k${key}`, nowMs, nowMs)
+        setMs.set(`k${key}`, nowMs)
+        for (const [each, atMs] of setMs) if (atMs >= recent.sinceMs()) expect(recent.get(each)).toBe(atMs)
+        const inTime = [...setMs].filter(([, atMs]) => nowMs - atMs < FOR_MS)
+        if (inTime.length <= MAX) for (const [each, atMs] of inTime) expect(recent.get(each)).toBe(atMs)
+      }
+    }),
+  )
+})
+
+test('a key is forgotten after twice its time at the latest, and at once past the bound', () => {
+  const recent = makeRecent<true>({ forMs: FOR_MS, max: MAX })
+  recent.set('old', true, 0)
+  recent.set('next', true, FOR_MS)
+  expect([recent.get('old'), recent.sinceMs()]).toEqual([true, 0])
+  recent.set('last', true, 2 * FOR_MS)
+  expect([recent.get('old'), recent.get('next'), recent.sinceMs()]).toEqual([undefined, true, FOR_MS])
+  for (let key = 0; key < 2 * MAX; key++) recent.set(`k${key}`, true, 2 * FOR_MS)
+  expect([recent.get('next'), recent.sinceMs()]).toEqual([undefined, 2 * FOR_MS])
+})
