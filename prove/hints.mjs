@@ -97,7 +97,7 @@ async function pollMany() {
   await bank.faults({ dropNotifications: true })
   const charges = await openDeposits(POLLED)
   const paid = new Set()
-  const end = new AbortController()
+  const over = new AbortController()
   const poll = async ({ paymentLinkId }) => {
     const wasPaid = paid.has(paymentLinkId)
     const { headers, json } = await ask('GET', `/api/deposit/${paymentLinkId}`)
@@ -108,7 +108,7 @@ async function pollMany() {
   }
   const polling = Promise.all(
     charges.map(async (charge) => {
-      while (!end.signal.aborted) if ((await poll(charge)) === 'COMPLETED') return
+      while (!over.signal.aborted) if ((await poll(charge)) === 'COMPLETED') return
     }),
   )
   for (const charge of charges) {
@@ -117,7 +117,7 @@ async function pollMany() {
     await sleep(50)
   }
   await Promise.race([polling, sleep(KNOWN_WITHIN_MS)])
-  end.abort()
+  over.abort()
   await polling
 }
 

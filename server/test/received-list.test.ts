@@ -439,20 +439,20 @@ test('a query whose payment an earlier list showed, and booked after the query r
   await w.sandbox.pay({ emv: paid!.emv })
   const paidAt = w.clock.now()
   w.clock.advance(10_000)
-  const asking: Promise<unknown>[] = []
+  const rounds: Promise<unknown>[] = []
   let answer: ReturnType<typeof ask> | undefined
   const listsBefore = asked.lists
   await transact(w.pool, async (tx) => {
     await tx.run('select from charges where id = $1::uuid for update', [paid!.id])
-    asking.push(askAll(w, others))
+    rounds.push(askAll(w, others))
     await w.lockWait()
     w.clock.advance(10_000)
-    asking.push(askAll(w, others))
+    rounds.push(askAll(w, others))
     answer = ask(w, paid!)
     await until('the query of the paid charge waits for a list', async () => waiting().includes(paid!.id))
   })
   expect((await answer!).charge.status).toBe('COMPLETED')
-  await Promise.all(asking)
+  await Promise.all(rounds)
   expect(asked.lists - listsBefore).toBeGreaterThanOrEqual(2)
   expect(asked.lastFrom > paidAt).toBe(true)
   expect(asked.charges).not.toContain(paid!.id)

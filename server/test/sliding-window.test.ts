@@ -22,7 +22,7 @@ function setUp(size: number) {
 test('the next starts as soon as one ends, however it ends, and never more than the window holds', async () => {
   const { started, run, end } = setUp(2)
   const all = [1, 2, 3, 4, 5].map(run)
-  all.forEach((each) => each.catch(() => {}))
+  for (const each of all) each.catch(() => {})
   await turn()
   expect(started).toEqual([1, 2])
   end(2)
