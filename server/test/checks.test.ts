@@ -43,6 +43,19 @@ test('a payment with a txid that is none of ours is found by its endToEndId and 
   expect(await w.differences()).toEqual([])
 })
 
+test('a notification that gives our txid as an endToEndId too is one question', async () => {
+  const w = await world()
+  const { payment, account } = await w.paidCharge()
+  const hints = [
+    { txid: null, endToEndId: payment.txid },
+    { txid: payment.txid, endToEndId: null },
+  ]
+  await w.ctx.hints.add({ provider: 'sandbox', hints })
+  expect(await w.count('checks')).toBe(1)
+  await checkDue(w.ctx)
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+})
+
 test('a second payment of a completed charge becomes an exception', async () => {
   const w = await world()
   const account = await w.account()

@@ -52,19 +52,19 @@ const RECORD_HINTS = prepared(`
       n.end_to_end_id,
       n.mentions_refunds,
       (select n.txid from charges c where c.id = n.txid::uuid) as txid,
-      (select true from payments p
-       where p.end_to_end_id = n.end_to_end_id and p.provider = n.provider and p.txid is not null) as is_booked
+      (select p.provider = n.provider and p.txid is not null from payments p
+       where p.end_to_end_id = n.end_to_end_id) as is_booked
     from unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) as n (provider, txid, end_to_end_id, mentions_refunds)
   ), claimed as (
     insert into checks (provider, subject, kind, due_at)
-    select distinct
+    select distinct on (1, 2)
       provider collate "C",
       coalesce(txid, end_to_end_id) collate "C",
       case when txid is null then 'payment' else 'charge' end,
       $5::timestamptz
     from hinted
-    where coalesce(txid, end_to_end_id) is not null and (mentions_refunds or is_booked is null)
-    order by 1, 2
+    where coalesce(txid, end_to_end_id) is not null and (mentions_refunds or is_booked is not true)
+    order by 1, 2, 3
     on conflict (provider, subject) do update set
       due_at = case when $6::boolean then excluded.due_at else least(checks.due_at, excluded.due_at) end,
       attempts = 0

@@ -81,6 +81,8 @@ export function makeListReader(
     const [repeated, fresh]: [ReceivedPayment[], ReceivedPayment[]] = [[], []]
     for (const payment of page) (booked.get(payment.endToEndId) ? repeated : fresh).push(payment)
     round.repeated += repeated.length
+    // Oldest first, so that of two payments of one charge the first completes it.
+    fresh.sort((a, b) => a.occurredAt.getTime() - b.occurredAt.getTime())
     const known = await findBooked(core, provider.name, fresh)
     await Promise.all([
       ...repeated.map((payment) => bookOne(round, payment, true)),
@@ -218,13 +220,12 @@ async function* inTime(provider: Provider, window: { from: Date; to: Date }): As
 }
 
 const FIND_BOOKED = prepared(`
-  select end_to_end_id as "endToEndId" from payments
-  where provider = $1 and end_to_end_id = any($2) and txid is not null`)
+  select end_to_end_id as "endToEndId", provider from payments where end_to_end_id = any($1) and txid is not null`)
 
 /** The endToEndIds of those that settling would not change, which other processes booked for example. */
 async function findBooked(core: Core, provider: string, payments: ReceivedPayment[]): Promise<Set<string>> {
   if (payments.length === 0) return new Set()
   const ids = payments.map(({ endToEndId }) => endToEndId)
-  const rows = await query<{ endToEndId: string }>(core.pool, FIND_BOOKED, [provider, ids])
-  return new Set(rows.map((row) => row.endToEndId))
+  const rows = await query<{ endToEndId: string; provider: string }>(core.pool, FIND_BOOKED, [ids])
+  return new Set(rows.filter((row) => row.provider === provider).map((row) => row.endToEndId))
 }
