@@ -41,7 +41,7 @@ export type ListCoverage = {
 }
 
 // Clocks differ by less than this, and a Pix appears in a list within this of its time.
-const SLACK_MS = 5_000
+const SLACK_MS = 3_000
 // A list does not tell that the provider withdrew a charge, so each polled charge is asked about this often. After as
 // long without a list, nothing that is known of any charge is of use, and what is covered begins anew.
 const ASK_ALONE_EVERY_MS = 60_000
