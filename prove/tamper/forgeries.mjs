@@ -388,7 +388,7 @@ export function forgeries({ victim, eve }) {
       'a refund that returned more of the fee, also by the log',
       ['refund'],
       `update refunds set fee_returned_cents = fee_returned_cents + 1 where id = ${refund};
-      update transfers set amount_cents = amount_cents + 1 where kind = 'fee_returned' and refund_id = ${refund};
+      update transfers set amount_cents = amount_cents + 1, debit_id = ${at('fees')} where kind = 'fee_returned' and refund_id = ${refund};
       update audit_log set details = details || jsonb_build_object('feeReturnedCents', (details ->> 'feeReturnedCents')::int + 1) where subject = 'refund ' || ${hex(refund)};
       update events e set body = replace(body, '"returnedFee":' || r.fee_returned_cents - 1, '"returnedFee":' || r.fee_returned_cents) from refunds r where r.id = ${refund} and e.subject_id = r.id; select rebook();`,
     ],
