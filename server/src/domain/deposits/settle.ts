@@ -36,8 +36,8 @@ export type Duplicate = { endToEndId: string; provider: string; bookedUnder: str
  * A provider may report a payment first without its txid. It is booked to suspense, and completes its charge when the
  * provider reports the txid.
  *
- * Everyone takes locks in the same order: charges by id, exceptions by id, payments by endToEndId, balances by id. So
- * settlements wait for each other but never deadlock.
+ * Everyone takes locks in the same order: charges by id, exceptions by id, payments by endToEndId, balances by id,
+ * external ids of charges that were paid late. So settlements wait for each other but never deadlock.
  */
 export async function settle(tx: Tx, now: Date, payments: ReceivedPayment[]): Promise<Settled> {
   const received = distinct(payments)

@@ -26,6 +26,10 @@ export type LedgerKey =
  */
 export const STRIPE = 'pg_backend_pid() % 8'
 
+function stripeOf(kind: string): string {
+  return `case when ${kind} in ('cash', 'fees') then ${STRIPE} else 0 end`
+}
+
 /** In the order in which they occur, with the debited and the credited side. */
 export type TransferKind =
   | 'deposit' // cash → balance
@@ -150,7 +154,11 @@ export async function holdBalances(tx: Tx, keys: LedgerKey[]): Promise<(key: Led
     [keys.map(idOf)],
   )
   const held = new Map(rows.map(({ id, cents }) => [id, cents]))
-  return (key) => Number(held.get(idOf(key)))
+  return (key) => {
+    const cents = held.get(idOf(key))
+    if (cents === undefined) throw new Error('a ledger account has no balance')
+    return Number(cents)
+  }
 }
 
 /** Every account holder has one from the start, so that posting never has to create it. */
@@ -161,7 +169,7 @@ export async function makeBalanceAccount(tx: Tx, accountId: string): Promise<voi
 const FIND_LEDGER_IDS = `
   select id, concat(kind, ' ', account_id, provider) as text from ledger_accounts
   where ((kind = 'balance' and account_id = any($1)) or (kind = 'cash' and provider = any($2)) or kind = any($3))
-    and stripe = case when kind in ('cash', 'fees') then ${STRIPE} else 0 end
+    and stripe = ${stripeOf('kind')}
   union all
   select credit_id, concat('fees ', payment_id) from transfers
   where payment_id = any($4) and kind in ('fee', 'matched_fee') and refund_id is null`
@@ -197,7 +205,7 @@ async function insertLedgerAccount(tx: Tx, key: LedgerKey): Promise<number> {
   await tx.run(
     `with made as (
        insert into ledger_accounts (kind, account_id, provider, stripe)
-       values ($1, $2, $3, case when $1 in ('cash', 'fees') then ${STRIPE} else 0 end)
+       values ($1, $2, $3, ${stripeOf('$1')})
        on conflict do nothing returning id
      )
      insert into ledger_balances (ledger_account_id, may_be_negative) select id, $1 = 'cash' from made`,
@@ -206,7 +214,7 @@ async function insertLedgerAccount(tx: Tx, key: LedgerKey): Promise<number> {
   const { id } = await tx.one<{ id: number }>(
     `select id from ledger_accounts
      where kind = $1 and account_id is not distinct from $2 and provider is not distinct from $3
-       and stripe = case when $1 in ('cash', 'fees') then ${STRIPE} else 0 end`,
+       and stripe = ${stripeOf('$1')}`,
     params,
   )
   return id
