@@ -1,8 +1,9 @@
 import { newUuid7, uuidFromHex } from '../../base/ids.ts'
+import type { Cents } from '../../base/money.ts'
 import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
 import type { Tx } from '../../db/tx.ts'
-import { makeLedgerAccounts, POST_LINES, STRIPE } from '../ledger/ledger.ts'
+import { makeLedgerAccounts, makeTally, POST_LINES, STRIPE } from '../ledger/ledger.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import { eventBody, TELL, type NewEvent } from '../webhooks/events.ts'
 import type { StoredCharge } from './charge-reads.ts'
@@ -38,8 +39,18 @@ type Excepted = Omit<Credited, 'kind' | 'charge'> & {
   exception: SuspenseKind
 }
 
-/** `ownId` is that of the event, or of the exception. */
-type Row = { settlement: Settlement; ownId: string; body: string | null }
+/**
+ * `ownId` is that of the event, or of the exception. The nets are those of makeTally() after this settlement: of the
+ * ledger account that its money comes from, of the balance or suspense that it goes to, and of fees.
+ */
+type Row = {
+  settlement: Settlement
+  ownId: string
+  body: string | null
+  sourceNet: Cents
+  targetNet: Cents
+  feesNet: Cents
+}
 
 const COLUMNS: Columns<Row> = {
   kind: ['text', ({ settlement }) => settlement.kind],
@@ -50,13 +61,16 @@ const COLUMNS: Columns<Row> = {
   amount_cents: ['bigint', ({ settlement }) => settlement.payment.amountCents],
   occurred_at: ['timestamptz', ({ settlement }) => settlement.payment.occurredAt],
   charge_id: ['uuid', ({ settlement: { charge } }) => (charge ? uuidFromHex(charge.id) : null)],
-  account_id: ['uuid', ({ settlement: { charge } }) => charge?.accountId ?? null],
-  fee_cents: ['bigint', ({ settlement: { charge } }) => charge?.feeCents ?? null],
+  account_id: ['uuid', ({ settlement: { charge } }) => charge?.accountId],
+  fee_cents: ['bigint', ({ settlement: { charge } }) => charge?.feeCents],
   paid_late: ['boolean', ({ settlement: { charge } }) => charge !== undefined && isLate(charge)],
   held_by: ['uuid', ({ settlement }) => (settlement.kind === 'matched' ? settlement.heldBy : null)],
   exception: ['text', ({ settlement }) => (settlement.kind === 'excepted' ? settlement.exception : null)],
   own_id: ['uuid', ({ ownId }) => ownId],
-  body: ['text', ({ body }) => body],
+  body: ['json', ({ body }) => body],
+  source_net: ['bigint', ({ sourceNet }) => sourceNet],
+  target_net: ['bigint', ({ targetNet }) => targetNet],
+  fees_net: ['bigint', ({ feesNet }) => feesNet],
 }
 
 const SCALARS = Object.keys(COLUMNS).length
@@ -65,7 +79,7 @@ const NOW = `$${SCALARS + 1}::timestamptz`
 const IS_RECORDED = `$${SCALARS + 2}::boolean`
 
 // `held` of POST_LINES locks balances after all payments are inserted, because it sorts what follows from them. That is
-// the order of locks of settle().
+// the order of locks of settle(). Charges and events are written before it, so that others wait for less.
 //
 // Here and in the parts from other files, large tables are looked up by `= any(array(…))` or by a subquery for each
 // row. PostgreSQL keeps the plan of a statement for a while. A join that it planned when a table was small would read
@@ -102,7 +116,7 @@ const BOOK = prepared(`
     -- Money leaves suspense at the time of the decision, as with every resolved exception.
     select n.*, kind = 'matched' as is_match, case when kind = 'matched' then suspense else cash end as source,
       case when kind = 'matched' then now else occurred_at end as booked_at
-    from n where payment_id not in (select payment_id from dropped) and not exists (select from lacking)
+    from n where not exists (select from dropped) and not exists (select from lacking)
   ), completed as (
     ${COMPLETE_CHARGES}
   ), reclaimed as (
@@ -110,29 +124,32 @@ const BOOK = prepared(`
   ), opened as (
     insert into exceptions (id, payment_id, kind, opened_at)
     select own_id, payment_id, exception, now from kept where kind = 'excepted'
-  ), lines as materialized (
-    select 2 * place as place, case when is_match then 'matched_deposit' else 'deposit' end as kind,
-      source as debit_id, (select id from ledger_accounts where kind = 'balance' and account_id = n.account_id) as credit_id,
-      amount_cents - fee_cents as amount_cents, payment_id, charge_id, null::uuid as refund_id,
-      held_by as exception_id, booked_at as occurred_at, now as recorded_at
-    from kept n where kind <> 'excepted'
-    union all
-    select 2 * place + 1, case when is_match then 'matched_fee' else 'fee' end, source, fees, fee_cents, payment_id,
-      charge_id, null, held_by, booked_at, now
-    from kept where kind <> 'excepted' and fee_cents > 0
-    union all
-    select 2 * place, 'suspense', source, suspense, amount_cents, payment_id, charge_id, null, null, booked_at, now
-    from kept where kind = 'excepted'
-  ), ${POST_LINES}, telling as (
+  ), telling as (
     select own_id as id, account_id, 'DEPOSIT_ASSET_SUCCESS' as kind, charge_id as subject_id, body, now as created_at,
       now as due_at
     from kept where kind <> 'excepted'
-  ), ${TELL}
+  ), ${TELL}, lines as materialized (
+    select 2 * place as place, case when is_match then 'matched_deposit' else 'deposit' end as kind,
+      source as debit_id, (select id from ledger_accounts where kind = 'balance' and account_id = n.account_id) as credit_id,
+      amount_cents - fee_cents as amount_cents, source_net + fee_cents as debit_net, target_net as credit_net,
+      payment_id, charge_id, null::uuid as refund_id, held_by as exception_id, booked_at as occurred_at,
+      now as recorded_at
+    from kept n where kind <> 'excepted'
+    union all
+    select 2 * place + 1, case when is_match then 'matched_fee' else 'fee' end, source, fees, fee_cents, source_net,
+      fees_net, payment_id, charge_id, null, held_by, booked_at, now
+    from kept where kind <> 'excepted' and fee_cents > 0
+    union all
+    select 2 * place, 'suspense', source, suspense, amount_cents, source_net, target_net, payment_id, charge_id, null,
+      null, booked_at, now
+    from kept where kind = 'excepted'
+  ), ${POST_LINES}
   select array(select payment_id from dropped) as dropped, array(select provider from lacking) as lacking,
-    (select count(*) from completed) as completed, (select count(*) from posted) as posted`)
+    (select count(*) from completed) as completed, (select count(*) from told) as told,
+    (select count(*) from posted) as posted`)
 
 /** `dropped` are ids of payments. `lacking` are providers without ledger accounts on this stripe. */
-type Booked = { dropped: string[]; lacking: string[]; completed: number; posted: number }
+type Booked = { dropped: string[]; lacking: string[]; completed: number; told: number; posted: number }
 
 /**
  * Books settlements in one statement. The caller holds the locks of their charges, and of the exceptions of matched
@@ -141,35 +158,53 @@ type Booked = { dropped: string[]; lacking: string[]; completed: number; posted:
  */
 export async function bookPayments(tx: Tx, now: Date, settlements: Settlement[]): Promise<Settlement[]> {
   if (settlements.length === 0) return []
-  const rows = settlements.map((settlement) => rowOf(now, settlement))
-  const booked = await tx.one<Booked>(BOOK, [...valuesOf(COLUMNS, rows), now, false])
+  const booked = await book(tx, now, settlements, false)
   const dropped = new Set(booked.dropped)
-  const kept = rows.filter(({ settlement }) => !dropped.has(settlement.paymentId))
-  if (rows.some(({ settlement }) => settlement.kind === 'matched' && dropped.has(settlement.paymentId)))
+  if (settlements.some(({ kind, paymentId }) => kind === 'matched' && dropped.has(paymentId)))
     throw new Error('a payment was credited twice')
-  if (booked.lacking.length === 0) return requireBooked(booked, kept)
-  // The first on its stripe has recorded the payments, and no more.
-  const providers = booked.lacking.filter((name) => kept.some(({ settlement }) => settlement.payment.provider === name))
-  await makeLedgerAccounts(tx, [
-    { kind: 'fees' },
-    ...providers.map((provider) => ({ kind: 'cash', provider }) as const),
-  ])
-  return requireBooked(await tx.one<Booked>(BOOK, [...valuesOf(COLUMNS, kept), now, true]), kept)
+  if (dropped.size === 0 && booked.lacking.length === 0) return requireBooked(booked, settlements)
+  // Rare: it has recorded the payments, and no more. The rest is booked without those that were recorded before, and
+  // the first on its stripe makes the ledger accounts.
+  const kept = settlements.filter(({ paymentId }) => !dropped.has(paymentId))
+  if (booked.lacking.length > 0) {
+    const providers = new Set(kept.map(({ payment }) => payment.provider))
+    const cash = booked.lacking.flatMap((provider) =>
+      providers.has(provider) ? ({ kind: 'cash', provider } as const) : [],
+    )
+    await makeLedgerAccounts(tx, [{ kind: 'fees' }, ...cash])
+  }
+  return requireBooked(await book(tx, now, kept, true), kept)
 }
 
-function requireBooked({ completed, posted }: Booked, rows: Row[]): Settlement[] {
-  const kept = rows.map(({ settlement }) => settlement)
+function book(tx: Tx, now: Date, settlements: Settlement[], isRecorded: boolean): Promise<Booked> {
+  const tally = makeTally()
+  const rows = settlements.map((settlement) => rowOf(now, settlement, tally))
+  return tx.one(BOOK, [...valuesOf(COLUMNS, rows), now, isRecorded])
+}
+
+function requireBooked({ completed, told, posted }: Booked, kept: Settlement[]): Settlement[] {
   const completing = kept.flatMap((settlement) => (settlement.kind === 'excepted' ? [] : settlement.charge))
-  if (completed !== completing.length) throw new Error('a charge was completed twice')
+  if (completed !== completing.length || told !== completing.length) throw new Error('a charge was completed twice')
   const fees = completing.filter(({ feeCents }) => feeCents > 0)
   if (posted !== kept.length + fees.length) throw new Error('a ledger account is missing')
   return kept
 }
 
-function rowOf(now: Date, settlement: Settlement): Row {
+function rowOf(now: Date, settlement: Settlement, tally: ReturnType<typeof makeTally>): Row {
+  const { kind, payment, charge } = settlement
+  const { amountCents } = payment
   const ownId = newUuid7(now)
-  if (settlement.kind === 'excepted') return { settlement, ownId, body: null }
-  return { settlement, ownId, body: eventBody(ownId, depositEvent(now, settlement)) }
+  const sourceNet = tally(kind === 'matched' ? 'suspense' : `cash ${payment.provider}`, -amountCents)
+  if (kind === 'excepted')
+    return { settlement, ownId, body: null, sourceNet, targetNet: tally('suspense', amountCents), feesNet: 0 }
+  return {
+    settlement,
+    ownId,
+    body: eventBody(ownId, depositEvent(now, settlement)),
+    sourceNet,
+    targetNet: tally(charge.accountId, amountCents - charge.feeCents),
+    feesNet: tally('fees', charge.feeCents),
+  }
 }
 
 function isLate({ status }: Pick<LockedCharge, 'status'>): boolean {

@@ -70,38 +70,46 @@ export type Transfer = Movement & {
 }
 
 /**
+ * What a posting has moved on each ledger account so far, in the order of history. Returns credits less debits of the
+ * account, this movement included.
+ */
+export function makeTally(): (account: string | number, cents: Cents) => Cents {
+  const nets = new Map<string | number, Cents>()
+  return (account, cents) => {
+    const net = (nets.get(account) ?? 0) + cents
+    nets.set(account, net)
+    return net
+  }
+}
+
+/**
  * In SQL, posts the rows of the CTE `lines` and moves the balances with them. The order of `place` is the order of
- * history.
+ * history. Each has the net of makeTally() for both sides.
  *
  * `held` locks the balances in the order of ids: two postings that share accounts wait for each other, and never
  * deadlock. It gives each balance as it is after that wait, and not as the statement's snapshot has it. A transfer gets
  * its id when both its sides are held.
  */
 export const POST_LINES = `
-  sides as (
-    select place, true as is_debit, debit_id as id, -amount_cents as cents from lines
-    union all
-    select place, false, credit_id, amount_cents from lines
-  ), sums as (
-    select id, sum(greatest(-cents, 0)) as debits, sum(greatest(cents, 0)) as credits from sides group by id
+  sums as materialized (
+    select id, sum(debits) as debits, sum(credits) as credits
+    from (
+      select debit_id as id, amount_cents as debits, 0 as credits from lines
+      union all
+      select credit_id, 0, amount_cents from lines
+    ) sides
+    group by id
   ), held as materialized (
     select ledger_account_id as id, credits_cents - debits_cents as cents from ledger_balances
     where ledger_account_id = any(array(select id from sums))
     order by ledger_account_id for no key update
-  ), afters as (
-    select place, max(cents) filter (where is_debit) as debit, max(cents) filter (where not is_debit) as credit
-    from (
-      select s.place, s.is_debit, h.cents + sum(s.cents) over (partition by s.id order by s.place)::bigint as cents
-      from sides s join held h using (id)
-    ) s
-    group by place
   ), posted as (
     insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id,
       charge_id, refund_id, exception_id, occurred_at, recorded_at)
-    select l.kind, l.debit_id, l.credit_id, l.amount_cents, a.debit, a.credit, l.payment_id, l.charge_id, l.refund_id,
-      l.exception_id, l.occurred_at, l.recorded_at
-    from lines l join afters a using (place)
-    order by place
+    select l.kind, l.debit_id, l.credit_id, l.amount_cents, d.cents + l.debit_net, c.cents + l.credit_net, l.payment_id,
+      l.charge_id, l.refund_id, l.exception_id, l.occurred_at, l.recorded_at
+    from lines l join held d on d.id = l.debit_id join held c on c.id = l.credit_id
+    order by l.place
     returning id
   ), moved as (
     update ledger_balances b
@@ -110,13 +118,21 @@ export const POST_LINES = `
     where b.ledger_account_id = any(array(select id from sums)) and b.ledger_account_id = m.id
   )`
 
-type Line = Omit<Transfer, 'debit' | 'credit'> & { debitId: number; creditId: number; recordedAt: Date }
+type Line = Omit<Transfer, 'debit' | 'credit'> & {
+  debitId: number
+  creditId: number
+  debitNet: Cents
+  creditNet: Cents
+  recordedAt: Date
+}
 
 const LINE_COLUMNS: Columns<Line> = {
   kind: ['text', ({ kind }) => kind],
   debit_id: ['bigint', ({ debitId }) => debitId],
   credit_id: ['bigint', ({ creditId }) => creditId],
   amount_cents: ['bigint', ({ amountCents }) => amountCents],
+  debit_net: ['bigint', ({ debitNet }) => debitNet],
+  credit_net: ['bigint', ({ creditNet }) => creditNet],
   payment_id: ['uuid', ({ paymentId }) => paymentId],
   charge_id: ['uuid', ({ chargeId }) => chargeId],
   refund_id: ['uuid', ({ refundId }) => refundId ?? null],
@@ -132,12 +148,12 @@ export async function postTransfers(tx: Tx, now: Date, transfers: Transfer[]): P
   if (transfers.length === 0) return
   const keys = transfers.flatMap(({ debit, credit }) => [debit, credit])
   const idOf = await ledgerIds(tx, keys)
-  const lines = transfers.map(({ debit, credit, recordedAt = now, ...transfer }) => ({
-    ...transfer,
-    debitId: idOf(debit),
-    creditId: idOf(credit),
-    recordedAt,
-  }))
+  const tally = makeTally()
+  const lines = transfers.map(({ debit, credit, recordedAt = now, ...transfer }): Line => {
+    const [debitId, creditId] = [idOf(debit), idOf(credit)]
+    const [debitNet, creditNet] = [tally(debitId, -transfer.amountCents), tally(creditId, transfer.amountCents)]
+    return { ...transfer, debitId, creditId, debitNet, creditNet, recordedAt }
+  })
   const posted = await tx.run(POST_TRANSFERS, valuesOf(LINE_COLUMNS, lines))
   if (posted !== lines.length) throw new Error('a ledger account has no balance')
 }

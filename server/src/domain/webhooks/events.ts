@@ -25,6 +25,7 @@ export const TELL = `
   told as (
     insert into events (id, account_id, kind, subject_id, body, created_at)
     select id, account_id, kind, subject_id, body, created_at from telling
+    returning id
   ), queued as (
     insert into deliveries (event_id, webhook_id, due_at)
     select n.id, w.id, n.due_at from telling n join webhooks w on w.account_id = n.account_id
@@ -41,7 +42,7 @@ const COLUMNS: Columns<Telling> = {
   account_id: ['uuid', ({ accountId }) => accountId],
   kind: ['text', ({ kind }) => kind],
   subject_id: ['uuid', ({ subjectId }) => subjectId],
-  body: ['text', (event) => eventBody(event.id, event)],
+  body: ['json', (event) => eventBody(event.id, event)],
   created_at: ['timestamptz', ({ createdAt }) => createdAt],
   due_at: ['timestamptz', ({ dueAt }) => dueAt],
 }
