@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { query, transact } from '../src/db/tx.ts'
 import type { Charge } from '../src/domain/deposits/charge-reads.ts'
 import { checkQueried } from '../src/domain/deposits/checks/check-charge.ts'
+import type { Check } from '../src/domain/deposits/checks/check-queue.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import type { Provider, ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { makeApiPix } from '../src/providers/api-pix/adapter.ts'
@@ -13,7 +14,7 @@ import { until, world, type TestAccount, type World } from './world.ts'
 const NET_CENTS = 49_50
 
 /** The bank, which counts what it is asked. `shows` decides what its list shows. */
-function watchBank(w: World, shows: (payment: ReceivedPayment) => boolean = () => true) {
+function watchBank(w: Pick<World, 'ctx'>, shows: (payment: ReceivedPayment) => boolean = () => true) {
   const bank = w.ctx.providers[0]!
   const asked = { lists: 0, lastFrom: new Date(0), charges: [] as string[], payments: [] as string[] }
   w.ctx.providers[0] = {
@@ -244,6 +245,34 @@ test('a process that dies after it stored a hint leaves it to others when its le
   expect(await w.count('checks')).toBe(0)
 })
 
+test('the hints that a dead process left are answered by one list, however many claims they take', async () => {
+  const w = await world()
+  const account = await w.account()
+  const txids = await makeCharges(w, account, 600)
+  await payAll(w, txids)
+  Object.assign(w.ctx.hintFollower, { room: () => 1_000, follow: () => {} })
+  for (let at = 0; at < txids.length; at += 100) await hint(w, txids.slice(at, at + 100))
+  w.clock.advance(30_000)
+  const other = await w.anotherProcess()
+  const asked = watchBank(other)
+  while ((await checkDue(other.ctx)) === 'more');
+  expect(asked).toMatchObject({ lists: 1, charges: [] })
+  expect(await w.balanceCents(account.accountId)).toBe(600 * NET_CENTS)
+  expect(await w.count('checks')).toBe(0)
+})
+
+test('every answer of a list is recorded, also when it answers as many checks as a process may hold', async () => {
+  const w = await world()
+  const check = { provider: 'sandbox', kind: 'payment', version: '3' } as Check
+  const finished = Array.from({ length: 20_256 }, (_, place) => ({
+    check: { ...check, subject: `E${place}` },
+    nextDueAt: null,
+    untilEnded: false,
+    wasAsked: true,
+  }))
+  expect(await Promise.all(finished.map((one) => w.ctx.finishedChecks.add(one)))).toHaveLength(20_256)
+})
+
 test('with no room in memory hints wait in the queue, due at once', async () => {
   const w = await world()
   const { payment, account } = await w.paidCharge()
@@ -283,7 +312,12 @@ test('a process that stops makes the hints due that it has not asked about', asy
   await stopped
   expect(asked).toBe(64)
   expect(await w.balanceCents(account.accountId)).toBe(64 * NET_CENTS)
-  await checkDue((await w.anotherProcess()).ctx)
+  // Nobody asked, so that is no attempt.
+  expect(await w.count('checks', 'attempts = 0')).toBe(16)
+  const other = await w.anotherProcess()
+  const asks = watchBank(other)
+  await checkDue(other.ctx)
+  expect(asks).toMatchObject({ lists: 1, charges: [] })
   expect(await w.balanceCents(account.accountId)).toBe(80 * NET_CENTS)
 })
 

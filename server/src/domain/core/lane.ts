@@ -23,14 +23,15 @@ export function makeLane<Item, Result = void>(
     maxBatch = MAX_BATCH,
     paceMs = 0,
     concurrency = 1,
-  }: { maxBatch?: number; paceMs?: number; concurrency?: number } = {},
+    maxWaiting = MAX_WAITING,
+  }: { maxBatch?: number; paceMs?: number; concurrency?: number; maxWaiting?: number } = {},
 ): Lane<Item, Result> {
   return makeBatcher<Item, Result>({
     work: async (items) => (await work(items)) ?? items.map(() => undefined as Result),
     maxBatch,
     paceMs,
     concurrency,
-    maxWaiting: MAX_WAITING,
+    maxWaiting,
     full: () => new Fault('unavailable', 'The service is overloaded, please try again', { retryAfterSeconds: 1 }),
     isInfrastructureError: (error) => error instanceof Fault && error.code === 'unavailable',
   })

@@ -45,6 +45,8 @@ export type Checked = { outcome: 'unpaid' | 'changed'; ended?: Check | undefined
 
 // Notifications in one statement. Most name one Pix; API Pix allows a thousand.
 const MAX_NOTIFICATIONS = 64
+// A list answers thousands of checks at once. Room for all that a process holds: an answer must not get lost.
+const FINISHED = { maxBatch: 1_000, maxWaiting: 25_000 }
 
 /** `onSettled` gets every payment of a committed batch, also those that were recorded before. */
 export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayment[]) => Promise<void>): DepositLanes {
@@ -61,7 +63,7 @@ export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayme
     }),
     settlements,
     hints: makeLane((given) => storeHints(core, hintFollower, given), { maxBatch: MAX_NOTIFICATIONS }),
-    finishedChecks: makeLane((finished) => finishChecks(core, finished)),
+    finishedChecks: makeLane((finished) => finishChecks(core, finished), FINISHED),
     hintFollower,
     receivedLists: makeReceivedLists(core, settlements),
     checkCalls: makeSingleFlight(),

@@ -85,9 +85,9 @@ export function checkQueried(
 }
 
 /** When a claimed check is due again: null for never. 'done': nothing is left to record. */
-type Next = { nextDueAt: Date | null; untilEnded: boolean } | 'done'
+type Next = { nextDueAt: Date | null; untilEnded: boolean; wasAsked: boolean } | 'done'
 
-const NEVER: Next = { nextDueAt: null, untilEnded: false }
+const NEVER: Next = { nextDueAt: null, untilEnded: false, wasAsked: true }
 
 /** Does a claimed check, and ends or moves it. */
 export async function answerCheck(ctx: Context, check: Check): Promise<void> {
@@ -102,7 +102,7 @@ export async function answerCheck(ctx: Context, check: Check): Promise<void> {
 const ANSWERS = { payment: answerPayment, charge: answerCharge, withdrawal: answerWithdrawal }
 
 function again(ctx: Context, { attempts }: Check): Next {
-  return { nextDueAt: retryAt(ctx.now(), attempts), untilEnded: false }
+  return { nextDueAt: retryAt(ctx.now(), attempts), untilEnded: false, wasAsked: true }
 }
 
 /** By a list if many wait, else alone. */
@@ -117,7 +117,7 @@ async function askFor(
   if (listed === 'booked') return steps.booked()
   // Without a lease, whichever process claims it next asks.
   const answer = await list.inTurn(async () => (hasLease(ctx, check) ? steps.alone() : 'done'))
-  return answer === 'stopped' ? { nextDueAt: ctx.now(), untilEnded: false } : answer
+  return answer === 'stopped' ? { nextDueAt: ctx.now(), untilEnded: false, wasAsked: false } : answer
 }
 
 function hasLease(ctx: Context, { leasedUntil }: Check): boolean {
@@ -162,7 +162,7 @@ function untilEnded(ctx: Context, { attempts }: Check, expiresAt: Date): Next {
   // Before its expiry, only a notification makes a check due. Some providers notify before their records are updated,
   // so we ask a few times more. After its expiry it should have ended, and we ask until it has.
   const asksAgain = now >= decisiveAt || attempts < MAX_HINT_ATTEMPTS
-  return { nextDueAt: asksAgain ? retryAt(now, attempts) : decisiveAt, untilEnded: true }
+  return { nextDueAt: asksAgain ? retryAt(now, attempts) : decisiveAt, untilEnded: true, wasAsked: true }
 }
 
 /** Nobody was shown this charge. If the provider made it after all, it is withdrawn, so that nobody can pay it. */

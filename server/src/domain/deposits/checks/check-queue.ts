@@ -26,8 +26,11 @@ export type Check = {
   isExpiry: boolean
   /** Payments that notifications named; empty where none did, and in a check that was claimed from the queue. */
   endToEndIds: string[]
-  /** A list of received Pix from here on shows what it is about. Null where that is unknown. */
-  since: Date | null
+  /**
+   * A list of received Pix shows what it is about if it goes back to `from` and began after `until`, when the
+   * notification had come. Null where that is unknown.
+   */
+  listed: { from: Date; until: Date } | null
 }
 
 // After this, other workers take over the checks of a worker that died. Longer than any provider call.
@@ -94,8 +97,8 @@ export async function recordHints(core: Core, given: Hints[], isClaimed: boolean
     if (!check) continue
     if (endToEndId !== null) check.endToEndIds.push(endToEndId)
     // A list may be behind with refunds, and then nothing would tell of them again.
-    const since = mentionsRefunds ? ASK_ALONE : (occurredAt ?? new Date(now.getTime() - HINT_DELAY_MS))
-    if (!check.since || since < check.since) check.since = since
+    const from = mentionsRefunds ? ASK_ALONE : (occurredAt ?? new Date(now.getTime() - HINT_DELAY_MS))
+    if (!check.listed || from < check.listed.from) check.listed = { from, until: now }
   }
   return [...bySubject.values()]
 }
@@ -151,15 +154,21 @@ function toCheck(row: ClaimedRow, leasedUntil: Date): Check {
     charge: chargeProvider === null ? null : { provider: chargeProvider, status: chargeStatus, expiresAt },
     isExpiry,
     endToEndIds: [],
-    // Its notification came when it was due, or a lease before: then the process that was to ask has died.
-    since: isHint ? new Date(wasDue.getTime() - LEASE_MS - HINT_DELAY_MS) : null,
+    // Its notification came when it was due, or up to a lease before: then the process that was to ask has ended.
+    listed: isHint ? { from: new Date(wasDue.getTime() - LEASE_MS - HINT_DELAY_MS), until: wasDue } : null,
   }
 }
 
-/** `untilEnded`: it is due again only if its charge has not ended. */
-export type FinishedCheck = { check: Check; nextDueAt: Date | null; untilEnded: boolean }
+/** `untilEnded`: it is due again only if its charge has not ended. `wasAsked`: the attempt counts. */
+export type FinishedCheck = { check: Check; nextDueAt: Date | null; untilEnded: boolean; wasAsked: boolean }
 
-const MINE = 'k.provider = n.provider and k.subject = n.subject and k.xmin = n.version::xid'
+// The first two lines find the rows by the index with any plan, however large the table is.
+const MINE = `
+  k.provider = any(array(select provider from n))
+  and k.subject = any(array(select subject from n))
+  and k.provider = n.provider
+  and k.subject = n.subject
+  and k.xmin = n.version::xid`
 
 const FINISH_CHECKS = prepared(`
   with n as materialized (
@@ -169,22 +178,25 @@ const FINISH_CHECKS = prepared(`
         (select c.status not in ('OPENING', 'PENDING') from charges c where n.until_ended and c.id = n.subject::uuid),
         false
       ) as is_over
-    from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::boolean[])
-      as n (provider, subject, version, next_due_at, until_ended)
+    from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::boolean[], $6::boolean[])
+      as n (provider, subject, version, next_due_at, until_ended, was_asked)
   ), ended as (
     delete from checks k using n where n.is_over and ${MINE}
   )
-  update checks k set due_at = n.next_due_at, attempts = k.attempts + 1 from n where not n.is_over and ${MINE}`)
+  update checks k set due_at = n.next_due_at, attempts = k.attempts + n.was_asked::int from n where not n.is_over and ${MINE}`)
 
 /** Ends claims; without a next time the check is removed. A hint that arrived meanwhile took the row, and it stays. */
 export async function finishChecks(core: Core, finished: FinishedCheck[]): Promise<void> {
   const checks = inOrder(finished.map(({ check, ...rest }) => ({ ...check, ...rest })))
-  const columns = columnsOf(checks, 'provider', 'subject', 'version', 'nextDueAt', 'untilEnded')
+  const columns = columnsOf(checks, 'provider', 'subject', 'version', 'nextDueAt', 'untilEnded', 'wasAsked')
   await query(core.pool, FINISH_CHECKS, columns)
 }
 
 const END_CHECKS = prepared(`
-  delete from checks k using unnest($1::text[], $2::text[], $3::text[]) as n (provider, subject, version) where ${MINE}`)
+  with n as materialized (
+    select * from unnest($1::text[], $2::text[], $3::text[]) as n (provider, subject, version)
+  )
+  delete from checks k using n where ${MINE}`)
 
 /** The same for checks that end with the transaction that answers them. */
 export async function endChecks(tx: Tx, checks: Check[]): Promise<void> {

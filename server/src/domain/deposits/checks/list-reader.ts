@@ -27,8 +27,8 @@ export type Reading = { pages: number; repeated: number; error: unknown }
 export type ListReader = {
   /** Answers every question, and never rejects. */
   read(questions: Question[]): Promise<Reading>
-  /** All of these were in a list, and are in the books. */
-  areBooked(endToEndIds: Iterable<string>): boolean
+  /** What this check is about was in a list, and is in the books. */
+  hasAnswered(question: Pick<Question, 'check' | 'txid' | 'missing'>): boolean
 }
 
 // A provider's clock may be ahead of ours.
@@ -38,8 +38,8 @@ const AHEAD_MS = 60_000
 const MIN_PAGES = 16
 // A page takes a second or two. Those who wait have seconds, and are asked about alone when a list hangs.
 const PAGE_PATIENCE_MS = 5_000
-// So many a second are more than one process books.
-const MAX_REMEMBERED = 20_000
+// Two of each payment. So many in this time are more than one process books.
+const MAX_REMEMBERED = 40_000
 const REMEMBERED_FOR_MS = 30_000
 
 /** A list that is being read. */
@@ -48,6 +48,7 @@ type Round = {
   byEndToEndId: Map<string, Question[]>
   byTxid: Map<string, Question[]>
   mustShow: Set<string>
+  begunMs: number
   repeated: number
   /** endToEndIds of payments that could not be booked. */
   failed: Set<string>
@@ -57,7 +58,8 @@ export function makeListReader(
   core: Core,
   { provider, settlements, coverage }: { provider: Provider; settlements: Settlements; coverage: ListCoverage },
 ): ListReader {
-  const booked = makeRecent<true>({ forMs: REMEMBERED_FOR_MS, max: MAX_REMEMBERED })
+  // By endToEndId and txid: when the last list began that showed it.
+  const booked = makeRecent<number>({ forMs: REMEMBERED_FOR_MS, max: MAX_REMEMBERED })
 
   async function readPages(round: Round, window: { from: Date; to: Date }, maxPages: number) {
     let pages = 0
@@ -79,7 +81,7 @@ export function makeListReader(
 
   async function bookPage(round: Round, page: ReceivedPayment[]): Promise<void> {
     const [repeated, fresh]: [ReceivedPayment[], ReceivedPayment[]] = [[], []]
-    for (const payment of page) (booked.get(payment.endToEndId) ? repeated : fresh).push(payment)
+    for (const payment of page) (booked.get(payment.endToEndId) === undefined ? fresh : repeated).push(payment)
     round.repeated += repeated.length
     // Oldest first, so that of two payments of one charge the first completes it.
     fresh.sort((a, b) => a.occurredAt.getTime() - b.occurredAt.getTime())
@@ -89,11 +91,13 @@ export function makeListReader(
       ...fresh.map((payment) => bookOne(round, payment, known.has(payment.endToEndId))),
     ])
     const nowMs = core.now().getTime()
-    for (const { endToEndId, txid } of fresh) {
+    for (const { endToEndId, txid } of page) {
       if (round.failed.has(endToEndId)) continue
-      booked.set(endToEndId, true, nowMs)
-      if (txid !== null) coverage.show(txid, nowMs)
+      booked.set(endToEndId, round.begunMs, nowMs)
+      if (txid !== null) booked.set(txid, round.begunMs, nowMs)
     }
+    for (const { endToEndId, txid } of fresh)
+      if (txid !== null && !round.failed.has(endToEndId)) coverage.show(txid, nowMs)
   }
 
   async function bookOne(round: Round, payment: ReceivedPayment, isKnown: boolean): Promise<void> {
@@ -122,14 +126,18 @@ export function makeListReader(
   }
 
   return {
-    areBooked: (endToEndIds) => [...endToEndIds].every((id) => booked.get(id)),
+    hasAnswered({ check, txid, missing }) {
+      if (missing.size > 0) return [...missing].every((endToEndId) => booked.get(endToEndId) !== undefined)
+      const begunMs = (txid !== null && booked.get(txid)) || -Infinity
+      return check?.listed != null && begunMs >= check.listed.until.getTime()
+    },
     async read(questions) {
       const begunMs = core.now().getTime()
       const answerable = questions.filter((question) => isAnswerable(coverage, question, begunMs))
       if (answerable.length === 0) return { pages: 1, repeated: 0, error: undefined }
       const fromMs = startOf(coverage, answerable, begunMs)
       const window = { from: new Date(fromMs), to: new Date(begunMs + AHEAD_MS) }
-      const round = openRound(answerable, coverage.mustShow(fromMs, window.to.getTime()))
+      const round = openRound(answerable, coverage.mustShow(fromMs, window.to.getTime()), begunMs)
       let [pages, isWhole, error]: [number, boolean, unknown] = [1, false, undefined]
       try {
         const reading = await readPages(round, window, Math.max(MIN_PAGES, answerable.length))
@@ -173,7 +181,7 @@ function startOf(coverage: ListCoverage, questions: Question[], begunMs: number)
   return wholeSecond(new Date(firstMs)).getTime()
 }
 
-function openRound(questions: Question[], mustShow: Set<string>): Round {
+function openRound(questions: Question[], mustShow: Set<string>, begunMs: number): Round {
   const [byEndToEndId, byTxid] = [new Map<string, Question[]>(), new Map<string, Question[]>()]
   const add = (map: Map<string, Question[]>, key: string, question: Question) => {
     const others = map.get(key)
@@ -184,7 +192,7 @@ function openRound(questions: Question[], mustShow: Set<string>): Round {
     for (const endToEndId of question.missing) add(byEndToEndId, endToEndId, question)
     if (question.missing.size === 0 && question.txid !== null) add(byTxid, question.txid, question)
   }
-  return { open: new Set(questions), byEndToEndId, byTxid, mustShow, repeated: 0, failed: new Set() }
+  return { open: new Set(questions), byEndToEndId, byTxid, mustShow, begunMs, repeated: 0, failed: new Set() }
 }
 
 const NOBODY: Question[] = []

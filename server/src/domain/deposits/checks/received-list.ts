@@ -85,12 +85,12 @@ function makeReceivedList(core: Core, provider: Provider, settlements: Settlemen
 
   return {
     async hint(check) {
-      const { since, endToEndIds, kind, subject } = check
+      const { listed, endToEndIds, kind, subject } = check
       const txid = kind === 'charge' ? subject : null
       const missing = new Set(kind === 'payment' ? [subject] : endToEndIds)
-      if (since === null || core.now().getTime() - since.getTime() > MAX_HINT_AGE_MS) return 'alone'
-      if (missing.size > 0 && reader.areBooked(missing)) return 'booked'
-      return queue.wait({ check, since, txid, missing })
+      if (listed === null || core.now().getTime() - listed.from.getTime() > MAX_HINT_AGE_MS) return 'alone'
+      const question = { check, since: listed.from, txid, missing }
+      return reader.hasAnswered(question) ? 'booked' : queue.wait(question)
     },
     async query(asked) {
       const verdict = coverage.judge(asked, core.now().getTime())
@@ -173,7 +173,7 @@ function makeListQueue(core: Core, provider: Provider, reader: ReturnType<typeof
     failures = error ? failures + 1 : 0
     if (error) backOff(error)
     // Their payments were in this list, and it began before they came.
-    letGo(({ missing }) => missing.size > 0 && reader.areBooked(missing), 'booked')
+    letGo(reader.hasAnswered, 'booked')
     if (waiting.length > 0) plan(0)
   }
 
