@@ -8,8 +8,16 @@ export type Columns<Item> = Record<string, readonly [type: string, valueOf: (ite
 
 /** In SQL, any number of items as rows of these columns, and `place`, an item's place in the list. */
 export function unnestOf<Item>(columns: Columns<Item>): string {
-  const types = Object.values(columns).map(([type], index) => `$${index + 1}::${type === 'json' ? 'text' : type}[]`)
-  return `unnest(${types.join(', ')}) with ordinality as n (${Object.keys(columns).join(', ')}, place)`
+  const types = Object.values(columns).map(([type]) => (type === 'json' ? 'text' : type))
+  return `${unnest(types)} with ordinality as n (${Object.keys(columns).join(', ')}, place)`
+}
+
+/**
+ * In SQL, the rows of parameters that are arrays of these types. Their length is hidden from the planner: it would
+ * plan a short batch anew each time, because that looks cheaper than the plan that it keeps.
+ */
+export function unnest(types: readonly string[], firstParam = 1): string {
+  return `unnest(${types.map((type, index) => `(select $${firstParam + index}::${type}[])`).join(', ')})`
 }
 
 /** The parameters of unnestOf(). */
@@ -24,6 +32,7 @@ const WRITERS: Record<string, (value: unknown) => string> = {
   int: String,
   float8: String,
   boolean: String,
+  bytea: (value) => `"\\\\x${(value as Buffer).toString('hex')}"`,
   timestamptz: (value) => (value as Date).toISOString(),
   tid: (value) => `"${String(value)}"`,
   text: (value) => `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`,

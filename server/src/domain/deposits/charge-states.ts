@@ -1,4 +1,5 @@
-import { uuidFromHex } from '../../base/ids.ts'
+import { hexFromUuid, uuidFromHex } from '../../base/ids.ts'
+import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
@@ -13,10 +14,15 @@ export const EXPIRY_GRACE_MS = 60_000
 
 export type Acceptance = { chargeId: string; emv: string }
 
+const COLUMNS: Columns<Acceptance> = {
+  id: ['uuid', ({ chargeId }) => uuidFromHex(chargeId)],
+  emv: ['text', ({ emv }) => emv],
+}
+
 // The acceptances that no own intent fits are selected, so that nothing is sent back when all is well.
 const MARK_PENDING = prepared(`
   with n as (
-    select * from unnest($1::uuid[], $2::text[]) as n (id, emv)
+    select * from ${unnestOf(COLUMNS)}
   ), accepted as (
     update charges c set status = 'PENDING', emv = n.emv, opening_instance = null
     from n
@@ -34,10 +40,9 @@ const MARK_PENDING = prepared(`
  * for a minute may have lost an intent to another one, which withdraws it; false stands for such a charge.
  */
 export async function markPending(db: Pick<Tx, 'rows'>, instance: number, accepted: Acceptance[]): Promise<boolean[]> {
-  const ids = accepted.map(({ chargeId }) => uuidFromHex(chargeId))
-  const rows = await db.rows<{ id: string }>(MARK_PENDING, [ids, accepted.map(({ emv }) => emv), instance])
-  const lost = new Set(rows.map(({ id }) => id))
-  return ids.map((id) => !lost.has(id))
+  const rows = await db.rows<{ id: string }>(MARK_PENDING, [...valuesOf(COLUMNS, accepted), instance])
+  const lost = new Set(rows.map(({ id }) => hexFromUuid(id)))
+  return accepted.map(({ chargeId }) => !lost.has(chargeId))
 }
 
 /** The provider made no charge, or withdrew one that nobody was shown. Moves only an intent of this process. */

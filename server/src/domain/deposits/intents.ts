@@ -1,5 +1,5 @@
 import { hexFromUuid, uuidFromHex } from '../../base/ids.ts'
-import { columnsOf } from '../../db/insert-rows.ts'
+import { columnsOf, unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
 import { autocommit, isForeignKeyViolation, isTransient, query, transact, type Tx } from '../../db/tx.ts'
 import type { Price } from '../accounts/pricing.ts'
@@ -95,19 +95,30 @@ function withoutRivals(intents: Intent[]): Intent[] {
   })
 }
 
+const COLUMNS: Columns<Intent> = {
+  id: ['uuid', ({ charge }) => uuidFromHex(charge.id)],
+  payment_link_id: ['uuid', ({ charge }) => charge.paymentLinkId],
+  account_id: ['uuid', ({ charge }) => charge.accountId],
+  provider: ['text', ({ charge }) => charge.provider],
+  original_value_cents: ['bigint', ({ charge }) => charge.originalValueCents],
+  value_cents: ['bigint', ({ charge }) => charge.valueCents],
+  fee_cents: ['bigint', ({ charge }) => charge.feeCents],
+  external_id: ['text', ({ charge }) => charge.externalId],
+  description: ['text', ({ charge }) => charge.description],
+  expires_at: ['timestamptz', ({ charge }) => charge.expiresAt],
+  opening_instance: ['int', ({ charge }) => charge.openingInstance],
+  created_at: ['timestamptz', ({ charge }) => charge.createdAt],
+  key: ['text', ({ idempotency }) => idempotency?.key],
+  request_hash: ['bytea', ({ idempotency }) => idempotency?.requestHash],
+}
+
 // Unique keys decide: the first insert wins, also between processes, where the second waits for the first one's commit.
 // Each part reads what the part before it inserted, and sorts it, so that all processes lock rows in the same order.
 // An intent that loses its external id to another process after it won its key leaves the key without a charge. The
 // foreign key then fails the whole statement. A taken external id is looked for first, so that only a race gets there.
 const STORE_INTENTS = prepared(`
   with n as (
-    select * from unnest(
-      $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[],
-      $10::timestamptz[], $11::int[], $12::timestamptz[], $13::text[], $14::bytea[]
-    ) as n (
-      id, payment_link_id, account_id, provider, original_value_cents, value_cents, fee_cents, external_id, description,
-      expires_at, opening_instance, created_at, key, request_hash
-    )
+    select * from ${unnestOf(COLUMNS)}
   ), keyed as (
     insert into idempotency_keys (account_id, key, request_hash, charge_id, created_at)
     select account_id, key, request_hash, id, created_at from n
@@ -136,21 +147,14 @@ const STORE_INTENTS = prepared(`
     returning id, provider
   ), queued as (
     insert into checks (provider, subject, kind, due_at)
-    select provider, ${hexId('id')}, 'charge', $15 from opened
+    select provider, ${hexId('id')}, 'charge', $${Object.keys(COLUMNS).length + 1} from opened
   )
   select id from n where id not in (select id from opened)`)
 
 /** Resolves to the intents that were not stored. */
 async function storeIntents(db: Pick<Tx, 'rows'>, now: Date, intents: Intent[]): Promise<Intent[]> {
-  const charges = intents.map(({ charge }) => charge)
-  const rows = await db.rows<{ id: string }>(STORE_INTENTS, [
-    charges.map(({ id }) => uuidFromHex(id)),
-    ...columnsOf(charges, 'paymentLinkId', 'accountId', 'provider', 'originalValueCents', 'valueCents', 'feeCents'),
-    ...columnsOf(charges, 'externalId', 'description', 'expiresAt', 'openingInstance', 'createdAt'),
-    intents.map(({ idempotency }) => idempotency?.key ?? null),
-    intents.map(({ idempotency }) => idempotency?.requestHash ?? null),
-    new Date(now.getTime() + INTENT_TIMEOUT_MS),
-  ])
+  const dueAt = new Date(now.getTime() + INTENT_TIMEOUT_MS)
+  const rows = await db.rows<{ id: string }>(STORE_INTENTS, [...valuesOf(COLUMNS, intents), dueAt])
   if (rows.length === 0) return []
   const lost = new Set(rows.map(({ id }) => hexFromUuid(id)))
   return intents.filter(({ charge }) => lost.has(charge.id))

@@ -1,3 +1,4 @@
+import { unnest } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
 import { query } from '../../db/tx.ts'
 import type { Claimed, Delivery } from './record-attempts.ts'
@@ -54,7 +55,7 @@ const CLAIM = prepared(`
       where webhook_id > p.webhook_id and due_at > $2 and due_at <= $1 order by webhook_id limit 1
     ) n
   ), named as (
-    select * from unnest($5::uuid[], $6::int[], $7::timestamptz[], $8::uuid[]) as n (webhook_id, places, since, after)
+    select * from ${unnest(['uuid', 'int', 'timestamptz', 'uuid'], 5)} as n (webhook_id, places, since, after)
   ), allowed as (
     select webhook_id, places, since, after from named where since is not null
     union all

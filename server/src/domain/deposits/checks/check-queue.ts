@@ -1,5 +1,5 @@
 import { isHexId } from '../../../base/ids.ts'
-import { columnsOf } from '../../../db/insert-rows.ts'
+import { columnsOf, unnest } from '../../../db/insert-rows.ts'
 import { prepared } from '../../../db/prepared.ts'
 import { query, type Tx } from '../../../db/tx.ts'
 import type { Core } from '../../core/core.ts'
@@ -57,7 +57,7 @@ const RECORD_HINTS = prepared(`
       (select n.txid from charges c where c.id = n.txid::uuid) as txid,
       (select p.provider = n.provider and p.txid is not null from payments p
        where p.end_to_end_id = n.end_to_end_id) as is_booked
-    from unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) as n (provider, txid, end_to_end_id, mentions_refunds)
+    from ${unnest(['text', 'text', 'text', 'boolean'])} as n (provider, txid, end_to_end_id, mentions_refunds)
   ), claimed as (
     insert into checks (provider, subject, kind, due_at)
     select distinct on (1, 2)
@@ -178,7 +178,7 @@ const FINISH_CHECKS = prepared(`
         (select c.status not in ('OPENING', 'PENDING') from charges c where n.until_ended and c.id = n.subject::uuid),
         false
       ) as is_over
-    from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::boolean[], $6::boolean[])
+    from ${unnest(['text', 'text', 'text', 'timestamptz', 'boolean', 'boolean'])}
       as n (provider, subject, version, next_due_at, until_ended, was_asked)
   ), ended as (
     delete from checks k using n where n.is_over and ${MINE}
@@ -194,7 +194,7 @@ export async function finishChecks(core: Core, finished: FinishedCheck[]): Promi
 
 const END_CHECKS = prepared(`
   with n as materialized (
-    select * from unnest($1::text[], $2::text[], $3::text[]) as n (provider, subject, version)
+    select * from ${unnest(['text', 'text', 'text'])} as n (provider, subject, version)
   )
   delete from checks k using n where ${MINE}`)
 
