@@ -3,20 +3,37 @@ import { connect } from 'node:net'
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 
-/** Requests wait for a free connection, in order. Resolves to { status, text }. */
+/**
+ * Connections are opened when they are needed, up to a number; past it requests wait, in order. One that the server
+ * closes while nothing is asked on it is forgotten. Resolves to { status, text }.
+ */
 export function makeClient(url, { connections, headers = {} }) {
   const { hostname, port, host } = new URL(url)
   const fixed = Object.entries({ host, 'content-type': 'application/json', ...headers })
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')
-  const all = Array.from({ length: connections }, () => openConnection(hostname, Number(port), release))
-  const idle = [...all]
+  const open = new Set()
+  const idle = new Set()
   const waiting = []
 
-  function release(connection) {
+  const take = () => {
+    const [connection] = idle
+    idle.delete(connection)
+    return connection ?? (open.size < connections ? openOne() : undefined)
+  }
+  const openOne = () => {
+    const connection = openConnection(hostname, Number(port), { onFree: release, onClosed: forget })
+    open.add(connection)
+    return connection
+  }
+  const release = (connection) => {
     const next = waiting.shift()
     if (next) connection.send(next)
-    else idle.push(connection)
+    else idle.add(connection)
+  }
+  const forget = (connection) => {
+    open.delete(connection)
+    idle.delete(connection)
   }
 
   return {
@@ -24,15 +41,15 @@ export function makeClient(url, { connections, headers = {} }) {
       new Promise((resolve, reject) => {
         const head = `POST ${path} HTTP/1.1\r\n${fixed}${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n`
         const request = { text: head + body, resolve, reject }
-        const connection = idle.pop()
+        const connection = take()
         if (connection) connection.send(request)
         else waiting.push(request)
       }),
-    close: () => all.forEach((connection) => connection.close()),
+    close: () => open.forEach((connection) => connection.close()),
   }
 }
 
-function openConnection(hostname, port, release) {
+function openConnection(hostname, port, { onFree, onClosed }) {
   const socket = connect(port, hostname).setNoDelay(true)
   let current
   let received = Buffer.alloc(0)
@@ -44,16 +61,21 @@ function openConnection(hostname, port, release) {
     close: () => socket.destroy(),
   }
   socket.on('data', (chunk) => {
+    // What comes unasked says that the server closes it.
+    if (!current) return socket.destroy()
     received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
     const response = readResponse(received)
     if (!response) return
     received = Buffer.alloc(0)
     const { resolve } = current
     current = undefined
-    release(connection)
+    onFree(connection)
     resolve(response)
   })
-  const fail = (error) => current?.reject(error ?? new Error('the connection was closed'))
+  const fail = (error) => {
+    onClosed(connection)
+    current?.reject(error ?? new Error('the connection was closed'))
+  }
   socket.on('error', fail)
   socket.on('close', () => fail())
   return connection
