@@ -63,10 +63,13 @@ export async function makeService({ home, bankUrl }) {
 }
 
 function settingsOf({ home, bankUrl, url, port }) {
-  const { PATH = '', HOME = '' } = process.env
+  const { PATH = '', HOME = '', NODE_OPTIONS = '', GUICHE_BENCH_WITHOUT = '' } = process.env
   return {
     PATH,
     HOME,
+    // See techniques.mjs.
+    NODE_OPTIONS,
+    GUICHE_BENCH_WITHOUT,
     NODE_ENV: 'production',
     GUICHE_HOME: home,
     SECRET_KEY: 'a key of the bench that guards no money',
