@@ -1,4 +1,4 @@
-// Loaded into every process of a bench that runs without one technique (node --import): edits the build as it is loaded.
+// Loaded by --import into every process of a bench that runs without one technique: edits the build as it is loaded.
 import { readFileSync } from 'node:fs'
 import { register } from 'node:module'
 import { isMainThread } from 'node:worker_threads'

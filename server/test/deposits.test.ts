@@ -190,11 +190,11 @@ test('200 queries at once of one pending charge share one call to the provider, 
     await allHaveAsked
     return bank.check(...question)
   }
-  const checkCalls: typeof w.ctx.checkCalls = (key, call) => {
+  const queries: typeof w.ctx.queries = (key, call) => {
     if (++asking === 200) allAsk()
-    return w.ctx.checkCalls(key, call)
+    return w.ctx.queries(key, call)
   }
-  const ctx = { ...w.ctx, providers: [{ ...bank, check }], checkCalls }
+  const ctx = { ...w.ctx, providers: [{ ...bank, check }], queries }
   const answers = await Promise.all(
     Array.from({ length: 200 }, () => queryDeposit(ctx, account.accountId, charge.paymentLinkId)),
   )

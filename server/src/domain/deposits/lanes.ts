@@ -4,6 +4,7 @@ import type { Core } from '../core/core.ts'
 import { makeLane, type Lane } from '../core/lane.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import { makePendingLimit, type PendingLimit } from './admission.ts'
+import type { Charge } from './charge-reads.ts'
 import { markPending, type Acceptance } from './charge-states.ts'
 import { makeChargeWatch, type ChargeWatch } from './charge-watch.ts'
 import { finishChecks, recordHints, type Check, type FinishedCheck, type Hints } from './checks/check-queue.ts'
@@ -25,6 +26,8 @@ export type DepositLanes = {
   receivedLists: ReceivedLists
   /** Status checks at the provider, shared by simultaneous callers. */
   checkCalls: SingleFlight<Checked>
+  /** Queries of one charge, by account and payment link. */
+  queries: SingleFlight<Queried>
   /** Notifies open payment pages. */
   chargeWatch: ChargeWatch
   pendingLimit: PendingLimit
@@ -42,6 +45,9 @@ export type HintFollower = {
  * claimed check that ended in the settlement.
  */
 export type Checked = { outcome: 'unpaid' | 'changed'; ended?: Check | undefined }
+
+/** What a query came to. `check`: whether the provider was asked, which it is about a PENDING charge. */
+export type Queried = { charge: Charge; check: 'fresh' | 'failed' | 'none' }
 
 // Notifications in one statement. Most name one Pix; API Pix allows a thousand.
 const MAX_NOTIFICATIONS = 64
@@ -67,6 +73,7 @@ export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayme
     hintFollower,
     receivedLists: makeReceivedLists(core, settlements),
     checkCalls: makeSingleFlight(),
+    queries: makeSingleFlight(),
     chargeWatch,
     pendingLimit: makePendingLimit(core),
   }

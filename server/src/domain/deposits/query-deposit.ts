@@ -8,6 +8,7 @@ import { readCharge, requireCharge, visible, type Charge, type ChargeStatus } fr
 import { markCanceled } from './charge-states.ts'
 import { checkCharge, checkQueried } from './checks/check-charge.ts'
 import { readHeld } from './held-payments.ts'
+import type { Queried } from './lanes.ts'
 
 // A query answers within this even when the provider does not.
 const QUERY_TIMEOUT_MS = 3_000
@@ -15,29 +16,29 @@ const QUERY_TIMEOUT_MS = 3_000
 /**
  * A PENDING charge is checked with the provider first. The check begins after the query does, so the answer includes a
  * payment that the provider confirmed before. If the check fails or takes too long, the answer is the stored charge
- * and says so.
+ * and says so. Simultaneous queries of one charge share all of it, and get the same object.
  */
-export async function queryDeposit(
-  ctx: Context,
-  accountId: string,
-  paymentLinkId: string,
-): Promise<{ charge: Charge; check: 'fresh' | 'failed' | 'none' }> {
-  const beganAt = ctx.now()
-  const charge = await requireCharge(ctx, accountId, paymentLinkId)
-  if (charge.status !== 'PENDING') return { charge, check: 'none' }
+export async function queryDeposit(ctx: Context, accountId: string, paymentLinkId: string): Promise<Queried> {
   try {
-    const checking = checkQueried(ctx, charge, { onBehalfOf: accountId, beganAt })
-    const { outcome } = await withTimeLimit(checking, QUERY_TIMEOUT_MS, tooLate)
-    // Unpaid: what was read stands, because the check began after it.
-    const checked = outcome === 'unpaid' ? charge : await requireCharge(ctx, accountId, paymentLinkId)
-    return { charge: checked, check: 'fresh' }
+    const query = ctx.queries(`${accountId} ${paymentLinkId}`, () => readAndCheck(ctx, accountId, paymentLinkId))
+    return await withTimeLimit(query, QUERY_TIMEOUT_MS, tooLate)
   } catch (error) {
     const isExpected = error instanceof Fault && error.code === 'provider_unavailable'
     if (!isExpected && !(error instanceof ProviderError)) throw error
-    ctx.log.warn({ err: error, chargeId: charge.id }, 'provider status check of a queried charge failed')
+    ctx.log.warn({ err: error, paymentLinkId }, 'provider status check of a queried charge failed')
     // Another request or process may have settled the charge while we waited.
     return { charge: await requireCharge(ctx, accountId, paymentLinkId), check: 'failed' }
   }
+}
+
+async function readAndCheck(ctx: Context, accountId: string, paymentLinkId: string): Promise<Queried> {
+  const beganAt = ctx.now()
+  const charge = await requireCharge(ctx, accountId, paymentLinkId)
+  if (charge.status !== 'PENDING') return { charge, check: 'none' }
+  const { outcome } = await checkQueried(ctx, charge, { onBehalfOf: accountId, beganAt })
+  // Unpaid: what was read stands, because the check began after it.
+  const checked = outcome === 'unpaid' ? charge : await requireCharge(ctx, accountId, paymentLinkId)
+  return { charge: checked, check: 'fresh' }
 }
 
 function tooLate(): ProviderError {

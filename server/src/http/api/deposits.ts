@@ -27,6 +27,8 @@ export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswer
   const { publicUrl } = ctx.settings
   const reading = { scope: 'deposits:read' } as const
   const writing = { scope: 'deposits:write', fresh: false } as const
+  // Queries that share a charge share its answer.
+  const answers = new WeakMap<Charge, string>()
 
   app.post('/api/deposit', { schema: routes.createDeposit, config: writing }, async (request, reply) => {
     const { value, externalId, description, expiresIn } = request.body
@@ -50,7 +52,8 @@ export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswer
     if (known) return sendText(reply, known)
     const { charge, check } = await queryDeposit(ctx, accountId, paymentLinkId)
     if (check !== 'none') reply.header('guiche-provider-check', check)
-    const answer = textOf(reply, { success: true, charge: presentQueried(publicUrl, charge) })
+    const answer = answers.get(charge) ?? textOf(reply, { success: true, charge: presentQueried(publicUrl, charge) })
+    answers.set(charge, answer)
     if (charge.status === 'COMPLETED') completed.keep(accountId, charge.paymentLinkId, answer)
     return sendText(reply, answer)
   })

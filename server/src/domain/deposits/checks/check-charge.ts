@@ -64,24 +64,19 @@ async function requireEnded(core: Core, chargeId: string): Promise<void> {
     throw new ProviderError('unknown', `${provider}: check: the charge was paid, and no Pix is named that paid it`)
 }
 
-/**
- * As checkCharge(), for a query that began then: if many wait, a list of received Pix answers it. Simultaneous queries
- * of one charge share the answer.
- */
-export function checkQueried(
+/** As checkCharge(), for a query that began then: if many wait, a list of received Pix answers it. */
+export async function checkQueried(
   ctx: Context,
   charge: Charge,
   { onBehalfOf, beganAt }: { onBehalfOf: string; beganAt: Date },
 ): Promise<Checked> {
-  return ctx.checkCalls(`query ${charge.provider} ${charge.id}`, async () => {
-    const list = ctx.receivedLists.of(providerNamed(ctx, charge.provider))
-    const isOver = ctx.now() >= charge.expiresAt
-    const { id: txid, createdAt } = charge
-    // Whether it expires or not is only for the provider to say.
-    const answer = isOver ? 'alone' : await list.query({ txid, createdAt, beganAt })
-    if (answer === 'booked' || answer === 'unpaid') return { outcome: answer === 'unpaid' ? 'unpaid' : 'changed' }
-    return checkCharge(ctx, charge, { onBehalfOf })
-  })
+  const list = ctx.receivedLists.of(providerNamed(ctx, charge.provider))
+  const isOver = ctx.now() >= charge.expiresAt
+  const { id: txid, createdAt } = charge
+  // Whether it expires or not is only for the provider to say.
+  const answer = isOver ? 'alone' : await list.query({ txid, createdAt, beganAt })
+  if (answer === 'booked' || answer === 'unpaid') return { outcome: answer === 'unpaid' ? 'unpaid' : 'changed' }
+  return checkCharge(ctx, charge, { onBehalfOf })
 }
 
 /** When a claimed check is due again: null for never. 'done': nothing is left to record. */
