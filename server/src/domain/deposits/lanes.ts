@@ -52,7 +52,7 @@ export type Queried = { charge: Charge; check: 'fresh' | 'failed' | 'none' }
 // Notifications in one statement. Most name one Pix; API Pix allows a thousand.
 const MAX_NOTIFICATIONS = 64
 // A list answers thousands of checks at once. Room for all that a process holds: an answer must not get lost.
-const FINISHED = { maxBatch: 1_000, maxWaiting: 25_000 }
+const FINISHED = { maxWaiting: 25_000 }
 
 /** `onSettled` gets every payment of a committed batch, also those that were recorded before. */
 export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayment[]) => Promise<void>): DepositLanes {

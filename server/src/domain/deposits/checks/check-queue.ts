@@ -162,13 +162,7 @@ function toCheck(row: ClaimedRow, leasedUntil: Date): Check {
 /** `untilEnded`: it is due again only if its charge has not ended. `wasAsked`: the attempt counts. */
 export type FinishedCheck = { check: Check; nextDueAt: Date | null; untilEnded: boolean; wasAsked: boolean }
 
-// The first two lines find the rows by the index with any plan, however large the table is.
-const MINE = `
-  k.provider = any(array(select provider from n))
-  and k.subject = any(array(select subject from n))
-  and k.provider = n.provider
-  and k.subject = n.subject
-  and k.xmin = n.version::xid`
+const MINE = 'k.provider = n.provider and k.subject = n.subject and k.xmin = n.version::xid'
 
 const FINISH_CHECKS = prepared(`
   with n as materialized (
