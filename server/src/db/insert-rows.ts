@@ -42,7 +42,9 @@ const WRITERS: Record<string, (value: unknown) => string> = {
 
 function arrayOf(type: string, values: unknown[]): unknown {
   const write = WRITERS[type]
-  return write ? `{${values.map((value) => (value == null ? 'NULL' : write(value))).join(',')}}` : values
+  if (!write) return values
+  const texts = values.map((value) => (value === null || value === undefined ? 'NULL' : write(value)))
+  return `{${texts.join(',')}}`
 }
 
 /** Inserts one row, each value beside the name of its column. `tail` is what follows it, as in insertRows(). */

@@ -129,7 +129,7 @@ export function makeListReader(
     hasAnswered({ check, txid, missing }) {
       if (missing.size > 0) return [...missing].every((endToEndId) => booked.get(endToEndId) !== undefined)
       const begunMs = (txid !== null && booked.get(txid)) || -Infinity
-      return check?.listed != null && begunMs >= check.listed.until.getTime()
+      return begunMs >= (check?.listed?.until.getTime() ?? Infinity)
     },
     async read(questions) {
       const begunMs = core.now().getTime()
