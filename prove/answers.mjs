@@ -14,6 +14,7 @@ const CLAIMS = {
   own: 'a completed deposit is answered to its account, and to no other',
   final: 'a canceled deposit that is paid late is answered as COMPLETED, although it was asked for before',
   fresh: 'a balance that is asked for after a deposit was answered as COMPLETED includes it',
+  asked: 'a query after the payment says COMPLETED, although the same was asked a moment before it',
 }
 
 const VALUE_CENTS = 50_00
@@ -49,6 +50,7 @@ async function prove({ openBooks, home, ...parts }) {
   api = makeApi({ url: service.url, note: (_, text) => console.log(text), counts: new Map() })
 
   await proveFresh(database, ana)
+  await proveAsked(ana)
   await proveOwn(ana, bob)
   await proveFinal(ana)
   await service.stop()
@@ -69,6 +71,17 @@ async function proveFresh(database, { accountId, ...ana }) {
   if (status !== 'COMPLETED') throw new Error(`a paid deposit was answered as ${status}`)
   if ((await early) !== 0) throw new Error('the read that was to begin before the payment was booked did not')
   if ((await late) !== CREDITED_CENTS) note('fresh', `the balance was ${await late} cents and not ${CREDITED_CENTS}`)
+  await bank.faults({ dropNotifications: false })
+}
+
+async function proveAsked(ana) {
+  await bank.faults({ dropNotifications: true })
+  const charge = await deposit(ana)
+  const before = await statusOf(ana, charge)
+  if (before !== 'PENDING') throw new Error(`an unpaid deposit was answered as ${before}`)
+  await pay({ emv: charge.emv })
+  const after = await statusOf(ana, charge)
+  if (after !== 'COMPLETED') note('asked', `a paid deposit was answered as ${after}`)
   await bank.faults({ dropNotifications: false })
 }
 
