@@ -284,6 +284,19 @@ test('with no room in memory hints wait in the queue, due at once', async () => 
   expect(await w.balanceCents(account.accountId)).toBe(NET_CENTS)
 })
 
+test('a check that was stored long after it was due is found, although claims have passed its time', async () => {
+  const w = await world()
+  const { payment, account } = await w.paidCharge()
+  const worker = startCheckWorker(w.ctx)
+  await until('claims have begun', async () => (await w.count('checks')) === 1)
+  worker.wake()
+  const longAgo = new Date(w.clock.now().getTime() - 3_600_000)
+  await query(w.pool, 'update checks set due_at = $1 where subject = $2', [longAgo, payment.txid])
+  w.clock.advance(30_000)
+  await until('it is credited', async () => (await w.balanceCents(account.accountId)) === NET_CENTS)
+  await worker.stop()
+})
+
 test('a process that stops makes the hints due that it has not asked about', async () => {
   const w = await world()
   const account = await w.account()

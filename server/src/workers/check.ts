@@ -9,6 +9,11 @@ const MAX_CLAIMED = 256
 // Notifications in memory, some hundred bytes each. Those past this wait in the queue.
 const MAX_FOLLOWED = 20_000
 const IDLE_MS = 500
+// A claim begins where the last one ended: checks that ended stay in the index while an old snapshot is held open, and
+// each claim would walk past them. A check is due at the time of its transaction or later, so only a late commit leaves
+// one further back. Now and then a claim looks at all of the queue.
+const LATE_COMMIT_MS = 2_000
+const LOOK_AT_ALL_MS = 30_000
 // The service promises to stop within 5 s. What takes longer is left to the next process, when its lease ends.
 const STOP_PATIENCE_MS = 2_000
 
@@ -25,6 +30,7 @@ export function startCheckWorker(ctx: Context): Loop {
     await answerOrLeave(ctx, check)
     if (mayHaveMore && claimed.size() <= MAX_CLAIMED / 2) loop.wake()
   })
+  let [readUntilMs, allReadMs] = [0, 0]
   const loop = startLoop(ctx, {
     name: 'check',
     idleMs: IDLE_MS,
@@ -32,8 +38,13 @@ export function startCheckWorker(ctx: Context): Loop {
       const room = MAX_CLAIMED - claimed.size()
       // Half of them at least, so that each claim brings many.
       if (room < MAX_CLAIMED / 2) return 'idle'
-      const checks = await claimChecks(ctx, room)
+      const nowMs = ctx.now().getTime()
+      // The clock may have been set back.
+      const looksAtAll = Math.abs(nowMs - allReadMs) >= LOOK_AT_ALL_MS
+      const checks = await claimChecks(ctx, room, new Date(looksAtAll ? 0 : readUntilMs))
       mayHaveMore = checks.length === room
+      if (!mayHaveMore) readUntilMs = nowMs - LATE_COMMIT_MS
+      if (!mayHaveMore && looksAtAll) allReadMs = nowMs
       claimed.hold(checks)
       return 'idle'
     },

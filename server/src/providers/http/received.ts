@@ -1,5 +1,6 @@
 import type { Log } from '../../base/log.ts'
 import type { Metrics } from '../../base/metrics.ts'
+import { makeRecent } from '../../base/recent.ts'
 import { ListTooLong, ProviderError, type ReceivedPayment, type UnreadEntry } from '../../domain/ports/provider.ts'
 import { END_TO_END_ID, MalformedResponse, instant, matching } from './messages.ts'
 
@@ -49,6 +50,9 @@ function showId(id: unknown): string {
   return ` (its id is ${id.replaceAll(/\p{C}/gu, '\u{fffd}').slice(0, MAX_ID_LENGTH)})`
 }
 
+// Far more than arrive while a list is read.
+const MAX_SEEN = 50_000
+
 /** All Pix received in the window. See Provider.listReceived for `onUnread`. */
 export async function* listPages(options: {
   name: string
@@ -60,23 +64,25 @@ export async function* listPages(options: {
 }): AsyncGenerator<ReceivedPayment[]> {
   const { name, maxPages, isInside, onUnread } = options
   // Pix that arrive meanwhile push others to a later page, where they appear a second time.
-  const seen = new Set<string>()
+  const seen = makeRecent<true>({ forMs: Infinity, max: MAX_SEEN })
+  const isNew = (key: string) => {
+    if (seen.get(key)) return false
+    seen.set(key, true, 0)
+    return true
+  }
   const unread = new Map<string, UnreadEntry>()
   for (let page = 0, skip = 0; ; page++) {
     if (page >= maxPages) throw new ListTooLong(`${name}: listReceived: more than ${maxPages} pages, ask for less time`)
     const read = await options.readPage({ page, skip })
-    const before = seen.size
-    const fresh = read.payments.filter(({ endToEndId }) => !seen.has(endToEndId))
-    for (const { endToEndId } of fresh) seen.add(endToEndId)
-    for (const { occurredAt, ...entry } of read.unread) {
-      seen.add(keyOf(entry))
+    const fresh = read.payments.filter(({ endToEndId }) => isNew(endToEndId))
+    const freshUnread = read.unread.filter((entry) => isNew(keyOf(entry)))
+    for (const { occurredAt, ...entry } of freshUnread)
       // An entry without a time may belong to this window.
       if (occurredAt === null || isInside(occurredAt)) unread.set(keyOf(entry), entry)
-    }
     const inside = fresh.filter(({ occurredAt }) => isInside(occurredAt))
     if (inside.length > 0) yield inside
     skip += read.count
-    if (read.isLast ?? seen.size === before) break
+    if (read.isLast ?? fresh.length + freshUnread.length === 0) break
   }
   // Unread entries come last, so that no payment waits for them.
   const entries = [...unread.values()]

@@ -105,7 +105,8 @@ export async function recordHints(core: Core, given: Hints[], isClaimed: boolean
 
 const CLAIM_CHECKS = prepared(`
   with due as materialized (
-    select provider, subject, due_at from checks where due_at <= $1 order by due_at limit $3 for update skip locked
+    select provider, subject, due_at from checks
+    where due_at <= $1 and due_at > $4 order by due_at limit $3 for update skip locked
   ), claimed as (
     update checks k set due_at = $2 from due d where k.provider = d.provider and k.subject = d.subject
     returning k.provider, k.subject, k.kind, k.attempts, k.xmin::text as version, d.due_at as was_due
@@ -113,10 +114,10 @@ const CLAIM_CHECKS = prepared(`
   ${selectClaimed()}`)
 
 /** Any number of processes may claim at once: each check goes to one of them, until its lease ends. */
-export async function claimChecks(core: Core, limit: number): Promise<Check[]> {
+export async function claimChecks(core: Core, limit: number, dueAfter = new Date(0)): Promise<Check[]> {
   const now = core.now()
   const leasedUntil = leaseFrom(now)
-  const rows = await query<ClaimedRow>(core.pool, CLAIM_CHECKS, [now, leasedUntil, limit])
+  const rows = await query<ClaimedRow>(core.pool, CLAIM_CHECKS, [now, leasedUntil, limit, dueAfter])
   return rows.map((row) => toCheck(row, leasedUntil))
 }
 
