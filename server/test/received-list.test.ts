@@ -295,6 +295,7 @@ test('a check that was stored long after it was due is found, although claims ha
   w.clock.advance(30_000)
   await until('it is credited', async () => (await w.balanceCents(account.accountId)) === NET_CENTS)
   await worker.stop()
+  expect(await w.count('checks')).toBe(0)
 })
 
 test('a process that stops makes the hints due that it has not asked about', async () => {
@@ -504,6 +505,24 @@ test('a query whose payment an earlier list showed, and booked after the query r
   expect(asked.lists - listsBefore).toBeGreaterThanOrEqual(2)
   expect(asked.lastFrom > paidAt).toBe(true)
   expect(asked.charges).not.toContain(paid!.id)
+})
+
+test('a query of a charge with a first payment that did not fit waits for the second one', async () => {
+  const w = await world()
+  const account = await w.account()
+  const charges = await openCharges(w, account, 20)
+  const paid = charges[7]!
+  await w.sandbox.pay({ emv: paid.emv, amountCents: 1_00, force: true })
+  expect(statuses(await askAll(w, charges))).toEqual(['PENDING fresh'])
+  await w.sandbox.pay({ txid: paid.id, amountCents: 50_00, force: true })
+  let answers: ReturnType<typeof askAll> | undefined
+  await transact(w.pool, async (tx) => {
+    await tx.run('select from charges where id = $1::uuid for update', [paid.id])
+    answers = askAll(w, charges)
+    await w.lockWait()
+  })
+  expect((await answers!)[7]!.charge.status).toBe('COMPLETED')
+  expect(await w.count('exceptions')).toBe(1)
 })
 
 test('a list that is behind the charges is noticed, and queries are asked one by one for ten minutes', async () => {

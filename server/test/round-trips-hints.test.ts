@@ -35,18 +35,20 @@ const about = (words: string, statements: string[]) => statements.filter((sql) =
 async function paidCharges(w: World, count: number) {
   const account = await w.account()
   const charges = await Promise.all(Array.from({ length: count }, () => w.deposit(account)))
-  for (const { emv } of charges) await w.sandbox.pay({ emv })
-  return { account, charges }
+  const hints = []
+  for (const { id, emv } of charges) {
+    const { pix } = await w.sandbox.pay({ emv })
+    hints.push({ txid: id, endToEndId: pix[0]!.endToEndId })
+  }
+  return { account, charges, hints }
 }
 
 test('notifications that come together are one statement, and their payments a read, a transaction and nothing else', async () => {
   const w = await world()
-  const { account, charges } = await paidCharges(w, 20)
+  const { account, hints } = await paidCharges(w, 20)
   const worker = startCheckWorker(w.ctx)
   const statements = watchStatements(w)
-  await Promise.all(
-    charges.map(({ id }) => w.ctx.hints.add({ provider: 'sandbox', hints: [{ txid: id, endToEndId: null }] })),
-  )
+  await Promise.all(hints.map((hint) => w.ctx.hints.add({ provider: 'sandbox', hints: [hint] })))
   await until('the payments are settled', async () => statements.commits > 0)
   await worker.stop()
   expect(statements.commits).toBe(1)

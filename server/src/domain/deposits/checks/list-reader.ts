@@ -15,7 +15,7 @@ export type Answer = 'ended' | 'booked' | 'unpaid' | 'alone'
 /** A check or a query that waits for a list. */
 export type Question = {
   txid: string | null
-  /** Payments that the list must show; empty: any payment of the txid. */
+  /** Payments that the list must show; empty: all payments of the txid. */
   missing: Set<string>
   answer(answer: Answer): void
   fail(error: unknown): void
@@ -46,10 +46,11 @@ const REMEMBERED_FOR_MS = 30_000
 type Round = {
   open: Set<Question>
   byEndToEndId: Map<string, Question[]>
-  byTxid: Map<string, Question[]>
   mustShow: Set<string>
   begunMs: number
   repeated: number
+  /** txids of all payments. */
+  txids: Set<string>
   /** endToEndIds of payments that could not be booked. */
   failed: Set<string>
 }
@@ -92,9 +93,8 @@ export function makeListReader(
     ])
     const nowMs = core.now().getTime()
     for (const { endToEndId, txid } of page) {
-      if (round.failed.has(endToEndId)) continue
-      booked.set(endToEndId, round.begunMs, nowMs)
-      if (txid !== null) booked.set(txid, round.begunMs, nowMs)
+      if (!round.failed.has(endToEndId)) booked.set(endToEndId, round.begunMs, nowMs)
+      if (txid !== null) round.txids.add(txid)
     }
     for (const { endToEndId, txid } of fresh)
       if (txid !== null && !round.failed.has(endToEndId)) coverage.show(txid, nowMs)
@@ -102,9 +102,10 @@ export function makeListReader(
 
   async function bookOne(round: Round, payment: ReceivedPayment, isKnown: boolean): Promise<void> {
     const { endToEndId } = payment
-    const questions = questionsAbout(round, payment)
+    const questions = round.byEndToEndId.get(endToEndId) ?? NOBODY
+    round.mustShow.delete(endToEndId)
     // Of several payments that one check waits for, none alone ends it.
-    const ending = questions.find(({ check, missing }) => check && missing.size <= 1)
+    const ending = questions.find(({ check, missing }) => check && missing.size === 1)
     try {
       const isEnded = (!isKnown || payment.refunds?.length) && (await settlements.addOne(payment, ending?.check))
       for (const question of questions) {
@@ -149,8 +150,9 @@ export function makeListReader(
       const isSure = isWhole && round.failed.size === 0
       if (isSure && round.mustShow.size > 0) distrust(core, provider, coverage)
       if (isSure) coverage.read(fromMs, begunMs)
-      const isUnpaid = isSure && coverage.isTrusted(begunMs)
-      for (const question of round.open) question.answer(lastAnswer(coverage, question, isUnpaid))
+      for (const txid of isSure ? round.txids : []) booked.set(txid, begunMs, core.now().getTime())
+      for (const question of round.open)
+        question.answer(isSure ? lastAnswer(round, question, coverage.isTrusted(begunMs) && coverage) : 'alone')
       return { pages, repeated: round.repeated, error }
     },
   }
@@ -182,31 +184,27 @@ function startOf(coverage: ListCoverage, questions: Question[], begunMs: number)
 }
 
 function openRound(questions: Question[], mustShow: Set<string>, begunMs: number): Round {
-  const [byEndToEndId, byTxid] = [new Map<string, Question[]>(), new Map<string, Question[]>()]
-  const add = (map: Map<string, Question[]>, key: string, question: Question) => {
-    const others = map.get(key)
-    if (others) others.push(question)
-    else map.set(key, [question])
-  }
+  const byEndToEndId = new Map<string, Question[]>()
   for (const question of questions) {
-    for (const endToEndId of question.missing) add(byEndToEndId, endToEndId, question)
-    if (question.missing.size === 0 && question.txid !== null) add(byTxid, question.txid, question)
+    for (const endToEndId of question.missing) {
+      const others = byEndToEndId.get(endToEndId)
+      if (others) others.push(question)
+      else byEndToEndId.set(endToEndId, [question])
+    }
   }
-  return { open: new Set(questions), byEndToEndId, byTxid, mustShow, begunMs, repeated: 0, failed: new Set() }
+  return { open: new Set(questions), byEndToEndId, mustShow, begunMs, repeated: 0, txids: new Set(), failed: new Set() }
 }
 
 const NOBODY: Question[] = []
 
-function questionsAbout(round: Round, { endToEndId, txid }: ReceivedPayment): Question[] {
-  if (round.mustShow.size > 0) round.mustShow.delete(endToEndId)
-  const byId = round.byEndToEndId.get(endToEndId) ?? NOBODY
-  const byTxid = (txid !== null && round.byTxid.get(txid)) || NOBODY
-  return byTxid === NOBODY ? byId : [...byId, ...byTxid]
-}
-
-/** For what the list did not show. */
-function lastAnswer(coverage: ListCoverage, { query: asked }: Question, isUnpaid: boolean): Answer {
-  if (!asked || !isUnpaid) return 'alone'
+/**
+ * When a list was read whole, and everything in it is booked. Not before: a charge may have several payments, of which
+ * a later one completes it. Without `coverage` the list is not trusted to be fresh.
+ */
+function lastAnswer(round: Round, question: Question, coverage: ListCoverage | false): Answer {
+  const { txid, missing, query: asked } = question
+  if (missing.size === 0 && txid !== null && round.txids.has(txid)) return 'booked'
+  if (!asked || !coverage) return 'alone'
   return coverage.wasShown(asked.txid) ? 'booked' : 'unpaid'
 }
 
