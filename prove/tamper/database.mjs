@@ -47,7 +47,11 @@ export async function openDatabase({ dist, home }) {
   const copy = (from, to) =>
     until(`${from} can be copied`, () =>
       on(named('postgres'), async (client) => {
-        await client.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [from])
+        // PostgreSQL itself ends its own workers there.
+        await client.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and backend_type = 'client backend'`,
+          [from],
+        )
         try {
           await client.query(`create database ${to} template ${from} strategy file_copy`)
           return true
