@@ -28,7 +28,7 @@ const STOP_WITHIN_MS = 4_500
 // For a first start on a slow disk; an ordinary start takes about a second.
 const OPEN_WITHIN_MS = 60_000
 
-// By default V8 lets the heap grow to four times of what is in use before it collects the rest.
+// By default V8 lets the heap grow to up to four times the live data before a full collection.
 const HEAP_GROWS_BY_PERCENT = 60
 
 /** config → context → http and workers. Resolves when the service listens. */

@@ -286,14 +286,16 @@ test('with no room in memory hints wait in the queue, due at once', async () => 
 
 test('a check that was stored long after it was due is found, although claims have passed its time', async () => {
   const w = await world()
-  const { payment, account } = await w.paidCharge()
+  const account = await w.account()
+  const [first, second] = await paidCharges(w, account, 2)
+  const makeDue = (txid: string | undefined, at: Date) =>
+    query(w.pool, 'update checks set due_at = $1 where subject = $2', [at, txid])
+  await makeDue(first, w.clock.now())
   const worker = startCheckWorker(w.ctx)
-  await until('claims have begun', async () => (await w.count('checks')) === 1)
-  worker.wake()
-  const longAgo = new Date(w.clock.now().getTime() - 3_600_000)
-  await query(w.pool, 'update checks set due_at = $1 where subject = $2', [longAgo, payment.txid])
+  await until('a claim has reached the present', async () => (await w.balanceCents(account.accountId)) === NET_CENTS)
+  await makeDue(second, new Date(w.clock.now().getTime() - 3_600_000))
   w.clock.advance(30_000)
-  await until('it is credited', async () => (await w.balanceCents(account.accountId)) === NET_CENTS)
+  await until('it is credited', async () => (await w.balanceCents(account.accountId)) === 2 * NET_CENTS)
   await worker.stop()
   expect(await w.count('checks')).toBe(0)
 })

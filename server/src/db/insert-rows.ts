@@ -2,7 +2,7 @@ import type { Tx } from './tx.ts'
 
 /**
  * By column name: its PostgreSQL type, and its value for an item. A column of arrays does not fit: unnest flattens it.
- * The type `json` is a text of JSON.
+ * `json` is a column of type text whose values are JSON.
  */
 export type Columns<Item> = Record<string, readonly [type: string, valueOf: (item: Item) => unknown]>
 
@@ -13,8 +13,8 @@ export function unnestOf<Item>(columns: Columns<Item>): string {
 }
 
 /**
- * In SQL, the rows of parameters that are arrays of these types. Their length is hidden from the planner: it would
- * plan a short batch anew each time, because that looks cheaper than the plan that it keeps.
+ * In SQL, the rows of parameters that are arrays of these types. Their length is hidden from the planner. With it,
+ * PostgreSQL would make a custom plan for every short batch, because that looks cheaper than the generic plan.
  */
 export function unnest(types: readonly string[], firstParam = 1): string {
   return `unnest(${types.map((type, index) => `(select $${firstParam + index}::${type}[])`).join(', ')})`
@@ -36,7 +36,7 @@ const WRITERS: Record<string, (value: unknown) => string> = {
   timestamptz: (value) => (value as Date).toISOString(),
   tid: (value) => `"${String(value)}"`,
   text: (value) => `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`,
-  // JSON has no control characters, and for all others its escapes are those of an array.
+  // JSON contains no control characters, so only quotes and backslashes are escaped, as an array literal wants it.
   json: (value) => JSON.stringify(value),
 }
 

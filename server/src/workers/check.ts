@@ -9,9 +9,9 @@ const MAX_CLAIMED = 256
 // Notifications in memory, some hundred bytes each. Those past this wait in the queue.
 const MAX_FOLLOWED = 20_000
 const IDLE_MS = 500
-// A claim begins where the last one ended: checks that ended stay in the index while an old snapshot is held open, and
-// each claim would walk past them. A check is due at the time of its transaction or later, so only a late commit leaves
-// one further back. Now and then a claim looks at all of the queue.
+// A claim scans from the due time that the last one reached. While a transaction holds an old snapshot, finished checks
+// stay in the index as dead rows, and a scan from the start would read all of them. Only a transaction that commits
+// late can leave a check further back, so every half minute a claim scans the whole queue.
 const LATE_COMMIT_MS = 2_000
 const LOOK_AT_ALL_MS = 30_000
 // The service promises to stop within 5 s. What takes longer is left to the next process, when its lease ends.

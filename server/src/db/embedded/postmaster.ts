@@ -134,8 +134,8 @@ function settings(socketDirectory: string): string[] {
     unix_socket_permissions: '0700',
     max_connections: MAX_CONNECTIONS,
     timezone: 'UTC',
-    // Without statistics PostgreSQL takes a full table for an empty one, and sorts what an index has in order. A first
-    // busy minute must not wait for them.
+    // Until a table is analyzed for the first time, the planner takes it for nearly empty and chooses slow plans. The
+    // default is to look once a minute.
     autovacuum_naptime: '10s',
     // One file per weekday, overwritten a week later, so the log does not grow forever.
     logging_collector: 'on',

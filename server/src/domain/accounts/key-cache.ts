@@ -48,7 +48,7 @@ export function makeKeyCache(): KeyCache {
       if (entries.size > MAX_ENTRIES) entries.delete(entries.keys().next().value!)
       reading.then(
         (key) => (entry.key = key),
-        // A failed read says nothing about the key.
+        // A failed read does not tell whether the key is valid.
         () => entries.get(hash) === entry && entries.delete(hash),
       )
     },

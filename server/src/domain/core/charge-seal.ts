@@ -60,7 +60,7 @@ export const IS_SEALED_SQL = `substr(c.id::text, 15, 1) = '8'`
 
 /** 16 hexadecimal digits, of which the first has the bits of a UUID's variant. */
 function codeOf(key: Buffer, head: string, facts: string): string {
-  // As text: a new buffer for the digest costs as much as the digest.
+  // A hex string: allocating a Buffer for the digest would cost as much as computing it.
   const digits = createHmac('sha256', key).update(`${head} ${facts}`).digest('hex')
   return '89ab'[parseInt(digits[0]!, 16) % 4]! + digits.slice(1, 16)
 }

@@ -40,8 +40,8 @@ type Excepted = Omit<Credited, 'kind' | 'charge'> & {
 }
 
 /**
- * `ownId` is that of the event, or of the exception. The nets are those of makeTally() after this settlement: of the
- * ledger account that its money comes from, of the balance or suspense that it goes to, and of fees.
+ * `ownId` is the id of the event or the exception. The nets come from makeTally(), this settlement included: source is
+ * the ledger account that the money comes from, target the balance or suspense that it goes to.
  */
 type Row = {
   settlement: Settlement
@@ -163,8 +163,8 @@ export async function bookPayments(tx: Tx, now: Date, settlements: Settlement[])
   if (settlements.some(({ kind, paymentId }) => kind === 'matched' && dropped.has(paymentId)))
     throw new Error('a payment was credited twice')
   if (dropped.size === 0 && booked.lacking.length === 0) return requireBooked(booked, settlements)
-  // Rare: it has recorded the payments, and no more. The rest is booked without those that were recorded before, and
-  // the first on its stripe makes the ledger accounts.
+  // Rare: the statement inserted the payments and posted nothing. Post the new ones in a second statement, after
+  // creating the ledger accounts of this stripe if they are missing.
   const kept = settlements.filter(({ paymentId }) => !dropped.has(paymentId))
   if (booked.lacking.length > 0) {
     const providers = new Set(kept.map(({ payment }) => payment.provider))

@@ -52,7 +52,7 @@ export function markFailed(core: Core, chargeId: string): Promise<StoredCharge |
 
 /**
  * In SQL, for book-payments.ts alone: completes the charges of the CTE `kept`, whose locks the transaction holds. The
- * payment may have another amount than the charge's value, if an operator accepts it.
+ * amount paid differs from the charge's value only if an operator accepted it.
  */
 export const COMPLETE_CHARGES = `
   update charges c set
@@ -66,8 +66,8 @@ export const COMPLETE_CHARGES = `
   where c.id = any(array(select charge_id from kept where kind <> 'excepted'))
     and c.id = n.charge_id
     and n.kind <> 'excepted'
-    -- A CASE hides from the planner that hardly a charge is left to complete. For one row it would compare each with
-    -- each, and a batch has 200.
+    -- The CASE hides the selectivity of this condition. Nearly all charges are COMPLETED, so the planner would expect
+    -- one row and choose a nested loop, which compares 200 charges with 200 payments.
     and case when c.status = 'COMPLETED' then false else true end
   returning c.id, c.account_id, c.external_id, c.paid_late`
 

@@ -25,7 +25,10 @@ export async function queryDeposit(ctx: Context, accountId: string, paymentLinkI
   } catch (error) {
     const isExpected = error instanceof Fault && error.code === 'provider_unavailable'
     if (!isExpected && !(error instanceof ProviderError)) throw error
-    ctx.log.warn({ err: error, paymentLinkId }, 'provider status check of a queried charge failed')
+    ctx.log.warn(
+      { err: error, paymentLinkId },
+      'checking a queried charge with the provider failed; the stored status is answered',
+    )
     // Another request or process may have settled the charge while we waited.
     return { charge: await requireCharge(ctx, accountId, paymentLinkId), check: 'failed' }
   }

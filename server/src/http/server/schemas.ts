@@ -18,7 +18,7 @@ export function withZod(scope: FastifyInstance): Api {
 const compileValidator: typeof validatorCompiler = (route) => {
   const validate = validatorCompiler(route)
   if (route.httpPart !== 'headers') return validate
-  // Headers are checked, and stay as they came: with parsed ones beside them, Fastify merges the two at every read.
+  // Headers are validated and not replaced: Fastify would merge raw and parsed headers at every access.
   return (headers: unknown) => {
     const checked = validate(headers)
     return typeof checked === 'object' && 'error' in checked ? checked : true

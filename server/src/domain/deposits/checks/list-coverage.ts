@@ -104,7 +104,7 @@ export function makeListCoverage(): ListCoverage {
     isTrusted,
     distrust: (nowMs) => void (distrustedUntilMs = nowMs + DISTRUST_MS),
     show(txid, nowMs) {
-      // Without queries there is nobody to remember it for. What is covered begins with the first one.
+      // Only queries need this memory, and coverage begins with the first query.
       if (isUsed(nowMs)) shown.set(txid, true, nowMs)
     },
     wasShown: (txid) => shown.get(txid) === true,

@@ -151,8 +151,7 @@ export function makeListReader(
       if (isSure && round.mustShow.size > 0) distrust(core, provider, coverage)
       if (isSure) coverage.read(fromMs, begunMs)
       for (const txid of isSure ? round.txids : []) booked.set(txid, begunMs, core.now().getTime())
-      for (const question of round.open)
-        question.answer(isSure ? lastAnswer(round, question, coverage.isTrusted(begunMs) && coverage) : 'alone')
+      for (const question of round.open) question.answer(isSure ? lastAnswer(coverage, round, question) : 'alone')
       return { pages, repeated: round.repeated, error }
     },
   }
@@ -198,13 +197,13 @@ function openRound(questions: Question[], mustShow: Set<string>, begunMs: number
 const NOBODY: Question[] = []
 
 /**
- * When a list was read whole, and everything in it is booked. Not before: a charge may have several payments, of which
- * a later one completes it. Without `coverage` the list is not trusted to be fresh.
+ * For a list that was read whole and booked. Not earlier: a charge may have several payments, and a later one may be
+ * the one that completes it.
  */
-function lastAnswer(round: Round, question: Question, coverage: ListCoverage | false): Answer {
+function lastAnswer(coverage: ListCoverage, round: Round, question: Question): Answer {
   const { txid, missing, query: asked } = question
   if (missing.size === 0 && txid !== null && round.txids.has(txid)) return 'booked'
-  if (!asked || !coverage) return 'alone'
+  if (!asked || !coverage.isTrusted(round.begunMs)) return 'alone'
   return coverage.wasShown(asked.txid) ? 'booked' : 'unpaid'
 }
 
