@@ -45,8 +45,8 @@ async function prove({ openBooks, ...parts }) {
   const api = makeApi({ url: service.url, note: (_, text) => console.log(text), counts: new Map() })
   ask = (...args) => api(account, ...args)
   await until(() => bank.notificationUrl().catch(() => undefined), KNOWN_WITHIN_MS)
-  await creditNotified()
   await killWhileSettling()
+  await creditNotified()
   await learnOfRefund()
   await pollMany()
   await service.stop()
@@ -58,20 +58,25 @@ async function prove({ openBooks, ...parts }) {
 async function creditNotified() {
   const charges = await openDeposits(PAYMENTS)
   const before = (await bank.stats()).calls
+  const known = (await books.recorded()).size
+  const recorded = async () => (await books.recorded()).size - known
   const paying = inParallel(charges, ({ emv }) => bank.pay({ emv }))
-  await until(async () => (await books.recorded()).size > PAYMENTS / 10, CREDITED_WITHIN_MS)
+  await until(async () => (await recorded()) > PAYMENTS / 10, CREDITED_WITHIN_MS)
   await service.kill()
   await service.start()
   await paying
-  await until(async () => (await books.recorded()).size >= PAYMENTS, CREDITED_WITHIN_MS)
-  const recorded = (await books.recorded()).size
-  if (recorded !== PAYMENTS) note('credited', `${recorded} payments of ${PAYMENTS} are in the books`)
+  await until(async () => (await recorded()) >= PAYMENTS, CREDITED_WITHIN_MS)
+  const count = await recorded()
+  if (count !== PAYMENTS) note('credited', `${count} payments of ${PAYMENTS} are in the books`)
   const after = (await bank.stats()).calls
   const alone = ['GET /cob/:txid', 'GET /pix/:e2eid'].reduce((sum, name) => sum + after[name] - before[name], 0)
   if (alone > PAYMENTS / 2) note('cheap', `${alone} of ${PAYMENTS} payments were asked for one by one`)
 }
 
-/** The payment cannot be settled yet, because its charge is locked. No other notification leads to it later. */
+/**
+ * The payment cannot be settled yet, because its charge is locked. It is the first of all, so that no list that is read
+ * for another one shows it later.
+ */
 async function killWhileSettling() {
   const [{ id, emv }] = await openDeposits(1)
   const release = await books.holdCharge(id)
