@@ -1,6 +1,7 @@
 // Throughput and the slow end of waiting against the load that is offered, for measures 1, 10 and 14.
+import { makeAccounts, makeCharges } from '../stage/books.mjs'
 import { liveOnce } from './lives.mjs'
-import { notifier, paidCharges, waitForCredits } from './notifications.mjs'
+import { notifier, waitForCredits } from './notifications.mjs'
 import { createDeposit, loadService } from './requests.mjs'
 import { percentile } from './turns.mjs'
 
@@ -36,23 +37,26 @@ async function pointsOf(bench, unit, offers, measure) {
   return { unit, points }
 }
 
-/** Payments notified at a rate: how fast they are credited, and how long each waits from its notification. */
+/** Payments made and notified at a rate: how fast they are credited, and how long each waits from its notification. */
 async function creditAt(bench, perSecond) {
   const { stage, options } = bench
   const program = await bench.once(notifier)
   const { webhookUrl: url } = await stage.bank.ask('state')
   const count = Math.max(PER_POST, perSecond * options.curveSeconds)
-  const { accounts, payments } = await paidCharges(bench, count)
-  const { postedAt } = await program.ask('pace', { url, payments, perPost: PER_POST, connections: 32, perSecond })
+  const accounts = await makeAccounts(stage.pool, 1)
+  const charges = await makeCharges(stage.books, { count, accounts })
+  const pace = { perPost: PER_POST, connections: 32, perSecond }
+  const txids = charges.map(({ txid }) => txid)
+  const posted = await program.ask('pace', { url, bankUrl: stage.bank.url, txids, ...pace })
   if ((await waitForCredits(stage, accounts, count, options.creditWithinSeconds)) < count)
     throw new Error(`payments at ${perSecond} a second were not credited in time`)
-  const places = new Map(payments.map(({ endToEndId }, index) => [endToEndId, Math.floor(index / PER_POST)]))
+  const postedAt = new Map(posted.flatMap(({ at, endToEndIds }) => endToEndIds.map((id) => [id, at])))
   const rows = await stage.database.read(
     'select end_to_end_id, recorded_at from payments where end_to_end_id = any($1)',
-    [[...places.keys()]],
+    [[...postedAt.keys()]],
   )
-  // A sweep of the service may have come before the notification.
-  const waits = rows.map((row) => Math.max(0, row.recorded_at.getTime() - postedAt[places.get(row.end_to_end_id)]))
+  // A list that was read for the one before may show it before it is notified.
+  const waits = rows.map((row) => Math.max(0, row.recorded_at.getTime() - postedAt.get(row.end_to_end_id)))
   const lastAt = Math.max(...rows.map(({ recorded_at: at }) => at.getTime()))
-  return { perSecond: (count * 1000) / (lastAt - postedAt[0]), p99Ms: percentile(waits, 0.99) }
+  return { perSecond: (count * 1000) / (lastAt - posted[0].at), p99Ms: percentile(waits, 0.99) }
 }

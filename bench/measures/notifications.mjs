@@ -62,7 +62,7 @@ export async function notifier() {
 }
 
 /** Charges of a new account, paid at the bank. */
-export async function paidCharges({ stage }, count) {
+async function paidCharges({ stage }, count) {
   const accounts = await makeAccounts(stage.pool, 1)
   const charges = await makeCharges(stage.books, { count, accounts })
   const payments = await stage.bank.control('pay', { txids: charges.map(({ txid }) => txid) })
