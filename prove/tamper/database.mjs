@@ -96,7 +96,8 @@ export async function openDatabase({ dist, home }) {
         })
         return await work(url)
       } finally {
-        await on(named('postgres'), (client) => client.query('drop database forged with (force)'))
+        // With force it would refuse to end a worker of PostgreSQL; without, PostgreSQL ends its own.
+        await on(named('postgres'), (client) => client.query('drop database forged'))
       }
     },
     async audit(url) {
