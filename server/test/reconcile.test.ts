@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { loadConfig } from '../src/config.ts'
 import { transact } from '../src/db/tx.ts'
@@ -184,6 +186,36 @@ test('a sweep that is told to stop does so between pages, and another process go
   expect(w.logged).toEqual([])
   await dueIn((await w.anotherProcess()).ctx)
   expect(await w.balanceCents(account.accountId)).toBe(30 * 49_50)
+})
+
+test('a sweep keeps no page in memory that it has booked, however long the list is', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage: () => void = runInNewContext('gc')
+  const w = await world()
+  await payAll(w, await makeCharges(w, await w.account(), 100))
+  w.clock.advance(1_000)
+  const bank = smallPages(w, 10)
+  const read: WeakRef<ReceivedPayment[]>[] = []
+  const kept: number[] = []
+  const watched: Provider = {
+    ...bank,
+    async *listReceived(window) {
+      for await (const page of bank.listReceived(window)) {
+        read.push(new WeakRef(page))
+        yield page
+        // A WeakRef holds its object until the turn in which it was made has ended.
+        await new Promise(setImmediate)
+        collectGarbage()
+        kept.push(read.filter((ref) => ref.deref() !== undefined).length)
+      }
+    },
+  }
+  const { signal } = new AbortController()
+  await reconcileDue(w.ctx, watched, { windowSize: makeWindowSize(), signal })
+  expect(await w.count('payments')).toBe(100)
+  expect(kept).toHaveLength(10)
+  // The page that is being read, and those that a step of the loop still holds.
+  expect(Math.max(...kept)).toBeLessThanOrEqual(3)
 })
 
 test('the worker stops at once while the bank does not answer', async () => {

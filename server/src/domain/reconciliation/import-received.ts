@@ -132,22 +132,26 @@ async function bookRefunds(core: Core, payments: ReceivedPayment[]): Promise<voi
 async function* untilAborted<Item>(items: AsyncIterable<Item>, signal: AbortSignal | undefined): AsyncGenerator<Item> {
   if (!signal) return yield* items
   const iterator = items[Symbol.asyncIterator]()
-  let onAbort = () => {}
-  const aborted = new Promise<never>((_, reject) => (onAbort = () => reject(signal.reason)))
-  aborted.catch(() => {}) // the signal may fire while nobody waits
-  signal.addEventListener('abort', onAbort, { once: true })
   try {
     for (;;) {
       signal.throwIfAborted()
-      const next = iterator.next()
-      next.catch(() => {}) // it may fail after the abort
-      const result = await Promise.race([next, aborted])
+      const result = await orAborted(signal, () => iterator.next())
       if (result.done) return
       yield result.value
     }
   } finally {
-    signal.removeEventListener('abort', onAbort)
     // Not awaited either: it ends after the call in flight.
     iterator.return?.().catch(() => {})
   }
+}
+
+/** Not Promise.race() with one promise for the whole list: that promise would keep every page until the list ends. */
+function orAborted<Value>(signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    work()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', onAbort))
+  })
 }
