@@ -30,7 +30,7 @@ const STYLE = `
 export function drawChart(entries) {
   const rows = entries.filter(({ curve }) => curve)
   const height = rows.length * ROW_HEIGHT
-  const names = rows.map(({ name }) => titleOf(name)).join('; ')
+  const names = rows.map(({ name, curve }) => titleOf(curve.name ?? name)).join('; ')
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH * SCALE}" height="${height * SCALE}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="Throughput and p99 against offered load: ${escape(names)}">
 <style>${STYLE}
 </style>
@@ -46,7 +46,7 @@ function drawRow({ name, curve }, top) {
   ]
   const drawn = panels.map((panel, index) => drawPanel(panel, curve, PANEL.left + index * PANEL_STEP))
   return `<g transform="translate(0 ${top})">
-<text class="title" x="4" y="16">${escape(titleOf(name))}</text>
+<text class="title" x="4" y="16">${escape(titleOf(curve.name ?? name))}</text>
 ${drawn.join('\n')}
 </g>`
 }

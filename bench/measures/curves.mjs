@@ -17,9 +17,10 @@ export const curves = {
       const { perSecond, p99Ms } = await loadService(bench, createDeposit(), bench.options.curveSeconds, connections)
       return { perSecond, p99Ms }
     }),
-  10: (bench, { ours }) => {
+  10: async (bench, { ours }) => {
     const rates = SHARES.map((share) => Math.round(share * ours))
-    return pointsOf(bench, 'payments a second', rates, (perSecond) => creditAt(bench, perSecond))
+    const points = await pointsOf(bench, 'payments a second', rates, (perSecond) => creditAt(bench, perSecond))
+    return { ...points, name: `credited, ${PER_POST} Pix per notification` }
   },
   14: (bench) =>
     pointsOf(bench, 'lives at once', LIVES_AT_ONCE, async (atOnce) => {
