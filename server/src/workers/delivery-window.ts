@@ -40,7 +40,7 @@ type Window = {
 }
 
 // These would be sent again after a crash. A database that falls behind slows down the sending.
-const MAX_UNRECORDED = 2_048
+const MAX_UNRECORDED = 512
 // Enough for a steady trickle; few enough that a hundred dead webhooks leave most places free.
 const FIRST_SIZE = 8
 // As many connections as the webhook sender opens to one host; more would only queue there.

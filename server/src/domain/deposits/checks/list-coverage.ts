@@ -12,7 +12,7 @@ export type Query = { txid: string; createdAt: Date; beganAt: Date }
  * A query reads its charge before it waits for a list. An earlier list may have shown its payment, and may book it only
  * after that read; the query's own list begins later and does not show it again. So the txids that lists showed are
  * remembered, and a query of one of them reads its charge again (`wasShown`). Lists are read one at a time, and each
- * ends when its payments are booked, so the memory is complete for every query that began since `shown.sinceMs()`.
+ * ends when its payments are booked, so the memory is complete for every query that began after `shown.forgottenUntilMs()`.
  *
  * All of this holds if the list is as fresh as the provider's charges, which is learnt: a payment that a question about
  * one charge has found must be in the next list.
@@ -69,7 +69,7 @@ export function makeListCoverage(): ListCoverage {
 
   /** Lists covered this time, and the memory of what they showed reaches back to it. */
   function isCovered(atMs: number): boolean {
-    return atMs >= coveredFromMs && atMs < coveredUntilMs && atMs >= shown.sinceMs()
+    return atMs >= coveredFromMs && atMs < coveredUntilMs && atMs > shown.forgottenUntilMs()
   }
 
   return {
@@ -77,7 +77,7 @@ export function makeListCoverage(): ListCoverage {
       if (!isTrusted(nowMs)) return 'alone'
       if (!isUsed(nowMs)) coveredFromMs = coveredUntilMs = nowMs - SLACK_MS
       const unpaidMs = Math.max(createdAt.getTime(), unpaid.get(txid) ?? -Infinity)
-      if (unpaidMs < coveredFromMs + SLACK_MS || beganAt.getTime() < shown.sinceMs()) return 'alone'
+      if (unpaidMs < coveredFromMs + SLACK_MS || beganAt.getTime() <= shown.forgottenUntilMs()) return 'alone'
       return nowMs - unpaidMs > ASK_ALONE_EVERY_MS ? 'stale' : 'list'
     },
     untilMs: () => coveredUntilMs,
