@@ -17,7 +17,7 @@ const EVERYTHING = { default: 100, named: new Map(), total: 1_000 }
 
 test('claiming a batch of deliveries takes one round trip, with their events and webhooks', async () => {
   const w = await worldWithDeliveries(20)
-  const { statements, result: claimed } = await countStatements(() => claimDeliveries(w.ctx, EVERYTHING))
+  const { statements, result: claimed } = await countStatements(w, () => claimDeliveries(w.ctx, EVERYTHING))
   expect(claimed).toHaveLength(40)
   expect(new Set(claimed.map(({ target }) => target.url)).size).toBe(2)
   expect(statements).toHaveLength(1)
@@ -27,7 +27,7 @@ test('recording a batch of deliveries takes one round trip', async () => {
   const w = await worldWithDeliveries(20)
   const claimed = await claimDeliveries(w.ctx, EVERYTHING)
   const answer = { kind: 'answered' as const, status: 200, latencyMs: 1, retryAfterMs: null, excerpt: '' }
-  const { statements } = await countStatements(() =>
+  const { statements } = await countStatements(w, () =>
     Promise.all(claimed.map((delivery) => w.ctx.attempts.add({ delivery, at: w.clock.now(), answer }))),
   )
   expect(await w.count('delivery_outcomes', "outcome = 'delivered'")).toBe(40)
@@ -38,7 +38,7 @@ test('recording a batch of failed attempts takes three round trips, of which two
   const w = await worldWithDeliveries(20)
   const claimed = await claimDeliveries(w.ctx, EVERYTHING)
   const answer = { kind: 'failed' as const, latencyMs: 1, reason: makeReason('no_answer', 'x') }
-  const { statements } = await countStatements(() =>
+  const { statements } = await countStatements(w, () =>
     Promise.all(claimed.map((delivery) => w.ctx.attempts.add({ delivery, at: w.clock.now(), answer }))),
   )
   expect(await w.count('attempts')).toBe(40)
@@ -47,7 +47,7 @@ test('recording a batch of failed attempts takes three round trips, of which two
 
 test('looking for what claims have passed takes one round trip', async () => {
   const w = await worldWithDeliveries(20)
-  const { statements, result } = await countStatements(() => findUnclaimed(w.ctx))
+  const { statements, result } = await countStatements(w, () => findUnclaimed(w.ctx))
   expect(result).toHaveLength(2)
   expect(statements).toHaveLength(1)
 })
@@ -55,7 +55,7 @@ test('looking for what claims have passed takes one round trip', async () => {
 test('from the queue to the receiver and to the log, a delivery needs nothing but its claim and its record', async () => {
   const receiver = await startReceiver()
   const w = await worldWithDeliveries(3, receiver.url)
-  const { statements } = await countStatements(async () => {
+  const { statements } = await countStatements(w, async () => {
     const sender = makeSender(w.ctx, makeDeliveryWindows(), () => {})
     await sender.claim()
     await sender.stop(10_000)
@@ -83,14 +83,25 @@ async function worldWithDeliveries(events: number, url = 'http://127.0.0.1:8999/
   return w
 }
 
-/** What is sent to the database meanwhile, without what sets up a connection. */
-async function countStatements<Result>(work: () => Promise<Result>) {
+type Connected = { connection: unknown }
+
+/** What is sent to the world's database meanwhile, without what sets up a connection. */
+async function countStatements<Result>({ pool }: World, work: () => Promise<Result>) {
   const submit = vi.spyOn((pg as unknown as { Query: { prototype: { submit(): void } } }).Query.prototype, 'submit')
+  // Worlds of earlier tests live on in this process, and their presence may come back just now.
+  const ours = new Set<unknown>()
+  const onAcquire = (client: unknown) => void ours.add((client as Connected).connection)
+  pool.on('acquire', onAcquire)
   try {
     const result = await work()
-    const texts = submit.mock.contexts.map((query) => (query as { text: string }).text)
-    return { result, statements: texts.filter((text) => !text.startsWith('set ')) }
+    const calls = submit.mock.contexts.map((query, index) => {
+      const [connection] = submit.mock.calls[index] as unknown[]
+      return { connection, text: (query as { text: string }).text }
+    })
+    const statements = calls.filter(({ connection, text }) => ours.has(connection) && !text.startsWith('set '))
+    return { result, statements: statements.map(({ text }) => text) }
   } finally {
+    pool.off('acquire', onAcquire)
     submit.mockRestore()
   }
 }

@@ -12,7 +12,8 @@ export type Query = { txid: string; createdAt: Date; beganAt: Date }
  * A query reads its charge before it waits for a list. An earlier list may have shown its payment, and may book it only
  * after that read; the query's own list begins later and does not show it again. So the txids that lists showed are
  * remembered, and a query of one of them reads its charge again (`wasShown`). Lists are read one at a time, and each
- * ends when its payments are booked, so the memory is complete for every query that began after `shown.forgottenUntilMs()`.
+ * ends when its payments are booked, so the memory is complete for every query that began after
+ * `shown.forgottenUntilMs()`.
  *
  * All of this holds if the list is as fresh as the provider's charges, which is learnt: a payment that a question about
  * one charge has found must be in the next list.
