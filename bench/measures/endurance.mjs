@@ -28,7 +28,7 @@ export const enduranceMeasures = {
     return { ...result, note: `${bench.options.history.toLocaleString('en')} charges; ${result.note}` }
   },
   17: async (bench) => {
-    // In a long run the machine is another one than it was for measures 10 and 13.
+    // Measured again in a full run: since measures 10 and 13 the speed of the machine may have changed.
     const fresh = await ratesOf(bench, AGED_BY_SNAPSHOT, { isFresh: bench.options.quick })
     const { release } = await bench.once(longRun)
     const result = ratiosOf(fresh, await ratesOf(bench, AGED_BY_SNAPSHOT))

@@ -1,4 +1,4 @@
-// What the disk alone takes. Every commit waits for it, so no slow end of waiting can be shorter than this.
+// How long the disk alone takes to sync. Every commit waits for a sync, so a slow disk shows in every p99.
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

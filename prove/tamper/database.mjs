@@ -96,7 +96,7 @@ export async function openDatabase({ dist, home }) {
         })
         return await work(url)
       } finally {
-        // With force it would refuse to end a worker of PostgreSQL; without, PostgreSQL ends its own.
+        // Not `with (force)`: our role may not end an autovacuum worker. A plain drop makes PostgreSQL end it.
         await on(named('postgres'), (client) => client.query('drop database forged'))
       }
     },

@@ -203,7 +203,7 @@ test('a sweep keeps no page in memory that it has booked, however long the list 
       for await (const page of bank.listReceived(window)) {
         read.push(new WeakRef(page))
         yield page
-        // A WeakRef holds its object until the turn in which it was made has ended.
+        // JavaScript keeps the target of a new WeakRef alive until the current job has ended.
         await new Promise(setImmediate)
         collectGarbage()
         kept.push(read.filter((ref) => ref.deref() !== undefined).length)

@@ -88,7 +88,7 @@ type Connected = { connection: unknown }
 /** What is sent to the world's database meanwhile, without what sets up a connection. */
 async function countStatements<Result>({ pool }: World, work: () => Promise<Result>) {
   const submit = vi.spyOn((pg as unknown as { Query: { prototype: { submit(): void } } }).Query.prototype, 'submit')
-  // Worlds of earlier tests live on in this process, and their presence may come back just now.
+  // Other connections of this process do not count: the presence of an earlier test may reconnect meanwhile.
   const ours = new Set<unknown>()
   const onAcquire = (client: unknown) => void ours.add((client as Connected).connection)
   pool.on('acquire', onAcquire)

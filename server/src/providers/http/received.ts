@@ -50,7 +50,7 @@ function showId(id: unknown): string {
   return ` (its id is ${id.replaceAll(/\p{C}/gu, '\u{fffd}').slice(0, MAX_ID_LENGTH)})`
 }
 
-// Far more than arrive while a list is read.
+// Far more Pix than can arrive while one list is read.
 const MAX_SEEN = 50_000
 
 /** All Pix received in the window. See Provider.listReceived for `onUnread`. */
