@@ -1,17 +1,15 @@
 // One run of the bench: starts everything, takes the measures in their order, audits, and ends everything.
 import { writeFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { MEASURES } from './measures.mjs'
 import { curves } from './measures/curves.mjs'
+import { makeOnce } from './measures/turns.mjs'
+import { auditBooks, today } from './stage/audit.mjs'
 import { endAll, onUnexpectedEnd } from './stage/children.mjs'
 import { describeRun } from './stage/machine.mjs'
 import { makeProgress } from './stage/progress.mjs'
 import { openStage } from './stage/stage.mjs'
 import { renderLine, renderMarkdown, renderText, toEntry } from './table.mjs'
 
-// The longest that a payment waits is for the next sweep, which comes every minute.
-const BOOKED_WITHIN_MS = 180_000
-const DAY_ZONE = 'America/Sao_Paulo'
 const EXIT_FAILED = 1
 const EXIT_MISSED = 2
 
@@ -48,7 +46,7 @@ async function measureAll(options, { progress, onOpen }) {
   const isChosen = (id) => chosen.some((measure) => measure.id === id)
   for (const measure of chosen) {
     const show = (text) => progress.say(`${measured.size + 1} of ${chosen.length}: ${measure.name}: ${text}`)
-    const bench = { stage, options, rounds: options.rounds, warmUp: options.warmUp, show, isChosen, measured }
+    const bench = { stage, options, rounds: options.rounds, warmUp: options.warmUp, show, onOpen, isChosen, measured }
     bench.once = (make) => once(make, bench)
     await allowCalls(stage, measure)
     const beganMs = performance.now()
@@ -59,48 +57,16 @@ async function measureAll(options, { progress, onOpen }) {
     measured.set(measure.id, entry)
     progress.keep(renderLine(entry))
   }
-  progress.say('waiting until every payment is booked')
-  await waitUntilBooked(stage, startedOn)
-  progress.say('auditing the books')
-  const audit = await stage.service.audit(startedOn)
+  const audit = await auditBooks(stage, startedOn, (text) => progress.say(text))
   progress.clear()
   const entries = [...measured.values()].toSorted((a, b) => a.id - b.id)
   return report(options, entries, audit)
-}
-
-/** Everything that the bank received must come into the books, whatever the load was. */
-async function waitUntilBooked({ bank, database }, day) {
-  const endMs = performance.now() + BOOKED_WITHIN_MS
-  for (;;) {
-    const { received } = await bank.ask('state')
-    const [{ booked }] = await database.read(
-      `select count(*)::int as booked from payments where occurred_at >= $1::timestamp at time zone '${DAY_ZONE}'`,
-      [day],
-    )
-    if (booked === received) return
-    if (performance.now() > endMs) throw new Error(`the bank received ${received} payments, and ${booked} are booked`)
-    await sleep(500)
-  }
-}
-
-/** What several measures share is made by the first that needs it. */
-function makeOnce() {
-  const made = new Map()
-  return (make, bench) => {
-    if (!made.has(make)) made.set(make, make(bench))
-    return made.get(make)
-  }
 }
 
 /** One measure is about the default budget of calls to the bank. For the others there is none. */
 async function allowCalls({ service }, { id }) {
   const callsPerSecond = id === 12 ? 'default' : 0
   if (service.callsPerSecond() !== callsPerSecond) await service.restart({ callsPerSecond })
-}
-
-/** In Brasília, as the audit counts days. */
-function today() {
-  return new Date().toLocaleDateString('sv-SE', { timeZone: DAY_ZONE })
 }
 
 function report(options, entries, audit) {

@@ -1,15 +1,17 @@
 // Measures 16, 17 and 18: what age does to the service. History in the tables, an old snapshot that keeps dead rows
 // from being removed, and memory after a long time under load.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { auditBooks, today } from '../stage/audit.mjs'
 import { makeAccounts } from '../stage/books.mjs'
 import { isKnown, residentBytes } from '../stage/cpu.mjs'
 import { fillHistory } from '../stage/history.mjs'
+import { openBeside } from '../stage/stage.mjs'
 import { deliver, deliverer, DELIVERIES_DATABASE } from './deliveries.mjs'
 import { liveOnce } from './lives.mjs'
 import { creditMany } from './notifications.mjs'
 import { createDeposit, loadService } from './requests.mjs'
 import { oneAccount, settleBest } from './settlement.mjs'
-import { median, takeTurns } from './turns.mjs'
+import { makeOnce, median, takeTurns } from './turns.mjs'
 
 const MIN_RATIO = 0.9
 const MEGABYTE = 2 ** 20
@@ -21,9 +23,12 @@ const OLD_ACCOUNTS = 50
 
 export const enduranceMeasures = {
   16: async (bench) => {
-    const fresh = await ratesOf(bench, AGED_BY_HISTORY, { isFresh: true })
+    // A second service takes too long for a quick look.
+    const before = bench.options.quick && (await ratesOf(bench, AGED_BY_HISTORY, { isFresh: true }))
     await history(bench)
-    const aged = await ratesOf(bench, AGED_BY_HISTORY)
+    const { fresh, aged } = before
+      ? { fresh: before, aged: await ratesOf(bench, AGED_BY_HISTORY) }
+      : await besideFresh(bench)
     const result = ratiosOf(fresh, aged)
     return { ...result, note: `${bench.options.history.toLocaleString('en')} charges; ${result.note}` }
   },
@@ -73,6 +78,24 @@ async function ratesOf(bench, works, { isFresh = false } = {}) {
     const turns = measured === undefined ? (await takeTurns(bench, { [name]: () => run(bench) }))[name] : []
     rates[name] = measured ?? median(turns.map(({ perSecond }) => perSecond))
   }
+  return rates
+}
+
+/** Rates with the history, in turn with those of a second service whose tables are fresh. */
+async function besideFresh(bench) {
+  const startedOn = today()
+  bench.show('starting a service with fresh tables')
+  const stage = await openBeside(bench.stage, { name: 'bench_fresh', onOpen: bench.onOpen })
+  const once = makeOnce()
+  const freshBench = { ...bench, stage, once: (make) => once(make, freshBench) }
+  const rates = { fresh: {}, aged: {} }
+  for (const { name, run } of Object.values(AGED_BY_HISTORY)) {
+    const turns = await takeTurns(bench, { fresh: () => run(freshBench), aged: () => run(bench) })
+    for (const side of ['fresh', 'aged']) rates[side][name] = median(turns[side].map(({ perSecond }) => perSecond))
+  }
+  const { code, report } = await auditBooks(stage, startedOn, bench.show)
+  if (code !== 0) throw new Error(`the books of the fresh tables do not agree: ${JSON.stringify(report.differences)}`)
+  await stage.service.stop()
   return rates
 }
 

@@ -47,3 +47,12 @@ export function compare(turns) {
     details: { ours, reference },
   }
 }
+
+/** What several measures share is made by the first that needs it. */
+export function makeOnce() {
+  const made = new Map()
+  return (make, bench) => {
+    if (!made.has(make)) made.set(make, make(bench))
+    return made.get(make)
+  }
+}

@@ -5,6 +5,8 @@ import pg from 'pg'
 import { openEmbedded } from '../../server/dist/db/embedded/server.js'
 import { readDatabaseUrl } from '../../server/dist/db/database-url.js'
 
+/** The database of the service. */
+const SERVICE = 'guiche'
 const DURABLE = { fsync: 'on', full_page_writes: 'on', synchronous_commit: 'on' }
 
 export async function openDatabase(home) {
@@ -15,10 +17,13 @@ export async function openDatabase(home) {
     if (!pools.has(name)) pools.set(name, makePool(embedded.databaseUrl, name))
     return pools.get(name)
   }
-  const read = async (sql, params) => (await poolOf('guiche').query(sql, params)).rows
-  return {
+  const readIn = (name) => async (sql, params) => (await poolOf(name).query(sql, params)).rows
+  const read = readIn(SERVICE)
+  const database = {
     url: embedded.databaseUrl,
     urlOf: (name) => urlOf(embedded.databaseUrl, name),
+    /** The same cluster, with another database to read. */
+    named: (name) => ({ ...database, url: urlOf(embedded.databaseUrl, name), read: readIn(name) }),
     /** As PostgreSQL's own programs want it. */
     libpq: libpqOf(embedded.databaseUrl),
     poolOf,
@@ -45,6 +50,7 @@ export async function openDatabase(home) {
       await embedded.stop()
     },
   }
+  return database
 }
 
 function makePool(databaseUrl, name) {

@@ -15,10 +15,10 @@ const CLI = join(root, 'server/dist/cli.js')
 
 export const PROVIDER = 'bank'
 
-export async function makeService({ home, bankUrl }) {
+export async function makeService({ home, bankUrl, databaseUrl }) {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const settings = settingsOf({ home, bankUrl, url, port })
+  const settings = { ...settingsOf({ home, bankUrl, url, port }), ...(databaseUrl && { DATABASE_URL: databaseUrl }) }
   let child
   let allowed
 

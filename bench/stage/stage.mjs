@@ -1,4 +1,6 @@
 // Everything that a measure needs, started in order and ended in reverse: database, bank, service, reference.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { makePool } from '../../server/dist/db/pool.js'
 import { makeAccounts, makeApiKey } from './books.mjs'
 import { startProgram } from './children.mjs'
@@ -14,20 +16,33 @@ export async function openStage({ data, onOpen }) {
   const database = await openDatabase(home)
   onOpen(() => database.close())
   await database.requireDurable()
+  const opened = await openService({ home, database, onOpen })
+  const reference = await startReference(database, opened.bank)
+  return { ...opened, reference }
+}
+
+/** Another service beside the one of a stage: in a new database of the same PostgreSQL, with a bank of its own. */
+export async function openBeside({ home, database }, { name, onOpen }) {
+  const ownHome = join(home, name)
+  mkdirSync(ownHome)
+  await database.create(name)
+  return openService({ home: ownHome, database: database.named(name), databaseUrl: database.urlOf(name), onOpen })
+}
+
+/** Without a `databaseUrl` the service opens the embedded database of its home. */
+async function openService({ home, database, databaseUrl, onOpen }) {
   const bank = await startBank()
-  const service = await makeService({ home, bankUrl: bank.url })
+  const service = await makeService({ home, bankUrl: bank.url, databaseUrl })
   await service.start()
   const pool = makePool(database.url, log)
   onOpen(() => pool.end())
   const [account] = await makeAccounts(pool, 1)
   const key = await makeApiKey(pool, account)
-  const reference = await startReference(database, bank)
   return {
     home,
     database,
     bank,
     service,
-    reference,
     account,
     /** For functions of the service that take its pool. */
     pool,
