@@ -436,6 +436,18 @@ create index payments_uncredited_by_charge on payments using btree (charge_id) w
 create trigger payments_fixed before update on payments for each row when (old.credited or not new.credited or coalesce(old.charge_id, new.charge_id) is distinct from new.charge_id or coalesce(old.txid, new.txid) is distinct from new.txid or new.txid is distinct from replace(new.charge_id::text, '-', '') or old.id is distinct from new.id or old.provider is distinct from new.provider or old.end_to_end_id is distinct from new.end_to_end_id or old.amount_cents is distinct from new.amount_cents or old.occurred_at is distinct from new.occurred_at or old.recorded_at is distinct from new.recorded_at) execute function refuse_change();
 create trigger payments_kept before delete or truncate on payments for each statement execute function refuse_change();
 
+create table processes (
+  instance integer not null,
+  role text not null,
+  host text not null,
+  version text not null,
+  started_at timestamptz not null,
+  leased_until timestamptz not null,
+  constraint processes_pkey primary key (instance),
+  constraint processes_instance_check check (instance > 0),
+  constraint processes_role_check check (role = any (array['all', 'api', 'worker', 'command']))
+) with (fillfactor=50);
+
 create table provider_notifications (
   provider text not null,
   received_at timestamptz not null,

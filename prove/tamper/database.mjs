@@ -42,8 +42,8 @@ export async function openDatabase({ dist, home }) {
     }
   }
 
-  // A database can be copied only without sessions. Ended sessions disappear in a moment; the presence of this process
-  // reconnects.
+  // A database can be copied only without sessions. Ended sessions disappear in a moment; the attachment of this
+  // process reconnects.
   const copy = (from, to) =>
     until(`${from} can be copied`, () =>
       on(named('postgres'), async (client) => {

@@ -1,11 +1,11 @@
 import closeWithGrace from 'close-with-grace'
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { explainListen, requireListen } from './base/listen.ts'
 import { measureProcess } from './base/metrics.ts'
 import { OperatorError } from './base/operator-error.ts'
 import { onStopSignal } from './base/stop-signals.ts'
+import { VERSION } from './base/version.ts'
 import type { Config } from './config.ts'
 import { clockText } from './db/clock.ts'
 import type { Context } from './domain/context.ts'
@@ -91,7 +91,7 @@ type Start = { log: Logger; say: Say; stoppers: (() => Promise<void>)[]; signal:
 async function open(config: Config, { log, say, stoppers, signal }: Start): Promise<App> {
   for (const warning of config.warnings) log.warn({}, warning)
   await requireListen(config)
-  const options = { migrates: true, isService: true, signal }
+  const options = { migrates: true, role: 'all' as const, signal }
   const { value: ctx, sandboxUrl, clock, close } = await openContext(config, log, say, options)
   stoppers.push(close)
   if (!clock.agrees()) throw new OperatorError(clockText(clock.offsetMs()))
@@ -111,7 +111,7 @@ async function open(config: Config, { log, say, stoppers, signal }: Start): Prom
   })
   const demo = config.settings.mode === 'test' ? await makeDemoAccount(ctx) : undefined
   measureProcess(ctx.metrics)
-  ctx.metrics.buildInfo.set({ version: version(), node: process.version }, 1)
+  ctx.metrics.buildInfo.set({ version: VERSION, node: process.version }, 1)
   signal.throwIfAborted()
   const app = await buildApp(ctx, { trustProxy: config.trustProxy })
   await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
@@ -146,10 +146,6 @@ function callbackBase(config: Config): (provider: string) => string {
     config.providers.find((provider) => provider.name === name)?.kind === 'sandbox'
       ? `http://${host}:${config.port}`
       : config.publicUrl
-}
-
-function version(): string {
-  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 }
 
 function welcome(

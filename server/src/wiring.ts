@@ -5,7 +5,7 @@ import { makeMetrics, type Metrics } from './base/metrics.ts'
 import type { Config, ProviderConfig } from './config.ts'
 import { makeDatabaseClock, type DatabaseClock } from './db/clock.ts'
 import { prepareHome } from './db/embedded/home.ts'
-import { joinPresence } from './db/presence.ts'
+import { joinPresence, type Role } from './db/presence.ts'
 import { makeContext, type Context } from './domain/context.ts'
 import type { Settings } from './domain/core/settings.ts'
 import { makeWebhookSender } from './egress/webhook-sender.ts'
@@ -24,16 +24,16 @@ import { openSandbox } from './sandbox/server.ts'
 type Common = { now: () => Date; log: Log; metrics: Metrics }
 
 /** A command that finds no running sandbox runs one until it ends. */
-type ContextOptions = OpenOptions & { isService?: boolean }
+type ContextOptions = OpenOptions & { role?: Role }
 
 /** Opens the configured providers. A sandbox runs in this process, or in another one with the same home. */
 async function openProviders(
   config: Config,
   common: Common,
-  { isService = false }: ContextOptions,
+  { role = 'command' }: ContextOptions,
 ): Promise<Opened<{ providers: Provider[]; sandboxUrl: string | undefined }>> {
   const sandbox = config.providers.some((provider) => provider.kind === 'sandbox')
-    ? await openSandboxOf(config, common.log, !isService)
+    ? await openSandboxOf(config, common.log, role === 'command')
     : undefined
   const providers = config.providers.map((provider) => makeProvider(provider, sandbox?.url, common))
   return {
@@ -102,7 +102,7 @@ export async function openContext(
   try {
     const database = await openDatabase(config, log, say, options)
     closers.push(database.close)
-    const presence = await joinPresence(database.value.databaseUrl)
+    const presence = await joinPresence(database.value.databaseUrl, { role: options.role ?? 'command' })
     closers.push(presence.leave)
     const clock = makeDatabaseClock(database.value.pool)
     closers.push(async () => clock.stop())

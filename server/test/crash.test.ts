@@ -24,7 +24,11 @@ test('kill -9 between the provider’s answer and ours, then the same request ag
   await w.sandbox.faults({})
 
   const second = await startServer(env)
-  const answer = await post(second)
+  // 409 with Retry-After until the lease of the killed process ends.
+  const answer = await until('the request is continued', async () => {
+    const asked = await post(second)
+    return asked.status !== 409 && asked
+  })
   expect(answer.status).toBe(201)
   const { charge } = (await answer.json()) as { charge: { id: string; emv: string } }
   expect(await w.count('charges')).toBe(1)

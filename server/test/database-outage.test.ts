@@ -21,8 +21,8 @@ test('a read-only database is 503 with Retry-After and not ready, and a connecti
   const w = await world()
   const { key } = await w.account()
   const set = (what: string) => query(w.pool, `alter database ${databaseOf(w)} ${what}`)
-  await set('set default_transaction_read_only = on')
   const app = await appWith((await w.anotherProcess()).ctx)
+  await set('set default_transaction_read_only = on')
 
   const ready = await app.inject('/readyz')
   expect([ready.statusCode, ready.json()]).toEqual([503, { status: 'not ready', reason: 'database read-only' }])

@@ -16,7 +16,6 @@ import { fileURLToPath } from 'node:url'
 import { Client, type QueryResultRow } from 'pg'
 import { afterEach, beforeAll, expect, inject, onTestFinished, test } from 'vitest'
 import { openEmbedded, type Embedded } from '../src/db/embedded/server.ts'
-import { isPresent, joinPresence } from '../src/db/presence.ts'
 import { copyHome } from './cluster.ts'
 import { startChild } from './process.ts'
 import { patient } from './world.ts'
@@ -218,32 +217,24 @@ test.runIf(isRoot)(
   },
 )
 
-test('a presence is seen until its process leaves, and comes back by itself after its connection broke', async () => {
-  const embedded = await open(home)
-  const client = new Client({ connectionString: embedded.databaseUrl })
-  await client.connect()
-  const tx = {
-    rows: async <T>(sql: string, params: unknown[]) => (await client.query<T & QueryResultRow>(sql, params)).rows,
-  }
-  const presence = await joinPresence(embedded.databaseUrl)
-  expect(await isPresent(tx, presence.instance)).toBe(true)
-  expect(await presence.others()).toBe(1)
-
-  // It may be back before anybody can look, so what tells is that another session of the database holds its lock.
-  const holder = async () => (await client.query<{ pid: number }>(HOLDER, [presence.instance])).rows[0]?.pid
-  const before = await holder()
-  await client.query('select pg_terminate_backend($1)', [before])
-  await until(async () => ![undefined, before].includes(await holder()) || undefined)
-  expect(await isPresent(tx, presence.instance)).toBe(true)
-  expect(await presence.others()).toBe(1)
-
-  await presence.leave()
-  await until(async () => ((await isPresent(tx, presence.instance)) ? undefined : true))
-  await client.end()
-  await embedded.stop()
+test('the process that is left alone stops the database, also after its connection broke', async () => {
+  const first = await open(home)
+  const second = await open(home)
+  // It may be back before anybody can look, so what tells is that other sessions have come.
+  const sessions = async () => (await query<{ pid: number }>(first.databaseUrl, ATTACHED)).map(({ pid }) => pid)
+  const before = await sessions()
+  await query(first.databaseUrl, ATTACHED.replace('pid', 'pg_terminate_backend(pid)'))
+  await until(async () => {
+    const now = await sessions()
+    return (now.length === 2 && now.every((pid) => !before.includes(pid))) || undefined
+  })
+  await second.stop()
+  expect(await sessions()).toHaveLength(1)
+  await first.stop()
+  await expect(sessions()).rejects.toThrow(/ENOENT|ECONNREFUSED/)
 })
 
-const HOLDER = `select pid from pg_locks where locktype = 'advisory' and objid::bigint = $1`
+const ATTACHED = `select pid from pg_stat_activity where application_name like 'guiche-attached-%'`
 
 async function open(at: string, lines: string[] = []): Promise<Embedded> {
   const embedded = await openEmbedded({ home: at, say: (line) => void lines.push(line) })
@@ -320,9 +311,7 @@ async function rowsOf(embedded: Embedded): Promise<string[]> {
 }
 
 async function presences(embedded: Embedded): Promise<number> {
-  const sql = `select count(*)::int as n from pg_stat_activity where application_name = 'guiche-presence'`
-  const [row] = await query<{ n: number }>(embedded.databaseUrl, sql)
-  return row?.n ?? 0
+  return (await query(embedded.databaseUrl, ATTACHED)).length
 }
 
 async function until<T>(ask: () => Promise<T | undefined> | T | undefined): Promise<T> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { newUuid7 } from '../src/base/ids.ts'
+import { joinPresence } from '../src/db/presence.ts'
 import { transact } from '../src/db/tx.ts'
 import { openDeposit, type DepositRequest } from '../src/domain/deposits/open-deposit.ts'
 import { insertIntents, type Intent } from '../src/domain/deposits/intents.ts'
@@ -152,24 +153,33 @@ function opening(
 // ---- Whose opening it is ----
 
 /**
- * This process stands still while its bank makes a charge. Its connection of presence is gone, so that another process
- * takes the opening over, and stands still itself before its bank withdraws the charge.
+ * This process is alive, but its lease has ended: no renewal gets through while its bank makes a charge. Another
+ * process takes the opening over, and stands still itself before its bank withdraws the charge.
  */
 async function takenOver(w: World) {
-  const { caller } = await w.account()
   const other = await w.anotherProcess()
-  const [made, withdrawn] = [gate(), gate()]
-  const [mine, theirs] = [w.ctx.providers[0]!, other.ctx.providers[0]!]
-  changeProvider(w, { create: async (asked) => (await made.passed, mine.create(asked)) })
+  const withdrawn = gate()
+  const theirs = other.ctx.providers[0]!
   other.ctx.providers[0] = { ...theirs, cancel: async (txid) => (await withdrawn.passed, theirs.cancel(txid)) }
-  w.ctx.instance = 4_000_000 // of no connection
-  const opened = openDeposit(w.ctx, caller, request, 'order-1')
-  opened.catch(() => {})
-  await until('the bank is asked', async () => made.isReached())
+  const { mine, made, opened } = await openWithoutLease(w, await w.account())
   w.clock.advance(61_000)
   const cleared = checkDue(other.ctx)
   await until('the other process clears up', async () => withdrawn.isReached())
   return { mine, made, withdrawn, opened, cleared }
+}
+
+/** The bank is asked for the charge, and answers when `made` is opened. */
+async function openWithoutLease(w: World, { caller }: TestAccount) {
+  const made = gate()
+  const mine = w.ctx.providers[0]!
+  changeProvider(w, { create: async (asked) => (await made.passed, mine.create(asked)) })
+  const lapsed = await joinPresence(w.databaseUrl, { leaseMs: 0, renewEveryMs: 3_600_000 })
+  onTestFinished(lapsed.leave)
+  w.ctx.instance = lapsed.instance
+  const opened = openDeposit(w.ctx, caller, request, 'order-1')
+  opened.catch(() => {})
+  await until('the bank is asked', async () => made.isReached())
+  return { mine, made, opened }
 }
 
 function gate() {
@@ -186,24 +196,35 @@ function gate() {
   }
 }
 
-test('a process that stood still answers no code for a charge that another one withdraws', async () => {
+test('a process that was taken for dead answers no code for a charge that another one withdraws', async () => {
   const w = await world()
   const { made, withdrawn, opened, cleared } = await takenOver(w)
   made.open()
   await expect(opened).rejects.toMatchObject({ code: 'provider_unavailable' })
-  expect(await w.count('charges', `status = 'OPENING' and opening_instance <> 4000000`)).toBe(1)
+  expect(await w.count('charges', `status = 'OPENING' and opening_instance <> ${w.ctx.instance}`)).toBe(1)
   withdrawn.open()
   await cleared
   expect(await w.count('charges', `status = 'FAILED'`)).toBe(1)
 })
 
-test('a process that stood still, and whose bank refuses, does not end an opening that is another’s', async () => {
+test('a process that was taken for dead, and whose bank refuses, does not end an opening that is another’s', async () => {
   const w = await world()
   const { mine, made, withdrawn, opened, cleared } = await takenOver(w)
   mine.create = () => Promise.reject(new ProviderError('refused', 'sandbox: create: no'))
   made.open()
   await expect(opened).rejects.toMatchObject({ code: 'provider_refused' })
-  expect(await w.count('charges', `status = 'OPENING' and opening_instance <> 4000000`)).toBe(1)
+  expect(await w.count('charges', `status = 'OPENING' and opening_instance <> ${w.ctx.instance}`)).toBe(1)
   withdrawn.open()
   await cleared
+})
+
+test('a process that was taken for dead and the one that continues its request answer with one charge', async () => {
+  const w = await world()
+  const account = await w.account()
+  const other = await w.anotherProcess()
+  const { made, opened } = await openWithoutLease(w, account)
+  const again = await openDeposit(other.ctx, account.caller, request, 'order-1')
+  made.open()
+  expect((await opened).charge).toMatchObject({ id: again.charge.id, emv: again.charge.emv, status: 'PENDING' })
+  expect([await w.count('charges'), (await w.sandbox.stats()).calls['PUT /cob/:txid']]).toEqual([1, 2])
 })

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { OperatorError } from '../base/operator-error.ts'
+import { VERSION } from '../base/version.ts'
 import type { Env } from '../base/variables.ts'
 import { loadConfig, type Config } from '../config.ts'
 import { DatabaseUnavailable, explainDatabase } from '../db/failure.ts'
@@ -70,7 +70,7 @@ export function makeProgram(terminal: Terminal, { stdout, stderr, start }: Surro
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
     .showHelpAfterError('(for help: guiche --help)')
     .description('A self-hosted Pix deposit service.')
-    .version(version())
+    .version(VERSION)
     .addHelpText(
       'after',
       `
@@ -113,8 +113,4 @@ function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (isForOperator) return error.message
   return explainDatabase(error) ?? error.stack ?? error.message
-}
-
-function version(): string {
-  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
 }

@@ -1,167 +1,120 @@
 import { randomInt } from 'node:crypto'
+import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
-import { OperatorError } from '../base/operator-error.ts'
-import { readDatabaseUrl } from './database-url.ts'
+import type pg from 'pg'
+import { VERSION } from '../base/version.ts'
+import { withClient } from './connect.ts'
+import { makePool, type Pool } from './pool.ts'
+import { query, type Tx } from './tx.ts'
 
 /**
- * The presence of a process in the database: a session lock that ends with the process, so that others see at once
- * which processes are alive. A heartbeat row would need a timeout, and a write per beat.
+ * The presence of a process: a row with a lease, by the database's clock. Unlike a session lock it works through any
+ * pooler. A killed process stays present until its lease ends. A live process may be taken for dead if its renewals do
+ * not get through: so a lease only says who may be asked to wait, and what a process does is fenced by the rows it owns
+ * (see domain/deposits/intent-lease.ts).
  */
-export type Presence = {
-  instance: number
-  /** How many other presences the whole cluster holds, over all its databases. */
-  others(): Promise<number>
-  leave(): Promise<void>
-}
+export type Presence = { instance: number; leave(): Promise<void> }
 
-type Options = {
-  /** Runs before every attempt to come back after the connection dropped; a failure counts as a failed attempt. */
-  beforeRejoin?: () => Promise<void>
-}
+/** What a process does. A command is any use of the command line but `guiche start`. */
+export type Role = 'all' | 'api' | 'worker' | 'command'
 
-/** 'guic' in ASCII: positive as an int4, so it reads the same in pg_locks, where it is an oid. */
-const PRESENCE_CLASS = 0x67756963
-/** Ids are positive int4 for the same reason. */
-const INSTANCE_MAX = 2 ** 31 - 1
-/** Two live processes rarely draw the same number of 2^31; drawing it this often is a bug. */
-const DRAWS_MAX = 5
+type Options = { role?: Role; leaseMs?: number; renewEveryMs?: number }
+
+/** A killed process makes others wait this long; two renewals may fail before a live one is taken for dead. */
+const LEASE_MS = 10_000
+const RENEW_EVERY_MS = 2_000
+const RENEW_WITHIN_MS = 1_500
+const RENEW_GRACE_MS = 500
 /** Long enough for a database under load, short enough to fail before a start-up probe gives up. */
-const CONNECT_TIMEOUT_MS = 5_000
-/** `others` reads a small view; a slower answer is useless to a shutdown that has seconds. */
-const QUESTION_TIMEOUT_MS = 2_000
-/** A database that restarts is back within about a tenth of a second... */
-const REJOIN_FIRST_MS = 100
-/** ...and one that is down for longer is retried no more often than this. */
-const REJOIN_MAX_MS = 5_000
+const JOIN_WITHIN_MS = 5_000
+/** A shutdown has seconds. A row that could not be deleted ends with its lease. */
+const LEAVE_WITHIN_MS = 2_000
+/** Ids are positive int4. */
+const INSTANCE_MAX = 2 ** 31 - 1
+/** Two processes rarely draw the same number of 2^31; drawing it this often is a bug. */
+const DRAWS_MAX = 5
+/** Rows of killed processes are kept for a day, so that an operator can see what ran. */
+const KEPT = '1 day'
+const PURGE_LIMIT = 1_000
+/** The ordinary pool logs outages. */
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 
 export async function joinPresence(databaseUrl: string, options: Options = {}): Promise<Presence> {
+  const { role = 'command', leaseMs = LEASE_MS, renewEveryMs = RENEW_EVERY_MS } = options
+  const about = [role, hostname(), VERSION, leaseMs]
+  const { instance, startedAt } = await withClient(
+    databaseUrl,
+    { name: 'guiche-presence', queryTimeoutMs: JOIN_WITHIN_MS },
+    (client) => drawInstance(client, about),
+  )
+  // A connection of its own: the ordinary pool may be busy for longer than the lease.
+  const pool = makePool(databaseUrl, SILENT, {
+    maxConnections: 1,
+    statementTimeoutMs: RENEW_WITHIN_MS,
+    clientGraceMs: RENEW_GRACE_MS,
+  })
   const leaving = new AbortController()
-  const { instance, client: first } = await drawInstance(databaseUrl)
-  let client: Client | undefined
-  let rejoining: Promise<void> = Promise.resolve()
-  watch(first)
+  const renewing = renew()
 
-  function watch(joined: Client) {
-    client = joined
-    joined.once('end', () => {
-      if (client !== joined) return
-      client = undefined
-      if (!leaving.signal.aborted) rejoining = rejoin()
-    })
-  }
-
-  // Retries until it is back or `leave` is called: a process that gave up would be taken for dead while it works.
-  async function rejoin() {
-    for (let delayMs = REJOIN_FIRST_MS; !leaving.signal.aborted; delayMs = Math.min(delayMs * 2, REJOIN_MAX_MS)) {
-      try {
-        await sleep(delayMs, undefined, { ref: false, signal: leaving.signal })
-        await options.beforeRejoin?.()
-        const back = await connect(databaseUrl)
-        // The old session may outlive its connection for a moment and still hold the lock: a failed attempt.
-        const held = await hold(back, instance)
-        if (held && !leaving.signal.aborted) return watch(back)
-        await close(back)
-      } catch {
-        // The database is still down, or `leave` ended the sleep: the loop condition tells which.
-      }
+  async function renew() {
+    for (;;) {
+      await sleep(renewEveryMs, undefined, { ref: false, signal: leaving.signal }).catch(() => {})
+      if (leaving.signal.aborted) return
+      // Tried again at the next turn: a process that gave up would be taken for dead while it works.
+      await query(pool, RENEW, [instance, ...about, startedAt]).catch(() => {})
     }
   }
 
+  async function end() {
+    leaving.abort()
+    await renewing
+    await query(pool, 'delete from processes where instance = $1', [instance]).catch(() => {})
+    await pool.end()
+  }
+
+  let left: Promise<unknown> | undefined
   return {
     instance,
-    async others() {
-      if (!client) await Promise.race([rejoining, sleep(QUESTION_TIMEOUT_MS, undefined, { ref: false })])
-      if (!client) throw new Error('the connection to the database is lost')
-      return countOthers(client)
-    },
     async leave() {
-      leaving.abort()
-      const last = client
-      client = undefined
-      if (last) await close(last)
-      await Promise.race([rejoining, sleep(QUESTION_TIMEOUT_MS, undefined, { ref: false })])
+      await (left ??= Promise.race([end(), sleep(LEAVE_WITHIN_MS, undefined, { ref: false })]))
     },
   }
 }
 
-/** Whether the process that drew this number is connected to the same database. */
-export async function isPresent(
-  tx: { rows<T>(sql: string, params: unknown[]): Promise<T[]> },
-  instance: number,
-): Promise<boolean> {
-  const found = await tx.rows<{ present: boolean }>(
-    `select exists (
-       select from pg_locks
-       where locktype = 'advisory' and classid::bigint = $1 and objid::bigint = $2 and objsubid = 2 and granted
-         and database = (select oid from pg_database where datname = current_database())
-     ) as present`,
-    [PRESENCE_CLASS, instance],
+/** Whether the lease of the process that drew this number runs. */
+export async function isPresent(tx: Pick<Tx, 'rows'>, instance: number): Promise<boolean> {
+  const sql = 'select from processes where instance = $1 and leased_until > clock_timestamp()'
+  return (await tx.rows(sql, [instance])).length > 0
+}
+
+/** Deletes the rows of processes that ended without saying so. */
+export async function purgeProcesses(pool: Pool): Promise<void> {
+  await query(
+    pool,
+    `delete from processes where instance in (
+       select instance from processes where leased_until < clock_timestamp() - interval '${KEPT}' limit ${PURGE_LIMIT}
+     )`,
   )
-  return found[0]?.present === true
 }
 
-async function drawInstance(databaseUrl: string) {
-  const client = await connect(databaseUrl)
-  try {
-    for (let draw = 0; draw < DRAWS_MAX; draw++) {
-      const instance = randomInt(1, INSTANCE_MAX)
-      if (await hold(client, instance)) return { instance, client }
-    }
-    throw new Error('no free presence number was found')
-  } catch (error) {
-    await close(client)
-    throw error
+async function drawInstance(client: pg.Client, about: unknown[]): Promise<{ instance: number; startedAt: Date }> {
+  for (let draw = 0; draw < DRAWS_MAX; draw++) {
+    const instance = randomInt(1, INSTANCE_MAX)
+    const { rows } = await client.query<{ startedAt: Date }>(JOIN, [instance, ...about])
+    if (rows[0]) return { instance, startedAt: rows[0].startedAt }
   }
+  throw new Error('no free presence number was found')
 }
 
-async function connect(databaseUrl: string): Promise<Client> {
-  const client = new Client({
-    ...readDatabaseUrl(databaseUrl),
-    application_name: 'guiche-presence',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: QUESTION_TIMEOUT_MS,
-    // This connection is silent, so only keep-alive notices that a remote database is gone.
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-  })
-  // Without a listener an idle connection's error ends the process; `end` follows every error and is what we act on.
-  client.on('error', () => {})
-  try {
-    await client.connect()
-    await client.query('set idle_session_timeout = 0')
-    await requirePrimary(client)
-    return client
-  } catch (error) {
-    await close(client)
-    throw error
-  }
-}
+const LEASED_UNTIL = `clock_timestamp() + $5::int * interval '1 ms'`
 
-/** A standby has its own locks: a process present there would be absent for those on the primary. */
-async function requirePrimary(client: Client): Promise<void> {
-  const { rows } = await client.query<{ recovering: boolean }>('select pg_is_in_recovery() as recovering')
-  if (rows[0]?.recovering)
-    throw new OperatorError('the database at DATABASE_URL is a standby: name the primary, or wait for its promotion')
-}
+const JOIN = `
+  insert into processes (instance, role, host, version, started_at, leased_until)
+  values ($1, $2, $3, $4, clock_timestamp(), ${LEASED_UNTIL})
+  on conflict do nothing returning started_at as "startedAt"`
 
-async function hold(client: Client, instance: number): Promise<boolean> {
-  const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1::int4, $2::int4) as held', [
-    PRESENCE_CLASS,
-    instance,
-  ])
-  return rows[0]?.held === true
-}
-
-async function countOthers(client: Client): Promise<number> {
-  const { rows } = await client.query<{ others: number }>(
-    `select count(*)::int as others from pg_locks
-     where locktype = 'advisory' and classid::bigint = $1 and objsubid = 2 and granted and pid <> pg_backend_pid()`,
-    [PRESENCE_CLASS],
-  )
-  return rows[0]?.others ?? 0
-}
-
-async function close(client: Client) {
-  await Promise.race([client.end().catch(() => {}), sleep(QUESTION_TIMEOUT_MS, undefined, { ref: false })])
-}
+/** Inserts the row again if it is gone: after a failover, the new primary may lack it. */
+const RENEW = `
+  insert into processes (instance, role, host, version, started_at, leased_until)
+  values ($1, $2, $3, $4, $6, ${LEASED_UNTIL})
+  on conflict (instance) do update set leased_until = excluded.leased_until`

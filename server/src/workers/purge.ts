@@ -1,12 +1,13 @@
 import { keepAttemptPartitions } from '../domain/webhooks/attempt-partitions.ts'
 import type { Context } from '../domain/context.ts'
+import { purgeProcesses } from '../db/presence.ts'
 import { purgeIdempotencyKeys } from '../domain/deposits/intents.ts'
 import { purgeSessions } from '../domain/accounts/sessions.ts'
 import { startLoop, type Loop } from './loop.ts'
 
 const IDLE_MS = 10 * 60_000
 
-/** Deletes idempotency keys after a day, webhook attempts after a month, and expired sessions and links. */
+/** Deletes idempotency keys and dead processes after a day, webhook attempts after a month, and expired sessions. */
 export function startPurgeWorker(ctx: Context): Loop {
   return startLoop(ctx, {
     name: 'purge',
@@ -14,6 +15,7 @@ export function startPurgeWorker(ctx: Context): Loop {
     async round() {
       await keepAttemptPartitions(ctx)
       await purgeSessions(ctx, ctx.now())
+      await purgeProcesses(ctx.pool)
       return purgeIdempotencyKeys(ctx)
     },
   })

@@ -17,12 +17,12 @@ import {
 import { withHomeLock } from './lock.ts'
 import { findPostmaster, readRunning, startPostmaster, stopPostmaster } from './postmaster.ts'
 import { codeOf, ifExists } from './process.ts'
-import { joinPresence, type Presence } from '../presence.ts'
+import { attach, type Attachment } from './attachment.ts'
 
 /** A PostgreSQL of our own, shared by all processes of one home. The last process stops it. */
 export type Embedded = {
   databaseUrl: string
-  /** To be called last: other presences of this process would keep the database running. */
+  /** To be called last: the last process to leave stops the database. */
   stop(): Promise<void>
 }
 
@@ -39,30 +39,30 @@ const OPEN_LOCK_MS = 180_000
 const STOP_LOCK_MS = 6_000
 /** A restart is retried anyway, and must not delay a shutdown. */
 const RESTART_LOCK_MS = 1_000
-/** A database may stop or recover between being found and being joined: then both are repeated. */
-const JOIN_WITHIN_MS = 60_000
-const JOIN_RETRY_MS = 100
+/** A database may stop or recover between being found and being attached to: then both are repeated. */
+const ATTACH_WITHIN_MS = 60_000
+const ATTACH_RETRY_MS = 100
 
 export async function openEmbedded(options: Options): Promise<Embedded> {
   try {
     if (options.mayCreate === false && (await readMajor(join(options.home, 'data'))) === undefined)
       throw new OperatorError(`${options.home} holds no database yet: start the service, or run guiche migrate`)
     const home = { home: await prepareHome(options.home), say: options.say, signal: options.signal }
-    const opened = await withHomeLock({ ...home, waitMs: OPEN_LOCK_MS }, () => startAndJoin(home))
+    const opened = await withHomeLock({ ...home, waitMs: OPEN_LOCK_MS }, () => startAndAttach(home))
     let stopped: Promise<void> | undefined
-    return { databaseUrl: opened.databaseUrl, stop: () => (stopped ??= leaveAndStop(home, opened.presence)) }
+    return { databaseUrl: opened.databaseUrl, stop: () => (stopped ??= leaveAndStop(home, opened.attachment)) }
   } catch (error) {
     throw explain(options.home, error)
   }
 }
 
-/** Joins before the lock is released, so that no other process takes the database for unused. */
-async function startAndJoin(home: Home): Promise<{ databaseUrl: string; presence: Presence }> {
-  for (const deadline = performance.now() + JOIN_WITHIN_MS; ; await sleep(JOIN_RETRY_MS)) {
+/** Attaches before the lock is released, so that no other process takes the database for unused. */
+async function startAndAttach(home: Home): Promise<{ databaseUrl: string; attachment: Attachment }> {
+  for (const deadline = performance.now() + ATTACH_WITHIN_MS; ; await sleep(ATTACH_RETRY_MS)) {
     const running = await ensureRunning(home)
     try {
-      const presence = await joinPresence(running.databaseUrl, { beforeRejoin: () => restart(home) })
-      return { databaseUrl: running.databaseUrl, presence }
+      const attachment = await attach(running.databaseUrl, { beforeReturn: () => restart(home) })
+      return { databaseUrl: running.databaseUrl, attachment }
     } catch (error) {
       if (isAway(error) && performance.now() < deadline) continue
       if (running.started) await stopPostmaster(join(home.home, 'data'), running.pid)
@@ -75,13 +75,13 @@ async function startAndJoin(home: Home): Promise<{ databaseUrl: string; presence
   }
 }
 
-async function leaveAndStop({ home, say }: Home, presence: Presence): Promise<void> {
+async function leaveAndStop({ home, say }: Home, attachment: Attachment): Promise<void> {
   const data = join(home, 'data')
   try {
     await withHomeLock({ home, say, waitMs: STOP_LOCK_MS }, async () => {
       const running = await readRunning(data)
-      const others = running && (await presence.others().catch(() => undefined))
-      await presence.leave()
+      const others = running && (await attachment.others().catch(() => undefined))
+      await attachment.detach()
       if (running && others === 0) await stopPostmaster(data, running.pid)
       if (running && others === undefined) say('The database was left running: it did not say who else uses it.')
     })
@@ -89,7 +89,7 @@ async function leaveAndStop({ home, say }: Home, presence: Presence): Promise<vo
     // The process is about to end. The next start adopts the database.
     say(`The database was left running: ${messageOf(error)}`)
   } finally {
-    await presence.leave()
+    await attachment.detach()
   }
 }
 

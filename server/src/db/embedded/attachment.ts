@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+
+/**
+ * A connection that shows the embedded database that a process uses it. It ends with the process. No pooler stands in
+ * front of this database, so its list of sessions tells who else is attached, whichever of its databases they use.
+ */
+export type Attachment = {
+  /** How many others are attached. */
+  others(): Promise<number>
+  detach(): Promise<void>
+}
+
+type Options = {
+  /** Runs before every attempt to come back after the connection dropped; a failure counts as a failed attempt. */
+  beforeReturn: () => Promise<void>
+}
+
+const NAME = 'guiche-attached-'
+/** Long enough for a database under load, short enough to fail before a start-up probe gives up. */
+const CONNECT_TIMEOUT_MS = 5_000
+/** `others` reads a small view; a slower answer is useless to a shutdown that has seconds. */
+const QUESTION_TIMEOUT_MS = 2_000
+/** A database that restarts is back within about a tenth of a second... */
+const RETURN_FIRST_MS = 100
+/** ...and one that is down for longer is retried no more often than this. */
+const RETURN_MAX_MS = 5_000
+
+export async function attach(databaseUrl: string, options: Options): Promise<Attachment> {
+  // The old session may outlive its connection for a moment. By its name it does not count among the others.
+  const name = NAME + randomBytes(8).toString('hex')
+  const detaching = new AbortController()
+  let client: Client | undefined
+  let returning: Promise<void> = Promise.resolve()
+  watch(await connect(databaseUrl, name))
+
+  function watch(attached: Client) {
+    client = attached
+    attached.once('end', () => {
+      if (client !== attached) return
+      client = undefined
+      if (!detaching.signal.aborted) returning = comeBack()
+    })
+  }
+
+  // Retries until it is back or `detach` is called: otherwise the database would be stopped under a process that works.
+  async function comeBack() {
+    for (let delayMs = RETURN_FIRST_MS; !detaching.signal.aborted; delayMs = Math.min(delayMs * 2, RETURN_MAX_MS)) {
+      try {
+        await sleep(delayMs, undefined, { ref: false, signal: detaching.signal })
+        await options.beforeReturn()
+        const back = await connect(databaseUrl, name)
+        if (!detaching.signal.aborted) return watch(back)
+        await close(back)
+      } catch {
+        // The database is still down, or `detach` ended the sleep: the loop condition tells which.
+      }
+    }
+  }
+
+  return {
+    async others() {
+      if (!client) await Promise.race([returning, sleep(QUESTION_TIMEOUT_MS, undefined, { ref: false })])
+      if (!client) throw new Error('the connection to the database is lost')
+      return countOthers(client, name)
+    },
+    async detach() {
+      detaching.abort()
+      const last = client
+      client = undefined
+      if (last) await close(last)
+      await Promise.race([returning, sleep(QUESTION_TIMEOUT_MS, undefined, { ref: false })])
+    },
+  }
+}
+
+async function connect(connectionString: string, name: string): Promise<Client> {
+  const client = new Client({
+    connectionString,
+    application_name: name,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: QUESTION_TIMEOUT_MS,
+  })
+  // Without a listener an idle connection's error ends the process; `end` follows every error and is what we act on.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query('set idle_session_timeout = 0')
+    return client
+  } catch (error) {
+    await close(client)
+    throw error
+  }
+}
+
+async function countOthers(client: Client, name: string): Promise<number> {
+  const { rows } = await client.query<{ others: number }>(
+    `select count(*)::int as others from pg_stat_activity
+     where application_name like '${NAME}%' and application_name <> $1`,
+    [name],
+  )
+  return rows[0]!.others
+}
+
+async function close(client: Client) {
+  await Promise.race([client.end().catch(() => {}), sleep(QUESTION_TIMEOUT_MS, undefined, { ref: false })])
+}
