@@ -57,9 +57,9 @@ export function explainDatabase(error: unknown): string | undefined {
   if (/unsupported startup parameter/.test(text))
     return (
       `the pooler at DATABASE_URL refuses a setting (${text}): connect to PostgreSQL directly, ` +
-      'or use a pooler in session mode and leave the setting out of DATABASE_URL'
+      'or leave the setting out of DATABASE_URL'
     )
-  if (/statement pooling mode/.test(text)) return TRANSACTION_POOLING
+  if (/statement pooling mode/.test(text)) return STATEMENT_POOLING
   if (code === '42501')
     return (
       `the role of DATABASE_URL lacks a permission (${text}): make it the owner of the database ` +
@@ -77,6 +77,6 @@ export function explainDatabase(error: unknown): string | undefined {
   return undefined
 }
 
-export const TRANSACTION_POOLING =
-  'DATABASE_URL leads to a pooler in transaction mode, and guiche holds locks of a session: ' +
-  'use session mode (PgBouncer: pool_mode = session), or connect to PostgreSQL directly'
+const STATEMENT_POOLING =
+  'DATABASE_URL leads to a pooler in statement mode, which refuses transactions: ' +
+  'use transaction mode (PgBouncer: pool_mode = transaction), or connect to PostgreSQL directly'

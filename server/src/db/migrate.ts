@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { withClient } from './connect.ts'
 import { explainDatabase, isLockTimeout } from './failure.ts'
-import { requireSession } from './pooling.ts'
+import { setForSession, setLocal } from './pooling.ts'
 import { splitStatements, withoutComments } from './statements.ts'
 
 const FOLDER = new URL('../../migrations/', import.meta.url)
@@ -46,7 +46,6 @@ export function migrate(databaseUrl: string, options: MigrateOptions = {}): Prom
     // Most starts find nothing to do, and then take no lock at all.
     if ((await readMissing(client, files)).length === 0) return []
     return inTurn(databaseUrl, options, async () => {
-      await client.query(`set statement_timeout = ${STATEMENT_TIMEOUT_MS}`)
       await client.query(
         'create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
       )
@@ -97,10 +96,9 @@ async function inspect<Result>(
   work: (client: pg.Client, files: Migration[]) => Promise<Result>,
 ): Promise<Result> {
   const files = await readMigrations(folder)
-  return withClient(databaseUrl, { name: 'guiche-migrate', queryTimeoutMs: CLIENT_TIMEOUT_MS }, async (client) => {
-    await requireSession(client, databaseUrl)
-    return work(client, files)
-  })
+  return withClient(databaseUrl, { name: 'guiche-migrate', queryTimeoutMs: CLIENT_TIMEOUT_MS }, (client) =>
+    work(client, files),
+  )
 }
 
 async function readMissing(client: pg.Client, files: Migration[]): Promise<Migration[]> {
@@ -152,10 +150,12 @@ async function apply(client: pg.Client, file: Migration, options: MigrateOptions
   try {
     if (isTransaction) {
       await client.query('begin')
-      await client.query(`set local lock_timeout = ${options.lockTimeoutMs ?? LOCK_TIMEOUT_MS}`)
+      const { lockTimeoutMs = LOCK_TIMEOUT_MS } = options
+      await client.query(setLocal({ statement_timeout: STATEMENT_TIMEOUT_MS, lock_timeout: lockTimeoutMs }))
       await client.query(file.sql)
     } else {
-      await client.query('set lock_timeout = 0')
+      // Behind a pooler, the settings of the role hold.
+      await setForSession(client, { statement_timeout: STATEMENT_TIMEOUT_MS, lock_timeout: 0 })
       for (const statement of splitStatements(file.sql)) await runAlone(client, file, statement, options)
     }
     await client.query('insert into migrations (name, checksum) values ($1, $2)', [file.name, file.checksum])

@@ -3,6 +3,7 @@ import type { Log } from '../base/log.ts'
 import { readDatabaseUrl } from './database-url.ts'
 import { isConnectionUseless } from './failure.ts'
 import { makeOutageLog, type OutageLog } from './outage-log.ts'
+import { setForSession, setLocal } from './pooling.ts'
 
 export type Pool = pg.Pool
 
@@ -35,6 +36,8 @@ export type PoolOptions = {
 
 type Extras = { log: Log; outage: OutageLog; clientGraceMs: number; keepsStatements: boolean }
 const extras = new WeakMap<Pool, Extras>()
+/** Of connections through a pooler: see setForSession(). */
+const settingsOfTransactions = new WeakMap<pg.ClientBase, string>()
 
 export function makePool(databaseUrl: string, log: Log, options: PoolOptions = {}): Pool {
   const {
@@ -42,13 +45,13 @@ export function makePool(databaseUrl: string, log: Log, options: PoolOptions = {
     statementTimeoutMs = STATEMENT_TIMEOUT_MS,
     clientGraceMs = CLIENT_GRACE_MS,
   } = options
-  const settings = [
-    `set statement_timeout = ${statementTimeoutMs}`,
-    `set idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
+  const settings = {
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     // A plan that was made while a table was small is kept. So it must never read the whole table. Long
     // work may: see tx.setStatementTimeout().
-    'set enable_seqscan = off',
-  ].join('; ')
+    enable_seqscan: 'off',
+  }
   const pool = new pg.Pool({
     ...readDatabaseUrl(databaseUrl),
     max: maxConnections,
@@ -57,8 +60,11 @@ export function makePool(databaseUrl: string, log: Log, options: PoolOptions = {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     application_name: 'guiche',
-    // By a statement, because PgBouncer refuses or drops them as connection parameters.
-    verify: (client, done) => void client.query(settings).then(() => done(), done),
+    verify: (client, done) =>
+      void setForSession(client, settings).then((isDirect) => {
+        if (!isDirect) settingsOfTransactions.set(client, setLocal(settings))
+        done()
+      }, done),
   })
   const outage = makeOutageLog(log, options.nowMs)
   extras.set(pool, { log, outage, clientGraceMs, keepsStatements: true })
@@ -69,6 +75,12 @@ export function makePool(databaseUrl: string, log: Log, options: PoolOptions = {
     endWhenUseless(client)
   })
   return pool
+}
+
+/** Begins a transaction with the settings of the pool, in one round trip, also where the session does not keep them. */
+export async function begin(client: pg.ClientBase, statement: string): Promise<void> {
+  const settings = settingsOfTransactions.get(client)
+  await client.query(settings === undefined ? statement : `${statement}; ${settings}`)
 }
 
 export function outageLogOf(pool: Pool): OutageLog | undefined {

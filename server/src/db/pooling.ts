@@ -1,34 +1,31 @@
 import type pg from 'pg'
-import { OperatorError } from '../base/operator-error.ts'
-import { withClient } from './connect.ts'
-import { TRANSACTION_POOLING } from './failure.ts'
 
-/** A pooler hands out the connection used last, so one try is nearly always enough, unless others use it meanwhile. */
-const LOOKS = 5
-/** A pooler may make a caller wait for a free connection. */
-const LOOK_TIMEOUT_MS = 10_000
+/** Names and values, as `set` takes them. */
+export type SessionSettings = Record<string, string | number>
 
 /**
- * Refuses a pooler in transaction mode, which changes the session with each transaction: session locks would stay
- * behind in other sessions, dead processes would look alive, and the next process would wait for ever.
+ * Sets them for the session of this connection, in one round trip. False, and nothing is set, behind a pooler: in
+ * transaction mode the session changes with each transaction, and a setting would stay behind in a session of somebody
+ * else. There only `set local` in a transaction works.
+ *
+ * By a statement, because PgBouncer refuses or drops them as connection parameters.
  */
-export async function requireSession(client: pg.Client, databaseUrl: string): Promise<void> {
-  const first = await sessionOf(client)
+export async function setForSession(client: pg.ClientBase, settings: SessionSettings): Promise<boolean> {
   // PostgreSQL sends its process id when a connection is made. A pooler sends an invented one instead.
-  if ((client as pg.Client & { processID: number }).processID === first) return
-  await withClient(databaseUrl, { name: 'guiche-pooling', queryTimeoutMs: LOOK_TIMEOUT_MS }, async (other) => {
-    for (let look = 0; look < LOOKS; look++) {
-      await other.query('begin')
-      const taken = await sessionOf(other)
-      const mine = await sessionOf(client)
-      await other.query('commit')
-      // A session of our own never changes, and no other connection gets it.
-      if (mine !== first || taken === first) throw new OperatorError(TRANSACTION_POOLING)
-    }
-  })
+  const { processID } = client as pg.ClientBase & { processID: number }
+  const { rows } = await client.query<{ isDirect: boolean }>(
+    `select pg_backend_pid() = $1 as "isDirect", (
+       select count(set_config(name, value, false)) from unnest($2::text[], $3::text[]) as s (name, value)
+       where pg_backend_pid() = $1
+     )`,
+    [processID, Object.keys(settings), Object.values(settings).map(String)],
+  )
+  return rows[0]!.isDirect
 }
 
-async function sessionOf(client: pg.Client): Promise<number> {
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-  return rows[0]!.pid
+/** Sets them until the transaction ends, which works behind a pooler too. */
+export function setLocal(settings: SessionSettings): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `set local ${name} = ${value}`)
+    .join('; ')
 }

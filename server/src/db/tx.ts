@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { DatabaseUnavailable, isConnectionFailure, sqlState } from './failure.ts'
-import { clientTimeoutMs, outageLogOf, type Pool } from './pool.ts'
+import { begin, clientTimeoutMs, outageLogOf, type Pool } from './pool.ts'
 import { isPoolerMove, preparedName } from './prepared.ts'
 
 declare const inTransaction: unique symbol
@@ -33,8 +33,8 @@ export async function transact<Result>(
 ): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const begin = options.isolation ? `begin isolation level ${options.isolation}` : 'begin'
-      const result = await attemptOnce(pool, work, begin)
+      const statement = options.isolation ? `begin isolation level ${options.isolation}` : 'begin'
+      const result = await attemptOnce(pool, work, statement)
       outageLogOf(pool)?.worked()
       return result
     } catch (error) {
@@ -82,12 +82,12 @@ export function unavailable(pool: Pool, error: unknown): DatabaseUnavailable {
   return new DatabaseUnavailable(error)
 }
 
-async function attemptOnce<Result>(pool: Pool, work: (tx: Tx) => Promise<Result>, begin: string): Promise<Result> {
+async function attemptOnce<Result>(pool: Pool, work: (tx: Tx) => Promise<Result>, statement: string): Promise<Result> {
   const client = await pool.connect()
   let broken: Error | undefined
   try {
     const { tx, query } = openTx(pool, client)
-    await client.query(begin)
+    await begin(client, statement)
     const result = await work(tx)
     await query('commit')
     return result
