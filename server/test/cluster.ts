@@ -17,10 +17,13 @@ import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { openEmbedded } from '../src/db/embedded/server.ts'
 import { migrate } from '../src/db/migrate.ts'
+import { launchPgBouncer } from './pgbouncer.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     clusterUrl: string
+    /** By which tests reach it: the same, or a pooler's if GUICHE_TEST_POOLER is set. */
+    worldsUrl: string
     /** A directory for all that the run writes; it is removed at the end. */
     scratch: string
     /** By which bounds in time are multiplied: see scripts/patience.ts. */
@@ -53,8 +56,13 @@ export default async function setup(project: TestProject) {
   await client.end()
   await migrate(databaseNamed(databaseUrl, 'guiche_template'))
   project.provide('clusterUrl', databaseUrl)
+  const pooler = process.env['GUICHE_TEST_POOLER']
+    ? await launchPgBouncer(databaseUrl, { directory: join(scratch, 'pgbouncer'), mode: 'transaction' })
+    : undefined
+  project.provide('worldsUrl', pooler?.url ?? databaseUrl)
   project.provide('scratch', scratch)
   return async () => {
+    pooler?.child.kill('SIGKILL')
     endChildren(scratch)
     // The cluster too: workers are still connected to it, so it would not be stopped by whoever leaves last.
     for (const name of readdirSync(scratch)) await endDatabase(join(scratch, name))

@@ -18,7 +18,7 @@ const VALUE = '{"value":5000}'
 const SHORT = { statementTimeoutMs: 1_000, clientGraceMs: 500 }
 
 test('a read-only database is 503 with Retry-After and not ready, and a connection to it is not kept', async () => {
-  const w = await world()
+  const w = await world({ isDirect: true })
   const { key } = await w.account()
   const set = (what: string) => query(w.pool, `alter database ${databaseOf(w)} ${what}`)
   const app = await appWith((await w.anotherProcess()).ctx)
@@ -62,7 +62,7 @@ test.each([
 test('a frozen database is 503 for whoever waits for it, and is used again when it is back', async () => {
   const w = await world()
   const { key } = await w.account()
-  const proxy = await startFreezingProxy(w.databaseUrl)
+  const proxy = await startFreezingProxy(w.directUrl)
   const app = await appWith((await w.anotherProcess({ databaseUrl: proxy.url, pool: SHORT })).ctx)
   const ask = async () => (await app.inject(get(key, '/api/balance'))).statusCode
   await until('the database answers', async () => (await ask()) === 200)
@@ -80,7 +80,7 @@ test('a frozen database is 503 for whoever waits for it, and is used again when 
 test('a commit whose answer is lost is 503, and its idempotency key answers the retry: one charge', async () => {
   const w = await world()
   const { key } = await w.account()
-  const proxy = await startFreezingProxy(w.databaseUrl)
+  const proxy = await startFreezingProxy(w.directUrl)
   const app = await appWith((await w.anotherProcess({ databaseUrl: proxy.url, pool: SHORT })).ctx)
   const ask = () => app.inject(deposit(key, VALUE, { 'idempotency-key': 'order-1' }))
   await until('the key is known', async () => (await app.inject(get(key, '/api/balance'))).statusCode === 200)
@@ -189,7 +189,7 @@ function databaseOf(w: World): string {
 }
 
 function poolOf(w: World, options: Parameters<typeof makePool>[2]) {
-  const pool = makePool(w.databaseUrl, w.ctx.log, options)
+  const pool = makePool(w.directUrl, w.ctx.log, options)
   onTestFinished(() => pool.end())
   return pool
 }

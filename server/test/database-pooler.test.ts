@@ -16,7 +16,7 @@ const SERVERS = { statement: '0', seqscan: 'on', idle: '0' }
 
 test('a pooled connection keeps no setting of ours in its session, and has all of them in a transaction', async () => {
   const w = await world()
-  const pool = poolAt(await startTransactionPooler(w.databaseUrl))
+  const pool = poolAt(await startTransactionPooler(w.directUrl))
   expect(await query(pool, SETTINGS)).toEqual([SERVERS])
   expect(await transact(pool, (tx) => tx.rows(SETTINGS))).toEqual([OURS])
   expect(await transact(pool, (tx) => tx.rows(SETTINGS), { isolation: 'repeatable read' })).toEqual([OURS])
@@ -24,7 +24,7 @@ test('a pooled connection keeps no setting of ours in its session, and has all o
 })
 
 test('a direct connection has our settings in its session', async () => {
-  const w = await world()
+  const w = await world({ isDirect: true })
   expect(await query(w.pool, SETTINGS)).toEqual([OURS])
 })
 
@@ -32,7 +32,7 @@ test.each(['query', 'transact'] as const)(
   'behind a pooler that keeps no prepared statements, %s() repeats the statement without its name',
   async (way) => {
     const w = await world()
-    const url = await startTransactionPooler(w.databaseUrl)
+    const url = await startTransactionPooler(w.directUrl)
     const warnings: string[] = []
     const log = { ...silentLog, warn: (_fields: object, text: string) => void warnings.push(text) }
     const pool = makePool(url, log, { maxConnections: 1 })

@@ -91,7 +91,7 @@ test.each([
 ])('the certificate %s by sslmode=%s with the authority %s: %s', async (certificate, mode, authority, outcome) => {
   const w = await world()
   const pem = (name: string) => readFileSync(join(home, name), 'utf8')
-  const url = await startTlsProxy(w.databaseUrl, { key: pem(`${certificate}.key`), cert: pem(`${certificate}.crt`) })
+  const url = await startTlsProxy(w.directUrl, { key: pem(`${certificate}.key`), cert: pem(`${certificate}.crt`) })
   const root = authority ? `&sslrootcert=${encodeURIComponent(join(home, `${authority}.crt`))}` : ''
   const tried = await migrate(`${url}?sslmode=${mode}${root}`).then(
     () => WORKS,
@@ -105,11 +105,11 @@ test.each([
 test('a command by TLS says nothing but its answer, and a database without TLS is told in one line', async () => {
   const w = await world()
   const pem = (name: string) => readFileSync(join(home, name), 'utf8')
-  const url = await startTlsProxy(w.databaseUrl, { key: pem('right.key'), cert: pem('right.crt') })
+  const url = await startTlsProxy(w.directUrl, { key: pem('right.key'), cert: pem('right.crt') })
   const env = { GUICHE_HOME: temporaryHome() }
   const quiet = await runProcess(['key', 'list', '--json'], { ...env, DATABASE_URL: `${url}?sslmode=require` })
   expect(quiet).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
-  const plain = await runCli(['key', 'list'], { ...env, DATABASE_URL: `${w.databaseUrl}&sslmode=require` })
+  const plain = await runCli(['key', 'list'], { ...env, DATABASE_URL: `${w.directUrl}&sslmode=require` })
   expect(plain.stderr).toBe(
     'guiche: the database at DATABASE_URL cannot be reached by TLS: The server does not support SSL connections; see sslmode and sslrootcert in docs/operations.md\n',
   )

@@ -140,7 +140,7 @@ test('revoking a second time changes nothing, and what is no key is told apart',
 // ---- The hot path ----
 
 test('a busy key is read once a second, however many call at once', async () => {
-  const w = await world()
+  const w = await world({ isDirect: true })
   const { key } = await w.account()
   w.clock.advance(1_000)
   const asked = vi.spyOn(w.pool, 'query')

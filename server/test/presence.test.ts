@@ -56,7 +56,7 @@ test('a row that a failover lost comes back with the next renewal', async () => 
 
 test('a process that leaves a frozen database does not wait for it', async () => {
   const w = await world()
-  const proxy = await startFreezingProxy(w.databaseUrl)
+  const proxy = await startFreezingProxy(w.directUrl)
   const { leave } = await join(w, SOON, proxy.url)
   proxy.freeze()
   const began = performance.now()

@@ -68,7 +68,7 @@ test('from the queue to the receiver and to the log, a delivery needs nothing bu
 })
 
 async function worldWithDeliveries(events: number, url = 'http://127.0.0.1:8999/hook'): Promise<World> {
-  const w = await world()
+  const w = await world({ isDirect: true })
   const { accountId } = await w.account()
   for (const path of ['/one', '/two']) {
     const fields = { name: 'shop', eventKinds: ['DEPOSIT_ASSET_SUCCESS' as const], authorization: null }

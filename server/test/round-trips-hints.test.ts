@@ -44,7 +44,7 @@ async function paidCharges(w: World, count: number) {
 }
 
 test('notifications that come together are one statement, and their payments a read, a transaction and nothing else', async () => {
-  const w = await world()
+  const w = await world({ isDirect: true })
   const { account, hints } = await paidCharges(w, 20)
   const worker = startCheckWorker(w.ctx)
   const statements = watchStatements(w)
@@ -60,7 +60,7 @@ test('notifications that come together are one statement, and their payments a r
 })
 
 test('a hint that is asked about alone costs a statement to store it, and a transaction that ends it', async () => {
-  const w = await world()
+  const w = await world({ isDirect: true })
   const { charges } = await paidCharges(w, 1)
   const worker = startCheckWorker(w.ctx)
   const statements = watchStatements(w)
@@ -72,7 +72,7 @@ test('a hint that is asked about alone costs a statement to store it, and a tran
 })
 
 test('a notification of a payment in the books is one statement', async () => {
-  const w = await world()
+  const w = await world({ isDirect: true })
   const { payment } = await w.paidCharge()
   await w.ctx.settlements.add([payment])
   const worker = startCheckWorker(w.ctx)
@@ -83,7 +83,7 @@ test('a notification of a payment in the books is one statement', async () => {
 })
 
 test('checks that find nothing are claimed by one statement and moved by one', async () => {
-  const w = await world()
+  const w = await world({ isDirect: true })
   const account = await w.account()
   const charges = await Promise.all(Array.from({ length: 8 }, () => w.deposit(account)))
   await w.ctx.hints.add({ provider: 'sandbox', hints: charges.map(({ id }) => ({ txid: id, endToEndId: null })) })
@@ -107,7 +107,7 @@ test('checks that find nothing are claimed by one statement and moved by one', a
 })
 
 test('a query of an unpaid charge reads it once', async () => {
-  const w = await world()
+  const w = await world({ isDirect: true })
   const account = await w.account()
   const charge = await w.deposit(account)
   const statements = watchStatements(w)

@@ -10,7 +10,7 @@ import { world, type World } from './world.ts'
 // commit.
 
 test('a batch is booked with three statements, whatever is in it: locks, what is recorded, the booking', async () => {
-  const w = await world()
+  const w = await world({ isDirect: true })
   const [pool] = await stripePools(w, 'same')
   const paid = [await w.paidCharge(), await w.paidCharge(), await w.paidCharge({ valueCents: 7_00 })]
   const [first, one, other] = paid.map(({ payment }) => payment) as [ReceivedPayment, ReceivedPayment, ReceivedPayment]
@@ -25,7 +25,7 @@ test('a batch is booked with three statements, whatever is in it: locks, what is
 })
 
 test('a batch that is known already costs two statements: locks, what is recorded', async () => {
-  const w = await world()
+  const w = await world({ isDirect: true })
   const { payment } = await w.paidCharge()
   await settleCounting(w, w.pool, [payment])
   const { settled, statements } = await settleCounting(w, w.pool, [payment])

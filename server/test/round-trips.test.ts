@@ -11,14 +11,14 @@ describe('creating a deposit', () => {
   const request: DepositRequest = { valueCents: 50_00, externalId: null, description: null, expiresInSeconds: null }
 
   test('takes one statement for the intent and one for the acceptance', async () => {
-    const w = await world({ settings })
+    const w = await world({ settings, isDirect: true })
     const { caller } = await w.account()
     const open = (externalId: string) => openDeposit(w.ctx, caller, { ...request, externalId }, `key of ${externalId}`)
     expect(await countStatements(w.pool, () => open('order-1'))).toBe(2)
   })
 
   test('takes as many statements for twenty at once as for one', async () => {
-    const w = await world({ settings })
+    const w = await world({ settings, isDirect: true })
     const { caller } = await w.account()
     const orders = Array.from({ length: 20 }, (_, index) => `order-${index}`)
     // The bank answers all of them before the first is accepted, so that there is one batch of acceptances.
@@ -30,7 +30,7 @@ describe('creating a deposit', () => {
   })
 
   test('takes seven statements where the idempotency key is used, which is rare', async () => {
-    const w = await world({ settings })
+    const w = await world({ settings, isDirect: true })
     const { caller } = await w.account()
     await openDeposit(w.ctx, caller, request, 'order-1')
     expect(await countStatements(w.pool, () => openDeposit(w.ctx, caller, request, 'order-1'))).toBe(7)

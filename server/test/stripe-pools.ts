@@ -12,7 +12,7 @@ const MAX_CONNECTIONS = 9
 export async function stripePools(w: World, which: 'same' | 'different'): Promise<[Pool, Pool]> {
   const pools: { pool: Pool; stripe: number }[] = []
   while (pools.length < MAX_CONNECTIONS) {
-    const pool = makePool(w.databaseUrl, QUIET, { maxConnections: 1 })
+    const pool = makePool(w.directUrl, QUIET, { maxConnections: 1 })
     onTestFinished(() => pool.end())
     const { stripe } = await queryOne<{ stripe: number }>(pool, `select ${STRIPE} as stripe`)
     const mate = pools.find((other) => (other.stripe === stripe) === (which === 'same'))

@@ -64,6 +64,8 @@ export const CHARGE_SECRET = 'a secret for ids of charges that only tests know'
  */
 export type World = {
   databaseUrl: string
+  /** Without the pooler that GUICHE_TEST_POOLER puts in between. */
+  directUrl: string
   pool: Pool
   ctx: Context
   app: App
@@ -108,8 +110,16 @@ export type SandboxHandle = {
   stats(): Promise<{ calls: Record<string, number>; notifications: Record<string, number> }>
 }
 
-export async function world(options: { settings?: Partial<Settings>; second?: boolean } = {}): Promise<World> {
-  const { databaseUrl, presence } = await takeDatabase()
+type Options = {
+  settings?: Partial<Settings>
+  second?: boolean
+  /** Never through a pooler: for tests that count statements, or need a session of their own. */
+  isDirect?: boolean
+}
+
+export async function world(options: Options = {}): Promise<World> {
+  const { presence, directUrl, ...taken } = await takeDatabase()
+  const databaseUrl = options.isDirect ? directUrl : taken.databaseUrl
   const clock = makeClock()
   const logged: World['logged'] = []
   const sandbox = await startSandbox(clock.now)
@@ -171,6 +181,7 @@ export async function world(options: { settings?: Partial<Settings>; second?: bo
   }
   return {
     databaseUrl,
+    directUrl,
     pool: ctx.pool,
     ctx,
     app,

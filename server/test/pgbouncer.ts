@@ -1,0 +1,74 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { chmodSync, chownSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { createServer, connect, type AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+// A real pooler, from Debian's package pgbouncer. Without one its tests are skipped and say so.
+
+const PATH = process.env['PGBOUNCER_PATH'] ?? '/usr/sbin/pgbouncer'
+const LISTENS_WITHIN_MS = 30_000
+
+/** Why there is none to test with. */
+export const NO_PGBOUNCER = existsSync(PATH)
+  ? undefined
+  : `there is no PgBouncer at ${PATH}: install it (apt-get install pgbouncer), or set PGBOUNCER_PATH`
+
+export type PoolMode = 'transaction' | 'session' | 'statement'
+
+/** In front of all databases of a PostgreSQL that listens at a socket. Only numbers differ from PgBouncer's defaults. */
+export async function launchPgBouncer(
+  clusterUrl: string,
+  { directory, mode }: { directory: string; mode: PoolMode },
+): Promise<{ url: string; child: ChildProcess }> {
+  if (NO_PGBOUNCER) throw new Error(NO_PGBOUNCER)
+  const { username, password, pathname, searchParams } = new URL(clusterUrl.replace('@/', '@socket/'))
+  const socketDirectory = searchParams.get('host')!
+  const port = await freePort()
+  const ini = `[databases]
+* = host=${socketDirectory} port=5432 user=${username} password=${password}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = ${mode}
+max_client_conn = 2000
+server_idle_timeout = 5
+`
+  mkdirSync(directory, { recursive: true })
+  const file = join(directory, 'pgbouncer.ini')
+  writeFileSync(file, ini)
+  chmodSync(file, 0o644)
+  // PgBouncer refuses to run as root. Only the owner of the database may open the socket's directory.
+  const { uid, gid } = statSync(socketDirectory)
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) chownSync(directory, uid, gid)
+  const child = spawn(PATH, [file], { stdio: 'ignore', cwd: '/', ...(isRoot && { uid, gid }) })
+  for (const end = Date.now() + LISTENS_WITHIN_MS; !(await isOpen(port)); await sleep(20)) {
+    if (child.exitCode !== null || Date.now() > end) throw new Error('PgBouncer does not listen')
+  }
+  return { url: `postgresql://${username}:${password}@127.0.0.1:${port}${pathname}`, child }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+async function isOpen(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
