@@ -10,6 +10,7 @@ import { MAX_CENTS } from './base/money.ts'
 import { file, flag, integer, oneOf, origin, refusal, text, url, type Env } from './base/variables.ts'
 import { recordReads, unreadVariables } from './base/unread-variables.ts'
 import { readDatabaseUrl } from './db/database-url.ts'
+import { SERVICE_ROLES, type ServiceRole } from './db/presence.ts'
 import { makeChargeSeal } from './domain/core/charge-seal.ts'
 import type { SessionLimits, Settings } from './domain/core/settings.ts'
 import { makeSecretBox } from './domain/core/secret-box.ts'
@@ -17,6 +18,7 @@ import { makeSecretBox } from './domain/core/secret-box.ts'
 /** The only reader of the environment: parsed once, and a wrong value is refused with what to set instead. */
 export type Config = {
   home: string
+  role: ServiceRole
   host: string
   port: number
   publicUrl: string
@@ -83,6 +85,7 @@ function parseConfig(env: Env, overrides: { port?: number }): Omit<Config, 'warn
   const publicUrl = origin(env, 'PUBLIC_URL', mode === 'test' ? `http://localhost:${port}` : undefined)
   return {
     home,
+    role: oneOf(env, 'ROLE', [...SERVICE_ROLES], 'all'),
     host: text(env, 'HOST', '127.0.0.1'),
     port,
     publicUrl,

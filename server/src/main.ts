@@ -5,13 +5,14 @@ import { explainListen, requireListen } from './base/listen.ts'
 import { measureProcess } from './base/metrics.ts'
 import { OperatorError } from './base/operator-error.ts'
 import { onStopSignal } from './base/stop-signals.ts'
+import { isSpokesman, isSupervised } from './base/supervise.ts'
 import { VERSION } from './base/version.ts'
 import type { Config } from './config.ts'
 import { clockText } from './db/clock.ts'
 import type { Context } from './domain/context.ts'
 import { makeDemoAccount, type DemoAccount } from './domain/demo/demo-account.ts'
 import { checkSecretKeys, recordSecretKey } from './domain/core/secret-keys.ts'
-import { buildApp, type App } from './http/app.ts'
+import { buildApp, buildWorkerApp, type App } from './http/app.ts'
 import type { Say } from './open-database.ts'
 import { NO_MAIL } from './mail/none.ts'
 import { openContext } from './wiring.ts'
@@ -21,6 +22,7 @@ import { startDeliverWorker } from './workers/deliver.ts'
 import { startPurgeWorker } from './workers/purge.ts'
 import { startReconcileWorker } from './workers/reconcile.ts'
 import { startRefundWorker } from './workers/refund.ts'
+import type { Loop } from './workers/loop.ts'
 import { startRegistration } from './workers/register.ts'
 
 // The service promises to stop within 5 s of SIGTERM; the next start picks up what is left.
@@ -32,7 +34,10 @@ const OPEN_WITHIN_MS = 60_000
 const HEAP_GROWS_BY_PERCENT = 60
 
 /** config → context → http and workers. Resolves when the service listens. */
-export async function start(config: Config, say: Say): Promise<void> {
+export async function start(config: Config, print: Say): Promise<void> {
+  // Of several processes, the first says that all is ready, and their parent says the rest.
+  let isQuiet = isSupervised() && !isSpokesman()
+  const say: Say = (line) => isQuiet || print(line)
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWS_BY_PERCENT}`)
   const log = makeLog(config.logLevel)
   const stoppers: (() => Promise<void>)[] = []
@@ -67,6 +72,7 @@ export async function start(config: Config, say: Say): Promise<void> {
   opening = open(config, { log, say, stoppers, signal: stopping.signal })
   try {
     await opening
+    isQuiet = isSupervised()
   } catch (error) {
     // The signal handler closes what was opened, and ends the process.
     if (stopping.signal.aborted) return
@@ -90,8 +96,8 @@ type Start = { log: Logger; say: Say; stoppers: (() => Promise<void>)[]; signal:
 
 async function open(config: Config, { log, say, stoppers, signal }: Start): Promise<App> {
   for (const warning of config.warnings) log.warn({}, warning)
-  await requireListen(config)
-  const options = { migrates: true, role: 'all' as const, signal }
+  if (!isSupervised()) await requireListen(config)
+  const options = { migrates: true, role: config.role, signal }
   const { value: ctx, sandboxUrl, clock, close } = await openContext(config, log, say, options)
   stoppers.push(close)
   if (!clock.agrees()) throw new OperatorError(clockText(clock.offsetMs()))
@@ -109,24 +115,19 @@ async function open(config: Config, { log, say, stoppers, signal }: Start): Prom
       ctx.attempts.drained(),
     ])
   })
-  const demo = config.settings.mode === 'test' ? await makeDemoAccount(ctx) : undefined
+  const demo = config.settings.mode === 'test' && config.role !== 'worker' ? await makeDemoAccount(ctx) : undefined
   measureProcess(ctx.metrics)
   ctx.metrics.buildInfo.set({ version: VERSION, node: process.version }, 1)
   signal.throwIfAborted()
-  const app = await buildApp(ctx, { trustProxy: config.trustProxy })
+  const isWorker = config.role === 'worker'
+  const app = isWorker ? buildWorkerApp(ctx) : await buildApp(ctx, { trustProxy: config.trustProxy })
   await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
     throw explainListen(error, config)
   })
-  const workers = [
-    startCheckWorker(ctx),
-    startDeliverWorker(ctx),
-    startRefundWorker(ctx),
-    startPurgeWorker(ctx),
-    startRegistration(ctx, callbackBase(config)),
-    ...(ctx.settings.reconcileSeconds > 0 ? [startReconcileWorker(ctx)] : []),
-  ]
+  const workers = startWorkers(config, ctx)
   stoppers.push(async () => {
     await Promise.all(workers.map((worker) => worker.stop()))
+    ctx.receivedLists.stop()
   })
   // Last in, first out: requests end before the workers and the database do.
   stoppers.push(() => {
@@ -138,8 +139,23 @@ async function open(config: Config, { log, say, stoppers, signal }: Start): Prom
   return app
 }
 
+/** Divided among all processes that run them, by claims in the database. */
+function startWorkers({ role, ...config }: Config, ctx: Context): Loop[] {
+  // Where a sandbox in this process sends notifications to is its own port, which a worker does not answer at.
+  const registration = role === 'worker' ? [] : [startRegistration(ctx, callbackBase(config))]
+  if (role === 'api') return registration
+  return [
+    ...registration,
+    startCheckWorker(ctx),
+    startDeliverWorker(ctx),
+    startRefundWorker(ctx),
+    startPurgeWorker(ctx),
+    ...(ctx.settings.reconcileSeconds > 0 ? [startReconcileWorker(ctx)] : []),
+  ]
+}
+
 /** Providers reach us at the public URL. The sandbox in this process has no proxy in between, and uses the port. */
-function callbackBase(config: Config): (provider: string) => string {
+function callbackBase(config: Pick<Config, 'host' | 'port' | 'publicUrl' | 'providers'>): (provider: string) => string {
   const everywhere = ['0.0.0.0', '::'].includes(config.host)
   const host = everywhere ? '127.0.0.1' : config.host.includes(':') ? `[${config.host}]` : config.host
   return (name) =>
@@ -154,6 +170,8 @@ function welcome(
   { sandboxUrl, demo }: { sandboxUrl: string | undefined; demo: DemoAccount | undefined },
 ): string {
   const { publicUrl } = config
+  if (config.role === 'worker')
+    return `guiche works: /livez, /readyz and /metrics are at http://${config.host}:${config.port}`
   const lines = [
     '',
     `guiche is ready${ctx.settings.mode === 'test' ? ', in sandbox mode: no real money moves' : ''}.`,
@@ -161,6 +179,7 @@ function welcome(
     `  Dashboard     ${publicUrl}/`,
     `  API docs      ${publicUrl}/docs`,
     ...(sandboxUrl ? [`  Sandbox bank  ${sandboxUrl}`] : []),
+    ...(config.role === 'api' ? ['', 'It runs no workers: run guiche start --role worker beside it.'] : []),
   ]
   if (demo?.made) {
     lines.push(

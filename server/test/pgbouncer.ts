@@ -17,7 +17,7 @@ export const NO_PGBOUNCER = existsSync(PATH)
 
 export type PoolMode = 'transaction' | 'session' | 'statement'
 
-/** In front of all databases of a PostgreSQL that listens at a socket. Only numbers differ from PgBouncer's defaults. */
+/** In front of all databases of a PostgreSQL that listens at a socket. Most of PgBouncer's defaults hold. */
 export async function launchPgBouncer(
   clusterUrl: string,
   { directory, mode }: { directory: string; mode: PoolMode },

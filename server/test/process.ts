@@ -54,9 +54,9 @@ export function startChild(program: string, args: string[], options: SpawnOption
 /**
  * The built service in a process of its own, as `npm start` runs it. Killed at the end of the test if it still lives.
  */
-export async function startServer(env: Record<string, string>, cli = CLI): Promise<ServerProcess> {
+export async function startServer(env: Record<string, string>, cli = CLI, args: string[] = []): Promise<ServerProcess> {
   const port = await freePort()
-  const child = startChild(process.execPath, [cli, 'start'], {
+  const child = startChild(process.execPath, [cli, 'start', ...args], {
     env: { ...cleanEnv(), PORT: String(port), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -3,13 +3,11 @@ import { Fault } from '../base/fault.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { VERSION } from '../base/version.ts'
 import type { Env } from '../base/variables.ts'
-import { loadConfig, type Config } from '../config.ts'
+import { loadConfig } from '../config.ts'
 import { DatabaseUnavailable, explainDatabase } from '../db/failure.ts'
 import { ProviderError } from '../domain/ports/provider.ts'
-import type { Say } from '../open-database.ts'
 import type { Screen } from '../log.ts'
 import { accountCommands } from './account.ts'
-import { addCommand } from './arguments.ts'
 import { auditCommand } from './audit.ts'
 import { auditLogCommand } from './audit-log.ts'
 import { doctorCommand } from './doctor.ts'
@@ -25,6 +23,7 @@ import { reconcileCommand } from './reconcile.ts'
 import { refundCommands } from './refund.ts'
 import { sandboxCommand } from './sandbox.ts'
 import { seedCommand } from './seed.ts'
+import { startCommand, type Start } from './start.ts'
 import type { Terminal } from './terminal.ts'
 import { webhookCommands } from './webhooks.ts'
 
@@ -36,8 +35,7 @@ export type Surroundings = {
   readInput(): Promise<string>
   /** Default: the environment of this process, and .env. */
   env?: Env
-  /** Runs the service. Passed in, because commands may not import main.ts. */
-  start(config: Config, print: Say): Promise<void>
+  start: Start
 }
 
 /** Runs one command, and resolves to its exit code. `start` and `sandbox` go on running. Never rejects. */
@@ -82,10 +80,7 @@ A first deposit:
   $ npx guiche pay <paymentLinkId>    # pays the charge at the sandbox bank
   $ npx guiche audit                  # checks that every centavo is accounted for`,
     )
-  addCommand(program, 'start', '')
-    .description('run the service: HTTP, workers, and in sandbox mode the sandbox bank')
-    .addHelpText('after', '\nSettings come from the environment and .env; docs/configuration.md lists them.')
-    .action(() => start(terminal.loadConfig(), terminal.print))
+  startCommand(program, terminal, start)
   migrateCommand(program, terminal)
   accountCommands(program, terminal)
   operatorCommands(program, terminal)

@@ -15,8 +15,12 @@ import { query, type Tx } from './tx.ts'
  */
 export type Presence = { instance: number; leave(): Promise<void> }
 
+/** `api` answers requests, `worker` does what is due, `all` does both. */
+export const SERVICE_ROLES = ['all', 'api', 'worker'] as const
+export type ServiceRole = (typeof SERVICE_ROLES)[number]
+
 /** What a process does. A command is any use of the command line but `guiche start`. */
-export type Role = 'all' | 'api' | 'worker' | 'command'
+export type Role = ServiceRole | 'command'
 
 type Options = { role?: Role; leaseMs?: number; renewEveryMs?: number }
 

@@ -70,20 +70,7 @@ const MAX_CONNECTIONS = 20_000
 const API_BODY_LIMIT_BYTES = 16 * 1024
 
 export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<App> {
-  const load: Load = { inFlight: 0, isLeaving: false, isDraining: false }
-  const app = makeServer(ctx, options)
-  app.setSerializerCompiler(options.checksAnswers ? makeCheckedSerializer : makeSerializer)
-
-  const headers = everywhereHeaders(ctx.settings)
-  app.addHook('onRequest', (request, reply, done) => {
-    stamp(headers, request, reply)
-    done(protocolFault(request))
-  })
-  answerRefusals(app, ctx)
-  limitInFlight(app, load, options.maxInFlight ?? MAX_IN_FLIGHT)
-  logResponses(app, ctx)
-  measureResponses(app, ctx)
-
+  const { app, load } = makeBareApp(ctx, options)
   await describeRoutes(app)
   const completed = makeCompletedAnswers()
   await app.register(async (scope) => apiRoutes(scope, ctx, load, completed))
@@ -101,11 +88,36 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
     limitPublic(scope)
     docsRoutes(scope, ctx.settings.publicUrl)
   })
+  return app
+}
 
-  return Object.assign(app, {
-    leave: () => void (load.isLeaving = true),
-    drain: () => void (load.isDraining = true),
+/** What a process without an API answers: whether it works, and how well. */
+export function buildWorkerApp(ctx: Context): App {
+  const { app, load } = makeBareApp(ctx, {})
+  void app.register(async (scope) => {
+    requireKeys(scope, ctx)
+    metricsRoutes(scope, ctx, load)
   })
+  healthRoutes(app, ctx, load)
+  return app
+}
+
+/** What all routes share. */
+function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load } {
+  const load: Load = { inFlight: 0, isLeaving: false, isDraining: false }
+  const app = makeServer(ctx, options)
+  app.setSerializerCompiler(options.checksAnswers ? makeCheckedSerializer : makeSerializer)
+  const headers = everywhereHeaders(ctx.settings)
+  app.addHook('onRequest', (request, reply, done) => {
+    stamp(headers, request, reply)
+    done(protocolFault(request))
+  })
+  answerRefusals(app, ctx)
+  limitInFlight(app, load, options.maxInFlight ?? MAX_IN_FLIGHT)
+  logResponses(app, ctx)
+  measureResponses(app, ctx)
+  const stages = { leave: () => void (load.isLeaving = true), drain: () => void (load.isDraining = true) }
+  return { app: Object.assign(app, stages), load }
 }
 
 function apiRoutes(scope: FastifyInstance, ctx: Context, load: Load, completed: CompletedAnswers): void {

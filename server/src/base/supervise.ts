@@ -1,0 +1,75 @@
+import cluster, { type Worker } from 'node:cluster'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { onStopSignal } from './stop-signals.ts'
+
+// Several processes of the service on one machine, which share its port by node:cluster.
+
+/** A process that dies is replaced after this long… */
+const RESTART_FIRST_MS = 1_000
+/** …and after twice as long each time it dies soon again, up to this. */
+const RESTART_MAX_MS = 30_000
+/** A process that lived for this long starts from the first pause again. */
+const STEADY_MS = 60_000
+
+type Say = (line: string) => void
+
+/** True in a process that another one supervises. Its parent has seen that the port is free. */
+export function isSupervised(): boolean {
+  return cluster.isWorker
+}
+
+/** The first of the processes says what is for the operator: the parent waits until it listens before it forks more. */
+export function isSpokesman(): boolean {
+  return cluster.worker?.id === 1
+}
+
+/**
+ * Runs this program `count` times, replaces processes that die, and passes stop signals on. Resolves when all have
+ * ended, to the exit code. A first process that cannot start has said why, and nothing else is tried.
+ */
+export async function superviseProcesses(count: number, say: Say): Promise<number> {
+  const stopping = new AbortController()
+  const signalAll = (signal: NodeJS.Signals) => {
+    for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal)
+  }
+  const stop = (signal: NodeJS.Signals) => {
+    if (!stopping.signal.aborted) say(`\n${signal}: stopping ${count} processes…`)
+    stopping.abort()
+    signalAll(signal)
+  }
+  onStopSignal(stop, () => signalAll('SIGTERM'))
+  const first = cluster.fork()
+  const codeOfFirst = await listeningOrEnd(first)
+  if (codeOfFirst !== undefined) return codeOfFirst
+  const workers = [first, ...Array.from({ length: count - 1 }, () => cluster.fork())]
+  const codes = await Promise.all(workers.map((worker) => keepRunning(worker, { say, signal: stopping.signal })))
+  say('Stopped.')
+  return Math.max(...codes)
+}
+
+/** Undefined when it listens; its exit code if it ends before. */
+function listeningOrEnd(worker: Worker): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    worker.once('listening', () => resolve(undefined))
+    worker.once('exit', (code) => resolve(code ?? 1))
+  })
+}
+
+async function keepRunning(first: Worker, { say, signal }: { say: Say; signal: AbortSignal }): Promise<number> {
+  let pauseMs = RESTART_FIRST_MS
+  for (let worker = first; ; worker = cluster.fork()) {
+    const bornMs = performance.now()
+    const code = await ended(worker)
+    if (signal.aborted) return code
+    if (performance.now() - bornMs > STEADY_MS) pauseMs = RESTART_FIRST_MS
+    say(`Process ${worker.process.pid} ended unexpectedly; another one starts in ${pauseMs / 1000} s.`)
+    await sleep(pauseMs, undefined, { signal }).catch(() => {})
+    if (signal.aborted) return 0
+    pauseMs = Math.min(pauseMs * 2, RESTART_MAX_MS)
+  }
+}
+
+function ended(worker: Worker): Promise<number> {
+  if (worker.isDead()) return Promise.resolve(worker.process.exitCode ?? 1)
+  return new Promise((resolve) => worker.once('exit', (code) => resolve(code ?? 1)))
+}
