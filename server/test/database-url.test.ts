@@ -9,17 +9,26 @@ import { startTlsProxy } from './database-proxy.ts'
 import { runCli, runProcess, temporaryHome } from './process.ts'
 import { world } from './world.ts'
 
-const ONE_HOST =
-  'DATABASE_URL must name one host: guiche does not choose among several. ' +
-  'Use one address that follows the primary: HAProxy in front of Patroni, a virtual IP, or your cloud’s writer endpoint'
+test('several hosts are read as libpq does', () => {
+  const url = 'postgresql://me:w,rd@a:3250,[::1],b/guiche?target_session_attrs=read-write'
+  expect(readDatabaseUrl(url)).toEqual({
+    connectionString: 'postgresql://me:w,rd@a:3250/guiche',
+    ssl: false,
+    hosts: [
+      { host: 'a', port: 3250 },
+      { host: '::1', port: 5432 },
+      { host: 'b', port: 5432 },
+    ],
+  })
+})
 
 test.each([
-  'postgresql://me:word@a:3250,b:3251/guiche',
-  'postgresql://me:word@a:3250,b:3251/guiche?target_session_attrs=read-write',
-  'postgresql://me:word@/guiche?host=a,b',
-  'postgresql://me:word@a/guiche?target_session_attrs=read-write',
-])('%s is refused: one host, and what to use instead', (url) => {
-  expect(() => readDatabaseUrl(url)).toThrow(ONE_HOST)
+  ['postgresql://me:word@a,,b/guiche', 'must list hosts as a:5432,b:5432'],
+  ['postgresql://me:word@/guiche?host=a,b', 'must list several hosts before the database'],
+  ['postgresql://me:word@a,b/guiche?target_session_attrs=any', 'must lead to the primary'],
+  ['postgresql://me:word@a,b/guiche?load_balance_hosts=random', 'must lead to the primary'],
+])('%s is refused', (url, text) => {
+  expect(() => readDatabaseUrl(url)).toThrow(`DATABASE_URL ${text}`)
 })
 
 test.each([
@@ -49,7 +58,7 @@ test.each([
 
 test('what has nothing to do with TLS is left as it is', () => {
   const url = 'postgresql://guiche:word@/guiche?host=%2Ftmp%2Fa%2Cb&port=5432'
-  expect(readDatabaseUrl(url)).toEqual({ connectionString: url, ssl: false })
+  expect(readDatabaseUrl(url)).toEqual({ connectionString: url, ssl: false, hosts: [] })
   expect(readDatabaseUrl('postgresql://me@db/guiche?sslmode=require&application_name=x')).toMatchObject({
     connectionString: 'postgresql://me@db/guiche?application_name=x',
     ssl: { rejectUnauthorized: false },

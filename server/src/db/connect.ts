@@ -1,7 +1,8 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { OperatorError } from '../base/operator-error.ts'
 import { readDatabaseUrl } from './database-url.ts'
 import { explainDatabase } from './failure.ts'
+import { makeClient } from './hosts.ts'
 import { KEEP_ALIVE_AFTER_MS } from './pool.ts'
 
 /** Long enough for a database under load. */
@@ -13,7 +14,7 @@ export async function withClient<Result>(
   options: { name: string; queryTimeoutMs: number },
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
-  const client = new pg.Client({
+  const client = makeClient({
     ...readDatabaseUrl(databaseUrl),
     application_name: options.name,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

@@ -3,7 +3,15 @@ import type { ConnectionOptions } from 'node:tls'
 import { OperatorError } from '../base/operator-error.ts'
 
 /** What node-postgres needs to reach the database. */
-export type DatabaseAddress = { connectionString: string; ssl: false | ConnectionOptions }
+export type DatabaseAddress = {
+  /** With the first host. */
+  connectionString: string
+  ssl: false | ConnectionOptions
+  /** All of them, if there are several. */
+  hosts: Host[]
+}
+
+export type Host = { host: string; port: number }
 
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 /** Parsed here and removed from the URL, because node-postgres gives some of them another meaning than libpq. */
@@ -13,27 +21,38 @@ const EXAMPLE = 'must look like postgresql://user:password@host:5432/database'
 /** Parses DATABASE_URL. Refuses in one line, without the password, what cannot work. */
 export function readDatabaseUrl(url: string): DatabaseAddress {
   if (!/^postgres(ql)?:\/\//.test(url)) throw refusal(EXAMPLE)
-  const [address, query] = splitOnce(url, '?')
+  const [given, query] = splitOnce(url, '?')
   const parameters = new URLSearchParams(query)
-  refuseSeveralHosts(address, parameters)
+  const { address, hosts } = readHosts(given)
+  refuseOtherChoices(parameters)
   // node-postgres allows an empty host, which stands for a socket's directory in the parameters.
   if (!URL.canParse(address.replace('@/', '@socket/')))
     throw refusal(`${EXAMPLE}; write other characters than letters and digits in a password as %-codes`)
   const ssl = readTls(parameters)
-  for (const name of SSL_PARAMETERS) parameters.delete(name)
-  return { connectionString: parameters.size > 0 ? `${address}?${parameters.toString()}` : address, ssl }
+  for (const name of [...SSL_PARAMETERS, 'target_session_attrs']) parameters.delete(name)
+  return { connectionString: parameters.size > 0 ? `${address}?${parameters.toString()}` : address, ssl, hosts }
 }
 
-function refuseSeveralHosts(address: string, parameters: URLSearchParams): void {
-  const authority = address.replace(/^[a-z]+:\/\//, '').split('/', 1)[0] ?? ''
-  const host = authority.slice(authority.lastIndexOf('@') + 1)
+/** Several hosts are separated by commas, as libpq has it: see hosts.ts. */
+function readHosts(given: string): { address: string; hosts: Host[] } {
+  const [, before = '', list = '', after = ''] = /^([a-z]+:\/\/(?:[^/]*@)?)([^/]*)(.*)$/s.exec(given) ?? []
+  const names = list.split(',')
+  if (names.length < 2) return { address: given, hosts: [] }
+  const hosts = names.map((name) => {
+    const [, host, port = '5432'] = /^(\[[^\]]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(name) ?? []
+    if (!host) throw refusal('must list hosts as a:5432,b:5432')
+    return { host: host.replaceAll(/[[\]]/g, ''), port: Number(port) }
+  })
+  return { address: `${before}${names[0]}${after}`, hosts }
+}
+
+function refuseOtherChoices(parameters: URLSearchParams): void {
   const parameter = parameters.get('host') ?? ''
-  const isList = host.includes(',') || (parameter.includes(',') && !parameter.startsWith('/'))
-  if (isList || parameters.has('target_session_attrs') || parameters.has('load_balance_hosts'))
-    throw refusal(
-      'must name one host: guiche does not choose among several. ' +
-        'Use one address that follows the primary: HAProxy in front of Patroni, a virtual IP, or your cloud’s writer endpoint',
-    )
+  if (parameter.includes(',') && !parameter.startsWith('/'))
+    throw refusal('must list several hosts before the database: postgresql://user:password@a:5432,b:5432/database')
+  const wanted = parameters.get('target_session_attrs') ?? 'read-write'
+  if (!['read-write', 'primary'].includes(wanted) || parameters.has('load_balance_hosts'))
+    throw refusal('must lead to the primary: of several hosts, guiche uses the one that writes')
 }
 
 /** As libpq defines these values. Without sslmode the connection is not encrypted. */

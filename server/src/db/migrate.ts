@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { withClient } from './connect.ts'
 import { explainDatabase, isLockTimeout } from './failure.ts'
-import { setForSession, setLocal } from './pooling.ts'
+import { setForSession, setLocal } from './pool.ts'
 import { splitStatements, withoutComments } from './statements.ts'
 
 const FOLDER = new URL('../../migrations/', import.meta.url)

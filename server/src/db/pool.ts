@@ -2,8 +2,8 @@ import pg from 'pg'
 import type { Log } from '../base/log.ts'
 import { readDatabaseUrl } from './database-url.ts'
 import { isConnectionUseless } from './failure.ts'
+import { clientOf } from './hosts.ts'
 import { makeOutageLog, type OutageLog } from './outage-log.ts'
-import { setForSession, setLocal } from './pooling.ts'
 
 export type Pool = pg.Pool
 
@@ -52,8 +52,10 @@ export function makePool(databaseUrl: string, log: Log, options: PoolOptions = {
     // work may: see tx.setStatementTimeout().
     enable_seqscan: 'off',
   }
+  const address = readDatabaseUrl(databaseUrl)
   const pool = new pg.Pool({
-    ...readDatabaseUrl(databaseUrl),
+    ...address,
+    Client: clientOf(address),
     max: maxConnections,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: statementTimeoutMs + clientGraceMs,
@@ -102,6 +104,36 @@ export function stopKeepingStatements(pool: Pool): void {
   if (!own?.keepsStatements) return
   own.keepsStatements = false
   own.log.warn({}, 'the pooler in front of PostgreSQL keeps no prepared statements: the service works, but slower')
+}
+
+/** Names and values, as `set` takes them. */
+type SessionSettings = Record<string, string | number>
+
+/**
+ * Sets them for the session of this connection, in one round trip. False, and nothing is set, behind a pooler: in
+ * transaction mode the session changes with each transaction, and a setting would stay behind in a session of somebody
+ * else. There only `set local` in a transaction works.
+ *
+ * By a statement, because PgBouncer refuses or drops them as connection parameters.
+ */
+export async function setForSession(client: pg.ClientBase, settings: SessionSettings): Promise<boolean> {
+  // PostgreSQL sends its process id when a connection is made. A pooler sends an invented one instead.
+  const { processID } = client as pg.ClientBase & { processID: number }
+  const { rows } = await client.query<{ isDirect: boolean }>(
+    `select pg_backend_pid() = $1 as "isDirect", (
+       select count(set_config(name, value, false)) from unnest($2::text[], $3::text[]) as s (name, value)
+       where pg_backend_pid() = $1
+     )`,
+    [processID, Object.keys(settings), Object.values(settings).map(String)],
+  )
+  return rows[0]!.isDirect
+}
+
+/** Sets them until the transaction ends, which works behind a pooler too. */
+export function setLocal(settings: SessionSettings): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `set local ${name} = ${value}`)
+    .join('; ')
 }
 
 /** A library may release a broken connection as if it were good; the pool discards one that has ended. */
