@@ -38,8 +38,7 @@ test('through PgBouncer in transaction mode everything works, from the first mig
   for (const link of links) await guiche('pay', link)
   // One of them was the test of the webhook.
   await receiver.got(1 + links.length)
-  for (const link of links)
-    expect((await ask(`${second.url}/api/deposit/${link}`)).charge.status, link).toBe('COMPLETED')
+  for (const link of links) expect((await ask(`${second.url}/api/deposit/${link}`)).charge.status).toBe('COMPLETED')
 
   // The first process goes on alone. The bank is in it, and still notifies the other one, so the deposit is asked for.
   await second.end('SIGKILL')
