@@ -69,15 +69,18 @@ const MIN_SECRET_LENGTH = 32
 // With fewer, the lanes wait for each other's connections; with more, a few processes use up PostgreSQL's limit.
 const POOL_SIZE = { min: 5, max: 500 }
 
-export function loadConfig(given: Env = withDotEnv(process.env), overrides: { port?: number } = {}): Config {
+/** Options of a command that replace a variable. */
+type Overrides = { port?: number; home?: string }
+
+export function loadConfig(given: Env = withDotEnv(process.env), overrides: Overrides = {}): Config {
   const asked = new Set<string>()
   const config = parseConfig(recordReads(given, asked), overrides)
   return { ...config, warnings: unreadVariables(given, asked) }
 }
 
-function parseConfig(env: Env, overrides: { port?: number }): Omit<Config, 'warnings'> {
+function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
   const port = overrides.port ?? integer(env, 'PORT', 3000, { min: 1, max: 65_535 })
-  const home = loadHome(env)
+  const home = loadHome(env, overrides.home)
   const secretKeys = loadSecretKeys(env, home)
   const providers = loadProviders(env)
   const mode = providers.every((provider) => provider.name === 'sandbox') ? 'test' : 'live'
@@ -145,10 +148,9 @@ function loadSignIn(env: Env, mode: 'test' | 'live', secretKeys: () => string[])
   }
 }
 
-function loadHome(env: Env): string {
-  const home = resolve(
-    text(env, 'GUICHE_HOME', process.getuid?.() === 0 ? '/var/lib/guiche' : join(homedir(), '.guiche')),
-  )
+function loadHome(env: Env, given: string | undefined): string {
+  const fallback = process.getuid?.() === 0 ? '/var/lib/guiche' : join(homedir(), '.guiche')
+  const home = resolve(given ?? text(env, 'GUICHE_HOME', fallback))
   if (statSync(home, { throwIfNoEntry: false })?.isDirectory() === false)
     throw refusal('GUICHE_HOME', `must be a directory, and ${home} is a file`)
   return home

@@ -1,6 +1,8 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
+import type { Config } from '../config.ts'
 import { audit, type AuditReport } from '../domain/audit/audit.ts'
+import type { Context } from '../domain/context.ts'
 import { DAY_ZONE, dayOf, isDay } from '../domain/core/business-days.ts'
 import { addCommand, AS_JSON } from './arguments.ts'
 import { withProgress } from './progress.ts'
@@ -9,7 +11,7 @@ import { printOne, withContext, type JsonOption, type Terminal } from './termina
 
 // Not 2, which shells use for wrong arguments.
 const EXIT_DIFFERENCES = 1
-const EXIT_NOT_COMPARED = 3
+export const EXIT_NOT_COMPARED = 3
 
 type Options = JsonOption & { since?: string }
 
@@ -35,13 +37,20 @@ Exit codes:
 
 type Cost = { tookSeconds: number; peakMemoryBytes: number }
 
-async function runAudit(terminal: Terminal, options: Options): Promise<void> {
+/** Audits, prints the verdict, and sets the exit code by it. `prepare` comes before, in the same context. */
+export async function runAudit(
+  terminal: Terminal,
+  options: Options,
+  { config, prepare }: { config?: Config; prepare?: (ctx: Context) => Promise<void> } = {},
+): Promise<void> {
   const startMs = performance.now()
-  const report = await withContext(terminal, (ctx) =>
-    withProgress(terminal.screen, (show) =>
+  const work = async (ctx: Context) => {
+    await prepare?.(ctx)
+    return withProgress(terminal.screen, (show) =>
       audit(ctx, { since: options.since, onProgress: ({ done, text }) => show(done, text) }),
-    ),
-  )
+    )
+  }
+  const report = await withContext(terminal, work, config)
   const cost: Cost = {
     tookSeconds: Math.round((performance.now() - startMs) / 100) / 10,
     // maxRSS is in kilobytes.

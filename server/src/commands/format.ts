@@ -31,6 +31,11 @@ export function moment(date: Date): string {
   return date.toISOString().slice(0, 16).replace('T', ' ')
 }
 
+/** In MiB, rounded up. */
+export function mebibytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1024 / 1024)} MiB`
+}
+
 function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim().replaceAll(/\p{C}/gu, '\u{fffd}')
 }

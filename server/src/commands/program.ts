@@ -10,6 +10,7 @@ import type { Screen } from '../log.ts'
 import { accountCommands } from './account.ts'
 import { auditCommand } from './audit.ts'
 import { auditLogCommand } from './audit-log.ts'
+import { backupCommand } from './backup.ts'
 import { doctorCommand } from './doctor.ts'
 import { eventCommands } from './events.ts'
 import { exceptionCommands } from './exceptions.ts'
@@ -21,6 +22,7 @@ import { operatorCommands } from './operator.ts'
 import { payCommand } from './pay.ts'
 import { reconcileCommand } from './reconcile.ts'
 import { refundCommands } from './refund.ts'
+import { restoreCommand } from './restore.ts'
 import { sandboxCommand } from './sandbox.ts'
 import { seedCommand } from './seed.ts'
 import { startCommand, type Start } from './start.ts'
@@ -47,7 +49,7 @@ export async function runCommand(args: string[], surroundings: Surroundings): Pr
     say: (line) => void stderr.write(`${line}\n`),
     screen: stderr,
     readInput,
-    loadConfig: () => loadConfig(env),
+    loadConfig: (overrides) => loadConfig(env, overrides),
     setExitCode: (code) => void (exitCode = code),
   }
   try {
@@ -96,6 +98,8 @@ A first deposit:
   auditCommand(program, terminal)
   auditLogCommand(program, terminal)
   reconcileCommand(program, terminal)
+  backupCommand(program, terminal)
+  restoreCommand(program, terminal)
   doctorCommand(program, terminal)
   openapiCommand(program, terminal)
   return program

@@ -19,7 +19,7 @@ export type Terminal = {
   screen: Screen
   /** All of standard input. */
   readInput(): Promise<string>
-  loadConfig(): Config
+  loadConfig(overrides?: { home?: string }): Config
   /** For a command that ran, with a negative result. */
   setExitCode(code: number): void
 }

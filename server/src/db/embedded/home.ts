@@ -122,12 +122,19 @@ async function fillCluster({ made, home, bin, major, owner, password }: Making &
   )
   if (!initdb.ok) throw new OperatorError(`the database could not be created in ${home}: ${tail(initdb.output)}`)
   await writeSynced(join(made, 'pg_hba.conf'), accessRules, owner)
-  await writeSynced(join(made, 'pg_ident.conf'), `owner "${owner.name}" postgres\n`, owner)
+  await nameSuperusers(made, owner)
   await singleUser({ bin, data: made, owner }, [
     `create role guiche login createdb password '${password}'`,
     'create database guiche owner guiche',
   ])
   await keepPassword(home, password)
+}
+
+/** Root can become the database's user anyway, and backs up as itself. Restored data may belong to another user now. */
+export async function nameSuperusers(data: string, owner: Owner): Promise<void> {
+  const path = join(data, 'pg_ident.conf')
+  const users = `owner "${owner.name}" postgres\nowner "root" postgres\n`
+  if ((await ifExists(readFile(path, 'utf8'))) !== users) await writeSynced(path, users, owner)
 }
 
 /** For a home without its password file. Only while the database does not run. */
@@ -143,8 +150,8 @@ export async function removeLeftovers(home: string): Promise<void> {
 }
 
 /**
- * Only the database's user can be superuser, by peer authentication, so no password can leak. The service uses the role
- * `guiche`, which may create databases but not read files or run programs.
+ * Only the database's user and root can be superuser, by peer authentication, so no password can leak. The service uses
+ * the role `guiche`, which may create databases but not read files or run programs.
  */
 const accessRules = 'local all postgres peer map=owner\nlocal all all scram-sha-256\n'
 
@@ -168,7 +175,7 @@ async function singleUser(where: { bin: string; data: string; owner: Owner }, st
 }
 
 /** Node's recursive mkdir never returns on a file system that refuses every name, such as /proc. */
-async function makeDirectory(path: string): Promise<boolean> {
+export async function makeDirectory(path: string): Promise<boolean> {
   const make = () => mkdir(path, { mode: 0o755 })
   try {
     await make().catch(async (error: NodeJS.ErrnoException) => {

@@ -8,6 +8,7 @@ import {
   chooseOwner,
   createCluster,
   keepPassword,
+  nameSuperusers,
   prepareHome,
   prepareSocketDirectory,
   readPassword,
@@ -126,6 +127,7 @@ async function ensureRunning({ home, say, signal }: Home): Promise<Running> {
     await resetPassword({ bin, data, owner, password })
     await keepPassword(home, password)
   }
+  await nameSuperusers(data, owner)
   signal?.throwIfAborted()
   const socketDirectory = await prepareSocketDirectory(home, owner)
   const started = await startPostmaster({ home, bin, data, socketDirectory, owner, say })

@@ -1,0 +1,141 @@
+import { access, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { OperatorError } from '../../base/operator-error.ts'
+import { withClient } from '../connect.ts'
+import { findMissingMigrations } from '../migrate.ts'
+import {
+  copyFile,
+  damaged,
+  eachAtOnce,
+  HOME_ENTRIES,
+  makeDirectories,
+  type CopyProgress,
+  type Manifest,
+} from './backup-files.ts'
+import { flush } from './binaries.ts'
+import { checkReach, chooseOwner, prepareHome } from './home.ts'
+import { withHomeLock } from './lock.ts'
+import { readRunning, stopPostmaster } from './postmaster.ts'
+import { hasPid, ifExists } from './process.ts'
+import { openEmbedded } from './server.ts'
+
+type Options = {
+  /** The backup, which was verified. */
+  directory: string
+  manifest: Manifest
+  home: string
+  say: (line: string) => void
+  onProgress: CopyProgress
+  signal?: AbortSignal
+}
+
+export type Restored = { missingMigrations: string[] }
+
+/** A process that starts or stops a database in this home holds the lock for seconds. */
+const LOCK_MS = 30_000
+/** One question to a database that just started. */
+const QUERY_TIMEOUT_MS = 60_000
+const PREFIX = 'restore.new-'
+
+/**
+ * Copies a backup into a folder of the home, and starts the database there once, which recovers it. Only then the files
+ * get their names. After a failure the home is as it was before.
+ */
+export async function restoreBackup(options: Options): Promise<Restored> {
+  const isNew = (await ifExists(access(options.home).then(() => true))) === undefined
+  await refuseOverwriting(options.home)
+  const home = await prepareHome(options.home)
+  await removeCutOff(home)
+  const fresh = await prepareHome(join(home, `${PREFIX}${process.pid}`))
+  try {
+    await copyBackup({ ...options, fresh })
+    options.signal?.throwIfAborted()
+    const restored = await recover(fresh, options)
+    await withHomeLock({ home, waitMs: LOCK_MS, say: options.say }, async () => {
+      await refuseOverwriting(home)
+      await moveUp(fresh, home)
+    })
+    return restored
+  } catch (error) {
+    await stopAndRemove(fresh)
+    if (isNew) await rmdir(home).catch(() => {})
+    throw error
+  }
+}
+
+/** Refuses a home that holds anything a restore would write. */
+export async function refuseOverwriting(home: string): Promise<void> {
+  for (const name of HOME_ENTRIES.toReversed())
+    if (await ifExists(access(join(home, name)).then(() => true)))
+      throw new OperatorError(
+        `${home} is in use: it holds ${name}, and a restore overwrites nothing. Name another home with --home`,
+      )
+}
+
+async function copyBackup({ directory, manifest, fresh, onProgress, signal }: Options & { fresh: string }) {
+  const owner = await chooseOwner(join(fresh, 'data'))
+  checkReach(fresh, owner)
+  const ownerOf = (path: string) => (path === 'data' || path.startsWith('data/') ? owner : undefined)
+  await makeDirectories(fresh, manifest.directories, ownerOf)
+  let done = 0
+  await eachAtOnce(manifest.files, signal, async ({ path, mode, sha256 }) => {
+    const copied = await copyFile({
+      from: join(directory, 'home', path),
+      to: join(fresh, path),
+      mode,
+      owner: ownerOf(path),
+      onBytes: (bytes) => onProgress((done += bytes), manifest.bytes),
+    })
+    if (copied?.sha256 !== sha256) throw damaged(directory, path, 'was changed')
+  })
+  for (const { path } of manifest.directories.toReversed()) await flush(join(fresh, path))
+}
+
+/** The first start replays the WAL of the backup. The database must have reached the backup's end, and be readable. */
+async function recover(fresh: string, { manifest, say, signal }: Options): Promise<Restored> {
+  const embedded = await openEmbedded({ home: fresh, say, mayCreate: false, signal })
+  try {
+    const options = { name: 'guiche-restore', queryTimeoutMs: QUERY_TIMEOUT_MS }
+    const isWhole = await withClient(embedded.databaseUrl, options, async (client) => {
+      const sql = 'select pg_current_wal_lsn() >= $1::pg_lsn as "isWhole"'
+      return (await client.query<{ isWhole: boolean }>(sql, [manifest.end.lsn])).rows[0]?.isWhole
+    })
+    if (!isWhole) throw new Error(`the database did not recover to the end of the backup, ${manifest.end.lsn}`)
+    return { missingMigrations: await findMissingMigrations(embedded.databaseUrl) }
+  } finally {
+    await embedded.stop()
+  }
+}
+
+/** `data` comes last: until then the home holds no database. The programs come along, to save their installation. */
+async function moveUp(fresh: string, home: string): Promise<void> {
+  if (await readRunning(join(fresh, 'data'))) throw new Error('the restored database does not stop')
+  const present = new Set(await readdir(fresh))
+  const programs = [...present].filter((name) => name.startsWith('postgres-'))
+  const moved: string[] = []
+  try {
+    for (const name of [...programs, ...HOME_ENTRIES].filter((entry) => present.has(entry))) {
+      if (programs.includes(name)) await rm(join(home, name), { recursive: true, force: true })
+      await rename(join(fresh, name), join(home, name))
+      moved.push(name)
+    }
+  } catch (error) {
+    for (const name of moved.toReversed()) await rename(join(home, name), join(fresh, name))
+    throw error
+  }
+  await flush(home)
+  await rm(fresh, { recursive: true, force: true })
+}
+
+/** Of restores that were killed. */
+async function removeCutOff(home: string): Promise<void> {
+  for (const name of await readdir(home))
+    if (name.startsWith(PREFIX) && !hasPid(Number(name.slice(PREFIX.length)))) await stopAndRemove(join(home, name))
+}
+
+async function stopAndRemove(fresh: string): Promise<void> {
+  const data = join(fresh, 'data')
+  const running = await readRunning(data)
+  if (running) await stopPostmaster(data, running.pid)
+  await rm(fresh, { recursive: true, force: true, maxRetries: 3 })
+}
