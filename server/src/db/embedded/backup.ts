@@ -100,19 +100,18 @@ async function copyDatabase(copying: Copying): Promise<Manifest> {
   const asSuperuser = withClient(superuserUrl, options, async (client) => {
     const start = await startBackup(client)
     const copied = await copyHome(copying, ['data'], (path) => !LEFT_OUT.test(path) && path !== CONTROL_FILE)
-    const control = { path: CONTROL_FILE, mode: 0o600 }
-    const content = await readControlFile(join(copying.home, CONTROL_FILE))
-    const controlFile = { ...control, ...(await writeNew(join(part, 'home', CONTROL_FILE), content, control.mode)) }
+    const add = async (path: string, content: Buffer): Promise<FileEntry> => {
+      return { path, mode: 0o600, ...(await writeNew(join(part, 'home', path), content, 0o600)) }
+    }
+    const control = await add(CONTROL_FILE, await readControlFile(join(copying.home, CONTROL_FILE)))
     const migrations = await readMigrations(client)
     const end = await stopBackup(client)
-    const label = { path: 'data/backup_label', mode: 0o600 }
-    const labelContent = Buffer.from(end.label)
-    const labelFile = { ...label, ...(await writeNew(join(part, 'home', label.path), labelContent, label.mode)) }
+    const label = await add('data/backup_label', Buffer.from(end.label))
     const wal = await copyWal(copying, end)
     // After the database: a bank knows at least the payments that are in the books.
     const others = HOME_ENTRIES.filter((name) => name !== 'data')
     const rest = await copyHome(copying, others, (path) => !/\/lock-|\.new$/.test(path))
-    const files = [...copied.files, controlFile, labelFile, ...wal, ...rest.files]
+    const files = [...copied.files, control, label, ...wal, ...rest.files]
     return {
       format: 1 as const,
       guiche,
