@@ -32,7 +32,7 @@ Exit codes:
   1  there are differences, or the audit failed
   3  no differences, but something could not be compared; the output says what and why`,
     )
-    .action((options: Options) => runAudit(terminal, options))
+    .action(async (options: Options) => void (await runAudit(terminal, options)))
 }
 
 type Cost = { tookSeconds: number; peakMemoryBytes: number }
@@ -42,7 +42,7 @@ export async function runAudit(
   terminal: Terminal,
   options: Options,
   { config, prepare }: { config?: Config; prepare?: (ctx: Context) => Promise<void> } = {},
-): Promise<void> {
+): Promise<AuditReport> {
   const startMs = performance.now()
   const work = async (ctx: Context) => {
     await prepare?.(ctx)
@@ -59,6 +59,7 @@ export async function runAudit(
   printOne(terminal, options, { ...report, ...cost }, describe)
   if (report.differences.length > 0) terminal.setExitCode(EXIT_DIFFERENCES)
   else if (report.notCompared.length > 0) terminal.setExitCode(EXIT_NOT_COMPARED)
+  return report
 }
 
 function describe(report: AuditReport & Cost): string {

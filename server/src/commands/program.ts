@@ -27,6 +27,7 @@ import { sandboxCommand } from './sandbox.ts'
 import { seedCommand } from './seed.ts'
 import { startCommand, type Start } from './start.ts'
 import type { Terminal } from './terminal.ts'
+import { upgradeDatabaseCommand } from './upgrade-database.ts'
 import { webhookCommands } from './webhooks.ts'
 
 /** What a command uses of its process. Tests pass their own, and run commands in the process of the test. */
@@ -100,6 +101,7 @@ A first deposit:
   reconcileCommand(program, terminal)
   backupCommand(program, terminal)
   restoreCommand(program, terminal)
+  upgradeDatabaseCommand(program, terminal)
   doctorCommand(program, terminal)
   openapiCommand(program, terminal)
   return program

@@ -19,6 +19,7 @@ import {
 import { flush } from './binaries.ts'
 import { makeDirectory } from './home.ts'
 import { codeOf, hasPid, ifExists } from './process.ts'
+import { superuserUrl } from './server.ts'
 
 type Options = {
   home: string
@@ -94,10 +95,8 @@ type Copying = Options & { part: string; bytes: { done: number; all: number } }
 
 async function copyDatabase(copying: Copying): Promise<Manifest> {
   const { databaseUrl, guiche, part } = copying
-  // Only a superuser may: by peer authentication, as the database's user or root.
-  const superuserUrl = databaseUrl.replace(/\/\/[^@]*@/, '//postgres@')
   const options = { name: 'guiche-backup', queryTimeoutMs: QUERY_TIMEOUT_MS }
-  const asSuperuser = withClient(superuserUrl, options, async (client) => {
+  const asSuperuser = withClient(superuserUrl(databaseUrl), options, async (client) => {
     const start = await startBackup(client)
     const copied = await copyHome(copying, ['data'], (path) => !LEFT_OUT.test(path) && path !== CONTROL_FILE)
     const add = async (path: string, content: Buffer): Promise<FileEntry> => {

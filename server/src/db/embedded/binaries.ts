@@ -17,7 +17,10 @@ const VERSION_TIMEOUT_MS = 10_000
 /** Flushes overlap in the disk's queue. More at once bring nothing. */
 const FLUSHES_AT_ONCE = 32
 
-/** The bundled PostgreSQL, else the system's, of the version that wrote the data, if any. Ready to run. */
+/**
+ * The bundled PostgreSQL, else the one that an earlier release put into the home, else the system's. If there are data,
+ * of the version that wrote them. Ready to run.
+ */
 export async function provideBinaries(options: {
   home: string
   dataMajor: number | undefined
@@ -35,8 +38,11 @@ export async function provideBinaries(options: {
     if (refusal === undefined) return bundled
     missing = `that runs here came with the installation (${refusal})`
   }
+  const kept = dataMajor === undefined ? [] : (await findInstalled(home)).filter(fits)
   const system = await findSystem()
-  const best = system.filter(fits).toSorted((a, b) => b.major - a.major)[0]
+  const best = [...kept, ...system.filter(fits)].toSorted((a, b) => b.major - a.major)[0]
+  if (best && bundled && bundled.major > best.major)
+    options.say(`PostgreSQL ${bundled.major} came with guiche: try npx guiche upgrade-database --dry-run`)
   if (best) return best
   if (dataMajor === undefined)
     throw new OperatorError(
@@ -46,7 +52,7 @@ export async function provideBinaries(options: {
   const found = [bundled, ...system].flatMap((binaries) => binaries?.major ?? []).join(', ') || 'none'
   throw new OperatorError(
     `${join(home, 'data')} was written by PostgreSQL ${dataMajor}, which is not here (found: ${found}): ` +
-      `install PostgreSQL ${dataMajor}, move the data with a dump or pg_upgrade, or set DATABASE_URL`,
+      `install PostgreSQL ${dataMajor}, and then run guiche upgrade-database, or set DATABASE_URL`,
   )
 }
 
@@ -110,6 +116,14 @@ async function findBundled(home: string): Promise<Bundled | undefined> {
   const { version }: { version: string } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   const target = join(home, `postgres-${version}`)
   return { bin: join(target, 'bin'), major: Number.parseInt(version, 10), root, target }
+}
+
+async function findInstalled(home: string): Promise<Binaries[]> {
+  const names = (await readdir(home)).filter((name) => name.startsWith('postgres-') && !name.includes('.new-'))
+  return names.map((name) => ({
+    bin: join(home, name, 'bin'),
+    major: Number.parseInt(name.slice('postgres-'.length), 10),
+  }))
 }
 
 async function findSystem(): Promise<Binaries[]> {

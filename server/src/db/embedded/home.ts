@@ -10,6 +10,8 @@ import { codeOf, identity, ifExists, run, tail, type Owner } from './process.ts'
 /** The longest socket path that Linux (108 bytes with NUL) and macOS (104) both accept. */
 const SOCKET_PATH_MAX = 103
 const SOCKET_NAME = '.s.PGSQL.5432'
+/** Upgraded data for the moment in which they replace the old ones. The name means that they are complete. */
+export const UPGRADED = 'data.upgraded'
 /** initdb takes about a second, and tens on a slow disk or an emulated processor. */
 const INITDB_TIMEOUT_MS = 180_000
 /** As long as a start: it may have to replay the log of a crash first. */
@@ -142,10 +144,12 @@ export async function resetPassword(options: { bin: string; data: string; owner:
   await singleUser(options, [`alter role guiche password '${options.password}'`])
 }
 
-/** Removes what killed starts left. */
+/** Removes what killed starts left, and finishes the switch of a killed upgrade. */
 export async function removeLeftovers(home: string): Promise<void> {
-  for (const name of await readdir(home))
-    if (name.startsWith('data.new-') || name.startsWith('database-password.new-'))
+  const names = await readdir(home)
+  if (names.includes(UPGRADED) && !names.includes('data')) await rename(join(home, UPGRADED), join(home, 'data'))
+  for (const name of names)
+    if (name === UPGRADED || name.startsWith('data.new-') || name.startsWith('database-password.new-'))
       await rm(join(home, name), { recursive: true, force: true, maxRetries: 3 })
 }
 
@@ -190,7 +194,7 @@ export async function makeDirectory(path: string): Promise<boolean> {
   }
 }
 
-async function ownDirectory(path: string, owner: Owner): Promise<string> {
+export async function ownDirectory(path: string, owner: Owner): Promise<string> {
   await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
   })

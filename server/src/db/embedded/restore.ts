@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { OperatorError } from '../../base/operator-error.ts'
 import { withClient } from '../connect.ts'
 import { findMissingMigrations } from '../migrate.ts'
+import { withHomeAside } from './aside.ts'
 import {
   copyFile,
   damaged,
@@ -15,8 +16,8 @@ import {
 import { flush } from './binaries.ts'
 import { checkReach, chooseOwner, prepareHome } from './home.ts'
 import { withHomeLock } from './lock.ts'
-import { readRunning, stopPostmaster } from './postmaster.ts'
-import { hasPid, ifExists } from './process.ts'
+import { readRunning } from './postmaster.ts'
+import { ifExists } from './process.ts'
 import { openEmbedded } from './server.ts'
 
 type Options = {
@@ -35,7 +36,6 @@ export type Restored = { missingMigrations: string[] }
 const LOCK_MS = 30_000
 /** One question to a database that just started. */
 const QUERY_TIMEOUT_MS = 60_000
-const PREFIX = 'restore.new-'
 
 /**
  * Copies a backup into a folder of the home, and starts the database there once, which recovers it. Only then the files
@@ -45,19 +45,18 @@ export async function restoreBackup(options: Options): Promise<Restored> {
   const isNew = (await ifExists(access(options.home).then(() => true))) === undefined
   await refuseOverwriting(options.home)
   const home = await prepareHome(options.home)
-  await removeCutOff(home)
-  const fresh = await prepareHome(join(home, `${PREFIX}${process.pid}`))
   try {
-    await copyBackup({ ...options, fresh })
-    options.signal?.throwIfAborted()
-    const restored = await recover(fresh, options)
-    await withHomeLock({ home, waitMs: LOCK_MS, say: options.say }, async () => {
-      await refuseOverwriting(home)
-      await moveUp(fresh, home)
+    return await withHomeAside(home, 'restore.new-', async (fresh) => {
+      await copyBackup({ ...options, fresh })
+      options.signal?.throwIfAborted()
+      const restored = await recover(fresh, options)
+      await withHomeLock({ home, waitMs: LOCK_MS, say: options.say }, async () => {
+        await refuseOverwriting(home)
+        await moveUp(fresh, home)
+      })
+      return restored
     })
-    return restored
   } catch (error) {
-    await stopAndRemove(fresh)
     if (isNew) await rmdir(home).catch(() => {})
     throw error
   }
@@ -124,18 +123,4 @@ async function moveUp(fresh: string, home: string): Promise<void> {
     throw error
   }
   await flush(home)
-  await rm(fresh, { recursive: true, force: true })
-}
-
-/** Of restores that were killed. */
-async function removeCutOff(home: string): Promise<void> {
-  for (const name of await readdir(home))
-    if (name.startsWith(PREFIX) && !hasPid(Number(name.slice(PREFIX.length)))) await stopAndRemove(join(home, name))
-}
-
-async function stopAndRemove(fresh: string): Promise<void> {
-  const data = join(fresh, 'data')
-  const running = await readRunning(data)
-  if (running) await stopPostmaster(data, running.pid)
-  await rm(fresh, { recursive: true, force: true, maxRetries: 3 })
 }

@@ -106,7 +106,7 @@ async function restart({ home, say }: Home): Promise<void> {
 type Running = { databaseUrl: string; pid: number; started: boolean }
 
 /** Adopts the database that runs in this home, or starts it, or creates it first. Only under the home's lock. */
-async function ensureRunning({ home, say, signal }: Home): Promise<Running> {
+export async function ensureRunning({ home, say, signal }: Home): Promise<Running> {
   const data = join(home, 'data')
   const { password, fresh } = await readPassword(home)
   const adopted = await findPostmaster(data)
@@ -135,7 +135,7 @@ async function ensureRunning({ home, say, signal }: Home): Promise<Running> {
 }
 
 /** The version that wrote the data; undefined if there are none yet. */
-async function readMajor(data: string): Promise<number | undefined> {
+export async function readMajor(data: string): Promise<number | undefined> {
   if (!(await ifExists(readdir(data)))?.length) return undefined
   const major = Number(await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => NaN))
   if (!major) throw new OperatorError(`${data} holds files but no database: move them away, or set GUICHE_HOME`)
@@ -145,6 +145,11 @@ async function readMajor(data: string): Promise<number | undefined> {
 /** node-postgres and psql both accept this form: an empty host, and the socket's directory as a parameter. */
 function urlOf(socketDirectory: string, password: string): string {
   return `postgresql://guiche:${password}@/guiche?host=${encodeURIComponent(socketDirectory)}&port=5432`
+}
+
+/** The same database as superuser, by peer authentication: for processes of the database's user and of root. */
+export function superuserUrl(databaseUrl: string): string {
+  return databaseUrl.replace(/\/\/[^@]*@/, '//postgres@')
 }
 
 /** Nothing listens, the connection broke, or the server is starting or stopping. */
