@@ -78,16 +78,7 @@ test('a backup in which a byte was changed, or a file added or removed, is refus
 })
 
 test('a backup that was cut off is refused, and the next one removes what it left', async () => {
-  const [home, place] = [preparedHome(), temporaryHome()]
-  const backup = join(place, 'backup')
-  const parts = () => readdirSync(place).filter((name) => name.startsWith('backup.part-'))
-  const child = startChild(process.execPath, [CLI, 'backup', backup], {
-    env: { PATH: process.env['PATH'], GUICHE_HOME: home },
-    stdio: 'ignore',
-  })
-  await until('the copy is under way', async () => parts().some((part) => existsSync(join(place, part, 'home/data'))))
-  child.kill('SIGKILL')
-  await until('the process is gone', async () => child.signalCode !== null)
+  const { home, place, backup, parts } = await cutOffBackup('SIGKILL')
   expect(existsSync(backup)).toBe(false)
   const cut = join(place, parts()[0]!)
   const refused = await runCli(['restore', cut, '--home', join(place, 'home')], {})
@@ -98,6 +89,12 @@ test('a backup that was cut off is refused, and the next one removes what it lef
   expect((await runCli(['restore', backup, '--dry-run'], { GUICHE_HOME: home })).stderr).toContain(
     'The backup is whole.',
   )
+})
+
+test('Ctrl-C removes what a backup has written, and stops the database', async () => {
+  const { home, place } = await cutOffBackup('SIGINT')
+  expect(readdirSync(place)).toEqual([])
+  expect(existsSync(join(home, 'data/postmaster.pid'))).toBe(false)
 })
 
 test('a backup goes into a new or empty directory outside of the home', async () => {
@@ -134,11 +131,11 @@ test('a restore that cannot recover leaves nothing in the home', async () => {
 })
 
 test('with DATABASE_URL, backup and restore refuse and name the page that helps', async () => {
-  const { backup, place } = await stoppedBackup()
+  const place = temporaryHome()
   const env = { DATABASE_URL: inject('clusterUrl'), GUICHE_HOME: join(place, 'home') }
   const refused = await runCli(['backup', join(place, 'other')], env)
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('docs/operations.md') })
-  expect(await runCli(['restore', backup], env)).toMatchObject({ code: 1, stderr: expect.stringContaining('unset it') })
+  expect(await runCli(['restore', place], env)).toMatchObject({ code: 1, stderr: expect.stringContaining('unset it') })
 })
 
 /** Of a service that does not run. */
@@ -148,6 +145,21 @@ async function stoppedBackup() {
   writeFileSync(join(home, 'secret-key'), `${'a'.repeat(64)}\n`, { mode: 0o600 })
   expect(await runCli(['backup', backup], { GUICHE_HOME: home })).toMatchObject({ code: 0 })
   return { home, place, backup }
+}
+
+/** A process that gets the signal in the middle of its copy. */
+async function cutOffBackup(signal: NodeJS.Signals) {
+  const [home, place] = [preparedHome(), temporaryHome()]
+  const backup = join(place, 'backup')
+  const parts = () => readdirSync(place).filter((name) => name.startsWith('backup.part-'))
+  const child = startChild(process.execPath, [CLI, 'backup', backup], {
+    env: { PATH: process.env['PATH'], GUICHE_HOME: home },
+    stdio: 'ignore',
+  })
+  await until('the copy is under way', async () => parts().some((part) => existsSync(join(place, part, 'home/data'))))
+  child.kill(signal)
+  await until('the process is gone', async () => child.signalCode !== null || child.exitCode !== null)
+  return { home, place, backup, parts }
 }
 
 type Acknowledged = { id: string; status: 'PENDING' | 'COMPLETED'; atMs: number }

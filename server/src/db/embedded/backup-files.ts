@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmod, chown, lstat, mkdir, open, readFile, readdir, type FileHandle } from 'node:fs/promises'
+import { chmod, chown, lstat, mkdir, open, readFile, readdir, statfs, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OperatorError } from '../../base/operator-error.ts'
 import { flush } from './binaries.ts'
@@ -186,6 +186,14 @@ async function readManifest(directory: string): Promise<Manifest> {
 
 export function damaged(directory: string, path: string, what: string): OperatorError {
   return new OperatorError(`the backup ${directory} is damaged: home/${path} ${what}`)
+}
+
+/** Refuses before hours of copying what would fill the disk. */
+export async function requireSpace(directory: string, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(directory)
+  const [needed, free] = [bytes, bavail * bsize].map((size) => `${Math.ceil(size / 1024 / 1024)} MiB`)
+  if (bavail * bsize < bytes)
+    throw new OperatorError(`the disk of ${directory} has ${free} of free space, and ${needed} are needed`)
 }
 
 /** Parents come first. The umask does not apply. */

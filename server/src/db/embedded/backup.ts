@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, readdir, realpath, rename, rm } from 'node:fs/promises'
+import { mkdir, readFile, readdir, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import type pg from 'pg'
 import { OperatorError } from '../../base/operator-error.ts'
@@ -10,6 +10,7 @@ import {
   HOME_ENTRIES,
   listTree,
   makeDirectories,
+  requireSpace,
   writeManifest,
   writeNew,
   type CopyProgress,
@@ -60,10 +61,7 @@ export async function backUp(options: Options): Promise<Manifest> {
     const manifest = await copyDatabase({ ...options, part, bytes: { done: 0, all: 0 } })
     await writeManifest(part, manifest)
     options.signal?.throwIfAborted()
-    await rename(part, target).catch((error: unknown) => {
-      if (!['EBUSY', 'EXDEV'].includes(codeOf(error))) throw error
-      throw new OperatorError(`${target} is a mount point, and a backup gets its name last: name a directory in it`)
-    })
+    await rename(part, target)
     await flush(dirname(target))
     return manifest
   } finally {
@@ -81,6 +79,8 @@ async function prepareTarget({ home, target: wanted }: Options): Promise<string>
   await makeDirectory(dirname(wanted))
   const parent = await realpath(dirname(wanted))
   const target = join(parent, basename(wanted))
+  if (contents && (await stat(target)).dev !== (await stat(parent)).dev)
+    throw new OperatorError(`${target} is a mount point, and a backup gets its name last: name a directory in it`)
   if (!relative(await realpath(home), target).startsWith('..'))
     throw new OperatorError(`${target} lies in ${home}, and would be lost with it: name a directory elsewhere`)
   for (const name of await readdir(parent)) {
@@ -190,6 +190,7 @@ async function copyHome(
   const listed = found.filter((entry) => !entry.isDirectory)
   for (const { size } of listed) bytes.all += size
   const files: FileEntry[] = []
+  await requireSpace(dirname(part), bytes.all - bytes.done)
   await eachAtOnce(listed, signal, async ({ path, mode }) => {
     const copied = await copyFile({
       from: join(home, path),

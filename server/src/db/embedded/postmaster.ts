@@ -67,6 +67,7 @@ type Starting = {
   socketDirectory: string
   owner: Owner
   say: (line: string) => void
+  readyWithinMs?: number | undefined
 }
 
 /** Only under the home's lock, when none runs. */
@@ -109,7 +110,7 @@ async function tryStart(starting: Starting): Promise<Postmaster | { log: string 
   await log.close()
 
   let isSaid = false
-  const status = await poll(READY_TIMEOUT_MS, async () => {
+  const status = await poll(starting.readyWithinMs ?? READY_TIMEOUT_MS, async () => {
     if (ended !== undefined) return 'ended'
     if (!isSaid && Date.now() - began > SAY_AFTER_MS) {
       isSaid = true

@@ -1,5 +1,5 @@
 import { access, readdir, rename, rm, rmdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { OperatorError } from '../../base/operator-error.ts'
 import { withClient } from '../connect.ts'
 import { findMissingMigrations } from '../migrate.ts'
@@ -10,6 +10,7 @@ import {
   eachAtOnce,
   HOME_ENTRIES,
   makeDirectories,
+  requireSpace,
   type CopyProgress,
   type Manifest,
 } from './backup-files.ts'
@@ -34,6 +35,8 @@ export type Restored = { missingMigrations: string[] }
 
 /** A process that starts or stops a database in this home holds the lock for seconds. */
 const LOCK_MS = 30_000
+/** The log of a backup that took hours is replayed at tens of megabytes a second. */
+const RECOVER_WITHIN_MS = 4 * 3_600_000
 /** One question to a database that just started. */
 const QUERY_TIMEOUT_MS = 60_000
 
@@ -75,6 +78,7 @@ async function copyBackup({ directory, manifest, fresh, onProgress, signal }: Op
   const owner = await chooseOwner(join(fresh, 'data'))
   checkReach(fresh, owner)
   const ownerOf = (path: string) => (path === 'data' || path.startsWith('data/') ? owner : undefined)
+  await requireSpace(dirname(fresh), manifest.bytes)
   await makeDirectories(fresh, manifest.directories, ownerOf)
   let done = 0
   await eachAtOnce(manifest.files, signal, async ({ path, mode, sha256 }) => {
@@ -92,7 +96,7 @@ async function copyBackup({ directory, manifest, fresh, onProgress, signal }: Op
 
 /** The first start replays the WAL of the backup. The database must have reached the backup's end, and be readable. */
 async function recover(fresh: string, { manifest, say, signal }: Options): Promise<Restored> {
-  const embedded = await openEmbedded({ home: fresh, say, mayCreate: false, signal })
+  const embedded = await openEmbedded({ home: fresh, say, mayCreate: false, signal, readyWithinMs: RECOVER_WITHIN_MS })
   try {
     const options = { name: 'guiche-restore', queryTimeoutMs: QUERY_TIMEOUT_MS }
     const isWhole = await withClient(embedded.databaseUrl, options, async (client) => {

@@ -27,7 +27,13 @@ export type Embedded = {
   stop(): Promise<void>
 }
 
-type Home = { home: string; say: (line: string) => void; signal?: AbortSignal | undefined }
+type Home = {
+  home: string
+  say: (line: string) => void
+  signal?: AbortSignal | undefined
+  /** For a database that has much to recover. */
+  readyWithinMs?: number | undefined
+}
 
 type Options = Home & {
   /** Creates a database in a home without one. Default: true. */
@@ -48,7 +54,8 @@ export async function openEmbedded(options: Options): Promise<Embedded> {
   try {
     if (options.mayCreate === false && (await readMajor(join(options.home, 'data'))) === undefined)
       throw new OperatorError(`${options.home} holds no database yet: start the service, or run guiche migrate`)
-    const home = { home: await prepareHome(options.home), say: options.say, signal: options.signal }
+    const { say, signal, readyWithinMs } = options
+    const home = { home: await prepareHome(options.home), say, signal, readyWithinMs }
     const opened = await withHomeLock({ ...home, waitMs: OPEN_LOCK_MS }, () => startAndAttach(home))
     let stopped: Promise<void> | undefined
     return { databaseUrl: opened.databaseUrl, stop: () => (stopped ??= leaveAndStop(home, opened.attachment)) }
@@ -106,7 +113,7 @@ async function restart({ home, say }: Home): Promise<void> {
 type Running = { databaseUrl: string; pid: number; started: boolean }
 
 /** Adopts the database that runs in this home, or starts it, or creates it first. Only under the home's lock. */
-export async function ensureRunning({ home, say, signal }: Home): Promise<Running> {
+export async function ensureRunning({ home, say, signal, readyWithinMs }: Home): Promise<Running> {
   const data = join(home, 'data')
   const { password, fresh } = await readPassword(home)
   const adopted = await findPostmaster(data)
@@ -130,7 +137,7 @@ export async function ensureRunning({ home, say, signal }: Home): Promise<Runnin
   await nameSuperusers(data, owner)
   signal?.throwIfAborted()
   const socketDirectory = await prepareSocketDirectory(home, owner)
-  const started = await startPostmaster({ home, bin, data, socketDirectory, owner, say })
+  const started = await startPostmaster({ home, bin, data, socketDirectory, owner, say, readyWithinMs })
   return { databaseUrl: urlOf(socketDirectory, password), pid: started.pid, started: true }
 }
 
