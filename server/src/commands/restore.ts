@@ -76,7 +76,7 @@ async function catchUp(ctx: Context, terminal: Terminal, manifest: Manifest): Pr
   try {
     const { statements } = await reconcileWindow(ctx, consoleActor(), { ...window, provider: undefined })
     const booked = statements.reduce((sum, { settledCount }) => sum + settledCount, 0)
-    terminal.print(`booked     ${count(booked, 'payment')} that providers received since the backup`)
+    terminal.print(`booked     ${count(booked, 'payment')} that providers list and the backup lacks`)
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     terminal.say(`Payments since the backup were not booked: ${error.message}`)
