@@ -6,7 +6,7 @@ export function errorCodesOf(operationId: string | undefined, status: string): E
 }
 
 const OF_EVERY_OPERATION: Record<string, ErrorCode[]> = {
-  400: ['bad_request'],
+  400: ['bad_request', 'body_invalid', 'field_invalid'],
   401: ['key_missing', 'key_invalid'],
   403: ['scope_missing', 'account_suspended'],
   404: ['not_found'],
