@@ -1,13 +1,27 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { ensureBuilt } from '../scripts/bootstrap.mjs'
 import { patience } from '../scripts/patience.ts'
+import { useScratch } from '../scripts/scratch.ts'
+
+useScratch()
+await ensureBuilt()
+
+const source = (name: string) => fileURLToPath(new URL(`src/${name}.ts`, import.meta.url))
 
 export default defineConfig({
-  // The examples name the package as a receiver would; here that means the source, so that no build has to come first.
-  resolve: { alias: { '@guiche/sdk': fileURLToPath(new URL('src/verify.ts', import.meta.url)) } },
+  // The examples name the package as its users do; here that means the source, so that no build has to come first.
+  resolve: {
+    alias: [
+      { find: /^@guiche\/sdk$/, replacement: source('client') },
+      { find: /^@guiche\/sdk\/(.+)$/, replacement: source('$1') },
+    ],
+  },
   test: {
     name: 'sdk',
     include: ['test/**/*.test.ts'],
+    // One server for all files: to start it takes longer than most of them.
+    globalSetup: ['test/guiche-process.ts'],
     // The receivers of the README start as processes of their own.
     testTimeout: 30_000 * patience(),
     pool: 'forks',

@@ -1,0 +1,320 @@
+// Generated from server/openapi.json: UPDATE_SDK_TYPES=1 npx vitest run sdk/test/api-types.test.ts
+
+import type {
+  Charge,
+  DeliveryAttempt,
+  Deposit,
+  Event,
+  NewCharge,
+  Refund,
+  StatementLine,
+  Webhook,
+  WebhookTest,
+} from './types.ts'
+
+/** Method and path of each operation. `key` marks those that take an `Idempotency-Key`. */
+export const OPERATIONS = {
+  createDeposit: ['POST', '/api/deposit', 'key'],
+  getDeposit: ['GET', '/api/deposit/{paymentLinkId}'],
+  cancelDeposit: ['POST', '/api/deposit/{paymentLinkId}/cancel'],
+  listDeposits: ['GET', '/api/deposits'],
+  refundDeposit: ['POST', '/api/deposit/{paymentLinkId}/refund', 'key'],
+  listRefunds: ['GET', '/api/deposit/{paymentLinkId}/refunds'],
+  getBalance: ['GET', '/api/balance'],
+  getStatement: ['GET', '/api/statement'],
+  listWebhooks: ['GET', '/api/webhooks'],
+  createWebhook: ['POST', '/api/webhooks'],
+  getWebhook: ['GET', '/api/webhooks/{webhookId}'],
+  updateWebhook: ['PATCH', '/api/webhooks/{webhookId}'],
+  deleteWebhook: ['DELETE', '/api/webhooks/{webhookId}'],
+  testWebhook: ['POST', '/api/webhooks/{webhookId}/test'],
+  rotateWebhookSecret: ['POST', '/api/webhooks/{webhookId}/rotate-secret'],
+  listEvents: ['GET', '/api/events'],
+  getEvent: ['GET', '/api/events/{eventId}'],
+  resendEvent: ['POST', '/api/events/{eventId}/resend'],
+  resendEvents: ['POST', '/api/events/resend'],
+} as const
+
+/** What each operation takes and answers. */
+export type Operations = {
+  /** Create a deposit. */
+  createDeposit: {
+    body: CreateDepositBody
+    answer: {
+      charge: NewCharge
+    }
+  }
+  /** Get the status of a deposit. */
+  getDeposit: {
+    path: { paymentLinkId: string }
+    answer: {
+      charge: Charge
+    }
+  }
+  /** Cancel a deposit. */
+  cancelDeposit: {
+    path: { paymentLinkId: string }
+    answer: {
+      charge: Deposit
+    }
+  }
+  /** List deposits. */
+  listDeposits: {
+    query?: ListDepositsQuery
+    answer: {
+      deposits: Deposit[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** Refund a deposit. */
+  refundDeposit: {
+    path: { paymentLinkId: string }
+    body?: RefundDepositBody
+    answer: {
+      refund: Refund
+    }
+  }
+  /** List the refunds of a deposit. */
+  listRefunds: {
+    path: { paymentLinkId: string }
+    query?: ListRefundsQuery
+    answer: {
+      refunds: Refund[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** Get the balance. */
+  getBalance: {
+    answer: {
+      /** In cents. */
+      balance: number
+      currency: 'BRL'
+    }
+  }
+  /** Get the statement. */
+  getStatement: {
+    query?: GetStatementQuery
+    answer: {
+      lines: StatementLine[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** List webhooks. */
+  listWebhooks: {
+    answer: {
+      webhooks: Webhook[]
+    }
+  }
+  /** Create a webhook. */
+  createWebhook: {
+    body: CreateWebhookBody
+    answer: {
+      webhook: Webhook
+      /** The signing secret, `whsec_…`. Shown only once. */
+      secret: string
+      test: WebhookTest
+    }
+  }
+  /** Get a webhook. */
+  getWebhook: {
+    path: { webhookId: string }
+    answer: {
+      webhook: Webhook
+    }
+  }
+  /** Update a webhook. */
+  updateWebhook: {
+    path: { webhookId: string }
+    body: UpdateWebhookBody
+    answer: {
+      webhook: Webhook
+      test: WebhookTest | null
+    }
+  }
+  /** Delete a webhook. */
+  deleteWebhook: { path: { webhookId: string }; answer: Record<string, unknown> }
+  /** Send a test event. */
+  testWebhook: {
+    path: { webhookId: string }
+    answer: {
+      test: WebhookTest
+    }
+  }
+  /** Rotate the signing secret. */
+  rotateWebhookSecret: {
+    path: { webhookId: string }
+    body?: RotateWebhookSecretBody
+    answer: {
+      webhook: Webhook
+      /** The signing secret, `whsec_…`. Shown only once. */
+      secret: string
+    }
+  }
+  /** List events. */
+  listEvents: {
+    query?: ListEventsQuery
+    answer: {
+      events: Event[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** Get an event. */
+  getEvent: {
+    path: { eventId: string }
+    answer: {
+      event: Event
+      attempts: DeliveryAttempt[]
+    }
+  }
+  /** Resend an event. */
+  resendEvent: {
+    path: { eventId: string }
+    body?: ResendEventBody
+    answer: {
+      /**
+       * Number of deliveries queued. 0 if no enabled webhook subscribes to these events. A `WEBHOOK_TEST` is never
+       * resent.
+       */
+      queued: number
+    }
+  }
+  /** Resend many events. */
+  resendEvents: {
+    body: ResendEventsBody
+    answer: {
+      /**
+       * Number of deliveries queued. 0 if no enabled webhook subscribes to these events. A `WEBHOOK_TEST` is never
+       * resent.
+       */
+      queued: number
+    }
+  }
+}
+
+export type CreateDepositBody = {
+  /** The amount in cents: 5000 is R$ 50.00. */
+  value: number
+  /**
+   * Your own reference. It must be unique among your PENDING and COMPLETED charges: a second deposit for the
+   * same order gets 409.
+   */
+  externalId?: string | null
+  /** Shown to the payer on the payment page and in the banking app. */
+  description?: string | null
+  /** Seconds until the charge expires. The default is one hour, unless the operator changed it. */
+  expiresIn?: number | null
+}
+
+export type ListDepositsQuery = {
+  /** Only charges with this status. */
+  status?: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
+  /** Only charges with this reference of yours. */
+  externalId?: string
+  /**
+   * Only charges that match this text: part of `externalId` or `description` (3 characters or more,
+   * case-insensitive), the beginning of `id` or `paymentLinkId`, an amount (`199,90` or `199.90`), or the
+   * whole `endToEndId`.
+   */
+  search?: string
+  /** Only items from this time on (inclusive). */
+  from?: string
+  /** Only items before this time (exclusive). */
+  to?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+}
+
+export type RefundDepositBody = {
+  /** How much to refund, in cents. The default is all that is left. */
+  value?: number | null
+  /** A note for yourself. The payer does not see it. */
+  reason?: string | null
+}
+
+export type ListRefundsQuery = {
+  /** Only items from this time on (inclusive). */
+  from?: string
+  /** Only items before this time (exclusive). */
+  to?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+}
+
+export type GetStatementQuery = {
+  /** Only items from this time on (inclusive). */
+  from?: string
+  /** Only items before this time (exclusive). */
+  to?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+}
+
+export type CreateWebhookBody = {
+  /** Where to post events: an https URL on a public address. */
+  url: string
+  /** A label for lists. The default is the host of the URL. */
+  name?: string
+  /** Which kinds of events to send. The default is `DEPOSIT_ASSET_SUCCESS` only. */
+  events?: Array<'DEPOSIT_ASSET_SUCCESS' | 'DEPOSIT_REFUNDED'>
+  /** Sent as the `Authorization` header of each delivery. */
+  authorization?: string | null
+}
+
+export type UpdateWebhookBody = {
+  name?: string
+  url?: string
+  events?: Array<'DEPOSIT_ASSET_SUCCESS' | 'DEPOSIT_REFUNDED'>
+  /** null removes it. */
+  authorization?: string | null
+  /** Enabling resets the record of failures. */
+  enabled?: boolean
+}
+
+export type RotateWebhookSecretBody = {
+  /** How long the old secret signs too. Send 0 if the old secret has leaked. */
+  overlapSeconds?: number
+}
+
+export type ListEventsQuery = {
+  /** Only events of this kind. */
+  event?: 'DEPOSIT_ASSET_SUCCESS' | 'DEPOSIT_REFUNDED' | 'WEBHOOK_TEST'
+  /**
+   * Only events with a delivery in this state. pending: not tried yet. retrying: failed, and will be tried
+   * again. failed: given up.
+   */
+  state?: 'pending' | 'retrying' | 'delivered' | 'failed'
+  /** Only events with a delivery to this webhook. */
+  webhookId?: string
+  /** Only items from this time on (inclusive). */
+  from?: string
+  /** Only items before this time (exclusive). */
+  to?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+}
+
+export type ResendEventBody = {
+  /** Only to this webhook. */
+  webhookId?: string
+}
+
+export type ResendEventsBody = {
+  /** All deliveries that failed, given up or still being retried. */
+  failed?: true
+  /** All events from this time on. */
+  since?: string
+  /** Only to this webhook. */
+  webhookId?: string
+}

@@ -1,0 +1,74 @@
+import { makeBalance, type Balance } from './balance.ts'
+import { makeDeposits, type Deposits } from './deposits.ts'
+import { makeCall, type GuicheOptions } from './http.ts'
+import { makeRefunds, type Refunds } from './refunds.ts'
+import { makeSentEvents, type SentEvents } from './sent-events.ts'
+import { makeWebhooks, type Webhooks } from './webhooks.ts'
+
+export type {
+  CreateDepositBody,
+  CreateWebhookBody,
+  GetStatementQuery,
+  ListDepositsQuery,
+  ListEventsQuery,
+  ListRefundsQuery,
+  RefundDepositBody,
+  ResendEventBody,
+  ResendEventsBody,
+  RotateWebhookSecretBody,
+  UpdateWebhookBody,
+} from './api.ts'
+export { GuicheError, type ClientErrorCode, type GuicheErrorCode } from './errors.ts'
+export type { CallOptions, CreateOptions, GuicheOptions } from './http.ts'
+export type { Page, Pages } from './pages.ts'
+export type {
+  Charge,
+  Deposit,
+  DeliveryAttempt,
+  ErrorCode,
+  Event,
+  NewCharge,
+  Refund,
+  StatementLine,
+  Webhook,
+  WebhookTest,
+} from './types.ts'
+export { verify, WebhookVerificationError } from './verify.ts'
+export type {
+  DepositData,
+  DepositEvent,
+  GuicheEvent,
+  OtherEvent,
+  OtherKind,
+  RefundData,
+  RefundEvent,
+  TestEvent,
+  VerificationReason,
+  VerifyOptions,
+  WebhookHeaders,
+} from './verify.ts'
+export { verifyAsync } from './verify-async.ts'
+export type { WaitOptions } from './wait.ts'
+
+export type Guiche = {
+  deposits: Deposits
+  refunds: Refunds
+  balance: Balance
+  webhooks: Webhooks
+  events: SentEvents
+}
+
+/**
+ * The client of one account. It needs only `fetch`, WebCrypto, `AbortSignal` and timers, holds no connection and no
+ * state, and so can be made once or for each request.
+ */
+export function makeGuiche(options: GuicheOptions): Guiche {
+  const call = makeCall(options)
+  return {
+    deposits: makeDeposits(call),
+    refunds: makeRefunds(call),
+    balance: makeBalance(call),
+    webhooks: makeWebhooks(call),
+    events: makeSentEvents(call),
+  }
+}

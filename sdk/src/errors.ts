@@ -1,0 +1,52 @@
+import type { ErrorCode } from './types.ts'
+
+/**
+ * What only the client can tell. `network`: no answer came. `timeout`: none came in time. `unexpected_answer`: the
+ * answer is not of guiche, perhaps of a proxy. `not_paid`: the charge that was waited for expired or was canceled.
+ */
+export type ClientErrorCode = 'network' | 'timeout' | 'unexpected_answer' | 'not_paid'
+
+/** A newer server may send a code that this version does not know: hence any string, after those that it does. */
+export type GuicheErrorCode = ErrorCode | ClientErrorCode | (string & {})
+
+export type ErrorDetails = {
+  status?: number | undefined
+  requestId?: string | undefined
+  retryAfterSeconds?: number | undefined
+  attempts?: number | undefined
+  cause?: unknown
+}
+
+/** Branch on `code`; `message` is for people and may change. Neither holds the key, so both may be logged. */
+export class GuicheError extends Error {
+  override name = 'GuicheError'
+  readonly code: GuicheErrorCode
+  /** The HTTP status, if an answer came. */
+  readonly status: number | undefined
+  /** Quote it when you ask the operator about the request. */
+  readonly requestId: string | undefined
+  /** How long the server asks to wait before the next attempt. */
+  readonly retryAfterSeconds: number | undefined
+  /** How often the request was sent. */
+  readonly attempts: number
+
+  constructor(code: GuicheErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, 'cause' in details ? { cause: details.cause } : undefined)
+    this.code = code
+    this.status = details.status
+    this.requestId = details.requestId
+    this.retryAfterSeconds = details.retryAfterSeconds
+    this.attempts = details.attempts ?? 1
+  }
+
+  /** The same request may succeed later. */
+  get isTransient(): boolean {
+    const { code, status = 0 } = this
+    // The provider's refusal comes as 502 and is final. A proxy's 502 has no code.
+    if (code === 'provider_refused') return false
+    return code === 'network' || code === 'timeout' || code === 'in_flight' || TRANSIENT.has(status) || status >= 500
+  }
+}
+
+/** Request time-out, and too many requests. */
+const TRANSIENT: ReadonlySet<number> = new Set([408, 429])

@@ -1,0 +1,192 @@
+import { OPERATIONS, type Operations } from './api.ts'
+import { GuicheError } from './errors.ts'
+import { pauseMs, sleep } from './pause.ts'
+
+export type GuicheOptions = {
+  /** Where guiche runs, such as `https://pay.example.com`. */
+  url: string
+  /** An API key, `gk_live_…` or `gk_test_…`. */
+  key: string
+  /** Used in place of the runtime's own `fetch`. */
+  fetch?: typeof fetch
+  /** How long one attempt may take: 30,000 unless told. */
+  timeoutMs?: number
+  /** How often a failed request is sent again: 3 times unless told. */
+  maxRetries?: number
+}
+
+export type CallOptions = {
+  /** Ends the request and its retries. The promise then rejects with the signal's reason. */
+  signal?: AbortSignal
+  /** For this call, in place of the client's. */
+  timeoutMs?: number
+}
+
+export type CreateOptions = CallOptions & {
+  /**
+   * Names what is to be created: the same key never creates a second one. Each call has a new one unless told. Give one
+   * of your own, stored with the order, if a restart of your program must not create twice.
+   */
+  idempotencyKey?: string
+}
+
+type Id = keyof Operations
+type Answer<Name extends Id> = Operations[Name]['answer']
+export type Call = <Name extends Id>(
+  name: Name,
+  input: Omit<Operations[Name], 'answer'>,
+  options?: CreateOptions,
+) => Promise<Answer<Name>>
+
+/** As long as guiche itself may wait for a provider, and some more. */
+const TIMEOUT_MS = 30_000
+/** With the pauses below, some four seconds: longer than a restart of the server behind a proxy. */
+const MAX_RETRIES = 3
+const PACE = { firstMs: 500, factor: 2, maxMs: 8_000 }
+/** Who is told to wait longer than this should not hold a request of his own open meanwhile. */
+const MAX_RETRY_AFTER_MS = 30_000
+/** Besides what carries an Idempotency-Key and what is not POST: repeating it changes nothing. */
+const REPEATABLE: ReadonlySet<Id> = new Set<Id>(['cancelDeposit'])
+
+/** A request, ready to be sent any number of times. */
+type Request = { url: string; init: RequestInit; timeoutMs: number; signal: AbortSignal | undefined }
+
+/** Sends requests, and sends them again when that is safe. */
+export function makeCall(options: GuicheOptions): Call {
+  const base = readBase(options)
+  const { key, timeoutMs = TIMEOUT_MS, maxRetries = MAX_RETRIES } = options
+  // Called without an object: some runtimes refuse their fetch as the method of another.
+  const send = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args))
+
+  return async (name, input, { signal, timeoutMs: ownTimeoutMs, idempotencyKey } = {}) => {
+    const [method, path, takesKey] = OPERATIONS[name] as readonly [string, string, 'key'?]
+    const { path: parts, query, body } = input as { path?: Values; query?: Values; body?: unknown }
+    const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: 'application/json' }
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    if (takesKey) headers['idempotency-key'] = idempotencyKey ?? crypto.randomUUID()
+    // A redirected POST would arrive as GET, so a redirect is a wrong `url` and not followed.
+    const init = {
+      method,
+      headers,
+      redirect: 'manual',
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    } as const
+    const request = {
+      url: base + fill(path, parts) + search(query),
+      init,
+      timeoutMs: ownTimeoutMs ?? timeoutMs,
+      signal,
+    }
+    const isRepeatable = method !== 'POST' || takesKey !== undefined || REPEATABLE.has(name)
+    const answer = await withRetries((attempts) => attempt(send, request, attempts), {
+      maxRetries,
+      isRepeatable,
+      signal,
+    })
+    return answer as Answer<typeof name>
+  }
+}
+
+function readBase({ url, key }: GuicheOptions): string {
+  if (!URL.canParse(url) || !/^https?:\/\//.test(url))
+    throw new TypeError(`url must be the address of guiche, such as https://pay.example.com, and is "${url}"`)
+  if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key))
+    throw new TypeError('key must be an API key, such as gk_live_…: is the variable set?')
+  return url.replace(/\/+$/, '')
+}
+
+type Values = Record<string, string | number | undefined>
+
+function fill(path: string, parts: Values = {}): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const part = parts[name]
+    // An empty part would call another operation: the list in place of the one.
+    if (part === undefined || part === '') throw new TypeError(`${name} must not be empty`)
+    return encodeURIComponent(part)
+  })
+}
+
+function search(query: Values = {}): string {
+  const given = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value))
+  return given.size > 0 ? `?${given.toString()}` : ''
+}
+
+async function withRetries(
+  send: (attempts: number) => Promise<unknown>,
+  { maxRetries, isRepeatable, signal }: { maxRetries: number; isRepeatable: boolean; signal: AbortSignal | undefined },
+): Promise<unknown> {
+  for (let turn = 0; ; turn++) {
+    try {
+      return await send(turn + 1)
+    } catch (error) {
+      if (!(error instanceof GuicheError)) throw error
+      const waitMs = retryInMs(error, turn, isRepeatable)
+      if (turn >= maxRetries || waitMs === undefined) throw error
+      await sleep(waitMs, signal)
+    }
+  }
+}
+
+/** Undefined if another attempt could do harm, or is no use. */
+export function retryInMs(error: GuicheError, turn: number, isRepeatable: boolean): number | undefined {
+  // The limit refuses before anything is done. After all else a request may have had its effect.
+  if (!error.isTransient || (!isRepeatable && error.code !== 'rate_limited')) return undefined
+  const retryAfterMs = (error.retryAfterSeconds ?? 0) * 1000
+  return retryAfterMs > MAX_RETRY_AFTER_MS ? undefined : Math.max(retryAfterMs, pauseMs(PACE, turn))
+}
+
+/** `attempts` counts this one too. */
+async function attempt(send: typeof fetch, { url, init, timeoutMs, signal }: Request, attempts: number) {
+  const limit = AbortSignal.timeout(timeoutMs)
+  try {
+    const response = await send(url, { ...init, signal: signal ? AbortSignal.any([signal, limit]) : limit })
+    return readAnswer(response, await response.text(), attempts)
+  } catch (error) {
+    if (error instanceof GuicheError) throw error
+    signal?.throwIfAborted()
+    const details = { attempts, cause: error }
+    if (limit.aborted) throw new GuicheError('timeout', `no answer within ${timeoutMs} ms`, details)
+    throw new GuicheError('network', `no answer: ${reasonOf(error)}`, details)
+  }
+}
+
+/** Node says only "fetch failed", and what happened in the cause. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error
+  return cause instanceof Error ? `${message} (${cause.message || cause.name})` : message
+}
+
+function readAnswer(response: Response, text: string, attempts: number): unknown {
+  const { status, headers } = response
+  const content = parse(text)
+  if (response.ok && content?.success === true) {
+    const { success: _, ...answer } = content
+    return answer
+  }
+  const code = headers.get('guiche-error')
+  const details = {
+    status,
+    attempts,
+    requestId: headers.get('x-request-id') ?? undefined,
+    retryAfterSeconds: readSeconds(headers.get('retry-after')),
+  }
+  if (code && typeof content?.error === 'string') throw new GuicheError(code, content.error, details)
+  throw new GuicheError('unexpected_answer', `status ${status}, and the body is not of guiche: check the url`, details)
+}
+
+type Content = Record<string, unknown>
+
+function parse(text: string): Content | undefined {
+  try {
+    const content: unknown = JSON.parse(text)
+    return typeof content === 'object' && content !== null ? (content as Content) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Guiche sends seconds. A date, which a proxy may send, is left out: the pause then grows as without it. */
+function readSeconds(text: string | null): number | undefined {
+  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined
+}

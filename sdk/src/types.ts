@@ -1,0 +1,304 @@
+// Generated from server/openapi.json: UPDATE_SDK_TYPES=1 npx vitest run sdk/test/api-types.test.ts
+
+export type Charge = {
+  /** The id of the charge, 32 hexadecimal digits. Events call it `transactionId`. */
+  id: string
+  /** The copy-and-paste code for banking apps. The QR code contains the same text. */
+  emv: string
+  /** URL of the QR code as PNG. `?size=` takes 128 to 1024 pixels. */
+  qrCodeLink: string
+  /** UUID to query the charge with. */
+  paymentLinkId: string
+  /** Payment page to send the payer to. */
+  paymentLinkUrl: string
+  /** What the payer pays, in cents. */
+  value: number
+  /** What you asked for, in cents. Differs from `value` only if the payer bears the fee. */
+  originalValue: number
+  /** The fee, in cents. `value` minus `fee` is credited to your balance. */
+  fee: number
+  /**
+   * PENDING: not paid yet. COMPLETED: the payment is confirmed. EXPIRED: not paid in time. CANCELED: you
+   * canceled it.
+   */
+  status: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
+  /** When the charge was created. */
+  createdAt: string
+}
+
+export type DeliveryAttempt = {
+  webhookId: string
+  /** Counts from 1, and from 1 again after a resend. */
+  number: number
+  at: string
+  /** The status of the receiver’s response. Null if there was none. */
+  status: number | null
+  /** Why there was no response, for humans. */
+  error: string | null
+  /** The same as a code, for programs. */
+  errorCode: string | null
+  /** What the code refers to, such as an address or a time. */
+  errorDetail: string | null
+  latencyMs: number
+  /** The first 2 kB of the response. */
+  excerpt: string
+}
+
+export type Deposit = {
+  /** The id of the charge, 32 hexadecimal digits. Events call it `transactionId`. */
+  id: string
+  /** The copy-and-paste code for banking apps. The QR code contains the same text. */
+  emv: string
+  /** URL of the QR code as PNG. `?size=` takes 128 to 1024 pixels. */
+  qrCodeLink: string
+  /** UUID to query the charge with. */
+  paymentLinkId: string
+  /** Payment page to send the payer to. */
+  paymentLinkUrl: string
+  /** What the payer pays, in cents. */
+  value: number
+  /** What you asked for, in cents. Differs from `value` only if the payer bears the fee. */
+  originalValue: number
+  /** The fee, in cents. `value` minus `fee` is credited to your balance. */
+  fee: number
+  /**
+   * PENDING: not paid yet. COMPLETED: the payment is confirmed. EXPIRED: not paid in time. CANCELED: you
+   * canceled it.
+   */
+  status: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
+  /** When the charge was created. */
+  createdAt: string
+  /** When the charge expires. */
+  expiresAt: string
+  /** When the payer paid, according to the provider. */
+  paidAt: string | null
+  /** What the payer paid, in cents, if the operator accepted an amount other than `value`. */
+  receivedValue: number | null
+  /** What was credited to your balance, in cents. Null unless COMPLETED. */
+  creditedValue: number | null
+  /** Total of the refunds that are DONE, in cents. */
+  refundedValue: number
+  /**
+   * Money received for this charge that did not complete it, in cents: a wrong amount or a second payment. It
+   * is held until the operator decides. Do not ask the payer to pay again meanwhile.
+   */
+  heldValue: number
+  /** Held money that the operator did not refund, in cents: it was credited to a balance or written off. */
+  keptValue: number
+  /** Id of the payment in the Pix system, also on the payer’s receipt. */
+  endToEndId: string | null
+  /** True if it was paid after it had expired or been canceled. */
+  paidLate: boolean
+  /** Your own reference. */
+  externalId: string | null
+  /** The description shown to the payer. */
+  description: string | null
+}
+
+export type Event = {
+  /** `evt_…`. Receivers also get it as `webhook-id`. */
+  id: string
+  /** The kind of event. */
+  event: string
+  createdAt: string
+  /** The data as delivered. */
+  data: Record<string, unknown>
+  /** One for each webhook that the event was meant for, including deleted ones. */
+  deliveries: Array<{
+    webhookId: string
+    /**
+     * pending: waiting for the first attempt. retrying: the last attempt failed, and the next is at
+     * `nextAttemptAt`. failed: given up.
+     */
+    state: 'pending' | 'retrying' | 'delivered' | 'failed'
+    /** Attempts since it was last queued. */
+    attempts: number
+    /** Null unless pending or retrying. */
+    nextAttemptAt: string | null
+    /** When it was delivered or given up. */
+    endedAt: string | null
+  }>
+}
+
+export type NewCharge = {
+  /** The id of the charge, 32 hexadecimal digits. Events call it `transactionId`. */
+  id: string
+  /** The copy-and-paste code for banking apps. The QR code contains the same text. */
+  emv: string
+  /** URL of the QR code as PNG. `?size=` takes 128 to 1024 pixels. */
+  qrCodeLink: string
+  /** UUID to query the charge with. */
+  paymentLinkId: string
+  /** Payment page to send the payer to. */
+  paymentLinkUrl: string
+  /** What the payer pays, in cents. */
+  value: number
+  /** What you asked for, in cents. Differs from `value` only if the payer bears the fee. */
+  originalValue: number
+  /** The fee, in cents. `value` minus `fee` is credited to your balance. */
+  fee: number
+  /**
+   * PENDING: not paid yet. COMPLETED: the payment is confirmed. EXPIRED: not paid in time. CANCELED: you
+   * canceled it.
+   */
+  status: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
+}
+
+export type Refund = {
+  /** 32 hexadecimal digits. Events and the statement call it `refundId`. */
+  id: string
+  /** What goes back to the payer, in cents. */
+  value: number
+  /** The part of the fee that you get back, in cents. 0 if the operator keeps it. */
+  returnedFee: number
+  /**
+   * PROCESSING: on its way. DONE: confirmed by the payment provider. FAILED: not made, and your balance has
+   * the money again.
+   */
+  status: 'PROCESSING' | 'DONE' | 'FAILED'
+  reason: string | null
+  /**
+   * `account`: you. `operator`: the operator of this service. `provider`: made at the payment provider; your
+   * balance pays for it only if the operator charges you.
+   */
+  madeBy: 'account' | 'operator' | 'provider'
+  createdAt: string
+  /** When it became DONE or FAILED. */
+  endedAt: string | null
+  /**
+   * When the payment provider reversed a DONE refund: the payer does not have the money, and the operator
+   * decides what happens to it.
+   */
+  undoneAt: string | null
+}
+
+export type StatementLine = {
+  /** Lines booked later have a larger number. */
+  id: string
+  /**
+   * `deposit`: a payment, less the fee. `matched_deposit`: a deposit whose payment was held first, because it
+   * had no code or a different amount. `refund_reserved`: taken for a refund. `refund_released`: returned to
+   * you because the refund failed. `fee_returned`, `fee_kept`: the part of the fee that came back with a
+   * refund, and was charged again when it failed. `exception_credited`: a payment that the operator assigned
+   * to you, or a refund of yours that came back. `refund_charged`: a refund made at the payment provider and
+   * charged to you.
+   */
+  kind: string
+  /** In cents: positive is a credit, negative a debit. */
+  amount: number
+  /** Your balance after this line, in cents. */
+  balance: number
+  chargeId: string | null
+  paymentLinkId: string | null
+  /** The refund that the line belongs to. */
+  refundId: string | null
+  /** When it happened. For a deposit, when the payer paid. */
+  occurredAt: string
+  /** When it was booked. */
+  recordedAt: string
+}
+
+export type Webhook = {
+  id: string
+  name: string
+  url: string
+  events: Array<'DEPOSIT_ASSET_SUCCESS' | 'DEPOSIT_REFUNDED'>
+  /** Whether an `Authorization` value is sent. The value itself is never shown. */
+  hasAuthorization: boolean
+  createdAt: string
+  /** False: it gets no events until you enable it again. */
+  enabled: boolean
+  /** When it was disabled. Resend `since` this time to catch up. */
+  disabledAt: string | null
+  /** Why it was disabled, for humans. */
+  disabledReason: string | null
+  /** The same as a code, for programs. */
+  disabledCode: string | null
+  /** The first failure since the last success. After 5 days of failures the webhook is disabled. */
+  failingSince: string | null
+  /** Until when the previous secret signs too. */
+  previousSecretUntil: string | null
+}
+
+export type WebhookTest = {
+  /** True if the receiver answered with a 2xx status. */
+  delivered: boolean
+  /** The status of the receiver’s response. Null if there was none. */
+  status: number | null
+  /** Why there was no response, for humans. */
+  error: string | null
+  /** The same as a code, for programs. */
+  errorCode: string | null
+  /** What the code refers to, such as an address or a time. */
+  errorDetail: string | null
+  latencyMs: number
+  /** The first 2 kB of the response. */
+  excerpt: string
+}
+
+/** The values of the header `Guiche-Error`. A newer server may send others. */
+export type ErrorCode =
+  | 'bad_request'
+  | 'body_invalid'
+  | 'field_invalid'
+  | 'value_too_small'
+  | 'value_too_large'
+  | 'value_not_above_fee'
+  | 'url_not_allowed'
+  | 'password_length'
+  | 'password_too_common'
+  | 'password_too_simple'
+  | 'password_personal'
+  | 'password_wrong'
+  | 'terms_invalid'
+  | 'window_invalid'
+  | 'provider_unknown'
+  | 'resolution_invalid'
+  | 'key_missing'
+  | 'key_invalid'
+  | 'not_signed_in'
+  | 'reauthentication_required'
+  | 'second_factor_required'
+  | 'foreign_origin'
+  | 'scope_missing'
+  | 'account_suspended'
+  | 'not_enabled'
+  | 'mail_not_set_up'
+  | 'signature_wrong'
+  | 'not_found'
+  | 'email_taken'
+  | 'external_id_taken'
+  | 'key_limit'
+  | 'webhook_limit'
+  | 'invitation_used'
+  | 'not_cancelable'
+  | 'payment_held'
+  | 'not_refundable'
+  | 'already_refunded'
+  | 'refund_too_large'
+  | 'balance_too_small'
+  | 'refund_ended'
+  | 'refund_not_sent'
+  | 'refund_in_progress'
+  | 'exception_resolved'
+  | 'exception_resolving'
+  | 'payment_rest_held'
+  | 'payment_not_credited'
+  | 'payment_returned'
+  | 'payment_refunded'
+  | 'payment_below_fee'
+  | 'charge_not_named'
+  | 'charge_completed'
+  | 'in_flight'
+  | 'idempotency_mismatch'
+  | 'rate_limited'
+  | 'provider_refused'
+  | 'provider_unavailable'
+  | 'unavailable'
+  | 'request_timeout'
+  | 'method_not_allowed'
+  | 'body_too_large'
+  | 'unsupported_type'
+  | 'expectation_failed'
+  | 'headers_too_large'
+  | 'internal'

@@ -1,0 +1,66 @@
+import { GuicheError } from './errors.ts'
+import { pauseMs, sleep } from './pause.ts'
+import type { Charge } from './types.ts'
+
+export type WaitOptions = {
+  /** Ends the waiting. The promise then rejects with the signal's reason. */
+  signal?: AbortSignal
+  /** How long to wait at most: until the charge expires unless told. */
+  timeoutMs?: number
+  /** The pause before the second question: 1,000 unless told. Later ones grow to 15 seconds. */
+  intervalMs?: number
+}
+
+/** The states of one charge as they become known. It ends when the signal aborts. */
+export type Watch = (paymentLinkId: string, signal: AbortSignal) => AsyncIterable<Charge>
+
+/** No charge lives longer than a day; the hour is for clocks that differ. */
+const LONGEST_MS = 25 * 3_600_000
+/** A payer who waits at the counter should see it within seconds, also after minutes. */
+const MAX_INTERVAL_MS = 15_000
+const INTERVAL_MS = 1_000
+const FACTOR = 1.3
+
+/** Knows nothing of how the states arrive: another source of them, such as a stream of events, is another `Watch`. */
+export async function waitUntilPaid(
+  watch: Watch,
+  paymentLinkId: string,
+  { signal, timeoutMs = LONGEST_MS }: WaitOptions,
+): Promise<Charge> {
+  const limit = new AbortController()
+  const timer = setTimeout(() => limit.abort(), timeoutMs)
+  const either = signal ? AbortSignal.any([signal, limit.signal]) : limit.signal
+  try {
+    for await (const charge of watch(paymentLinkId, either)) {
+      if (charge.status === 'COMPLETED') return charge
+      if (charge.status !== 'PENDING') throw new GuicheError('not_paid', `the charge is ${charge.status}`)
+    }
+    throw new Error('the source of the states ended before the charge did')
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (limit.signal.aborted) throw new GuicheError('timeout', `the charge was not paid within ${timeoutMs} ms`)
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Asks again and again. What may be better at the next question is no reason to give up. */
+export function pollWith(
+  read: (paymentLinkId: string, signal: AbortSignal) => Promise<Charge>,
+  firstMs = INTERVAL_MS,
+): Watch {
+  return async function* poll(paymentLinkId, signal) {
+    for (let turn = 0; ; turn++) {
+      let retryAfterMs = 0
+      try {
+        yield await read(paymentLinkId, signal)
+      } catch (error) {
+        if (!(error instanceof GuicheError && error.isTransient)) throw error
+        retryAfterMs = (error.retryAfterSeconds ?? 0) * 1000
+      }
+      const nextMs = pauseMs({ firstMs, factor: FACTOR, maxMs: MAX_INTERVAL_MS }, turn)
+      await sleep(Math.max(nextMs, retryAfterMs), signal)
+    }
+  }
+}

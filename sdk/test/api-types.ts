@@ -1,0 +1,178 @@
+import { format } from 'oxfmt'
+
+// TypeScript from the OpenAPI document: the operations that an account's key may call, with their types.
+
+// As .oxfmtrc.json has it.
+const MAX_COLUMNS = 120
+
+const HEADER = '// Generated from server/openapi.json: UPDATE_SDK_TYPES=1 npx vitest run sdk/test/api-types.test.ts\n'
+
+export type Schema = {
+  $ref?: string
+  type?: string | string[]
+  description?: string
+  const?: unknown
+  enum?: unknown[]
+  anyOf?: Schema[]
+  items?: Schema
+  properties?: Record<string, Schema>
+  required?: string[]
+  additionalProperties?: Schema | boolean
+}
+type Content = { content: { 'application/json': { schema: Schema } } }
+type Operation = {
+  operationId: string
+  summary: string
+  parameters?: { in: string; name: string; description?: string; schema: Schema }[]
+  requestBody?: Content
+  responses: Record<string, Content>
+}
+export type Document = {
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Schema>; headers: { 'Guiche-Error': { schema: Schema } } }
+}
+
+type Route = { method: string; path: string; operation: Operation }
+
+/** By name of the file: the operations, and the types that they share. */
+export async function renderTypes(document: Document): Promise<Record<'api.ts' | 'types.ts', string>> {
+  const routes = routesOf(document)
+  const operations = routes.map(describeOperation)
+  const types = operations.flatMap((operation) => operation.types)
+  const names = [...new Set(types.flatMap(({ schema }) => refsIn(schema, document)))].toSorted()
+  const inputs = types.filter(({ isInput }) => isInput)
+  const schemas = names.map((name) => ({ name, schema: document.components.schemas[name]! }))
+  const imported = names.filter((name) => [...types].some(({ schema }) => JSON.stringify(schema).includes(`/${name}"`)))
+  const api = [
+    HEADER,
+    `import type { ${imported.join(', ')} } from './types.ts'\n`,
+    '/** Method and path of each operation. `key` marks those that take an `Idempotency-Key`. */',
+    `export const OPERATIONS = {${routes.map(tableLine).join(',')}} as const\n`,
+    '/** What each operation takes and answers. */',
+    `export type Operations = {${operations.map(({ text }) => text).join('\n')}}\n`,
+    ...inputs.map(declaration),
+  ]
+  const shared = [
+    HEADER,
+    ...schemas.map(declaration),
+    '/** The values of the header `Guiche-Error`. A newer server may send others. */',
+    `export type ErrorCode = ${typeText(document.components.headers['Guiche-Error'].schema)}`,
+  ]
+  return { 'api.ts': await formatted(api.join('\n')), 'types.ts': await formatted(shared.join('\n')) }
+}
+
+/** Operators have keys of their own, and their routes are no part of a shop's client. */
+function routesOf({ paths }: Document): Route[] {
+  return Object.entries(paths)
+    .filter(([path]) => path.startsWith('/api/') && !path.startsWith('/api/operator/'))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+    )
+}
+
+function tableLine({ method, path, operation }: Route): string {
+  const takesKey = operation.parameters?.some(({ name }) => name === 'Idempotency-Key')
+  return `${operation.operationId}: [${[method, path, ...(takesKey ? ['key'] : [])].map(literal).join(', ')}]`
+}
+
+type Named = { name: string; schema: Schema; isInput?: boolean }
+
+function describeOperation({ operation }: Route): { text: string; types: Named[] } {
+  const { operationId, parameters = [], requestBody, responses } = operation
+  const title = operationId.replace(/^./, (letter) => letter.toUpperCase())
+  const placed = (place: string) => parameters.filter((parameter) => parameter.in === place)
+  const fields: string[] = []
+  const types: Named[] = []
+  if (placed('path').length > 0)
+    fields.push(
+      `path: { ${placed('path')
+        .map(({ name }) => `${name}: string`)
+        .join('; ')} }`,
+    )
+  if (placed('query').length > 0) {
+    fields.push(`query?: ${title}Query`)
+    const properties = placed('query').map(({ name, description, schema }) => [
+      name,
+      { ...schema, ...(description && { description }) },
+    ])
+    types.push({
+      name: `${title}Query`,
+      schema: { type: 'object', properties: Object.fromEntries(properties) },
+      isInput: true,
+    })
+  }
+  if (requestBody) {
+    const { isOptional, schema } = withoutNull(requestBody.content['application/json'].schema)
+    fields.push(`body${isOptional ? '?' : ''}: ${title}Body`)
+    types.push({ name: `${title}Body`, schema, isInput: true })
+  }
+  const answer = withoutSuccess(Object.entries(responses).find(([status]) => status.startsWith('2'))![1])
+  fields.push(`answer: ${typeText(answer)}`)
+  types.push({ name: 'answer', schema: answer })
+  return { text: `/** ${operation.summary}. */\n${operationId}: { ${fields.join('; ')} }`, types }
+}
+
+function withoutNull(schema: Schema): { isOptional: boolean; schema: Schema } {
+  const options = schema.anyOf?.filter(({ type }) => type !== 'null')
+  return options?.length === 1 ? { isOptional: true, schema: options[0]! } : { isOptional: false, schema }
+}
+
+/** The client throws what is no success, so the field says nothing any more. */
+function withoutSuccess(response: Content): Schema {
+  const { success: _, ...properties } = response.content['application/json'].schema.properties!
+  return { type: 'object', properties, required: Object.keys(properties) }
+}
+
+function refsIn(schema: Schema, document: Document): string[] {
+  const own = schema.$ref ? [schema.$ref.split('/').pop()!] : []
+  const inner = [
+    ...(schema.anyOf ?? []),
+    ...Object.values(schema.properties ?? {}),
+    ...(schema.items ? [schema.items] : []),
+  ]
+  const below = own.map((name) => document.components.schemas[name]!)
+  return [...own, ...[...inner, ...below].flatMap((part) => refsIn(part, document))]
+}
+
+function declaration({ name, schema }: Named): string {
+  return `${comment(schema)}export type ${name} = ${typeText(schema)}\n`
+}
+
+function typeText(schema: Schema): string {
+  if (schema.$ref) return schema.$ref.split('/').pop()!
+  if (schema.const !== undefined) return literal(schema.const)
+  if (schema.enum) return schema.enum.map(literal).join(' | ')
+  if (schema.anyOf) return schema.anyOf.map(typeText).join(' | ')
+  if (Array.isArray(schema.type)) return schema.type.map((type) => typeText({ ...schema, type })).join(' | ')
+  if (schema.type === 'array') return `Array<${typeText(schema.items ?? {})}>`.replace(/^Array<(\w+)>$/, '$1[]')
+  if (schema.type === 'object') return objectText(schema)
+  return schema.type === 'integer' ? 'number' : (schema.type ?? 'unknown')
+}
+
+function objectText({ properties = {}, required = [] }: Schema): string {
+  const fields = Object.entries(properties).map(
+    ([name, field]) => `${comment(field)}${name}${required.includes(name) ? '' : '?'}: ${typeText(field)}`,
+  )
+  return fields.length > 0 ? `{\n${fields.join('\n')}\n}` : 'Record<string, unknown>'
+}
+
+/** Wrapped here, because the formatter leaves comments alone. Six columns are for the deepest indentation. */
+function comment({ description }: Schema): string {
+  if (!description) return ''
+  const lines = description.split(' ').reduce<string[]>((done, word) => {
+    const last = done.pop()
+    if (last === undefined) return [word]
+    return `${last} ${word}`.length <= MAX_COLUMNS - 14 ? [...done, `${last} ${word}`] : [...done, last, word]
+  }, [])
+  return lines.length === 1 ? `/** ${lines[0]} */\n` : `/**\n${lines.map((line) => ` * ${line}`).join('\n')}\n */\n`
+}
+
+function literal(value: unknown): string {
+  return typeof value === 'string' ? `'${value}'` : JSON.stringify(value)
+}
+
+async function formatted(text: string): Promise<string> {
+  const { code, errors } = await format('api.ts', text, { printWidth: MAX_COLUMNS, semi: false, singleQuote: true })
+  if (errors.length > 0) throw new Error(errors[0]!.message)
+  return code
+}

@@ -1,0 +1,221 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, expectTypeOf, inject, onTestFinished, test } from 'vitest'
+import { GuicheError, makeGuiche, type ErrorCode, type Guiche, type GuicheOptions } from '../src/client.ts'
+import { catchError } from './errors.ts'
+import { serve, startProxy } from './sockets.ts'
+
+// Against the real server, in a process of its own, and over real sockets.
+
+const { url, key, bankUrl } = inject('guiche')
+const clientOf = (options: Partial<GuicheOptions> = {}): Guiche => makeGuiche({ url, key, ...options })
+const guiche = clientOf()
+
+async function pay(charge: { emv: string }): Promise<void> {
+  const response = await fetch(`${bankUrl}/bank/pay`, { method: 'POST', body: JSON.stringify({ emv: charge.emv }) })
+  expect(response.status).toBe(201)
+}
+
+async function paidDeposit(value = 50_00) {
+  const charge = await guiche.deposits.create({ value })
+  await pay(charge)
+  return guiche.deposits.waitUntilPaid(charge.paymentLinkId, { intervalMs: 20 })
+}
+
+async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+describe('a deposit', () => {
+  test('is created, paid and seen in the balance', async () => {
+    const before = await guiche.balance.get()
+    const charge = await guiche.deposits.create({ value: 50_00, description: 'Order 1042' })
+    expect(charge).toMatchObject({ value: 50_00, status: 'PENDING' })
+    expect(await guiche.deposits.get(charge.paymentLinkId)).toMatchObject({ id: charge.id, status: 'PENDING' })
+
+    const waiting = guiche.deposits.waitUntilPaid(charge.paymentLinkId, { intervalMs: 20 })
+    await pay(charge)
+    expect(await waiting).toMatchObject({ id: charge.id, status: 'COMPLETED' })
+
+    const { balance, currency } = await guiche.balance.get()
+    expect([balance - before.balance, currency]).toEqual([charge.value - charge.fee, 'BRL'])
+    const { items } = await guiche.balance.lines({ limit: 1 }).page()
+    expect(items).toMatchObject([{ kind: 'deposit', chargeId: charge.id, balance }])
+  })
+
+  test('whose answer is lost is created once, and the retry returns it', async () => {
+    const proxy = await startProxy(url)
+    const externalId = randomUUID()
+    proxy.loseAnswers(2)
+    const charge = await clientOf({ url: proxy.url }).deposits.create({ value: 1_00, externalId })
+    expect(proxy.answered()).toBe(3)
+    expect(await collect(guiche.deposits.list({ externalId }))).toMatchObject([{ id: charge.id }])
+  })
+
+  test('can be asked for again with the key of a first attempt, by another process', async () => {
+    const proxy = await startProxy(url)
+    const idempotencyKey = randomUUID()
+    proxy.loseAnswers(1)
+    const first = clientOf({ url: proxy.url, maxRetries: 0 }).deposits.create({ value: 1_00 }, { idempotencyKey })
+    expect(await catchError(first)).toMatchObject({ code: 'network', status: undefined, attempts: 1 })
+    const [one, other] = await Promise.all([
+      guiche.deposits.create({ value: 1_00 }, { idempotencyKey }),
+      guiche.deposits.create({ value: 1_00 }, { idempotencyKey }),
+    ])
+    expect(one.id).toBe(other.id)
+    const different = guiche.deposits.create({ value: 2_00 }, { idempotencyKey })
+    expect(await catchError(different)).toMatchObject({ code: 'idempotency_mismatch', status: 422 })
+  })
+
+  test('is canceled, also if the first answer is lost', async () => {
+    const proxy = await startProxy(url)
+    const { paymentLinkId } = await guiche.deposits.create({ value: 1_00 })
+    proxy.loseAnswers(1)
+    expect(await clientOf({ url: proxy.url }).deposits.cancel(paymentLinkId)).toMatchObject({ status: 'CANCELED' })
+    expect(await catchError(guiche.deposits.waitUntilPaid(paymentLinkId))).toMatchObject({ code: 'not_paid' })
+  })
+})
+
+describe('waiting for a payment', () => {
+  test('goes on over a network that fails', async () => {
+    const proxy = await startProxy(url)
+    const charge = await guiche.deposits.create({ value: 1_00 })
+    const client = clientOf({ url: proxy.url, maxRetries: 0 })
+    proxy.loseAnswers(3)
+    const waiting = client.deposits.waitUntilPaid(charge.paymentLinkId, { intervalMs: 20 })
+    await pay(charge)
+    expect(await waiting).toMatchObject({ status: 'COMPLETED' })
+    expect(proxy.answered()).toBeGreaterThan(3)
+  })
+
+  test('ends with its deadline', async () => {
+    const { paymentLinkId } = await guiche.deposits.create({ value: 1_00 })
+    const waiting = guiche.deposits.waitUntilPaid(paymentLinkId, { timeoutMs: 50 })
+    expect(await catchError(waiting)).toMatchObject({ code: 'timeout', message: expect.stringContaining('50 ms') })
+  })
+
+  test('ends at once when the caller aborts, with the reason of the caller', async () => {
+    const { paymentLinkId } = await guiche.deposits.create({ value: 1_00 })
+    const controller = new AbortController()
+    const waiting = guiche.deposits.waitUntilPaid(paymentLinkId, { signal: controller.signal })
+    const reason = new Error('the payer left')
+    controller.abort(reason)
+    await expect(waiting).rejects.toBe(reason)
+    await expect(guiche.deposits.waitUntilPaid(paymentLinkId, { signal: controller.signal })).rejects.toBe(reason)
+  })
+
+  test('ends for a charge that does not exist', async () => {
+    expect(await catchError(guiche.deposits.waitUntilPaid(randomUUID()))).toMatchObject({ code: 'not_found' })
+  })
+})
+
+test('a list goes through all pages, and gives one page to those who show one', async () => {
+  const from = new Date().toISOString()
+  const made: string[] = []
+  for (let turn = 0; turn < 5; turn++) made.unshift((await guiche.deposits.create({ value: 1_00 + turn })).id)
+  const list = guiche.deposits.list({ from, status: 'PENDING', limit: 2 })
+  expect((await collect(list)).map(({ id }) => id)).toEqual(made)
+
+  const { items, nextCursor } = await list.page()
+  expect(items.map(({ id }) => id)).toEqual(made.slice(0, 2))
+  const second = await guiche.deposits.list({ from, limit: 2, cursor: nextCursor! }).page()
+  expect(second.items.map(({ id }) => id)).toEqual(made.slice(2, 4))
+})
+
+test('a refund whose answer is lost is made once', async () => {
+  const { paymentLinkId } = await paidDeposit(50_00)
+  const proxy = await startProxy(url)
+  proxy.loseAnswers(1)
+  const refund = await clientOf({ url: proxy.url }).refunds.create(paymentLinkId, { value: 20_00, reason: 'returned' })
+  expect(refund).toMatchObject({ value: 20_00, madeBy: 'account' })
+  expect(await collect(guiche.refunds.list(paymentLinkId))).toMatchObject([{ id: refund.id }])
+  expect(await guiche.refunds.get(paymentLinkId, refund.id)).toMatchObject({ id: refund.id, reason: 'returned' })
+  expect(await catchError(guiche.refunds.get(paymentLinkId, 'other'))).toMatchObject({ code: 'not_found' })
+
+  const rest = await guiche.refunds.create(paymentLinkId)
+  expect(rest.value).toBe(30_00)
+  expect(await catchError(guiche.refunds.create(paymentLinkId))).toMatchObject({ code: 'already_refunded' })
+})
+
+describe('webhooks', () => {
+  async function createWebhook() {
+    const received: string[] = []
+    const receiver = await serve((request, response) => {
+      received.push(String(request.headers['webhook-id']))
+      request.resume().on('end', () => response.writeHead(204).end())
+    })
+    const created = await guiche.webhooks.create({ url: `${receiver}/`, name: 'shop' })
+    onTestFinished(() => guiche.webhooks.delete(created.webhook.id).catch(() => {}))
+    return { ...created, received }
+  }
+
+  test('are created, tested, changed and deleted', async () => {
+    const { webhook, secret, test: first, received } = await createWebhook()
+    expect(secret).toMatch(/^whsec_/)
+    expect(first).toMatchObject({ delivered: true, status: 204 })
+    expect(await guiche.webhooks.test(webhook.id)).toMatchObject({ delivered: true })
+    expect(received).toHaveLength(2)
+    expect(await guiche.webhooks.list()).toContainEqual(expect.objectContaining({ id: webhook.id }))
+
+    const changed = await guiche.webhooks.update(webhook.id, { name: 'till' })
+    expect(changed).toMatchObject({ webhook: { name: 'till' }, test: null })
+    const rotated = await guiche.webhooks.rotateSecret(webhook.id, { overlapSeconds: 60 })
+    expect(rotated.secret).not.toBe(secret)
+    expect((await guiche.webhooks.get(webhook.id)).previousSecretUntil).not.toBeNull()
+
+    await guiche.webhooks.delete(webhook.id)
+    expect(await catchError(guiche.webhooks.delete(webhook.id))).toMatchObject({ code: 'not_found' })
+  })
+
+  test('a lost answer does not rotate a secret twice, and a webhook that is deleted already counts as deleted', async () => {
+    const { webhook } = await createWebhook()
+    const proxy = await startProxy(url)
+    const client = clientOf({ url: proxy.url })
+    proxy.loseAnswers(1)
+    expect(await catchError(client.webhooks.rotateSecret(webhook.id))).toMatchObject({ code: 'network', attempts: 1 })
+    expect(proxy.answered()).toBe(1)
+    proxy.loseAnswers(1)
+    await client.webhooks.delete(webhook.id)
+    expect(proxy.answered()).toBe(3)
+  })
+
+  test('their events are listed, shown and sent again', async () => {
+    const { webhook, received } = await createWebhook()
+    const charge = await paidDeposit(1_00)
+    const events = await collect(guiche.events.list({ event: 'DEPOSIT_ASSET_SUCCESS', webhookId: webhook.id }))
+    expect(events).toMatchObject([{ data: { transactionId: charge.id } }])
+    const id = events[0]?.id ?? ''
+    await expect.poll(() => received).toContain(id)
+    expect(await guiche.events.get(id)).toMatchObject({ event: { id } })
+    expect(await guiche.events.resend(id, { webhookId: webhook.id })).toBe(1)
+    await expect.poll(() => received.filter((one) => one === id)).toHaveLength(2)
+    expect(await guiche.events.resendMany({ failed: true, webhookId: webhook.id })).toBe(0)
+  })
+})
+
+describe('what the server refuses', () => {
+  test.each<[string, () => Promise<unknown>, object]>([
+    ['a value of nothing', () => guiche.deposits.create({ value: 0 }), { status: 400, code: 'field_invalid' }],
+    ['a wrong key', () => clientOf({ key: 'gk_test_wrong' }).balance.get(), { status: 401, code: 'key_invalid' }],
+    ['an unknown charge', () => guiche.deposits.get(randomUUID()), { status: 404, code: 'not_found' }],
+    ['an id with a path in it', () => guiche.deposits.get('../balance'), { status: 404, code: 'not_found' }],
+  ])('is a GuicheError with a code: %s', async (_, call, expected) => {
+    const error = await catchError(call())
+    expect(error).toBeInstanceOf(GuicheError)
+    expect(error).toMatchObject({ ...expected, attempts: 1, requestId: expect.any(String), isTransient: false })
+  })
+
+  test('has the text of the server, and never the key', async () => {
+    const error = await catchError(guiche.deposits.create({ value: 0 }))
+    expect(error.message).toBe('value must be a positive integer (cents)')
+    expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain(key)
+  })
+
+  test('has codes that the editor completes, and takes those of a later server', () => {
+    expectTypeOf<ErrorCode>().toExtend<GuicheError['code']>()
+    expectTypeOf<'rate_limited'>().toExtend<ErrorCode>()
+    expectTypeOf<'a later code'>().not.toExtend<ErrorCode>()
+    expectTypeOf<'a later code'>().toExtend<GuicheError['code']>()
+  })
+})

@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { TestProject } from 'vitest/node'
+import { patience } from '../../scripts/patience.ts'
+import { freePort } from './sockets.ts'
+
+/** The built service in sandbox mode, as `npx guiche start` runs it. */
+export type GuicheProcess = { url: string; key: string; bankUrl: string }
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    guiche: GuicheProcess
+  }
+}
+
+const CLI = fileURLToPath(new URL('../../server/bin/guiche.mjs', import.meta.url))
+/** The first start makes a database. */
+const START_WITHIN_MS = 120_000
+
+export default async function setup(project: TestProject) {
+  const home = mkdtempSync(join(tmpdir(), 'guiche-sdk-'))
+  // The database's own user must reach it also when the tests run as root.
+  chmodSync(home, 0o755)
+  const port = await freePort()
+  const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
+  const settings = { REFUNDS_BY_ACCOUNTS: 'true', WEBHOOK_ALLOW_HTTP: 'true', RATE_LIMIT_PER_SECOND: '0' }
+  const child = spawn(process.execPath, [CLI, 'start'], {
+    env: { PATH, HOME, TMPDIR, PORT: String(port), GUICHE_HOME: home, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = once(child, 'exit')
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const until = Date.now() + START_WITHIN_MS * patience()
+  const said = (pattern: RegExp) => pattern.exec(output)?.[1]
+  while (!said(/(Create a deposit)/)) {
+    if (child.exitCode !== null || Date.now() > until) throw new Error(`guiche did not start: ${output}`)
+    await sleep(20)
+  }
+  const [key = '', bankUrl = ''] = [said(/API key: (\S+)/), said(/Sandbox bank +(\S+)/)]
+  project.provide('guiche', { url: `http://127.0.0.1:${port}`, key, bankUrl })
+  return async () => {
+    child.kill('SIGTERM')
+    await exited
+    rmSync(home, { recursive: true, force: true })
+  }
+}
