@@ -10,6 +10,7 @@ import {
   type VerificationReason,
   type WebhookHeaders,
 } from '../src/verify.ts'
+import { verifyAsync } from '../src/verify-async.ts'
 import { DEPOSIT, OTHER_SECRET, SECRET, sign, type Signed } from './signer.ts'
 
 const NOW = new Date('2026-03-10T12:00:05.900Z')
@@ -328,6 +329,30 @@ describe("beside the specification's own library", () => {
       }),
     )
   })
+})
+
+test('verifyAsync judges every message as verify does', async () => {
+  const secrets = fc.subarray([SECRET, OTHER_SECRET])
+  const anyDelivery = fc.record({
+    signedBy: secrets,
+    heldBy: secrets,
+    ageSeconds: fc.integer({ min: -310, max: 310 }),
+    id: fc.constantFrom('evt_1', 'evt.1', ''),
+    body: fc.constantFrom(DEPOSIT, 'no JSON', ''),
+    isChanged: fc.boolean(),
+  })
+  await fc.assert(
+    fc.asyncProperty(anyDelivery, async ({ signedBy, heldBy, ageSeconds, id, body, isChanged }) => {
+      const signed = sign(body, { at: NOW, secrets: signedBy, id })
+      const payload = isChanged ? `${signed.body} ` : signed.body
+      const rest = [signed.headers, heldBy, { now: later(ageSeconds) }] as const
+      const outcome = await verifyAsync(payload, ...rest).then(
+        () => 'accepted',
+        (error: WebhookVerificationError) => error.reason,
+      )
+      expect(outcome).toBe(reasonOf(() => verify(payload, ...rest)))
+    }),
+  )
 })
 
 function accepts(work: () => unknown): boolean {

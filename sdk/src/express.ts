@@ -1,0 +1,28 @@
+import type { WebhookHeaders } from './delivery.ts'
+import { readBody, receive, type Receiver } from './receive.ts'
+
+export type { Receiver } from './receive.ts'
+
+type ExpressRequest = AsyncIterable<Uint8Array> & { headers: WebhookHeaders; body?: unknown }
+type ExpressResponse = { status(code: number): { send(text: string): unknown } }
+
+/**
+ * A handler of Express. Put it before any `app.use(express.json())`: it reads the body by itself, and also takes what
+ * `express.raw` left. A body that was parsed is refused, with words that say so.
+ *
+ *     app.post('/webhooks', receiveWebhooks({ secret, onEvent: store }))
+ */
+export function receiveWebhooks(
+  receiver: Receiver,
+): (request: ExpressRequest, response: ExpressResponse, next: (error: unknown) => void) => void {
+  return (request, response, next) => {
+    answer(receiver, request, response).catch(next)
+  }
+}
+
+async function answer(receiver: Receiver, request: ExpressRequest, response: ExpressResponse): Promise<void> {
+  // A parsed body is no bytes, and verification says what to do about it.
+  const body = (request.body ?? (await readBody(request))) as Uint8Array | undefined
+  const { status, text } = await receive(receiver, body, request.headers)
+  response.status(status).send(text)
+}

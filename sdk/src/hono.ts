@@ -1,0 +1,12 @@
+import { receiveRequest, type Receiver } from './receive.ts'
+
+export type { Receiver } from './receive.ts'
+
+/**
+ * A handler of Hono.
+ *
+ *     app.post('/webhooks', receiveWebhooks({ secret, onEvent: store }))
+ */
+export function receiveWebhooks(receiver: Receiver): (context: { req: { raw: Request } }) => Promise<Response> {
+  return ({ req }) => receiveRequest(receiver, req.raw)
+}

@@ -1,0 +1,131 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import Fastify from 'fastify'
+import { Hono } from 'hono'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { receiveWebhooks as receiveInExpress } from '../src/express.ts'
+import { receiveWebhooks as receiveInFastify } from '../src/fastify.ts'
+import { receiveWebhooks as receiveInHono } from '../src/hono.ts'
+import { receiveWebhooks as receiveInNext } from '../src/next.ts'
+import type { Receiver } from '../src/receive.ts'
+import { DEPOSIT, OTHER_SECRET, SECRET, sign, type Signed } from './signer.ts'
+import { serve } from './sockets.ts'
+
+// Each adapter behind a real socket, or with the requests that its framework hands over.
+
+type Post = (signed: { body: string; headers: Partial<Signed['headers']> }) => Promise<{ status: number; text: string }>
+
+const FRAMEWORKS: Record<string, (receiver: Receiver) => Promise<Post>> = {
+  async fastify(receiver) {
+    const app = Fastify()
+    onTestFinished(() => app.close())
+    await app.register(receiveInFastify({ path: '/webhooks', ...receiver }))
+    return postTo(`${await app.listen()}/webhooks`)
+  },
+  async hono(receiver) {
+    const app = new Hono().post('/webhooks', receiveInHono(receiver))
+    return async (signed) => read(await app.request('/webhooks', requestOf(signed)))
+  },
+  async next(receiver) {
+    const handler = receiveInNext(receiver)
+    return async (signed) => {
+      const answer = handler(new Request('https://shop.example/webhooks', requestOf(signed)))
+      // As Next does with what a route handler throws.
+      return read(await answer.catch(() => new Response(null, { status: 500 })))
+    }
+  },
+  async express(receiver) {
+    const handler = receiveInExpress(receiver)
+    return postTo(
+      await serve((request, response) => handler(request, faceOf(response), () => response.writeHead(500).end())),
+    )
+  },
+  async 'express after express.raw'(receiver) {
+    const handler = receiveInExpress(receiver)
+    const url = await serve((request, response) => {
+      void readAll(request).then((body) =>
+        handler(Object.assign(request, { body }), faceOf(response), () => response.writeHead(500).end()),
+      )
+    })
+    return postTo(url)
+  },
+}
+
+describe.each(Object.entries(FRAMEWORKS))('%s', (_, start) => {
+  test('hands over what is genuine, and refuses everything else', async () => {
+    const events: string[] = []
+    const post = await start({ secret: [SECRET], onEvent: ({ id }) => void events.push(id) })
+    const at = new Date()
+    const genuine = sign(DEPOSIT, { at })
+    expect(await post(genuine)).toEqual({ status: 204, text: '' })
+    expect(await post({ ...genuine, body: genuine.body.replace('4950', '9950') })).toMatchObject({ status: 400 })
+    expect(await post(sign(DEPOSIT, { at, secrets: [OTHER_SECRET] }))).toMatchObject({ status: 400 })
+    expect(await post({ body: genuine.body, headers: {} })).toEqual({
+      status: 400,
+      text: 'the header webhook-id is missing',
+    })
+    expect(await post({ body: '', headers: genuine.headers })).toMatchObject({ status: 400 })
+    expect(events).toEqual([DEPOSIT.id])
+  })
+
+  test('answers 500 if the event could not be stored or the secret is wrong, so that it is sent again', async () => {
+    const signed = sign(DEPOSIT, { at: new Date() })
+    const failing = await start({ secret: SECRET, onEvent: () => Promise.reject(new Error('the database is away')) })
+    expect((await failing(signed)).status).toBe(500)
+    const misconfigured = await start({ secret: '', onEvent: () => {} })
+    expect((await misconfigured(signed)).status).toBe(500)
+  })
+
+  test('never reads a body to its end that is larger than any event', async () => {
+    const post = await start({ secret: SECRET, onEvent: () => {} })
+    const signed = sign('x'.repeat(1024 * 1024), { at: new Date() })
+    // Whoever goes on sending may meet a closed connection before he reads the answer.
+    const status = await post(signed).then(
+      (answer) => answer.status,
+      () => 'closed',
+    )
+    expect([400, 413, 'closed']).toContain(status)
+  })
+})
+
+test('fastify keeps its own parser on all other routes', async () => {
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  await app.register(receiveInFastify({ path: '/webhooks', secret: SECRET, onEvent: () => {} }))
+  app.post('/orders', async ({ body }) => body)
+  const answer = await app.inject({ method: 'POST', url: '/orders', payload: { id: 1 } })
+  expect(answer.json()).toEqual({ id: 1 })
+})
+
+test('express says what to do about a body that was parsed before', async () => {
+  const handler = receiveInExpress({ secret: SECRET, onEvent: () => {} })
+  const url = await serve((request, response) =>
+    handler(Object.assign(request, { body: DEPOSIT }), faceOf(response), () => {}),
+  )
+  const { status, text } = await postTo(url)(sign(DEPOSIT, { at: new Date() }))
+  expect([status, text]).toEqual([400, expect.stringContaining('must be the raw body')])
+})
+
+function requestOf({ body, headers }: { body: string; headers: object }): RequestInit {
+  return { method: 'POST', body, headers: { ...headers, 'content-type': 'application/json' } }
+}
+
+function postTo(url: string): Post {
+  return async (signed) => read(await fetch(url, requestOf(signed)))
+}
+
+async function read(response: Response): Promise<{ status: number; text: string }> {
+  return { status: response.status, text: await response.text() }
+}
+
+/** What Express adds to a response, as far as the adapter uses it. */
+function faceOf(response: ServerResponse) {
+  return { status: (code: number) => ({ send: (text: string) => response.writeHead(code).end(text) }) }
+}
+
+async function readAll(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  await once(request, 'end')
+  return Buffer.concat(chunks)
+}
