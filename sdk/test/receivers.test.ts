@@ -1,18 +1,18 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { DEPOSIT, OTHER_SECRET, SECRET, sign, type Signed } from './signer.ts'
+import { freePort } from './sockets.ts'
 
-// People copy what the README shows into a place that books money. So the receivers are programs, and here they run.
+// People copy what the guides show into a place that books money. So the receivers are programs, and here they run.
 
 const START_WITHIN_MS = 10_000
 
 type Receiver = { url: string; output(): string }
 
+const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')
 const example = (name: string) => fileURLToPath(new URL(`../examples/${name}`, import.meta.url))
 const isHere = (program: string) => spawnSync(program, ['--version']).status === 0
 
@@ -23,9 +23,13 @@ const RECEIVERS = [
   { name: 'receiver.php', isRunnable: isHere('php'), start: startPhp, credits: 2 },
 ]
 
-test.each(RECEIVERS)('the README shows $name as it is', ({ name }) => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-  expect(readme).toContain(`\n${readFileSync(example(name), 'utf8')}\`\`\`\n`)
+test.each(RECEIVERS)('the guide to webhooks shows $name as it is', ({ name }) => {
+  expect(read('webhooks.md')).toContain(`\n${read(`examples/${name}`)}\`\`\`\n`)
+})
+
+test('the README shows deposit.ts as it is', () => {
+  const code = read('examples/deposit.ts').replace(/^\/\/.*\n\n/, '')
+  expect(read('README.md')).toContain(`\`\`\`ts\n${code}\`\`\`\n`)
 })
 
 // A machine without Python or PHP can still develop guiche.
@@ -99,14 +103,4 @@ async function untilReady(receiver: Receiver): Promise<Receiver> {
     await sleep(20)
   }
   throw new Error(`the receiver did not start: ${receiver.output()}`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (typeof address === 'object' && address) return address.port
-  throw new Error('the system gave no port')
 }

@@ -1,0 +1,59 @@
+<?php // Creates a deposit and waits until it is paid: GUICHE_URL=https://… GUICHE_KEY=gk_test_… php deposit.php order-1042
+
+const ATTEMPTS = 4;
+const TIMEOUT_SECONDS = 30;
+const WAIT_SECONDS = 3600;
+const MAX_PAUSE_SECONDS = 15;
+
+// Repeats what failed on the way. A deposit must carry an Idempotency-Key for that, or there could be two.
+function call(string $method, string $path, ?array $body = null, string $key = ''): array
+{
+    $headers = ['Authorization: Bearer ' . getenv('GUICHE_KEY'), 'Content-Type: application/json'];
+    if ($key !== '') $headers[] = "Idempotency-Key: $key";
+    $http = ['method' => $method, 'header' => $headers, 'timeout' => TIMEOUT_SECONDS, 'ignore_errors' => true, 'follow_location' => 0];
+    if ($body !== null) $http['content'] = json_encode($body, JSON_THROW_ON_ERROR);
+    $url = rtrim(getenv('GUICHE_URL') ?: '', '/') . $path;
+    for ($attempt = 1; ; $attempt++) {
+        $http_response_header = [];
+        $text = @file_get_contents($url, false, stream_context_create(['http' => $http]));
+        $status = (int) (explode(' ', $http_response_header[0] ?? '')[1] ?? 0); // 0: no answer came
+        $answer = json_decode($text ?: '', true);
+        if ($status >= 200 && $status < 300 && ($answer['success'] ?? false)) return $answer;
+
+        $code = header_of($http_response_header, 'Guiche-Error') ?? ($status ? 'unexpected_answer' : 'network');
+        $isTransient = $status === 0 || $status === 429 || $code === 'in_flight' || ($status >= 500 && $code !== 'provider_refused');
+        if (!$isTransient || $attempt === ATTEMPTS) throw new RuntimeException("$code: " . ($answer['error'] ?? "status $status"));
+        $pause = 0.5 * 2 ** $attempt * random_int(50, 100) / 100;
+        usleep((int) (1e6 * max($pause, min(30, (int) header_of($http_response_header, 'Retry-After')))));
+    }
+}
+
+function header_of(array $lines, string $name): ?string
+{
+    foreach ($lines as $line) if (stripos($line, "$name:") === 0) return trim(substr($line, strlen($name) + 1));
+    return null;
+}
+
+function wait_until_paid(string $paymentLinkId): array
+{
+    $pause = 1.0;
+    for ($deadline = time() + WAIT_SECONDS; time() < $deadline; $pause = min(MAX_PAUSE_SECONDS, $pause * 1.3)) {
+        $charge = call('GET', "/api/deposit/$paymentLinkId")['charge'];
+        if ($charge['status'] === 'COMPLETED') return $charge;
+        if ($charge['status'] !== 'PENDING') throw new RuntimeException("not_paid: the charge is {$charge['status']}");
+        usleep((int) (1e6 * $pause * random_int(50, 100) / 100));
+    }
+    throw new RuntimeException('timeout: the charge was not paid in time');
+}
+
+try {
+    $order = $argv[1] ?? 'order-1042';
+    // With the order's own name as key, a restart of this program cannot create a second charge for it either.
+    $charge = call('POST', '/api/deposit', ['value' => 5000, 'externalId' => $order], $order)['charge'];
+    echo "Pay with this code: {$charge['emv']}\n";
+    $paid = wait_until_paid($charge['paymentLinkId']);
+    echo $paid['value'] - $paid['fee'], " cents credited\n";
+} catch (RuntimeException $error) {
+    fwrite(STDERR, $error->getMessage() . "\n");
+    exit(1);
+}

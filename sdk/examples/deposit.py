@@ -1,0 +1,51 @@
+"""Creates a deposit and waits until it is paid: GUICHE_URL=https://… GUICHE_KEY=gk_test_… python3 deposit.py order-1042"""
+
+import json, os, random, sys, time
+from http.client import HTTPException
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+URL, KEY = os.environ["GUICHE_URL"].rstrip("/"), os.environ["GUICHE_KEY"]
+ATTEMPTS, TIMEOUT_SECONDS, WAIT_SECONDS, MAX_PAUSE_SECONDS = 4, 30, 3600, 15
+
+
+def call(method: str, path: str, body=None, key: str = "") -> dict:
+    """Repeats what failed on the way. A deposit must carry an Idempotency-Key for that, or there could be two."""
+    headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json", **({"Idempotency-Key": key} if key else {})}
+    data = None if body is None else json.dumps(body).encode()
+    for attempt in range(1, ATTEMPTS + 1):
+        pause = 0.5 * 2**attempt * random.uniform(0.5, 1)
+        try:
+            with urlopen(Request(URL + path, data, headers, method=method), timeout=TIMEOUT_SECONDS) as response:
+                return json.load(response)
+        except HTTPError as error:
+            code = error.headers.get("Guiche-Error", "unexpected_answer")
+            is_transient = error.code == 429 or code == "in_flight" or (error.code >= 500 and code != "provider_refused")
+            if not is_transient or attempt == ATTEMPTS:
+                raise SystemExit(f"{code}: {error.read().decode()}")
+            pause = max(pause, min(30, int(error.headers.get("Retry-After", "0"))))
+        except (OSError, HTTPException) as error:
+            if attempt == ATTEMPTS:
+                raise SystemExit(f"network: {error}")
+        time.sleep(pause)
+
+
+def wait_until_paid(payment_link_id: str) -> dict:
+    deadline, pause = time.monotonic() + WAIT_SECONDS, 1.0
+    while time.monotonic() < deadline:
+        charge = call("GET", f"/api/deposit/{payment_link_id}")["charge"]
+        if charge["status"] == "COMPLETED":
+            return charge
+        if charge["status"] != "PENDING":
+            raise SystemExit(f"not_paid: the charge is {charge['status']}")
+        time.sleep(pause * random.uniform(0.5, 1))
+        pause = min(MAX_PAUSE_SECONDS, pause * 1.3)
+    raise SystemExit("timeout: the charge was not paid in time")
+
+
+order = sys.argv[1] if len(sys.argv) > 1 else "order-1042"
+# With the order's own name as key, a restart of this program cannot create a second charge for it either.
+charge = call("POST", "/api/deposit", {"value": 5000, "externalId": order}, key=order)["charge"]
+print("Pay with this code:", charge["emv"], flush=True)
+paid = wait_until_paid(charge["paymentLinkId"])
+print(paid["value"] - paid["fee"], "cents credited")

@@ -1,0 +1,19 @@
+// Creates a deposit and waits until it is paid: GUICHE_URL=https://… GUICHE_KEY=gk_test_… node deposit.ts order-1042
+
+import { GuicheError, makeGuiche } from '@guiche/sdk'
+
+const { GUICHE_URL = '', GUICHE_KEY = '' } = process.env
+const guiche = makeGuiche({ url: GUICHE_URL, key: GUICHE_KEY })
+const order = process.argv[2] ?? 'order-1042'
+
+try {
+  // With the order's own name as key, a restart of this program cannot create a second charge for it either.
+  const charge = await guiche.deposits.create({ value: 50_00, externalId: order }, { idempotencyKey: order })
+  process.stdout.write(`Pay with this code: ${charge.emv}\n`)
+  const paid = await guiche.deposits.waitUntilPaid(charge.paymentLinkId)
+  process.stdout.write(`${paid.value - paid.fee} cents credited\n`)
+} catch (error) {
+  if (!(error instanceof GuicheError)) throw error
+  process.stderr.write(`${error.code}: ${error.message}\n`)
+  process.exitCode = 1
+}
