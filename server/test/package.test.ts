@@ -26,9 +26,3 @@ test('the packed server starts where there is no checkout, with its dashboard an
   expect(await page.text()).toContain('/assets/')
   expect(await server.end('SIGTERM')).toBe(0)
 })
-
-test('the packed sdk holds what its exports name', async () => {
-  const { stdout } = await run('npm', ['pack', '--json', '--dry-run'], { cwd: join(root, 'sdk') })
-  const [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ files: { path: string }[] }]
-  expect(packed.files.map(({ path }) => path)).toEqual(expect.arrayContaining(['dist/verify.js', 'dist/verify.d.ts']))
-})
