@@ -24,6 +24,7 @@ export default defineConfig({
     globalSetup: ['test/guiche-process.ts'],
     // The receivers of the README start as processes of their own.
     testTimeout: 30_000 * patience(),
+    expect: { poll: { timeout: 20_000 * patience() } },
     pool: 'forks',
   },
 })

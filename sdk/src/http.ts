@@ -10,16 +10,16 @@ export type GuicheOptions = {
   /** Used in place of the runtime's own `fetch`. */
   fetch?: typeof fetch
   /** How long one attempt may take: 30,000 unless told. */
-  timeoutMs?: number
+  timeoutMs?: number | undefined
   /** How often a failed request is sent again: 3 times unless told. */
   maxRetries?: number
 }
 
 export type CallOptions = {
   /** Ends the request and its retries. The promise then rejects with the signal's reason. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** For this call, in place of the client's. */
-  timeoutMs?: number
+  timeoutMs?: number | undefined
 }
 
 export type CreateOptions = CallOptions & {
@@ -27,7 +27,7 @@ export type CreateOptions = CallOptions & {
    * Names what is to be created: the same key never creates a second one. Each call has a new one unless told. Give one
    * of your own, stored with the order, if a restart of your program must not create twice.
    */
-  idempotencyKey?: string
+  idempotencyKey?: string | undefined
 }
 
 type Id = keyof Operations
@@ -48,42 +48,31 @@ const MAX_RETRY_AFTER_MS = 30_000
 /** Besides what carries an Idempotency-Key and what is not POST: repeating it changes nothing. */
 const REPEATABLE: ReadonlySet<Id> = new Set<Id>(['cancelDeposit'])
 
-/** A request, ready to be sent any number of times. */
-type Request = { url: string; init: RequestInit; timeoutMs: number; signal: AbortSignal | undefined }
+/** Ready to be sent any number of times. */
+type Prepared = { url: string; init: RequestInit; timeoutMs: number; signal: AbortSignal | undefined }
 
 /** Sends requests, and sends them again when that is safe. */
 export function makeCall(options: GuicheOptions): Call {
   const base = readBase(options)
-  const { key, timeoutMs = TIMEOUT_MS, maxRetries = MAX_RETRIES } = options
+  const { key, maxRetries = MAX_RETRIES } = options
   // Called without an object: some runtimes refuse their fetch as the method of another.
   const send = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args))
 
-  return async (name, input, { signal, timeoutMs: ownTimeoutMs, idempotencyKey } = {}) => {
+  return async (name, input, { signal, timeoutMs = options.timeoutMs ?? TIMEOUT_MS, idempotencyKey } = {}) => {
     const [method, path, takesKey] = OPERATIONS[name] as readonly [string, string, 'key'?]
     const { path: parts, query, body } = input as { path?: Values; query?: Values; body?: unknown }
     const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: 'application/json' }
-    if (body !== undefined) headers['content-type'] = 'application/json'
-    if (takesKey) headers['idempotency-key'] = idempotencyKey ?? crypto.randomUUID()
     // A redirected POST would arrive as GET, so a redirect is a wrong `url` and not followed.
-    const init = {
-      method,
-      headers,
-      redirect: 'manual',
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    } as const
-    const request = {
-      url: base + fill(path, parts) + search(query),
-      init,
-      timeoutMs: ownTimeoutMs ?? timeoutMs,
-      signal,
+    const init: RequestInit = { method, headers, redirect: 'manual' }
+    if (takesKey) headers['idempotency-key'] = idempotencyKey ?? crypto.randomUUID()
+    if (body !== undefined) {
+      headers['content-type'] = 'application/json'
+      init.body = JSON.stringify(body)
     }
+    const prepared = { url: base + fill(path, parts) + search(query), init, timeoutMs, signal }
     const isRepeatable = method !== 'POST' || takesKey !== undefined || REPEATABLE.has(name)
-    const answer = await withRetries((attempts) => attempt(send, request, attempts), {
-      maxRetries,
-      isRepeatable,
-      signal,
-    })
-    return answer as Answer<typeof name>
+    const bounds = { maxRetries, isRepeatable, signal }
+    return (await withRetries((attempts) => attempt(send, prepared, attempts), bounds)) as Answer<typeof name>
   }
 }
 
@@ -100,8 +89,8 @@ type Values = Record<string, string | number | undefined>
 function fill(path: string, parts: Values = {}): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const part = parts[name]
-    // An empty part would call another operation: the list in place of the one.
-    if (part === undefined || part === '') throw new TypeError(`${name} must not be empty`)
+    // Nothing or dots would make it the address of another operation: the list in place of the one.
+    if (part === undefined || /^\.{0,2}$/.test(String(part))) throw new TypeError(`${name} must be an id: "${part}"`)
     return encodeURIComponent(part)
   })
 }
@@ -122,7 +111,8 @@ async function withRetries(
     } catch (error) {
       if (!(error instanceof GuicheError)) throw error
       const waitMs = retryInMs(error, turn, isRepeatable)
-      if (turn >= maxRetries || waitMs === undefined) throw error
+      // Turned round, so that a bound that is no number ends it.
+      if (!(turn < maxRetries) || waitMs === undefined) throw error
       await sleep(waitMs, signal)
     }
   }
@@ -137,7 +127,7 @@ export function retryInMs(error: GuicheError, turn: number, isRepeatable: boolea
 }
 
 /** `attempts` counts this one too. */
-async function attempt(send: typeof fetch, { url, init, timeoutMs, signal }: Request, attempts: number) {
+async function attempt(send: typeof fetch, { url, init, timeoutMs, signal }: Prepared, attempts: number) {
   const limit = AbortSignal.timeout(timeoutMs)
   try {
     const response = await send(url, { ...init, signal: signal ? AbortSignal.any([signal, limit]) : limit })

@@ -4,17 +4,17 @@ import type { Charge } from './types.ts'
 
 export type WaitOptions = {
   /** Ends the waiting. The promise then rejects with the signal's reason. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** How long to wait at most: until the charge expires unless told. */
-  timeoutMs?: number
+  timeoutMs?: number | undefined
   /** The pause before the second question: 1,000 unless told. Later ones grow to 15 seconds. */
-  intervalMs?: number
+  intervalMs?: number | undefined
 }
 
 /** The states of one charge as they become known. It ends when the signal aborts. */
 export type Watch = (paymentLinkId: string, signal: AbortSignal) => AsyncIterable<Charge>
 
-/** No charge lives longer than a day; the hour is for clocks that differ. */
+/** No charge lives longer than a day; the hour is for clocks that differ. A timer also takes no more than 24 days. */
 const LONGEST_MS = 25 * 3_600_000
 /** A payer who waits at the counter should see it within seconds, also after minutes. */
 const MAX_INTERVAL_MS = 15_000
@@ -28,7 +28,7 @@ export async function waitUntilPaid(
   { signal, timeoutMs = LONGEST_MS }: WaitOptions,
 ): Promise<Charge> {
   const limit = new AbortController()
-  const timer = setTimeout(() => limit.abort(), timeoutMs)
+  const timer = setTimeout(() => limit.abort(), Math.min(timeoutMs, LONGEST_MS))
   const either = signal ? AbortSignal.any([signal, limit.signal]) : limit.signal
   try {
     for await (const charge of watch(paymentLinkId, either)) {

@@ -24,6 +24,8 @@ const FRAMEWORKS: Record<string, (receiver: Receiver) => Promise<Post>> = {
   },
   async hono(receiver) {
     const app = new Hono().post('/webhooks', receiveInHono(receiver))
+    // Without a word: Hono prints what it catches.
+    app.onError((_, context) => context.body(null, 500))
     return async (signed) => read(await app.request('/webhooks', requestOf(signed)))
   },
   async next(receiver) {

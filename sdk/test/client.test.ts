@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { describe, expect, expectTypeOf, inject, onTestFinished, test } from 'vitest'
-import { GuicheError, makeGuiche, type ErrorCode, type Guiche, type GuicheOptions } from '../src/client.ts'
+import { GuicheError, makeGuiche, verify, verifyAsync } from '../src/client.ts'
+import type { ErrorCode, Guiche, GuicheOptions } from '../src/client.ts'
 import { catchError } from './errors.ts'
+import { createAccount } from './guiche-process.ts'
 import { serve, startProxy } from './sockets.ts'
 
 // Against the real server, in a process of its own, and over real sockets.
 
-const { url, key, bankUrl } = inject('guiche')
+const { url, bankUrl } = inject('guiche')
+const key = await createAccount(inject('guiche'), 'client@example.com')
 const clientOf = (options: Partial<GuicheOptions> = {}): Guiche => makeGuiche({ url, key, ...options })
 const guiche = clientOf()
 
@@ -105,6 +110,15 @@ describe('waiting for a payment', () => {
     await expect(guiche.deposits.waitUntilPaid(paymentLinkId, { signal: controller.signal })).rejects.toBe(reason)
   })
 
+  test('takes a deadline beyond what a timer can hold for the longest one', async () => {
+    const { paymentLinkId } = await paidDeposit(1_00)
+    expect(await guiche.deposits.waitUntilPaid(paymentLinkId, { timeoutMs: Infinity })).toMatchObject({ paymentLinkId })
+    const pending = await guiche.deposits.create({ value: 1_00 })
+    const signal = AbortSignal.timeout(300)
+    const waiting = guiche.deposits.waitUntilPaid(pending.paymentLinkId, { timeoutMs: Infinity, signal })
+    expect(await catchError(waiting)).toMatchObject({ name: 'TimeoutError' })
+  })
+
   test('ends for a charge that does not exist', async () => {
     expect(await catchError(guiche.deposits.waitUntilPaid(randomUUID()))).toMatchObject({ code: 'not_found' })
   })
@@ -140,10 +154,13 @@ test('a refund whose answer is lost is made once', async () => {
 
 describe('webhooks', () => {
   async function createWebhook() {
-    const received: string[] = []
+    const received: { id: string; body: string; headers: IncomingHttpHeaders }[] = []
     const receiver = await serve((request, response) => {
-      received.push(String(request.headers['webhook-id']))
-      request.resume().on('end', () => response.writeHead(204).end())
+      const { headers } = request
+      void text(request).then((body) => {
+        received.push({ id: String(headers['webhook-id']), body, headers })
+        response.writeHead(204).end()
+      })
     })
     const created = await guiche.webhooks.create({ url: `${receiver}/`, name: 'shop' })
     onTestFinished(() => guiche.webhooks.delete(created.webhook.id).catch(() => {}))
@@ -180,16 +197,21 @@ describe('webhooks', () => {
     expect(proxy.answered()).toBe(3)
   })
 
-  test('their events are listed, shown and sent again', async () => {
-    const { webhook, received } = await createWebhook()
+  test('their events are signed, listed, shown and sent again', async () => {
+    const { webhook, secret, received } = await createWebhook()
     const charge = await paidDeposit(1_00)
     const events = await collect(guiche.events.list({ event: 'DEPOSIT_ASSET_SUCCESS', webhookId: webhook.id }))
     expect(events).toMatchObject([{ data: { transactionId: charge.id } }])
     const id = events[0]?.id ?? ''
-    await expect.poll(() => received).toContain(id)
+    const deliveries = () => received.filter((delivery) => delivery.id === id)
+    await expect.poll(deliveries).toHaveLength(1)
+    for (const { body, headers } of deliveries()) {
+      expect(verify(body, headers, secret)).toMatchObject({ id, data: { transactionId: charge.id } })
+      expect(await verifyAsync(body, headers, secret)).toEqual(verify(body, headers, secret))
+    }
     expect(await guiche.events.get(id)).toMatchObject({ event: { id } })
     expect(await guiche.events.resend(id, { webhookId: webhook.id })).toBe(1)
-    await expect.poll(() => received.filter((one) => one === id)).toHaveLength(2)
+    await expect.poll(deliveries).toHaveLength(2)
     expect(await guiche.events.resendMany({ failed: true, webhookId: webhook.id })).toBe(0)
   })
 })

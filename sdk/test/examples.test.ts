@@ -30,7 +30,7 @@ describe.each(EXAMPLES)('$name', ({ name, program, start }) => {
     proxy.loseAnswers(1)
     const order = randomUUID()
     const run = start({ program, name, order, env: { GUICHE_URL: proxy.url, GUICHE_KEY: key } })
-    await expect.poll(run.output, { timeout: 20_000 }).toMatch(/Pay with this code: .+\n/)
+    await expect.poll(run.output).toMatch(/Pay with this code: .+\n/)
 
     const emv = /code: (.+)/.exec(run.output())?.[1]
     await fetch(`${bankUrl}/bank/pay`, { method: 'POST', body: JSON.stringify({ emv }) })

@@ -1,16 +1,17 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { patience } from '../../scripts/patience.ts'
 import { freePort } from './sockets.ts'
 
-/** The built service in sandbox mode, as `npx guiche start` runs it. */
-export type GuicheProcess = { url: string; key: string; bankUrl: string }
+/** The built service in sandbox mode, as `npx guiche start` runs it. `key` is that of its demo account. */
+export type GuicheProcess = { url: string; key: string; bankUrl: string; home: string }
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -27,10 +28,9 @@ export default async function setup(project: TestProject) {
   // The database's own user must reach it also when the tests run as root.
   chmodSync(home, 0o755)
   const port = await freePort()
-  const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
   const settings = { REFUNDS_BY_ACCOUNTS: 'true', WEBHOOK_ALLOW_HTTP: 'true', RATE_LIMIT_PER_SECOND: '0' }
   const child = spawn(process.execPath, [CLI, 'start'], {
-    env: { PATH, HOME, TMPDIR, PORT: String(port), GUICHE_HOME: home, ...settings },
+    env: { ...envOf(home), PORT: String(port), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exited = once(child, 'exit')
@@ -43,10 +43,23 @@ export default async function setup(project: TestProject) {
     await sleep(20)
   }
   const [key = '', bankUrl = ''] = [said(/API key: (\S+)/), said(/Sandbox bank +(\S+)/)]
-  project.provide('guiche', { url: `http://127.0.0.1:${port}`, key, bankUrl })
+  project.provide('guiche', { url: `http://127.0.0.1:${port}`, key, bankUrl, home })
   return async () => {
     child.kill('SIGTERM')
     await exited
     rmSync(home, { recursive: true, force: true })
   }
+}
+
+/** The key of a new account, for tests that look at all that an account has. */
+export async function createAccount({ home }: GuicheProcess, email: string): Promise<string> {
+  const run = async (...args: string[]) =>
+    (await promisify(execFile)(process.execPath, [CLI, ...args, '--email', email], { env: envOf(home) })).stdout
+  await run('account', 'create')
+  return (await run('key', 'create', '--name', 'test')).trim()
+}
+
+function envOf(home: string): Record<string, string> {
+  const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
+  return { PATH, HOME, TMPDIR, GUICHE_HOME: home }
 }

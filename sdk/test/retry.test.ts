@@ -122,7 +122,8 @@ test('a url with a path in front is kept, and ids and filters are escaped', asyn
 test('a url, a key or an id that is missing is refused in words, before anything is sent', async () => {
   expect(() => clientOf('pay.example.com')).toThrow('url must be the address of guiche')
   expect(() => makeGuiche({ url: 'https://pay.example.com', key: '' })).toThrow('is the variable set?')
-  await expect(clientOf('https://pay.example.com').deposits.get('')).rejects.toThrow('paymentLinkId must not be empty')
+  for (const id of ['', '.', '..'])
+    await expect(clientOf('https://pay.example.com').deposits.get(id)).rejects.toThrow('paymentLinkId must be an id')
 })
 
 test('a fetch of your own is used', async () => {
