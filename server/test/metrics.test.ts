@@ -86,6 +86,18 @@ test('a deposit that is opened, paid and told of is counted at each step, and so
   })
 })
 
+test('lanes count their transactions and what was in them, which gives the mean batch', async () => {
+  const w = await world()
+  const { key } = await makeOperator(w)
+  const { payment } = await w.paidCharge()
+  const before = await scrape(w, key)
+  const grown = async (name: string) => (await scrape(w, key))[name]! - before[name]!
+  await w.ctx.settlements.add([payment, { ...payment, endToEndId: 'E-second' }, { ...payment, endToEndId: 'E-third' }])
+  expect(await grown('guiche_lane_batches_total{lane="settlements"}')).toBe(1)
+  expect(await grown('guiche_lane_items_total{lane="settlements"}')).toBe(3)
+  expect(before).toMatchObject({ 'guiche_lane_batches_total{lane="failed_attempts"}': 0 })
+})
+
 test('payments that fit no charge are counted by kind when they are booked', async () => {
   const w = await world()
   const { key } = await makeOperator(w)

@@ -73,6 +73,16 @@ function makeCounted({ counter, timing }: Makers) {
       'provider',
     ),
     webhookSeconds,
+    laneBatches: counter(
+      'guiche_lane_batches_total',
+      'Transactions in which lanes gathered the work of callers.',
+      'lane',
+    ),
+    laneItems: counter(
+      'guiche_lane_items_total',
+      'Items in them: divided by the transactions, the mean batch.',
+      'lane',
+    ),
   }
 }
 

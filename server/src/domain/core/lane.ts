@@ -1,5 +1,6 @@
 import { makeBatcher, type Batcher } from '../../base/batcher.ts'
 import { Fault } from '../../base/fault.ts'
+import type { Core } from './core.ts'
 
 /**
  * A lane gathers the work of many callers into one transaction. A concept makes its own lanes (see the files lanes.ts)
@@ -14,10 +15,12 @@ const MAX_BATCH = 200
 const MAX_WAITING = 5_000
 
 /**
- * `work` must be one transaction: a failed batch is repeated item by item. With a `concurrency` above one, batches end
- * in any order.
+ * `name` is the label in the metrics. `work` must be one transaction: a failed batch is repeated item by item. With a
+ * `concurrency` above one, batches end in any order.
  */
 export function makeLane<Item, Result = void>(
+  { metrics }: Core,
+  name: string,
   work: (items: Item[]) => Promise<Result[] | void>,
   {
     maxBatch = MAX_BATCH,
@@ -26,8 +29,17 @@ export function makeLane<Item, Result = void>(
     maxWaiting = MAX_WAITING,
   }: { maxBatch?: number; paceMs?: number; concurrency?: number; maxWaiting?: number } = {},
 ): Lane<Item, Result> {
+  const count = (batches: number, items: number) => {
+    metrics.laneBatches.inc({ lane: name }, batches)
+    metrics.laneItems.inc({ lane: name }, items)
+  }
+  // Starts the series at zero, so that the first batch shows as an increase.
+  count(0, 0)
   return makeBatcher<Item, Result>({
-    work: async (items) => (await work(items)) ?? items.map(() => undefined as Result),
+    work: async (items) => {
+      count(1, items.length)
+      return (await work(items)) ?? items.map(() => undefined as Result)
+    },
     maxBatch,
     paceMs,
     concurrency,

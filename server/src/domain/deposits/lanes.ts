@@ -62,14 +62,14 @@ export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayme
   return {
     intents: makeIntentLane(core),
     heldIntents: new Set(),
-    acceptances: makeLane(async (accepted) => {
+    acceptances: makeLane(core, 'acceptances', async (accepted) => {
       const results = await markPending(autocommit(core.pool), core.instance, accepted)
       core.metrics.deposits.inc({ state: 'opened' }, results.filter(Boolean).length)
       return results
     }),
     settlements,
-    hints: makeLane((given) => storeHints(core, hintFollower, given), { maxBatch: MAX_NOTIFICATIONS }),
-    finishedChecks: makeLane((finished) => finishChecks(core, finished), FINISHED),
+    hints: makeLane(core, 'hints', (given) => storeHints(core, hintFollower, given), { maxBatch: MAX_NOTIFICATIONS }),
+    finishedChecks: makeLane(core, 'finished_checks', (finished) => finishChecks(core, finished), FINISHED),
     hintFollower,
     receivedLists: makeReceivedLists(core, settlements),
     checkCalls: makeSingleFlight(),
@@ -81,8 +81,10 @@ export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayme
 
 /** Repeated requests are few, and have a lane of their own: each lane must be one transaction. */
 function makeIntentLane(core: Core): Lane<Intent, IntentResult> {
-  const fresh = makeLane((intents: Intent[]) => openIntents(core, intents))
-  const contested = makeLane((intents: Intent[]) => transact(core.pool, (tx) => insertIntents(tx, core.now(), intents)))
+  const fresh = makeLane(core, 'intents', (intents: Intent[]) => openIntents(core, intents))
+  const contested = makeLane(core, 'repeated_intents', (intents: Intent[]) =>
+    transact(core.pool, (tx) => insertIntents(tx, core.now(), intents)),
+  )
   return {
     add: async (intent) => (await fresh.add(intent)) ?? contested.add(intent),
     async drained() {

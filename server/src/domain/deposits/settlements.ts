@@ -27,7 +27,7 @@ export function makeSettlements(
   core: Core,
   { chargeWatch, onSettled }: { chargeWatch: ChargeWatch; onSettled: (payments: ReceivedPayment[]) => Promise<void> },
 ): Settlements {
-  const lane = makeLane<Item, boolean>(async (items) => {
+  async function settleBatch(items: Item[]): Promise<boolean[]> {
     const payments = items.map(({ payment }) => payment)
     const now = core.now()
     const settled = await transact(core.pool, async (tx) => {
@@ -45,7 +45,8 @@ export function makeSettlements(
     await onSettled(payments)
     const ended = endedBy(settled)
     return items.map(({ check }) => check !== undefined && ended(check))
-  }, CONCURRENCY)
+  }
+  const lane = makeLane(core, 'settlements', settleBatch, CONCURRENCY)
   const addOne: Settlements['addOne'] = (payment, check) => lane.add({ payment, check })
   return {
     async add(payments, check) {

@@ -9,8 +9,13 @@ export type WebhookLanes = { attempts: Lane<Attempt> }
 const DELIVERED = { maxBatch: 500, paceMs: 20 }
 
 export function makeWebhookLanes(core: Core): WebhookLanes {
-  const delivered = makeLane<Attempt>((attempts) => recordDelivered(core, attempts), DELIVERED)
-  const failed = makeLane<Attempt>((attempts) =>
+  const delivered = makeLane<Attempt>(
+    core,
+    'delivered_attempts',
+    (attempts) => recordDelivered(core, attempts),
+    DELIVERED,
+  )
+  const failed = makeLane<Attempt>(core, 'failed_attempts', (attempts) =>
     transact(core.pool, (tx) => recordFailed(tx, core.now(), attempts, Math.random)),
   )
   return {
