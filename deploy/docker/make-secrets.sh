@@ -1,0 +1,25 @@
+#!/bin/sh
+# Writes what compose.yaml needs into secrets/, beside this file. Refuses to replace what is there: a new SECRET_KEY
+# cannot decrypt what the old one encrypted.
+set -eu
+cd "$(dirname "$0")"
+if [ -e secrets ]; then
+  echo "secrets/ is there already: edit secrets/guiche.env, or remove the folder to start anew" >&2
+  exit 1
+fi
+
+random() { od -An -N32 -tx1 /dev/urandom | tr -d ' \n'; }
+password=$(random)
+
+umask 077
+mkdir secrets
+printf '%s' "$password" >secrets/postgres-password
+cat >secrets/guiche.env <<END
+DATABASE_URL=postgresql://guiche:$password@postgres:5432/guiche
+SECRET_KEY=$(random)
+PUBLIC_URL=http://localhost:3000
+# For a live service: PUBLIC_URL=https://…, TRUST_PROXY=true, PROVIDERS=… and its variables, see docs/configuration.md
+END
+# Compose mounts these files with their owner and mode, and the service runs as user 1000. The folder stays closed.
+chmod 644 secrets/guiche.env secrets/postgres-password
+echo "Written: secrets/guiche.env, secrets/postgres-password. Keep a copy of SECRET_KEY apart from the database."
