@@ -7,6 +7,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { MAX_CENTS } from './base/money.ts'
+import { readSystemd, type Systemd } from './base/systemd.ts'
 import { file, flag, integer, oneOf, origin, refusal, text, url, type Env } from './base/variables.ts'
 import { recordReads, unreadVariables } from './base/unread-variables.ts'
 import { readDatabaseUrl } from './db/database-url.ts'
@@ -28,6 +29,7 @@ export type Config = {
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
   /** After a stop signal, how long requests are still answered while /readyz says not ready. */
   drainSeconds: number
+  systemd: Systemd | undefined
   trustProxy: boolean
   providers: ProviderConfig[]
   /** Of the sandbox that this process runs, if a provider is the sandbox. */
@@ -96,6 +98,7 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
     databasePoolSize: integer(env, 'DATABASE_POOL_SIZE', 20, POOL_SIZE),
     logLevel: oneOf(env, 'LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     drainSeconds: integer(env, 'DRAIN_SECONDS', 0, { min: 0, max: 300 }),
+    systemd: readSystemd(env),
     trustProxy: flag(env, 'TRUST_PROXY'),
     providers,
     sandboxPort: integer(env, 'SANDBOX_PORT', 0, { min: 0, max: 65_535 }),

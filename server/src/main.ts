@@ -6,6 +6,7 @@ import { measureProcess } from './base/metrics.ts'
 import { OperatorError } from './base/operator-error.ts'
 import { onStopSignal } from './base/stop-signals.ts'
 import { isSpokesman, isSupervised } from './base/supervise.ts'
+import { makeSystemdNotifier } from './base/systemd.ts'
 import { VERSION } from './base/version.ts'
 import type { Config } from './config.ts'
 import { clockText } from './db/clock.ts'
@@ -40,6 +41,7 @@ export async function start(config: Config, print: Say): Promise<void> {
   const say: Say = (line) => isQuiet || print(line)
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWS_BY_PERCENT}`)
   const log = makeLog(config.logLevel)
+  const systemd = makeSystemdNotifier(isQuiet ? undefined : config.systemd, log)
   const stoppers: (() => Promise<void>)[] = []
   const stopAll = async () => {
     for (const stop of stoppers.splice(0).toReversed()) await stop()
@@ -53,6 +55,7 @@ export async function start(config: Config, print: Say): Promise<void> {
     async ({ err, signal }) => {
       if (err) log.fatal({ err }, 'the service stops after an unexpected error')
       else say(`\n${signal ?? received ?? 'stop'}: finishing requests in flight…`)
+      void systemd.stopping()
       // A half-opened service cannot be closed; the start aborts at its next step.
       const app = await opening?.catch(() => undefined)
       if (app && !err) await leave(app, config.drainSeconds, say)
@@ -73,6 +76,7 @@ export async function start(config: Config, print: Say): Promise<void> {
   try {
     await opening
     isQuiet = isSupervised()
+    await systemd.ready()
   } catch (error) {
     // The signal handler closes what was opened, and ends the process.
     if (stopping.signal.aborted) return

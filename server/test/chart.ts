@@ -24,7 +24,8 @@ export function renderChart(chart: string, values: Values): Manifest[] {
 }
 
 function merged(defaults: Values, given: Values): Values {
-  const isMap = (value: unknown): value is Values => typeof value === 'object' && value !== null && !Array.isArray(value)
+  const isMap = (value: unknown): value is Values =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
   const over = Object.entries(given).map(([key, value]) => {
     const before = defaults[key]
     return [key, isMap(value) && isMap(before) ? merged(before, value) : value]
@@ -59,7 +60,7 @@ function evaluate(pipeline: string, root: Values): unknown {
     if (first.startsWith('.')) return [lookUp(first, root)]
     const work = FUNCTIONS[first]
     if (!work) throw new Error(`${first} is not among the functions that the chart may use`)
-    return [work(...rest.map((word) => argument(word, root)), ...before)]
+    return [work(...([...rest.map((word) => argument(word, root)), ...before] as never[]))]
   }, [])[0]
 }
 

@@ -1,0 +1,328 @@
+import { execFile } from 'node:child_process'
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { makeMetrics, measureProcess } from '../src/base/metrics.ts'
+import { loadConfig } from '../src/config.ts'
+import { renderChart, type Manifest } from './chart.ts'
+import { temporaryHome } from './process.ts'
+import { isInstalled } from './programs.ts'
+
+const DEPLOY = fileURLToPath(new URL('../../deploy', import.meta.url))
+const ROOT = join(DEPLOY, '..')
+const CHART = join(DEPLOY, 'helm/guiche')
+const read = (path: string) => readFileSync(join(DEPLOY, path), 'utf8')
+const run = promisify(execFile)
+
+// ---- Metrics in alert rules and in the dashboard ----
+
+type Rule = { alert: string; expr: string; labels: { severity: string }; annotations: Record<string, string> }
+type Panel = { type: string; title: string; description?: string; targets?: { expr: string }[] }
+
+const rules = (parse(read('prometheus/alerts.yaml')) as { groups: { rules: Rule[] }[] }).groups.flatMap(
+  (group) => group.rules,
+)
+const dashboard = JSON.parse(read('grafana/guiche.json')) as {
+  panels: Panel[]
+  annotations: { list: { expr: string }[] }
+  templating: { list: { query: string | { query: string } }[] }
+}
+const expressions = [
+  ...rules.map(({ expr }) => expr),
+  ...dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
+  ...dashboard.annotations.list.map(({ expr }) => expr),
+  ...dashboard.templating.list.flatMap(({ query }) => (typeof query === 'string' ? [] : [query.query])),
+]
+
+// Prometheus and its operator add these to every series; `le` is the bound of a bucket.
+const ADDED_LABELS = ['job', 'instance', 'le']
+
+test('alert rules and dashboard use only metrics and labels that exist', () => {
+  const labels = existingSeries()
+  expect(labels.get('guiche_provider_call_duration_seconds_bucket')).toContain('operation')
+  expect(expressions.flatMap((expr) => unknownIn(expr, labels))).toEqual([])
+})
+
+test.each([
+  ['a metric', 'rate(guiche_deposit_total[5m])', ['guiche_deposit_total']],
+  ['the bucket of a counter', 'rate(guiche_deposits_total_bucket[5m])', ['guiche_deposits_total_bucket']],
+  [
+    'a histogram without its part',
+    'guiche_webhook_attempt_duration_seconds',
+    ['guiche_webhook_attempt_duration_seconds'],
+  ],
+  ['a metric of the process', 'process_cpu_total > 1', ['process_cpu_total']],
+  ['a label in braces', 'guiche_provider_up{bank="a"}', ['guiche_provider_up{bank}']],
+])('%s that does not exist is noticed', (_, expr, found) => {
+  expect(unknownIn(expr, existingSeries())).toEqual(found)
+})
+
+test('every metric of ours is on the dashboard or in a rule', () => {
+  const used = expressions.join('\n')
+  const names = [...existingSeries().keys()].filter((name) => name.startsWith('guiche_'))
+  const bare = new Set(names.map((name) => name.replace(/_(bucket|sum|count)$/, '')))
+  expect([...bare].filter((name) => !used.includes(name))).toEqual([])
+})
+
+test('every alert says how urgent it is, what happened and what to do, and has a test of its own', () => {
+  const tested = read('prometheus/alerts.test.yaml')
+  const isWhole = ({ alert, labels, annotations }: Rule) =>
+    ['page', 'ticket'].includes(labels.severity) &&
+    Object.keys(annotations).join() === 'summary,action' &&
+    tested.includes(`labels: '{alertname="${alert}"`)
+  expect(rules.filter((rule) => !isWhole(rule)).map(({ alert }) => alert)).toEqual([])
+})
+
+test.skipIf(!isInstalled('promtool'))('promtool accepts the alert rules, and their unit tests pass', async () => {
+  const cwd = join(DEPLOY, 'prometheus')
+  expect((await run('promtool', ['check', 'rules', 'alerts.yaml'], { cwd })).stdout).toContain(`${rules.length} rules`)
+  expect((await run('promtool', ['test', 'rules', 'alerts.test.yaml'], { cwd })).stdout).toContain('SUCCESS')
+})
+
+test('the dashboard has a row for each part, and its page describes each panel', () => {
+  const rows = dashboard.panels.filter(({ type }) => type === 'row').map(({ title }) => title)
+  expect(rows).toEqual(['Money', 'Requests', 'Providers', 'Webhooks', 'Queues and database', 'Processes'])
+  const page = read('grafana/README.md')
+  for (const { type, title, description } of dashboard.panels)
+    expect(page).toContain(type === 'row' ? `\n## ${title}\n` : `\n| ${title} | ${description} | \``)
+})
+
+/** Names as Prometheus stores them, with their labels. */
+function existingSeries(): Map<string, string[]> {
+  const metrics = makeMetrics()
+  measureProcess(metrics)
+  const made = metrics.registry.getMetricsAsArray() as unknown as {
+    name: string
+    labelNames?: string[]
+    type?: string
+  }[]
+  const { httpSeconds } = metrics
+  const timed = { name: httpSeconds.name, labelNames: httpSeconds.labelNames, type: 'histogram' }
+  return new Map(
+    [...made, timed].flatMap(({ name, labelNames = [], type, ...rest }) => {
+      const parts = type === 'histogram' || 'buckets' in rest ? ['_bucket', '_sum', '_count'] : ['']
+      return parts.map((part): [string, string[]] => [`${name}${part}`, labelNames])
+    }),
+  )
+}
+
+function unknownIn(expr: string, labels: Map<string, string[]>): string[] {
+  return [...expr.matchAll(/\b((?:guiche|process|nodejs)_[a-z0-9_]+)(?:\{([^}]*)\})?/g)].flatMap(
+    ([, name = '', matchers = '']) => {
+      const known = labels.get(name)
+      if (!known) return [name]
+      const asked = [...matchers.matchAll(/(\w+)\s*(?:=|!=|=~|!~)\s*"/g)].map(([, label]) => label!)
+      return asked.filter((label) => ![...known, ...ADDED_LABELS].includes(label)).map((label) => `${name}{${label}}`)
+    },
+  )
+}
+
+// ---- The image ----
+
+const dockerfile = read('docker/Dockerfile')
+  .replaceAll(/^#.*\n/gm, '')
+  .replaceAll('\\\n', ' ')
+  .split('\n')
+const instructions = (word: string) => dockerfile.filter((line) => line.startsWith(`${word} `))
+
+test('the image is built from exact versions by the lockfile, and runs as a user that is not root', () => {
+  for (const line of instructions('FROM'))
+    expect(line).toMatch(/^FROM (node:\d+\.\d+\.\d+-bookworm-slim|manifests)( AS \w+)?$/)
+  for (const line of dockerfile) expect(line).not.toMatch(/npm (install|i) |curl|wget|:latest|^ADD /)
+  for (const line of instructions('RUN')) if (line.includes(' npm ')) expect(line).toContain('npm ci --ignore-scripts')
+  expect(instructions('USER')).toEqual(['USER 1000:1000'])
+  expect(dockerfile.findLastIndex((line) => line.startsWith('RUN '))).toBeLessThan(dockerfile.indexOf('USER 1000:1000'))
+  expect(instructions('HEALTHCHECK').join()).toContain('CMD ["node", "/opt/guiche/healthcheck.mjs", "/livez"]')
+})
+
+test('the image holds all that a package of the server holds', () => {
+  const { files } = JSON.parse(readFileSync(join(ROOT, 'server/package.json'), 'utf8')) as { files: string[] }
+  const copied = instructions('COPY').join('\n')
+  for (const path of [...files, 'package.json']) expect(copied).toContain(`--from=build /src/server/${path} server/`)
+})
+
+test('all that the Dockerfile copies from the checkout is there, and sent to the builder', () => {
+  const sent = read('docker/Dockerfile.dockerignore')
+    .match(/^!.*$/gm)!
+    .map((line) => line.slice(1))
+  const sources = instructions('COPY')
+    .filter((line) => !line.includes('--from='))
+    .flatMap((line) => line.split(' ').slice(1, -1))
+  expect(sources).toContain('server/package.json')
+  expect(sources.filter((source) => !existsSync(join(ROOT, source)))).toEqual([])
+  const isSent = (source: string) => sent.some((path) => source === path || source.startsWith(`${path}/`))
+  expect(sources.filter((source) => !isSent(source))).toEqual([])
+})
+
+test('the health check passes on 200, and fails on 503 and when nobody listens', async () => {
+  const server = createServer((request, response) => {
+    response.writeHead(request.url === '/livez' ? 200 : 503).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const check = (path: string) =>
+    run(process.execPath, [join(DEPLOY, 'docker/healthcheck.mjs'), path], { env: { PORT: String(port) } })
+  await check('/livez')
+  await expect(check('/readyz')).rejects.toMatchObject({ code: 1 })
+  await new Promise((resolve) => server.close(resolve))
+  await expect(check('/livez')).rejects.toMatchObject({ code: 1 })
+})
+
+// ---- Compose ----
+
+test('compose keeps secrets in files, the root file system read-only, and waits for a healthy database', () => {
+  const { services, secrets, volumes } = parse(read('docker/compose.yaml'), { merge: true })
+  const { guiche, postgres } = services
+  expect(guiche).toMatchObject({
+    read_only: true,
+    cap_drop: ['ALL'],
+    security_opt: ['no-new-privileges:true'],
+    ports: ['127.0.0.1:3000:3000'],
+    depends_on: { postgres: { condition: 'service_healthy' } },
+    secrets: [{ source: 'guiche_env', target: '/etc/guiche/.env' }],
+  })
+  expect(guiche.environment).toBeUndefined()
+  expect(JSON.stringify(postgres.environment)).not.toMatch(/PASSWORD"/)
+  expect(postgres.image).toMatch(/^postgres:\d+\.\d+-bookworm$/)
+  expect(postgres.healthcheck.test).toContain('pg_isready')
+  expect(Object.keys(secrets)).toEqual(['guiche_env', 'postgres_password'])
+  expect(Object.keys(volumes)).toEqual(['guiche-home', 'postgres-data'])
+})
+
+test('the script makes secrets that guiche accepts, with one password on both sides, and never replaces them', async () => {
+  const folder = temporaryHome()
+  const script = join(folder, 'make-secrets.sh')
+  cpSync(join(DEPLOY, 'docker/make-secrets.sh'), script)
+  await run('sh', [script])
+  const settings = readFileSync(join(folder, 'secrets/guiche.env'), 'utf8')
+  const env = Object.fromEntries([...settings.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
+  const config = loadConfig(env)
+  expect(config.warnings).toEqual([])
+  expect(new URL(config.databaseUrl!).password).toBe(readFileSync(join(folder, 'secrets/postgres-password'), 'utf8'))
+  expect(env['SECRET_KEY']).toMatch(/^[0-9a-f]{64}$/)
+  await expect(run('sh', [script])).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('already') })
+})
+
+// ---- The chart ----
+
+const WANTED = {
+  existingSecret: 'guiche-secrets',
+  config: { PUBLIC_URL: 'https://pay.example.com', PROVIDERS: 'mybank' },
+}
+const ALL_ON = {
+  ...WANTED,
+  certificatesSecret: 'bank-certificates',
+  podAnnotations: { team: 'payments' },
+  ingress: { enabled: true, annotations: { a: 'b' } },
+  serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+  networkPolicy: { enabled: true },
+}
+const ofKind = (manifests: Manifest[], kind: string) => manifests.find((manifest) => manifest.kind === kind)!
+
+test('the chart renders what is needed, and the rest when it is switched on', () => {
+  const kinds = (values: object) =>
+    renderChart(CHART, { ...values })
+      .map(({ kind }) => kind)
+      .toSorted()
+  const always = ['ConfigMap', 'CronJob', 'Deployment', 'PodDisruptionBudget', 'Service']
+  expect(kinds(WANTED)).toEqual(always)
+  expect(kinds(ALL_ON)).toEqual([...always, 'Ingress', 'NetworkPolicy', 'ServiceMonitor'].toSorted())
+  expect(kinds({ ...WANTED, audit: { enabled: false } })).not.toContain('CronJob')
+})
+
+test('the chart refuses to render without a secret, a public URL or providers, and says what to set', () => {
+  expect(() => renderChart(CHART, {})).toThrow('config.PUBLIC_URL must be set')
+  expect(() => renderChart(CHART, { ...WANTED, existingSecret: '' })).toThrow('existingSecret must name a Secret')
+  expect(() => renderChart(CHART, { ...WANTED, config: { PUBLIC_URL: 'https://a.example' } })).toThrow(
+    'config.PROVIDERS',
+  )
+})
+
+test.each([
+  ['Deployment', WANTED],
+  ['Deployment', ALL_ON],
+  ['CronJob', ALL_ON],
+])('the pods of the %s meet the restricted standard of Kubernetes', (kind, values) => {
+  const { spec } = ofKind(renderChart(CHART, values), kind) as { spec: PodOwner }
+  const pod = (spec.jobTemplate?.spec ?? spec).template!.spec
+  expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
+  expect(pod.automountServiceAccountToken).toBe(false)
+  for (const { securityContext, volumeMounts } of pod.containers) {
+    expect(securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    })
+    expect(volumeMounts.map(({ name }) => name)).toEqual(pod.volumes.map(({ name }) => name))
+  }
+})
+
+type PodOwner = {
+  jobTemplate?: { spec: PodOwner }
+  template?: {
+    spec: {
+      securityContext: object
+      automountServiceAccountToken: boolean
+      containers: { securityContext: object; volumeMounts: { name: string }[] }[]
+      volumes: { name: string }[]
+    }
+  }
+}
+
+test('a pod is asked at the right paths, and has time to migrate, to drain and to finish', () => {
+  const manifests = renderChart(CHART, { ...ALL_ON, drainSeconds: 25 })
+  expect(ofKind(manifests, 'ConfigMap')['data']).toMatchObject({
+    DRAIN_SECONDS: '25',
+    PROVIDERS: 'mybank',
+    TRUST_PROXY: 'true',
+  })
+  expect(ofKind(manifests, 'Deployment').spec).toMatchObject({
+    replicas: 2,
+    strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+    template: {
+      metadata: { annotations: { 'checksum/config': expect.stringMatching(/^[0-9a-f]{64}$/), team: 'payments' } },
+      spec: {
+        terminationGracePeriodSeconds: 35,
+        topologySpreadConstraints: [
+          { topologyKey: 'topology.kubernetes.io/zone' },
+          { topologyKey: 'kubernetes.io/hostname' },
+        ],
+        containers: [
+          {
+            image: 'registry.example.com/guiche:0.1.0',
+            envFrom: [{ configMapRef: { name: 'shop' } }, { secretRef: { name: 'guiche-secrets' } }],
+            startupProbe: { httpGet: { path: '/livez' }, periodSeconds: 2, failureThreshold: 600 },
+            livenessProbe: { httpGet: { path: '/livez' } },
+            readinessProbe: { httpGet: { path: '/readyz' } },
+          },
+        ],
+      },
+    },
+  })
+})
+
+test('everything that selects pods selects those of the Deployment, and the audit is not among them', () => {
+  const manifests = renderChart(CHART, ALL_ON)
+  const labels = { 'app.kubernetes.io/name': 'guiche', 'app.kubernetes.io/instance': 'shop' }
+  expect(ofKind(manifests, 'Deployment').spec).toMatchObject({ template: { metadata: { labels } } })
+  expect(ofKind(manifests, 'Service').spec['selector']).toEqual(labels)
+  expect(ofKind(manifests, 'PodDisruptionBudget').spec['selector']).toEqual({ matchLabels: labels })
+  expect(ofKind(manifests, 'NetworkPolicy').spec['podSelector']).toEqual({ matchLabels: labels })
+  expect(ofKind(manifests, 'ServiceMonitor').spec['selector']).toEqual({ matchLabels: labels })
+  expect(JSON.stringify(ofKind(manifests, 'CronJob').spec)).not.toContain('"guiche","')
+})
+
+test('the variables in the chart and in the units are ones that guiche reads', () => {
+  const { config } = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as { config: Record<string, string> }
+  const units = readdirSync(join(DEPLOY, 'systemd')).map((name) => read(`systemd/${name}`))
+  const set = units.flatMap((unit) => [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, all]) => all!.split(' ')))
+  const names = [...Object.keys(config), 'DRAIN_SECONDS', ...set.map((pair) => pair.split('=')[0]!)]
+  const documented = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8')
+  const unknown = names.filter((name) => name !== 'NODE_ENV' && !documented.includes(`| \`${name}\` |`))
+  expect(unknown).toEqual([])
+})
