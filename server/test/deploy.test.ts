@@ -39,13 +39,13 @@ const expressions = [
   ...dashboard.templating.list.flatMap(({ query }) => (typeof query === 'string' ? [] : [query.query])),
 ]
 
+const series = existingSeries()
 // Prometheus and its operator add these to every series; `le` is the bound of a bucket.
 const ADDED_LABELS = ['job', 'instance', 'le']
 
 test('alert rules and dashboard use only metrics and labels that exist', () => {
-  const labels = existingSeries()
-  expect(labels.get('guiche_provider_call_duration_seconds_bucket')).toContain('operation')
-  expect(expressions.flatMap((expr) => unknownIn(expr, labels))).toEqual([])
+  expect(series.get('guiche_provider_call_duration_seconds_bucket')).toContain('operation')
+  expect(expressions.flatMap(unknownIn)).toEqual([])
 })
 
 test.each([
@@ -59,12 +59,12 @@ test.each([
   ['a metric of the process', 'process_cpu_total > 1', ['process_cpu_total']],
   ['a label in braces', 'guiche_provider_up{bank="a"}', ['guiche_provider_up{bank}']],
 ])('%s that does not exist is noticed', (_, expr, found) => {
-  expect(unknownIn(expr, existingSeries())).toEqual(found)
+  expect(unknownIn(expr)).toEqual(found)
 })
 
 test('every metric of ours is on the dashboard or in a rule', () => {
   const used = expressions.join('\n')
-  const names = [...existingSeries().keys()].filter((name) => name.startsWith('guiche_'))
+  const names = [...series.keys()].filter((name) => name.startsWith('guiche_'))
   const bare = new Set(names.map((name) => name.replace(/_(bucket|sum|count)$/, '')))
   expect([...bare].filter((name) => !used.includes(name))).toEqual([])
 })
@@ -111,10 +111,10 @@ function existingSeries(): Map<string, string[]> {
   )
 }
 
-function unknownIn(expr: string, labels: Map<string, string[]>): string[] {
+function unknownIn(expr: string): string[] {
   return [...expr.matchAll(/\b((?:guiche|process|nodejs)_[a-z0-9_]+)(?:\{([^}]*)\})?/g)].flatMap(
     ([, name = '', matchers = '']) => {
-      const known = labels.get(name)
+      const known = series.get(name)
       if (!known) return [name]
       const asked = [...matchers.matchAll(/(\w+)\s*(?:=|!=|=~|!~)\s*"/g)].map(([, label]) => label!)
       return asked.filter((label) => ![...known, ...ADDED_LABELS].includes(label)).map((label) => `${name}{${label}}`)

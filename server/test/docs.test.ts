@@ -36,7 +36,7 @@ const WOOVI = { ...API_PIX, PROVIDER_BANK_KIND: 'woovi', PROVIDER_BANK_APP_ID: '
 // Between them, these make config.ts look at every variable that it knows.
 const ENVIRONMENTS = [
   {},
-  { SMTP_URL: 'smtps://mail.example.com' },
+  { SMTP_URL: 'smtps://mail.example.com', NOTIFY_SOCKET: '/run/systemd/notify' },
   { ...API_PIX, PROVIDER_BANK_PFX: THIS_FILE },
   { ...API_PIX, PROVIDER_BANK_CERT: THIS_FILE, PROVIDER_BANK_CERT_KEY: THIS_FILE },
   WOOVI,
