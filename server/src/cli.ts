@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { requireListen } from './base/listen.ts'
 import { isSupervised, superviseProcesses } from './base/supervise.ts'
+import { makeSystemdNotifier } from './base/systemd.ts'
 import { runCommand } from './commands/program.ts'
 
 const code = await runCommand(process.argv.slice(2), {
@@ -10,7 +11,10 @@ const code = await runCommand(process.argv.slice(2), {
   async start(config, print, processes) {
     if (processes > 1 && !isSupervised()) {
       await requireListen(config)
-      process.exit(await superviseProcesses(processes, print))
+      const { makeLog } = await import('./log.ts')
+      const systemd = makeSystemdNotifier(config.systemd, makeLog(config.logLevel))
+      const told = { say: print, onReady: systemd.ready, onStopping: systemd.stopping }
+      process.exit(await superviseProcesses(processes, told))
     }
     // Loading HTTP takes a third of a second. Other commands do not wait for it.
     const { start } = await import('./main.ts')

@@ -8,13 +8,14 @@ import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { MAX_CENTS } from './base/money.ts'
 import { readSystemd, type Systemd } from './base/systemd.ts'
-import { file, flag, integer, oneOf, origin, refusal, text, url, type Env } from './base/variables.ts'
+import { flag, integer, oneOf, origin, refusal, text, url, type Env } from './base/variables.ts'
 import { recordReads, unreadVariables } from './base/unread-variables.ts'
 import { readDatabaseUrl } from './db/database-url.ts'
 import { SERVICE_ROLES, type ServiceRole } from './db/presence.ts'
 import { makeChargeSeal } from './domain/core/charge-seal.ts'
 import type { SessionLimits, Settings } from './domain/core/settings.ts'
 import { makeSecretBox } from './domain/core/secret-box.ts'
+import { loadProviders, urlsOf, type ProviderConfig } from './provider-config.ts'
 
 /** The only reader of the environment: parsed once, and a wrong value is refused with what to set instead. */
 export type Config = {
@@ -44,29 +45,9 @@ export type Config = {
   warnings: string[]
 }
 
-export type ProviderConfig =
-  | { kind: 'sandbox'; name: string }
-  | {
-      kind: 'api-pix'
-      name: string
-      url: string
-      tokenUrl: string
-      clientId: string
-      clientSecret: string
-      pixKey: string
-      merchant: { name: string; city: string }
-      tls: { certPem: string; keyPem: string } | { pfx: Buffer; password?: string } | undefined
-      /** A certificate authority to trust besides the well-known ones. */
-      caPem: string | undefined
-      callsPerSecond: number
-    }
-  | { kind: 'woovi'; name: string; url: string; appId: string; callsPerSecond: number }
-
 // A payer needs at least 5 minutes. Past a day, providers may refuse the charge.
 const EXPIRES_MIN_SECONDS = 300
 const EXPIRES_MAX_SECONDS = 86_400
-// Providers block callers that exceed their contract; ten is the lowest published limit.
-const DEFAULT_CALLS_PER_SECOND = 10
 const MIN_SECRET_LENGTH = 32
 // With fewer, the lanes wait for each other's connections; with more, a few processes use up PostgreSQL's limit.
 const POOL_SIZE = { min: 5, max: 500 }
@@ -231,121 +212,12 @@ function loadTerms(env: Env): Settings['terms'] {
   return terms
 }
 
-function loadProviders(env: Env): ProviderConfig[] {
-  const names = text(env, 'PROVIDERS', 'sandbox')
-    .split(',')
-    .map((name) => name.trim())
-  for (const name of names) {
-    if (!/^[a-z][a-z0-9-]{0,30}$/.test(name))
-      throw refusal(
-        'PROVIDERS',
-        `must list names of lower-case letters, digits and dashes, not ${JSON.stringify(name)}`,
-      )
-  }
-  if (new Set(names).size !== names.length) throw refusal('PROVIDERS', 'must not name a provider twice')
-  const providers = names.map((name) => loadProvider(env, name))
-  refuseSameAccount(providers)
-  return providers
-}
-
-/** Two names for one bank account would report each payment twice, and fail over from a bank to itself. */
-function refuseSameAccount(providers: ProviderConfig[]): void {
-  for (const [index, provider] of providers.entries()) {
-    const twin = providers.slice(0, index).find((earlier) => isSameAccount(earlier, provider))
-    if (twin)
-      throw refusal(
-        'PROVIDERS',
-        `must not name one bank account twice: ${twin.name} and ${provider.name} have the same URL and the same ${provider.kind === 'woovi' ? 'app id' : 'client id or Pix key'}. Remove one`,
-      )
-  }
-}
-
-function isSameAccount(first: ProviderConfig, other: ProviderConfig): boolean {
-  if (first.kind === 'sandbox' || other.kind === 'sandbox' || first.url !== other.url) return false
-  if (first.kind === 'woovi') return other.kind === 'woovi' && first.appId === other.appId
-  return other.kind === 'api-pix' && (first.clientId === other.clientId || first.pixKey === other.pixKey)
-}
-
-function loadProvider(env: Env, name: string): ProviderConfig {
-  const prefix = prefixOf(name)
-  if (name === 'sandbox' && !env[`${prefix}_URL`]) return { kind: 'sandbox', name }
-  const obviousKind = name === 'sandbox' ? 'api-pix' : name === 'woovi' ? 'woovi' : undefined
-  const kind = oneOf(env, `${prefix}_KIND`, ['api-pix', 'woovi'], obviousKind)
-  return kind === 'woovi' ? loadWoovi(env, prefix, name) : loadApiPix(env, prefix, name)
-}
-
 function loadPlainHttp(env: Env, urls: [name: string, url: string][]): string[] {
   const isAllowed = flag(env, 'ALLOW_PLAIN_HTTP')
   const [first, ...others] = plainHttpNames(urls)
   if (first === undefined) return []
   if (!isAllowed) throw refusal(first, 'must be an https URL, or ALLOW_PLAIN_HTTP must be true')
   return [first, ...others]
-}
-
-/** With the names of their variables. */
-function urlsOf(provider: ProviderConfig): [name: string, url: string][] {
-  const prefix = prefixOf(provider.name)
-  if (provider.kind === 'sandbox') return []
-  if (provider.kind === 'woovi') return [[`${prefix}_URL`, provider.url]]
-  return [
-    [`${prefix}_URL`, provider.url],
-    [`${prefix}_TOKEN_URL`, provider.tokenUrl],
-  ]
-}
-
-function prefixOf(name: string): string {
-  return `PROVIDER_${name.toUpperCase().replaceAll('-', '_')}`
-}
-
-function loadWoovi(env: Env, prefix: string, name: string): ProviderConfig {
-  return {
-    kind: 'woovi',
-    name,
-    url: url(env, `${prefix}_URL`, 'https://api.woovi.com'),
-    appId: text(env, `${prefix}_APP_ID`),
-    callsPerSecond: callsPerSecond(env, prefix, DEFAULT_CALLS_PER_SECOND),
-  }
-}
-
-function loadApiPix(env: Env, prefix: string, name: string): ProviderConfig {
-  const baseUrl = url(env, `${prefix}_URL`)
-  const ca = env[`${prefix}_CA`]
-  return {
-    kind: 'api-pix',
-    name,
-    url: baseUrl,
-    tokenUrl: url(env, `${prefix}_TOKEN_URL`, name === 'sandbox' ? `${baseUrl}/oauth/token` : undefined),
-    clientId: text(env, `${prefix}_CLIENT_ID`, name === 'sandbox' ? 'sandbox' : undefined),
-    clientSecret: text(env, `${prefix}_CLIENT_SECRET`, name === 'sandbox' ? 'sandbox' : undefined),
-    pixKey: text(env, `${prefix}_PIX_KEY`, name === 'sandbox' ? 'sandbox@guiche.example' : undefined),
-    merchant: {
-      name: text(env, `${prefix}_MERCHANT_NAME`, 'guiche'),
-      city: text(env, `${prefix}_MERCHANT_CITY`, 'SAO PAULO'),
-    },
-    tls: loadTls(env, prefix),
-    caPem: ca ? file(`${prefix}_CA`, ca).toString() : undefined,
-    callsPerSecond: callsPerSecond(env, prefix, name === 'sandbox' ? 0 : DEFAULT_CALLS_PER_SECOND),
-  }
-}
-
-function callsPerSecond(env: Env, prefix: string, fallback: number): number {
-  return integer(env, `${prefix}_CALLS_PER_SECOND`, fallback, { min: 0, max: 100_000 })
-}
-
-function loadTls(
-  env: Env,
-  prefix: string,
-): { certPem: string; keyPem: string } | { pfx: Buffer; password?: string } | undefined {
-  const [cert, key, pfx] = [env[`${prefix}_CERT`], env[`${prefix}_CERT_KEY`], env[`${prefix}_PFX`]]
-  if (pfx && (cert || key)) throw refusal(`${prefix}_PFX`, `and ${prefix}_CERT exclude each other: set one`)
-  if (pfx) {
-    const password = env[`${prefix}_PFX_PASSWORD`]
-    return { pfx: file(`${prefix}_PFX`, pfx), ...(password === undefined ? {} : { password }) }
-  }
-  if (!cert && !key) return undefined
-  if (!cert) throw refusal(`${prefix}_CERT`, `must be set, since ${prefix}_CERT_KEY is`)
-  if (!key) throw refusal(`${prefix}_CERT_KEY`, `must be set, since ${prefix}_CERT is`)
-  return { certPem: file(`${prefix}_CERT`, cert).toString(), keyPem: file(`${prefix}_CERT_KEY`, key).toString() }
 }
 
 /**

@@ -41,7 +41,7 @@ export async function start(config: Config, print: Say): Promise<void> {
   const say: Say = (line) => isQuiet || print(line)
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWS_BY_PERCENT}`)
   const log = makeLog(config.logLevel)
-  const systemd = makeSystemdNotifier(isQuiet ? undefined : config.systemd, log)
+  const systemd = makeSystemdNotifier(isSupervised() ? undefined : config.systemd, log)
   const stoppers: (() => Promise<void>)[] = []
   const stopAll = async () => {
     for (const stop of stoppers.splice(0).toReversed()) await stop()

@@ -27,13 +27,19 @@ export function isSpokesman(): boolean {
  * Runs this program `count` times, replaces processes that die, and passes stop signals on. Resolves when all have
  * ended, to the exit code. A first process that cannot start has said why, and nothing else is tried.
  */
-export async function superviseProcesses(count: number, say: Say): Promise<number> {
+export async function superviseProcesses(
+  count: number,
+  { say, onReady, onStopping }: { say: Say; onReady: () => Promise<void>; onStopping: () => Promise<void> },
+): Promise<number> {
   const stopping = new AbortController()
   const signalAll = (signal: NodeJS.Signals) => {
     for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal)
   }
   const stop = (signal: NodeJS.Signals) => {
-    if (!stopping.signal.aborted) say(`\n${signal}: stopping ${count} processes…`)
+    if (!stopping.signal.aborted) {
+      say(`\n${signal}: stopping ${count} processes…`)
+      void onStopping()
+    }
     stopping.abort()
     signalAll(signal)
   }
@@ -41,6 +47,7 @@ export async function superviseProcesses(count: number, say: Say): Promise<numbe
   const first = cluster.fork()
   const codeOfFirst = await listeningOrEnd(first)
   if (codeOfFirst !== undefined) return codeOfFirst
+  await onReady()
   const workers = [first, ...Array.from({ length: count - 1 }, () => cluster.fork())]
   const codes = await Promise.all(workers.map((worker) => keepRunning(worker, { say, signal: stopping.signal })))
   say('Stopped.')
@@ -69,7 +76,11 @@ async function keepRunning(first: Worker, { say, signal }: { say: Say; signal: A
   }
 }
 
+/** A process that is stopped while it starts ends by the signal itself, without a code: it had nothing to finish. */
 function ended(worker: Worker): Promise<number> {
-  if (worker.isDead()) return Promise.resolve(worker.process.exitCode ?? 1)
-  return new Promise((resolve) => worker.once('exit', (code) => resolve(code ?? 1)))
+  const codeOf = (code: number | null, signal: string | null) =>
+    code ?? (signal === 'SIGTERM' || signal === 'SIGINT' ? 0 : 1)
+  const { exitCode, signalCode } = worker.process
+  if (worker.isDead()) return Promise.resolve(codeOf(exitCode, signalCode))
+  return new Promise((resolve) => worker.once('exit', (code, signal) => resolve(codeOf(code, signal))))
 }

@@ -5,6 +5,7 @@ import { requireListen } from '../base/listen.ts'
 import type { Config } from '../config.ts'
 import { clockText } from '../db/clock.ts'
 import { explainDatabase } from '../db/failure.ts'
+import { readRunning, SERVICE_ROLES, type Running } from '../db/presence.ts'
 import { databaseTrouble, describeDatabase } from '../db/ready.ts'
 import type { Context } from '../domain/context.ts'
 import type { Provider } from '../domain/ports/provider.ts'
@@ -57,6 +58,7 @@ async function examineContext(config: Config, terminal: Terminal): Promise<Findi
   const findings: Finding[] = []
   const work = async (ctx: Context) => {
     findings.push(...(await examineDatabase(config, ctx)))
+    findings.push(...examineProcesses(await readRunning(ctx.pool)))
     for (const provider of ctx.providers) findings.push(await examineProvider(provider))
     findings.push(...(await examineNotifications(config, ctx)))
   }
@@ -102,6 +104,17 @@ async function examineDatabase(config: Config, ctx: Context): Promise<Finding[]>
       )
     }),
   ]
+}
+
+/** None is fine: developers run this while the service is stopped. */
+function examineProcesses(running: Running[]): Finding[] {
+  const serving = running.filter(({ role }) => role !== 'command')
+  if (serving.length === 0) return []
+  const roles = SERVICE_ROLES.filter((role) => serving.some((process) => process.role === role))
+  const counts = roles.map((role) => `${serving.filter((process) => process.role === role).length} ${role}`).join(', ')
+  if (roles.some((role) => role !== 'api')) return [fine('processes', counts)]
+  const text = `${counts}, and no worker: payments are confirmed only by queries, and no webhook is sent`
+  return [wrong('processes', `${text}. Start one with guiche start --role worker`)]
 }
 
 async function examineProvider(provider: Provider): Promise<Finding> {

@@ -91,6 +91,17 @@ export async function isPresent(tx: Pick<Tx, 'rows'>, instance: number): Promise
   return (await tx.rows(sql, [instance])).length > 0
 }
 
+export type Running = { role: Role; host: string; version: string; startedAt: Date }
+
+/** Every process whose lease runs, the oldest first. */
+export function readRunning(pool: Pool): Promise<Running[]> {
+  return query<Running>(
+    pool,
+    `select role, host, version, started_at as "startedAt" from processes
+     where leased_until > clock_timestamp() order by started_at, instance`,
+  )
+}
+
 /** Deletes the rows of processes that ended without saying so. */
 export async function purgeProcesses(pool: Pool): Promise<void> {
   await query(
