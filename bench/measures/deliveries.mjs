@@ -5,8 +5,6 @@ import { withCost } from '../stage/cost.mjs'
 import { describeDisk, timeDisk } from '../stage/disk.mjs'
 import { compare, percentile, takeTurns } from './turns.mjs'
 
-export const DELIVERIES_DATABASE = 'bench_webhooks'
-
 const WARM_UP_EVENTS = 2_000
 // As often as the load writes events.
 const WRITES_PER_SECOND = 200
@@ -45,10 +43,16 @@ async function send(bench, how) {
   return withCost(bench.stage, { node: program.pid, load: receiverPid }, () => program.ask(how, { events }))
 }
 
+/** It holds events and nothing else. */
+export function deliveriesDatabase({ name }) {
+  return `${name}_webhooks`
+}
+
 export async function deliverer({ stage }) {
   const program = await startProgram('deliver-load.mjs')
-  await stage.database.create(DELIVERIES_DATABASE)
-  const databaseUrl = stage.database.urlOf(DELIVERIES_DATABASE)
+  const name = deliveriesDatabase(stage)
+  await stage.database.create(name)
+  const databaseUrl = stage.database.urlOf(name)
   const { receiverPid } = await program.ask('open', { databaseUrl })
   // A process that has just started is slow.
   for (const how of ['bare', 'deliver']) await program.ask(how, { events: WARM_UP_EVENTS })

@@ -6,7 +6,7 @@ import { makeAccounts } from '../stage/books.mjs'
 import { isKnown, residentBytes } from '../stage/cpu.mjs'
 import { fillHistory } from '../stage/history.mjs'
 import { openBeside } from '../stage/stage.mjs'
-import { deliver, deliverer, DELIVERIES_DATABASE } from './deliveries.mjs'
+import { deliver, deliverer, deliveriesDatabase } from './deliveries.mjs'
 import { liveOnce } from './lives.mjs'
 import { creditMany } from './notifications.mjs'
 import { createDeposit, loadService } from './requests.mjs'
@@ -23,21 +23,13 @@ const OLD_ACCOUNTS = 50
 
 export const enduranceMeasures = {
   16: async (bench) => {
-    // A second service takes too long for a quick look.
-    const before = bench.options.quick && (await ratesOf(bench, AGED_BY_HISTORY, { isFresh: true }))
-    await history(bench)
-    const { fresh, aged } = before
-      ? { fresh: before, aged: await ratesOf(bench, AGED_BY_HISTORY) }
-      : await besideFresh(bench)
-    const result = ratiosOf(fresh, aged)
+    const result = await beside(bench, AGED_BY_HISTORY, () => history(bench))
     return { ...result, note: `${bench.options.history.toLocaleString('en')} charges; ${result.note}` }
   },
   17: async (bench) => {
-    // Measured again in a full run: since measures 10 and 13 the speed of the machine may have changed.
-    const fresh = await ratesOf(bench, AGED_BY_SNAPSHOT, { isFresh: bench.options.quick })
-    const { release } = await bench.once(longRun)
-    const result = ratiosOf(fresh, await ratesOf(bench, AGED_BY_SNAPSHOT))
-    await release()
+    let run
+    const result = await beside(bench, AGED_BY_SNAPSHOT, async () => (run = await bench.once(longRun)))
+    await run.release()
     return { ...result, note: `a snapshot ${bench.options.longSeconds} s old; ${result.note}` }
   },
   18: async (bench) => {
@@ -70,33 +62,47 @@ const AGED_BY_SNAPSHOT = {
   13: { name: 'deliveries', run: deliver },
 }
 
+/**
+ * What `age` does to these works: beside a second service with fresh tables, in turns. That takes too long for a quick
+ * look, which takes as fresh what was measured before in this run.
+ */
+async function beside(bench, works, age) {
+  const before = bench.options.quick && (await ratesOf(bench, works, { isFresh: true }))
+  await age()
+  if (before) return ratiosOf(before, await ratesOf(bench, works))
+  const startedOn = today()
+  const freshBench = await bench.once(openFresh)
+  const [fresh, aged] = [{}, {}]
+  for (const { name, run } of Object.values(works)) {
+    const turns = await takeTurns(bench, { fresh: () => run(freshBench), aged: () => run(bench) })
+    fresh[name] = medianRate(turns.fresh)
+    aged[name] = medianRate(turns.aged)
+  }
+  const { code, report } = await auditBooks(freshBench.stage, startedOn, bench.show)
+  if (code !== 0) throw new Error(`the books of the fresh tables do not agree: ${JSON.stringify(report.differences)}`)
+  return ratiosOf(fresh, aged)
+}
+
+async function openFresh(bench) {
+  bench.show('starting a service with fresh tables')
+  const stage = await openBeside(bench.stage, { name: 'bench_fresh', onOpen: bench.onOpen })
+  const once = makeOnce()
+  const freshBench = { ...bench, stage, once: (make) => once(make, freshBench) }
+  return freshBench
+}
+
 /** Rates by name. What was measured in this run already is not measured again as fresh. */
 async function ratesOf(bench, works, { isFresh = false } = {}) {
   const rates = {}
   for (const [id, { name, run }] of Object.entries(works)) {
     const measured = isFresh ? bench.measured.get(Number(id))?.ours : undefined
-    const turns = measured === undefined ? (await takeTurns(bench, { [name]: () => run(bench) }))[name] : []
-    rates[name] = measured ?? median(turns.map(({ perSecond }) => perSecond))
+    rates[name] = measured ?? medianRate((await takeTurns(bench, { [name]: () => run(bench) }))[name])
   }
   return rates
 }
 
-/** Rates with the history, in turn with those of a second service whose tables are fresh. */
-async function besideFresh(bench) {
-  const startedOn = today()
-  bench.show('starting a service with fresh tables')
-  const stage = await openBeside(bench.stage, { name: 'bench_fresh', onOpen: bench.onOpen })
-  const once = makeOnce()
-  const freshBench = { ...bench, stage, once: (make) => once(make, freshBench) }
-  const rates = { fresh: {}, aged: {} }
-  for (const { name, run } of Object.values(AGED_BY_HISTORY)) {
-    const turns = await takeTurns(bench, { fresh: () => run(freshBench), aged: () => run(bench) })
-    for (const side of ['fresh', 'aged']) rates[side][name] = median(turns[side].map(({ perSecond }) => perSecond))
-  }
-  const { code, report } = await auditBooks(stage, startedOn, bench.show)
-  if (code !== 0) throw new Error(`the books of the fresh tables do not agree: ${JSON.stringify(report.differences)}`)
-  await stage.service.stop()
-  return rates
+function medianRate(turns) {
+  return median(turns.map(({ perSecond }) => perSecond))
 }
 
 /** The worst of several ratios counts. */
@@ -128,7 +134,7 @@ async function longRun(bench) {
   const held = []
   if (bench.isChosen(17)) {
     await bench.once(deliverer)
-    for (const name of ['guiche', DELIVERIES_DATABASE]) held.push(await holdSnapshot(stage.database, name))
+    for (const name of ['guiche', deliveriesDatabase(stage)]) held.push(await holdSnapshot(stage.database, name))
   }
   const samples = []
   const over = new AbortController()

@@ -16,7 +16,7 @@ export async function openStage({ data, onOpen }) {
   const database = await openDatabase(home)
   onOpen(() => database.close())
   await database.requireDurable()
-  const opened = await openService({ home, database, onOpen })
+  const opened = await openService({ name: 'bench', home, database, onOpen })
   const reference = await startReference(database, opened.bank)
   return { ...opened, reference }
 }
@@ -26,11 +26,11 @@ export async function openBeside({ home, database }, { name, onOpen }) {
   const ownHome = join(home, name)
   mkdirSync(ownHome)
   await database.create(name)
-  return openService({ home: ownHome, database: database.named(name), databaseUrl: database.urlOf(name), onOpen })
+  return openService({ name, home: ownHome, database: database.named(name), databaseUrl: database.urlOf(name), onOpen })
 }
 
 /** Without a `databaseUrl` the service opens the embedded database of its home. */
-async function openService({ home, database, databaseUrl, onOpen }) {
+async function openService({ name, home, database, databaseUrl, onOpen }) {
   const bank = await startBank()
   const service = await makeService({ home, bankUrl: bank.url, databaseUrl })
   await service.start()
@@ -39,6 +39,7 @@ async function openService({ home, database, databaseUrl, onOpen }) {
   const [account] = await makeAccounts(pool, 1)
   const key = await makeApiKey(pool, account)
   return {
+    name,
     home,
     database,
     bank,
