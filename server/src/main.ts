@@ -70,7 +70,8 @@ export async function start(config: Config, print: Say): Promise<void> {
       stopping.abort()
       graceful.close()
     },
-    () => process.exit(1),
+    // The terminal signals the parent too, which then ends its processes.
+    () => isSupervised() || process.exit(1),
   )
   opening = open(config, { log, say, stoppers, signal: stopping.signal })
   try {

@@ -79,10 +79,13 @@ test('several processes share a port, one greets, a killed one is replaced, and 
   // The one that was killed had the bank.
   await until('the bank is back', async () => (server.output().match(/a bank for tests/g)?.length ?? 0) === 2)
   expect(await createDeposit(server, key)).toBeTruthy()
-  expect(await server.end('SIGTERM')).toBe(0)
+  const code = await server.end('SIGTERM')
+  expect([code, server.output()]).toEqual([
+    0,
+    expect.stringMatching(/\nSIGTERM: stopping 3 processes…\n[^]*Stopped\.\n$/),
+  ])
   // But for the row of the one that was killed.
   expect(await w.count('processes', `role = 'all'`)).toBe(1)
-  expect(server.output()).toMatch(/\nSIGTERM: stopping 3 processes…\n[^]*Stopped\.\n$/)
 })
 
 test('several processes that cannot start say why once', async () => {

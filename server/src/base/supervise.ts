@@ -43,7 +43,8 @@ export async function superviseProcesses(
     stopping.abort()
     signalAll(signal)
   }
-  onStopSignal(stop, () => signalAll('SIGTERM'))
+  // SIGKILL loses nothing: the next start picks up what was under way.
+  onStopSignal(stop, () => signalAll('SIGKILL'))
   const first = cluster.fork()
   const codeOfFirst = await listeningOrEnd(first)
   if (codeOfFirst !== undefined) return codeOfFirst
