@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { MAX_CENTS } from './base/money.ts'
 import { readSystemd, type Systemd } from './base/systemd.ts'
+import { readTracing, type TracingConfig } from './base/tracing-config.ts'
 import { flag, integer, oneOf, origin, refusal, text, url, type Env } from './base/variables.ts'
 import { recordReads, unreadVariables } from './base/unread-variables.ts'
 import { readDatabaseUrl } from './db/database-url.ts'
@@ -31,6 +32,8 @@ export type Config = {
   /** After a stop signal, how long requests are still answered while /readyz says not ready. */
   drainSeconds: number
   systemd: Systemd | undefined
+  /** Undefined: off. */
+  tracing: TracingConfig | undefined
   trustProxy: boolean
   providers: ProviderConfig[]
   /** Of the sandbox that this process runs, if a provider is the sandbox. */
@@ -80,6 +83,7 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
     logLevel: oneOf(env, 'LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     drainSeconds: integer(env, 'DRAIN_SECONDS', 0, { min: 0, max: 300 }),
     systemd: readSystemd(env),
+    tracing: readTracing(env),
     trustProxy: flag(env, 'TRUST_PROXY'),
     providers,
     sandboxPort: integer(env, 'SANDBOX_PORT', 0, { min: 0, max: 65_535 }),

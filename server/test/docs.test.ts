@@ -36,7 +36,11 @@ const WOOVI = { ...API_PIX, PROVIDER_BANK_KIND: 'woovi', PROVIDER_BANK_APP_ID: '
 // Between them, these make config.ts look at every variable that it knows.
 const ENVIRONMENTS = [
   {},
-  { SMTP_URL: 'smtps://mail.example.com', NOTIFY_SOCKET: '/run/systemd/notify' },
+  {
+    SMTP_URL: 'smtps://mail.example.com',
+    NOTIFY_SOCKET: '/run/systemd/notify',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
+  },
   { ...API_PIX, PROVIDER_BANK_PFX: THIS_FILE },
   { ...API_PIX, PROVIDER_BANK_CERT: THIS_FILE, PROVIDER_BANK_CERT_KEY: THIS_FILE },
   WOOVI,
@@ -84,7 +88,16 @@ const never = () => {
 }
 const screen = { write: never }
 const program = makeProgram(
-  { print: never, say: never, screen, readInput: never, loadConfig: never, setExitCode: never },
+  {
+    print: never,
+    say: never,
+    screen,
+    output: screen,
+    readInput: never,
+    keyboard: undefined,
+    loadConfig: never,
+    setExitCode: never,
+  },
   { stdout: screen, stderr: screen, readInput: never, start: never },
 )
 

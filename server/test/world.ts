@@ -7,6 +7,7 @@ import type { FastifyListenOptions, InjectOptions, LightMyRequestResponse } from
 import { inject, onTestFinished } from 'vitest'
 import type { Log } from '../src/base/log.ts'
 import { makeMetrics } from '../src/base/metrics.ts'
+import type { Tracer } from '../src/base/tracer.ts'
 import { joinPresence, type Presence } from '../src/db/presence.ts'
 import { makePool, type Pool, type PoolOptions } from '../src/db/pool.ts'
 import { query, transact } from '../src/db/tx.ts'
@@ -24,6 +25,7 @@ import { createKey, identify } from '../src/domain/accounts/api-keys.ts'
 import type { Email } from '../src/domain/ports/mailer.ts'
 import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { makeSecretBox } from '../src/domain/core/secret-box.ts'
+import { traceSender } from '../src/egress/trace-sender.ts'
 import { makeWebhookSender } from '../src/egress/webhook-sender.ts'
 import { buildApp, type App } from '../src/http/app.ts'
 import { cookieNames, signToken } from '../src/http/auth/session-cookie.ts'
@@ -115,6 +117,7 @@ type Options = {
   second?: boolean
   /** Never through a pooler: for tests that count statements, or need a session of their own. */
   isDirect?: boolean
+  tracer?: Tracer
 }
 
 export async function world(options: Options = {}): Promise<World> {
@@ -157,7 +160,8 @@ export async function world(options: Options = {}): Promise<World> {
     ...options.settings,
   }
   const letters: Email[] = []
-  const parts = { databaseUrl, clock, banks, settings, log: recordingLog(logged), letters }
+  const { tracer } = options
+  const parts = { databaseUrl, clock, banks, settings, log: recordingLog(logged), letters, tracer }
   const { ctx } = openContext({ ...parts, presence })
   const app = lazily(() => buildApp(ctx, { checksAnswers: true }))
   onTestFinished(() => app.close())
@@ -253,11 +257,14 @@ function openContext(parts: {
   settings: Settings
   log: Log
   letters: Email[]
+  tracer: Tracer | undefined
   pool?: PoolOptions
 }): { ctx: Context; die(): Promise<void> } {
   const pool = makePool(parts.databaseUrl, parts.log, parts.pool)
   const metrics = makeMetrics()
-  const webhookSender = makeWebhookSender({ allowNetworks: ['127.0.0.0/8'], allowHttp: false })
+  const { tracer } = parts
+  const sender = makeWebhookSender({ allowNetworks: ['127.0.0.0/8'], allowHttp: false })
+  const webhookSender = tracer ? traceSender(tracer, sender) : sender
   const providers = Object.entries(parts.banks).map(([name, url]) =>
     makeApiPix({
       name,
@@ -270,6 +277,7 @@ function openContext(parts: {
       now: parts.clock.now,
       log: parts.log,
       metrics,
+      tracer,
     }),
   )
   let dead: Promise<void> | undefined
@@ -287,6 +295,7 @@ function openContext(parts: {
       clock: { now: parts.clock.now, offsetMs: () => 0, agrees: () => true },
       log: parts.log,
       metrics,
+      tracer,
       settings: parts.settings,
       providers,
       webhookSender,

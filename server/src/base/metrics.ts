@@ -73,6 +73,11 @@ function makeCounted({ counter, timing }: Makers) {
       'provider',
     ),
     webhookSeconds,
+    spans: counter(
+      'guiche_spans_total',
+      'Spans for OpenTelemetry: exported, or dropped because the collector did not take them in time.',
+      'outcome',
+    ),
     laneBatches: counter(
       'guiche_lane_batches_total',
       'Transactions in which lanes gathered the work of callers.',
@@ -101,6 +106,7 @@ function makeLookedUp({ gauge }: Makers) {
       'Connections of the pool, and callers who wait for one.',
       'state',
     ),
+    poolSize: gauge('guiche_database_pool_size', 'Connections that the pool may open.'),
     breaker: gauge('guiche_provider_breaker', '1 for the state that the breaker is in.', 'provider', 'state'),
     providerUp: gauge('guiche_provider_up', '0 while the breaker keeps calls back.', 'provider'),
     providerSuccess: gauge(

@@ -35,6 +35,7 @@ import { reconciliationRoutes } from './operator/reconciliation.ts'
 import { operatorRefundRoutes } from './operator/refunds.ts'
 import { withZod, type Api } from './server/schemas.ts'
 import { makeCheckedSerializer, makeSerializer } from './server/serializers.ts'
+import { traceRequests } from './server/trace-requests.ts'
 import { DASHBOARD_PREFIX, requireSession } from './auth/session.ts'
 import { signInRoutes } from './auth/sign-in.ts'
 import { webhookRoutes } from './api/webhooks.ts'
@@ -112,6 +113,7 @@ function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load 
     stamp(headers, request, reply)
     done(protocolFault(request))
   })
+  if (ctx.tracer) traceRequests(app, ctx.tracer)
   answerRefusals(app, ctx)
   limitInFlight(app, load, options.maxInFlight ?? MAX_IN_FLIGHT)
   logResponses(app, ctx)

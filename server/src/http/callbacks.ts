@@ -32,7 +32,7 @@ export function callbackRoutes(app: FastifyInstance, ctx: Context): void {
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0)
       if (isNestedDeeper(body, MAX_DEPTH)) throw new Fault('bad_request', 'Request body is nested too deeply')
       const hints = await readHints(ctx, provider, { headers: request.headers, body })
-      if (hints.length > 0) await ctx.hints.add({ provider, hints })
+      if (hints.length > 0) await ctx.hints.add({ provider, hints, cause: ctx.tracer?.current() })
       ctx.metrics.notifications.inc({ provider, result: 'accepted' })
       notifications.received(provider)
       return { success: true }

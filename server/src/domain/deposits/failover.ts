@@ -33,6 +33,7 @@ export async function createAtProvider(
   intent: StoredCharge,
   { isResumed }: { isResumed: boolean },
 ): Promise<Charge> {
+  ctx.tracer?.current()?.set({ 'guiche.charge_id': intent.id })
   const accepted = await createWithFailover(ctx, first, intent, isResumed)
   if (accepted) return accepted
   // Another process claimed the intent, and accepts the charge or withdraws it.

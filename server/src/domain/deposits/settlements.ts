@@ -1,3 +1,6 @@
+import { isHexId } from '../../base/ids.ts'
+import type { SpanContext } from '../../base/trace-context.ts'
+import type { Tracer } from '../../base/tracer.ts'
 import { transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { makeLane } from '../core/lane.ts'
@@ -20,7 +23,8 @@ export type Settlements = {
 // One batch is prepared and answered while another one commits.
 const CONCURRENCY = { concurrency: 2 }
 
-type Item = { payment: ReceivedPayment; check: Check | undefined }
+/** `cause`: the span that waits for it. */
+type Item = { payment: ReceivedPayment; check: Check | undefined; cause?: SpanContext }
 
 /** `onSettled` gets every payment of a committed batch, also those that were recorded before. */
 export function makeSettlements(
@@ -46,8 +50,10 @@ export function makeSettlements(
     const ended = endedBy(settled)
     return items.map(({ check }) => check !== undefined && ended(check))
   }
-  const lane = makeLane(core, 'settlements', settleBatch, CONCURRENCY)
-  const addOne: Settlements['addOne'] = (payment, check) => lane.add({ payment, check })
+  const { tracer } = core
+  const lane = makeLane(core, 'settlements', tracer ? traceBatch(tracer, settleBatch) : settleBatch, CONCURRENCY)
+  const addItem = tracer ? traceItem(tracer, lane.add) : lane.add
+  const addOne: Settlements['addOne'] = (payment, check) => addItem({ payment, check })
   return {
     async add(payments, check) {
       const inOrder = payments.toSorted((a, b) => a.occurredAt.getTime() - b.occurredAt.getTime())
@@ -57,6 +63,32 @@ export function makeSettlements(
     },
     addOne,
     drained: lane.drained,
+  }
+}
+
+type SettleBatch = (items: Item[]) => Promise<boolean[]>
+type AddItem = (item: Item) => Promise<boolean>
+
+/** A trace of its own, linked to the span of each payment. */
+function traceBatch(tracer: Tracer, settleBatch: SettleBatch): SettleBatch {
+  return (items) => {
+    const causes = items.map(({ cause }) => cause)
+    const attributes = { 'guiche.payments': items.length }
+    return tracer.batch({ name: 'settle batch', causes, attributes }, () => settleBatch(items))
+  }
+}
+
+/** From the wait for a batch to its commit, in the trace of the charge. */
+function traceItem(tracer: Tracer, add: AddItem): AddItem {
+  return (item) => {
+    const { provider, txid, endToEndId } = item.payment
+    const charge = txid !== null && isHexId(txid) ? txid : undefined
+    const attributes = {
+      'guiche.provider': provider,
+      'guiche.charge_id': charge,
+      'guiche.end_to_end_id': endToEndId,
+    }
+    return tracer.span({ name: 'settle', traceId: charge, attributes }, (cause) => add({ ...item, cause }))
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Log } from '../../base/log.ts'
 import type { Metrics } from '../../base/metrics.ts'
+import type { Tracer } from '../../base/tracer.ts'
 import { ProviderError } from '../../domain/ports/provider.ts'
 import { makeHttpClient, type ClientCertificate, type HttpClient } from './client.ts'
 import type { Deadline } from './deadline.ts'
@@ -7,6 +8,7 @@ import { makeGuard, type Guard, type Reply } from './guard.ts'
 import { makeSendJson, type Call, type RequestBounds } from './json-request.ts'
 import { isRefusedWith, makeRetry, type NotOk, type WriteAttempt } from './retry.ts'
 import type { Timings } from './timings.ts'
+import { traceCalls } from './trace-calls.ts'
 
 export function get<Body>(path: string, read: Call<Body>['read']): Call<Body> {
   return { method: 'GET', path, read }
@@ -51,6 +53,7 @@ export type CallsOptions = {
   now: () => Date
   log: Log
   metrics?: Metrics | undefined
+  tracer?: Tracer | undefined
   random?: () => number
   tls?: ClientCertificate
   /** An authority to trust besides the well-known ones. */
@@ -66,10 +69,10 @@ export function makeCalls(
     makeCredentials: (http: HttpClient) => Credentials
   },
 ): Calls {
-  const { absentStatuses, random = Math.random } = options
-  const http = makeHttpClient(options)
+  const { absentStatuses, tracer, random = Math.random } = options
+  const parts = { http: makeHttpClient(options), guard: makeGuard(options) }
+  const { http, guard } = tracer ? traceCalls(tracer, options.name, parts) : parts
   const credentials = options.makeCredentials(http)
-  const guard = makeGuard(options)
   const sendJson = makeSendJson({ ...options, http, credentials })
   const { errorOf, ...retry } = makeRetry({ ...options, random, wait: guard.wait })
 

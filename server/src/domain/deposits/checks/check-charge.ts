@@ -1,3 +1,5 @@
+import { isHexId } from '../../../base/ids.ts'
+import type { NewSpan } from '../../../base/tracer.ts'
 import type { Context } from '../../context.ts'
 import type { Core } from '../../core/core.ts'
 import { ProviderError, providerNamed } from '../../ports/provider.ts'
@@ -34,6 +36,7 @@ async function askAndApply(
   { id, provider, status, expiresAt }: CheckedCharge,
   { onBehalfOf, check }: { onBehalfOf?: string; check?: Check },
 ): Promise<Checked> {
+  ctx.tracer?.current()?.set({ 'guiche.charge_id': id })
   // Read before the call: an answer from before the end of the grace may miss a payment in its last moment.
   const askedAt = ctx.now()
   const bank = providerNamed(ctx, provider)
@@ -85,7 +88,30 @@ type Next = { nextDueAt: Date | null; untilEnded: boolean; wasAsked: boolean } |
 const NEVER: Next = { nextDueAt: null, untilEnded: false, wasAsked: true }
 
 /** Does a claimed check, and ends or moves it. */
-export async function answerCheck(ctx: Context, check: Check): Promise<void> {
+export function answerCheck(ctx: Context, check: Check): Promise<void> {
+  const { tracer } = ctx
+  return tracer ? tracer.span(spanOf(check), () => answerAndMove(ctx, check)) : answerAndMove(ctx, check)
+}
+
+/** In the trace of its charge, and linked to the notification. */
+function spanOf({ provider, kind, subject, attempts, cause }: Check): NewSpan {
+  const charge = isHexId(subject) ? subject : undefined
+  return {
+    name: 'check',
+    parent: null,
+    traceId: charge,
+    links: cause ? [cause] : [],
+    attributes: {
+      'guiche.provider': provider,
+      'guiche.check': kind,
+      'guiche.attempt': attempts,
+      'guiche.charge_id': charge,
+      'guiche.end_to_end_id': kind === 'payment' ? subject : undefined,
+    },
+  }
+}
+
+async function answerAndMove(ctx: Context, check: Check): Promise<void> {
   const next = await ANSWERS[check.kind](ctx, check).catch((error: unknown): Next => {
     // The outcome is unknown, so the check stays in the queue, however long the provider is down.
     ctx.log.warn({ err: error, subject: check.subject, attempts: check.attempts }, 'provider status check failed')

@@ -1,4 +1,5 @@
 import { isHexId } from '../../../base/ids.ts'
+import type { SpanContext } from '../../../base/trace-context.ts'
 import { columnsOf, unnest } from '../../../db/insert-rows.ts'
 import { prepared } from '../../../db/prepared.ts'
 import { query, type Tx } from '../../../db/tx.ts'
@@ -31,6 +32,8 @@ export type Check = {
    * notification had come. Null where that is unknown.
    */
   listed: { from: Date; until: Date } | null
+  /** The span of the notification that named it first. */
+  cause?: SpanContext | undefined
 }
 
 // After this, other workers take over the checks of a worker that died. Longer than any provider call.
@@ -42,8 +45,8 @@ const HINT_DELAY_MS = 5_000
 // Before all that a list is asked for.
 const ASK_ALONE = new Date(0)
 
-/** The hints of one notification. */
-export type Hints = { provider: string; hints: Hint[] }
+/** The hints of one notification, and its span. */
+export type Hints = { provider: string; hints: Hint[]; cause?: SpanContext | undefined }
 
 // Subqueries and not joins: with any plan each is one look into an index. The row of a PENDING charge is there since it
 // was opened, and its due time moves. A Pix in the books needs no question, unless the provider now tells of refunds.
@@ -82,8 +85,13 @@ const RECORD_HINTS = prepared(`
 export async function recordHints(core: Core, given: Hints[], isClaimed: boolean): Promise<Check[]> {
   const now = core.now()
   const leasedUntil = isClaimed ? leaseFrom(now) : now
-  const hints = given.flatMap(({ provider, hints: some }) =>
-    some.map((hint) => ({ ...hint, provider, txid: hint.txid !== null && isHexId(hint.txid) ? hint.txid : null })),
+  const hints = given.flatMap(({ provider, hints: some, cause }) =>
+    some.map((hint) => ({
+      ...hint,
+      provider,
+      cause,
+      txid: hint.txid !== null && isHexId(hint.txid) ? hint.txid : null,
+    })),
   )
   const rows = await query<ClaimedRow>(core.pool, RECORD_HINTS, [
     ...columnsOf(hints, 'provider', 'txid', 'endToEndId'),
@@ -92,9 +100,10 @@ export async function recordHints(core: Core, given: Hints[], isClaimed: boolean
     isClaimed,
   ])
   const bySubject = new Map(rows.map((row) => [`${row.provider} ${row.subject}`, toCheck(row, leasedUntil)]))
-  for (const { provider, txid, endToEndId, occurredAt, mentionsRefunds } of hints) {
+  for (const { provider, txid, endToEndId, occurredAt, mentionsRefunds, cause } of hints) {
     const check = bySubject.get(`${provider} ${txid}`) ?? bySubject.get(`${provider} ${endToEndId}`)
     if (!check) continue
+    check.cause ??= cause
     if (endToEndId !== null) check.endToEndIds.push(endToEndId)
     // A list may be behind with refunds, and then nothing would tell of them again.
     const from = mentionsRefunds ? ASK_ALONE : (occurredAt ?? new Date(now.getTime() - HINT_DELAY_MS))

@@ -1,6 +1,7 @@
 import { Fault } from '../../../base/fault.ts'
 import { makeRecent } from '../../../base/recent.ts'
 import { withTimeLimit } from '../../../base/time-limit.ts'
+import type { SpanContext } from '../../../base/trace-context.ts'
 import { prepared } from '../../../db/prepared.ts'
 import { query } from '../../../db/tx.ts'
 import { wholeSecond } from '../../core/business-days.ts'
@@ -19,6 +20,8 @@ export type Question = {
   missing: Set<string>
   answer(answer: Answer): void
   fail(error: unknown): void
+  /** The span that waits for the answer. */
+  cause: SpanContext | undefined
 } & ({ check: Check; since: Date; query?: undefined } | { query: Query; check?: undefined; since?: undefined })
 
 /** What reading a list came to. `repeated` payments were in an earlier list already. */

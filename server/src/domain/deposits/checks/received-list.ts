@@ -123,9 +123,8 @@ function pass(pace: Pace, everyMs: number): boolean {
   return true
 }
 
-type Waiting =
-  | Omit<Extract<Question, { check: Check }>, 'answer' | 'fail'>
-  | Omit<Extract<Question, { query: Query }>, 'answer' | 'fail'>
+type Reply = 'answer' | 'fail' | 'cause'
+type Waiting = Omit<Extract<Question, { check: Check }>, Reply> | Omit<Extract<Question, { query: Query }>, Reply>
 
 /** Decides when a list is read, and for whom. */
 function makeListQueue(core: Core, provider: Provider, reader: ReturnType<typeof makeListReader>) {
@@ -150,7 +149,7 @@ function makeListQueue(core: Core, provider: Provider, reader: ReturnType<typeof
     const waitMs = next.waitMs()
     const few = inUse.waitMs() > 0 ? pages : FEW
     if (backoff.waitMs() > 0 || (waitMs === 0 && aloneCount + waiting.length <= few)) return letGo(() => true)
-    if (waitMs === 0) return void read()
+    if (waitMs === 0) return void readForAll()
     if (waitMs > QUERY_PATIENCE_MS) letGo(({ query }) => query !== undefined)
     plan(waitMs)
   }
@@ -159,6 +158,11 @@ function makeListQueue(core: Core, provider: Provider, reader: ReturnType<typeof
     const gone = waiting.filter(isLetGo)
     waiting = waiting.filter((question) => !isLetGo(question))
     for (const question of gone) question.answer(answer)
+  }
+
+  function readForAll() {
+    const causes = waiting.map(({ cause }) => cause)
+    return core.tracer ? core.tracer.batch({ name: 'ask for many', causes }, read) : read()
   }
 
   async function read() {
@@ -192,7 +196,7 @@ function makeListQueue(core: Core, provider: Provider, reader: ReturnType<typeof
       new Promise<Answer>((answer, fail) => {
         const isTooLate = question.query && next.waitMs() > QUERY_PATIENCE_MS
         if (isStopped || isTooLate) return answer('alone')
-        waiting.push({ ...question, answer, fail })
+        waiting.push({ ...question, answer, fail, cause: core.tracer?.current() })
         if (!isReading) plan(0)
       }),
     async alone<Result>(ask: () => Promise<Result>): Promise<Result> {
