@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { relayMetrics } from './sibling-metrics.ts'
 import { onStopSignal } from './stop-signals.ts'
 
 // Several processes of the service on one machine, which share its port by node:cluster.
@@ -45,14 +46,33 @@ export async function superviseProcesses(
   }
   // SIGKILL loses nothing: the next start picks up what was under way.
   onStopSignal(stop, () => signalAll('SIGKILL'))
-  const first = cluster.fork()
+  const { fork, placeOf } = makePlaces()
+  relayMetrics(placeOf)
+  const first = fork(1)
   const codeOfFirst = await listeningOrEnd(first)
   if (codeOfFirst !== undefined) return codeOfFirst
   await onReady()
-  const workers = [first, ...Array.from({ length: count - 1 }, () => cluster.fork())]
-  const codes = await Promise.all(workers.map((worker) => keepRunning(worker, { say, signal: stopping.signal })))
+  const workers = [first, ...Array.from({ length: count - 1 }, (_, index) => fork(index + 2))]
+  const running = workers.map((worker, index) =>
+    keepRunning(worker, { say, replace: () => fork(index + 1), signal: stopping.signal }),
+  )
+  const codes = await Promise.all(running)
   say('Stopped.')
   return Math.max(...codes)
+}
+
+/** Processes are numbered from 1. One that replaces another has its number, so that its metrics continue the series. */
+function makePlaces() {
+  const places = new Map<number, string>()
+  return {
+    fork(place: number): Worker {
+      const worker = cluster.fork()
+      places.set(worker.id, String(place))
+      worker.once('exit', () => places.delete(worker.id))
+      return worker
+    },
+    placeOf: ({ id }: Worker) => places.get(id) ?? 'gone',
+  }
 }
 
 /** Undefined when it listens; its exit code if it ends before. */
@@ -63,9 +83,12 @@ function listeningOrEnd(worker: Worker): Promise<number | undefined> {
   })
 }
 
-async function keepRunning(first: Worker, { say, signal }: { say: Say; signal: AbortSignal }): Promise<number> {
+async function keepRunning(
+  first: Worker,
+  { say, replace, signal }: { say: Say; replace: () => Worker; signal: AbortSignal },
+): Promise<number> {
   let pauseMs = RESTART_FIRST_MS
-  for (let worker = first; ; worker = cluster.fork()) {
+  for (let worker = first; ; worker = replace()) {
     const bornMs = performance.now()
     const code = await ended(worker)
     if (signal.aborted) return code

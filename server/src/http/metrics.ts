@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { metricsText, type Metrics } from '../base/metrics.ts'
+import { answerForAll } from '../base/sibling-metrics.ts'
 import { makeSingleFlight } from '../base/single-flight.ts'
 import type { Context } from '../domain/context.ts'
 import { EXCEPTION_KINDS } from '../domain/refunds/exceptions.ts'
@@ -32,13 +33,16 @@ export function metricsRoutes(app: FastifyInstance, ctx: Context, load: Load): v
   const share = makeSingleFlight<void>()
   let readAt: Date | undefined
 
-  app.get(METRICS_PATH, { schema: { hide: true }, config: { scope: METRICS_SCOPE } }, async (_request, reply) => {
-    const { metrics } = ctx
+  const answer = answerForAll(async () => {
     await share('gauges', refresh)
     beginAtZero(ctx)
     setOwn(ctx, load)
-    reply.type(metrics.registry.contentType).header('cache-control', 'no-store')
-    return metricsText(metrics)
+    return metricsText(ctx.metrics)
+  })
+
+  app.get(METRICS_PATH, { schema: { hide: true }, config: { scope: METRICS_SCOPE } }, async (_request, reply) => {
+    reply.type(ctx.metrics.registry.contentType).header('cache-control', 'no-store')
+    return answer()
   })
 
   async function refresh(): Promise<void> {
@@ -72,6 +76,7 @@ function beginAtZero({ metrics, providers }: Context): void {
 function setOwn({ metrics, pool, providers, clock }: Context, load: Load): void {
   metrics.clockOffset.set(clock.offsetMs() / 1000)
   metrics.inFlight.set(load.inFlight)
+  metrics.poolSize.set(pool.options.max)
   metrics.connections.set({ state: 'in_use' }, pool.totalCount - pool.idleCount)
   metrics.connections.set({ state: 'idle' }, pool.idleCount)
   metrics.connections.set({ state: 'waiting' }, pool.waitingCount)
