@@ -8,6 +8,7 @@ const code = await runCommand(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   readInput: () => text(process.stdin),
+  ...(process.stdin.isTTY && { keyboard: process.stdin }),
   async start(config, print, processes) {
     if (processes > 1 && !isSupervised()) {
       await requireListen(config)

@@ -14,7 +14,14 @@ export type Logger = Log & { fatal(fields: object, text: string): void }
 export type Destination = { write(line: string, level: number): unknown }
 
 /** Where lines are shown: standard error, or what a test reads instead. */
-export type Screen = { isTTY?: boolean; columns?: number; write(text: string): unknown }
+export type Screen = {
+  isTTY?: boolean
+  columns?: number
+  rows?: number
+  /** False also if NO_COLOR is set. */
+  hasColors?(): boolean
+  write(text: string): unknown
+}
 
 const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60, silent: Infinity }
 const LABELS: Record<number, string> = { 20: 'debug', 40: 'warning', 50: 'error', 60: 'fatal' }

@@ -13,6 +13,7 @@ import { clockText } from './db/clock.ts'
 import type { Context } from './domain/context.ts'
 import { makeDemoAccount, type DemoAccount } from './domain/demo/demo-account.ts'
 import { checkSecretKeys, recordSecretKey } from './domain/core/secret-keys.ts'
+import { makeProcessStatus } from './domain/reports/process-status.ts'
 import { buildApp, buildWorkerApp, type App } from './http/app.ts'
 import type { Say } from './open-database.ts'
 import { NO_MAIL } from './mail/none.ts'
@@ -103,7 +104,7 @@ async function open(config: Config, { log, say, stoppers, signal }: Start): Prom
   for (const warning of config.warnings) log.warn({}, warning)
   if (!isSupervised()) await requireListen(config)
   const options = { migrates: true, role: config.role, signal }
-  const { value: ctx, sandboxUrl, clock, close } = await openContext(config, log, say, options)
+  const { value: ctx, sandboxUrl, clock, presence, close } = await openContext(config, log, say, options)
   stoppers.push(close)
   if (!clock.agrees()) throw new OperatorError(clockText(clock.offsetMs()))
   clock.watch(log)
@@ -123,6 +124,7 @@ async function open(config: Config, { log, say, stoppers, signal }: Start): Prom
   const demo = config.settings.mode === 'test' && config.role !== 'worker' ? await makeDemoAccount(ctx) : undefined
   measureProcess(ctx.metrics)
   ctx.metrics.buildInfo.set({ version: VERSION, node: process.version }, 1)
+  presence.describe(makeProcessStatus(ctx))
   signal.throwIfAborted()
   const isWorker = config.role === 'worker'
   const app = isWorker ? buildWorkerApp(ctx) : await buildApp(ctx, { trustProxy: config.trustProxy })

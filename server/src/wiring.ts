@@ -9,7 +9,7 @@ import { VERSION } from './base/version.ts'
 import type { Config } from './config.ts'
 import { makeDatabaseClock, type DatabaseClock } from './db/clock.ts'
 import { prepareHome } from './db/embedded/home.ts'
-import { joinPresence, type Role } from './db/presence.ts'
+import { joinPresence, type Presence, type Role } from './db/presence.ts'
 import { makeContext, type Context } from './domain/context.ts'
 import type { Settings } from './domain/core/settings.ts'
 import { traceSender } from './egress/trace-sender.ts'
@@ -119,7 +119,7 @@ export async function openContext(
   log: Log,
   say: Say,
   options: ContextOptions = {},
-): Promise<Opened<Context> & { sandboxUrl: string | undefined; clock: DatabaseClock }> {
+): Promise<Opened<Context> & { sandboxUrl: string | undefined; clock: DatabaseClock; presence: Presence }> {
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
     for (const closer of closers.toReversed()) await closer()
@@ -157,7 +157,7 @@ export async function openContext(
       mailer,
       instance: presence.instance,
     })
-    return { value: ctx, sandboxUrl: opened.sandboxUrl, clock, close }
+    return { value: ctx, sandboxUrl: opened.sandboxUrl, clock, presence, close }
   } catch (error) {
     await close()
     throw error

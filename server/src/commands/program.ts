@@ -26,7 +26,8 @@ import { restoreCommand } from './restore.ts'
 import { sandboxCommand } from './sandbox.ts'
 import { seedCommand } from './seed.ts'
 import { startCommand, type Start } from './start.ts'
-import type { Terminal } from './terminal.ts'
+import type { Keyboard, Terminal } from './terminal.ts'
+import { topCommand } from './top.ts'
 import { upgradeDatabaseCommand } from './upgrade-database.ts'
 import { webhookCommands } from './webhooks.ts'
 
@@ -36,6 +37,7 @@ export type Surroundings = {
   stderr: Screen
   /** All of standard input. */
   readInput(): Promise<string>
+  keyboard?: Keyboard
   /** Default: the environment of this process, and .env. */
   env?: Env
   start: Start
@@ -44,12 +46,14 @@ export type Surroundings = {
 /** Runs one command, and resolves to its exit code. `start` and `sandbox` go on running. Never rejects. */
 export async function runCommand(args: string[], surroundings: Surroundings): Promise<number> {
   let exitCode = 0
-  const { stdout, stderr, readInput, env } = surroundings
+  const { stdout, stderr, readInput, keyboard, env } = surroundings
   const terminal: Terminal = {
     print: (line) => void stdout.write(`${line}\n`),
     say: (line) => void stderr.write(`${line}\n`),
     screen: stderr,
+    output: stdout,
     readInput,
+    keyboard,
     loadConfig: (overrides) => loadConfig(env, overrides),
     setExitCode: (code) => void (exitCode = code),
   }
@@ -103,6 +107,7 @@ A first deposit:
   restoreCommand(program, terminal)
   upgradeDatabaseCommand(program, terminal)
   doctorCommand(program, terminal)
+  topCommand(program, terminal)
   openapiCommand(program, terminal)
   return program
 }

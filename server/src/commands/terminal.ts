@@ -17,11 +17,24 @@ export type Terminal = {
   say: Say
   /** Standard error itself, for the progress bar and the log. */
   screen: Screen
+  /** Standard output itself, for a screen that is redrawn. */
+  output: Screen
+  /** Undefined where nobody types. */
+  keyboard: Keyboard | undefined
   /** All of standard input. */
   readInput(): Promise<string>
   loadConfig(overrides?: { home?: string }): Config
   /** For a command that ran, with a negative result. */
   setExitCode(code: number): void
+}
+
+/** Standard input, key by key. */
+export type Keyboard = {
+  /** Keys arrive at once and unseen, Ctrl-C too. Undefined if it is not a terminal. */
+  setRawMode?(isRaw: boolean): unknown
+  on(event: 'data', listener: (key: Buffer | string) => void): unknown
+  off(event: 'data', listener: (key: Buffer | string) => void): unknown
+  pause(): unknown
 }
 
 export type JsonOption = { json?: boolean }

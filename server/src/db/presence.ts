@@ -13,7 +13,12 @@ import { query, type Tx } from './tx.ts'
  * not get through: so a lease only says who may be asked to wait, and what a process does is fenced by the rows it owns
  * (see domain/deposits/intent-lease.ts).
  */
-export type Presence = { instance: number; leave(): Promise<void> }
+export type Presence = {
+  instance: number
+  /** From now on each renewal stores what this returns, for whoever watches the processes. */
+  describe(status: () => Promise<object>): void
+  leave(): Promise<void>
+}
 
 /** `api` answers requests, `worker` does what is due, `all` does both. */
 export const SERVICE_ROLES = ['all', 'api', 'worker'] as const
@@ -58,6 +63,7 @@ export async function joinPresence(databaseUrl: string, options: Options = {}): 
     clientGraceMs: RENEW_GRACE_MS,
   })
   const leaving = new AbortController()
+  let readStatus: () => Promise<object | null> = async () => null
   const renewing = renew()
 
   async function renew() {
@@ -65,7 +71,8 @@ export async function joinPresence(databaseUrl: string, options: Options = {}): 
       await sleep(renewEveryMs, undefined, { ref: false, signal: leaving.signal }).catch(() => {})
       if (leaving.signal.aborted) return
       // Tried again at the next turn: a process that gave up would be taken for dead while it works.
-      await query(pool, RENEW, [instance, ...about, startedAt]).catch(() => {})
+      const status = await readStatus().catch(() => null)
+      await query(pool, RENEW, [instance, ...about, startedAt, status]).catch(() => {})
     }
   }
 
@@ -79,6 +86,7 @@ export async function joinPresence(databaseUrl: string, options: Options = {}): 
   let left: Promise<unknown> | undefined
   return {
     instance,
+    describe: (status) => void (readStatus = status),
     async leave() {
       await (left ??= Promise.race([end(), sleep(LEAVE_WITHIN_MS, undefined, { ref: false })]))
     },
@@ -91,13 +99,14 @@ export async function isPresent(tx: Pick<Tx, 'rows'>, instance: number): Promise
   return (await tx.rows(sql, [instance])).length > 0
 }
 
-export type Running = { role: Role; host: string; version: string; startedAt: Date }
+/** `status` is what the process said of itself; null if nothing. A process of another version may say other things. */
+export type Running = { role: Role; host: string; version: string; startedAt: Date; status: object | null }
 
 /** Every process whose lease runs, the oldest first. */
 export function readRunning(pool: Pool): Promise<Running[]> {
   return query<Running>(
     pool,
-    `select role, host, version, started_at as "startedAt" from processes
+    `select role, host, version, started_at as "startedAt", status from processes
      where leased_until > clock_timestamp() order by started_at, instance`,
   )
 }
@@ -130,6 +139,6 @@ const JOIN = `
 
 /** Inserts the row again if it is gone: after a failover, the new primary may lack it. */
 const RENEW = `
-  insert into processes (instance, role, host, version, started_at, leased_until)
-  values ($1, $2, $3, $4, $6, ${LEASED_UNTIL})
-  on conflict (instance) do update set leased_until = excluded.leased_until`
+  insert into processes (instance, role, host, version, started_at, leased_until, status)
+  values ($1, $2, $3, $4, $6, ${LEASED_UNTIL}, $7)
+  on conflict (instance) do update set leased_until = excluded.leased_until, status = excluded.status`

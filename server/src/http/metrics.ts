@@ -49,7 +49,8 @@ export function metricsRoutes(app: FastifyInstance, ctx: Context, load: Load): v
     const now = ctx.now()
     if (readAt && Math.abs(now.getTime() - readAt.getTime()) < FRESH_MS) return
     try {
-      setGauges(ctx.metrics, now, await readGauges(ctx))
+      const names = ctx.providers.map((provider) => provider.name)
+      setGauges(ctx.metrics, now, await readGauges(ctx, names))
       ctx.metrics.databaseUp.set(1)
     } catch (err) {
       // The metrics of this process matter even more then.

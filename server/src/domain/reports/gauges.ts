@@ -2,9 +2,9 @@ import type { Cents } from '../../base/money.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import type { ExceptionKind } from '../refunds/exceptions.ts'
 import { notificationHealth, type NotificationHealth } from '../deposits/notifications.ts'
-import type { Context } from '../context.ts'
+import type { Core } from '../core/core.ts'
 
-/** What the database says of the service for /metrics: queues, delays, and what operators must decide. */
+/** What the database says of the service: queues, delays, and what operators must decide. */
 export type Gauges = {
   exceptionsOpen: { kind: ExceptionKind; count: number }[]
   ledger: { kind: (typeof WATCHED)[number]; cents: Cents }[]
@@ -26,10 +26,9 @@ const MAX_COUNTED = 10_000
 // The statements read small tables or the ends of indexes. One that takes this long means a database in trouble.
 const STATEMENT_TIMEOUT_MS = 2_000
 
-export function readGauges(ctx: Context): Promise<Gauges> {
-  const now = ctx.now()
-  const providers = ctx.providers.map((provider) => provider.name)
-  return transact(ctx.pool, async (tx) => {
+export function readGauges(core: Core, providers: string[]): Promise<Gauges> {
+  const now = core.now()
+  return transact(core.pool, async (tx) => {
     await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
     return {
       notifications: await notificationHealth(tx, now, providers),

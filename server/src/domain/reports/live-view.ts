@@ -1,0 +1,173 @@
+import { uuidOfTime } from '../../base/ids.ts'
+import type { Cents } from '../../base/money.ts'
+import { readRunning, type Running } from '../../db/presence.ts'
+import { queryOne, transact } from '../../db/tx.ts'
+import { dayOf, dayStart } from '../core/business-days.ts'
+import type { Core } from '../core/core.ts'
+import { readGauges, type Gauges } from './gauges.ts'
+import { readProcessStatus, type ProcessStatus } from './process-status.ts'
+
+/** How the service does right now, from the database alone: what is in the books, and what processes said last. */
+export type LiveView = {
+  at: Date
+  /** Null if no process says. */
+  mode: 'test' | 'live' | null
+  perSecond: {
+    deposits: number
+    payments: number
+    /** Null if no process says. */
+    delivered: number | null
+  }
+  /** Null if there is too much to count. */
+  today: Today | null
+  queues: Record<keyof Gauges['queues'], { due: number; oldestSeconds: number | null }>
+  refundsInDoubt: number
+  exceptionsOpen: number
+  suspenseCents: Cents
+  webhooksFailing: number
+  providers: LiveProvider[]
+  processes: LiveProcess[]
+}
+
+/** Since midnight in Brazil. `delivered` counts deliveries of events since then. */
+export type Today = { deposits: number; payments: number; paidCents: Cents; delivered: number }
+
+export type LiveProvider = {
+  name: string
+  /** How many processes hold calls back, of how many. */
+  breakersOpen: number
+  breakers: number
+  callsPerSecond: number
+  notifiedSecondsAgo: number | null
+  listReadSecondsAgo: number | null
+}
+
+export type LiveProcess = Omit<Running, 'status' | 'startedAt'> & {
+  upSeconds: number
+  status: ProcessStatus | null
+}
+
+// Long enough for a steady figure, and short enough to count at each refresh.
+const RECENT_MS = 10_000
+// Some million rows.
+const COUNT_TODAY_WITHIN_MS = 5_000
+// Counting today takes a twentieth of the time at most.
+const COUNT_TODAY_EVERY_MS = 2_000
+const PAUSE_AFTER_COUNTING = 20
+
+/** `configured` are the providers to show while no process runs that names others. */
+export function makeLiveView(core: Core, configured: string[]): () => Promise<LiveView> {
+  let today: Promise<Today | null> | undefined
+  let shown: Today | null = null
+  let countAtMs = -Infinity
+
+  async function count(): Promise<Today | null> {
+    const beganMs = core.now().getTime()
+    // Too much to count is no reason to show nothing. If the database is down, the other statements say so.
+    shown = await readToday(core).catch(() => null)
+    const endedMs = core.now().getTime()
+    countAtMs = endedMs + Math.max(COUNT_TODAY_EVERY_MS, (endedMs - beganMs) * PAUSE_AFTER_COUNTING)
+    return shown
+  }
+
+  return async () => {
+    const now = core.now()
+    const isFirst = today === undefined
+    if (now.getTime() >= countAtMs) {
+      countAtMs = Infinity
+      today = count()
+    }
+    const processes = (await readRunning(core.pool)).map((running) => liveProcess(running, now))
+    const names = [...new Set(processes.flatMap(({ status }) => status?.providers.map(({ name }) => name) ?? []))]
+    const gauges = await readGauges(core, names.length > 0 ? names : configured)
+    const { refundsInDoubt, ...recent } = await readRecent(core)
+    if (isFirst) await today
+    return {
+      at: now,
+      mode: processes.find(({ status }) => status)?.status?.mode ?? null,
+      perSecond: { ...recent, delivered: deliveredPerSecond(processes) },
+      today: shown,
+      refundsInDoubt,
+      ...fromGauges(gauges, now),
+      providers: gauges.notifications.map(({ provider }) => liveProvider(provider, { processes, gauges, now })),
+      processes,
+    }
+  }
+}
+
+function fromGauges({ queues, exceptionsOpen, ledger, webhooks }: Gauges, now: Date) {
+  const live = ({ due, oldest }: Gauges['queues']['checks']) => ({ due, oldestSeconds: secondsAgo(oldest, now) })
+  return {
+    queues: { checks: live(queues.checks), deliveries: live(queues.deliveries), refunds: live(queues.refunds) },
+    exceptionsOpen: exceptionsOpen.reduce((sum, { count }) => sum + count, 0),
+    suspenseCents: ledger.find(({ kind }) => kind === 'suspense')?.cents ?? 0,
+    webhooksFailing: webhooks.failing,
+  }
+}
+
+function liveProcess({ startedAt, status, ...running }: Running, now: Date): LiveProcess {
+  return { ...running, upSeconds: secondsAgo(startedAt, now) ?? 0, status: readProcessStatus(status) ?? null }
+}
+
+function deliveredPerSecond(processes: LiveProcess[]): number | null {
+  const told = processes.flatMap(({ status }) => (status ? [status.deliveredPerSecond] : []))
+  return told.length === 0 ? null : sum(told)
+}
+
+function liveProvider(
+  name: string,
+  { processes, gauges, now }: { processes: LiveProcess[]; gauges: Gauges; now: Date },
+): LiveProvider {
+  const told = processes.flatMap(({ status }) => status?.providers.filter((provider) => provider.name === name) ?? [])
+  const { lastAt = null } = gauges.notifications.find(({ provider }) => provider === name) ?? {}
+  const { sweptUntil = null } = gauges.sweeps.find(({ provider }) => provider === name) ?? {}
+  return {
+    name,
+    breakersOpen: told.filter(({ breaker }) => breaker === 'open').length,
+    breakers: told.length,
+    callsPerSecond: sum(told.map(({ callsPerSecond }) => callsPerSecond)),
+    notifiedSecondsAgo: secondsAgo(lastAt, now),
+    listReadSecondsAgo: secondsAgo(sweptUntil, now),
+  }
+}
+
+/** Ids begin with their time, so this reads the ends of indexes. */
+async function readRecent(core: Core): Promise<{ deposits: number; payments: number; refundsInDoubt: number }> {
+  const since = uuidOfTime(new Date(core.now().getTime() - RECENT_MS))
+  const counted = await queryOne<{ deposits: number; payments: number; refundsInDoubt: number }>(
+    core.pool,
+    `select
+       (select count(*) from charges where id > $1 and status not in ('OPENING', 'FAILED')) as deposits,
+       (select count(*) from payments where id > $1 and credited) as payments,
+       (select count(*) from refunds where status = 'PROCESSING' and doubted_at is not null) as "refundsInDoubt"`,
+    [since],
+  )
+  const perSecond = (count: number) => (count * 1_000) / RECENT_MS
+  return { ...counted, deposits: perSecond(counted.deposits), payments: perSecond(counted.payments) }
+}
+
+function readToday(core: Core): Promise<Today> {
+  const since = uuidOfTime(dayStart(dayOf(core.now())))
+  return transact(core.pool, async (tx) => {
+    await tx.setStatementTimeout(COUNT_TODAY_WITHIN_MS)
+    return tx.one<Today>(
+      `select
+         (select count(*) from charges where id > $1 and status not in ('OPENING', 'FAILED')) as deposits,
+         paid.count as payments,
+         paid.cents as "paidCents",
+         (select count(*) from delivery_outcomes where event_id > $1 and outcome = 'delivered') as delivered
+       from (
+         select count(*), coalesce(sum(amount_cents), 0)::bigint as cents from payments where id > $1 and credited
+       ) paid`,
+      [since],
+    )
+  })
+}
+
+function secondsAgo(at: Date | null, now: Date): number | null {
+  return at === null ? null : Math.round((now.getTime() - at.getTime()) / 1000)
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((all, number) => all + number, 0)
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import type { Context } from '../context.ts'
+
+/** What a process says of itself, for `guiche top`. Rates are those since it last said so. */
+const processStatus = z.object({
+  mode: z.enum(['test', 'live']),
+  /** The share of time that the event loop was busy, from 0 to 1. */
+  eventLoop: z.number(),
+  memoryBytes: z.number(),
+  pool: z.object({ max: z.number(), inUse: z.number(), idle: z.number(), waiting: z.number() }),
+  deliveredPerSecond: z.number(),
+  providers: z.array(
+    z.object({
+      name: z.string(),
+      breaker: z.enum(['closed', 'half-open', 'open']),
+      callsPerSecond: z.number(),
+    }),
+  ),
+})
+
+export type ProcessStatus = z.infer<typeof processStatus>
+
+/** Undefined for what another version wrote and this one cannot read. */
+export function readProcessStatus(stored: object | null): ProcessStatus | undefined {
+  return processStatus.safeParse(stored).data
+}
+
+/** Each call tells what happened since the call before. */
+export function makeProcessStatus(ctx: Context): () => Promise<ProcessStatus> {
+  let lastLoop = performance.eventLoopUtilization()
+  let last = { atMs: ctx.now().getTime(), delivered: 0, calls: new Map<string, number>() }
+  return async () => {
+    const loop = performance.eventLoopUtilization()
+    const counted = { atMs: ctx.now().getTime(), ...(await readCounts(ctx)) }
+    const seconds = Math.max(0.001, (counted.atMs - last.atMs) / 1000)
+    const { pool, settings } = ctx
+    const status: ProcessStatus = {
+      mode: settings.mode,
+      eventLoop: performance.eventLoopUtilization(loop, lastLoop).utilization,
+      memoryBytes: process.memoryUsage.rss(),
+      pool: {
+        max: pool.options.max,
+        inUse: pool.totalCount - pool.idleCount,
+        idle: pool.idleCount,
+        waiting: pool.waitingCount,
+      },
+      deliveredPerSecond: (counted.delivered - last.delivered) / seconds,
+      providers: ctx.providers.map(({ name, health }) => ({
+        name,
+        breaker: health().breaker,
+        callsPerSecond: ((counted.calls.get(name) ?? 0) - (last.calls.get(name) ?? 0)) / seconds,
+      })),
+    }
+    lastLoop = loop
+    last = counted
+    return status
+  }
+}
+
+/** Since the start of this process, as /metrics counts them. */
+async function readCounts({ metrics }: Context): Promise<{ delivered: number; calls: Map<string, number> }> {
+  const attempts = await metrics.webhookSeconds.get()
+  const counts = attempts.values.filter(({ metricName }) => metricName?.endsWith('_count'))
+  const calls = new Map<string, number>()
+  for (const { metricName, labels, value } of (await metrics.providerSeconds.get()).values) {
+    const { provider = '', outcome } = labels
+    if (metricName?.endsWith('_count') && outcome !== 'withheld')
+      calls.set(String(provider), (calls.get(String(provider)) ?? 0) + value)
+  }
+  return { delivered: counts.find(({ labels }) => labels.outcome === 'delivered')?.value ?? 0, calls }
+}
