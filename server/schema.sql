@@ -443,6 +443,7 @@ create table processes (
   version text not null,
   started_at timestamptz not null,
   leased_until timestamptz not null,
+  status jsonb,
   constraint processes_pkey primary key (instance),
   constraint processes_instance_check check (instance > 0),
   constraint processes_role_check check (role = any (array['all', 'api', 'worker', 'command']))

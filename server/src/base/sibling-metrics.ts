@@ -2,9 +2,9 @@ import cluster, { type Worker } from 'node:cluster'
 import { Fault } from './fault.ts'
 import { withTimeLimit } from './time-limit.ts'
 
-// A scrape reaches one of several processes by chance, so each answers for all of them: it asks their parent, which asks
-// everyone. The series of a process have the label `process`. Sums would be simpler to read and wrong: when a process
-// dies its part is gone, and Prometheus takes a sum that falls for a counter that began again.
+// A scrape reaches one of several processes by chance, so each answers for all of them: it asks their parent, which
+// asks everyone. The series of a process have the label `process`. Sums would be wrong: when a process dies its part is
+// gone, and Prometheus takes a sum that falls for a counter that began again.
 
 /** A process that reads the database for its gauges needs this long at most; one that hangs is left out. */
 const REPORT_WITHIN_MS = 5_000
