@@ -29,8 +29,8 @@ export type NewSpan = {
   /** The span that this one is a part of. Default: the current one. Null: none. */
   parent?: SpanContext | null | undefined
   /**
-   * The trace that it belongs to. If its parent is in another one, it is linked to the parent and has none. Default: the
-   * trace of the parent, or a new one.
+   * The trace that it belongs to. If its parent is in another one, it is linked to the parent and has none.
+   * Default: the trace of the parent, or a new one.
    */
   traceId?: string | undefined
   /** What else caused it. */
