@@ -142,6 +142,26 @@ test('a batch that settles several payments is linked to each of them', async ()
   expect(batch.attributes).toEqual({ 'guiche.payments': 3 })
 })
 
+test('a list that answers many checks is asked for once, linked to each of them, and each charge keeps its trace', async () => {
+  const { collector, w } = await tracedWorld()
+  const account = await w.account()
+  const paid = await Promise.all(Array.from({ length: 12 }, () => w.paidCharge({ account })))
+  const txids = paid.map(({ charge }) => charge.id).toSorted()
+  startWorkers(w)
+  const url = '/callbacks/sandbox/secret-of-sandbox'
+  await w.app.inject({ method: 'POST', url, payload: { pix: txids.map((txid) => ({ txid })) } })
+  const list = await collector.span('ask for many')
+  await until('all arrive', async () => collector.spans.filter(({ name }) => name === 'check').length === 12)
+  const checks = collector.spans.filter(({ name }) => name === 'check')
+  const settled = collector.spans.filter(({ name }) => name === 'settle')
+  expect(list.links.toSorted()).toEqual(checks.map(({ spanId }) => spanId).toSorted())
+  expect(await collector.span('sandbox listReceived')).toMatchObject({ parentSpanId: list.spanId })
+  for (const spans of [checks, settled]) expect(spans.map(({ traceId }) => traceId).toSorted()).toEqual(txids)
+  expect(settled.every(({ links }) => links.join() === list.spanId)).toBe(true)
+  const notification = await collector.span(NOTIFY)
+  expect(checks.every(({ links }) => links.join() === notification.spanId)).toBe(true)
+})
+
 test('the bank gets the traceparent of the call, with the token request too', async () => {
   const collector = await startCollector()
   const tracer = tracerTo(collector.url)

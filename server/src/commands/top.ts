@@ -35,7 +35,8 @@ export function topCommand(program: Command, terminal: Terminal): void {
       'after',
       `
 It refreshes every second; q or Ctrl-C leaves. It needs the database only, so it runs on any machine with DATABASE_URL.
-Rates are means of the last 10 seconds. Today began at midnight in Brazil; its webhooks are those of events since then.
+Rates of deposits and payments are means of 10 seconds; those of webhooks and calls, which processes tell, of 2. Today
+began at midnight in Brazil; its webhooks are those of events since then.
 
 LOOP is how busy the event loop is: near 100 % the process is at its limit. CONNECTIONS are those to the database that
 are in use, of those allowed; +3 means that three callers wait for one.`,
