@@ -101,8 +101,8 @@ async function post(options: OtlpOptions, spans: EndedSpan[], closing: AbortSign
     return answer.ok ? undefined : `the collector answered ${answer.status}`
   } catch (error) {
     // fetch() wraps what went wrong. A time-out comes as it is.
-    const { cause = error } = error as Error
-    return cause instanceof Error && 'code' in cause && cause.code ? String(cause.code) : String(cause)
+    const { name, cause } = error as Error & { cause?: { code?: string; message?: string } }
+    return cause?.code ?? cause?.message ?? name
   }
 }
 
