@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { splitStatements, withoutComments } from '../src/db/statements.ts'
+import { splitStatements, withoutComments } from '../src/db/migrate.ts'
 
 // A migration runs while deposits do, on tables of any size, so it must not lock a table for longer than a second. See
 // docs/decisions/0028-changing-large-tables.md. Each rule below is shown SQL that breaks it.

@@ -6,7 +6,6 @@ import type pg from 'pg'
 import { withClient } from './connect.ts'
 import { explainDatabase, isLockTimeout } from './failure.ts'
 import { setForSession, setLocal } from './pool.ts'
-import { splitStatements, withoutComments } from './statements.ts'
 
 const FOLDER = new URL('../../migrations/', import.meta.url)
 // Any number that nothing else locks; two processes that start at once migrate one after the other.
@@ -226,4 +225,25 @@ async function readMigrations(folder: URL): Promise<Migration[]> {
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
     }),
   )
+}
+
+// Comments, strings, quoted names and bodies of functions, in which a semicolon ends nothing.
+const TOKENS = /--[^\n]*|\/\*[^]*?\*\/|'(?:[^']|'')*'|"[^"]*"|\$(\w*)\$[^]*?\$\1\$|;|[^;'"$/-]+|[^]/g
+
+/** The statements of a migration, each with the comments above it. */
+export function splitStatements(sql: string): string[] {
+  const statements: string[] = []
+  let text = ''
+  for (const [token] of `${sql};`.matchAll(TOKENS)) {
+    if (token !== ';') text += token
+    else {
+      if (withoutComments(text).trim() !== '') statements.push(text.trim())
+      text = ''
+    }
+  }
+  return statements
+}
+
+export function withoutComments(sql: string): string {
+  return sql.replaceAll(TOKENS, (token) => (/^(--|\/\*)/.test(token) ? ' ' : token))
 }
