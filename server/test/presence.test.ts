@@ -74,3 +74,14 @@ test('rows of processes that ended a day ago are purged, and no others', async (
   expect(await w.count('processes', 'instance between 20 and 30')).toBe(4)
   expect(await isPresent(autocommit(w.pool), w.ctx.instance)).toBe(true)
 })
+
+test('a process learns with its renewals how many others there are, and is not alone before the first', async () => {
+  const w = await world()
+  // The world is a process itself.
+  const one = await join(w)
+  expect(one.running()).toBe(2)
+  const other = await join(w)
+  await until('both know', async () => one.running() === 3 && other.running() === 3)
+  await other.leave()
+  await until('the other is gone', async () => one.running() === 2)
+})

@@ -17,6 +17,8 @@ export type Presence = {
   instance: number
   /** From now on each renewal stores what this returns, for whoever watches the processes. */
   describe(status: () => Promise<object>): void
+  /** How many processes were present at the last renewal, this one included. */
+  running(): number
   leave(): Promise<void>
 }
 
@@ -64,6 +66,8 @@ export async function joinPresence(databaseUrl: string, options: Options = {}): 
   })
   const leaving = new AbortController()
   let readStatus: () => Promise<object | null> = async () => null
+  // Others may be about to join. Nobody takes itself for the only one before its first renewal.
+  let running = 2
   const renewing = renew()
 
   async function renew() {
@@ -72,7 +76,9 @@ export async function joinPresence(databaseUrl: string, options: Options = {}): 
       if (leaving.signal.aborted) return
       // Tried again at the next turn: a process that gave up would be taken for dead while it works.
       const status = await readStatus().catch(() => null)
-      await query(pool, RENEW, [instance, ...about, startedAt, status]).catch(() => {})
+      const values = [instance, ...about, startedAt, status]
+      const renewed = await query<{ others: number }>(pool, RENEW, values).catch(() => [])
+      if (renewed[0]) running = renewed[0].others + 1
     }
   }
 
@@ -87,6 +93,7 @@ export async function joinPresence(databaseUrl: string, options: Options = {}): 
   return {
     instance,
     describe: (status) => void (readStatus = status),
+    running: () => running,
     async leave() {
       await (left ??= Promise.race([end(), sleep(LEAVE_WITHIN_MS, undefined, { ref: false })]))
     },
@@ -137,8 +144,9 @@ const JOIN = `
   values ($1, $2, $3, $4, clock_timestamp(), ${LEASED_UNTIL})
   on conflict do nothing returning started_at as "startedAt"`
 
-/** Inserts the row again if it is gone: after a failover, the new primary may lack it. */
+/** Inserts the row again if it is gone: after a failover, the new primary may lack it. Counts the others. */
 const RENEW = `
   insert into processes (instance, role, host, version, started_at, leased_until, status)
   values ($1, $2, $3, $4, $6, ${LEASED_UNTIL}, $7)
-  on conflict (instance) do update set leased_until = excluded.leased_until, status = excluded.status`
+  on conflict (instance) do update set leased_until = excluded.leased_until, status = excluded.status
+  returning (select count(*) from processes where instance <> $1 and leased_until > clock_timestamp()) as others`
