@@ -55,3 +55,21 @@ test('a clock that steps back neither drains the bucket nor fills it', () => {
   expect(bucket.take(4_000)).toEqual({ ok: true, left: 0 })
   expect(bucket.take(4_000)).toEqual({ ok: false, waitMs: 1000 })
 })
+
+test('a token that leaves no reserve behind is not given', () => {
+  const bucket = makeTokenBucket({ perSecond: 10, burst: 3 })
+  expect([bucket.take(0, 2), bucket.take(0, 2)]).toEqual([
+    { ok: true, left: 2 },
+    { ok: false, waitMs: 100 },
+  ])
+  expect(bucket.take(0).ok).toBe(true)
+})
+
+test('a part of a bucket has its part of the burst and of the rate, and at least one token', () => {
+  const bucket = makeTokenBucket({ perSecond: 10, burst: 4 })
+  bucket.divide(2)
+  expect([0, 0, 0].map((now) => bucket.take(now).ok)).toEqual([true, true, false])
+  expect([bucket.take(199).ok, bucket.take(200).ok]).toEqual([false, true])
+  bucket.divide(8)
+  expect(bucket.level(60_000)).toEqual({ tokens: 1, missing: 0 })
+})

@@ -1,22 +1,56 @@
+export type Rate = { perSecond: number; burst: number }
+
+/** `left`: whole tokens that remain. `waitMs`: in how many milliseconds there will be one. */
+export type Taken = { ok: true; left: number } | { ok: false; waitMs: number }
+
 /** A token bucket: `perSecond` tokens flow in, up to `burst`. Time is passed in. */
 export type TokenBucket = {
-  /** Takes a token, or returns in how many milliseconds there will be one. */
-  take(nowMs: number): { ok: true; left: number } | { ok: false; waitMs: number }
+  /** Takes a token if `reserve` others remain. */
+  take(nowMs: number, reserve?: number): Taken
+  /** In how many milliseconds the next whole token comes. */
+  nextTokenMs(nowMs: number): number
+  /** `tokens` below zero: so many must flow in first. `missing`: how many fit in. */
+  level(nowMs: number): { tokens: number; missing: number }
+  setLevel(tokens: number, atMs: number): void
+  /** From now on it is one of so many equal parts, and holds at least one token. */
+  divide(parts: number): void
 }
 
-export function makeTokenBucket(rate: { perSecond: number; burst: number }): TokenBucket {
-  let tokens = rate.burst
-  let filledAtMs = Number.NEGATIVE_INFINITY
+export function makeTokenBucket(rate: Rate): TokenBucket {
+  let { perSecond, burst } = rate
+  let tokens = burst
+  let filledAtMs: number | undefined
+
+  function fill(nowMs: number) {
+    // A clock that steps back must not drain the bucket.
+    const elapsedMs = filledAtMs === undefined ? 0 : Math.max(0, nowMs - filledAtMs)
+    tokens = Math.min(burst, tokens + (elapsedMs * perSecond) / 1000)
+    filledAtMs = nowMs
+  }
 
   return {
-    take(nowMs) {
-      // A clock that steps back must not drain the bucket.
-      const elapsedMs = filledAtMs === Number.NEGATIVE_INFINITY ? 0 : Math.max(0, nowMs - filledAtMs)
-      tokens = Math.min(rate.burst, tokens + (elapsedMs * rate.perSecond) / 1000)
-      filledAtMs = nowMs
-      if (tokens < 1) return { ok: false, waitMs: Math.ceil(((1 - tokens) * 1000) / rate.perSecond) }
+    take(nowMs, reserve = 0) {
+      fill(nowMs)
+      if (tokens < 1 + reserve) return { ok: false, waitMs: Math.ceil(((1 + reserve - tokens) * 1000) / perSecond) }
       tokens -= 1
       return { ok: true, left: Math.floor(tokens) }
+    },
+    nextTokenMs(nowMs) {
+      fill(nowMs)
+      return Math.max(1, Math.ceil(((Math.floor(tokens) + 1 - tokens) * 1000) / perSecond))
+    },
+    level(nowMs) {
+      fill(nowMs)
+      return { tokens, missing: burst - tokens }
+    },
+    setLevel(level, atMs) {
+      tokens = level
+      filledAtMs = atMs
+    },
+    divide(parts) {
+      perSecond = rate.perSecond / parts
+      burst = Math.max(1, rate.burst / parts)
+      tokens = Math.min(burst, tokens)
     },
   }
 }
