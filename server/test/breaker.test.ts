@@ -98,3 +98,42 @@ test('a clock that is set back by an hour does not keep it open for an hour', ()
   clock.ms -= 3_600_000
   expect(breaker.enter()).toBeDefined()
 })
+
+test('it opens with that of another process, for the rest of its cool-down', () => {
+  const { clock, breaker, changes } = setUp()
+  breaker.openWithOther(2_000)
+  expect(breaker.enter()).toBeUndefined()
+  clock.ms += 1_999
+  expect(breaker.enter()).toBeUndefined()
+  clock.ms += 1
+  breaker.enter()!('healthy')
+  expect(changes).toEqual(['open', 'half-open', 'closed'])
+})
+
+test('while its own calls succeed, it does not open with that of another process; one fault is enough', () => {
+  const { clock, breaker, fail } = setUp()
+  breaker.enter()!('healthy')
+  clock.ms += 4_999
+  breaker.openWithOther(5_000)
+  expect(breaker.state()).toBe('closed')
+  fail(1)
+  breaker.openWithOther(5_000)
+  expect(breaker.state()).toBe('open')
+})
+
+test('a success that is older than the cool-down does not speak against another process', () => {
+  const { clock, breaker } = setUp()
+  breaker.enter()!('healthy')
+  clock.ms += 5_000
+  breaker.openWithOther(5_000)
+  expect(breaker.state()).toBe('open')
+})
+
+test('a call in flight that succeeds closes what another process opened', () => {
+  const { breaker } = setUp()
+  const inFlight = breaker.enter()!
+  breaker.openWithOther(5_000)
+  expect(breaker.enter()).toBeUndefined()
+  inFlight('healthy')
+  expect(breaker.state()).toBe('closed')
+})

@@ -6,6 +6,11 @@ export type Breaker = {
   /** Admits one call, which must report its verdict; undefined: refused. */
   enter(): Report | undefined
   mayEnter(): boolean
+  /**
+   * Another process opened its breaker, and so much of its cool-down is left. This one opens too, unless its own calls
+   * succeed: then perhaps only the connection of the other process is broken.
+   */
+  openWithOther(forMs: number): void
   state(): BreakerState
 }
 
@@ -19,32 +24,37 @@ export function makeBreaker(options: {
   failures: number
   coolDownMs: number
   now: () => Date
-  onChange: (state: BreakerState) => void
+  /** `isOwn` is false if only another process found the provider down. */
+  onChange: (state: BreakerState, isOwn: boolean) => void
 }): Breaker {
   let current: BreakerState = 'closed'
   let failuresInARow = 0
   let openedAtMs = 0
+  let healthyAtMs = -Infinity
   let isProbing = false
   // Counts changes of state. A slow call that began before the last change no longer counts.
   let generation = 0
+
+  const nowMs = () => options.now().getTime()
 
   function change(state: BreakerState) {
     current = state
     generation += 1
     failuresInARow = 0
     isProbing = false
-    if (state === 'open') openedAtMs = options.now().getTime()
-    options.onChange(state)
+    if (state === 'open') openedAtMs = nowMs()
+    options.onChange(state, true)
   }
 
   // The absolute distance: a clock that is set back must not keep the breaker open.
-  const isCool = () => Math.abs(options.now().getTime() - openedAtMs) >= options.coolDownMs
+  const isCool = () => Math.abs(nowMs() - openedAtMs) >= options.coolDownMs
   const mayEnter = () => current === 'closed' || (current === 'open' ? isCool() : !isProbing)
 
   function count(verdict: Verdict) {
     if (verdict === 'none') isProbing = false
     else if (verdict === 'healthy') {
-      if (current === 'half-open') change('closed')
+      healthyAtMs = nowMs()
+      if (current !== 'closed') change('closed')
       else failuresInARow = 0
     } else {
       failuresInARow += 1
@@ -65,6 +75,14 @@ export function makeBreaker(options: {
         isReported = true
         count(verdict)
       }
+    },
+    openWithOther(forMs) {
+      const succeeds = failuresInARow === 0 && nowMs() - healthyAtMs < options.coolDownMs
+      if (current !== 'closed' || succeeds) return
+      // Calls in flight keep their vote: one that succeeds closes it.
+      current = 'open'
+      openedAtMs = nowMs() - Math.max(0, options.coolDownMs - forMs)
+      options.onChange('open', false)
     },
     state: () => (current === 'open' && isCool() ? 'half-open' : current),
   }
