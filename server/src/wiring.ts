@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Log } from './base/log.ts'
 import { makeMetrics, type Metrics } from './base/metrics.ts'
+import { makeSharedBuckets, type SharedBuckets } from './base/shared-buckets.ts'
 import type { Tracer } from './base/tracer.ts'
 import type { TracingConfig } from './base/tracing-config.ts'
 import { VERSION } from './base/version.ts'
@@ -10,6 +11,7 @@ import type { Config } from './config.ts'
 import { makeDatabaseClock, type DatabaseClock } from './db/clock.ts'
 import { prepareHome } from './db/embedded/home.ts'
 import { joinPresence, type Presence, type Role } from './db/presence.ts'
+import { reportTaken } from './db/shared-limits.ts'
 import { makeContext, type Context } from './domain/context.ts'
 import type { Settings } from './domain/core/settings.ts'
 import { traceSender } from './egress/trace-sender.ts'
@@ -27,7 +29,7 @@ import { openSandbox } from './sandbox/server.ts'
 
 // Opens what the service and the commands share, and closes it in reverse order.
 
-type Common = { now: () => Date; log: Log; metrics: Metrics; tracer: Tracer | undefined }
+type Common = { now: () => Date; log: Log; metrics: Metrics; limits: SharedBuckets; tracer: Tracer | undefined }
 
 /** A command that finds no running sandbox runs one until it ends. */
 type ContextOptions = OpenOptions & { role?: Role }
@@ -132,11 +134,18 @@ export async function openContext(
     const clock = makeDatabaseClock(database.value.pool)
     closers.push(async () => clock.stop())
     await clock.measure()
+    const { pool } = database.value
+    const limits = makeSharedBuckets({
+      report: (reports) => reportTaken(pool, clock.now(), reports),
+      processes: presence.running,
+      now: clock.now,
+    })
+    closers.push(async () => limits.close())
     const metrics = makeMetrics()
     const tracer = options.role && config.tracing ? await openTracer(config.tracing, { log, metrics }) : undefined
     // After all that makes spans, and before the database: that may take longer than a stop has time for.
     closers.push(async () => tracer?.close())
-    const common = { now: clock.now, log, metrics, tracer }
+    const common = { now: clock.now, log, metrics, limits, tracer }
     const { value: opened, close: closeProviders } = await openProviders(config, common, options)
     closers.push(closeProviders)
     const { proxyUrl, ...webhooks } = config.webhooks
@@ -146,7 +155,7 @@ export async function openContext(
     const mailer = makeMailer(config, log)
     closers.push(() => mailer.close())
     const ctx = makeContext({
-      pool: database.value.pool,
+      pool,
       clock,
       log,
       metrics,
@@ -156,6 +165,7 @@ export async function openContext(
       webhookSender,
       mailer,
       instance: presence.instance,
+      limits,
     })
     return { value: ctx, sandboxUrl: opened.sandboxUrl, clock, presence, close }
   } catch (error) {

@@ -179,7 +179,9 @@ function breaches(files: Migration[], baseline = ''): string[] {
     if (name <= baseline) return []
     const statements = splitStatements(sql)
     const made = new Set(
-      statements.flatMap((statement) => /^create table (?:if not exists )?(\w+)/.exec(plain(statement))?.[1] ?? []),
+      statements.flatMap(
+        (statement) => /^create (?:unlogged )?table (?:if not exists )?(\w+)/.exec(plain(statement))?.[1] ?? [],
+      ),
     )
     const earlier = files
       .slice(0, index)

@@ -30,6 +30,8 @@ async function committed(path: string, text: string): Promise<string> {
 }
 
 type Table = {
+  /** `table` or `unlogged table`. */
+  kind: string
   name: string
   tail: string
   parts: string[]
@@ -44,10 +46,10 @@ async function readSchema(pool: Pool): Promise<string> {
   const tables = await query<Table>(pool, TABLES)
   return [
     ...preamble.map(({ text }) => `${text.trim()};\n`),
-    ...tables.map(({ name, tail, parts, statements }) => {
+    ...tables.map(({ kind, name, tail, parts, statements }) => {
       const body =
         parts.length > 0 ? ` (\n${parts.map((part) => `  ${part.replaceAll('\n', '\n  ')}`).join(',\n')}\n)` : ''
-      return `create table ${name}${body}${tail};\n${statements.map((statement) => `${statement};\n`).join('')}`
+      return `create ${kind} ${name}${body}${tail};\n${statements.map((statement) => `${statement};\n`).join('')}`
     }),
   ].join('\n')
 }
@@ -78,7 +80,7 @@ const PREAMBLE = `
 
 // Not null is a constraint of its own since PostgreSQL 18; here it stands at the column.
 const TABLES = `
-  select c.relname as name,
+  select c.relname as name, case c.relpersistence when 'u' then 'unlogged table' else 'table' end as kind,
     case when c.relispartition then ' partition of ' || (select inhparent::regclass from pg_inherits where inhrelid = c.oid)
       || ' ' || pg_get_expr(c.relpartbound, c.oid) else '' end
     || coalesce(' partition by ' || pg_get_partkeydef(c.oid), '')

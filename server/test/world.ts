@@ -7,9 +7,11 @@ import type { FastifyListenOptions, InjectOptions, LightMyRequestResponse } from
 import { inject, onTestFinished } from 'vitest'
 import type { Log } from '../src/base/log.ts'
 import { makeMetrics } from '../src/base/metrics.ts'
+import { makeSharedBuckets } from '../src/base/shared-buckets.ts'
 import type { Tracer } from '../src/base/tracer.ts'
 import { joinPresence, type Presence } from '../src/db/presence.ts'
 import { makePool, type Pool, type PoolOptions } from '../src/db/pool.ts'
+import { reportTaken } from '../src/db/shared-limits.ts'
 import { query, transact } from '../src/db/tx.ts'
 import { insertAccount } from '../src/domain/accounts/accounts.ts'
 import { audit } from '../src/domain/audit/audit.ts'
@@ -115,6 +117,8 @@ export type SandboxHandle = {
 type Options = {
   settings?: Partial<Settings>
   second?: boolean
+  /** With how many processes each of them shares its limits; without it, each takes itself for the only one. */
+  processes?: number
   /** Never through a pooler: for tests that count statements, or need a session of their own. */
   isDirect?: boolean
   tracer?: Tracer
@@ -160,8 +164,8 @@ export async function world(options: Options = {}): Promise<World> {
     ...options.settings,
   }
   const letters: Email[] = []
-  const { tracer } = options
-  const parts = { databaseUrl, clock, banks, settings, log: recordingLog(logged), letters, tracer }
+  const { processes = 1, tracer } = options
+  const parts = { databaseUrl, clock, banks, settings, processes, log: recordingLog(logged), letters, tracer }
   const { ctx } = openContext({ ...parts, presence })
   const app = lazily(() => buildApp(ctx, { checksAnswers: true }))
   onTestFinished(() => app.close())
@@ -255,6 +259,7 @@ function openContext(parts: {
   clock: World['clock']
   banks: Record<string, string>
   settings: Settings
+  processes: number
   log: Log
   letters: Email[]
   tracer: Tracer | undefined
@@ -262,6 +267,13 @@ function openContext(parts: {
 }): { ctx: Context; die(): Promise<void> } {
   const pool = makePool(parts.databaseUrl, parts.log, parts.pool)
   const metrics = makeMetrics()
+  const limits = makeSharedBuckets({
+    report: (reports) => reportTaken(pool, parts.clock.now(), reports),
+    processes: () => parts.processes,
+    now: parts.clock.now,
+    // A slow machine is no database that is away.
+    reportWithinMs: 60_000,
+  })
   const { tracer } = parts
   const sender = makeWebhookSender({ allowNetworks: ['127.0.0.0/8'], allowHttp: false })
   const webhookSender = tracer ? traceSender(tracer, sender) : sender
@@ -274,6 +286,7 @@ function openContext(parts: {
       clientSecret: 'sandbox',
       pixKey: 'sandbox@guiche.example',
       callsPerSecond: 0,
+      limits,
       now: parts.clock.now,
       log: parts.log,
       metrics,
@@ -283,6 +296,7 @@ function openContext(parts: {
   let dead: Promise<void> | undefined
   const die = () =>
     (dead ??= (async () => {
+      limits.close()
       await webhookSender.close()
       await Promise.all(providers.map((provider) => provider.close()))
       await parts.presence.leave()
@@ -301,6 +315,7 @@ function openContext(parts: {
       webhookSender,
       mailer: { sendsMail: true, send: (letter) => void parts.letters.push(letter), close: async () => {} },
       instance: parts.presence.instance,
+      limits,
     }),
     die,
   }

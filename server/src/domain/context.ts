@@ -1,3 +1,4 @@
+import { makeOwnBuckets, type SharedBuckets } from '../base/shared-buckets.ts'
 import { makeKeyCache, type KeyCache } from './accounts/key-cache.ts'
 import { makeCore, type Core } from './core/core.ts'
 import { makeDepositLanes, type DepositLanes } from './deposits/lanes.ts'
@@ -16,9 +17,10 @@ export type Ports = {
 }
 
 /** A function that takes the Context may call providers, besides all that `Core` allows; see core/core.ts. */
-export type Context = Core & Ports & WebhookLanes & DepositLanes & { keys: KeyCache }
+export type Context = Core & Ports & WebhookLanes & DepositLanes & { keys: KeyCache; limits: SharedBuckets }
 
-export function makeContext(parts: Parameters<typeof makeCore>[0] & Ports): Context {
+/** Without `limits`, the limits are those of one process. */
+export function makeContext(parts: Parameters<typeof makeCore>[0] & Ports & { limits?: SharedBuckets }): Context {
   const core = makeCore(parts)
   // One object for all: a worker sets core.wakeDeliveries after the lanes were made.
   return Object.assign(core, {
@@ -26,6 +28,7 @@ export function makeContext(parts: Parameters<typeof makeCore>[0] & Ports): Cont
     webhookSender: parts.webhookSender,
     mailer: parts.mailer,
     keys: makeKeyCache(),
+    limits: parts.limits ?? makeOwnBuckets(),
     ...makeWebhookLanes(core),
     ...makeDepositLanes(core, (payments) => recordExternalRefunds(core, payments)),
   })

@@ -14,7 +14,7 @@ import {
 import type { Context } from '../../domain/context.ts'
 import { addressOf } from '../server/client-address.ts'
 import { isUnder } from '../server/envelope.ts'
-import { makeGuessGuard, makeRateLimiter, makeRefusalDelay, type RateLimiter } from '../server/rate-limit.ts'
+import { makeGuessGuard, makeKeyLimiter, makeRefusalDelay, type Admission } from '../server/rate-limit.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -31,7 +31,7 @@ declare module 'fastify' {
 
 /** Every route here needs a key and names its scope. The key is checked before the body is read. */
 export function requireKeys(app: FastifyInstance, ctx: Context): void {
-  const limiter = makeRateLimiter(ctx.settings.rateLimit)
+  const limiter = makeKeyLimiter(ctx)
   const delayRefusal = makeRefusalDelay()
   const guardedIdentify = makeGuardedIdentify(ctx)
 
@@ -42,8 +42,10 @@ export function requireKeys(app: FastifyInstance, ctx: Context): void {
     const key = presentedKey(request)
     if (key === undefined) throw new Fault('key_missing', 'Missing API key')
     const caller = recall(ctx, key) ?? (await guardedIdentify(request, key))
+    const asked = limiter(caller.keyId)
+    const admission = asked instanceof Promise ? await asked : asked
     try {
-      limitRate(limiter, ctx.now(), caller.keyId, reply)
+      limitRate(admission, reply)
     } catch (refusal) {
       await delayRefusal(caller.keyId, ctx.now())
       throw refusal
@@ -103,8 +105,7 @@ function makeGuardedIdentify(ctx: Context) {
   }
 }
 
-export function limitRate(limiter: RateLimiter, now: Date, subject: string, reply: FastifyReply): void {
-  const admission = limiter(subject, now)
+export function limitRate(admission: Admission | undefined, reply: FastifyReply): void {
   if (!admission) return
   reply.headers(admission.headers)
   if (!admission.isAdmitted) throw tooMany(admission.retryAfterSeconds)

@@ -37,7 +37,7 @@ export function requireSession(app: FastifyInstance, ctx: Context): void {
   refuseForeignOrigins(app, ctx)
   app.addHook('onRequest', async (request, reply) => {
     const session = requireSignedIn(await readVisitor(ctx, request))
-    limitRate(limiter, ctx.now(), session.sessionId, reply)
+    limitRate(limiter(session.sessionId, ctx.now()), reply)
     request.session = session
     const scope = scopeOf(request)
     const { caller } = session

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { Fault } from '../../base/fault.ts'
-import { makeTokenBucket, type TokenBucket } from '../../base/token-bucket.ts'
+import type { SharedBucket } from '../../base/shared-buckets.ts'
+import { makeTokenBucket, type Rate, type Taken, type TokenBucket } from '../../base/token-bucket.ts'
 import type { Context } from '../../domain/context.ts'
 import { addressOf, networkOf } from './client-address.ts'
-
-export type Rate = { perSecond: number; burst: number }
 
 export type Admission = { isAdmitted: boolean; retryAfterSeconds: number; headers: Record<string, string> }
 
@@ -18,10 +17,27 @@ const MAX_BUCKETS = 10_000
 export function makeRateLimiter(rate: Rate): RateLimiter {
   if (rate.perSecond === 0) return () => undefined
   const buckets = boundedMap<TokenBucket>(MAX_BUCKETS)
-  const policy = `"default";q=${rate.burst};w=${Math.ceil(rate.burst / rate.perSecond)}`
+  const admit = makeAdmit(rate)
+  return (subject, now) => admit(buckets.touch(subject, () => makeTokenBucket(rate)).take(now.getTime()))
+}
 
-  return (subject, now) => {
-    const taken = buckets.touch(subject, () => makeTokenBucket(rate)).take(now.getTime())
+/** As makeRateLimiter(), for the keys of all processes together. It waits only after a lease of tokens at once. */
+export function makeKeyLimiter(ctx: Context): (keyId: string) => Admission | Promise<Admission> | undefined {
+  const rate = ctx.settings.rateLimit
+  if (rate.perSecond === 0) return () => undefined
+  const buckets = boundedMap<SharedBucket>(MAX_BUCKETS)
+  const admit = makeAdmit(rate)
+  return (keyId) => {
+    const nowMs = ctx.now().getTime()
+    const bucket = buckets.touch(keyId, () => ctx.limits.bucket(`key:${keyId}`, rate))
+    const taken = bucket.take(nowMs)
+    return taken.ok || taken.waitMs > 0 ? admit(taken) : bucket.takeReported(nowMs).then(admit)
+  }
+}
+
+function makeAdmit(rate: Rate): (taken: Taken) => Admission {
+  const policy = `"default";q=${rate.burst};w=${Math.ceil(rate.burst / rate.perSecond)}`
+  return (taken) => {
     const left = taken.ok ? taken.left : 0
     // Until the whole burst is available again, rounded up.
     const resetSeconds = Math.ceil((rate.burst - left) / rate.perSecond)

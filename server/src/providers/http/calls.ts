@@ -1,5 +1,6 @@
 import type { Log } from '../../base/log.ts'
 import type { Metrics } from '../../base/metrics.ts'
+import { makeOwnBuckets, type SharedBuckets } from '../../base/shared-buckets.ts'
 import type { Tracer } from '../../base/tracer.ts'
 import { ProviderError } from '../../domain/ports/provider.ts'
 import { makeHttpClient, type ClientCertificate, type HttpClient } from './client.ts'
@@ -50,6 +51,8 @@ export type CallsOptions = {
   url: string
   /** 0: no limit. */
   callsPerSecond: number
+  /** Without it, rate limit and breaker are those of one process. */
+  limits?: SharedBuckets
   now: () => Date
   log: Log
   metrics?: Metrics | undefined
@@ -69,8 +72,8 @@ export function makeCalls(
     makeCredentials: (http: HttpClient) => Credentials
   },
 ): Calls {
-  const { absentStatuses, tracer, random = Math.random } = options
-  const parts = { http: makeHttpClient(options), guard: makeGuard(options) }
+  const { absentStatuses, tracer, random = Math.random, limits = makeOwnBuckets() } = options
+  const parts = { http: makeHttpClient(options), guard: makeGuard({ ...options, limits }) }
   const { http, guard } = tracer ? traceCalls(tracer, options.name, parts) : parts
   const credentials = options.makeCredentials(http)
   const sendJson = makeSendJson({ ...options, http, credentials })

@@ -2,10 +2,11 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../base/log.ts'
 import type { Metrics } from '../../base/metrics.ts'
+import type { SharedBuckets } from '../../base/shared-buckets.ts'
 import type { ProviderHealth } from '../../domain/ports/provider.ts'
 import { makeBreaker, type Verdict } from './breaker.ts'
 import type { Deadline } from './deadline.ts'
-import { makeRateLimit, type RateLimitCall } from './rate-limit.ts'
+import { makeRateLimit, rateOf, type RateLimitCall } from './rate-limit.ts'
 import type { Timings } from './timings.ts'
 
 /** The outcome of one call. */
@@ -50,11 +51,12 @@ export function makeGuard(options: {
   name: string
   callsPerSecond: number
   timings: Pick<Timings, 'breakerFailures' | 'breakerCoolDownMs' | 'rateLimitMaxWaiting'>
+  limits: SharedBuckets
   now: () => Date
   log: Log
   metrics?: Metrics | undefined
 }): Guard {
-  const { name, timings, now, log, metrics } = options
+  const { name, callsPerSecond, timings, now, log, metrics } = options
   const closing = new AbortController()
   // One listener per pause, and pauses are bounded elsewhere. Node would warn of a leak beyond ten.
   setMaxListeners(0, closing.signal)
@@ -64,10 +66,19 @@ export function makeGuard(options: {
     failures: timings.breakerFailures,
     coolDownMs: timings.breakerCoolDownMs,
     now,
-    onChange: (state) => log.warn({ provider: name, breaker: state, lastError }, `provider breaker is ${state}`),
+    onChange(state, isOwn) {
+      if (!isOwn) lastError = 'another process found the provider down'
+      log.warn({ provider: name, breaker: state, lastError }, `provider breaker is ${state}`)
+      if (state === 'open' && isOwn) bucket.announceOpen(timings.breakerCoolDownMs)
+    },
+  })
+  const bucket = options.limits.bucket(`provider:${name}`, rateOf(callsPerSecond), {
+    isDivided: true,
+    onOpen: breaker.openWithOther,
   })
   const rateLimit = makeRateLimit({
-    callsPerSecond: options.callsPerSecond,
+    callsPerSecond,
+    bucket,
     maxWaiting: timings.rateLimitMaxWaiting,
     now,
     sleep: (ms) => sleep(ms),
@@ -99,6 +110,8 @@ export function makeGuard(options: {
       record(operation, reply)
       return reply
     } finally {
+      // Another process may know more. Where calls are not counted, nothing else asks.
+      if (verdict === 'faulty') bucket.ask()
       report(verdict)
     }
   }

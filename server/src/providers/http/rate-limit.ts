@@ -1,3 +1,6 @@
+import { makeOwnBuckets, type SharedBucket } from '../../base/shared-buckets.ts'
+import type { Rate } from '../../base/token-bucket.ts'
+
 /**
  * Keeps within the rate that a provider allows, and shares it. Calls without capacity wait. Accounts take turns, so a
  * flood of one account delays only its own calls. A call that cannot have a turn before its deadline is refused at
@@ -37,15 +40,24 @@ type Waiting = { answer: (granted: boolean) => void }
 /** The waiting calls of one sharer and priority, oldest first. */
 type Queue = { priority: Priority; key: string; waiting: Waiting[] }
 
+/** A bucket holds the calls of one second, since providers count per second or longer. */
+export function rateOf(callsPerSecond: number): Rate {
+  return { perSecond: callsPerSecond, burst: Math.max(1, callsPerSecond) }
+}
+
 export function makeRateLimit(options: {
   /** 0: no limit. */
   callsPerSecond: number
+  /** Without it, the rate is that of one process. */
+  bucket?: SharedBucket
   maxWaiting: number
   now: () => Date
   sleep: (ms: number) => Promise<void>
 }): RateLimit {
   if (options.callsPerSecond <= 0) return { acquire: () => Promise.resolve(true), hasRoom: () => true, close: () => {} }
-  const bucket = makeReservingBucket(options.callsPerSecond)
+  const rate = rateOf(options.callsPerSecond)
+  const { bucket = makeOwnBuckets().bucket('', rate) } = options
+  const reserved = Math.floor(rate.burst * RESERVED_SHARE)
   const nowMs = () => options.now().getTime()
   const turns = makeTurns(options.callsPerSecond)
   const queues = new Map<string, Queue>()
@@ -76,7 +88,7 @@ export function makeRateLimit(options: {
   function takeTurn(waiting: Queue[]): Queue | undefined {
     const atMs = nowMs()
     const next = turns.next(waiting, atMs)
-    if (!bucket.take(atMs, next)) return undefined
+    if (!bucket.take(atMs, next.mayUseReserve ? 0 : reserved).ok) return undefined
     turns.record(next.queue, atMs)
     return next.queue
   }
@@ -93,7 +105,7 @@ export function makeRateLimit(options: {
   async function pump() {
     pumping = true
     while (queues.size > 0) {
-      await options.sleep(bucket.nextTokenMs(nowMs()))
+      await (bucket.reported() ?? options.sleep(bucket.nextTokenMs(nowMs())))
       serve()
     }
     pumping = false
@@ -187,34 +199,6 @@ function makeTurns(perSecond: number) {
       served.delete(queue.key)
       served.set(queue.key, { turn, atMs })
       if (served.size > MAX_REMEMBERED) served.delete(served.keys().next().value!)
-    },
-  }
-}
-
-/** A token bucket for one second, since providers count per second or longer. A part is reserved for quiet sharers. */
-function makeReservingBucket(perSecond: number) {
-  const burst = Math.max(1, perSecond)
-  const reserved = Math.floor(burst * RESERVED_SHARE)
-  let tokens = burst
-  let filledAtMs: number | undefined
-
-  function fill(nowMs: number) {
-    // A clock that steps back must not drain the bucket.
-    const elapsedMs = filledAtMs === undefined ? 0 : Math.max(0, nowMs - filledAtMs)
-    tokens = Math.min(burst, tokens + (elapsedMs * perSecond) / 1000)
-    filledAtMs = nowMs
-  }
-
-  return {
-    take(nowMs: number, { mayUseReserve }: { mayUseReserve: boolean }): boolean {
-      fill(nowMs)
-      if (tokens < 1 + (mayUseReserve ? 0 : reserved)) return false
-      tokens -= 1
-      return true
-    },
-    nextTokenMs(nowMs: number): number {
-      fill(nowMs)
-      return Math.max(1, Math.ceil(((Math.floor(tokens) + 1 - tokens) * 1000) / perSecond))
     },
   }
 }

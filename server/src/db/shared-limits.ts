@@ -1,0 +1,49 @@
+import type { Report, Standing } from '../base/shared-buckets.ts'
+import { columnsOf, unnest } from './insert-rows.ts'
+import type { Pool } from './pool.ts'
+import { prepared } from './prepared.ts'
+import { query } from './tx.ts'
+
+/** Rows that nobody used for a day are full, or nearly so, and are made again when they are needed. */
+const KEPT = '1 day'
+const PURGE_LIMIT = 1_000
+
+/** Subtracts what a process took, in one statement for all buckets. `now` is the database's time (db/clock.ts). */
+export function reportTaken(pool: Pool, now: Date, reports: Report[]): Promise<Standing[]> {
+  return query<Standing>(pool, REPORT, [now, ...columnsOf(reports, 'name', 'perSecond', 'burst', 'taken', 'openForMs')])
+}
+
+/** Rows in the middle of a report are left for the next time. */
+export async function purgeSharedLimits(pool: Pool, now: Date): Promise<void> {
+  await query(
+    pool,
+    `delete from shared_limits where name in (
+       select name from shared_limits where filled_at < $1::timestamptz - interval '${KEPT}'
+       limit ${PURGE_LIMIT} for update skip locked
+     )`,
+    [now],
+  )
+}
+
+// The clocks of processes differ by milliseconds, so a time may be a little before that of the last report. If it is
+// long before, the database itself was replaced by one whose clock is behind, and the bucket must not wait for it.
+// Sorted, so that two reports lock rows in the same order.
+const REPORT = prepared(`
+  insert into shared_limits as bucket (name, per_second, burst, tokens, filled_at, open_until)
+  select name, per_second, burst, burst - taken, $1::timestamptz,
+    $1::timestamptz + nullif(open_for_ms, 0) * interval '1 ms'
+  from ${unnest(['text', 'float8', 'float8', 'int', 'int'], 2)} as n (name, per_second, burst, taken, open_for_ms)
+  order by name
+  on conflict (name) do update set
+    per_second = excluded.per_second,
+    burst = excluded.burst,
+    tokens = least(
+        excluded.burst,
+        bucket.tokens
+          + excluded.per_second * greatest(0, extract(epoch from excluded.filled_at - bucket.filled_at)::float8)
+      ) - (excluded.burst - excluded.tokens),
+    filled_at = case when bucket.filled_at > excluded.filled_at + interval '1 s' then excluded.filled_at
+      else greatest(bucket.filled_at, excluded.filled_at) end,
+    open_until = greatest(bucket.open_until, excluded.open_until)
+  returning name, tokens, filled_at as "filledAt",
+    greatest(0, extract(epoch from open_until - $1::timestamptz) * 1000)::int as "openForMs"`)
