@@ -561,6 +561,18 @@ create table sessions (
 create index sessions_by_expiry on sessions using btree (expires_at);
 create index sessions_by_user on sessions using btree (user_id);
 
+create unlogged table shared_limits (
+  name text not null,
+  per_second double precision not null,
+  burst double precision not null,
+  tokens double precision not null,
+  filled_at timestamptz not null,
+  open_until timestamptz,
+  constraint shared_limits_pkey primary key (name),
+  constraint shared_limits_burst_check check (burst > 0::double precision),
+  constraint shared_limits_per_second_check check (per_second >= 0::double precision)
+) with (fillfactor=50);
+
 create table sweeps (
   provider text not null,
   began_at timestamptz not null,
