@@ -25,8 +25,8 @@ export async function purgeSharedLimits(pool: Pool, now: Date): Promise<void> {
   )
 }
 
-// The clocks of processes differ by milliseconds, so a time may be a little before that of the last report. If it is
-// long before, the database itself was replaced by one whose clock is behind, and the bucket must not wait for it.
+// A report that waited for a lock brings a time before that of the last one, and no time flows in twice. No report waits
+// for a minute: then the clock of the database was set back, and the bucket must not stop until it has caught up.
 // Sorted, so that two reports lock rows in the same order.
 const REPORT = prepared(`
   insert into shared_limits as bucket (name, per_second, burst, tokens, filled_at, open_until)
@@ -42,7 +42,7 @@ const REPORT = prepared(`
         bucket.tokens
           + excluded.per_second * greatest(0, extract(epoch from excluded.filled_at - bucket.filled_at)::float8)
       ) - (excluded.burst - excluded.tokens),
-    filled_at = case when bucket.filled_at > excluded.filled_at + interval '1 s' then excluded.filled_at
+    filled_at = case when bucket.filled_at > excluded.filled_at + interval '1 minute' then excluded.filled_at
       else greatest(bucket.filled_at, excluded.filled_at) end,
     open_until = greatest(bucket.open_until, excluded.open_until)
   returning name, tokens, filled_at as "filledAt",
