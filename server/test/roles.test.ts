@@ -88,6 +88,27 @@ test('several processes share a port, one greets, a killed one is replaced, and 
   expect(await w.count('processes', `role = 'all'`)).toBe(1)
 })
 
+test('several processes together answer no more requests of a key than its limit', async () => {
+  const w = await world()
+  const { key } = await w.account()
+  const limit = { RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '20' }
+  const server = await startServer({ ...envOf(w, 'api'), ...limit }, CLI, ['--processes', '3'])
+  await until('all are there', async () => (await w.count('processes', `role = 'api'`)) === 3)
+  const beganMs = performance.now()
+  const ask = async () => {
+    const answer = await fetch(`${server.url}/api/balance`, { headers: { authorization: `Bearer ${key}` } })
+    await answer.text()
+    return answer.status
+  }
+  const statuses = await Promise.all(Array.from({ length: 100 }, ask))
+  const admitted = statuses.filter((status) => status === 200).length
+  expect(admitted).toBeGreaterThanOrEqual(20)
+  // A second's worth for each second that it took, and a lease of one for each process.
+  expect(admitted).toBeLessThanOrEqual(20 + Math.ceil((performance.now() - beganMs) / 1000) + 3)
+  expect(new Set(statuses)).toEqual(new Set([200, 429]))
+  expect(await w.count('shared_limits', `name like 'key:%'`)).toBe(1)
+})
+
 test('several processes that cannot start say why once', async () => {
   const env = { DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none', GUICHE_HOME: temporaryHome() }
   const refused = await runProcess(['start', '--processes', '3'], env)

@@ -50,7 +50,7 @@ export type Standing = { name: string; tokens: number; filledAt: Date; openForMs
 /** At most this many reports a second in quiet times; others hear of an open breaker within this time. */
 const REPORT_EVERY_MS = 250
 /** A database that works takes milliseconds. A request waits for two reports at most. */
-const REPORT_WITHIN_MS = 500
+const REPORT_WITHIN_MS = 1_000
 /** After a report that failed. */
 const RETRY_AFTER_MS = 1_000
 /** Buckets in one report: a statement of a few milliseconds. The others go with the next. */

@@ -25,8 +25,8 @@ export async function purgeSharedLimits(pool: Pool, now: Date): Promise<void> {
   )
 }
 
-// A report that waited for a lock brings a time before that of the last one, and no time flows in twice. No report waits
-// for a minute: then the clock of the database was set back, and the bucket must not stop until it has caught up.
+// A report that waited for a lock brings a time before that of the last one. Nothing flows in twice for it. No report
+// waits for a minute: then the clock of the database was set back, and the bucket must not stop until it has caught up.
 // Sorted, so that two reports lock rows in the same order.
 const REPORT = prepared(`
   insert into shared_limits as bucket (name, per_second, burst, tokens, filled_at, open_until)
