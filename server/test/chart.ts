@@ -9,6 +9,10 @@ import { parse, stringify } from 'yaml'
 type Values = Record<string, unknown>
 export type Manifest = { kind: string; metadata: { name: string }; spec: Record<string, unknown> } & Values
 
+/** Templates by name, which others include. */
+const PARTS = Symbol('parts')
+type Root = Values & { [PARTS]: Map<string, string> }
+
 /** As `helm template shop <chart> -f values`. A template whose condition is false gives no manifest. */
 export function renderChart(chart: string, values: Values): Manifest[] {
   const read = (path: string) => readFileSync(join(chart, path), 'utf8')
@@ -17,10 +21,22 @@ export function renderChart(chart: string, values: Values): Manifest[] {
     Chart: { AppVersion: (parse(read('Chart.yaml')) as { appVersion: string }).appVersion },
     Release: { Name: 'shop' },
   }
-  return readdirSync(join(chart, 'templates'))
-    .map((name) => render(read(`templates/${name}`), root))
+  const names = readdirSync(join(chart, 'templates'))
+  const shared = names.filter((name) => name.endsWith('.tpl')).map((name) => read(`templates/${name}`))
+  const parts = new Map(shared.flatMap(partsOf))
+  return names
+    .filter((name) => name.endsWith('.yaml'))
+    .map((name) => render(read(`templates/${name}`), { ...root, [PARTS]: parts }))
     .filter((text) => text.trim() !== '')
     .map((text) => parse(text, { version: '1.1', uniqueKeys: true, strict: true }) as Manifest)
+}
+
+/** Each ends at the last `end` before the next one, because an `if` within it ends too. */
+function partsOf(text: string): [name: string, template: string][] {
+  return text.split(/\{\{- define /).flatMap((piece): [string, string][] => {
+    const [, name, template] = /^"([^"]+)" -\}\}([^]*)\{\{- end \}\}\s*$/.exec(piece) ?? []
+    return name === undefined ? [] : [[name, template!.trim()]]
+  })
 }
 
 function merged(defaults: Values, given: Values): Values {
@@ -33,7 +49,7 @@ function merged(defaults: Values, given: Values): Values {
   return { ...defaults, ...Object.fromEntries(over) }
 }
 
-function render(template: string, root: Values): string {
+function render(template: string, root: Root): string {
   const shown: boolean[] = []
   const trimmed = template.replaceAll(/\s*\{\{-/g, '{{').replaceAll(/-\}\}\s*/g, '}}')
   const text = trimmed.replaceAll(/\{\{\s*(.*?)\s*\}\}|[^{]+|\{/g, (piece, action: string | undefined) => {
@@ -54,22 +70,29 @@ function render(template: string, root: Values): string {
 }
 
 /** Of a pipeline: the value before `|` is the last argument of the function after it. */
-function evaluate(pipeline: string, root: Values): unknown {
+function evaluate(pipeline: string, root: Root): unknown {
   return pipeline.split(' | ').reduce<unknown[]>((before, stage) => {
     const [first = '', ...rest] = stage.match(/"[^"]*"|\S+/g) ?? []
     if (first.startsWith('.')) return [lookUp(first, root)]
+    if (first === 'include') return [include(rest, root)]
     const work = FUNCTIONS[first]
     if (!work) throw new Error(`${first} is not among the functions that the chart may use`)
     return [work(...([...rest.map((word) => argument(word, root)), ...before] as never[]))]
   }, [])[0]
 }
 
-function argument(word: string, root: Values): unknown {
+function include([name = '', dot]: string[], root: Root): string {
+  const part = root[PARTS].get(name.slice(1, -1))
+  if (part === undefined || dot !== '.') throw new Error(`include ${name} ${dot}: only a defined part, with everything`)
+  return render(part, root)
+}
+
+function argument(word: string, root: Root): unknown {
   if (word.startsWith('.')) return lookUp(word, root)
   return word.startsWith('"') ? word.slice(1, -1) : Number(word)
 }
 
-function lookUp(path: string, root: Values): unknown {
+function lookUp(path: string, root: Root): unknown {
   return path
     .slice(1)
     .split('.')
@@ -91,6 +114,7 @@ const FUNCTIONS: Record<string, (...given: never[]) => unknown> = {
   sha256sum: (text: string) => createHash('sha256').update(text).digest('hex'),
   add: (one: number, other: number) => one + other,
   default: (fallback: unknown, value: unknown) => (isTrue(value) ? value : fallback),
+  ternary: (yes: unknown, no: unknown, value: unknown) => (isTrue(value) ? yes : no),
   required(message: string, value: unknown) {
     if (!isTrue(value)) throw new Error(message)
     return value

@@ -194,6 +194,16 @@ test('compose keeps secrets in files, the root file system read-only, and waits 
   expect(Object.keys(volumes)).toEqual(['guiche-home', 'postgres-data'])
 })
 
+test('the worker that compose has as a comment is guiche in all but its role and its port', () => {
+  const text = read('docker/compose.yaml').replaceAll(/^ {2}# (guiche-worker:| {2}.*)$/gm, '  $1')
+  const { services } = parse(text, { merge: true }) as { services: Record<string, object> }
+  expect(services['guiche-worker']).toEqual({
+    ...services['guiche'],
+    command: ['start', '--role', 'worker'],
+    ports: [],
+  })
+})
+
 test('the script makes secrets that guiche accepts, with one password on both sides, and never replaces them', async () => {
   const folder = temporaryHome()
   const script = join(folder, 'make-secrets.sh')
@@ -222,7 +232,9 @@ const ALL_ON = {
   serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
   networkPolicy: { enabled: true },
 }
-const ofKind = (manifests: Manifest[], kind: string) => manifests.find((manifest) => manifest.kind === kind)!
+const SPLIT = { ...ALL_ON, roles: { split: true, worker: { replicas: 3 } } }
+const ofKind = (manifests: Manifest[], kind: string, name = 'shop') =>
+  manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name.startsWith(name))!
 
 test('the chart renders what is needed, and the rest when it is switched on', () => {
   const kinds = (values: object) =>
@@ -232,11 +244,12 @@ test('the chart renders what is needed, and the rest when it is switched on', ()
   const always = ['ConfigMap', 'CronJob', 'Deployment', 'PodDisruptionBudget', 'Service']
   expect(kinds(WANTED)).toEqual(always)
   expect(kinds(ALL_ON)).toEqual([...always, 'Ingress', 'NetworkPolicy', 'ServiceMonitor'].toSorted())
+  expect(kinds({ ...WANTED, roles: { split: true } })).toEqual([...always, 'Deployment', 'Service'].toSorted())
   expect(kinds({ ...WANTED, audit: { enabled: false } })).not.toContain('CronJob')
 })
 
 test('the chart refuses to render without a secret, a public URL or providers, and says what to set', () => {
-  expect(() => renderChart(CHART, {})).toThrow('config.PUBLIC_URL must be set')
+  expect(() => renderChart(CHART, { existingSecret: 'a' })).toThrow('config.PUBLIC_URL must be set')
   expect(() => renderChart(CHART, { ...WANTED, existingSecret: '' })).toThrow('existingSecret must name a Secret')
   expect(() => renderChart(CHART, { ...WANTED, config: { PUBLIC_URL: 'https://a.example' } })).toThrow(
     'config.PROVIDERS',
@@ -244,11 +257,12 @@ test('the chart refuses to render without a secret, a public URL or providers, a
 })
 
 test.each([
-  ['Deployment', WANTED],
-  ['Deployment', ALL_ON],
-  ['CronJob', ALL_ON],
-])('the pods of the %s meet the restricted standard of Kubernetes', (kind, values) => {
-  const { spec } = ofKind(renderChart(CHART, values), kind) as { spec: PodOwner }
+  ['Deployment', 'shop', WANTED],
+  ['Deployment', 'shop', ALL_ON],
+  ['Deployment', 'shop-worker', SPLIT],
+  ['CronJob', 'shop-audit', ALL_ON],
+])('the pods of the %s %s meet the restricted standard of Kubernetes', (kind, name, values) => {
+  const { spec } = ofKind(renderChart(CHART, values), kind, name) as { spec: PodOwner }
   const pod = (spec.jobTemplate?.spec ?? spec).template!.spec
   expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
   expect(pod.automountServiceAccountToken).toBe(false)
@@ -268,7 +282,7 @@ type PodOwner = {
     spec: {
       securityContext: object
       automountServiceAccountToken: boolean
-      containers: { securityContext: object; volumeMounts: { name: string }[] }[]
+      containers: { args: string[]; securityContext: object; volumeMounts: { name: string }[] }[]
       volumes: { name: string }[]
     }
   }
@@ -306,16 +320,67 @@ test('a pod is asked at the right paths, and has time to migrate, to drain and t
   })
 })
 
-test('everything that selects pods selects those of the Deployment, and the audit is not among them', () => {
-  const manifests = renderChart(CHART, ALL_ON)
-  const labels = { 'app.kubernetes.io/name': 'guiche', 'app.kubernetes.io/instance': 'shop' }
-  expect(ofKind(manifests, 'Deployment').spec).toMatchObject({ template: { metadata: { labels } } })
-  expect(ofKind(manifests, 'Service').spec['selector']).toEqual(labels)
-  expect(ofKind(manifests, 'PodDisruptionBudget').spec['selector']).toEqual({ matchLabels: labels })
-  expect(ofKind(manifests, 'NetworkPolicy').spec['podSelector']).toEqual({ matchLabels: labels })
-  expect(ofKind(manifests, 'ServiceMonitor').spec['selector']).toEqual({ matchLabels: labels })
-  expect(JSON.stringify(ofKind(manifests, 'CronJob').spec)).not.toContain('"guiche","')
+const labelsOf = (name: string) => ({ 'app.kubernetes.io/name': name, 'app.kubernetes.io/instance': 'shop' })
+
+test('everything that selects pods selects those of the Deployments, and the audit is not among them', () => {
+  const manifests = renderChart(CHART, SPLIT)
+  const audit = ofKind(manifests, 'CronJob').spec as { jobTemplate: { spec: { template: object } } }
+  expect(audit.jobTemplate.spec.template).toMatchObject({ metadata: { labels: labelsOf('guiche-audit') } })
+  for (const [kind, field] of [
+    ['PodDisruptionBudget', 'selector'],
+    ['NetworkPolicy', 'podSelector'],
+    ['ServiceMonitor', 'selector'],
+  ] as const) {
+    const selector = ofKind(manifests, kind).spec[field] as Selector
+    const selected = ['guiche', 'guiche-worker', 'guiche-audit'].filter((name) => selects(selector, labelsOf(name)))
+    expect([kind, selected]).toEqual([kind, ['guiche', 'guiche-worker']])
+  }
 })
+
+test('by default every pod does everything; with split roles only some answer requests, and the others do what is due', () => {
+  const container = (manifests: Manifest[], name: string) =>
+    (ofKind(manifests, 'Deployment', name).spec as PodOwner).template!.spec.containers[0]!
+  const whole = renderChart(CHART, ALL_ON)
+  expect(container(whole, 'shop')).toMatchObject({ args: ['start', '--role', 'all'] })
+
+  const split = renderChart(CHART, SPLIT)
+  const { args: answering, ...api } = container(split, 'shop')
+  const { args: working, ...worker } = container(split, 'shop-worker')
+  expect([answering, working]).toEqual([
+    ['start', '--role', 'api'],
+    ['start', '--role', 'worker'],
+  ])
+  // Settings, secrets, probes and rights are the same.
+  expect(worker).toEqual(api)
+  expect(ofKind(split, 'Deployment', 'shop-worker').spec).toMatchObject({
+    replicas: 3,
+    selector: { matchLabels: labelsOf('guiche-worker') },
+    template: { metadata: { labels: labelsOf('guiche-worker') }, spec: { terminationGracePeriodSeconds: 20 } },
+  })
+  expect(ofKind(split, 'Deployment').spec).toMatchObject({
+    replicas: 2,
+    selector: { matchLabels: labelsOf('guiche') },
+    template: { metadata: { labels: labelsOf('guiche') } },
+  })
+  expect(ofKind(split, 'Service').spec['selector']).toEqual(labelsOf('guiche'))
+  expect(ofKind(split, 'Service', 'shop-worker').spec).toMatchObject({
+    clusterIP: 'None',
+    selector: labelsOf('guiche-worker'),
+  })
+})
+
+type Selector = {
+  matchLabels: Record<string, string>
+  matchExpressions?: { key: string; operator: 'In'; values: string[] }[]
+}
+
+/** As Kubernetes decides it. */
+function selects({ matchLabels, matchExpressions = [] }: Selector, labels: Record<string, string>): boolean {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    matchExpressions.every(({ key, operator, values }) => operator === 'In' && values.includes(labels[key]!))
+  )
+}
 
 test('the variables in the chart and in the units are ones that guiche reads', () => {
   const { config } = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as { config: Record<string, string> }
