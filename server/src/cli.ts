@@ -1,4 +1,5 @@
 import { text } from 'node:stream/consumers'
+import { isatty } from 'node:tty'
 import { requireListen } from './base/listen.ts'
 import { isSupervised, superviseProcesses } from './base/supervise.ts'
 import { makeSystemdNotifier } from './base/systemd.ts'
@@ -8,7 +9,7 @@ const code = await runCommand(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   readInput: () => text(process.stdin),
-  ...(process.stdin.isTTY && { keyboard: process.stdin }),
+  keyboard: isatty(0) ? process.stdin : undefined,
   async start(config, print, processes) {
     if (processes > 1 && !isSupervised()) {
       await requireListen(config)

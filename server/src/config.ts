@@ -44,9 +44,13 @@ export type Config = {
   /** Undefined: no mail server. Sandbox mode logs the links; live mode makes none. */
   mail: { smtpUrl: string; from: string } | undefined
   settings: Settings
+  remote: Remote | undefined
   /** Probable mistakes that do not keep the service from running, one line each. */
   warnings: string[]
 }
+
+/** A service elsewhere. Commands use its API in place of the database. */
+export type Remote = { url: string; key: string | undefined }
 
 // A payer needs at least 5 minutes. Past a day, providers may refuse the charge.
 const EXPIRES_MIN_SECONDS = 300
@@ -90,6 +94,7 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
     webhooks: loadWebhooks(env, { mode, publicUrl }),
     plainHttp: loadPlainHttp(env, mode === 'test' ? [] : [['PUBLIC_URL', publicUrl], ...providers.flatMap(urlsOf)]),
     mail: loadMail(env, publicUrl),
+    remote: loadRemote(env),
     settings: {
       mode,
       publicUrl,
@@ -122,6 +127,16 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
   }
 }
 
+/** Read alone by commands that use the API: they need no other setting. */
+export function loadRemote(env: Env = withDotEnv(process.env)): Remote | undefined {
+  const key = env.GUICHE_KEY || undefined
+  if (!env.GUICHE_URL) return undefined
+  const url = origin(env, 'GUICHE_URL')
+  if (plainHttpNames([['GUICHE_URL', url]]).length > 0)
+    throw refusal('GUICHE_URL', 'must be an https URL, because the key is sent with each request')
+  return { url, key }
+}
+
 function loadSignIn(env: Env, mode: 'test' | 'live', secretKeys: () => string[]): Settings['signIn'] {
   return {
     // Where real money moves, strangers need an invitation by default.
@@ -136,7 +151,7 @@ function loadSignIn(env: Env, mode: 'test' | 'live', secretKeys: () => string[])
   }
 }
 
-function loadHome(env: Env, given: string | undefined): string {
+export function loadHome(env: Env = withDotEnv(process.env), given?: string): string {
   const fallback = process.getuid?.() === 0 ? '/var/lib/guiche' : join(homedir(), '.guiche')
   const home = resolve(given ?? text(env, 'GUICHE_HOME', fallback))
   if (statSync(home, { throwIfNoEntry: false })?.isDirectory() === false)
@@ -254,6 +269,12 @@ function signInSecret(secretKey: string): string {
 /** The secret part of the notification URL: one per key, in the order of the keys. */
 function callbackSecrets(secretKeys: () => string[]): (provider: string) => string[] {
   return (provider) => secretKeys().map((key) => createHmac('sha256', key).update(`callback ${provider}`).digest('hex'))
+}
+
+/** The key that was generated in the home, if one was. */
+export function findSecretKey(home: string): string | undefined {
+  const path = join(home, 'secret-key')
+  return existsSync(path) ? generatedSecret(home) : undefined
 }
 
 function generatedSecret(home: string): string {

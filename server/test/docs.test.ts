@@ -96,6 +96,8 @@ const program = makeProgram(
     readInput: never,
     keyboard: undefined,
     loadConfig: never,
+    loadRemote: never,
+    loadHome: never,
     setExitCode: never,
   },
   { stdout: screen, stderr: screen, readInput: never, start: never },

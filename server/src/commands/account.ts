@@ -1,35 +1,17 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { Fault } from '../base/fault.ts'
 import { formatReais, MAX_CENTS } from '../base/money.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import type { Core } from '../domain/core/core.ts'
 import { readAccountTerms, setAccountTerms, type AccountTerms, type TermsPatch } from '../domain/accounts/terms.ts'
-import {
-  createAccount,
-  findAccount,
-  listAccounts,
-  readAccount,
-  resumeAccount,
-  suspendAccount,
-  type Account,
-  type ListedAccount,
-} from '../domain/accounts/accounts.ts'
+import { createAccount } from '../domain/accounts/accounts.ts'
 import type { TermsOverrides } from '../domain/accounts/pricing.ts'
 import type { Terms } from '../domain/core/settings.ts'
 import { confirmEmail } from '../domain/users/passwords.ts'
-import { endSessions } from '../domain/accounts/sessions.ts'
+import { ACCOUNTS, requireAccount, type AccountChange, type Accounts } from './account-source.ts'
 import { addCommand, AS_JSON, limit, OF_ACCOUNT, REASON, wholeNumber } from './arguments.ts'
-import { addChange, addCreate, addPassword } from './user.ts'
+import { addChange, addCreate, addPassword, printChange } from './user.ts'
 import { count, moment, tableOf } from './format.ts'
-import {
-  consoleActor,
-  databaseAction,
-  printList,
-  printOne,
-  withDatabase,
-  type JsonOption,
-  type Terminal,
-} from './terminal.ts'
+import { sourceAction } from './source.ts'
+import { consoleActor, printList, printOne, withDatabase, type JsonOption, type Terminal } from './terminal.ts'
 
 export function accountCommands(program: Command, terminal: Terminal): void {
   const account = program.command('account').description('create, list, price and suspend accounts')
@@ -39,66 +21,70 @@ export function accountCommands(program: Command, terminal: Terminal): void {
     .option('--search <text>', 'only accounts with this text in the e-mail or name')
     .option(...limit(50))
     .option(...AS_JSON)
-    .action(databaseAction(terminal, listAccountsCommand))
+    .action(sourceAction(terminal, ACCOUNTS, listAccountsCommand))
   registerTerms(account, terminal)
-  addChange(account, terminal, 'suspend', 'under review', (core, { email, reason }) =>
-    changeSuspension(core, email, (accountId) => suspendAccount(core, consoleActor(), accountId, reason)),
-  ).description('make the keys of an account read-only; open charges stay payable, and payments are credited')
-  addChange(account, terminal, 'resume', 'review finished', (core, { email, reason }) =>
-    changeSuspension(core, email, (accountId) => resumeAccount(core, consoleActor(), accountId, reason)),
-  ).description('end the suspension of an account')
+  registerChanges(account, terminal)
   addPassword(account, terminal, 'account')
-  addChange(account, terminal, 'confirm', 'confirmed by phone', async (core, { email, reason }) => {
-    await confirmEmail(core, email, reason, consoleActor())
-    return `${email}: confirmed`
-  }).description('mark the e-mail of an account as confirmed, where guiche sends no mail')
-  addChange(account, terminal, 'sign-out', 'lost phone', async (core, { email, reason }) => {
-    const { accountId, email: known } = await requireAccount(core, email)
-    return `${known}: ${count(await endSessions(core, consoleActor(), accountId, reason), 'session')} ended`
-  }).description('end all dashboard sessions of an account; its API keys keep working')
+  addChange(
+    account,
+    'confirm',
+    'confirmed by phone',
+    printChange(terminal, async (core, { email, reason }) => {
+      await confirmEmail(core, email, reason, consoleActor())
+      return `${email}: confirmed`
+    }),
+  ).description('mark the e-mail of an account as confirmed, where guiche sends no mail')
 }
 
-export async function requireAccount(core: Core, email: string): Promise<Account> {
-  const account = await findAccount(core, email)
-  if (account) return account
-  throw new Fault(
-    'not_found',
-    `no account has the e-mail ${email}; create it with: guiche account create --email ${email}`,
+function registerChanges(account: Command, terminal: Terminal): void {
+  const add = (name: string, why: string, work: (accounts: Accounts, change: AccountChange) => Promise<string>) =>
+    addChange(
+      account,
+      name,
+      why,
+      sourceAction(terminal, ACCOUNTS, async (accounts, _, change: AccountChange) =>
+        terminal.print(await work(accounts, change)),
+      ),
+    )
+  add('suspend', 'under review', async (accounts, change) => describeState(await accounts.suspend(change))).description(
+    'make the keys of an account read-only; open charges stay payable, and payments are credited',
   )
-}
-
-/** Null means all accounts. */
-export async function accountIdOf(core: Core, email: string | undefined): Promise<string | null> {
-  return email === undefined ? null : (await requireAccount(core, email)).accountId
+  add('resume', 'review finished', async (accounts, change) =>
+    describeState(await accounts.resume(change)),
+  ).description('end the suspension of an account')
+  add('sign-out', 'lost phone', async (accounts, change) => {
+    const ended = await accounts.signOut(change)
+    return `${change.email}: ${count(ended, 'session')} ended`
+  }).description('end all dashboard sessions of an account; its API keys keep working')
 }
 
 type ListOptions = JsonOption & { search?: string; limit: number }
 
-async function listAccountsCommand(core: Core, terminal: Terminal, options: ListOptions): Promise<void> {
-  const { accounts, nextCursor } = await listAccounts(core, options)
+async function listAccountsCommand(source: Accounts, terminal: Terminal, options: ListOptions): Promise<void> {
+  const { json: _, ...filter } = options
+  const { accounts, nextCursor } = await source.list(filter)
   const empty = 'No account matches. Create one with: guiche account create --email <email>'
   printList(terminal, options, accounts, {
     nextCursor,
     empty,
     columns: {
-      ID: (account) => account.accountId,
+      ID: (account) => account.id,
       'E-MAIL': (account) => account.email,
       NAME: (account) => account.name,
-      BALANCE: (account) => formatReais(account.balanceCents),
+      BALANCE: (account) => formatReais(account.balance),
       CREATED: (account) => moment(account.createdAt),
       STATE: stateOf,
     },
   })
 }
 
-function stateOf({ suspendedAt, suspendedReason }: ListedAccount): string {
+type Suspension = { suspendedAt: string | null; suspendedReason: string | null }
+
+function stateOf({ suspendedAt, suspendedReason }: Suspension): string {
   return suspendedAt ? `suspended since ${moment(suspendedAt)}: ${suspendedReason}` : 'active'
 }
 
-async function changeSuspension(core: Core, email: string, change: (accountId: string) => Promise<unknown>) {
-  const { accountId } = await requireAccount(core, email)
-  await change(accountId)
-  const { account } = await readAccount(core, accountId)
+function describeState(account: Suspension & { email: string }): string {
   return `${account.email}: ${stateOf(account)}`
 }
 

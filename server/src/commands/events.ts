@@ -1,22 +1,11 @@
 import { Option, type Command } from 'commander'
 import { Fault } from '../base/fault.ts'
-import type { Context } from '../domain/context.ts'
-import {
-  DELIVERY_STATES,
-  findEvent,
-  listEvents,
-  type AttemptRecord,
-  type DeliveryState,
-  type EventDelivery,
-  type EventRecord,
-} from '../domain/webhooks/delivery-history.ts'
-import { resendEvent, resendMany } from '../domain/webhooks/resend.ts'
-import { listWebhooksOf } from '../domain/webhooks/webhooks.ts'
-import { presentAttempt, presentEvent } from '../http/api/events.ts'
-import { accountIdOf } from './account.ts'
+import { DELIVERY_STATES, type DeliveryState } from '../domain/webhooks/delivery-history.ts'
 import { addCommand, AS_JSON, limit, ONLY_ACCOUNT, time } from './arguments.ts'
-import { count, cut, json, moment, tableOf } from './format.ts'
-import { contextAction, printList, printOne, withContext, type JsonOption, type Terminal } from './terminal.ts'
+import { EVENTS, type Attempt, type Event, type Events, type Which } from './events-source.ts'
+import { accountColumn, count, cut, json, moment, second, tableOf } from './format.ts'
+import { sourceAction } from './source.ts'
+import { printList, printOne, type JsonOption, type Terminal } from './terminal.ts'
 
 const STATES = [...DELIVERY_STATES]
 // Fits beside the rest of the line.
@@ -31,12 +20,12 @@ export function eventCommands(program: Command, terminal: Terminal): void {
     .addOption(new Option('--state <state>', 'only events with a delivery in this state').choices(STATES))
     .option(...limit(50))
     .option(...AS_JSON)
-    .action(contextAction(terminal, listEventsCommand))
+    .action(sourceAction(terminal, EVENTS, listEventsCommand))
   addCommand(events, 'show', EVENT_ID)
     .description('show an event, its deliveries, and each attempt of the last 30 days')
     .argument('<id>', 'id from `events list`: evt_…')
     .option(...AS_JSON)
-    .action(contextAction(terminal, showEventCommand))
+    .action(sourceAction(terminal, EVENTS, showEventCommand))
   const all = ['--failed --email ana@loja.example', '--since 2026-01-31T00:00:00-03:00']
   addCommand(events, 'resend', EVENT_ID, ...all)
     .description('queue one event, all failed ones, or all since a time; the running server sends them')
@@ -47,61 +36,57 @@ export function eventCommands(program: Command, terminal: Terminal): void {
     .option('--webhook <id>', 'only to this webhook')
     .option(...AS_JSON)
     .addHelpText('after', '\nA resent event has the same id and body, so receivers can recognise it.')
-    .action((id, options) => resendCommand(terminal, id, options))
+    .action((id, options) => sourceAction(terminal, EVENTS, resendCommand)(whichOf(id, options), options))
 }
 
 type ListOptions = JsonOption & { email?: string; state?: DeliveryState; limit: number }
 
-async function listEventsCommand(ctx: Context, terminal: Terminal, options: ListOptions): Promise<void> {
-  const filter = { limit: options.limit, ...(options.state && { state: options.state }) }
-  const { events, nextCursor } = await listEvents(ctx, await accountIdOf(ctx, options.email), filter)
+async function listEventsCommand(source: Events, terminal: Terminal, options: ListOptions): Promise<void> {
+  const { json: _, ...filter } = options
+  const { events, nextCursor } = await source.list(filter)
   printList(terminal, options, events, {
     nextCursor,
     empty: 'No event matches.',
-    toJson: (event) => ({ account: event.email, ...presentEvent(event) }),
     columns: {
       ID: (event) => event.id,
-      ACCOUNT: (event) => event.email,
-      EVENT: (event) => event.kind,
+      ...accountColumn(events),
+      EVENT: (event) => event.event,
       CREATED: (event) => moment(event.createdAt),
       DELIVERIES: (event) => summaryOf(event.deliveries),
     },
   })
 }
 
-async function showEventCommand(ctx: Context, terminal: Terminal, id: string, options: JsonOption): Promise<void> {
-  const { event, attempts } = await findEvent(ctx, null, id)
-  if (options.json) {
-    const presented = { account: event.email, ...presentEvent(event), attempts: attempts.map(presentAttempt) }
-    return terminal.print(json(presented))
-  }
-  const webhooks = await listWebhooksOf(ctx, await accountIdOf(ctx, event.email))
-  const names = new Map(webhooks.map((webhook) => [webhook.webhookId, webhook.name]))
+async function showEventCommand(source: Events, terminal: Terminal, id: string, options: JsonOption): Promise<void> {
+  const { event, attempts } = await source.find(id)
+  if (options.json) return terminal.print(json({ ...event, attempts }))
+  const names = await source.webhookNames(event)
   terminal.print(describe(event, attempts, ({ webhookId }) => names.get(webhookId) ?? '(removed)'))
 }
 
-type ResendOptions = JsonOption & { failed?: boolean; since?: Date; email?: string; webhook?: string }
+type ResendOptions = JsonOption & { failed?: true; since?: Date; email?: string; webhook?: string }
 
-async function resendCommand(terminal: Terminal, id: string | undefined, options: ResendOptions): Promise<void> {
-  const { failed, since, email, webhook = null } = options
-  if ([id, failed, since].filter((choice) => choice !== undefined).length !== 1)
-    throw new Fault('bad_request', 'give exactly one of: an event (evt_…), --failed, --since <time>')
-  await withContext(terminal, async (ctx) => {
-    const accountId = await accountIdOf(ctx, email)
-    const queued =
-      id === undefined
-        ? await resendMany(ctx, accountId, since ? { since } : { failed: true }, webhook)
-        : await resendEvent(ctx, accountId, id, webhook)
-    printOne(terminal, options, { queued }, () => `Queued ${count(queued, 'delivery', 'deliveries')}.`)
-    terminal.say(
-      queued === 0
-        ? 'Nothing to send: nothing failed, or no enabled webhook wants it. A WEBHOOK_TEST is never resent.'
-        : 'The running server sends within a second. If none is running: guiche start',
-    )
-  })
+async function resendCommand(source: Events, terminal: Terminal, which: Which, options: ResendOptions): Promise<void> {
+  const queued = await source.resend(which, options.email, options.webhook)
+  printOne(terminal, options, { queued }, () => `Queued ${count(queued, 'delivery', 'deliveries')}.`)
+  terminal.say(
+    queued === 0
+      ? 'Nothing to send: nothing failed, or no enabled webhook wants it. A WEBHOOK_TEST is never resent.'
+      : 'The running server sends within a second. If none is running: guiche start',
+  )
 }
 
-function summaryOf(deliveries: EventDelivery[]): string {
+function whichOf(id: string | undefined, { failed, since }: ResendOptions): Which {
+  const given: Which[] = [
+    ...(id === undefined ? [] : [{ id }]),
+    ...(failed ? [{ failed }] : []),
+    ...(since ? [{ since }] : []),
+  ]
+  if (given.length === 1) return given[0]!
+  throw new Fault('bad_request', 'give exactly one of: an event (evt_…), --failed, --since <time>')
+}
+
+function summaryOf(deliveries: Event['deliveries']): string {
   const counts = STATES.map((state) => ({
     state,
     many: deliveries.filter((delivery) => delivery.state === state).length,
@@ -110,17 +95,14 @@ function summaryOf(deliveries: EventDelivery[]): string {
   return named.join(', ') || 'none'
 }
 
-function describe(
-  event: EventRecord,
-  attempts: AttemptRecord[],
-  nameOf: (delivery: { webhookId: string }) => string,
-): string {
+function describe(event: Event, attempts: Attempt[], nameOf: (delivery: { webhookId: string }) => string): string {
+  const { id, event: kind, createdAt, data, account } = event
   const head = [
-    `Event    ${event.id}`,
-    `Kind     ${event.kind}`,
-    `Account  ${event.email}`,
-    `Created  ${exact(event.createdAt)}`,
-    `Body     ${event.body}`,
+    `Event    ${id}`,
+    `Kind     ${kind}`,
+    ...(account === undefined ? [] : [`Account  ${account}`]),
+    `Created  ${second(createdAt)}`,
+    `Body     ${JSON.stringify({ id, event: kind, createdAt, data })}`,
     '',
   ]
   if (event.deliveries.length === 0) return [...head, 'No webhook subscribed to it.'].join('\n')
@@ -130,10 +112,10 @@ function describe(
     STATE: (delivery) => delivery.state,
     ATTEMPTS: (delivery) => delivery.attempts,
     WHEN: ({ nextAttemptAt, endedAt }) =>
-      nextAttemptAt ? `next ${exact(nextAttemptAt)}` : `ended ${endedAt ? exact(endedAt) : ''}`,
+      nextAttemptAt ? `next ${second(nextAttemptAt)}` : `ended ${endedAt ? second(endedAt) : ''}`,
   })
   const tried = tableOf(attempts, {
-    'ATTEMPT AT': (attempt) => exact(attempt.at),
+    'ATTEMPT AT': (attempt) => second(attempt.at),
     NAME: nameOf,
     NUMBER: (attempt) => attempt.number,
     OUTCOME: (attempt) => attempt.error ?? `answered ${attempt.status}`,
@@ -141,9 +123,4 @@ function describe(
     ANSWER: (attempt) => cut(attempt.excerpt, EXCERPT_LENGTH),
   })
   return [...head, deliveries, ...(attempts.length > 0 ? ['', tried] : [])].join('\n')
-}
-
-/** To the second, because retries follow each other within seconds. */
-function exact(date: Date): string {
-  return date.toISOString().slice(0, 19).replace('T', ' ')
 }

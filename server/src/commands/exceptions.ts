@@ -1,29 +1,14 @@
 import { Option, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import type { Context } from '../domain/context.ts'
 import type { ExceptionState, Resolution } from '../domain/deposits/exception-states.ts'
-import {
-  EXCEPTION_KINDS,
-  findException,
-  listExceptions,
-  type Exception,
-  type ExceptionKind,
-} from '../domain/refunds/exceptions.ts'
-import { resolveException } from '../domain/refunds/resolve-exception.ts'
-import { requireAccount } from './account.ts'
+import { EXCEPTION_KINDS, type ExceptionKind } from '../domain/refunds/exceptions.ts'
 import { addCommand, AS_JSON, limit, ONLY_PROVIDER, REASON, time } from './arguments.ts'
+import { EXCEPTIONS, type Exception, type Exceptions } from './exceptions-source.ts'
+import { labelled, moment } from './format.ts'
 import { FOLLOWED } from './refund.ts'
-import { moment, table } from './format.ts'
-import {
-  consoleActor,
-  contextAction,
-  printList,
-  printOne,
-  withContext,
-  type JsonOption,
-  type Terminal,
-} from './terminal.ts'
+import { sourceAction } from './source.ts'
+import { printList, printOne, type JsonOption, type Terminal } from './terminal.ts'
 
 const STATES: (ExceptionState | 'all')[] = ['open', 'resolving', 'resolved', 'all']
 
@@ -40,12 +25,12 @@ export function exceptionCommands(program: Command, terminal: Terminal): void {
     .option('--to <time>', 'only opened before this time', time)
     .option(...limit(50))
     .option(...AS_JSON)
-    .action(contextAction(terminal, listCommand))
+    .action(sourceAction(terminal, EXCEPTIONS, listCommand))
   addCommand(exceptions, 'show', '<id>')
     .description('show an exception with its payment, charge and refund')
     .argument('<id>', 'id from `exceptions list`')
     .option(...AS_JSON)
-    .action(contextAction(terminal, showCommand))
+    .action(sourceAction(terminal, EXCEPTIONS, showCommand))
   addCommand(
     exceptions,
     'resolve',
@@ -64,7 +49,10 @@ export function exceptionCommands(program: Command, terminal: Terminal): void {
     .option('--match', 'complete the charge of the payment although the amount differs, less the fee')
     .option('--close-charge', 'first cancel the charge of the payment, so that nobody can pay it')
     .option(...AS_JSON)
-    .action((id, options) => resolveCommand(terminal, id, options))
+    .action((id, options) => {
+      checkWays(options)
+      return sourceAction(terminal, EXCEPTIONS, resolveCommand)(id, options)
+    })
 }
 
 type ListOptions = JsonOption & {
@@ -76,9 +64,9 @@ type ListOptions = JsonOption & {
   limit: number
 }
 
-async function listCommand(ctx: Context, terminal: Terminal, options: ListOptions): Promise<void> {
+async function listCommand(source: Exceptions, terminal: Terminal, options: ListOptions): Promise<void> {
   const { state, json: _, ...filter } = options
-  const { exceptions, nextCursor } = await listExceptions(ctx, { ...filter, ...(state !== 'all' && { state }) })
+  const { exceptions, nextCursor } = await source.list({ ...filter, ...(state !== 'all' && { state }) })
   printList(terminal, options, exceptions, {
     nextCursor,
     empty: state === 'open' ? 'No open exception matches.' : 'No exception matches.',
@@ -86,7 +74,7 @@ async function listCommand(ctx: Context, terminal: Terminal, options: ListOption
       ID: (exception) => exception.id,
       OPENED: (exception) => moment(exception.openedAt),
       KIND: (exception) => exception.kind,
-      AMOUNT: (exception) => formatReais(exception.amountCents),
+      AMOUNT: (exception) => formatReais(exception.value),
       STATE: stateOf,
       PAYMENT: (exception) => exception.endToEndId,
       CHARGE: ({ charge }) => (charge === null ? '' : `${charge.email} ${charge.paymentLinkId}`),
@@ -94,8 +82,8 @@ async function listCommand(ctx: Context, terminal: Terminal, options: ListOption
   })
 }
 
-async function showCommand(ctx: Context, terminal: Terminal, id: string, options: JsonOption): Promise<void> {
-  printOne(terminal, options, await findException(ctx, id), describe)
+async function showCommand(source: Exceptions, terminal: Terminal, id: string, options: JsonOption): Promise<void> {
+  printOne(terminal, options, await source.find(id), describe)
 }
 
 type ResolveOptions = JsonOption & {
@@ -108,27 +96,29 @@ type ResolveOptions = JsonOption & {
   closeCharge?: boolean
 }
 
-async function resolveCommand(terminal: Terminal, id: string, options: ResolveOptions): Promise<void> {
-  const { credit, refund, writeOff, chargeAccount, match, closeCharge } = options
+function checkWays({ credit, refund, writeOff, chargeAccount, match, closeCharge }: ResolveOptions): void {
   if ([credit, refund, writeOff, chargeAccount, match].filter((way) => way !== undefined).length !== 1)
     throw new OperatorError('give exactly one of: --credit <email>, --refund, --write-off, --charge-account, --match')
   if (closeCharge && (match || chargeAccount))
     throw new OperatorError('--close-charge needs --credit, --refund or --write-off')
-  await withContext(terminal, async (ctx) => {
-    const resolution = await resolutionFrom(ctx, options)
-    const exception = await resolveException(ctx, consoleActor(), id, resolution, options.reason)
-    printOne(terminal, options, exception, describe)
-    if (exception.state === 'resolving') terminal.say(FOLLOWED)
-    // The provider declined the refund at once.
-    if (exception.state === 'open') terminal.setExitCode(1)
-  })
 }
 
-async function resolutionFrom(ctx: Context, options: ResolveOptions): Promise<Resolution> {
+async function resolveCommand(
+  source: Exceptions,
+  terminal: Terminal,
+  id: string,
+  options: ResolveOptions,
+): Promise<void> {
+  const exception = await source.resolve(id, await resolutionFrom(source, options), options.reason)
+  printOne(terminal, options, exception, describe)
+  if (exception.state === 'resolving') terminal.say(FOLLOWED)
+  // The provider declined the refund at once.
+  if (exception.state === 'open') terminal.setExitCode(1)
+}
+
+async function resolutionFrom(source: Exceptions, options: ResolveOptions): Promise<Resolution> {
   const charge = options.closeCharge ? 'close' : 'keep'
-  if (options.credit !== undefined) {
-    return { how: 'credit', accountId: (await requireAccount(ctx, options.credit)).accountId, charge }
-  }
+  if (options.credit !== undefined) return { how: 'credit', accountId: await source.accountId(options.credit), charge }
   if (options.match) return { how: 'match' }
   if (options.chargeAccount) return { how: 'charge_account' }
   return { how: options.refund ? 'refund' : 'write_off', charge }
@@ -140,20 +130,17 @@ function stateOf({ state, resolution }: Exception): string {
 
 function describe(exception: Exception): string {
   const { charge, resolution, refund, resolvedAt } = exception
-  const lines = {
+  return labelled({
     Exception: exception.id,
     Kind: exception.kind,
     State: stateOf(exception),
-    Amount: formatReais(exception.amountCents),
+    Amount: formatReais(exception.value),
     Payment: `${exception.endToEndId} at ${exception.provider}, ${moment(exception.occurredAt)}`,
     Opened: moment(exception.openedAt),
-    Charge:
-      charge && `${charge.paymentLinkId} of ${charge.email}, ${charge.status}, of ${formatReais(charge.valueCents)}`,
+    Charge: charge && `${charge.paymentLinkId} of ${charge.email}, ${charge.status}, of ${formatReais(charge.value)}`,
     Refund: refund && `${refund.providerRefundId}, ${refund.failure ?? refund.status}`,
-    'Decided by': resolution && `${resolution.by.kind} ${resolution.by.name}: ${resolution.reason}`,
+    'Decided by': resolution && `${resolution.by}: ${resolution.reason}`,
     Account: resolution?.accountId,
     Resolved: resolvedAt && moment(resolvedAt),
-  }
-  const rows = Object.entries(lines).flatMap(([label, text]) => (text ? [[label, text]] : []))
-  return table(['', ''], rows).trimStart()
+  })
 }

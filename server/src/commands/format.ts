@@ -16,6 +16,19 @@ export function table(head: string[], rows: Cell[][]): string {
   return all.map((row) => line(row).trimEnd()).join('\n')
 }
 
+/** Whose an item is. An API key lists those of one account only, without its name. */
+export function accountColumn<Item extends { account?: string }>(items: Item[]): Columns<Item> {
+  return items.some(({ account }) => account !== undefined) ? { ACCOUNT: ({ account }) => account ?? '' } : {}
+}
+
+/** A line for each field that has a value, with its label. */
+export function labelled(fields: Record<string, Cell | null | undefined>): string {
+  const rows = Object.entries(fields).flatMap(([label, value]) =>
+    value === null || value === undefined || value === '' ? [] : [[label, value]],
+  )
+  return table(['', ''], rows).trimStart()
+}
+
 /** The beginning of a text, on one line. */
 export function cut(text: string, length: number): string {
   const line = oneLine(text)
@@ -26,9 +39,18 @@ export function json(value: object): string {
   return JSON.stringify(value, null, 2)
 }
 
-/** UTC, to the minute. */
-export function moment(date: Date): string {
-  return date.toISOString().slice(0, 16).replace('T', ' ')
+/** UTC, to the minute. A text is a time as the API writes it. */
+export function moment(at: Date | string): string {
+  return timeText(at).slice(0, 16).replace('T', ' ')
+}
+
+/** UTC, to the second, because retries follow each other within seconds. */
+export function second(at: Date | string): string {
+  return timeText(at).slice(0, 19).replace('T', ' ')
+}
+
+function timeText(at: Date | string): string {
+  return typeof at === 'string' ? at : at.toISOString()
 }
 
 /** In MiB, rounded up. */

@@ -14,7 +14,7 @@ import {
 } from '../domain/users/operators.ts'
 import { addCommand, AS_JSON, EXPIRES_IN_DAYS } from './arguments.ts'
 import { expiryOf } from './key.ts'
-import { addChange, addCreate, addPassword } from './user.ts'
+import { addChange, addCreate, addPassword, printChange } from './user.ts'
 import { moment } from './format.ts'
 import { consoleActor, databaseAction, printList, type JsonOption, type Terminal } from './terminal.ts'
 
@@ -25,12 +25,14 @@ export function operatorCommands(program: Command, terminal: Terminal): void {
     .description('list all operators')
     .option(...AS_JSON)
     .action(databaseAction(terminal, listOperatorsCommand))
-  addChange(operator, terminal, 'disable', 'left the team', (core, change) =>
-    enableOperator(core, change, false),
-  ).description('end the sessions of an operator, and stop their keys within 2 seconds')
-  addChange(operator, terminal, 'enable', 'back in the team', (core, change) =>
-    enableOperator(core, change, true),
-  ).description('let a disabled operator sign in and use their keys again')
+  const enable = (isEnabled: boolean) =>
+    printChange(terminal, (core, change) => enableOperator(core, change, isEnabled))
+  addChange(operator, 'disable', 'left the team', enable(false)).description(
+    'end the sessions of an operator, and stop their keys within 2 seconds',
+  )
+  addChange(operator, 'enable', 'back in the team', enable(true)).description(
+    'let a disabled operator sign in and use their keys again',
+  )
   addPassword(operator, terminal, 'operator')
   const key = operator.command('key').description('create API keys for operators; `guiche key` lists and revokes them')
   addCommand(key, 'create', '--email ops@example.com --name prometheus --scope metrics:read')

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import type { Command } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { formatReais } from '../base/money.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import type { Config } from '../config.ts'
 import type { Context } from '../domain/context.ts'
 import { findPublicCharge } from '../domain/deposits/charge-reads.ts'
 import { addCommand, positive } from './arguments.ts'
+import { makeService, path, type Service } from './service.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
 const PAY_TIMEOUT_MS = 10_000
@@ -19,14 +21,14 @@ export function payCommand(program: Command, terminal: Terminal): void {
     .action((paymentLinkId, options) => payCharge(terminal, paymentLinkId, options))
 }
 
+type PayOptions = { amount?: number; times?: number }
 type Answer = { error?: string; pix?: { amountCents: number; endToEndId: string }[] }
 
-function payCharge(
-  terminal: Terminal,
-  paymentLinkId: string,
-  { amount: amountCents, times }: { amount?: number; times?: number },
-): Promise<void> {
-  return withSandbox(terminal.loadConfig(), terminal, 'pay', async (ctx, bank) => {
+async function payCharge(terminal: Terminal, paymentLinkId: string, options: PayOptions): Promise<void> {
+  const remote = terminal.loadRemote()
+  if (remote) return payAt(makeService(remote, terminal.say), terminal, paymentLinkId, options)
+  const { amount: amountCents, times } = options
+  await withSandbox(terminal.loadConfig(), terminal, 'pay', async (ctx, bank) => {
     const charge = await findPublicCharge(ctx, paymentLinkId)
     if (!charge) throw new Fault('not_found', `Charge not found: ${paymentLinkId}`)
     const body = { txid: charge.id, amountCents, times }
@@ -35,6 +37,14 @@ function payCharge(
     if (status >= 300 || !pix) throw new Fault('provider_refused', `the bank refused: ${error ?? `status ${status}`}`)
     for (const paid of pix) terminal.print(`Paid ${formatReais(paid.amountCents)}, endToEndId ${paid.endToEndId}`)
   })
+}
+
+/** Presses the button of the payment page, which a service in sandbox mode has. It needs no key. */
+async function payAt({ ask, url }: Service, terminal: Terminal, paymentLinkId: string, options: PayOptions) {
+  if (options.amount !== undefined || options.times !== undefined)
+    throw new OperatorError('--amount and --times need the sandbox bank itself: unset GUICHE_URL where it runs')
+  await ask('POST', path`/payment-link/${paymentLinkId}/sandbox-payment`)
+  terminal.print(`The sandbox bank of ${url} was told to pay ${paymentLinkId}`)
 }
 
 /** Runs `work` with the sandbox bank, which runs in this process or elsewhere. `command` is for the refusal. */

@@ -3,7 +3,7 @@ import { Fault } from '../base/fault.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { VERSION } from '../base/version.ts'
 import type { Env } from '../base/variables.ts'
-import { loadConfig } from '../config.ts'
+import { loadConfig, loadHome, loadRemote } from '../config.ts'
 import { DatabaseUnavailable, explainDatabase } from '../db/failure.ts'
 import { ProviderError } from '../domain/ports/provider.ts'
 import type { Screen } from '../log.ts'
@@ -11,6 +11,8 @@ import { accountCommands } from './account.ts'
 import { auditCommand } from './audit.ts'
 import { auditLogCommand } from './audit-log.ts'
 import { backupCommand } from './backup.ts'
+import { balanceCommand } from './balance.ts'
+import { depositCommands } from './deposit.ts'
 import { doctorCommand } from './doctor.ts'
 import { eventCommands } from './events.ts'
 import { exceptionCommands } from './exceptions.ts'
@@ -37,7 +39,8 @@ export type Surroundings = {
   stderr: Screen
   /** All of standard input. */
   readInput(): Promise<string>
-  keyboard?: Keyboard
+  /** Standard input, if a person types there. */
+  keyboard?: Keyboard | undefined
   /** Default: the environment of this process, and .env. */
   env?: Env
   start: Start
@@ -55,6 +58,8 @@ export async function runCommand(args: string[], surroundings: Surroundings): Pr
     readInput,
     keyboard,
     loadConfig: (overrides) => loadConfig(env, overrides),
+    loadRemote: () => loadRemote(env),
+    loadHome: () => loadHome(env),
     setExitCode: (code) => void (exitCode = code),
   }
   try {
@@ -80,6 +85,7 @@ export function makeProgram(terminal: Terminal, { stdout, stderr, start }: Surro
       'after',
       `
 Commands use the database of the service (DATABASE_URL, or the embedded one in GUICHE_HOME), whether it is running or not.
+With GUICHE_URL and GUICHE_KEY, commands use the API of a service elsewhere. Those that need the database then refuse.
 Most commands have a --json option. For the options and an example of a command: guiche <command> --help
 
 A first deposit:
@@ -97,6 +103,8 @@ A first deposit:
   eventCommands(program, terminal)
   refundCommands(program, terminal)
   exceptionCommands(program, terminal)
+  depositCommands(program, terminal)
+  balanceCommand(program, terminal)
   payCommand(program, terminal)
   sandboxCommand(program, terminal)
   seedCommand(program, terminal)

@@ -1,12 +1,11 @@
 import { Option, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
-import type { Context } from '../domain/context.ts'
-import { isInDoubt, type Refund, type RefundStatus } from '../domain/refunds/refund-states.ts'
-import { endUndecided, listRefunds, requestRefund } from '../domain/refunds/request-refund.ts'
-import { accountIdOf } from './account.ts'
+import type { RefundStatus } from '../domain/refunds/refund-states.ts'
 import { addCommand, AS_JSON, limit, ONLY_ACCOUNT, positive, REASON } from './arguments.ts'
 import { moment } from './format.ts'
-import { consoleActor, contextAction, printList, printOne, type JsonOption, type Terminal } from './terminal.ts'
+import { REFUNDS, type Refund, type Refunds } from './refund-source.ts'
+import { sourceAction } from './source.ts'
+import { printList, printOne, type JsonOption, type Terminal } from './terminal.ts'
 
 const STATUSES: RefundStatus[] = ['PROCESSING', 'DONE', 'FAILED']
 const OUTCOMES = ['done', 'failed'] as const
@@ -29,7 +28,7 @@ export function refundCommands(program: Command, terminal: Terminal): void {
     .action((paymentLinkId, options) => {
       // Checked here, because Commander would require the option of `refund end` as well.
       if (options.reason === undefined) refund.error("error: required option '--reason <text>' not specified")
-      return contextAction(terminal, refundCommand)(paymentLinkId, options)
+      return sourceAction(terminal, REFUNDS, refundCommand)(paymentLinkId, options)
     })
   const endExample = '0199a3c2f4b87d6e9b1a5c0d3e2f4a69 --as failed --reason "bank support found no such refund"'
   addCommand(refund, 'end', endExample)
@@ -46,7 +45,7 @@ export function refundCommands(program: Command, terminal: Terminal): void {
 done: the payer has the money. failed: the provider made no refund, and the money returns to where it came from.
 If the provider reports another outcome later, it is booked and needs another decision.`,
     )
-    .action(contextAction(terminal, endCommand))
+    .action(sourceAction(terminal, REFUNDS, endCommand))
   addCommand(program, 'refunds', '--in-doubt --email ana@loja.example')
     .description('list the newest refunds')
     .option(...ONLY_ACCOUNT)
@@ -55,18 +54,18 @@ If the provider reports another outcome later, it is booked and needs another de
     .option('--in-doubt', 'only refunds whose outcome at the provider is unknown')
     .option(...limit(50))
     .option(...AS_JSON)
-    .action(contextAction(terminal, refundsCommand))
+    .action(sourceAction(terminal, REFUNDS, refundsCommand))
 }
 
 type RefundOptions = JsonOption & { reason: string; amount?: number; idempotencyKey?: string }
 
-async function refundCommand(ctx: Context, terminal: Terminal, paymentLinkId: string, options: RefundOptions) {
-  const { refund } = await requestRefund(ctx, consoleActor(), {
-    accountId: null,
+async function refundCommand(refunds: Refunds, terminal: Terminal, paymentLinkId: string, options: RefundOptions) {
+  const { amount, reason, idempotencyKey } = options
+  const refund = await refunds.request({
     paymentLinkId,
-    amountCents: options.amount ?? null,
-    reason: options.reason,
-    idempotencyKey: options.idempotencyKey ?? null,
+    reason,
+    ...(amount !== undefined && { amountCents: amount }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
   })
   printOne(terminal, options, refund, describe)
   if (refund.status === 'PROCESSING') terminal.say(FOLLOWED)
@@ -75,17 +74,16 @@ async function refundCommand(ctx: Context, terminal: Terminal, paymentLinkId: st
 
 type EndOptions = JsonOption & { as: 'done' | 'failed'; reason: string }
 
-async function endCommand(ctx: Context, terminal: Terminal, refundId: string, options: EndOptions): Promise<void> {
+async function endCommand(refunds: Refunds, terminal: Terminal, refundId: string, options: EndOptions): Promise<void> {
   const decision = { outcome: options.as, reason: options.reason }
-  printOne(terminal, options, await endUndecided(ctx, consoleActor(), refundId, decision), describe)
+  printOne(terminal, options, await refunds.end(refundId, decision), describe)
 }
 
 function describe(refund: Refund): string {
-  const { id, amountCents, feeReturnedCents, status, failure, attention } = refund
-  const fee =
-    feeReturnedCents > 0 && status !== 'FAILED' ? `, ${formatReais(feeReturnedCents)} of the fee returned` : ''
+  const { id, value, returnedFee, status, failure, attention } = refund
+  const fee = returnedFee > 0 && status !== 'FAILED' ? `, ${formatReais(returnedFee)} of the fee returned` : ''
   const why = failure ?? attention
-  return `Refund ${id} of ${formatReais(amountCents)}${fee} is ${stateOf(refund)}${why === null ? '' : `: ${why}`}`
+  return `Refund ${id} of ${formatReais(value)}${fee} is ${stateOf(refund)}${why === null ? '' : `: ${why}`}`
 }
 
 type ListOptions = JsonOption & {
@@ -96,12 +94,10 @@ type ListOptions = JsonOption & {
   limit: number
 }
 
-async function refundsCommand(ctx: Context, terminal: Terminal, options: ListOptions): Promise<void> {
-  const { email, charge, json: _, ...filter } = options
-  const accountId = await accountIdOf(ctx, email)
-  const { refunds, nextCursor } = await listRefunds(ctx, {
+async function refundsCommand(source: Refunds, terminal: Terminal, options: ListOptions): Promise<void> {
+  const { charge, json: _, ...filter } = options
+  const { refunds, nextCursor } = await source.list({
     ...filter,
-    ...(accountId && { accountId }),
     ...(charge !== undefined && { paymentLinkId: charge }),
   })
   printList(terminal, options, refunds, {
@@ -111,16 +107,15 @@ async function refundsCommand(ctx: Context, terminal: Terminal, options: ListOpt
       ID: (refund) => refund.id,
       CREATED: (refund) => moment(refund.createdAt),
       STATUS: stateOf,
-      AMOUNT: (refund) => formatReais(refund.amountCents),
+      AMOUNT: (refund) => formatReais(refund.value),
       CHARGE: (refund) => refund.paymentLinkId ?? refund.endToEndId,
-      BY: ({ source, requestedBy }) =>
-        source === 'provider' ? 'the provider' : `${requestedBy.kind} ${requestedBy.name}`,
-      REASON: (refund) => refund.failure ?? refund.attention ?? refund.endedBy?.reason ?? refund.reason ?? '',
+      BY: (refund) => (refund.source === 'provider' ? 'the provider' : refund.by),
+      REASON: (refund) => refund.failure ?? refund.attention ?? refund.endedReason ?? refund.reason ?? '',
     },
   })
 }
 
 function stateOf(refund: Refund): string {
   if (refund.undoneAt !== null) return `${refund.status}, undone`
-  return isInDoubt(refund) ? `${refund.status}, in doubt` : refund.status
+  return refund.inDoubt ? `${refund.status}, in doubt` : refund.status
 }

@@ -3,11 +3,11 @@ import { OperatorError } from '../base/operator-error.ts'
 import { findAccount } from '../domain/accounts/accounts.ts'
 import { DEMO_EMAIL } from '../domain/demo/demo-account.ts'
 import { seedHistory, type BankHistory } from '../domain/demo/seed.ts'
-import { requireAccount } from './account.ts'
+import { requireAccount } from './account-source.ts'
 import { addCommand, wholeNumber } from './arguments.ts'
 import { postToBank, withSandbox } from './pay.ts'
 import { withProgress } from './progress.ts'
-import type { Terminal } from './terminal.ts'
+import { databaseConfig, type Terminal } from './terminal.ts'
 
 // Both this command and the sandbox bank keep all deposits in memory, at some hundred bytes each.
 const MAX_DEPOSITS = 1_000_000
@@ -35,7 +35,7 @@ export function seedCommand(program: Command, terminal: Terminal): void {
 type Options = { deposits: number; email?: string; days: number; seed: number }
 
 function seed(terminal: Terminal, options: Options): Promise<void> {
-  const config = terminal.loadConfig()
+  const config = databaseConfig(terminal)
   if (config.settings.mode === 'live')
     throw new OperatorError('seed works in sandbox mode only: it creates deposits that nobody paid')
   return withSandbox(config, terminal, 'seed', async (ctx, bank) => {

@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os'
 import type { Log } from '../base/log.ts'
-import type { Config } from '../config.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import type { Config, Remote } from '../config.ts'
 import { makeDatabaseClock } from '../db/clock.ts'
 import { makeMetrics } from '../base/metrics.ts'
 import type { Actor } from '../domain/core/audit-log.ts'
@@ -19,22 +20,22 @@ export type Terminal = {
   screen: Screen
   /** Standard output itself, for a screen that is redrawn. */
   output: Screen
-  /** Undefined where nobody types. */
-  keyboard: Keyboard | undefined
   /** All of standard input. */
   readInput(): Promise<string>
+  /** Where a person types. Undefined: nobody can answer a question. */
+  keyboard: Keyboard | undefined
   loadConfig(overrides?: { home?: string }): Config
+  /** Undefined: commands use the database. */
+  loadRemote(): Remote | undefined
+  loadHome(): string
   /** For a command that ran, with a negative result. */
   setExitCode(code: number): void
 }
 
-/** Standard input, key by key. */
-export type Keyboard = {
+/** Standard input. */
+export type Keyboard = NodeJS.ReadableStream & {
   /** Keys arrive at once and unseen, Ctrl-C too. Undefined if it is not a terminal. */
   setRawMode?(isRaw: boolean): unknown
-  on(event: 'data', listener: (key: Buffer | string) => void): unknown
-  off(event: 'data', listener: (key: Buffer | string) => void): unknown
-  pause(): unknown
 }
 
 export type JsonOption = { json?: boolean }
@@ -80,18 +81,10 @@ export function databaseAction<Args extends unknown[]>(
   return (...args) => withDatabase(terminal, (core) => work(core, terminal, ...args))
 }
 
-/** An action that may call providers and webhooks. */
-export function contextAction<Args extends unknown[]>(
-  terminal: Terminal,
-  work: (ctx: Context, terminal: Terminal, ...args: Args) => Promise<void>,
-): (...args: Args) => Promise<void> {
-  return (...args) => withContext(terminal, (ctx) => work(ctx, terminal, ...args))
-}
-
 /** `core.now()` is the database's time, because the clock of an operator's machine may be wrong. */
 export async function withDatabase(terminal: Terminal, work: (core: Core) => Promise<void>): Promise<void> {
   const log = commandLog(terminal)
-  const config = terminal.loadConfig()
+  const config = databaseConfig(terminal)
   const { value, close } = await openDatabase(config, log, terminal.say)
   try {
     const { pool } = value
@@ -106,7 +99,7 @@ export async function withDatabase(terminal: Terminal, work: (core: Core) => Pro
 export async function withContext<Result>(
   terminal: Terminal,
   work: (ctx: Context, sandboxUrl: string | undefined) => Promise<Result>,
-  config = terminal.loadConfig(),
+  config = databaseConfig(terminal),
 ): Promise<Result> {
   // Loading the HTTP clients takes a quarter of a second. Commands that need the database only do not wait for it.
   const { openContext } = await import('../wiring.ts')
@@ -116,6 +109,16 @@ export async function withContext<Result>(
   } finally {
     await close()
   }
+}
+
+/** Refuses GUICHE_URL: a command meant for that service must not change the database of this machine. */
+export function databaseConfig(terminal: Terminal): Config {
+  const config = terminal.loadConfig()
+  if (!config.remote) return config
+  throw new OperatorError(
+    `this command needs the database, and GUICHE_URL names the service at ${config.remote.url}: ` +
+      'run it where that service runs, or unset GUICHE_URL',
+  )
 }
 
 /** Commands log errors only. */

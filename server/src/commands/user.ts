@@ -35,28 +35,33 @@ export function addCreate(parent: Command, terminal: Terminal, nameText: string,
 
 /** For users who cannot sign in and receive no mail. */
 export function addPassword(parent: Command, terminal: Terminal, kind: UserKind): void {
-  addChange(parent, terminal, 'password', 'forgot it', async (core, options) => {
+  const set = printChange(terminal, async (core, options) => {
     const given = await readPassword(terminal, options)
     const wanted = { ...options, kind, password: given, publicUrl: core.settings.publicUrl }
     const { email, password } = await setPassword(core, wanted, consoleActor())
     return json({ email, ...(given === null && { password }) })
   })
+  addChange(parent, 'password', 'forgot it', set)
     .description(`set the password of an ${kind} and end its sessions; prints JSON, with the password if generated`)
     .option(...PASSWORD_STDIN)
 }
 
-/** A change of one user that needs a reason. `work` returns what to print. */
+/** A change of one user that needs a reason. */
 export function addChange(
   parent: Command,
-  terminal: Terminal,
   name: string,
   why: string,
-  work: (core: Core, change: Change) => Promise<string>,
+  action: (change: Change) => Promise<void>,
 ): Command {
   return addCommand(parent, name, `--email ${exampleOf(parent)} --reason "${why}"`)
     .requiredOption('--email <email>', `e-mail of the ${parent.name()}`)
     .requiredOption(...REASON)
-    .action(databaseAction(terminal, async (core, _, change: Change) => terminal.print(await work(core, change))))
+    .action(action)
+}
+
+/** The action of a change in the database. `work` returns what to print. */
+export function printChange(terminal: Terminal, work: (core: Core, change: Change) => Promise<string>) {
+  return databaseAction(terminal, async (core, _, change: Change) => terminal.print(await work(core, change)))
 }
 
 /** The password from standard input, or null if it is to be generated. */

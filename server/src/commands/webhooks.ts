@@ -1,29 +1,17 @@
 import type { Command } from 'commander'
-import type { Context } from '../domain/context.ts'
-import type { WebhookAnswer } from '../domain/ports/webhook-sender.ts'
-import { testWebhook } from '../domain/webhooks/test-webhook.ts'
-import { EVENT_KINDS, type EventKind } from '../domain/webhooks/events.ts'
+import { EVENT_KINDS } from '../domain/webhooks/events.ts'
 import {
-  canOpenNewestSecret,
-  createWebhook,
-  deleteWebhook,
-  findWebhook,
-  findWebhookOwner,
-  listWebhooksOf,
   MAX_OVERLAP_SECONDS,
   nameFromUrl,
-  rotateSecret,
-  updateWebhook,
   DEFAULT_EVENT_KINDS,
   DEFAULT_OVERLAP_SECONDS,
-  type Webhook,
 } from '../domain/webhooks/webhooks.ts'
-import { presentTest, presentWebhook } from '../http/api/webhooks.ts'
-import { accountIdOf, requireAccount } from './account.ts'
 import { addCommand, AS_JSON, commaSeparated, OF_ACCOUNT, ONLY_ACCOUNT, positive, wholeNumber } from './arguments.ts'
-import { cut, json, moment } from './format.ts'
-import { consoleActor, contextAction, printList, type JsonOption, type Terminal } from './terminal.ts'
+import { accountColumn, cut, json, moment } from './format.ts'
+import { sourceAction } from './source.ts'
+import { printList, type JsonOption, type Terminal } from './terminal.ts'
 import { webhooksListenCommand } from './webhooks-listen.ts'
+import { WEBHOOKS, type ListedWebhook, type Test, type Webhooks } from './webhooks-source.ts'
 
 const HOUR_SECONDS = 3600
 // Enough to see what is wrong with a receiver.
@@ -43,13 +31,13 @@ To try webhooks in sandbox mode:
     )
   addCommand(webhooks, 'add', '--email ana@loja.example --url https://loja.example/guiche --authorization "Bearer abc"')
     .description('add a webhook and test it; prints its signing secret, once')
-    .requiredOption(...OF_ACCOUNT)
+    .option(OF_ACCOUNT[0], `${OF_ACCOUNT[1]} (required without GUICHE_URL)`)
     .requiredOption('--url <url>', 'URL that receives the events')
     .option('--name <name>', 'name in lists (default: the host of the URL)')
     .option('--events <kinds>', `comma-separated: ${EVENT_KINDS.join(', ')}`, DEFAULT_EVENT_KINDS.join(','))
     .option('--authorization <value>', 'Authorization header of each delivery')
     .option(...AS_JSON)
-    .action(contextAction(terminal, addWebhook))
+    .action(sourceAction(terminal, WEBHOOKS, addWebhook))
   addCommand(webhooks, 'listen', '--status 500   # shows the retries')
     .description('run a receiver that prints each delivery and verifies its signature')
     .option('--port <port>', 'port to listen on (default: 4747)', positive)
@@ -60,7 +48,7 @@ To try webhooks in sandbox mode:
     .description('list webhooks with their state')
     .option(...ONLY_ACCOUNT)
     .option(...AS_JSON)
-    .action(contextAction(terminal, listWebhooks))
+    .action(sourceAction(terminal, WEBHOOKS, listWebhooks))
   registerForOne(webhooks, terminal)
 }
 
@@ -71,7 +59,7 @@ function registerForOne(webhooks: Command, terminal: Terminal): void {
   add('test')
     .description('send a WEBHOOK_TEST now; exits 1 if it is not delivered')
     .option(...AS_JSON)
-    .action(contextAction(terminal, sendTest))
+    .action(sourceAction(terminal, WEBHOOKS, sendTest))
   add('rotate', '--overlap-hours 1')
     .description('replace the signing secret; prints only the new one, once')
     .option(
@@ -80,42 +68,42 @@ function registerForOne(webhooks: Command, terminal: Terminal): void {
       wholeNumber({ min: 0, max: maxHours }),
       DEFAULT_OVERLAP_SECONDS / HOUR_SECONDS,
     )
-    .action(contextAction(terminal, rotateWebhook))
+    .action(sourceAction(terminal, WEBHOOKS, rotateWebhook))
   add('enable')
     .description('send events to a webhook again, and reset its failure count')
-    .action(contextAction(terminal, enableWebhook))
+    .action(sourceAction(terminal, WEBHOOKS, enableWebhook))
   add('disable')
     .description('send no more events to a webhook; pending deliveries fail')
-    .action(contextAction(terminal, disableWebhook))
+    .action(sourceAction(terminal, WEBHOOKS, disableWebhook))
   add('remove')
     .description('remove a webhook for good; its events are kept')
-    .action(contextAction(terminal, removeWebhook))
+    .action(sourceAction(terminal, WEBHOOKS, removeWebhook))
 }
 
-type AddOptions = JsonOption & { email: string; url: string; name?: string; events: string; authorization?: string }
+type AddOptions = JsonOption & { email?: string; url: string; name?: string; events: string; authorization?: string }
 
-async function addWebhook(ctx: Context, terminal: Terminal, options: AddOptions): Promise<void> {
+async function addWebhook(webhooks: Webhooks, terminal: Terminal, options: AddOptions): Promise<void> {
   const { url, name = nameFromUrl(url), events, authorization = null } = options
-  const { accountId } = await requireAccount(ctx, options.email)
-  await warnOfForeignKey(ctx, terminal)
-  // createWebhook refuses unknown kinds and lists the known ones.
-  const fields = { url, name, eventKinds: commaSeparated(events) as EventKind[], authorization }
-  const { webhook, secret } = await createWebhook(ctx, accountId, fields, consoleActor())
-  // Before the test, which takes up to 15 seconds and may be interrupted: the secret cannot be shown again.
-  if (!options.json) terminal.print(`Webhook  ${webhook.webhookId}\nSecret   ${secret}`)
-  const test = await testWebhook(ctx, accountId, webhook.webhookId)
-  if (options.json) terminal.print(json({ webhook: presentWebhook(webhook), secret, test: presentTest(test) }))
-  else terminal.print(describeTest(test))
+  const wanted = { url, name, events: commaSeparated(events), authorization }
+  const { webhook, secret, test: sendTest } = await webhooks.add(options.email, wanted)
+  // Before the test, which may be interrupted: the secret cannot be shown again.
+  if (!options.json) terminal.print(`Webhook  ${webhook.id}\nSecret   ${secret}`)
+  const test = await sendTest()
+  terminal.print(options.json ? json({ webhook, secret, test }) : describeTest(test))
   terminal.say('Save the secret now, it is not shown again. The receiver needs it to verify signatures.')
 }
 
-async function listWebhooks(ctx: Context, terminal: Terminal, options: JsonOption & { email?: string }): Promise<void> {
-  printList(terminal, options, await listWebhooksOf(ctx, await accountIdOf(ctx, options.email)), {
+async function listWebhooks(
+  webhooks: Webhooks,
+  terminal: Terminal,
+  options: JsonOption & { email?: string },
+): Promise<void> {
+  const listed = await webhooks.list(options.email)
+  printList(terminal, options, listed, {
     empty: 'There are no webhooks. Add one with: guiche webhooks add --email <email> --url <url>',
-    toJson: (webhook) => ({ account: webhook.email, ...presentWebhook(webhook) }),
     columns: {
-      ID: (webhook) => webhook.webhookId,
-      ACCOUNT: (webhook) => webhook.email,
+      ID: (webhook) => webhook.id,
+      ...accountColumn(listed),
       NAME: (webhook) => webhook.name,
       URL: (webhook) => webhook.url,
       STATE: stateOf,
@@ -123,66 +111,50 @@ async function listWebhooks(ctx: Context, terminal: Terminal, options: JsonOptio
   })
 }
 
-async function sendTest(ctx: Context, terminal: Terminal, id: string, options: JsonOption): Promise<void> {
-  const test = await testWebhook(ctx, await findWebhookOwner(ctx, id), id)
-  const presented = presentTest(test)
-  terminal.print(options.json ? json(presented) : describeTest(test))
-  if (!presented.delivered) terminal.setExitCode(1)
+async function sendTest(webhooks: Webhooks, terminal: Terminal, id: string, options: JsonOption): Promise<void> {
+  const test = await webhooks.test(id)
+  terminal.print(options.json ? json(test) : describeTest(test))
+  if (!test.delivered) terminal.setExitCode(1)
 }
 
 async function rotateWebhook(
-  ctx: Context,
+  webhooks: Webhooks,
   terminal: Terminal,
   id: string,
   options: { overlapHours: number },
 ): Promise<void> {
-  await warnOfForeignKey(ctx, terminal)
-  const accountId = await findWebhookOwner(ctx, id)
-  const overlapSeconds = options.overlapHours * HOUR_SECONDS
-  const { webhook, secret } = await rotateSecret(ctx, accountId, id, overlapSeconds, consoleActor())
+  const { webhook, secret } = await webhooks.rotate(id, options.overlapHours * HOUR_SECONDS)
   terminal.print(secret)
   const until = webhook.previousSecretUntil
   terminal.say(until ? `The old secret also signs until ${moment(until)} UTC.` : 'The old secret no longer signs.')
 }
 
-async function enableWebhook(ctx: Context, terminal: Terminal, id: string): Promise<void> {
-  const accountId = await findWebhookOwner(ctx, id)
-  const { disabledAt } = await findWebhook(ctx, accountId, id)
-  const { name } = await updateWebhook(ctx, accountId, id, { enabled: true }, consoleActor())
+async function enableWebhook(webhooks: Webhooks, terminal: Terminal, id: string): Promise<void> {
+  const { disabledAt } = await webhooks.find(id)
+  const { name } = await webhooks.enable(id, true)
   terminal.print(`Enabled ${id} (${name}).`)
   if (!disabledAt) return
   terminal.say(`To resend failed deliveries:  guiche events resend --failed --webhook ${id}`)
-  terminal.say(`To send what it missed:       guiche events resend --since ${disabledAt.toISOString()} --webhook ${id}`)
+  terminal.say(`To send what it missed:       guiche events resend --since ${disabledAt} --webhook ${id}`)
 }
 
-async function disableWebhook(ctx: Context, terminal: Terminal, id: string): Promise<void> {
-  const { name } = await updateWebhook(ctx, await findWebhookOwner(ctx, id), id, { enabled: false }, consoleActor())
+async function disableWebhook(webhooks: Webhooks, terminal: Terminal, id: string): Promise<void> {
+  const { name } = await webhooks.enable(id, false)
   terminal.print(`Disabled ${id} (${name}).`)
 }
 
-async function removeWebhook(ctx: Context, terminal: Terminal, id: string): Promise<void> {
-  const accountId = await findWebhookOwner(ctx, id)
-  const { name } = await findWebhook(ctx, accountId, id)
-  await deleteWebhook(ctx, accountId, id, consoleActor())
+async function removeWebhook(webhooks: Webhooks, terminal: Terminal, id: string): Promise<void> {
+  const { name } = await webhooks.find(id)
+  await webhooks.remove(id)
   terminal.print(`Removed ${id} (${name}).`)
 }
 
-// With another home or environment than the server's, a command seals secrets that the server cannot open. This is only
-// a warning, because after a key was lost, webhooks get new secrets this way.
-async function warnOfForeignKey(ctx: Context, terminal: Terminal): Promise<void> {
-  if (await canOpenNewestSecret(ctx)) return
-  terminal.say(
-    'Warning: this SECRET_KEY does not open the stored secrets. If the server uses another one, it cannot sign with the new secret.',
-  )
-}
-
-function stateOf(webhook: Webhook): string {
+function stateOf(webhook: ListedWebhook): string {
   if (webhook.disabledAt) return `off since ${moment(webhook.disabledAt)}: ${webhook.disabledReason}`
   return webhook.failingSince ? `failing since ${moment(webhook.failingSince)}` : 'enabled'
 }
 
-function describeTest(test: WebhookAnswer): string {
-  const { delivered, status, error, latencyMs, excerpt } = presentTest(test)
+function describeTest({ delivered, status, error, latencyMs, excerpt }: Test): string {
   const outcome = error ?? `the receiver answered ${status}`
   const first = `Test     ${delivered ? 'delivered' : 'not delivered'}: ${outcome}, after ${latencyMs} ms`
   return excerpt === '' ? first : `${first}\nAnswer   ${cut(excerpt, EXCERPT_LENGTH)}`

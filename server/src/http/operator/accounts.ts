@@ -109,7 +109,7 @@ const accountSchema = z
   })
   .meta({ id: 'Account' })
 
-function presentAccount({ accountId, ...account }: ListedAccount) {
+export function presentAccount({ accountId, ...account }: ListedAccount) {
   return { id: accountId, ...toApi(account) }
 }
 

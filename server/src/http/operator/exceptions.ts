@@ -145,7 +145,7 @@ const exceptionSchema = z
   })
   .meta({ id: 'Exception' })
 
-function presentException({ amountCents, charge, resolution, ...exception }: Exception) {
+export function presentException({ amountCents, charge, resolution, ...exception }: Exception) {
   return {
     ...toApi(exception),
     value: amountCents,

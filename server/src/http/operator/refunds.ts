@@ -127,7 +127,7 @@ const operatorRefundSchema = z
   })
   .meta({ id: 'OperatorRefund' })
 
-function presentRefund({ amountCents, feeReturnedCents, requestedBy, endedBy, ...refund }: Refund) {
+export function presentRefund({ amountCents, feeReturnedCents, requestedBy, endedBy, ...refund }: Refund) {
   return {
     ...toApi(refund),
     value: amountCents,
