@@ -27,17 +27,16 @@ export function loadProviders(env: Env): ProviderConfig[] {
   const names = text(env, 'PROVIDERS', 'sandbox')
     .split(',')
     .map((name) => name.trim())
-  for (const name of names) {
-    if (!/^[a-z][a-z0-9-]{0,30}$/.test(name))
-      throw refusal(
-        'PROVIDERS',
-        `must list names of lower-case letters, digits and dashes, not ${JSON.stringify(name)}`,
-      )
-  }
+  for (const name of names) checkProviderName(name)
   if (new Set(names).size !== names.length) throw refusal('PROVIDERS', 'must not name a provider twice')
   const providers = names.map((name) => loadProvider(env, name))
   refuseSameAccount(providers)
   return providers
+}
+
+export function checkProviderName(name: string): void {
+  if (/^[a-z][a-z0-9-]{0,30}$/.test(name)) return
+  throw refusal('PROVIDERS', `must list names of lower-case letters, digits and dashes, not ${JSON.stringify(name)}`)
 }
 
 /** Two names for one bank account would report each payment twice, and fail over from a bank to itself. */
@@ -77,7 +76,8 @@ export function urlsOf(provider: ProviderConfig): [name: string, url: string][] 
   ]
 }
 
-function prefixOf(name: string): string {
+/** What the names of a provider's variables begin with. */
+export function prefixOf(name: string): string {
   return `PROVIDER_${name.toUpperCase().replaceAll('-', '_')}`
 }
 

@@ -16,6 +16,7 @@ import { depositCommands } from './deposit.ts'
 import { doctorCommand } from './doctor.ts'
 import { eventCommands } from './events.ts'
 import { exceptionCommands } from './exceptions.ts'
+import { initCommand } from './init.ts'
 import { inviteCommand } from './invite.ts'
 import { keyCommands } from './key.ts'
 import { migrateCommand } from './migrate.ts'
@@ -93,6 +94,7 @@ A first deposit:
   $ npx guiche pay <paymentLinkId>    # pays the charge at the sandbox bank
   $ npx guiche audit                  # checks that every centavo is accounted for`,
     )
+  initCommand(program, terminal)
   startCommand(program, terminal, start)
   migrateCommand(program, terminal)
   accountCommands(program, terminal)

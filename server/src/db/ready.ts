@@ -1,3 +1,5 @@
+import { OperatorError } from '../base/operator-error.ts'
+import { withClient } from './connect.ts'
 import { outageLogOf, type Pool } from './pool.ts'
 import { query, unavailable } from './tx.ts'
 
@@ -37,4 +39,28 @@ export async function describeDatabase(pool: Pool): Promise<{ version: string; m
     `select current_setting('server_version') as version, (select count(*) from migrations) as migrations`,
   )
   return row!
+}
+
+const OLDEST_POSTGRESQL = 15
+
+/** Connects once, before anything is configured. Resolves to the version, or says what keeps guiche from using it. */
+export function tryDatabase(databaseUrl: string): Promise<string> {
+  return withClient(databaseUrl, { name: 'guiche-init', queryTimeoutMs: READY_WITHIN_MS }, async (client) => {
+    const { rows } = await client.query<{ version: string; writes: boolean; creates: boolean }>(
+      `select current_setting('server_version') as version,
+         not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off' as writes,
+         coalesce(has_schema_privilege(current_schema(), 'create'), false) as creates`,
+    )
+    const { version, writes, creates } = rows[0]!
+    if (Number.parseInt(version, 10) < OLDEST_POSTGRESQL)
+      throw new OperatorError(
+        `the database at DATABASE_URL is PostgreSQL ${version}, and guiche needs ${OLDEST_POSTGRESQL} or newer`,
+      )
+    if (!writes) throw new OperatorError('the database at DATABASE_URL is read-only: name the primary')
+    if (!creates)
+      throw new OperatorError(
+        'the role of DATABASE_URL may not create tables: make it the owner of the database ("alter database … owner to …")',
+      )
+    return version
+  })
 }

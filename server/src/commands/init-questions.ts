@@ -1,0 +1,260 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { resolve } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import { plainHttpNames } from '../base/local-url.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import { file, origin, refusal, url, type Env } from '../base/variables.ts'
+import { loadConfig } from '../config.ts'
+import { checkProviderName, prefixOf } from '../provider-config.ts'
+
+/** Options that answer a question beforehand, by the name that Commander gives them. */
+export const ANSWERS = {
+  mode: ['--mode <mode>', 'sandbox or live (default: sandbox)'],
+  port: ['--port <port>', 'port to listen on (default: 3000)'],
+  publicUrl: ['--public-url <url>', 'how the outside world reaches guiche; required for live'],
+  databaseUrl: ['--database-url <url>', 'your PostgreSQL (default: the embedded one)'],
+  provider: ['--provider <kind>', 'api-pix or woovi (default: api-pix)'],
+  providerName: ['--provider-name <name>', 'name of the provider in the settings (default: bank, or woovi)'],
+  providerUrl: ['--provider-url <url>', 'api-pix: base URL of the API'],
+  tokenUrl: ['--token-url <url>', 'api-pix: OAuth token URL'],
+  clientId: ['--client-id <id>', 'api-pix: OAuth client id'],
+  clientSecret: ['--client-secret <secret>', 'api-pix: OAuth client secret'],
+  pixKey: ['--pix-key <key>', 'api-pix: the Pix key that is paid'],
+  certificate: ['--certificate <file>', 'api-pix: client certificate, a PEM or PFX file (default: none)'],
+  certificateKey: ['--certificate-key <file>', 'api-pix: private key of a PEM certificate'],
+  certificatePassword: ['--certificate-password <password>', 'api-pix: password of a PFX file (default: none)'],
+  appId: ['--app-id <id>', 'woovi: the AppID'],
+  smtpUrl: ['--smtp-url <url>', 'mail server (default: none)'],
+  mailFrom: ['--mail-from <sender>', 'sender of e-mail (default: no-reply at the host of the public URL)'],
+} as const satisfies Record<string, readonly [flags: string, text: string]>
+
+export type AnswerName = keyof typeof ANSWERS
+
+export type Question = {
+  name: AnswerName
+  text: string
+  /** What Enter stands for. Empty: nothing is set. Undefined: an answer is needed. */
+  fallback?: string | undefined
+  isSecret?: boolean
+  /** Resolves to what is written. Throws an OperatorError that says what is wrong. */
+  check(answer: string): string | Promise<string>
+}
+
+export type Asker = {
+  ask(question: Question): Promise<string>
+  isGiven(name: AnswerName): boolean
+}
+
+/** All questions, in their order. Resolves to the variables to write. */
+export async function askSettings(
+  { ask, isGiven }: Asker,
+  tryDatabase: (databaseUrl: string) => Promise<void>,
+): Promise<Record<string, string>> {
+  const mode = await ask({
+    name: 'mode',
+    text: 'Mode: sandbox, in which no real money moves, or live',
+    fallback: 'sandbox',
+    check: oneOf('sandbox', 'live'),
+  })
+  const isLive = mode === 'live'
+  const port = await ask({ name: 'port', text: 'Port to listen on', fallback: '3000', check: byConfig('PORT') })
+  const publicUrl = await ask({
+    name: 'publicUrl',
+    text: `How the outside world reaches guiche${isLive ? ', such as https://pay.example.com' : ''}`,
+    fallback: isLive ? undefined : `http://localhost:${port}`,
+    check(answer) {
+      const checked = origin({ PUBLIC_URL: answer }, 'PUBLIC_URL')
+      return isLive ? encrypted('PUBLIC_URL', checked) : checked
+    },
+  })
+  const databaseUrl = await ask({
+    name: 'databaseUrl',
+    text: 'URL of your PostgreSQL, or Enter for the embedded one',
+    fallback: '',
+    isSecret: true,
+    async check(answer) {
+      byConfig('DATABASE_URL')(answer)
+      await tryDatabase(answer)
+      return answer
+    },
+  })
+  return {
+    PORT: port,
+    PUBLIC_URL: publicUrl,
+    ...(databaseUrl && { DATABASE_URL: databaseUrl }),
+    ...(isLive ? await askProvider(ask) : { PROVIDERS: 'sandbox' }),
+    // The sandbox logs what it would mail.
+    ...(isLive || isGiven('smtpUrl') ? await askMail(ask, publicUrl) : {}),
+  }
+}
+
+async function askProvider(ask: Asker['ask']): Promise<Record<string, string>> {
+  const kind = await ask({
+    name: 'provider',
+    text: 'Payment provider: api-pix (the API of most banks) or woovi',
+    fallback: 'api-pix',
+    check: oneOf('api-pix', 'woovi'),
+  })
+  const name = await ask({
+    name: 'providerName',
+    text: 'Name of the provider in the settings and in reports',
+    fallback: kind === 'woovi' ? 'woovi' : 'bank',
+    check: providerName,
+  })
+  const prefix = prefixOf(name)
+  const own = kind === 'woovi' ? await askWoovi(ask) : await askApiPix(ask, prefix)
+  const variables = { KIND: kind, ...own }
+  return {
+    PROVIDERS: name,
+    ...Object.fromEntries(Object.entries(variables).map(([variable, value]) => [`${prefix}_${variable}`, value])),
+  }
+}
+
+async function askWoovi(ask: Asker['ask']): Promise<Record<string, string>> {
+  return { APP_ID: await ask({ name: 'appId', text: 'AppID', isSecret: true, check: oneWord }) }
+}
+
+async function askApiPix(ask: Asker['ask'], prefix: string): Promise<Record<string, string>> {
+  const httpsUrl = (variable: string) => (answer: string) => encrypted(variable, url({ [variable]: answer }, variable))
+  return {
+    URL: await ask({ name: 'providerUrl', text: 'Base URL of its API', check: httpsUrl(`${prefix}_URL`) }),
+    TOKEN_URL: await ask({ name: 'tokenUrl', text: 'OAuth token URL', check: httpsUrl(`${prefix}_TOKEN_URL`) }),
+    CLIENT_ID: await ask({ name: 'clientId', text: 'Client id', check: oneWord }),
+    CLIENT_SECRET: await ask({ name: 'clientSecret', text: 'Client secret', isSecret: true, check: oneWord }),
+    PIX_KEY: await ask({ name: 'pixKey', text: 'Pix key that is paid', check: oneWord }),
+    ...(await askCertificate(ask)),
+  }
+}
+
+/** Banks hand out either a PEM certificate with its key, or both in a PFX file. */
+async function askCertificate(ask: Asker['ask']): Promise<Record<string, string>> {
+  const path = await ask({
+    name: 'certificate',
+    text: 'Client certificate, a PEM or PFX file, or Enter for none',
+    fallback: '',
+    check: certificatePath,
+  })
+  if (path === '') return {}
+  if (!isPem(path)) return { PFX: path, ...(await askPfxPassword(ask, path)) }
+  const key = await ask({
+    name: 'certificateKey',
+    text: 'Its private key, a PEM file',
+    fallback: read(path).includes('PRIVATE KEY-----') ? path : undefined,
+    check: (answer) => keyPath(path, answer),
+  })
+  return { CERT: path, CERT_KEY: key }
+}
+
+async function askPfxPassword(ask: Asker['ask'], path: string): Promise<Record<string, string>> {
+  if (troubleOf(path, '') === undefined) return {}
+  const password = await ask({
+    name: 'certificatePassword',
+    text: 'Password of the PFX file',
+    isSecret: true,
+    check(answer) {
+      const trouble = troubleOf(path, answer)
+      if (trouble === undefined) return answer
+      throw new OperatorError(`${path} cannot be opened with this password: ${trouble}`)
+    },
+  })
+  return { PFX_PASSWORD: password }
+}
+
+async function askMail(ask: Asker['ask'], publicUrl: string): Promise<Record<string, string>> {
+  const smtpUrl = await ask({
+    name: 'smtpUrl',
+    text: 'Mail server, such as smtps://user:password@mail.example.com:465, or Enter for none',
+    fallback: '',
+    isSecret: true,
+    check: byConfig('SMTP_URL'),
+  })
+  if (smtpUrl === '') return {}
+  const from = await ask({
+    name: 'mailFrom',
+    text: 'Sender of e-mail',
+    fallback: `guiche <no-reply@${URL.canParse(publicUrl) ? new URL(publicUrl).hostname : 'localhost'}>`,
+    check: byConfig('MAIL_FROM', { SMTP_URL: smtpUrl }),
+  })
+  return { SMTP_URL: smtpUrl, MAIL_FROM: from }
+}
+
+// ---- Checks ----
+
+function oneOf(...choices: string[]) {
+  return (answer: string) => {
+    if (choices.includes(answer)) return answer
+    throw new OperatorError(`it must be ${choices.join(' or ')}, not ${JSON.stringify(answer)}`)
+  }
+}
+
+/** The rule that config.ts has for a variable. */
+function byConfig(variable: string, others: Env = {}) {
+  return (answer: string) => {
+    loadConfig({ ...others, [variable]: answer })
+    return answer
+  }
+}
+
+/** As live mode requires it. */
+function encrypted(variable: string, answer: string): string {
+  if (plainHttpNames([[variable, answer]]).length === 0) return answer
+  throw refusal(variable, 'must be an https URL')
+}
+
+function providerName(answer: string): string {
+  checkProviderName(answer)
+  if (answer === 'sandbox') throw new OperatorError('sandbox is the name of the sandbox bank: choose another one')
+  return answer
+}
+
+/** Part of what was pasted, or too much of it. */
+function oneWord(answer: string): string {
+  if (/^\S+$/.test(answer)) return answer
+  throw new OperatorError('it must not have spaces within')
+}
+
+function read(path: string): string {
+  return file('the certificate', path).toString('latin1')
+}
+
+function isPem(path: string): boolean {
+  return read(path).includes('-----BEGIN ')
+}
+
+/** Absolute, because the service may be started elsewhere. */
+function certificatePath(answer: string): string {
+  const path = resolve(answer)
+  if (isPem(path)) certificateIn(path)
+  // A PFX file begins as every DER sequence does. The rest is checked with its password.
+  else if (!read(path).startsWith('\x30')) throw new OperatorError(`${path} is neither a PEM nor a PFX file`)
+  return path
+}
+
+function certificateIn(path: string): X509Certificate {
+  try {
+    return new X509Certificate(read(path))
+  } catch {
+    throw new OperatorError(`${path} holds no certificate that can be read`)
+  }
+}
+
+function keyPath(certificate: string, answer: string): string {
+  const path = resolve(answer)
+  const pem = file('the private key', path)
+  try {
+    if (certificateIn(certificate).checkPrivateKey(createPrivateKey(pem))) return path
+  } catch {
+    throw new OperatorError(`${path} holds no private key that can be read without a password`)
+  }
+  throw new OperatorError(`${path} is not the key of ${certificate}`)
+}
+
+/** Why a PFX file cannot be opened with the password. */
+function troubleOf(path: string, password: string): string | undefined {
+  try {
+    createSecureContext({ pfx: file('the certificate', path), passphrase: password })
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}

@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto'
+import { accessSync, chmodSync, constants, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { isDeepStrictEqual, parseEnv } from 'node:util'
+import type { Command } from 'commander'
+import { OperatorError } from '../base/operator-error.ts'
+import { file } from '../base/variables.ts'
+import { findSecretKey, loadConfig } from '../config.ts'
+import { tryDatabase } from '../db/ready.ts'
+import { addCommand } from './arguments.ts'
+import { ANSWERS, askSettings, type AnswerName, type Asker, type Question } from './init-questions.ts'
+import { openPrompt, type Prompt } from './prompt.ts'
+import type { Terminal } from './terminal.ts'
+
+type Settings = Record<string, string>
+type Given = Partial<Record<AnswerName, string>>
+type Options = Given & { yes?: true; force?: true; directory: string; connect: boolean }
+
+export function initCommand(program: Command, terminal: Terminal): void {
+  const command = addCommand(
+    program,
+    'init',
+    '',
+    '--yes',
+    '--yes --mode live --public-url https://pay.example.com --provider woovi --app-id @app-id.txt',
+  )
+    .description('ask for the settings that guiche needs, check them, and write them to .env')
+    .option('--yes', 'ask nothing: take the options below, and the defaults')
+    .option('--force', 'replace an existing .env; a copy of it is kept')
+    .option('--directory <path>', 'directory of .env', '.')
+    .option('--no-connect', 'do not try to reach the database')
+  for (const [flags, text] of Object.values(ANSWERS)) command.option(flags, text)
+  command
+    .addHelpText(
+      'after',
+      `
+An option answers its question beforehand. A secret that begins with @ is read from that file, so that the list of
+processes does not show it. SECRET_KEY is generated; with --force, it and all that is not asked for are kept.
+guiche reads .env from the directory that it is started in. docs/configuration.md lists all settings.`,
+    )
+    .action((options: Options) => runInit(terminal, options))
+}
+
+async function runInit(terminal: Terminal, options: Options): Promise<void> {
+  const directory = resolve(options.directory)
+  requireWritable(directory)
+  const path = join(directory, '.env')
+  if (existsSync(path) && !options.force)
+    throw new OperatorError(`${path} is there already: edit it, or replace it with --force, which keeps a copy`)
+  const kept = keptSettings(path)
+  const answers = await gather(terminal, options)
+  const secretKey = kept['SECRET_KEY'] ?? secretKeyFor(terminal, answers)
+  const settings = { ...answers, ...kept, SECRET_KEY: secretKey }
+  // Every answer was checked, so this refuses only what contradicts another.
+  for (const warning of loadConfig(settings).warnings) terminal.say(`Warning: ${warning}`)
+  const copy = writeSettings(path, settings)
+  if (copy) terminal.say(`The old file is kept as ${copy}.`)
+  terminal.print(`Wrote ${path}`)
+  terminal.say(`Only you can read it. Keep a copy of SECRET_KEY apart from the backups of the database.
+
+Next:
+  $ npx guiche doctor    # checks the settings and the provider; the first start creates the database
+  $ npx guiche start`)
+}
+
+/** Before the questions, which nobody wants to answer in vain. */
+function requireWritable(directory: string): void {
+  try {
+    accessSync(directory, constants.W_OK)
+  } catch (error) {
+    throw new OperatorError(`${directory} cannot be written to: ${(error as Error).message}`)
+  }
+}
+
+// ---- Asking ----
+
+async function gather(terminal: Terminal, options: Options): Promise<Settings> {
+  const connect = async (databaseUrl: string) => {
+    if (!options.connect) return
+    terminal.say('Connecting to the database…')
+    terminal.say(`It is PostgreSQL ${await reachDatabase(databaseUrl)}.`)
+  }
+  if (options.yes || !terminal.keyboard) {
+    const { missing, ...asker } = takeOptions(options)
+    // Asks all before it refuses, so that one attempt tells everything that is missing.
+    const settings = await askSettings(asker, options.yes ? connect : async () => {})
+    if (!options.yes) missing.unshift('--yes')
+    if (missing.length > 0)
+      throw new OperatorError(`${options.yes ? '' : 'there is no terminal to ask at: '}add ${missing.join(', ')}`)
+    return settings
+  }
+  terminal.say('Enter takes what is in brackets. Ctrl-C stops, and nothing is written.\n')
+  const prompt = openPrompt(terminal.keyboard, terminal.screen)
+  try {
+    return await askSettings(askPerson(terminal, prompt, options), connect)
+  } finally {
+    prompt.close()
+  }
+}
+
+async function reachDatabase(databaseUrl: string): Promise<string> {
+  try {
+    return await tryDatabase(databaseUrl)
+  } catch (error) {
+    const { message } = error as Error
+    throw new OperatorError(`${message}. To use it all the same, run init with --no-connect`, { cause: error })
+  }
+}
+
+function takeOptions(given: Given): Asker & { missing: string[] } {
+  const missing: string[] = []
+  return {
+    missing,
+    isGiven: (name) => given[name] !== undefined,
+    async ask(question) {
+      const answer = readAnswer(question, given) ?? question.fallback
+      if (answer === undefined) missing.push(ANSWERS[question.name][0])
+      return answer ? question.check(answer) : ''
+    },
+  }
+}
+
+/** Somebody who has not found the answer by then has to look it up first. */
+const MAX_TRIES = 10
+
+function askPerson({ say }: Terminal, prompt: Prompt, given: Given): Asker {
+  return {
+    isGiven: (name) => given[name] !== undefined,
+    async ask(question) {
+      const { text, fallback, isSecret = false, check } = question
+      const answer = readAnswer(question, given)
+      if (answer !== undefined) return check(answer)
+      const shown = `${text}${isSecret ? ' (not shown)' : ''}${fallback ? ` [${fallback}]` : ''}:`
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        const typed = (await prompt.ask(shown, { isSecret })) || fallback
+        if (typed === '') return ''
+        try {
+          if (typed !== undefined) return await check(typed)
+          say('  An answer is needed.')
+        } catch (error) {
+          if (!(error instanceof OperatorError)) throw error
+          say(`  ${error.message}`)
+        }
+      }
+      throw new OperatorError(`no answer to "${text}" could be used; nothing was written`)
+    },
+  }
+}
+
+function readAnswer({ name, isSecret }: Question, given: Given): string | undefined {
+  const answer = given[name]
+  if (!isSecret || !answer?.startsWith('@')) return answer
+  return file(ANSWERS[name][0], answer.slice(1)).toString().trim()
+}
+
+// ---- Writing ----
+
+/** What init asks for, and the variables of providers. */
+const ASKED = /^(PORT|PUBLIC_URL|DATABASE_URL|PROVIDERS|PROVIDER_.*|SMTP_URL|MAIL_FROM)$/
+
+/** Of the file that is replaced: all that init does not ask for. */
+function keptSettings(path: string): Settings {
+  if (!existsSync(path)) return {}
+  const old = Object.entries(parseEnv(readFileSync(path, 'utf8')))
+  return Object.fromEntries(old.flatMap(([name, value]) => (ASKED.test(name) || !value ? [] : [[name, value]])))
+}
+
+/** An embedded database that was used before goes on with its key: no other one opens what it stores. */
+function secretKeyFor(terminal: Terminal, { DATABASE_URL: databaseUrl }: Settings): string {
+  const known = databaseUrl === undefined ? findSecretKey(terminal.loadHome()) : undefined
+  return known ?? randomBytes(32).toString('hex')
+}
+
+/** Returns the path of the copy, if there was a file before. */
+function writeSettings(path: string, settings: Settings): string | undefined {
+  const text = `# Settings of guiche. docs/configuration.md lists all of them. Keep this file secret.\n${render(settings)}`
+  if (!isDeepStrictEqual({ ...parseEnv(text) }, settings))
+    throw new OperatorError('a value cannot be written to .env: it must not hold several kinds of quotation marks')
+  const copy = existsSync(path) ? keepCopy(path) : undefined
+  writeFileSync(path, text, { mode: 0o600, flag: copy ? 'w' : 'wx' })
+  return copy
+}
+
+/** Both files hold secrets from now on. */
+function keepCopy(path: string): string {
+  let number = 1
+  while (existsSync(`${path}.old-${number}`)) number++
+  const copy = `${path}.old-${number}`
+  copyFileSync(path, copy, constants.COPYFILE_EXCL)
+  for (const secret of [path, copy]) chmodSync(secret, 0o600)
+  return copy
+}
+
+function render(settings: Settings): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `${name}=${quote(value)}\n`)
+    .join('')
+}
+
+/** In the marks that do not occur in it. Within double ones, \n would become the end of a line. */
+function quote(value: string): string {
+  if (/^[\w./:@+=,%-]*$/.test(value)) return value
+  const mark = ["'", '`', '"'].find((candidate) => !value.includes(candidate)) ?? '"'
+  return `${mark}${value}${mark}`
+}
