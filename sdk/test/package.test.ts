@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,9 +7,12 @@ import { promisify } from 'node:util'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import { SECRET, sign, DEPOSIT } from './signer.ts'
 
-// What others install: packed, and unpacked in an empty folder.
+// What others install: packed, and installed by npm in an empty folder.
 
 const run = promisify(execFile)
+// Names that npm sets for the command that runs the tests would lead another npm to this checkout.
+const OUTER_NPM = /^(npm_(package|lifecycle|command|config_local_prefix|config_prefix)|INIT_CWD)/
+const npmEnv = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OUTER_NPM.test(name)))
 const sdk = fileURLToPath(new URL('..', import.meta.url))
 const { url, key } = inject('guiche')
 const RUNTIMES = [
@@ -47,10 +50,12 @@ beforeAll(async () => {
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: sdk })
   const [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string; files: { path: string }[] }]
   paths = packed.files.map(({ path }) => path)
-  const installed = join(folder, 'node_modules/@guiche/sdk')
-  mkdirSync(installed, { recursive: true })
-  await run('tar', ['-xzf', join(folder, packed.filename), '-C', installed, '--strip-components=1'])
-  writeFileSync(join(folder, 'package.json'), '{ "dependencies": { "@guiche/sdk": "*" } }')
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }')
+  // It depends on nothing, so npm has nothing to fetch.
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, packed.filename)], {
+    cwd: folder,
+    env: npmEnv,
+  })
   writeFileSync(join(folder, 'program.mjs'), PROGRAM)
   return () => rmSync(folder, { recursive: true, force: true })
 })

@@ -1,28 +1,109 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
-import { startServer, temporaryHome } from './process.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { expectAccessible, signIn, useChromium, visit } from './chromium.ts'
+import { freePort, startChild, temporaryHome } from './process.ts'
+import { until } from './world.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+// What others get: the server packed, installed by npm in an empty folder, and run from there.
+
+const SERVER = fileURLToPath(new URL('..', import.meta.url))
 const run = promisify(execFile)
 
-test('the packed server starts where there is no checkout, with its dashboard and its migrations', async () => {
-  const home = temporaryHome()
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', home], { cwd: join(root, 'server') })
+// Names that npm sets for the command that runs the tests would lead another npm to this checkout.
+const OUTER_NPM = /^(npm_(package|lifecycle|command|config_local_prefix|config_prefix)|INIT_CWD)/
+const npmEnv = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OUTER_NPM.test(name)))
+
+let folder: string
+let paths: string[]
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'guiche-package-'))
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: SERVER, env: npmEnv })
   const [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string; files: { path: string }[] }]
-  const paths = packed.files.map(({ path }) => path)
-  expect(paths.filter((path) => !/^(bin|dashboard|data|dist|migrations)\/|^package\.json$/.test(path))).toEqual([])
-  await run('tar', ['-xzf', packed.filename], { cwd: home })
-  // As npm would install them, without fetching them again.
-  symlinkSync(join(root, 'node_modules'), join(home, 'node_modules'))
-  const data = join(home, 'data-of-guiche')
-  mkdirSync(data, { mode: 0o755 })
-  const server = await startServer({ GUICHE_HOME: data }, join(home, 'package/bin/guiche.mjs'))
-  const page = await fetch(`${server.url}/`)
-  expect(page.status).toBe(200)
-  expect(await page.text()).toContain('/assets/')
-  expect(await server.end('SIGTERM')).toBe(0)
+  paths = packed.files.map(({ path }) => path)
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }')
+  // From npm's cache where that has them, and from the registry otherwise.
+  const install = ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  await run('npm', [...install, join(folder, packed.filename)], { cwd: folder, env: npmEnv })
+  return () => rmSync(folder, { recursive: true, force: true })
+})
+
+const { PATH = '', HOME = '' } = process.env
+
+/** `npx guiche start` in the folder, as a stranger runs it for the first time. */
+async function startPackage() {
+  const port = String(await freePort())
+  const env = { PATH, HOME, GUICHE_HOME: temporaryHome(), PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}` }
+  const npx = (...args: string[]) => ['--no-install', 'guiche', ...args]
+  const child = startChild('npx', npx('start'), { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const said = (label: string) => new RegExp(`^${label}: (\\S+)$`, 'm').exec(output)?.[1]
+  const isReady = async () => {
+    if (child.exitCode !== null) throw new Error(`npx guiche start ended with ${child.exitCode}: ${output}`)
+    return said('API key') !== undefined && (await fetch(`${env.PUBLIC_URL}/readyz`).catch(() => undefined))?.ok
+  }
+  await until('the package is ready', isReady, 120_000)
+  return {
+    url: env.PUBLIC_URL,
+    key: said('API key')!,
+    email: said('E-mail')!,
+    password: said('Password')!,
+    /** A command, with the settings of the service and more. */
+    guiche: async (args: string[], more: Record<string, string> = {}) =>
+      (await run('npx', npx(...args), { cwd: folder, env: { ...env, ...more } })).stdout,
+  }
+}
+
+test('the package holds what it runs, and nothing else of the checkout', () => {
+  const allowed = /^(bin|dashboard|data|dist|migrations)\/|^package\.json$/
+  expect(paths.filter((path) => !allowed.test(path))).toEqual([])
+})
+
+test('npx guiche starts without a checkout, a deposit is paid, and the dashboard is served', async () => {
+  const { url, key, guiche } = await startPackage()
+  const byApi = { GUICHE_URL: url, GUICHE_KEY: key }
+  const { paymentLinkId } = JSON.parse(await guiche(['deposit', 'create', '5000', '--json'], byApi))
+  expect(await guiche(['pay', paymentLinkId])).toMatch(/^Paid R\$ 50,00, /)
+  expect(await guiche(['deposit', 'get', paymentLinkId, '--wait'], byApi)).toBe(`${paymentLinkId} is COMPLETED\n`)
+  expect(await guiche(['balance'], byApi)).toBe('R$ 49,50\n')
+  expect(await guiche(['audit'])).toContain('Everything agrees')
+
+  const page = await fetch(`${url}/`)
+  const html = await page.text()
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')])
+  const assets = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path!)
+  expect(assets.some((path) => path.endsWith('.js')) && assets.some((path) => path.endsWith('.css'))).toBe(true)
+  for (const path of assets) {
+    const asset = await fetch(url + path)
+    expect([path, asset.status, asset.headers.get('content-type')]).toEqual([
+      path,
+      200,
+      expect.stringMatching(path.endsWith('.css') ? /^text\/css/ : /javascript|^font\/|^image\//),
+    ])
+  }
+})
+
+describe('in a browser', () => {
+  useChromium()
+
+  test('the dashboard of the package signs the demo account in, and shows its deposits', async () => {
+    const { url, key, email, password } = await startPackage()
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const body = '{"value":123456,"description":"Order 1042"}'
+    expect((await fetch(`${url}/api/deposit`, { method: 'POST', headers, body })).status).toBe(201)
+    const { page, errors } = await visit({ locale: 'en-US' })
+    await page.goto(url)
+    await signIn(page, email, password)
+    await page.waitForURL((address) => !address.pathname.startsWith('/sign-in'))
+    await page.goto(`${url}/deposits`)
+    await page.getByText('Order 1042').filter({ visible: true }).first().waitFor()
+    await expectAccessible(page, 'deposits of the package')
+    expect(errors).toEqual([])
+  })
 })
