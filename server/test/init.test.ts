@@ -87,7 +87,7 @@ function makeCertificate(directory: string): void {
 test('Enter at every question gives a sandbox, in a file that loads and that only its owner can read', async () => {
   const { code, stdout, shown, directory } = await converse(LIVE.map(([prompt]) => [prompt, ENTER]))
   expect([code, stdout]).toEqual([0, `Wrote ${join(directory, '.env')}\n`])
-  expect(shown).toMatch(/\$ npx guiche doctor .*\n {2}\$ npx guiche start\n$/)
+  expect(shown).toMatch(/\$ npx guiche doctor .*\n {2}\$ npx guiche start .*\n$/)
   const { env, config } = loaded(directory)
   expect(env).toMatchObject({ PORT: '3000', PUBLIC_URL: 'http://localhost:3000', PROVIDERS: 'sandbox' })
   expect([config.settings.mode, config.databaseUrl, config.mail]).toEqual(['test', undefined, undefined])

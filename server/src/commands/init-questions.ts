@@ -22,7 +22,7 @@ export const ANSWERS = {
   pixKey: ['--pix-key <key>', 'api-pix: the Pix key that is paid'],
   certificate: ['--certificate <file>', 'api-pix: client certificate, a PEM or PFX file (default: none)'],
   certificateKey: ['--certificate-key <file>', 'api-pix: private key of a PEM certificate'],
-  certificatePassword: ['--certificate-password <password>', 'api-pix: password of a PFX file (default: none)'],
+  certificatePassword: ['--certificate-password <password>', 'api-pix: password of a PFX file'],
   appId: ['--app-id <id>', 'woovi: the AppID'],
   smtpUrl: ['--smtp-url <url>', 'mail server (default: none)'],
   mailFrom: ['--mail-from <sender>', 'sender of e-mail (default: no-reply at the host of the public URL)'],

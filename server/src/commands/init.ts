@@ -59,8 +59,8 @@ async function runInit(terminal: Terminal, options: Options): Promise<void> {
   terminal.say(`Only you can read it. Keep a copy of SECRET_KEY apart from the backups of the database.
 
 Next:
-  $ npx guiche doctor    # checks the settings and the provider; the first start creates the database
-  $ npx guiche start`)
+  $ npx guiche doctor    # checks the settings; it misses the database until the first start
+  $ npx guiche start     # creates the database, and runs the service`)
 }
 
 /** Before the questions, which nobody wants to answer in vain. */
