@@ -1,4 +1,4 @@
-import { EventEmitter } from 'node:events'
+import { PassThrough } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import { runCommand } from '../src/commands/program.ts'
 import { describeView } from '../src/commands/top-screen.ts'
@@ -207,11 +207,7 @@ test('a service without workers, and one that does not run, are told', () => {
 function startOnTerminal(w: World, { columns = 80, rows = 24, hasColors = false, args = ['top'] } = {}) {
   let written = ''
   const modes: boolean[] = []
-  let isPaused = false
-  const keyboard = Object.assign(new EventEmitter(), {
-    setRawMode: (isRaw: boolean) => void modes.push(isRaw),
-    pause: () => void (isPaused = true),
-  })
+  const keyboard = Object.assign(new PassThrough(), { setRawMode: (isRaw: boolean) => void modes.push(isRaw) })
   const stdout = { isTTY: true, columns, rows, hasColors: () => hasColors, write: (text: string) => (written += text) }
   const ended = runCommand(args, {
     stdout,
@@ -221,7 +217,7 @@ function startOnTerminal(w: World, { columns = 80, rows = 24, hasColors = false,
     env: envOf(w),
     start: () => Promise.reject(new Error('nothing is started here')),
   })
-  return { written: () => written, modes, isPaused: () => isPaused, keyboard, ended }
+  return { written: () => written, modes, keyboard, ended }
 }
 
 const drawn = (screen: { written(): string }, times = 1) =>
@@ -240,7 +236,7 @@ test.each(['q', '\u{3}'])(
     expect(screen.written().startsWith(ENTER)).toBe(true)
     expect(screen.written().endsWith(LEAVE)).toBe(true)
     expect(screen.modes).toEqual([true, false])
-    expect(screen.isPaused()).toBe(true)
+    expect(screen.keyboard.isPaused()).toBe(true)
     expect(screen.keyboard.listenerCount('data')).toBe(0)
   },
 )
