@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { joinPresence } from '../src/db/presence.ts'
 import { signUp } from '../src/domain/accounts/sign-up.ts'
 import { runCli, runProcess, temporaryHome } from './process.ts'
 import { authenticate, CHARGE_SECRET, world, type World } from './world.ts'
@@ -97,6 +98,20 @@ test('doctor names what is wrong and exits 1', async () => {
   const sick = await runCli(['doctor'], { ...envOf(w), PROVIDER_SANDBOX_URL: 'http://127.0.0.1:9' })
   expect(sick.stdout).toMatch(/^✗ provider sandbox/m)
   expect(sick.code).toBe(1)
+})
+
+test('doctor says which processes run, and that is a failure if none of them is a worker', async () => {
+  const w = await world()
+  const start = async (role: 'api' | 'worker') => onTestFinished((await joinPresence(w.databaseUrl, { role })).leave)
+  await start('api')
+  await start('api')
+  const alone = await runCli(['doctor'], envOf(w))
+  expect(alone.stdout).toMatch(/^✗ processes +2 api, and no worker: .*guiche start --role worker$/m)
+  expect(alone.code).toBe(1)
+  await start('worker')
+  const complete = await runCli(['doctor'], envOf(w))
+  expect(complete.stdout).toMatch(/^✓ processes +2 api, 1 worker$/m)
+  expect(complete.code).toBe(0)
 })
 
 test('doctor names what a live service sends over plain http', async () => {
