@@ -27,6 +27,8 @@ export type Config = {
   publicUrl: string
   /** Undefined: the embedded PostgreSQL in `home`. */
   databaseUrl: string | undefined
+  /** A standby for reports. Undefined: they read from the primary. */
+  databaseReadUrl: string | undefined
   databasePoolSize: number
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
   /** After a stop signal, how long requests are still answered while /readyz says not ready. */
@@ -82,7 +84,8 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
     host: text(env, 'HOST', '127.0.0.1'),
     port,
     publicUrl,
-    databaseUrl: databaseUrl(env),
+    databaseUrl: databaseUrl(env, 'DATABASE_URL'),
+    databaseReadUrl: databaseReadUrl(env),
     databasePoolSize: integer(env, 'DATABASE_POOL_SIZE', 20, POOL_SIZE),
     logLevel: oneOf(env, 'LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     drainSeconds: integer(env, 'DRAIN_SECONDS', 0, { min: 0, max: 300 }),
@@ -292,10 +295,18 @@ function generatedSecret(home: string): string {
   return key
 }
 
-function databaseUrl(env: Env): string | undefined {
-  const value = env.DATABASE_URL
+function databaseUrl(env: Env, name: 'DATABASE_URL' | 'DATABASE_READ_URL'): string | undefined {
+  const value = env[name]
   if (!value) return undefined
   // Only refuses what cannot work; the parts that connect parse it again.
-  readDatabaseUrl(value)
+  readDatabaseUrl(value, name)
+  return value
+}
+
+function databaseReadUrl(env: Env): string | undefined {
+  const value = databaseUrl(env, 'DATABASE_READ_URL')
+  // Of several hosts, the one that writes would be used.
+  if (value && readDatabaseUrl(value).hosts.length > 0)
+    throw new OperatorError('DATABASE_READ_URL must name one address, such as that of HAProxy for the standbys')
   return value
 }

@@ -12,6 +12,7 @@ import { makeDatabaseClock, type DatabaseClock } from './db/clock.ts'
 import { prepareHome } from './db/embedded/home.ts'
 import { joinPresence, type Presence, type Role } from './db/presence.ts'
 import { reportTaken } from './db/shared-limits.ts'
+import { openStandby } from './db/standby.ts'
 import { makeContext, type Context } from './domain/context.ts'
 import type { Settings } from './domain/core/settings.ts'
 import { traceSender } from './egress/trace-sender.ts'
@@ -129,6 +130,8 @@ export async function openContext(
   try {
     const database = await openDatabase(config, log, say, options)
     closers.push(database.close)
+    const standby = config.databaseReadUrl ? openStandby(config.databaseReadUrl) : undefined
+    closers.push(async () => standby?.pool.end())
     const presence = await joinPresence(database.value.databaseUrl, { role: options.role ?? 'command' })
     closers.push(presence.leave)
     const clock = makeDatabaseClock(database.value.pool)
@@ -156,6 +159,7 @@ export async function openContext(
     closers.push(() => mailer.close())
     const ctx = makeContext({
       pool,
+      standby,
       clock,
       log,
       metrics,

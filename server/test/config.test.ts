@@ -242,6 +242,11 @@ test.each<[env: Record<string, string>, text: string]>([
     'PUBLIC_URL must be a scheme and a host without a path, such as https://pay.example.com, not "http://pay.example.com/sub"',
   ],
   [{ DATABASE_URL: 'mysql://me:word@db/guiche' }, DATABASE_SHAPE],
+  [{ DATABASE_READ_URL: 'mysql://me:word@db/guiche' }, DATABASE_SHAPE.replace('URL', 'READ_URL')],
+  [
+    { DATABASE_READ_URL: 'postgresql://me:word@a,b/guiche' },
+    'DATABASE_READ_URL must name one address, such as that of HAProxy for the standbys',
+  ],
   [{ DATABASE_POOL_SIZE: '4' }, 'DATABASE_POOL_SIZE must be a whole number from 5 to 500, not "4"'],
   [{ DATABASE_POOL_SIZE: '501' }, 'DATABASE_POOL_SIZE must be a whole number from 5 to 500, not "501"'],
   [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud"'],
@@ -340,7 +345,7 @@ test('a variable that is blank counts as unset', () => {
   const names =
     'HOST PORT PUBLIC_URL GUICHE_HOME DATABASE_URL PROVIDERS PROVIDER_SANDBOX_URL SANDBOX_PORT FEE_BPS FEE_FIXED_CENTS ' +
     'FEE_MIN_CENTS FEE_MAX_CENTS FEE_BEARER VALUE_MIN_CENTS VALUE_MAX_CENTS CHARGE_EXPIRES_SECONDS RATE_LIMIT_PER_SECOND ' +
-    'DATABASE_POOL_SIZE RATE_LIMIT_BURST PENDING_MAX_PER_ACCOUNT PUBLIC_RATE_LIMIT_PER_SECOND PUBLIC_RATE_LIMIT_BURST HSTS_INCLUDE_SUBDOMAINS ' +
+    'DATABASE_READ_URL DATABASE_POOL_SIZE RATE_LIMIT_BURST PENDING_MAX_PER_ACCOUNT PUBLIC_RATE_LIMIT_PER_SECOND PUBLIC_RATE_LIMIT_BURST HSTS_INCLUDE_SUBDOMAINS ' +
     'ALLOW_PLAIN_HTTP SECRET_KEY LOG_LEVEL TRUST_PROXY WEBHOOK_ALLOW_NETWORKS WEBHOOK_ALLOW_HTTP WEBHOOK_PROXY_URL'
   const blank = loadConfig(Object.fromEntries(names.split(' ').map((name) => [name, ''])))
   expect(JSON.stringify(blank)).toBe(JSON.stringify(loadConfig({})))

@@ -2,7 +2,7 @@ type Env = Record<string, string | undefined>
 
 // Names that start with these are ours, so one that nothing reads is a mistake.
 const OUR_PREFIXES =
-  /^(GUICHE|PROVIDER|FEE|VALUE|CHARGE|RECONCILE|REFUNDS?|RATE_LIMIT|WEBHOOK|SANDBOX|DATABASE_(URL|POOL)|TRUST_PROXY|SECRET_KEY)(_|$)/
+  /^(GUICHE|PROVIDER|FEE|VALUE|CHARGE|RECONCILE|REFUNDS?|RATE_LIMIT|WEBHOOK|SANDBOX|DATABASE_(URL|READ|POOL)|TRUST_PROXY|SECRET_KEY)(_|$)/
 
 /** Records which variables are read, so that no list of their names has to be kept. */
 export function recordReads(env: Env, asked: Set<string>): Env {

@@ -18,16 +18,27 @@ const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 const SSL_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey']
 const EXAMPLE = 'must look like postgresql://user:password@host:5432/database'
 
-/** Parses DATABASE_URL. Refuses in one line, without the password, what cannot work. */
-export function readDatabaseUrl(url: string): DatabaseAddress {
-  if (!/^postgres(ql)?:\/\//.test(url)) throw refusal(EXAMPLE)
+/** What cannot work, in words that follow the name of a variable. */
+class Refusal extends Error {}
+
+/** Parses DATABASE_URL, or another one. Refuses in one line, without the password, what cannot work. */
+export function readDatabaseUrl(url: string, variable = 'DATABASE_URL'): DatabaseAddress {
+  try {
+    return parse(url)
+  } catch (error) {
+    throw error instanceof Refusal ? new OperatorError(`${variable} ${error.message}`) : error
+  }
+}
+
+function parse(url: string): DatabaseAddress {
+  if (!/^postgres(ql)?:\/\//.test(url)) throw new Refusal(EXAMPLE)
   const [given, query] = splitOnce(url, '?')
   const parameters = new URLSearchParams(query)
   const { address, hosts } = readHosts(given)
   refuseOtherChoices(parameters)
   // node-postgres allows an empty host, which stands for a socket's directory in the parameters.
   if (!URL.canParse(address.replace('@/', '@socket/')))
-    throw refusal(`${EXAMPLE}; write other characters than letters and digits in a password as %-codes`)
+    throw new Refusal(`${EXAMPLE}; write other characters than letters and digits in a password as %-codes`)
   const ssl = readTls(parameters)
   for (const name of [...SSL_PARAMETERS, 'target_session_attrs']) parameters.delete(name)
   return { connectionString: parameters.size > 0 ? `${address}?${parameters.toString()}` : address, ssl, hosts }
@@ -40,7 +51,7 @@ function readHosts(given: string): { address: string; hosts: Host[] } {
   if (names.length < 2) return { address: given, hosts: [] }
   const hosts = names.map((name) => {
     const [, host, port = '5432'] = /^(\[[^\]]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(name) ?? []
-    if (!host) throw refusal('must list hosts as a:5432,b:5432')
+    if (!host) throw new Refusal('must list hosts as a:5432,b:5432')
     return { host: host.replaceAll(/[[\]]/g, ''), port: Number(port) }
   })
   return { address: `${before}${names[0]}${after}`, hosts }
@@ -49,18 +60,18 @@ function readHosts(given: string): { address: string; hosts: Host[] } {
 function refuseOtherChoices(parameters: URLSearchParams): void {
   const parameter = parameters.get('host') ?? ''
   if (parameter.includes(',') && !parameter.startsWith('/'))
-    throw refusal('must list several hosts before the database: postgresql://user:password@a:5432,b:5432/database')
+    throw new Refusal('must list several hosts before the database: postgresql://user:password@a:5432,b:5432/database')
   const wanted = parameters.get('target_session_attrs') ?? 'read-write'
   if (!['read-write', 'primary'].includes(wanted) || parameters.has('load_balance_hosts'))
-    throw refusal('must lead to the primary: of several hosts, guiche uses the one that writes')
+    throw new Refusal('must lead to the primary: of several hosts, guiche uses the one that writes')
 }
 
 /** As libpq defines these values. Without sslmode the connection is not encrypted. */
 function readTls(parameters: URLSearchParams): false | ConnectionOptions {
-  if (parameters.has('ssl')) throw refusal('must not use ssl=…: use sslmode=verify-full')
+  if (parameters.has('ssl')) throw new Refusal('must not use ssl=…: use sslmode=verify-full')
   const given = parameters.get('sslmode') ?? 'disable'
   const mode = SSL_MODES.find((candidate) => candidate === given)
-  if (!mode) throw refusal(`has sslmode=${given}: use one of ${SSL_MODES.join(', ')}`)
+  if (!mode) throw new Refusal(`has sslmode=${given}: use one of ${SSL_MODES.join(', ')}`)
   const files = Object.fromEntries(
     SSL_PARAMETERS.slice(1).flatMap((name) => {
       const path = parameters.get(name)
@@ -69,12 +80,12 @@ function readTls(parameters: URLSearchParams): false | ConnectionOptions {
   )
   const { sslrootcert: ca, sslcert: cert, sslkey: key } = files
   if (mode === 'disable') {
-    if (ca || cert || key) throw refusal('has certificates but no sslmode: add sslmode=verify-full')
+    if (ca || cert || key) throw new Refusal('has certificates but no sslmode: add sslmode=verify-full')
     return false
   }
   if (mode === 'verify-ca' && !ca)
-    throw refusal('has sslmode=verify-ca without sslrootcert: name the authority’s file, or use verify-full')
-  if (!cert !== !key) throw refusal('must have both sslcert and sslkey, or neither')
+    throw new Refusal('has sslmode=verify-ca without sslrootcert: name the authority’s file, or use verify-full')
+  if (!cert !== !key) throw new Refusal('must have both sslcert and sslkey, or neither')
   return {
     ...(ca && { ca }),
     ...(cert && { cert, key }),
@@ -88,15 +99,11 @@ function readPem(name: string, path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw refusal(`has ${name}=${path}, which cannot be read: ${(error as Error).message}`)
+    throw new Refusal(`has ${name}=${path}, which cannot be read: ${(error as Error).message}`)
   }
 }
 
 function splitOnce(text: string, mark: string): [string, string] {
   const at = text.indexOf(mark)
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
-}
-
-function refusal(text: string): OperatorError {
-  return new OperatorError(`DATABASE_URL ${text}`)
 }

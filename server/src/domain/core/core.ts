@@ -4,6 +4,7 @@ import type { Tracer } from '../../base/tracer.ts'
 import type { Clock } from '../../db/clock.ts'
 import type { Pool } from '../../db/pool.ts'
 import { makeSharedReads, type SharedReads } from '../../db/shared-reads.ts'
+import type { Standby } from '../../db/standby.ts'
 import type { Settings } from './settings.ts'
 
 /**
@@ -13,6 +14,8 @@ import type { Settings } from './settings.ts'
  */
 export type Core = {
   pool: Pool
+  /** For reports, see reports/read-report.ts. */
+  standby?: Standby | undefined
   readShared: SharedReads
   clock: Clock
   /** The database's time, see db/clock.ts. */

@@ -4,6 +4,7 @@ import { readBalance } from '../ledger/account-statement.ts'
 import { listDeposits, type Deposit } from './list-deposits.ts'
 import { listClosings, type Closing } from '../reconciliation/closings.ts'
 import { dayOf, daysUntil } from '../core/business-days.ts'
+import { readReport } from './read-report.ts'
 import { readDailyTotals, refreshDailyTotals, type Counts, type DayCounts } from './daily-totals.ts'
 import type { HeldMoney } from '../deposits/held-payments.ts'
 import type { Core } from '../core/core.ts'
@@ -13,6 +14,8 @@ import type { Context } from '../context.ts'
 
 export type Overview = {
   balanceCents: Cents
+  /** Of the counts, see read-report.ts. */
+  ageSeconds: number | null
   today: Counts
   yesterday: Counts
   last30: Counts
@@ -56,13 +59,15 @@ const MAX_HELD = 10
 export async function readOverview(ctx: Context, accountId: string): Promise<Overview> {
   // One after another: a page open on many screens must not take the connections that settling needs.
   const { balanceCents } = await readBalance(ctx, accountId)
-  const periods = await readPeriods(ctx, accountId)
+  await refreshDailyTotals(ctx, accountId)
+  const { result: periods, ageSeconds } = await readReport(ctx, (core) => readPeriods(core, accountId))
   const { deposits: latest, held } = await listDeposits(ctx, accountId, { limit: LATEST })
   const attention = await readAttention(ctx, accountId)
-  return { balanceCents, ...periods, latest, held, attention }
+  return { balanceCents, ageSeconds, ...periods, latest, held, attention }
 }
 
 export type OperatorOverview = {
+  ageSeconds: number | null
   accounts: number
   openExceptions: number
   failingWebhooks: number
@@ -75,9 +80,15 @@ export type OperatorOverview = {
 }
 
 export async function readOperatorOverview(ctx: Context): Promise<OperatorOverview> {
-  const { today, days } = await readPeriods(ctx, null)
-  const sums = await queryOne<Omit<OperatorOverview, 'today' | 'days' | 'lastClosing'>>(
-    ctx.pool,
+  await refreshDailyTotals(ctx, null)
+  const { result, ageSeconds } = await readReport(ctx, readSums)
+  return { ...result, ageSeconds }
+}
+
+async function readSums(core: Core): Promise<Omit<OperatorOverview, 'ageSeconds'>> {
+  const { today, days } = await readPeriods(core, null)
+  const sums = await queryOne<Omit<OperatorOverview, 'ageSeconds' | 'today' | 'days' | 'lastClosing'>>(
+    core.pool,
     `select (select count(*) from accounts) as accounts,
        (select count(*) from exceptions where resolved_at is null) as "openExceptions",
        (select count(*) from webhooks
@@ -86,14 +97,14 @@ export async function readOperatorOverview(ctx: Context): Promise<OperatorOvervi
        coalesce(sum(b.debits_cents - b.credits_cents) filter (where l.kind = 'missing'), 0)::bigint as "missingCents"
      from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id where l.kind in ('suspense', 'missing')`,
   )
-  const [lastClosing = null] = await listClosings(ctx, { limit: 1 })
+  const [lastClosing = null] = await listClosings(core, { limit: 1 })
   return { ...sums, today, days, lastClosing }
 }
 
-async function readPeriods(ctx: Context, accountId: string | null) {
-  const wanted = daysUntil(dayOf(ctx.now()), 2 * SHOWN_DAYS)
-  await refreshDailyTotals(ctx, accountId)
-  const totals = await readDailyTotals(ctx, accountId, wanted[0]!)
+/** As of the last refresh. */
+async function readPeriods(core: Core, accountId: string | null) {
+  const wanted = daysUntil(dayOf(core.now()), 2 * SHOWN_DAYS)
+  const totals = await readDailyTotals(core, accountId, wanted[0]!)
   const found = new Map(totals.map((counts) => [counts.day, counts]))
   const all = wanted.map((day) => found.get(day) ?? { day, ...NOTHING })
   const days = all.slice(SHOWN_DAYS)

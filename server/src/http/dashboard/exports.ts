@@ -6,9 +6,11 @@ import { DAY_ZONE, dayOf } from '../../domain/core/business-days.ts'
 import { creditedCents, type ChargeStatus } from '../../domain/deposits/charge-reads.ts'
 import { NOTHING_HELD, type HeldMoney } from '../../domain/deposits/held-payments.ts'
 import { listDeposits, type Deposit } from '../../domain/reports/list-deposits.ts'
+import { readReport, type Report } from '../../domain/reports/read-report.ts'
 import { readStatement, type StatementLine } from '../../domain/ledger/account-statement.ts'
 import { depositsQuery } from '../api/deposits.ts'
 import { statementQuery } from '../api/statement.ts'
+import { sayAge } from './data-age.ts'
 import { oneOf, type Api } from '../server/schemas.ts'
 
 /**
@@ -32,11 +34,11 @@ export function exportRoutes(api: Api, ctx: Context): void {
     const file = { fileName: `deposits-${dayOf(ctx.now())}.csv`, format }
     return sendCsv(reply, file, DEPOSIT_COLUMNS, async (after) => {
       const page = { ...filter, ...(after && { cursor: after }), limit: CSV_PAGE }
-      const { deposits, held, nextCursor } = await listDeposits(ctx, request.caller.accountId, page)
-      return {
-        rows: deposits.map((deposit) => ({ ...deposit, ...(held.get(deposit.id) ?? NOTHING_HELD) })),
-        nextCursor,
-      }
+      return readReport(ctx, async (core) => {
+        const { deposits, held, nextCursor } = await listDeposits(core, request.caller.accountId, page)
+        const rows = deposits.map((deposit) => ({ ...deposit, ...(held.get(deposit.id) ?? NOTHING_HELD) }))
+        return { rows, nextCursor }
+      })
     })
   })
 
@@ -46,8 +48,10 @@ export function exportRoutes(api: Api, ctx: Context): void {
     const file = { fileName: `statement-${dayOf(ctx.now())}.csv`, format }
     return sendCsv(reply, file, LINE_COLUMNS, async (after) => {
       const page = { ...filter, ...(after && { cursor: after }), limit: CSV_PAGE }
-      const { lines, nextCursor } = await readStatement(ctx, request.caller.accountId, page)
-      return { rows: lines, nextCursor }
+      return readReport(ctx, async (core) => {
+        const { lines, nextCursor } = await readStatement(core, request.caller.accountId, page)
+        return { rows: lines, nextCursor }
+      })
     })
   })
 }
@@ -126,7 +130,7 @@ const LINE_COLUMNS: Columns<StatementLine> = {
 // ---- Writing ----
 
 type Page<Row> = { rows: Row[]; nextCursor: string | null }
-type ReadPage<Row> = (cursor: string | undefined) => Promise<Page<Row>>
+type ReadPage<Row> = (cursor: string | undefined) => Promise<Report<Page<Row>>>
 
 // Tells spreadsheets that the file is UTF-8.
 const BYTE_ORDER_MARK = '\u{feff}'
@@ -142,7 +146,8 @@ async function sendCsv<Row>(
   readPage: ReadPage<Row>,
 ): Promise<FastifyReply> {
   // Read before anything is sent, so that an error gets a response of its own and does not truncate a file.
-  const first = await readPage(undefined)
+  const { result: first, ageSeconds } = await readPage(undefined)
+  sayAge(reply, ageSeconds)
   return reply
     .type('text/csv; charset=utf-8')
     .header('content-disposition', `attachment; filename="${fileName}"`)
@@ -164,7 +169,7 @@ async function* csvOf<Row>(
   let page: Page<Row> | undefined = first
   while (page) {
     yield page.rows.map((row) => `${line(row)}\r\n`).join('')
-    page = page.nextCursor === null ? undefined : await readPage(page.nextCursor)
+    page = page.nextCursor === null ? undefined : (await readPage(page.nextCursor)).result
   }
 }
 

@@ -6,13 +6,15 @@ import { ATTENTION_KINDS, readOperatorOverview, readOverview } from '../../domai
 import { depositSchema, presentDeposit } from '../api/deposits.ts'
 import { presentProvider, providerSchema } from '../operator/providers.ts'
 import { closingSchema, presentClosing } from '../operator/reconciliation.ts'
+import { sayAge } from './data-age.ts'
 import { cents, toApi, response, time, type Api } from '../server/schemas.ts'
 
 export function overviewRoutes(api: Api, ctx: Context): void {
   const { publicUrl } = ctx.settings
 
-  api.get('/api/overview', { schema: getOverviewRoute, config: { scope: 'balance:read' } }, async (request) => {
+  api.get('/api/overview', { schema: getOverviewRoute, config: { scope: 'balance:read' } }, async (request, reply) => {
     const overview = await readOverview(ctx, request.caller.accountId)
+    sayAge(reply, overview.ageSeconds)
     return {
       success: true as const,
       balance: overview.balanceCents,
@@ -27,8 +29,9 @@ export function overviewRoutes(api: Api, ctx: Context): void {
   })
 
   const config = { scope: OPERATOR_SCOPE } as const
-  api.get('/api/operator/overview', { schema: getOperatorOverviewRoute, config }, async () => {
-    const { today, days, lastClosing, ...counts } = await readOperatorOverview(ctx)
+  api.get('/api/operator/overview', { schema: getOperatorOverviewRoute, config }, async (_request, reply) => {
+    const { today, days, lastClosing, ageSeconds, ...counts } = await readOperatorOverview(ctx)
+    sayAge(reply, ageSeconds)
     return {
       success: true as const,
       ...counts,
