@@ -20,6 +20,7 @@ const proofs = {
   'many payments': ['prove/many.mjs'],
   answers: ['prove/answers.mjs'],
   'hints and queries': ['prove/hints.mjs'],
+  processes: ['prove/processes.mjs'],
   tamper: ['prove/tamper.mjs'],
   'broken on purpose': ['prove/broken.mjs'],
   ...(options.openapi && {
@@ -33,6 +34,7 @@ for (const [name, [script, ...args]] of Object.entries(proofs)) {
   if (code !== 0) failed.push(name)
 }
 if (!options.openapi) console.log('\nAPI Pix was not checked: pass its description with --openapi <openapi.yaml>.')
+console.log('A failover of PostgreSQL was not proved: run "npm run prove:failover".')
 const minutes = ((performance.now() - began) / 60_000).toFixed(1)
 console.log(
   `\nnpm run prove: ${failed.length === 0 ? 'all proved' : `FAILED: ${failed.join('; ')}`} in ${minutes} minutes`,

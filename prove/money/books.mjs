@@ -4,11 +4,14 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-export async function openBooks({ dist, home }) {
+/** Of the embedded database in `home`, or of the one at `databaseUrl`. */
+export async function openBooks({ dist, home, databaseUrl }) {
   const { openEmbedded } = await import(pathToFileURL(join(dist, 'db/embedded/server.js')).href)
   const pg = createRequire(join(dist, 'cli.js'))('pg')
   // Stays open to the end, and keeps the database running.
-  const embedded = await openEmbedded({ home, say: () => undefined })
+  const embedded = databaseUrl
+    ? { databaseUrl, stop: async () => undefined }
+    : await openEmbedded({ home, say: () => undefined })
   const client = new pg.Client({ connectionString: embedded.databaseUrl })
   client.on('error', () => undefined)
   await client.connect()
@@ -17,6 +20,7 @@ export async function openBooks({ dist, home }) {
   const getTypeParser = (oid) => (oid === BIGINT || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid))
 
   return {
+    databaseUrl: embedded.databaseUrl,
     unsettled: async () =>
       Number((await rows(`select count(*) as n from charges where status in ('OPENING', 'PENDING')`))[0].n),
     undelivered: async () => Number((await rows('select count(*) as n from deliveries'))[0].n),

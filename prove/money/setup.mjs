@@ -31,6 +31,14 @@ export async function setUp({ dist, seed, say }) {
   const home = mkdtempSync(join(tmpdir(), 'guiche-prove-'))
   // As root, the database runs as another user, who must be able to enter.
   chmodSync(home, 0o755)
+  const w = await makeWorld({ dist, seed, say, home })
+  const ended = (text) => w.note('process', text)
+  const service = await makeService({ dist, home, clock: w.clock, ended, env: w.env })
+  return Object.assign(w, { service, api: makeApi({ url: service.url, note: w.note, counts: w.statuses }) })
+}
+
+/** Everything but the service, which runs with `w.env`. */
+export async function makeWorld({ dist, seed, say, home }) {
   const clock = { laterMs: 0, now: () => new Date(Date.now() + clock.laterMs) }
   const random = makeRandom(seed)
   const notes = new Map()
@@ -38,23 +46,16 @@ export async function setUp({ dist, seed, say }) {
   const { openSandbox } = await import(pathToFileURL(join(dist, 'sandbox/server.js')).href)
   const bank = await openBank({ openSandbox, home, clock })
   const receiver = await startReceiver(random.stream('receiver'))
-  const service = await makeService({
-    dist,
-    home,
-    clock,
-    ended: (text) => note('process', text),
-    env: {
-      PROVIDER_SANDBOX_URL: bank.url,
-      FEE_BPS: String(FEE_BPS),
-      FEE_FIXED_CENTS: String(FEE_FIXED_CENTS),
-      CHARGE_EXPIRES_SECONDS: String(EXPIRES_SECONDS),
-      RATE_LIMIT_PER_SECOND: '0',
-      PUBLIC_RATE_LIMIT_PER_SECOND: '0',
-      PENDING_MAX_PER_ACCOUNT: '0',
-    },
-  })
-  const statuses = new Map()
-  const w = {
+  const env = {
+    PROVIDER_SANDBOX_URL: bank.url,
+    FEE_BPS: String(FEE_BPS),
+    FEE_FIXED_CENTS: String(FEE_FIXED_CENTS),
+    CHARGE_EXPIRES_SECONDS: String(EXPIRES_SECONDS),
+    RATE_LIMIT_PER_SECOND: '0',
+    PUBLIC_RATE_LIMIT_PER_SECOND: '0',
+    PENDING_MAX_PER_ACCOUNT: '0',
+  }
+  return {
     dist,
     home,
     seed,
@@ -65,10 +66,9 @@ export async function setUp({ dist, seed, say }) {
     note,
     bank,
     receiver,
-    service,
-    statuses,
+    env,
+    statuses: new Map(),
     priceOf,
-    api: makeApi({ url: service.url, note, counts: statuses }),
     accounts: [],
     scenarios: new Map(),
     ways: new Map(),
@@ -87,7 +87,6 @@ export async function setUp({ dist, seed, say }) {
     notificationUrl: '',
     beganAtMs: Date.now(),
   }
-  return w
 }
 
 /** Rounded half up, as the operator's terms say; the account bears it. */
@@ -245,7 +244,8 @@ async function payClosed(w) {
   for (const scenario of unpaid) if (random.chance(0.3)) await payLate(w, scenario)
 }
 
-async function missing(w) {
+/** Payments at the bank that are not in the books. */
+export async function missing(w) {
   const recorded = await w.books.recorded()
   return (await w.bank.payments()).filter((pix) => !recorded.has(pix.endToEndId))
 }
@@ -288,7 +288,8 @@ function reconcile(w) {
   return w.service.command('reconcile', '--from', from, '--to', to)
 }
 
-async function readBalances(w) {
+/** Of each account: its balance, and the sum of its statement. */
+export async function readBalances(w) {
   const entries = await Promise.all(
     w.accounts.map(async (account) => {
       const { json } = await w.api(account, 'GET', '/api/balance')
@@ -304,7 +305,8 @@ async function readBalances(w) {
   return new Map(entries)
 }
 
-async function collect(w, { missingBeforeSweep, balances }) {
+/** The facts for the verdict, when all work is done. */
+export async function collect(w, { missingBeforeSweep, balances }) {
   const audited = await w.service.command('audit', '--json')
   const stats = await w.bank.stats()
   const { dropped, abandoned } = stats.notifications
@@ -345,7 +347,8 @@ function killLeftDatabase(home) {
   }
 }
 
-async function orNote(w, claim, text, isTrue) {
+/** A breach, if it is not true in time. */
+export async function orNote(w, claim, text, isTrue) {
   await until(text, isTrue, QUIET_WITHIN_MS).catch(() => w.note(claim, `${text} after ${QUIET_WITHIN_MS} ms`))
 }
 

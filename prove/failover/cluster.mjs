@@ -1,0 +1,131 @@
+// Three machines and HAProxy, from the templates of deploy/ha.
+
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { createWriteStream, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { root } from '../../scripts/bootstrap.mjs'
+import { makeMachine, must, SWITCH } from './machine.mjs'
+import { find, postgresBin } from './programs.mjs'
+
+const NETWORK = '10.77.0.0/24'
+const OUR_ADDRESS = '10.77.0.254/24'
+const ADDRESSES = ['10.77.0.1', '10.77.0.2', '10.77.0.3']
+const HAPROXY = '127.0.0.1'
+// The first start creates a database and copies it twice; later ones rewind it.
+const WHOLE_WITHIN_MS = 120_000
+
+/** Boots the machines, waits until all three work, and creates the database. */
+export async function openCluster({ home, settings }) {
+  await must('ip', 'link', 'set', 'lo', 'up')
+  await must('ip', 'link', 'add', SWITCH, 'type', 'bridge')
+  await must('ip', 'address', 'add', OUR_ADDRESS, 'dev', SWITCH)
+  await must('ip', 'link', 'set', SWITCH, 'up')
+  const shared = {
+    ADDRESS_1: ADDRESSES[0],
+    ADDRESS_2: ADDRESSES[1],
+    ADDRESS_3: ADDRESSES[2],
+    NETWORK,
+    ...settings,
+    PG_BIN: postgresBin(),
+    // All machines share the one of this kernel, if there is one.
+    WATCHDOG: 'off',
+    SUPERUSER_PASSWORD: password(),
+    REPLICATION_PASSWORD: password(),
+    RESTAPI_PASSWORD: password(),
+    HAPROXY_ADDRESS: HAPROXY,
+  }
+  const machines = ADDRESSES.map((address, index) => machineFrom(shared, { home, address, name: `node${index + 1}` }))
+  await Promise.all(machines.map((machine) => machine.boot()))
+  startHaproxy(home, fillIn('haproxy.cfg', shared))
+  const cluster = { machines, ...questionsTo(machines, settings.SYNCHRONOUS_MODE !== 'off') }
+  const leader = await cluster.untilWhole()
+  return { ...cluster, urls: await createDatabase(leader) }
+}
+
+function machineFrom(shared, { home, address, name }) {
+  const folder = join(home, name)
+  const values = {
+    ...shared,
+    NODE_NAME: name,
+    NODE_ADDRESS: address,
+    PG_DATA: join(folder, 'data'),
+    PG_SOCKETS: folder,
+    ETCD_DATA: join(folder, 'etcd'),
+  }
+  const files = { 'etcd.env': fillIn('etcd.env', values), 'patroni.yml': fillIn('patroni.yml', values) }
+  const psql = join(shared.PG_BIN, 'psql')
+  return makeMachine({ name, address, folder, files, psql, password: shared.SUPERUSER_PASSWORD })
+}
+
+/** As envsubst does, but a value that is missing is a mistake. */
+function fillIn(template, values) {
+  return readFileSync(join(root, 'deploy/ha', template), 'utf8').replaceAll(/\$\{(\w+)\}/g, (_, name) => {
+    if (values[name] === undefined) throw new Error(`deploy/ha/${template} asks for ${name}, which nobody sets`)
+    return values[name]
+  })
+}
+
+function startHaproxy(home, config) {
+  const path = join(home, 'haproxy.cfg')
+  writeFileSync(path, config)
+  const child = spawn(find('haproxy'), ['-db', '-f', path], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const log = createWriteStream(join(home, 'haproxy.log'))
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => log.write(chunk))
+}
+
+function questionsTo(machines, isSynchronous) {
+  /** The machine that holds the leader's key, and runs PostgreSQL as the primary. */
+  async function leader() {
+    const answers = await Promise.all(machines.map((machine) => machine.ask('/primary')))
+    return machines.find((_, index) => answers[index].isOk)
+  }
+  /** What is missing from a leader and two standbys, one of them synchronous. */
+  async function missing() {
+    const found = await leader()
+    if (!found) return 'there is no leader'
+    const { members = [] } = (await found.ask('/cluster')).json
+    const standbys = members.filter(({ role, state }) => role !== 'leader' && ['running', 'streaming'].includes(state))
+    if (standbys.length < 2) return `only ${standbys.length} standbys run`
+    const isSafe = !isSynchronous || standbys.some(({ role }) => /sync|quorum/.test(role))
+    return isSafe ? undefined : 'no standby is synchronous'
+  }
+  return {
+    leader,
+    /** Waits for a leader and two standbys. Returns the leader. */
+    async untilWhole() {
+      const end = Date.now() + WHOLE_WITHIN_MS
+      for (;;) {
+        const lack = await missing()
+        const found = lack ? undefined : await leader()
+        if (found) return found
+        if (Date.now() > end) throw new Error(`the cluster is not whole after ${WHOLE_WITHIN_MS / 1000} s: ${lack}`)
+        await sleep(250)
+      }
+    },
+  }
+}
+
+/** The role and the database of guiche, and a table for writes of our own. Returns the addresses to reach it by. */
+async function createDatabase(leader) {
+  const secret = password()
+  for (const statement of [
+    `create role guiche login password '${secret}'`,
+    'create database guiche owner guiche',
+    'create table probes (id text primary key)',
+  ]) {
+    const { isOk, output } = await leader.sql(statement)
+    if (!isOk) throw new Error(`"${statement}" failed: ${output}`)
+  }
+  const url = (hosts) => `postgresql://guiche:${secret}@${hosts}/guiche`
+  return {
+    hosts: url(ADDRESSES.map((address) => `${address}:5432`).join(',')),
+    haproxy: url(`${HAPROXY}:5000`),
+    replicas: url(`${HAPROXY}:5001`),
+  }
+}
+
+function password() {
+  return randomBytes(24).toString('hex')
+}

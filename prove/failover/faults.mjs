@@ -1,0 +1,87 @@
+// What happens to the leader. Each fault ends when the cluster is whole again.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+
+// How long the old leader stays away after the others work again, and how long it is written to after it is back.
+const AWAY_FOR_MS = 3_000
+const BACK_FOR_MS = 5_000
+// Patroni's ttl is 20 s. Then one is promoted, the other follows it, and guiche finds them.
+const RECOVERED_WITHIN_MS = 90_000
+
+export const FAULTS = {
+  kill: {
+    says: 'kill -9',
+    async go(machine, untilRecovered) {
+      await machine.kill()
+      await untilRecovered()
+      await machine.boot()
+      return { tries: 0, acknowledged: [] }
+    },
+  },
+  freeze: { says: 'freeze', go: (machine, untilRecovered) => freeze(machine, machine.freeze, untilRecovered) },
+  'freeze of heads': {
+    says: 'freeze, but its sessions go on',
+    go: (machine, untilRecovered) => freeze(machine, machine.freezeHeads, untilRecovered),
+  },
+  partition: {
+    says: 'partition',
+    async go(machine, untilRecovered) {
+      const mended = new AbortController()
+      await machine.cut()
+      const writing = machine.writeUntil(mended.signal)
+      await untilRecovered()
+      await sleep(AWAY_FOR_MS)
+      await machine.mend()
+      await sleep(BACK_FOR_MS)
+      mended.abort()
+      return writing
+    },
+  },
+}
+
+async function freeze(machine, stop, untilRecovered) {
+  await stop()
+  await untilRecovered()
+  await sleep(AWAY_FOR_MS)
+  // The first of these waits for it to wake up, and arrives before Patroni knows what it missed.
+  const over = new AbortController()
+  const writing = machine.writeUntil(over.signal)
+  await machine.thaw()
+  await sleep(BACK_FOR_MS)
+  over.abort()
+  return writing
+}
+
+/**
+ * Does it to the leader, and waits until the cluster is whole and deposits are acknowledged. Returns the seconds to the
+ * first acknowledged deposit of each process, and what was written at the old leader meanwhile. Undefined, and a
+ * breach, if no deposit is acknowledged for too long.
+ */
+export async function inflict(kind, { cluster, load, note, say }) {
+  const { says, go } = FAULTS[kind]
+  const machine = await cluster.leader()
+  const since = performance.now()
+  const untilAcknowledged = (since) =>
+    Promise.race([
+      Promise.all([load.recovered(0, since), load.recovered(1, since)]),
+      sleep(RECOVERED_WITHIN_MS, undefined, { ref: false }),
+    ])
+  let seconds
+  say(`${says} of ${machine.name}, the leader`)
+  const written = await go(machine, async () => {
+    seconds = await untilAcknowledged(since)
+    if (seconds) say(`  deposits are acknowledged again after ${seconds.map((it) => it.toFixed(1)).join(' and ')} s`)
+  })
+  if (written.tries > 0)
+    say(
+      `  ${written.tries} writes were tried at ${machine.name} meanwhile: ${written.acknowledged.length} acknowledged`,
+    )
+  const leader = seconds && (await cluster.untilWhole())
+  // The return of the old leader must not stop them again.
+  if (leader && (await untilAcknowledged(performance.now()))) {
+    say(`  ${leader.name} leads, and ${machine.name} is back`)
+    return { kind, says, name: machine.name, seconds, written }
+  }
+  note('recovered', `${says} of ${machine.name}: no deposit within ${RECOVERED_WITHIN_MS / 1000} s`)
+  return undefined
+}
