@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { openStandby, type Standby } from '../src/db/standby.ts'
+import type { Standby } from '../src/domain/core/core.ts'
+import { openStandby } from '../src/domain/core/standby.ts'
 import { readOperatorOverview, readOverview } from '../src/domain/reports/overview.ts'
 import { freePort } from './process.ts'
 import { world } from './world.ts'
@@ -43,5 +44,5 @@ test('a report reads from the primary if the standby cannot be reached, and soon
   onTestFinished(() => standby.pool.end())
   const ctx = Object.assign(w.ctx, { standby })
   expect(await readOperatorOverview(ctx)).toMatchObject({ accounts: 1, ageSeconds: null })
-  expect(await standby.ageSeconds()).toBeUndefined()
+  expect(await standby.ageSeconds(w.clock.now())).toBeUndefined()
 })

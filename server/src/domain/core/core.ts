@@ -4,7 +4,6 @@ import type { Tracer } from '../../base/tracer.ts'
 import type { Clock } from '../../db/clock.ts'
 import type { Pool } from '../../db/pool.ts'
 import { makeSharedReads, type SharedReads } from '../../db/shared-reads.ts'
-import type { Standby } from '../../db/standby.ts'
 import type { Settings } from './settings.ts'
 
 /**
@@ -14,7 +13,7 @@ import type { Settings } from './settings.ts'
  */
 export type Core = {
   pool: Pool
-  /** For reports, see reports/read-report.ts. */
+  /** See reports/read-report.ts. */
   standby?: Standby | undefined
   readShared: SharedReads
   clock: Clock
@@ -34,6 +33,13 @@ export type Core = {
    * which spares a longer search. The worker sets it.
    */
   wakeDeliveries: (since?: Date) => void
+}
+
+/** A standby for reports (DATABASE_READ_URL). Its data are a little old, so nothing about money is decided by them. */
+export type Standby = {
+  pool: Pool
+  /** How old its data are; undefined for a while after it failed. */
+  ageSeconds(now: Date): Promise<number | undefined>
 }
 
 export function makeCore(parts: Omit<Core, 'readShared' | 'now' | 'wakeChecks' | 'wakeDeliveries'>): Core {

@@ -16,7 +16,7 @@ export async function readReport<Result>(core: Core, read: (core: Core) => Promi
   const { standby } = core
   if (!standby) return { result: await read(core), ageSeconds: null }
   try {
-    const ageSeconds = await standby.ageSeconds()
+    const ageSeconds = await standby.ageSeconds(core.now())
     if (ageSeconds !== undefined && ageSeconds <= MAX_AGE_SECONDS)
       return { result: await read({ ...core, pool: standby.pool }), ageSeconds }
     if (ageSeconds !== undefined)

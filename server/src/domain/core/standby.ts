@@ -1,12 +1,6 @@
-import { makePool, type Pool } from './pool.ts'
-import { queryOne } from './tx.ts'
-
-/** A standby for reports (DATABASE_READ_URL). Its data are a little old, so nothing about money is decided by them. */
-export type Standby = {
-  pool: Pool
-  /** How old its data are; undefined for a while after it failed. */
-  ageSeconds(): Promise<number | undefined>
-}
+import { makePool } from '../../db/pool.ts'
+import { queryOne } from '../../db/tx.ts'
+import type { Standby } from './core.ts'
 
 /** Reports are few. Slow ones wait for each other, and not for deposits. */
 const MAX_CONNECTIONS = 5
@@ -20,12 +14,12 @@ export function openStandby(databaseUrl: string): Standby {
   let avoidedUntilMs = -Infinity
   return {
     pool,
-    async ageSeconds() {
-      if (performance.now() < avoidedUntilMs) return undefined
+    async ageSeconds(now) {
+      if (now.getTime() < avoidedUntilMs) return undefined
       try {
         return (await queryOne<{ seconds: number }>(pool, AGE)).seconds
       } catch (error) {
-        avoidedUntilMs = performance.now() + AVOIDED_FOR_MS
+        avoidedUntilMs = now.getTime() + AVOIDED_FOR_MS
         throw error
       }
     },
