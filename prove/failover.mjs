@@ -12,12 +12,13 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { ensureBuilt, ensureInstalled, ensureNode, root } from '../scripts/bootstrap.mjs'
+import { FAULTS } from './failover/faults.mjs'
 import { ensurePackages, NAMESPACES } from './failover/programs.mjs'
 
 const DRILL = fileURLToPath(new URL('failover/drill.mjs', import.meta.url))
 const WHOLE_WITHIN_MS = 20 * 60_000
 
-const HELP = `npm run prove:failover [-- --quick] [--asynchronous] [--seed N] [--keep] [--dist DIR]
+const HELP = `npm run prove:failover [-- --quick] [--faults kill,freeze,…] [--asynchronous] [--seed N] [--keep] [--dist DIR]
 
 Starts three machines, each with etcd, Patroni and PostgreSQL, from the templates in deploy/ha. Two guiche processes use
 them: one knows the three addresses, one goes through HAProxy. While deposits are requested, paid and announced without
@@ -25,6 +26,7 @@ a pause, the leader is killed (kill -9), frozen (SIGSTOP) and cut off from the n
 the bank's list and with every answer.
 
   --quick          2 kills, 1 freeze, 1 partition: under four minutes. Otherwise 5, 2 and 2: about ten
+  --faults         others than these, in order: kill, freeze, freeze-heads (its sessions go on), partition
   --seed           decides what is requested and paid; printed by every run. The interleaving varies
   --asynchronous   the standbys are not waited for: a cluster that loses writes, on which the proof must exit 1
   --keep           keeps the data and the logs of all machines, as a failed proof does
@@ -38,6 +40,7 @@ Exit 0: nothing was lost or doubled, and all claims held. 1: a claim failed. 2: 
 const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
+    faults: { type: 'string' },
     asynchronous: { type: 'boolean', default: false },
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
     keep: { type: 'boolean', default: false },
@@ -45,9 +48,10 @@ const { values: options } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 })
-if (options.help) {
+const unknown = options.faults?.split(',').filter((kind) => !(kind in FAULTS)) ?? []
+if (options.help || unknown.length > 0) {
   console.log(HELP)
-  process.exit(0)
+  process.exit(options.help ? 0 : 2)
 }
 ensureNode()
 const missing = await ensurePackages()

@@ -76,10 +76,11 @@ function startHaproxy(home, config) {
 }
 
 function questionsTo(machines, isSynchronous) {
-  /** The machine that holds the leader's key, and runs PostgreSQL as the primary. */
-  async function leader() {
-    const answers = await Promise.all(machines.map((machine) => machine.ask('/primary')))
-    return machines.find((_, index) => answers[index].isOk)
+  /** The machine that holds the leader's key, and runs PostgreSQL as the primary; `other` is not asked. */
+  async function leader(other) {
+    const asked = machines.filter((machine) => machine !== other)
+    const answers = await Promise.all(asked.map((machine) => machine.ask('/primary')))
+    return asked.find((_, index) => answers[index].isOk)
   }
   /** What is missing from a leader and two standbys, one of them synchronous. */
   async function missing() {

@@ -19,8 +19,8 @@ export const FAULTS = {
     },
   },
   freeze: { says: 'freeze', go: (machine, untilRecovered) => freeze(machine, machine.freeze, untilRecovered) },
-  'freeze of heads': {
-    says: 'freeze, but its sessions go on',
+  'freeze-heads': {
+    says: 'freeze without its sessions',
     go: (machine, untilRecovered) => freeze(machine, machine.freezeHeads, untilRecovered),
   },
   partition: {
@@ -60,16 +60,20 @@ async function freeze(machine, stop, untilRecovered) {
 export async function inflict(kind, { cluster, load, note, say }) {
   const { says, go } = FAULTS[kind]
   const machine = await cluster.leader()
-  const since = performance.now()
-  const untilAcknowledged = (since) =>
-    Promise.race([
-      Promise.all([load.recovered(0, since), load.recovered(1, since)]),
-      sleep(RECOVERED_WITHIN_MS, undefined, { ref: false }),
-    ])
+  const began = performance.now()
+  /** The seconds since the fault, or undefined if it takes too long. */
+  const untilAcknowledged = async () => {
+    const late = sleep(RECOVERED_WITHIN_MS, undefined, { ref: false })
+    const now = performance.now()
+    const times = await Promise.race([Promise.all([load.acknowledged(0, now), load.acknowledged(1, now)]), late])
+    return times?.map((time) => (time - began) / 1000)
+  }
   let seconds
   say(`${says} of ${machine.name}, the leader`)
   const written = await go(machine, async () => {
-    seconds = await untilAcknowledged(since)
+    const end = began + RECOVERED_WITHIN_MS
+    while (!(await cluster.leader(machine)) && performance.now() < end) await sleep(100)
+    seconds = await untilAcknowledged()
     if (seconds) say(`  deposits are acknowledged again after ${seconds.map((it) => it.toFixed(1)).join(' and ')} s`)
   })
   if (written.tries > 0)
@@ -78,7 +82,7 @@ export async function inflict(kind, { cluster, load, note, say }) {
     )
   const leader = seconds && (await cluster.untilWhole())
   // The return of the old leader must not stop them again.
-  if (leader && (await untilAcknowledged(performance.now()))) {
+  if (leader && (await untilAcknowledged())) {
     say(`  ${leader.name} leads, and ${machine.name} is back`)
     return { kind, says, name: machine.name, seconds, written }
   }

@@ -26,8 +26,8 @@ const DOUBLES = ['invented', 'credited', 'one-code']
 
 /**
  * Sends each request to the next of the processes. `w` is the world of setup.mjs; its `service` is any of them.
- * `recovered(index, since)` waits for a deposit that was requested of one of them after that time, and returns the
- * seconds until its answer.
+ * `acknowledged(index, since)` waits until one of them answers 201 to a deposit that was requested after that time, and
+ * returns when it did.
  */
 export function startSteadyLoad(w, services) {
   const apis = services.map(({ url }) => makeApi({ url, note: w.note, counts: w.statuses }))
@@ -48,7 +48,7 @@ export function startSteadyLoad(w, services) {
     for (const waiter of waiting) {
       if (waiter.index !== index || waiter.since > began) continue
       waiting.delete(waiter)
-      waiter.resolve((performance.now() - waiter.since) / 1000)
+      waiter.resolve(performance.now())
     }
   }
 
@@ -62,7 +62,7 @@ export function startSteadyLoad(w, services) {
   const requesting = Promise.all(Array.from({ length: AT_ONCE }, request))
 
   return {
-    recovered: (index, since) => new Promise((resolve) => waiting.add({ index, since, resolve })),
+    acknowledged: (index, since) => new Promise((resolve) => waiting.add({ index, since, resolve })),
     async stop() {
       over.abort()
       await requesting
