@@ -74,7 +74,7 @@ test('pauses double up to a bound, and jitter takes off up to half', () => {
 
 test('an attempt that takes too long is a timeout, and the connection is closed', async () => {
   const closed: Promise<unknown>[] = []
-  const url = await serve((request) => void closed.push(once(request, 'close')))
+  const url = await serve(({ socket }) => void closed.push(once(socket, 'close')))
   // On a busy machine the time may be over before the request arrives.
   while (closed.length === 0) {
     const error = await catchError(clientOf(url, { maxRetries: 0, timeoutMs: 50 }).balance.get())
