@@ -53,7 +53,7 @@ function rowsIn(node: PlanNode): number {
 }
 
 test('a plan that is made for any account reads no charges of others, however many they have', async () => {
-  const w = await world()
+  const w = await world({ isDirect: true })
   const [large, small] = [await w.account(), await w.account()]
   await insertDeposits(w, small, 3, 'null, null', '019caea4')
   await insertDeposits(w, large, 5_000)
