@@ -144,7 +144,7 @@ function assertRecent(
       `signed ${-ageSeconds} s in the future: is this machine's clock right?`,
     )
   }
-  // Turned round, so that a tolerance or clock that is no number refuses instead of letting everything pass.
+  // Written with `!`, so that NaN, as tolerance or time, refuses the event instead of accepting every age.
   if (!(ageSeconds <= toleranceSeconds)) {
     throw new WebhookVerificationError(
       'too_old',

@@ -111,7 +111,7 @@ async function withRetries(
     } catch (error) {
       if (!(error instanceof GuicheError)) throw error
       const waitMs = retryInMs(error, turn, isRepeatable)
-      // Turned round, so that a bound that is no number ends it.
+      // Written with `!`, so that a `maxRetries` of NaN means no retry, and not retries without end.
       if (!(turn < maxRetries) || waitMs === undefined) throw error
       await sleep(waitMs, signal)
     }

@@ -2,7 +2,7 @@ import { WebhookVerificationError, type WebhookHeaders } from './delivery.ts'
 import type { GuicheEvent } from './events.ts'
 import { verifyAsync } from './verify-async.ts'
 
-// What the adapters for frameworks share.
+// Shared by the adapters for Express, Fastify, Next and Hono.
 
 export type Receiver = {
   /** The `whsec_…` of the webhook. With a list, any one of them is enough. */

@@ -34,7 +34,7 @@ export function initCommand(program: Command, terminal: Terminal): void {
     .addHelpText(
       'after',
       `
-An option answers its question beforehand. A secret that begins with @ is read from that file, so that the list of
+A question whose option is given is not asked. A secret may be @file, which reads it from that file: then the list of
 processes does not show it. SECRET_KEY is generated; with --force, it and all that is not asked for are kept.
 guiche reads .env from the directory that it is started in. docs/configuration.md lists all settings.`,
     )
