@@ -6,6 +6,7 @@ import type pg from 'pg'
 import { withClient } from './connect.ts'
 import { explainDatabase, isLockTimeout } from './failure.ts'
 import { setForSession, setLocal } from './pool.ts'
+import { isTransient } from './tx.ts'
 
 const FOLDER = new URL('../../migrations/', import.meta.url)
 // Any number that nothing else locks; two processes that start at once migrate one after the other.
@@ -162,7 +163,8 @@ async function apply(client: pg.Client, file: Migration, options: MigrateOptions
   } catch (error) {
     // On a broken connection this fails too, and the database rolls back by itself.
     if (isTransaction) await client.query('rollback').catch(() => {})
-    if (isLockTimeout(error)) throw new TableInUse(file.name, { cause: error })
+    // A file that locks two tables may deadlock with a transaction that locks them in another order.
+    if (isLockTimeout(error) || isTransient(error)) throw new TableInUse(file.name, { cause: error })
     if (explainDatabase(error) !== undefined) throw error
     throw new OperatorError(
       `migration ${file.name} failed: ${error instanceof Error ? error.message : String(error)}`,
