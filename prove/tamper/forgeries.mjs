@@ -82,6 +82,16 @@ export function forgeries({ victim, eve }) {
       `update transfers set recorded_at = recorded_at + interval '1 second' where kind = 'deposit' and payment_id = ${payment}`,
     ],
     [
+      'a fee of another account',
+      ['transfer'],
+      `update transfers set account_id = '${eve}' where kind = 'fee' and payment_id = ${payment}`,
+    ],
+    [
+      'a deposit of no account',
+      ['transfer'],
+      `update transfers set account_id = null where kind = 'deposit' and payment_id = ${payment}`,
+    ],
+    [
       'a fee that is gone',
       ['transfer'],
       `delete from transfers where kind = 'fee' and payment_id = ${payment}; select rebook();`,
@@ -248,6 +258,8 @@ export function forgeries({ victim, eve }) {
       ['payment'],
       `update payments set recorded_at = recorded_at + interval '1 second' where id = ${suspended}; update transfers set recorded_at = recorded_at + interval '1 second' where payment_id = ${suspended}; update exceptions set opened_at = opened_at + interval '1 second' where payment_id = ${suspended}`,
     ],
+    ['a payment of another account', ['payment'], `update payments set account_id = '${eve}' where id = ${payment}`],
+    ['a payment of no account', ['payment'], `update payments set account_id = null where id = ${payment}`],
     [
       'another endToEndId on the payment',
       ['charge'],
@@ -764,12 +776,7 @@ export function forgeries({ victim, eve }) {
     ],
 
     // ---- What guards the rows
-    [
-      'a trigger that stays disabled',
-      ['schema'],
-      'alter table transfers disable trigger transfers_append_only',
-      'last',
-    ],
+    ['a trigger that stays disabled', ['schema'], 'alter table transfers disable trigger transfers_fixed', 'last'],
     ['a trigger that is gone', ['schema'], 'drop trigger payments_kept on payments', 'last'],
     [
       'a trigger that does nothing',
@@ -830,7 +837,10 @@ function movePayment({ deposit, pendingOfEve, payment, eve, txid }) {
 /** Tables whose triggers prevent forgeries. */
 const GUARDED = ['transfers', 'payments', 'events', 'refunds', 'exceptions', 'audit_log', 'account_terms', 'closings']
 
-/** Around each forgery: disables and enables triggers, and adjusts balances and running totals to the transfers. */
+/**
+ * Around each forgery: disables and enables triggers. rebook() adjusts balances, running totals and account ids to the
+ * transfers.
+ */
 export function statementsOf({ sql, order }) {
   const triggers = (what) => GUARDED.map((table) => `alter table ${table} ${what} trigger user;`).join('\n')
   const before = `${triggers('disable')}
@@ -846,6 +856,9 @@ export function statementsOf({ sql, order }) {
       where r.id = t.id;
       update ledger_balances b set debits_cents = coalesce((select sum(amount_cents) from transfers where debit_id = b.ledger_account_id), 0),
         credits_cents = coalesce((select sum(amount_cents) from transfers where credit_id = b.ledger_account_id), 0);
+      update payments p set account_id = (select account_id from charges c where c.id = p.charge_id);
+      update transfers t set account_id = coalesce((select account_id from ledger_accounts where id = t.debit_id),
+        (select account_id from ledger_accounts where id = t.credit_id), (select account_id from charges c where c.id = t.charge_id));
     $f$;`
   const after = `drop function newid(timestamptz); drop function rebook();`
   return order === 'last'

@@ -129,11 +129,11 @@ test.each<[lie: string, sql: string, checks: string[], found: (books: Books) => 
   [
     'a deposit in another account’s name',
     `update charges c set account_id = a.id from accounts a where a.id <> c.account_id`,
-    ['transfer', 'deposit_event', 'code'],
+    ['transfer', 'payment', 'deposit_event', 'code'],
     ({ account, other }) => ({
       check: 'transfer',
-      subject: 'transfer 1',
-      text: `deposit: the credited account is balance ${account.accountId} and should be balance ${other.accountId}`,
+      subject: 'transfer 2',
+      text: `fee: the account is ${account.accountId} and should be ${other.accountId}`,
     }),
   ],
   [

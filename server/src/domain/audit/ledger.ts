@@ -1,10 +1,10 @@
-import { broken, check, hex, type Checks } from './rules.ts'
+import { broken, check, hex, isUnfilled, type Checks } from './rules.ts'
 
 // Every transfer that payments, refunds and exceptions require, with all its columns. A new kind of transfer is a line
 // here.
 const WANTED = `
   select v.kind, v.debit_id, v.credit_id, v.amount_cents, p.id as payment_id, v.charge_id, null::uuid as refund_id, null::uuid as exception_id,
-    p.occurred_at, p.recorded_at
+    p.occurred_at, p.recorded_at, case when v.charge_id is not null then c.account_id end as account_id
   from payments p
   left join charges c on c.id = p.charge_id
   left join exceptions m on m.payment_id = p.id and m.resolution = 'match'
@@ -19,9 +19,11 @@ const WANTED = `
   ) v (kind, is_wanted, debit_id, credit_id, amount_cents, charge_id)
   where v.is_wanted
   union all
-  select v.kind, v.debit_id, v.credit_id, v.amount_cents, r.payment_id, r.charge_id, r.id, null, v.at, v.at
+  select v.kind, v.debit_id, v.credit_id, v.amount_cents, r.payment_id, r.charge_id, r.id, null, v.at, v.at,
+    coalesce(r.account_id, c.account_id)
   from refunds r
   join payments p on p.id = r.payment_id
+  left join charges c on c.id = r.charge_id
   left join exceptions u on u.refund_id = r.id and u.kind = 'undone_refund'
   left join books cash on cash.id = cash.book and cash.kind = 'cash' and cash.provider = p.provider
   left join books bearer on bearer.kind = 'balance' and bearer.account_id = r.account_id
@@ -41,7 +43,7 @@ const WANTED = `
   where v.is_wanted
   union all
   select v.kind, v.debit_id, v.credit_id, v.amount_cents, x.payment_id, v.charge_id,
-    x.refund_id, x.id, x.resolved_at, x.resolved_at
+    x.refund_id, x.id, x.resolved_at, x.resolved_at, coalesce(x.account_id, case when v.charge_id is not null then c.account_id end)
   from exceptions x
   join payments p on p.id = x.payment_id
   left join refunds f on f.id = x.refund_id
@@ -81,29 +83,33 @@ const transferRules = broken({
   'the credited account': ['ct.name', 'cw.name'],
   'the amount': ['x.t_amount', 'x.w_amount'],
   'the charge': ['x.t_charge', 'x.w_charge'],
+  'the account': ['x.t_account', 'x.w_account'],
   'the refund': ['x.t_refund', 'x.w_refund'],
   'the exception': ['x.t_exception', 'x.w_exception'],
   occurred_at: ['x.t_occurred', 'x.w_occurred'],
   recorded_at: ['x.t_recorded', 'x.w_recorded'],
 })
 
+const ACCOUNT = 'case when not t.is_unfilled then w.account_id end'
+
 // Unique indexes allow one transfer of a kind for each payment, refund and exception; the check `schema` guards them.
 const transfer = `
   with books as (${BOOKS}), single as (${SINGLE}), wanted as (${WANTED}), t as (
-    select t.*, d.book as debit_book, c.book as credit_book
+    select t.*, d.book as debit_book, c.book as credit_book, ${isUnfilled('transfers', 't')} as is_unfilled
     from transfers t left join books d on d.id = t.debit_id left join books c on c.id = t.credit_id
   ), x as (
     select t.id, coalesce(t.kind, w.kind) as kind, w.kind is not null as is_wanted, coalesce(t.payment_id, w.payment_id) as payment_id,
       t.debit_book as t_debit, w.debit_id as w_debit, t.credit_book as t_credit, w.credit_id as w_credit,
       t.amount_cents as t_amount, w.amount_cents as w_amount, t.charge_id as t_charge, w.charge_id as w_charge,
       t.refund_id as t_refund, w.refund_id as w_refund, t.exception_id as t_exception, w.exception_id as w_exception,
-      t.occurred_at as t_occurred, w.occurred_at as w_occurred, t.recorded_at as t_recorded, w.recorded_at as w_recorded
+      t.occurred_at as t_occurred, w.occurred_at as w_occurred, t.recorded_at as t_recorded, w.recorded_at as w_recorded,
+      t.account_id as t_account, ${ACCOUNT} as w_account
     from t
     full join wanted w on w.payment_id = t.payment_id and w.kind = t.kind
       and coalesce(w.refund_id, w.exception_id, w.payment_id) = coalesce(t.refund_id, t.exception_id, t.payment_id)
     where (t.debit_book, t.credit_book, t.amount_cents, t.charge_id, t.refund_id, t.exception_id, t.occurred_at, t.recorded_at)
       is distinct from (w.debit_id, w.credit_id, w.amount_cents, w.charge_id, w.refund_id, w.exception_id, w.occurred_at, w.recorded_at)
-      or t.id is null or w.kind is null
+      or t.account_id is distinct from ${ACCOUNT} or t.id is null or w.kind is null
   )
   select case when x.id is not null then 'transfer ' || x.id
       when x.w_refund is not null then 'refund ' || ${hex('x.w_refund')}

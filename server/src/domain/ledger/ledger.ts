@@ -83,8 +83,20 @@ export function makeTally(): (account: string | number, cents: Cents) => Cents {
 }
 
 /**
+ * In SQL, the account that a transfer concerns: the one whose balance it moves, or else the one of its charge. None for
+ * money that arrived for nobody.
+ */
+export function transferAccount(row: string): string {
+  return `coalesce(
+    (select account_id from ledger_accounts where id = ${row}.debit_id),
+    (select account_id from ledger_accounts where id = ${row}.credit_id),
+    (select account_id from charges where id = ${row}.charge_id)
+  )`
+}
+
+/**
  * In SQL, posts the rows of the CTE `lines` and moves the balances with them. The order of `place` is the order of
- * history. Each has the net of makeTally() for both sides.
+ * history. Each has the net of makeTally() for both sides, and the account of transferAccount().
  *
  * `held` locks the balances in the order of ids: two postings that share accounts wait for each other, and never
  * deadlock. It gives each balance as it is after that wait, and not as the statement's snapshot has it. A transfer gets
@@ -105,9 +117,9 @@ export const POST_LINES = `
     order by ledger_account_id for no key update
   ), posted as (
     insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id,
-      charge_id, refund_id, exception_id, occurred_at, recorded_at)
+      charge_id, refund_id, exception_id, occurred_at, recorded_at, account_id)
     select l.kind, l.debit_id, l.credit_id, l.amount_cents, d.cents + l.debit_net, c.cents + l.credit_net, l.payment_id,
-      l.charge_id, l.refund_id, l.exception_id, l.occurred_at, l.recorded_at
+      l.charge_id, l.refund_id, l.exception_id, l.occurred_at, l.recorded_at, l.account_id
     from lines l join held d on d.id = l.debit_id join held c on c.id = l.credit_id
     order by l.place
     returning id
@@ -141,7 +153,10 @@ const LINE_COLUMNS: Columns<Line> = {
   recorded_at: ['timestamptz', ({ recordedAt }) => recordedAt],
 }
 
-const POST_TRANSFERS = `with lines as (select * from ${unnestOf(LINE_COLUMNS)}), ${POST_LINES} select from posted`
+const POST_TRANSFERS = `
+  with lines as (
+    select n.*, ${transferAccount('n')} as account_id from ${unnestOf(LINE_COLUMNS)}
+  ), ${POST_LINES} select from posted`
 
 /** Posts transfers and moves the balances with them. The order of the list is the order of history. */
 export async function postTransfers(tx: Tx, now: Date, transfers: Transfer[]): Promise<void> {
