@@ -263,7 +263,7 @@ test('the hints that a dead process left are answered by one list, however many 
 
 test('every answer of a list is recorded, also when it answers as many checks as a process may hold', async () => {
   const w = await world()
-  const check = { provider: 'sandbox', kind: 'payment', version: '3' } as Check
+  const check = { provider: 'sandbox', kind: 'payment' } as Check
   const finished = Array.from({ length: 20_256 }, (_, place) => ({
     check: { ...check, subject: `E${place}` },
     nextDueAt: null,

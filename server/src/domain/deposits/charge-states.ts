@@ -29,7 +29,7 @@ const MARK_PENDING = prepared(`
     where c.id = n.id and c.status = 'OPENING' and c.opening_instance = $3
     returning c.id, c.provider, c.expires_at
   ), moved as (
-    update checks k set due_at = a.expires_at + ${EXPIRY_GRACE_MS} * interval '1 millisecond', attempts = 0
+    update checks k set due_at = a.expires_at + ${EXPIRY_GRACE_MS} * interval '1 millisecond', claim = null, attempts = 0
     from accepted a
     where k.provider = a.provider and k.subject = ${hexId('a.id')}
   )

@@ -120,7 +120,7 @@ async function moveIntent(tx: Tx, now: Date, move: ProviderMove): Promise<void> 
   if (moved !== 1) throw notConfirmed()
   // A request that was in flight when we withdrew may still arrive, so the check withdraws the charge once more.
   const oldCheck = mayStillBeMade
-    ? `update checks set kind = 'withdrawal', due_at = $3 where provider = $1 and subject = $2`
+    ? `update checks set kind = 'withdrawal', due_at = $3, claim = null where provider = $1 and subject = $2`
     : 'delete from checks where provider = $1 and subject = $2'
   await tx.run(oldCheck, mayStillBeMade ? [from, chargeId, dueAt] : [from, chargeId])
   await insertRow(tx, 'checks', { provider: to, subject: chargeId, kind: 'charge', due_at: dueAt })

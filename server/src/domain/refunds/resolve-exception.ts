@@ -234,7 +234,7 @@ async function matchCharge(tx: Tx, now: Date, exception: LockedException, charge
 async function enqueueWithdrawal(tx: Tx, now: Date, charge: StoredCharge): Promise<void> {
   await tx.run(
     `insert into checks (provider, subject, kind, due_at) values ($1, $2, 'withdrawal', $3)
-     on conflict (provider, subject) do update set kind = 'withdrawal', due_at = $3, attempts = 0`,
+     on conflict (provider, subject) do update set kind = 'withdrawal', due_at = $3, claim = null, attempts = 0`,
     [charge.provider, charge.id, now],
   )
 }

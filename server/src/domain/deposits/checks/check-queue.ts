@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { isHexId } from '../../../base/ids.ts'
 import type { SpanContext } from '../../../base/trace-context.ts'
 import { columnsOf, unnest } from '../../../db/insert-rows.ts'
@@ -18,8 +19,8 @@ export type Check = {
   kind: 'charge' | 'payment' | 'withdrawal'
   /** How often it was asked about, this time included. */
   attempts: number
-  /** Of the row. Every change of the row gives it another, so a claim that lost its row cannot end it. */
-  version: string
+  /** Stands in the row until something else changes it, so a claim that lost its row cannot end it. */
+  claim: string
   leasedUntil: Date
   /** The charge when it was claimed, for a check of that kind. */
   charge: { provider: string; status: StoredStatus; expiresAt: Date } | null
@@ -62,19 +63,21 @@ const RECORD_HINTS = prepared(`
        where p.end_to_end_id = n.end_to_end_id) as is_booked
     from ${unnest(['text', 'text', 'text', 'boolean'])} as n (provider, txid, end_to_end_id, mentions_refunds)
   ), claimed as (
-    insert into checks (provider, subject, kind, due_at)
+    insert into checks (provider, subject, kind, due_at, claim)
     select distinct on (1, 2)
       provider collate "C",
       coalesce(txid, end_to_end_id) collate "C",
       case when txid is null then 'payment' else 'charge' end,
-      $5::timestamptz
+      $5::timestamptz,
+      $6::uuid
     from hinted
     where coalesce(txid, end_to_end_id) is not null and (mentions_refunds or is_booked is not true)
     order by 1, 2, 3
     on conflict (provider, subject) do update set
-      due_at = case when $6::boolean then excluded.due_at else least(checks.due_at, excluded.due_at) end,
+      due_at = case when $6 is null then least(checks.due_at, excluded.due_at) else excluded.due_at end,
+      claim = $6,
       attempts = 0
-    returning provider, subject, kind, attempts, xmin::text as version, null::timestamptz as was_due
+    returning provider, subject, kind, attempts, null::timestamptz as was_due
   )
   ${selectClaimed()}`)
 
@@ -84,6 +87,7 @@ const RECORD_HINTS = prepared(`
  */
 export async function recordHints(core: Core, given: Hints[], isClaimed: boolean): Promise<Check[]> {
   const now = core.now()
+  const claim = isClaimed ? randomUUID() : null
   const leasedUntil = isClaimed ? leaseFrom(now) : now
   const hints = given.flatMap(({ provider, hints: some, cause }) =>
     some.map((hint) => ({
@@ -97,9 +101,10 @@ export async function recordHints(core: Core, given: Hints[], isClaimed: boolean
     ...columnsOf(hints, 'provider', 'txid', 'endToEndId'),
     hints.map(({ mentionsRefunds }) => mentionsRefunds ?? false),
     leasedUntil,
-    isClaimed,
+    claim,
   ])
-  const bySubject = new Map(rows.map((row) => [`${row.provider} ${row.subject}`, toCheck(row, leasedUntil)]))
+  if (claim === null) return []
+  const bySubject = new Map(rows.map((row) => [`${row.provider} ${row.subject}`, toCheck(row, claim, leasedUntil)]))
   for (const { provider, txid, endToEndId, occurredAt, mentionsRefunds, cause } of hints) {
     const check = bySubject.get(`${provider} ${txid}`) ?? bySubject.get(`${provider} ${endToEndId}`)
     if (!check) continue
@@ -117,17 +122,18 @@ const CLAIM_CHECKS = prepared(`
     select provider, subject, due_at from checks
     where due_at <= $1 and due_at > $4 order by due_at limit $3 for update skip locked
   ), claimed as (
-    update checks k set due_at = $2 from due d where k.provider = d.provider and k.subject = d.subject
-    returning k.provider, k.subject, k.kind, k.attempts, k.xmin::text as version, d.due_at as was_due
+    update checks k set due_at = $2, claim = $5::uuid from due d where k.provider = d.provider and k.subject = d.subject
+    returning k.provider, k.subject, k.kind, k.attempts, d.due_at as was_due
   )
   ${selectClaimed()}`)
 
 /** Any number of processes may claim at once: each check goes to one of them, until its lease ends. */
 export async function claimChecks(core: Core, limit: number, dueAfter = new Date(0)): Promise<Check[]> {
   const now = core.now()
+  const claim = randomUUID()
   const leasedUntil = leaseFrom(now)
-  const rows = await query<ClaimedRow>(core.pool, CLAIM_CHECKS, [now, leasedUntil, limit, dueAfter])
-  return rows.map((row) => toCheck(row, leasedUntil))
+  const rows = await query<ClaimedRow>(core.pool, CLAIM_CHECKS, [now, leasedUntil, limit, dueAfter, claim])
+  return rows.map((row) => toCheck(row, claim, leasedUntil))
 }
 
 function leaseFrom(now: Date): Date {
@@ -143,22 +149,22 @@ function selectClaimed(): string {
     ) c on true`
 }
 
-type ClaimedRow = Pick<Check, 'provider' | 'subject' | 'kind' | 'attempts' | 'version'> & {
+type ClaimedRow = Pick<Check, 'provider' | 'subject' | 'kind' | 'attempts'> & {
   was_due: Date | null
   chargeProvider: string | null
   chargeStatus: StoredStatus
   expiresAt: Date
 }
 
-function toCheck(row: ClaimedRow, leasedUntil: Date): Check {
-  const { provider, subject, kind, version, was_due: wasDue, chargeProvider, chargeStatus, expiresAt } = row
+function toCheck(row: ClaimedRow, claim: string, leasedUntil: Date): Check {
+  const { provider, subject, kind, was_due: wasDue, chargeProvider, chargeStatus, expiresAt } = row
   const isExpiry = chargeProvider !== null && wasDue?.getTime() === expiresAt.getTime() + EXPIRY_GRACE_MS
   const isHint = wasDue !== null && row.attempts === 0 && !isExpiry
   return {
     provider,
     subject,
     kind,
-    version,
+    claim,
     attempts: row.attempts + 1,
     leasedUntil,
     charge: chargeProvider === null ? null : { provider: chargeProvider, status: chargeStatus, expiresAt },
@@ -172,7 +178,8 @@ function toCheck(row: ClaimedRow, leasedUntil: Date): Check {
 /** `untilEnded`: it is due again only if its charge has not ended. `wasAsked`: the attempt counts. */
 export type FinishedCheck = { check: Check; nextDueAt: Date | null; untilEnded: boolean; wasAsked: boolean }
 
-const MINE = 'k.provider = n.provider and k.subject = n.subject and k.xmin = n.version::xid'
+// The version before this one does not write the claim. But whatever it changes, it changes the time too.
+const MINE = `k.provider = n.provider and k.subject = n.subject and k.claim = n.claim and k.due_at = n.leased_until`
 
 const FINISH_CHECKS = prepared(`
   with n as materialized (
@@ -182,29 +189,34 @@ const FINISH_CHECKS = prepared(`
         (select c.status not in ('OPENING', 'PENDING') from charges c where n.until_ended and c.id = n.subject::uuid),
         false
       ) as is_over
-    from ${unnest(['text', 'text', 'text', 'timestamptz', 'boolean', 'boolean'])}
-      as n (provider, subject, version, next_due_at, until_ended, was_asked)
+    from ${unnest(['text', 'text', 'uuid', 'timestamptz', 'timestamptz', 'boolean', 'boolean'])}
+      as n (provider, subject, claim, leased_until, next_due_at, until_ended, was_asked)
   ), ended as (
     delete from checks k using n where n.is_over and ${MINE}
   )
-  update checks k set due_at = n.next_due_at, attempts = k.attempts + n.was_asked::int from n where not n.is_over and ${MINE}`)
+  update checks k set due_at = n.next_due_at, claim = null, attempts = k.attempts + n.was_asked::int
+  from n where not n.is_over and ${MINE}`)
 
 /** Ends claims; without a next time the check is removed. A hint that arrived meanwhile took the row, and it stays. */
 export async function finishChecks(core: Core, finished: FinishedCheck[]): Promise<void> {
   const checks = inOrder(finished.map(({ check, ...rest }) => ({ ...check, ...rest })))
-  const columns = columnsOf(checks, 'provider', 'subject', 'version', 'nextDueAt', 'untilEnded', 'wasAsked')
-  await query(core.pool, FINISH_CHECKS, columns)
+  const next = columnsOf(checks, 'nextDueAt', 'untilEnded', 'wasAsked')
+  await query(core.pool, FINISH_CHECKS, [...claimColumns(checks), ...next])
 }
 
 const END_CHECKS = prepared(`
   with n as materialized (
-    select * from ${unnest(['text', 'text', 'text'])} as n (provider, subject, version)
+    select * from ${unnest(['text', 'text', 'uuid', 'timestamptz'])} as n (provider, subject, claim, leased_until)
   )
   delete from checks k using n where ${MINE}`)
 
 /** The same for checks that end with the transaction that answers them. */
 export async function endChecks(tx: Tx, checks: Check[]): Promise<void> {
-  if (checks.length > 0) await tx.run(END_CHECKS, columnsOf(inOrder(checks), 'provider', 'subject', 'version'))
+  if (checks.length > 0) await tx.run(END_CHECKS, claimColumns(inOrder(checks)))
+}
+
+function claimColumns(checks: Check[]): unknown[][] {
+  return columnsOf(checks, 'provider', 'subject', 'claim', 'leasedUntil')
 }
 
 /** In the order in which RECORD_HINTS locks them. */
