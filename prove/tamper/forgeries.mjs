@@ -182,6 +182,16 @@ export function forgeries({ victim, eve }) {
       `update events set subject_id = ${NOBODY} where subject_id = ${deposit}`,
     ],
     [
+      'an external id that is claimed by a charge that is not there',
+      ['external_id'],
+      `update external_ids set charge_id = ${NOBODY} where charge_id = ${deposit}`,
+    ],
+    [
+      'an idempotency key of a charge that is not there',
+      ['idempotency_key'],
+      `update idempotency_keys set charge_id = ${NOBODY} where key = (select min(key) from idempotency_keys)`,
+    ],
+    [
       'a test of an account that is not there',
       ['other_event'],
       `insert into events select id, ${NOBODY}, 'WEBHOOK_TEST', id, '{"id":"evt_' || ${hex('id')} || '","event":"WEBHOOK_TEST","createdAt":"' || to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')

@@ -125,7 +125,3 @@ export function isTransient(error: unknown): boolean {
 export function isUniqueViolation(error: unknown): boolean {
   return sqlState(error) === '23505'
 }
-
-export function isForeignKeyViolation(error: unknown): boolean {
-  return sqlState(error) === '23503'
-}

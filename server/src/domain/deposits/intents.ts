@@ -1,7 +1,7 @@
 import { hexFromUuid, uuidFromHex } from '../../base/ids.ts'
 import { columnsOf, unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
-import { autocommit, isForeignKeyViolation, isTransient, query, transact, type Tx } from '../../db/tx.ts'
+import { autocommit, isTransient, isUniqueViolation, query, transact, type Tx } from '../../db/tx.ts'
 import type { Price } from '../accounts/pricing.ts'
 import type { Core } from '../core/core.ts'
 import { CHARGE_COLUMNS, hexId, type StoredCharge } from './charge-reads.ts'
@@ -43,10 +43,11 @@ export async function openIntents(core: Core, intents: Intent[]): Promise<(Opene
   const candidates = withoutRivals(intents)
   const stored = new Set(candidates)
   try {
-    for (const intent of await storeIntents(autocommit(core.pool), core.now(), candidates)) stored.delete(intent)
+    const lost = await storeIntents(autocommit(core.pool), STORE_OR_FAIL, core.now(), candidates)
+    for (const intent of lost) stored.delete(intent)
   } catch (error) {
-    // Another process took an external id or a key in the same moment. Nothing was stored.
-    if (!isForeignKeyViolation(error) && !isTransient(error)) throw error
+    // Another process took an external id in the same moment. Nothing was stored.
+    if (!isUniqueViolation(error) && !isTransient(error)) throw error
     stored.clear()
   }
   return intents.map((intent) => (stored.has(intent) ? OPENED : undefined))
@@ -69,7 +70,7 @@ export async function insertIntents(tx: Tx, now: Date, intents: Intent[]): Promi
 /** Leaves those without a result whose key or external id was freed meanwhile: they must try again. */
 async function insertRound(tx: Tx, now: Date, intents: Intent[], results: Map<Intent, IntentResult>): Promise<void> {
   await freeKeys(tx, now, intents.filter(hasKey))
-  const lost = await storeIntents(tx, now, intents)
+  const lost = await storeIntents(tx, STORE_INTENTS, now, intents)
   await freeKeys(tx, now, lost.filter(hasKey))
   const holders = await readKeyHolders(tx, lost.filter(hasKey))
   const taken = await readTakenExternalIds(tx, lost)
@@ -112,27 +113,35 @@ const COLUMNS: Columns<Intent> = {
   request_hash: ['bytea', ({ idempotency }) => idempotency?.requestHash],
 }
 
-// Unique keys decide: the first insert wins, also between processes, where the second waits for the first one's commit.
-// Each part reads what the part before it inserted, and sorts it, so that all processes lock rows in the same order.
-// An intent that loses its external id to another process after it won its key leaves the key without a charge. The
-// foreign key then fails the whole statement. A taken external id is looked for first, so that only a race gets there.
-const STORE_INTENTS = prepared(`
+/** Of an intent n. A subquery that gives a value is one look into an index with any plan, unlike `exists`. */
+const IS_FREE = `(
+      select charge_id from external_ids e where e.account_id = n.account_id and e.external_id = n.external_id
+    ) is null`
+
+/**
+ * Unique keys decide: the first insert wins, also between processes, where the second waits for the first one's commit.
+ * Each part reads what the part before it inserted, and sorts it, so that all processes lock rows in the same order.
+ *
+ * `ifTaken` is for an intent that loses its external id to another process after it won its key. Its key would be left
+ * without a charge, and no foreign key forbids that. A taken external id is looked for first, so that only a race gets
+ * there.
+ */
+function storeSql(ifTaken: '' | 'on conflict do nothing'): string {
+  return `
   with n as (
     select * from ${unnestOf(COLUMNS)}
   ), keyed as (
     insert into idempotency_keys (account_id, key, request_hash, charge_id, created_at)
-    select account_id, key, request_hash, id, created_at from n
-    where key is not null
-      and not exists (select from external_ids e where e.account_id = n.account_id and e.external_id = n.external_id)
+    select account_id, key, request_hash, id, created_at from n where key is not null and ${IS_FREE}
     order by account_id, key
     on conflict do nothing
     returning charge_id
   ), named as (
     insert into external_ids (account_id, external_id, charge_id)
     select account_id, external_id, id from n
-    where external_id is not null and (id in (select charge_id from keyed) or key is null)
+    where external_id is not null and (id in (select charge_id from keyed) or (key is null and ${IS_FREE}))
     order by account_id, external_id
-    on conflict do nothing
+    ${ifTaken}
     returning charge_id
   ), opened as (
     insert into charges (
@@ -149,12 +158,18 @@ const STORE_INTENTS = prepared(`
     insert into checks (provider, subject, kind, due_at)
     select provider, ${hexId('id')}, 'charge', $${Object.keys(COLUMNS).length + 1} from opened
   )
-  select id from n where id not in (select id from opened)`)
+  select id from n where id not in (select id from opened)`
+}
+
+/** The unique key of external ids fails the whole statement, which is a transaction by itself. */
+const STORE_OR_FAIL = prepared(storeSql(''))
+/** The transaction deletes such a key: see freeKeys(). */
+const STORE_INTENTS = prepared(storeSql('on conflict do nothing'))
 
 /** Resolves to the intents that were not stored. */
-async function storeIntents(db: Pick<Tx, 'rows'>, now: Date, intents: Intent[]): Promise<Intent[]> {
+async function storeIntents(db: Pick<Tx, 'rows'>, sql: string, now: Date, intents: Intent[]): Promise<Intent[]> {
   const dueAt = new Date(now.getTime() + INTENT_TIMEOUT_MS)
-  const rows = await db.rows<{ id: string }>(STORE_INTENTS, [...valuesOf(COLUMNS, intents), dueAt])
+  const rows = await db.rows<{ id: string }>(sql, [...valuesOf(COLUMNS, intents), dueAt])
   if (rows.length === 0) return []
   const lost = new Set(rows.map(({ id }) => hexFromUuid(id)))
   return intents.filter(({ charge }) => lost.has(charge.id))
