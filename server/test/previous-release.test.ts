@@ -1,0 +1,152 @@
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { migrate } from '../src/db/migrate.ts'
+import { databaseNamed } from './cluster.ts'
+import { runCli, runProcess, startServer, temporaryHome, type ServerProcess } from './process.ts'
+import { startReceiver } from './receiver.ts'
+import { until } from './world.ts'
+
+// During an update the last release runs on the new schema, beside the new version: see
+// docs/decisions/0036-expand-and-contract.md. Its build is kept in releases/, so that a clone is enough to run it.
+const RELEASES = fileURLToPath(new URL('releases', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+test('the last release works on while its database is migrated, and beside the new version', async () => {
+  const database = await emptyDatabase()
+  const cli = unpackRelease()
+  const env = { DATABASE_URL: database.url, GUICHE_HOME: temporaryHome(), REFUNDS_BY_ACCOUNTS: 'true' }
+  const guiche = async (...args: string[]) => {
+    const { code, stdout, stderr } = await runProcess(args, env, '', cli)
+    expect([args, code, stderr]).toEqual([args, 0, expect.any(String)])
+    return stdout.trim()
+  }
+  const old = await startServer(env, cli)
+  const [, email, key] = /^E-mail: (.*)\nPassword: .*\nAPI key: (.*)$/m.exec(old.output())!
+  const [, bank] = /Sandbox bank +(\S+)/.exec(old.output())!
+  await guiche('operator', 'create', '--email', 'ops@example.com')
+  const operatorKey = await guiche('operator', 'key', 'create', '--email', 'ops@example.com', '--name', 'test')
+  const receiver = await startReceiver()
+  const kinds = 'DEPOSIT_ASSET_SUCCESS,DEPOSIT_REFUNDED'
+  await guiche('webhooks', 'add', '--email', email!, '--url', receiver.url, '--events', kinds)
+  const access = { bank: bank!, key: key!, operatorKey }
+  await useAll(old, access)
+
+  const applied = await migrate(database.url)
+  expect(applied.length).toBeGreaterThan(0)
+  await useAll(old, access)
+  await readAll(old, access)
+  for (const table of ['payments', 'transfers']) expect(await database.count(`${table} where ${LACKING}`)).toBe(0)
+
+  const current = await startServer(env)
+  await Promise.all([useAll(old, access), useAll(current, access)])
+  // Each use makes two deposits and a refund; the first event is the test of the webhook.
+  await receiver.got(1 + 4 * 3)
+  await until('older rows have their accounts', async () => (await database.count('backfills')) === 0)
+  // In each use, one payment was for nobody.
+  expect(await database.count('payments where account_id is null')).toBe(4)
+  const audit = await runCli(['audit'], env)
+  expect([audit.code, audit.stdout]).toEqual([0, expect.stringContaining('agree')])
+  expect(old.output()).not.toContain('"level":50')
+  expect([await current.end('SIGTERM'), await old.end('SIGTERM')]).toEqual([0, 0])
+})
+
+/** Rows that nobody fills in later, and that should have an account. */
+const LACKING = `account_id is null and charge_id is not null
+  and recorded_at > (select max(applied_at) from migrations)`
+
+type Access = { bank: string; key: string; operatorKey: string }
+type Charge = { id: string; paymentLinkId: string; status: string }
+type Exceptions = { exceptions: { id: string; txid: string | null }[] }
+
+/**
+ * What the service does with money: a deposit that is paid, and refunded in part; one that is paid with another amount,
+ * which an operator accepts; and a payment for nobody, which is refunded.
+ */
+async function useAll({ url }: ServerProcess, { bank, key, operatorKey }: Access): Promise<void> {
+  const deposit = async () => {
+    const idempotencyKey = randomBytes(8).toString('hex')
+    const body = { value: 50_00, externalId: `order ${idempotencyKey}` }
+    const headers = { 'idempotency-key': idempotencyKey }
+    return (await ask<{ charge: Charge }>(`${url}/api/deposit`, key, body, headers)).charge
+  }
+  const paid = await deposit()
+  const wrong = await deposit()
+  const stray = { id: randomBytes(16).toString('hex') }
+  for (const [{ id: txid }, amountCents] of [[paid, 50_00] as const, [wrong, 49_00] as const, [stray, 7_00] as const])
+    await ask(`${bank}/bank/pay`, '', { txid, amountCents })
+
+  const about = `${url}/api/deposit/${paid.paymentLinkId}`
+  await until('it is paid', async () => (await ask<{ charge: Charge }>(about, key)).charge.status === 'COMPLETED')
+  await ask(`${about}/refund`, key, { value: 10_00 })
+  await until('it is refunded', async () => {
+    const { refunds } = await ask<{ refunds: { status: string }[] }>(`${about}/refunds`, key)
+    return refunds[0]?.status === 'DONE'
+  })
+  for (const [{ id }, how] of [[wrong, 'match'] as const, [stray, 'refund'] as const]) {
+    const exception = await until(`the exception of ${id} is open`, async () => {
+      const open = await ask<Exceptions>(`${url}/api/operator/exceptions?state=open&limit=100`, operatorKey)
+      return open.exceptions.find(({ txid }) => txid === id)
+    })
+    await ask(`${url}/api/operator/exceptions/${exception.id}/resolve`, operatorKey, { how, reason: 'as agreed' })
+  }
+}
+
+/** Everything that can be read without naming it. */
+async function readAll({ url }: ServerProcess, { key, operatorKey }: Access): Promise<void> {
+  const { paths } = await ask<{ paths: Record<string, { get?: object }> }>(`${url}/openapi.json`, key)
+  const lists = Object.keys(paths).filter((path) => paths[path]!.get && !path.includes('{'))
+  expect(lists.length).toBeGreaterThan(8)
+  for (const path of [...lists, '/metrics']) await ask(url + path, /operator|metrics/.test(path) ? operatorKey : key)
+}
+
+async function ask<Answer>(
+  url: string,
+  key: string,
+  body?: object,
+  more: Record<string, string> = {},
+): Promise<Answer> {
+  const headers = { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }), ...more }
+  const answer = await fetch(url, body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers })
+  const text = await answer.text()
+  expect([url, answer.ok, text]).toEqual([url, true, expect.any(String)])
+  return (text.startsWith('{') ? JSON.parse(text) : text) as Answer
+}
+
+/** The command of the last release. Its dependencies are those of this checkout. */
+function unpackRelease(): string {
+  const [file, ...more] = readdirSync(RELEASES)
+  expect([file, more]).toEqual([expect.stringMatching(/^guiche-.*\.tgz$/), []])
+  const folder = temporaryHome()
+  mkdirSync(join(folder, 'server'))
+  execFileSync('tar', ['-xzf', join(RELEASES, file!), '-C', join(folder, 'server')])
+  for (const path of ['node_modules', 'server/node_modules'])
+    if (existsSync(join(ROOT, path))) symlinkSync(join(ROOT, path), join(folder, path))
+  return join(folder, 'server/dist/cli.js')
+}
+
+async function emptyDatabase() {
+  const name = `test_${randomBytes(6).toString('hex')}`
+  const url = databaseNamed(inject('clusterUrl'), name)
+  const cluster = await connect(inject('clusterUrl'))
+  await cluster.query(`create database ${name} template template0`)
+  const client = await connect(url)
+  onTestFinished(async () => {
+    await client.end()
+    await cluster.query(`drop database ${name} with (force)`)
+    await cluster.end()
+  })
+  const count = async (from: string) =>
+    Number((await client.query<{ count: string }>(`select count(*) from ${from}`)).rows[0]!.count)
+  return { url, count }
+}
+
+async function connect(connectionString: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  return client
+}
