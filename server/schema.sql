@@ -4,6 +4,28 @@ create extension btree_gin;
 
 create extension pg_trgm;
 
+create or replace function public.fill_payment_account()
+ returns trigger
+ language plpgsql
+as $function$
+begin
+  new.account_id := (select account_id from charges where id = new.charge_id);
+  return new;
+end $function$;
+
+create or replace function public.fill_transfer_account()
+ returns trigger
+ language plpgsql
+as $function$
+begin
+  new.account_id := coalesce(
+    (select account_id from ledger_accounts where id = new.debit_id),
+    (select account_id from ledger_accounts where id = new.credit_id),
+    (select account_id from charges where id = new.charge_id)
+  );
+  return new;
+end $function$;
+
 create or replace function public.refuse_change()
  returns trigger
  language plpgsql
@@ -142,6 +164,12 @@ create index audit_log_by_account on audit_log using btree (account_id, id desc)
 create index audit_log_by_actor on audit_log using btree (actor, id desc);
 create trigger audit_log_append_only before delete or update or truncate on audit_log for each statement execute function refuse_change();
 
+create table backfills (
+  table_name text not null,
+  filled_until text not null,
+  constraint backfills_pkey primary key (table_name)
+);
+
 create table charges (
   id uuid not null,
   payment_link_id uuid not null,
@@ -188,6 +216,7 @@ create table checks (
   kind text not null,
   due_at timestamptz not null,
   attempts integer default 0 not null,
+  claim uuid,
   constraint checks_pkey primary key (provider, subject),
   constraint checks_kind_check check (kind = any (array['charge', 'payment', 'withdrawal']))
 ) with (fillfactor=70);
@@ -326,8 +355,7 @@ create table external_ids (
   account_id uuid not null,
   external_id text not null,
   charge_id uuid not null,
-  constraint external_ids_pkey primary key (account_id, external_id),
-  constraint external_ids_charge_id_fkey foreign key (charge_id) references charges(id) deferrable initially deferred
+  constraint external_ids_pkey primary key (account_id, external_id)
 );
 
 create table idempotency_keys (
@@ -337,8 +365,7 @@ create table idempotency_keys (
   charge_id uuid not null,
   created_at timestamptz not null,
   constraint idempotency_keys_pkey primary key (account_id, key),
-  constraint idempotency_keys_key_check check (length(key) >= 1 and length(key) <= 255),
-  constraint idempotency_keys_charge_id_fkey foreign key (charge_id) references charges(id) deferrable initially deferred
+  constraint idempotency_keys_key_check check (length(key) >= 1 and length(key) <= 255)
 );
 create index idempotency_keys_by_age on idempotency_keys using btree (created_at);
 
@@ -425,15 +452,21 @@ create table payments (
   credited boolean not null,
   occurred_at timestamptz not null,
   recorded_at timestamptz not null,
+  account_id uuid,
   constraint payments_pkey primary key (id),
   constraint payments_end_to_end_id_key unique (end_to_end_id),
   constraint payments_amount_cents_check check (amount_cents > 0),
   constraint payments_check check (not credited or charge_id is not null)
 );
-create index payments_by_time on payments using brin (occurred_at) with (autosummarize='on');
+create index payments_by_occurrence on payments using brin (occurred_at timestamptz_minmax_multi_ops) with (autosummarize='on');
 create unique index payments_one_credit_per_charge on payments using btree (charge_id) where credited;
 create index payments_uncredited_by_charge on payments using btree (charge_id) where not credited;
-create trigger payments_fixed before update on payments for each row when (old.credited or not new.credited or coalesce(old.charge_id, new.charge_id) is distinct from new.charge_id or coalesce(old.txid, new.txid) is distinct from new.txid or new.txid is distinct from replace(new.charge_id::text, '-', '') or old.id is distinct from new.id or old.provider is distinct from new.provider or old.end_to_end_id is distinct from new.end_to_end_id or old.amount_cents is distinct from new.amount_cents or old.occurred_at is distinct from new.occurred_at or old.recorded_at is distinct from new.recorded_at) execute function refuse_change();
+create trigger payments_account before insert or update on payments for each row when (new.account_id is null and new.charge_id is not null) execute function fill_payment_account();
+create trigger payments_fixed before update on payments for each row when (
+        case
+            when not (old.credited is distinct from new.credited or old.charge_id is distinct from new.charge_id or old.txid is distinct from new.txid) then old.account_id is not null or new.account_id is null
+            else old.credited or not new.credited or coalesce(old.charge_id, new.charge_id) is distinct from new.charge_id or coalesce(old.txid, new.txid) is distinct from new.txid or new.txid is distinct from replace(new.charge_id::text, '-', '') or coalesce(old.account_id, new.account_id) is distinct from new.account_id
+        end or old.id is distinct from new.id or old.provider is distinct from new.provider or old.end_to_end_id is distinct from new.end_to_end_id or old.amount_cents is distinct from new.amount_cents or old.occurred_at is distinct from new.occurred_at or old.recorded_at is distinct from new.recorded_at) execute function refuse_change();
 create trigger payments_kept before delete or truncate on payments for each statement execute function refuse_change();
 
 create table processes (
@@ -598,6 +631,7 @@ create table transfers (
   exception_id uuid,
   occurred_at timestamptz not null,
   recorded_at timestamptz not null,
+  account_id uuid,
   constraint transfers_pkey primary key (id),
   constraint transfers_amount_cents_check check (amount_cents > 0),
   constraint transfers_check check (debit_id <> credit_id),
@@ -618,7 +652,9 @@ create unique index transfers_once_per_refund on transfers using btree (refund_i
 create unique index transfers_one_end on transfers using btree (refund_id) where kind = any (array['refund_paid', 'refund_released', 'refund_seen']);
 create unique index transfers_one_matched_fee on transfers using btree (exception_id) where kind = 'matched_fee';
 create unique index transfers_one_resolution on transfers using btree (exception_id) where exception_id is not null and kind <> 'matched_fee';
-create trigger transfers_append_only before delete or update or truncate on transfers for each statement execute function refuse_change();
+create trigger transfers_account before insert on transfers for each row when (new.account_id is null) execute function fill_transfer_account();
+create trigger transfers_fixed before update on transfers for each row when (old.account_id is not null or new.account_id is null or old.id is distinct from new.id or old.kind is distinct from new.kind or old.debit_id is distinct from new.debit_id or old.credit_id is distinct from new.credit_id or old.amount_cents is distinct from new.amount_cents or old.debit_after_cents is distinct from new.debit_after_cents or old.credit_after_cents is distinct from new.credit_after_cents or old.payment_id is distinct from new.payment_id or old.charge_id is distinct from new.charge_id or old.refund_id is distinct from new.refund_id or old.exception_id is distinct from new.exception_id or old.occurred_at is distinct from new.occurred_at or old.recorded_at is distinct from new.recorded_at) execute function refuse_change();
+create trigger transfers_kept before delete or truncate on transfers for each statement execute function refuse_change();
 
 create table users (
   id uuid not null,
