@@ -2,7 +2,7 @@
 -- for money that arrived for nobody.
 alter table transfers add column account_id uuid;
 
--- Until the next release, as in 0017.
+-- Until the next release, as in 0018.
 create function fill_transfer_account() returns trigger language plpgsql as $$
 begin
   new.account_id := coalesce(
