@@ -126,6 +126,10 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
         byAccounts: flag(env, 'REFUNDS_BY_ACCOUNTS'),
         returnFee: flag(env, 'REFUND_RETURNS_FEE'),
       },
+      retention: {
+        attemptsDays: integer(env, 'RETAIN_ATTEMPTS_DAYS', 30, { min: 1, max: 365 }),
+        signInsDays: integer(env, 'RETAIN_SIGN_INS_DAYS', 365, { min: 0, max: 36_500 }),
+      },
     },
   }
 }

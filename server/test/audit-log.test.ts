@@ -241,7 +241,7 @@ test('a webhook removed twice at once, and a key revoked twice at once, are each
   expect(await entries(w)).toBe(before)
 })
 
-test('nothing in the log is ever changed or removed', async () => {
+test('nothing in the log is ever changed, and nothing but records of sign-ins is removed', async () => {
   const { w } = await prepare()
   for (const sql of ['update audit_log set actor = $$x$$', 'delete from audit_log', 'truncate audit_log'])
     await expect(w.pool.query(sql)).rejects.toThrow('audit_log is append only')

@@ -161,6 +161,7 @@ export async function world(options: Options = {}): Promise<World> {
       requireSecondFactor: 'off',
     },
     refunds: { byAccounts: false, returnFee: false },
+    retention: { attemptsDays: 30, signInsDays: 365 },
     ...options.settings,
   }
   const letters: Email[] = []

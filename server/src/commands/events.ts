@@ -22,7 +22,7 @@ export function eventCommands(program: Command, terminal: Terminal): void {
     .option(...AS_JSON)
     .action(sourceAction(terminal, EVENTS, listEventsCommand))
   addCommand(events, 'show', EVENT_ID)
-    .description('show an event, its deliveries, and each attempt of the last 30 days')
+    .description('show an event, its deliveries, and each attempt that is kept')
     .argument('<id>', 'id from `events list`: evt_…')
     .option(...AS_JSON)
     .action(sourceAction(terminal, EVENTS, showEventCommand))

@@ -4,13 +4,14 @@ import { purgeProcesses } from '../db/presence.ts'
 import { purgeSharedLimits } from '../db/shared-limits.ts'
 import { purgeIdempotencyKeys } from '../domain/deposits/intents.ts'
 import { purgeSessions } from '../domain/accounts/sessions.ts'
+import { purgeSignIns } from '../domain/users/security-events.ts'
 import { startLoop, type Loop } from './loop.ts'
 
 const IDLE_MS = 10 * 60_000
 
 /**
- * Deletes idempotency keys, dead processes and unused limits after a day, webhook attempts after a month, and expired
- * sessions.
+ * Deletes idempotency keys, dead processes and unused limits after a day, expired sessions, and by the retention
+ * settings webhook attempts and records of sign-ins.
  */
 export function startPurgeWorker(ctx: Context): Loop {
   return startLoop(ctx, {
@@ -21,7 +22,8 @@ export function startPurgeWorker(ctx: Context): Loop {
       await purgeSessions(ctx, ctx.now())
       await purgeProcesses(ctx.pool)
       await purgeSharedLimits(ctx.pool, ctx.now())
-      return purgeIdempotencyKeys(ctx)
+      const rest = [await purgeSignIns(ctx), await purgeIdempotencyKeys(ctx)]
+      return rest.includes('more') ? 'more' : 'idle'
     },
   })
 }

@@ -84,8 +84,12 @@ const otherEvent = check({
 const SENT = `
   select event_id, webhook_id from deliveries union select event_id, webhook_id from delivery_outcomes`
 
-// Less than the days for which attempts are kept, see attempt-partitions.ts.
-const ATTEMPTS_KEPT = `interval '25 days'`
+// Days that RETAIN_ATTEMPTS_DAYS has dropped are not checked. The partitions tell which are left: the setting may have
+// been another one yesterday. The default partition may hold older rows than they do.
+const ATTEMPTS_SINCE = `greatest(${NOW} - interval '25 days', (
+    select least(to_date(right(min(c.relname), 8), 'YYYYMMDD')::timestamp at time zone 'UTC', (select min(at) from attempts_default))
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'attempts'::regclass and c.relname ~ '^attempts_\\d{8}$' having count(*) > 0))`
 
 // A webhook that has not changed since got every event of its kinds. While it was being created it may have missed the
 // first ones: what it got before shows that it existed.
@@ -94,6 +98,7 @@ const delivery = `
     select w.id, w.account_id, w.event_kinds, coalesce(max(l.at) filter (where l.at < coalesce(w.disabled_at, 'infinity')), w.created_at) as since,
       coalesce(w.disabled_at, 'infinity') as until
     from webhooks w
+    join accounts a on a.id = w.account_id and a.erased_at is null
     left join audit_log l on l.subject = 'webhook ' || w.id and l.action in ('webhook.changed', 'webhook.disabled', 'webhook.deleted')
     group by w.id
   ), there as (
@@ -125,7 +130,7 @@ const delivery = `
   from delivery_outcomes o
   left join (select distinct event_id, webhook_id, number from attempts where status between 200 and 299) a
     on a.event_id = o.event_id and a.webhook_id = o.webhook_id and a.number = o.attempts
-  where o.outcome = 'delivered' and o.ended_at > ${NOW} - ${ATTEMPTS_KEPT} and a.event_id is null`
+  where o.outcome = 'delivered' and o.ended_at > ${ATTEMPTS_SINCE} and a.event_id is null`
 
 export const EVENT_CHECKS: Checks = {
   deposit_event: depositEvent,

@@ -23,6 +23,7 @@ export const AUDIT_ACTIONS = [
   'account.suspended',
   'account.resumed',
   'account.terms_changed',
+  'account.erased',
   'exception.opened',
   'exception.resolved',
   'exception.reopened',
@@ -55,6 +56,26 @@ export const AUDIT_ACTIONS = [
   'recovery_code.used',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
+
+/** Lines that may be deleted, as the trigger audit_log_kept allows; the index audit_log_sign_ins finds them. */
+export const SIGN_IN_ACTIONS = [
+  'session.opened',
+  'sessions.ended',
+  'password.changed',
+  'password.reset',
+  'password.set',
+  'email.confirmed',
+  'second_factor.enabled',
+  'second_factor.disabled',
+  'second_factor.locked',
+  'recovery_codes.made',
+  'recovery_code.used',
+  'invitation.created',
+  'invitation.revoked',
+] as const satisfies AuditAction[]
+
+/** In SQL, as the index has it. */
+export const IS_SIGN_IN = `action in (${SIGN_IN_ACTIONS.map((action) => `'${action}'`).join(', ')})`
 
 export type Change = {
   action: AuditAction

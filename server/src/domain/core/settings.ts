@@ -29,7 +29,11 @@ export type Settings = {
   signIn: SignInSettings
   /** byAccounts: account holders may refund by API. returnFee: a refund returns its share of the fee. */
   refunds: { byAccounts: boolean; returnFee: boolean }
+  retention: Retention
 }
+
+/** What the purge worker deletes: webhook attempts after `attemptsDays`, records of sign-ins after `signInsDays`; 0: never. */
+export type Retention = { attemptsDays: number; signInsDays: number }
 
 export type SignInSettings = {
   /** Who may sign up: anybody, those with an invitation, or nobody. */

@@ -1,5 +1,5 @@
 import { query, transact, type Tx } from '../../db/tx.ts'
-import { writeAudit, type Actor, type AuditAction } from '../core/audit-log.ts'
+import { IS_SIGN_IN, writeAudit, type Actor, type AuditAction } from '../core/audit-log.ts'
 import { endVerifications } from './verifications.ts'
 import type { UserKind } from './users.ts'
 import type { Core } from '../core/core.ts'
@@ -58,6 +58,30 @@ export async function markEmailVerified(tx: Tx, now: Date, userId: string): Prom
 export async function findUserId(core: Core, email: string): Promise<string | undefined> {
   const [user] = await query<{ id: string }>(core.pool, 'select id from users where email = $1', [email])
   return user?.id
+}
+
+// ---- Retention ----
+
+const DAY_MS = 24 * 3_600_000
+// Keeps the locks of a purge to milliseconds.
+const PURGE_LIMIT = 1_000
+
+/** Deletes lines about sign-ins and invitations, and the invitations themselves, after RETAIN_SIGN_INS_DAYS. */
+export async function purgeSignIns({ pool, now, settings }: Core): Promise<'more' | 'idle'> {
+  const { signInsDays } = settings.retention
+  if (signInsDays === 0) return 'idle'
+  const before = new Date(now().getTime() - signInsDays * DAY_MS)
+  return transact(pool, async (tx) => {
+    // There are few invitations, which operators make one by one.
+    await tx.run('delete from invitations where expires_at < $1', [before])
+    const deleted = await tx.run(
+      `delete from audit_log where id in (
+         select id from audit_log where ${IS_SIGN_IN} and at < $1 order by at limit $2 for update skip locked
+       )`,
+      [before, PURGE_LIMIT],
+    )
+    return deleted === PURGE_LIMIT ? 'more' : 'idle'
+  })
 }
 
 // ---- The second factor ----

@@ -1,10 +1,9 @@
 import { transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 
-// The attempts table has a partition per day (UTC). They are created ahead and dropped after KEPT_DAYS.
+// The attempts table has a partition per day (UTC). They are created ahead and dropped after RETAIN_ATTEMPTS_DAYS.
 
 const DAY_MS = 24 * 3_600_000
-const KEPT_DAYS = 30
 // After a week without a worker, rows go to the default partition.
 const AHEAD_DAYS = 7
 const PARTITIONS_LOCK = 4_782_114
@@ -33,7 +32,7 @@ export async function keepAttemptPartitions(core: Core): Promise<{ made: string[
       await tx.run('insert into attempts select * from moved')
       await tx.run('drop table moved')
     }
-    const keptSince = new Date(now.getTime() - KEPT_DAYS * DAY_MS)
+    const keptSince = new Date(now.getTime() - core.settings.retention.attemptsDays * DAY_MS)
     const oldest = partitionName(keptSince)
     const dropped = [...names].filter((name) => /^attempts_\d{8}$/.test(name) && name < oldest)
     for (const name of dropped) await tx.run(`drop table ${name}`)

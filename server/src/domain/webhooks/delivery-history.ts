@@ -134,7 +134,7 @@ function cursorOf({ eventId, webhookId }: Place): string {
 
 export type SentRequest = { url: string; headers: Record<string, string>; body: string }
 
-/** With the request as it is sent, and the attempts of the last 30 days, newest first. */
+/** With the request as it is sent, and the attempts that are kept, newest first. */
 export async function findDelivery(
   core: Core,
   accountId: string,

@@ -164,7 +164,8 @@ const routes = describeOperations('Events', {
   },
   getEvent: {
     summary: 'Get an event',
-    description: 'With all delivery attempts of the last 30 days, newest first. Needs the scope `webhooks:write`.',
+    description:
+      'With all delivery attempts that are kept, newest first: 30 days, unless the operator chose otherwise. Needs the scope `webhooks:write`.',
     params: eventParams,
     response: { 200: response('The event and its attempts.', { event: eventSchema, attempts: attemptSchema.array() }) },
     errors: { 404: NOT_FOUND },
