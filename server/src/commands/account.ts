@@ -6,6 +6,7 @@ import { createAccount } from '../domain/accounts/accounts.ts'
 import type { TermsOverrides } from '../domain/accounts/pricing.ts'
 import type { Terms } from '../domain/core/settings.ts'
 import { confirmEmail } from '../domain/users/passwords.ts'
+import { accountDataCommands } from './account-data.ts'
 import { ACCOUNTS, requireAccount, type AccountChange, type Accounts } from './account-source.ts'
 import { addCommand, AS_JSON, limit, OF_ACCOUNT, REASON, wholeNumber } from './arguments.ts'
 import { addChange, addCreate, addPassword, printChange } from './user.ts'
@@ -14,7 +15,7 @@ import { sourceAction } from './source.ts'
 import { consoleActor, printList, printOne, withDatabase, type JsonOption, type Terminal } from './terminal.ts'
 
 export function accountCommands(program: Command, terminal: Terminal): void {
-  const account = program.command('account').description('create, list, price and suspend accounts')
+  const account = program.command('account').description('create, list, price, suspend, export and erase accounts')
   addCreate(account, terminal, 'name that payers see', createAccount)
   addCommand(account, 'list', '--search loja')
     .description('list accounts with their balances, newest first')
@@ -34,6 +35,7 @@ export function accountCommands(program: Command, terminal: Terminal): void {
       return `${email}: confirmed`
     }),
   ).description('mark the e-mail of an account as confirmed, where guiche sends no mail')
+  accountDataCommands(account, terminal)
 }
 
 function registerChanges(account: Command, terminal: Terminal): void {

@@ -148,6 +148,7 @@ export function resumeAccount(core: Core, actor: Actor, accountId: string, reaso
 }
 
 type Suspension = { suspendedAt: Date | null; suspendedReason: string | null }
+type ErasableSuspension = Suspension & { isErased: boolean }
 
 async function setSuspension(
   core: Core,
@@ -155,9 +156,13 @@ async function setSuspension(
   { accountId, reason, isSuspended }: { accountId: string; reason: string; isSuspended: boolean },
 ): Promise<void> {
   const now = core.now()
-  const columns = 'a.suspended_at as "suspendedAt", a.suspended_reason as "suspendedReason"'
+  const columns = `a.suspended_at as "suspendedAt", a.suspended_reason as "suspendedReason",
+    a.erased_at is not null as "isErased"`
   await transact(core.pool, async (tx) => {
-    const before = await readAccountRow<Suspension>(tx, accountId, columns, 'for no key update')
+    const row = await readAccountRow<ErasableSuspension>(tx, accountId, columns, 'for no key update')
+    const { isErased, ...before } = row
+    if (isErased)
+      throw new Fault('account_suspended', 'The personal data of this account were erased: it stays suspended')
     if ((before.suspendedAt !== null) === isSuspended) return
     const after: Suspension = { suspendedAt: isSuspended ? now : null, suspendedReason: isSuspended ? reason : null }
     const sql = 'update accounts set suspended_at = $2, suspended_reason = $3 where id = $1'

@@ -140,6 +140,16 @@ const suspension = check({
   },
 })
 
+// An erased account bears its id in place of the person.
+const erasure = check({
+  subject: `'account ' || a.id`,
+  from: `accounts a left join (select account_id, max(at) as at from audit_log where action = 'account.erased' group by 1) l on l.account_id = a.id`,
+  rules: {
+    erased_at: ['a.erased_at', 'l.at'],
+    'was erased, and still has the e-mail of a person': `a.erased_at is null or a.email = a.id || '@erased.invalid'`,
+  },
+})
+
 // ---- Times ----
 
 // By table: the columns of what has happened, which cannot be in the future.
@@ -173,5 +183,6 @@ export const TRAIL_CHECKS: Checks = {
   refund_end: refundEnd,
   terms,
   suspension,
+  erasure,
   future,
 }

@@ -1,0 +1,142 @@
+import { formatReais, type Cents } from '../../base/money.ts'
+import { transact, type Tx } from '../../db/tx.ts'
+import { checkReason, IS_SIGN_IN, writeAudit, type Actor } from '../core/audit-log.ts'
+import { makeReason } from '../ports/delivery-reasons.ts'
+import { endVerifications } from '../users/verifications.ts'
+import { disableWebhook } from '../webhooks/webhooks.ts'
+import { readAccountRow } from './accounts.ts'
+import type { Core } from '../core/core.ts'
+
+// Erases the person behind an account: docs/privacy.md says what goes, what stays, and why. The books stay whole, with
+// the id of the account in place of the person.
+
+/** What took the place of the name, where a name must be. */
+const ERASED = 'erased'
+
+// Each process knows a suspension within two seconds. After a minute, no request from before it is under way.
+const SUSPENDED_MS = 60_000
+
+// An account may have millions of charges, and each is asked whether it is open.
+const STATEMENT_TIMEOUT_MS = 5 * 60_000
+
+// Of an account that is erased, the trigger audit_log_kept lets these go besides those about sign-ins.
+const NAMES_PERSON = `(${IS_SIGN_IN} or action in ('account.created', 'key.created', 'key.revoked', 'webhook.created',
+  'webhook.changed', 'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated'))`
+
+export type Erased = { sessions: number; keys: number; webhooks: number; auditLines: number }
+
+/** In one transaction. Returns the reason instead, if the account cannot be erased. */
+export async function eraseAccount(
+  core: Core,
+  actor: Actor,
+  accountId: string,
+  reason: string,
+): Promise<Erased | { refusal: string }> {
+  const checked = checkReason(reason)
+  const now = core.now()
+  return transact(core.pool, async (tx) => {
+    await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
+    const refusal = await refusalOf(tx, now, accountId)
+    if (refusal !== undefined) return { refusal }
+    // First, because the trigger audit_log_kept looks at it.
+    const { userId, email } = await tx.one<{ userId: string; email: string }>(
+      'update accounts set erased_at = $2, name = $3 where id = $1 returning user_id as "userId", email',
+      [accountId, now, ERASED],
+    )
+    const webhooks = await eraseWebhooks(tx, now, accountId)
+    const keys = await tx.run(
+      'update api_keys set name = $3, revoked_at = coalesce(revoked_at, $2) where account_id = $1',
+      [accountId, now, ERASED],
+    )
+    const sessions = await eraseUser(tx, now, { userId, accountId })
+    // Deleted and not emptied: without an e-mail, an invitation is for anybody.
+    await tx.run('delete from invitations where used_by = $1 or email = $2', [accountId, email])
+    const auditLines = await tx.run(
+      `delete from audit_log where account_id = $1 and ${NAMES_PERSON}
+         or ${IS_SIGN_IN} and action like 'invitation.%' and details ->> 'email' = $2`,
+      [accountId, email],
+    )
+    const erased = { sessions, keys, webhooks, auditLines }
+    const change = { subject: `account ${accountId}`, accountId, reason: checked, details: erased }
+    await writeAudit(tx, now, actor, { action: 'account.erased', ...change })
+    return erased
+  })
+}
+
+/** Why the account cannot be erased now; undefined if it can. */
+export function whyNotErasable(core: Core, accountId: string): Promise<string | undefined> {
+  return transact(core.pool, async (tx) => {
+    await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
+    return refusalOf(tx, core.now(), accountId)
+  })
+}
+
+/** Locks the account, so that nobody resumes it meanwhile. */
+async function refusalOf(tx: Tx, now: Date, accountId: string): Promise<string | undefined> {
+  const columns = 'a.email, a.suspended_at as "suspendedAt", a.erased_at as "erasedAt"'
+  const { email, suspendedAt, erasedAt } = await readAccountRow<{
+    email: string
+    suspendedAt: Date | null
+    erasedAt: Date | null
+  }>(tx, accountId, columns, 'for no key update')
+  if (erasedAt) return 'it was erased before'
+  if (!suspendedAt) return `it is in use; first: guiche account suspend --email ${email} --reason "closed by request"`
+  if (now.getTime() - suspendedAt.getTime() < SUSPENDED_MS)
+    return 'it was suspended less than a minute ago, and requests from before may be under way; try again in a minute'
+  const { balanceCents, openCharges, refunds, exceptions } = await readUnderWay(tx, accountId)
+  if (balanceCents !== 0) return `its balance is ${formatReais(balanceCents)}, and must be zero`
+  if (openCharges) return 'it has charges that can still be paid; cancel them, or wait until they expire'
+  if (refunds) return 'a refund is in progress; wait until it ends: guiche refunds --status PROCESSING'
+  if (exceptions) return 'an exception about one of its payments is open; resolve it: guiche exceptions list'
+  return undefined
+}
+
+type UnderWay = { balanceCents: Cents; openCharges: boolean; refunds: boolean; exceptions: boolean }
+
+function readUnderWay(tx: Tx, accountId: string): Promise<UnderWay> {
+  return tx.one<UnderWay>(
+    `select
+       (select b.credits_cents - b.debits_cents from ledger_accounts l
+        join ledger_balances b on b.ledger_account_id = l.id
+        where l.kind = 'balance' and l.account_id = $1) as "balanceCents",
+       exists (select from charges where account_id = $1 and status in ('OPENING', 'PENDING')) as "openCharges",
+       exists (select from refunds r left join charges c on c.id = r.charge_id
+        where r.due_at is not null and coalesce(r.account_id, c.account_id) = $1) as refunds,
+       exists (select from exceptions x join payments p on p.id = x.payment_id left join charges c on c.id = p.charge_id
+        where x.resolved_at is null and coalesce(x.account_id, c.account_id) = $1) as exceptions`,
+    [accountId],
+  )
+}
+
+/** The rows stay: outcomes of deliveries refer to them. */
+async function eraseWebhooks(tx: Tx, now: Date, accountId: string): Promise<number> {
+  const sql = 'select id from webhooks where account_id = $1 order by id for no key update'
+  const webhooks = await tx.rows<{ id: string }>(sql, [accountId])
+  for (const { id } of webhooks) await disableWebhook(tx, now, id, makeReason('deleted', 'deleted'))
+  await tx.run(
+    `update webhooks set name = $3, url = 'https://erased.invalid/', authorization_box = null, secret_box = '',
+       previous_secret_box = null, previous_secret_until = null, deleted_at = coalesce(deleted_at, $2)
+     where account_id = $1`,
+    [accountId, now, ERASED],
+  )
+  return webhooks.length
+}
+
+/** Returns how many sessions ended. The e-mail of the account follows that of the user. */
+async function eraseUser(
+  tx: Tx,
+  now: Date,
+  { userId, accountId }: { userId: string; accountId: string },
+): Promise<number> {
+  const ended = await tx.run('delete from sessions where user_id = $1', [userId])
+  await endVerifications(tx, userId)
+  for (const table of ['credentials', 'second_factors'])
+    await tx.run(`delete from ${table} where user_id = $1`, [userId])
+  await tx.run(
+    `update users set email = $2, name = $3, email_verified = false, two_factor_enabled = false, updated_at = $4
+     where id = $1`,
+    // Nobody can own an address of .invalid (RFC 2606), so no mail can reach anybody.
+    [userId, `${accountId}@erased.invalid`, ERASED, now],
+  )
+  return ended
+}
