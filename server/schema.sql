@@ -26,6 +26,27 @@ begin
   return new;
 end $function$;
 
+create or replace function public.keep_audit_log()
+ returns trigger
+ language plpgsql
+as $function$
+begin
+  if old.action in (
+    'session.opened', 'sessions.ended', 'password.changed', 'password.reset', 'password.set', 'email.confirmed',
+    'second_factor.enabled', 'second_factor.disabled', 'second_factor.locked', 'recovery_codes.made',
+    'recovery_code.used', 'invitation.created', 'invitation.revoked'
+  ) then
+    return old;
+  end if;
+  if old.action in (
+    'account.created', 'key.created', 'key.revoked', 'webhook.created', 'webhook.changed', 'webhook.deleted',
+    'webhook.disabled', 'webhook.secret_rotated'
+  ) and exists (select from accounts where id = old.account_id and erased_at is not null) then
+    return old;
+  end if;
+  raise exception 'audit_log is append only';
+end $function$;
+
 create or replace function public.refuse_change()
  returns trigger
  language plpgsql
@@ -81,10 +102,12 @@ create table accounts (
   created_at timestamptz not null,
   suspended_at timestamptz,
   suspended_reason text,
+  erased_at timestamptz,
   constraint accounts_pkey primary key (id),
   constraint accounts_email_key unique (email),
   constraint accounts_user_id_key unique (user_id),
   constraint accounts_email_check check (email = lower(email) and length(email) >= 3 and length(email) <= 254),
+  constraint accounts_erased check (erased_at is null or suspended_at is not null),
   constraint accounts_fee_bearer_check check (fee_bearer = any (array['account', 'payer'])),
   constraint accounts_fee_bps_check check (fee_bps >= 0 and fee_bps <= 10000),
   constraint accounts_fee_fixed_cents_check check (fee_fixed_cents >= 0),
@@ -162,7 +185,9 @@ create table audit_log (
 );
 create index audit_log_by_account on audit_log using btree (account_id, id desc);
 create index audit_log_by_actor on audit_log using btree (actor, id desc);
-create trigger audit_log_append_only before delete or update or truncate on audit_log for each statement execute function refuse_change();
+create index audit_log_sign_ins on audit_log using btree (at) where action = any (array['session.opened', 'sessions.ended', 'password.changed', 'password.reset', 'password.set', 'email.confirmed', 'second_factor.enabled', 'second_factor.disabled', 'second_factor.locked', 'recovery_codes.made', 'recovery_code.used', 'invitation.created', 'invitation.revoked']);
+create trigger audit_log_append_only before update or truncate on audit_log for each statement execute function refuse_change();
+create trigger audit_log_kept before delete on audit_log for each row execute function keep_audit_log();
 
 create table backfills (
   table_name text not null,
