@@ -770,6 +770,11 @@ export function forgeries({ victim, eve }) {
       `update accounts set suspended_at = created_at, suspended_reason = 'x' where id = '${eve}'`,
     ],
     [
+      'an account that nobody erased, called erased',
+      ['erasure'],
+      `update accounts set erased_at = suspended_at where suspended_at is not null`,
+    ],
+    [
       'a line of the log that names another person',
       ['refund_request'],
       `update audit_log set actor = 'somebody' where action = 'refund.requested'`,

@@ -126,10 +126,7 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
         byAccounts: flag(env, 'REFUNDS_BY_ACCOUNTS'),
         returnFee: flag(env, 'REFUND_RETURNS_FEE'),
       },
-      retention: {
-        attemptsDays: integer(env, 'RETAIN_ATTEMPTS_DAYS', 30, { min: 1, max: 365 }),
-        signInsDays: integer(env, 'RETAIN_SIGN_INS_DAYS', 365, { min: 0, max: 36_500 }),
-      },
+      retention: loadRetention(env),
     },
   }
 }
@@ -236,6 +233,13 @@ function loadTerms(env: Env): Settings['terms'] {
     throw refusal('FEE_MIN_CENTS', 'must not be greater than FEE_MAX_CENTS')
   }
   return terms
+}
+
+function loadRetention(env: Env): Settings['retention'] {
+  return {
+    attemptsDays: integer(env, 'RETAIN_ATTEMPTS_DAYS', 30, { min: 1, max: 365 }),
+    signInsDays: integer(env, 'RETAIN_SIGN_INS_DAYS', 365, { min: 0, max: 36_500 }),
+  }
 }
 
 function loadPlainHttp(env: Env, urls: [name: string, url: string][]): string[] {

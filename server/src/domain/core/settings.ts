@@ -32,7 +32,7 @@ export type Settings = {
   retention: Retention
 }
 
-/** What the purge worker deletes: webhook attempts after `attemptsDays`, records of sign-ins after `signInsDays`; 0: never. */
+/** After how many days webhook attempts and records of sign-ins are deleted. signInsDays of 0: never. */
 export type Retention = { attemptsDays: number; signInsDays: number }
 
 export type SignInSettings = {
