@@ -103,6 +103,14 @@ const program = makeProgram(
   { stdout: screen, stderr: screen, readInput: never, start: never },
 )
 
+test('privacy.md names every table, so that nothing about people is forgotten', () => {
+  const schema = readFileSync(new URL('server/schema.sql', ROOT), 'utf8')
+  const tables = [...schema.matchAll(/^create (?:unlogged )?table (\w+)/gm)].map(([, name]) => name!)
+  const named = new Set([...page('docs/privacy.md').matchAll(/`(\w+)`/g)].map(([, name]) => name!))
+  expect(tables.length).toBeGreaterThan(30)
+  expect(tables.filter((table) => !named.has(table))).toEqual([])
+})
+
 test('command-line.md shows every command and option as the program describes it', () => {
   const text = page('docs/command-line.md')
   const written = text.slice(0, text.indexOf('-->\n') + 4)

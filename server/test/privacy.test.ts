@@ -2,6 +2,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { PassThrough } from 'node:stream'
 import { runCommand } from '../src/commands/program.ts'
 import { transact } from '../src/db/tx.ts'
+import type { Charge } from '../src/domain/deposits/charge-reads.ts'
+import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { resumeAccount, suspendAccount } from '../src/domain/accounts/accounts.ts'
 import { eraseAccount, whyNotErasable } from '../src/domain/accounts/erase-account.ts'
 import { signUp } from '../src/domain/accounts/sign-up.ts'
@@ -10,10 +12,12 @@ import { createInvitation } from '../src/domain/users/invitations.ts'
 import { auditSecurity, findUserId, purgeSignIns } from '../src/domain/users/security-events.ts'
 import { keepAttemptPartitions } from '../src/domain/webhooks/attempt-partitions.ts'
 import { exportAccount } from '../src/domain/reports/export-account.ts'
+import { checkDue } from '../src/workers/check.ts'
 import { CONSOLE } from './operators-client.ts'
 import { runCli, temporaryHome } from './process.ts'
 import { completedCharge, followToEnd, refund, untilWaiting } from './refund-steps.ts'
 import { startReceiver } from './receiver.ts'
+import { cob, connectScripted, E2E, ok, TXID } from './scripted-psp.ts'
 import { add, deliver } from './webhooks-client.ts'
 import { authenticate, CHARGE_SECRET, world, type TestAccount, type World } from './world.ts'
 
@@ -54,6 +58,50 @@ async function everything(w: World): Promise<string> {
      where n.nspname = current_schema() and c.relkind = 'r'`,
   )
   return rows.map(({ text }) => text).join('\n')
+}
+
+// ---- Payers ----
+
+const PAYER = { nome: 'Maria da Silva', cpf: '12345678909' }
+
+test('what a provider says of the payer reaches no table and no log line, by whichever way a payment arrives', async () => {
+  const w = await world()
+  const account = await w.account()
+  const pay = async (by: (charge: Charge, endToEndId: string) => Promise<unknown>) => {
+    const charge = await w.deposit(account)
+    const { pix } = await w.sandbox.pay({ emv: charge.emv, infoPagador: `${PAYER.nome} ${PAYER.cpf}` })
+    await by(charge, pix[0]!.endToEndId)
+  }
+  const notify = (charge: Charge, endToEndId: string) => {
+    const payload = { pix: [{ txid: charge.id, endToEndId, pagador: PAYER, infoPagador: PAYER.nome }] }
+    return w.app.inject({ method: 'POST', url: '/callbacks/sandbox/secret-of-sandbox', payload })
+  }
+  await pay((charge) => queryDeposit(w.ctx, account.accountId, charge.paymentLinkId))
+  await pay(notify)
+  await pay(notify)
+  w.clock.advance(MINUTE_MS)
+  await checkDue(w.ctx)
+  expect(await w.count('charges', `status = 'COMPLETED'`)).toBe(3)
+  const kept = (await everything(w)) + JSON.stringify(w.logged)
+  for (const text of Object.values(PAYER)) expect([text, kept.includes(text)]).toEqual([text, false])
+})
+
+test('the adapter drops the payer of a Pix, also of one that it cannot read', async () => {
+  const pix = { endToEndId: E2E, txid: TXID, valor: '50.00', horario: '2026-03-01T12:00:00Z', pagador: PAYER }
+  const given: unknown[] = []
+  for (const entry of [pix, { ...pix, valor: PAYER.nome }]) {
+    const { provider } = await connectScripted(({ path }) =>
+      ok(path.startsWith('/cob') ? cob({ devedor: PAYER, status: 'CONCLUIDA', pix: [entry] }) : entry),
+    )
+    for (const asked of [provider.findPayment(E2E), provider.check(TXID)])
+      given.push(await asked.catch((error: Error) => error.message))
+  }
+  expect(given).toMatchObject([{ endToEndId: E2E }, { payments: [{ endToEndId: E2E }] }, /valor/, /valor/].map(like))
+  for (const text of Object.values(PAYER)) expect(JSON.stringify(given)).not.toContain(text)
+})
+
+function like(wanted: object): unknown {
+  return wanted instanceof RegExp ? expect.stringMatching(wanted) : wanted
 }
 
 // ---- Erasing ----
