@@ -6,6 +6,7 @@ import type { Charge } from '../src/domain/deposits/charge-reads.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { resumeAccount, suspendAccount } from '../src/domain/accounts/accounts.ts'
 import { eraseAccount, whyNotErasable } from '../src/domain/accounts/erase-account.ts'
+import { findSession } from '../src/domain/accounts/sessions.ts'
 import { signUp } from '../src/domain/accounts/sign-up.ts'
 import { setAccountTerms } from '../src/domain/accounts/terms.ts'
 import { createInvitation } from '../src/domain/users/invitations.ts'
@@ -190,6 +191,24 @@ test('an account that is resumed while it is being erased stays erased', async (
   expect(await racers.erased).toMatchObject({ keys: 1 })
   expect(await racers.resumed).toContain('were erased')
   expect(await w.count('accounts', 'erased_at is not null and suspended_at is not null')).toBe(1)
+})
+
+// The sign-in holds a lock on the row of the user until it commits.
+test('a session that is opened while the account is being erased is gone, and one opened after it is worth nothing', async () => {
+  const w = await world({ settings: { refunds: REFUNDS } })
+  const { account, userId } = await suspended(w)
+  const insert = `insert into sessions (id, user_id, token, created_at, updated_at, expires_at, authenticated_at)
+    values (gen_random_uuid(), $1, $2, $3, $3, $3::timestamptz + interval '1 day', $3)`
+  const erased = await transact(w.pool, async (tx) => {
+    await tx.run(insert, [userId, 'during', w.clock.now()])
+    const waiting = eraseAccount(w.ctx, CONSOLE, account.accountId, 'letter')
+    await w.lockWait()
+    return { waiting }
+  })
+  expect(await erased.waiting).toMatchObject({ sessions: 2 })
+  expect(await w.count('sessions')).toBe(0)
+  await w.pool.query(insert, [userId, 'after', w.clock.now()])
+  expect(await findSession(w.ctx, 'after', { isUnattended: true })).toBeUndefined()
 })
 
 test('the audit names an account that was marked as erased by somebody else, and the trigger keeps the rest of its log', async () => {

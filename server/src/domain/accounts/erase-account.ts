@@ -128,15 +128,15 @@ async function eraseUser(
   now: Date,
   { userId, accountId }: { userId: string; accountId: string },
 ): Promise<number> {
-  const ended = await tx.run('delete from sessions where user_id = $1', [userId])
-  await endVerifications(tx, userId)
-  for (const table of ['credentials', 'second_factors'])
-    await tx.run(`delete from ${table} where user_id = $1`, [userId])
+  // First, because it waits for a session that is being opened now.
   await tx.run(
     `update users set email = $2, name = $3, email_verified = false, two_factor_enabled = false, updated_at = $4
      where id = $1`,
     // Nobody can own an address of .invalid (RFC 2606), so no mail can reach anybody.
     [userId, `${accountId}@erased.invalid`, ERASED, now],
   )
-  return ended
+  for (const table of ['credentials', 'second_factors'])
+    await tx.run(`delete from ${table} where user_id = $1`, [userId])
+  await endVerifications(tx, userId)
+  return tx.run('delete from sessions where user_id = $1', [userId])
 }

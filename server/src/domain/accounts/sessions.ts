@@ -43,7 +43,7 @@ export async function findSession(
        a.id as account_id, a.name as account_name, a.suspended_at, a.suspended_reason,
        ${overridesColumn('a')} as overrides, o.id as operator_id
      from sessions s join users u on u.id = s.user_id
-       left join accounts a on a.user_id = u.id
+       left join accounts a on a.user_id = u.id and a.erased_at is null
        left join operators o on o.user_id = u.id and o.disabled_at is null
      where s.token = $1 and s.expires_at > $2 and coalesce(a.id, o.id) is not null`,
     [token, now],
