@@ -76,7 +76,7 @@ export async function readStatement(
 // A payment's other transfers touch no balance on that side. The indexes of both sides leave them out, so each query of
 // a balance's transfers has to as well.
 export const CREDITS = `kind not in ('fee', 'suspense')`
-const DEBITS = `kind not in ('deposit', 'fee', 'suspense')`
+export const DEBITS = `kind not in ('deposit', 'fee', 'suspense')`
 
 /** In SQL, the transfers that debit or credit the balance. */
 function side(name: 'credit' | 'debit', sign: 1 | -1, kinds: string): string {

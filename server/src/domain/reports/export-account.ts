@@ -1,4 +1,5 @@
 import { query, queryOne } from '../../db/tx.ts'
+import { CREDITS, DEBITS } from '../ledger/account-statement.ts'
 import type { Core } from '../core/core.ts'
 
 // Everything that is stored about an account and the person behind it, with the names of the schema. Left out are
@@ -48,15 +49,7 @@ const LISTS: Record<string, List> = {
     `select x.id, to_jsonb(x) - '{account_id,resolved_by}'::text[] as row
      from exceptions x join payments p on p.id = x.payment_id where coalesce(x.account_id, p.account_id) = $1`,
   ),
-  transfers: byNumber(
-    `select t.id, to_jsonb(t) - 'account_id' as row from transfers t
-     where t.credit_id = (select id from ledger_accounts where kind = 'balance' and account_id = $1)
-       and t.kind not in ('fee', 'suspense')
-     union all
-     select t.id, to_jsonb(t) - 'account_id' from transfers t
-     where t.debit_id = (select id from ledger_accounts where kind = 'balance' and account_id = $1)
-       and t.kind not in ('deposit', 'fee', 'suspense')`,
-  ),
+  transfers: byNumber(`${side('credit', CREDITS)} union all ${side('debit', DEBITS)}`),
   events: byUuid(`select id, to_jsonb(t) - 'account_id' as row from events t where account_id = $1`),
   audit_log: byNumber(
     `select id, to_jsonb(t) - '{account_id,actor}'::text[] as row from audit_log t where account_id = $1`,
@@ -92,6 +85,16 @@ async function* rowsOf(core: Core, { first, sql }: List, accountId: string): Asy
     if (!last || rows.length < PAGE_ROWS) return
     cursor = last.cursor
   }
+}
+
+/** In SQL, the transfers that debit or credit the balance: a page of each, so that its index serves it. */
+function side(name: 'credit' | 'debit', kinds: string): string {
+  return `(
+    select t.id, to_jsonb(t) - 'account_id' as row from transfers t
+    where t.${name}_id = (select id from ledger_accounts where kind = 'balance' and account_id = $1)
+      and t.${kinds} and t.id > $2::bigint
+    order by t.id limit $3::int
+  )`
 }
 
 function byNumber(rows: string): List {
