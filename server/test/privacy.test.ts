@@ -120,8 +120,8 @@ test('after an erasure no table names the person, the books are whole, and the a
   }
   const kept = await books()
 
-  const erased = await eraseAccount(w.ctx, CONSOLE, account.accountId, 'asked for by letter')
-  expect(erased).toEqual({ sessions: 1, keys: 1, webhooks: 1, auditLines: expect.any(Number) })
+  const erased = await eraseAccount(w.ctx, CONSOLE, account, 'asked for by letter')
+  expect(erased).toEqual({ balanceCents: 0, sessions: 1, keys: 1, webhooks: 1, auditLines: expect.any(Number) })
   const after = await everything(w)
   for (const text of personal) expect([text, after.includes(text)]).toEqual([text, false])
   expect(after).toContain(other.email)
@@ -134,7 +134,7 @@ test('an erased account cannot sign in, use a key, or be resumed; its e-mail is 
   const w = await world({ settings: { refunds: REFUNDS } })
   const { account, userId } = await suspended(w)
   const session = await w.session(account)
-  await eraseAccount(w.ctx, CONSOLE, account.accountId, 'asked for by letter')
+  await eraseAccount(w.ctx, CONSOLE, account, 'asked for by letter')
   w.clock.advance(2_000)
   await expect(authenticate(w.ctx, account.key)).rejects.toThrow('Invalid API key')
   expect((await session.ask('GET', '/dashboard/api/overview')).statusCode).toBe(401)
@@ -151,14 +151,15 @@ test('an erased account cannot sign in, use a key, or be resumed; its e-mail is 
 test('an account in use, with a balance or with anything under way is not erased, and the reason is told', async () => {
   const w = await world({ settings: { refunds: REFUNDS } })
   const account = await w.account()
-  const why = () => whyNotErasable(w.ctx, account.accountId)
+  const why = () => whyNotErasable(w.ctx, account)
   expect(await why()).toMatch(/^it is in use; first: guiche account suspend --email/)
   const { charge } = await completedCharge(w, { account })
   const open = await w.deposit(account)
   await suspendAccount(w.ctx, CONSOLE, account.accountId, 'closed by request')
   expect(await why()).toMatch(/^it was suspended less than a minute ago/)
   w.clock.advance(MINUTE_MS)
-  expect(await why()).toBe('its balance is R$ 49,50, and must be zero')
+  expect(await why()).toMatch(/^its balance is R\$\s49,50; .* add --paid-out$/)
+  expect(await whyNotErasable(w.ctx, { ...account, isPaidOut: true })).toMatch(/^it has charges/)
   const sent = await refund(w, charge)
   expect(await why()).toMatch(/^it has charges that can still be paid/)
   await w.pool.query(`update charges set status = 'EXPIRED', closed_at = $2 where payment_link_id = $1`, [
@@ -167,12 +168,24 @@ test('an account in use, with a balance or with anything under way is not erased
   ])
   expect(await why()).toMatch(/^a refund is in progress/)
   const before = await everything(w)
-  expect(await eraseAccount(w.ctx, CONSOLE, account.accountId, 'letter')).toMatchObject({ refusal: expect.any(String) })
+  expect(await eraseAccount(w.ctx, CONSOLE, account, 'letter')).toMatchObject({ refusal: expect.any(String) })
   expect(await everything(w)).toBe(before)
   await followToEnd(w, sent)
   expect(await why()).toBeUndefined()
-  await eraseAccount(w.ctx, CONSOLE, account.accountId, 'letter')
+  await eraseAccount(w.ctx, CONSOLE, account, 'letter')
   expect(await why()).toBe('it was erased before')
+})
+
+test('a balance that was paid out elsewhere stays in the books, and the audit log has it', async () => {
+  const w = await world()
+  const { account } = await completedCharge(w)
+  await suspendAccount(w.ctx, CONSOLE, account.accountId, 'closed by request')
+  w.clock.advance(MINUTE_MS)
+  const erased = await eraseAccount(w.ctx, CONSOLE, { ...account, isPaidOut: true }, 'paid by TED')
+  expect(erased).toMatchObject({ balanceCents: 49_50 })
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+  expect(await w.count('audit_log', `action = 'account.erased' and details ->> 'balanceCents' = '4950'`)).toBe(1)
+  expect(await w.differences()).toEqual([])
 })
 
 // Both wait for the row, and get it in the order in which they asked.
@@ -182,7 +195,7 @@ test('an account that is resumed while it is being erased stays erased', async (
   const { accountId } = account
   const racers = await transact(w.pool, async (tx) => {
     await tx.rows('select id from accounts where id = $1 for no key update', [accountId])
-    const erased = eraseAccount(w.ctx, CONSOLE, accountId, 'letter')
+    const erased = eraseAccount(w.ctx, CONSOLE, { accountId }, 'letter')
     await untilWaiting(w, 1)
     const resumed = resumeAccount(w.ctx, CONSOLE, accountId, 'back').catch(String)
     await untilWaiting(w, 2)
@@ -201,7 +214,7 @@ test('a session that is opened while the account is being erased is gone, and on
     values (gen_random_uuid(), $1, $2, $3, $3, $3::timestamptz + interval '1 day', $3)`
   const erased = await transact(w.pool, async (tx) => {
     await tx.run(insert, [userId, 'during', w.clock.now()])
-    const waiting = eraseAccount(w.ctx, CONSOLE, account.accountId, 'letter')
+    const waiting = eraseAccount(w.ctx, CONSOLE, account, 'letter')
     await w.lockWait()
     return { waiting }
   })

@@ -20,6 +20,7 @@ export function accountDataCommands(account: Command, terminal: Terminal): void 
   const erase = (options: EraseOptions) => databaseAction(terminal, eraseCommand)(options)
   addChange(account, 'erase', 'asked for by letter', erase)
     .description('erase the personal data of a suspended account, keeping the books; this cannot be undone')
+    .option('--paid-out', 'the balance, if any, was paid to its holder outside of guiche')
     .option('--yes', 'do not ask for confirmation')
     .addHelpText(
       'after',
@@ -36,13 +37,14 @@ async function exportCommand(core: Core, terminal: Terminal, { email }: { email:
   for await (const piece of exportAccount(core, accountId)) terminal.output.write(piece)
 }
 
-type EraseOptions = { email: string; reason: string; yes?: boolean }
+type EraseOptions = { email: string; reason: string; paidOut?: boolean; yes?: boolean }
 
-async function eraseCommand(core: Core, terminal: Terminal, { email, reason, yes }: EraseOptions): Promise<void> {
-  const account = await requireAccount(core, email)
-  refuseIf(account.email, await whyNotErasable(core, account.accountId))
-  if (!yes) await confirm(terminal, account)
-  const erased = await eraseAccount(core, consoleActor(), account.accountId, reason)
+async function eraseCommand(core: Core, terminal: Terminal, options: EraseOptions): Promise<void> {
+  const account = await requireAccount(core, options.email)
+  const erasure = { accountId: account.accountId, isPaidOut: options.paidOut ?? false }
+  refuseIf(account.email, await whyNotErasable(core, erasure))
+  if (!options.yes) await confirm(terminal, account)
+  const erased = await eraseAccount(core, consoleActor(), erasure, options.reason)
   if ('refusal' in erased) return refuseIf(account.email, erased.refusal)
   const { sessions, keys, webhooks, auditLines } = erased
   terminal.print(`${account.email}: erased; the account is now ${account.accountId}@erased.invalid`)

@@ -23,20 +23,25 @@ const STATEMENT_TIMEOUT_MS = 5 * 60_000
 const NAMES_PERSON = `(${IS_SIGN_IN} or action in ('account.created', 'key.created', 'key.revoked', 'webhook.created',
   'webhook.changed', 'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated'))`
 
-export type Erased = { sessions: number; keys: number; webhooks: number; auditLines: number }
+export type Erasure = {
+  accountId: string
+  /** guiche pays nothing out: that the balance was paid elsewhere is for a person to say. */
+  isPaidOut?: boolean
+}
+export type Erased = { balanceCents: Cents; sessions: number; keys: number; webhooks: number; auditLines: number }
 
 /** In one transaction. Returns the reason instead, if the account cannot be erased. */
 export async function eraseAccount(
   core: Core,
   actor: Actor,
-  accountId: string,
+  erasure: Erasure,
   reason: string,
 ): Promise<Erased | { refusal: string }> {
   const checked = checkReason(reason)
   const now = core.now()
+  const { accountId } = erasure
   return transact(core.pool, async (tx) => {
-    await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
-    const refusal = await refusalOf(tx, now, accountId)
+    const { refusal, balanceCents } = await lockErasable(tx, now, erasure)
     if (refusal !== undefined) return { refusal }
     // First, because the trigger audit_log_kept looks at it.
     const { userId, email } = await tx.one<{ userId: string; email: string }>(
@@ -56,7 +61,7 @@ export async function eraseAccount(
          or ${IS_SIGN_IN} and action like 'invitation.%' and details ->> 'email' = $2`,
       [accountId, email],
     )
-    const erased = { sessions, keys, webhooks, auditLines }
+    const erased = { balanceCents, sessions, keys, webhooks, auditLines }
     const change = { subject: `account ${accountId}`, accountId, reason: checked, details: erased }
     await writeAudit(tx, now, actor, { action: 'account.erased', ...change })
     return erased
@@ -64,27 +69,34 @@ export async function eraseAccount(
 }
 
 /** Why the account cannot be erased now; undefined if it can. */
-export function whyNotErasable(core: Core, accountId: string): Promise<string | undefined> {
-  return transact(core.pool, async (tx) => {
-    await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
-    return refusalOf(tx, core.now(), accountId)
-  })
+export function whyNotErasable(core: Core, erasure: Erasure): Promise<string | undefined> {
+  return transact(core.pool, async (tx) => (await lockErasable(tx, core.now(), erasure)).refusal)
 }
 
 /** Locks the account, so that nobody resumes it meanwhile. */
-async function refusalOf(tx: Tx, now: Date, accountId: string): Promise<string | undefined> {
+async function lockErasable(
+  tx: Tx,
+  now: Date,
+  { accountId, isPaidOut = false }: Erasure,
+): Promise<{ refusal: string | undefined; balanceCents: Cents }> {
+  await tx.setStatementTimeout(STATEMENT_TIMEOUT_MS)
   const columns = 'a.email, a.suspended_at as "suspendedAt", a.erased_at as "erasedAt"'
-  const { email, suspendedAt, erasedAt } = await readAccountRow<{
-    email: string
-    suspendedAt: Date | null
-    erasedAt: Date | null
-  }>(tx, accountId, columns, 'for no key update')
+  const account = await readAccountRow<Account>(tx, accountId, columns, 'for no key update')
+  const underWay = await readUnderWay(tx, accountId)
+  const { balanceCents } = underWay
+  return { refusal: refusalOf(now, account, { ...underWay, balanceCents: isPaidOut ? 0 : balanceCents }), balanceCents }
+}
+
+type Account = { email: string; suspendedAt: Date | null; erasedAt: Date | null }
+
+function refusalOf(now: Date, { email, suspendedAt, erasedAt }: Account, underWay: UnderWay): string | undefined {
+  const { balanceCents, openCharges, refunds, exceptions } = underWay
   if (erasedAt) return 'it was erased before'
   if (!suspendedAt) return `it is in use; first: guiche account suspend --email ${email} --reason "closed by request"`
   if (now.getTime() - suspendedAt.getTime() < SUSPENDED_MS)
     return 'it was suspended less than a minute ago, and requests from before may be under way; try again in a minute'
-  const { balanceCents, openCharges, refunds, exceptions } = await readUnderWay(tx, accountId)
-  if (balanceCents !== 0) return `its balance is ${formatReais(balanceCents)}, and must be zero`
+  if (balanceCents !== 0)
+    return `its balance is ${formatReais(balanceCents)}; if that was paid to its holder elsewhere, add --paid-out`
   if (openCharges) return 'it has charges that can still be paid; cancel them, or wait until they expire'
   if (refunds) return 'a refund is in progress; wait until it ends: guiche refunds --status PROCESSING'
   if (exceptions) return 'an exception about one of its payments is open; resolve it: guiche exceptions list'
