@@ -1,5 +1,4 @@
 // `npm run bench:on-off`: measures with each technique, and without it, in turn.
-//   node bench/on-off.mjs [--only lanes,lists] [--rounds N] [--seconds N]
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -9,13 +8,26 @@ import { parseArgs } from 'node:util'
 import { ensureBuilt } from '../scripts/bootstrap.mjs'
 import { TECHNIQUES } from './techniques.mjs'
 
+const HELP = `npm run bench:on-off [-- --only NAMES] [--rounds N] [--seconds N]
+
+Turns one technique off at a time, as the build is loaded, and measures with it and without it. Prints a table.
+
+  --only NAMES    these techniques alone: ${TECHNIQUES.map(({ name }) => name).join(',')}
+  --rounds N      turns of each measure (default 2)
+  --seconds N     length of each turn (default 3)`
+
 const { values: options } = parseArgs({
   options: {
+    help: { type: 'boolean' },
     only: { type: 'string' },
     rounds: { type: 'string', default: '2' },
     seconds: { type: 'string', default: '3' },
   },
 })
+if (options.help) {
+  console.log(HELP)
+  process.exit(0)
+}
 const chosen = TECHNIQUES.filter(({ name }) => !options.only || options.only.split(',').includes(name))
 
 await ensureBuilt()

@@ -1,12 +1,31 @@
 // `npm run prove`: every proof, then the proofs on builds that are broken on purpose.
-//   npm run prove -- --openapi <openapi.yaml>    with the conformance check, which needs the central bank's description
-//   npm run prove -- --seed N                    repeats a run of the proofs of money and refunds
 
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ensureBuilt, ensureInstalled, ensureNode, root, run } from '../scripts/bootstrap.mjs'
 
-const { values: options } = parseArgs({ options: { seed: { type: 'string' }, openapi: { type: 'string' } } })
+/** What a name does not say. */
+const TITLES = {
+  many: 'many payments',
+  hints: 'hints and queries',
+  broken: 'broken on purpose',
+  conformance: 'API Pix, and broken on purpose',
+}
+
+const HELP = `npm run prove [-- --openapi FILE] [--only NAMES] [--seed N]
+
+Runs every proof of prove/README.md on this machine, then breaks the build on purpose in many ways, each of which a
+proof must notice. It takes about 50 minutes on two idle cores, and the broken builds most of them.
+
+  --openapi FILE   also checks API Pix by the central bank's description (openapi.yaml), and breaks it on purpose
+  --only NAMES     these proofs alone: money,tamper
+  --seed N         repeats a run of the proofs of money and refunds, which print their seed
+
+Each proof has options of its own: node prove/money.mjs --help.
+
+Exit 0: all proved. 1: a proof failed or could not run. 2: no such option or proof.`
+
+const options = readOptions()
 
 ensureNode()
 await ensureInstalled()
@@ -17,26 +36,50 @@ const proofs = {
   refunds: ['prove/refunds.mjs', ...(options.seed ? ['--seed', options.seed] : [])],
   sessions: ['prove/session.mjs'],
   clock: ['prove/clock.mjs'],
-  'many payments': ['prove/many.mjs'],
+  many: ['prove/many.mjs'],
   answers: ['prove/answers.mjs'],
-  'hints and queries': ['prove/hints.mjs'],
+  hints: ['prove/hints.mjs'],
   processes: ['prove/processes.mjs'],
   tamper: ['prove/tamper.mjs'],
-  'broken on purpose': ['prove/broken.mjs'],
+  broken: ['prove/broken.mjs'],
   ...(options.openapi && {
-    'API Pix, and broken on purpose': ['scripts/conformance.mjs', options.openapi, '--sabotage', 'all'],
+    conformance: ['scripts/conformance.mjs', options.openapi, '--sabotage', 'all'],
   }),
 }
+const chosen = options.only?.split(',') ?? Object.keys(proofs)
+const unknown = chosen.filter((name) => !(name in proofs))
+if (unknown.length > 0)
+  refuse(`There is no proof "${unknown.join('", "')}". There are: ${Object.keys(proofs).join(', ')}.`)
 const failed = []
-for (const [name, [script, ...args]] of Object.entries(proofs)) {
-  console.log(`\n== ${name} ==\n`)
+for (const [name, [script, ...args]] of Object.entries(proofs).filter(([proof]) => chosen.includes(proof))) {
+  console.log(`\n== ${TITLES[name] ?? name} ==\n`)
   const { code } = await run([process.execPath, join(root, script), ...args], { cwd: process.cwd(), inherit: true })
   if (code !== 0) failed.push(name)
 }
-if (!options.openapi) console.log('\nAPI Pix was not checked: pass its description with --openapi <openapi.yaml>.')
+if (!options.openapi && !options.only)
+  console.log('\nAPI Pix was not checked: pass its description with --openapi <openapi.yaml>.')
 console.log('A failover of PostgreSQL was not proved: run "npm run prove:failover".')
 const minutes = ((performance.now() - began) / 60_000).toFixed(1)
 console.log(
   `\nnpm run prove: ${failed.length === 0 ? 'all proved' : `FAILED: ${failed.join('; ')}`} in ${minutes} minutes`,
 )
 process.exitCode = failed.length === 0 ? 0 : 1
+
+function readOptions() {
+  const string = { type: 'string' }
+  try {
+    const { values } = parseArgs({
+      options: { seed: string, openapi: string, only: string, help: { type: 'boolean' } },
+    })
+    if (!values.help) return values
+    console.log(HELP)
+    process.exit(0)
+  } catch (error) {
+    return refuse(error.message)
+  }
+}
+
+function refuse(reason) {
+  console.error(`${reason}\n\n${HELP}`)
+  process.exit(2)
+}
