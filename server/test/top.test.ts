@@ -169,11 +169,12 @@ QUEUE         DUE  OLDEST
 checks          0       –
 deliveries  10000   1 min
 refunds         1   5 min
+
 1 exception open, 2 refunds in doubt, R$ 7,00 in suspense
 
-PROVIDER  STATE           CALLS/S  NOTIFIED  LIST READ
-efi       down in 1 of 3      3.3   4 s ago  1 min ago
-woovi     up                  0.0     never    8 s ago
+PROVIDER  STATE           CALLS/S     NOTIFIED  LIST READ
+efi       down in 1 of 3      3.3  < 1 min ago  1 min ago
+woovi     up                  0.0        never    8 s ago
 
 ROLE    HOST                      VERSION   UP  LOOP  CONNECTIONS   MEMORY
 api     …b6f4-x2x7q-of-a-cluster  0.1.0    2 h  13 %  20 of 20 +3  145 MiB

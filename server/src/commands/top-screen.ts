@@ -24,8 +24,8 @@ export function describeView(view: LiveView, { database, mode }: { database: str
     ...activity(view),
     EMPTY,
     ...queues(view),
-    ...attention(view),
     EMPTY,
+    ...attention(view),
     ...providers(view.providers),
     EMPTY,
     ...processes(view.processes),
@@ -79,19 +79,21 @@ function attention({
   ]
   const hasWorker = running.some(({ role }) => role === 'all' || role === 'worker')
   const isServed = running.some(({ role }) => role !== 'command')
-  return [
-    ...(parts.length > 0 ? [{ text: parts.join(', '), style: 'yellow' } as const] : []),
-    ...(isServed && !hasWorker ? [{ text: 'no process runs workers: payments wait', style: 'red' } as const] : []),
-  ]
+  const lines: Line[] = []
+  if (parts.length > 0) lines.push({ text: parts.join(', '), style: 'yellow' })
+  if (isServed && !hasWorker) lines.push({ text: 'no process runs workers: payments wait', style: 'red' })
+  return lines.length > 0 ? [...lines, EMPTY] : []
 }
 
 function providers(all: LiveProvider[]): Line[] {
   const ago = (seconds: number | null) => (seconds === null ? 'never' : `${ageOf(seconds)} ago`)
+  // It is recorded once a minute.
+  const notified = (seconds: number | null) => (seconds !== null && seconds < 60 ? '< 1 min ago' : ago(seconds))
   const rows = all.map((provider) => [
     provider.name,
     stateOf(provider),
     rate(provider.callsPerSecond),
-    ago(provider.notifiedSecondsAgo),
+    notified(provider.notifiedSecondsAgo),
     ago(provider.listReadSecondsAgo),
   ])
   const [head, ...lines] = headed(['PROVIDER', 'STATE', 'CALLS/S', 'NOTIFIED', 'LIST READ'], rows, { right: [2, 3, 4] })
