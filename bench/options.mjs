@@ -13,7 +13,7 @@ the table shows medians. bench/README.md says what each measure is. At the end t
   --rounds N         turns of ours and the reference (default 5; quick 1)
   --seconds N        length of each turn under load (default 4; quick 1)
   --connections N    of the load (default 64)
-  --history N        charges in the tables for measure 16 (default 2000000; quick 20000)
+  --history N        charges in the tables for measure 16 (default 2000000; quick 10000)
   --data DIR         where the database lies, on a disk (default ${DEFAULT_DATA})
   --json FILE        writes the results as a list of { id, name, ours, reference, ratio, target, met, … }
   --markdown FILE    writes the table as Markdown
@@ -53,14 +53,14 @@ const QUICK = {
   warmUp: false,
   warmUpSeconds: 1,
   tpcbSeconds: 1,
-  payments: 3_000,
+  payments: 2_000,
   creditWithinSeconds: 20,
   deliveryEvents: 5_000,
   waitSeconds: 2,
   lifeSeconds: 3,
   paceSeconds: 3,
   longSeconds: 30,
-  history: 20_000,
+  history: 10_000,
   curveSeconds: 0,
 }
 
