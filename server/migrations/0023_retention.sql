@@ -2,8 +2,9 @@
 alter table accounts add column erased_at timestamptz;
 alter table accounts add constraint accounts_erased check (erased_at is null or suspended_at is not null) not valid;
 
--- Lines about sign-ins and invitations go by policy: RETAIN_SIGN_INS_DAYS. Of an erased account, lines that name the
--- person or its systems go too. Lines about money, terms and suspensions stay: the audit compares them with the books.
+-- Lines about sign-ins and invitations are deleted after RETAIN_SIGN_INS_DAYS. Of an erased account, lines that name
+-- the person or its systems are deleted too. Lines about money, terms and suspensions stay: the audit
+-- compares them with the books.
 create function keep_audit_log() returns trigger language plpgsql as $$
 begin
   if old.action in (

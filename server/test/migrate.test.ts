@@ -1,12 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import pg from 'pg'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { findMissingMigrations, migrate, missingMigrations, requireMigrated } from '../src/db/migrate.ts'
 import { query } from '../src/db/tx.ts'
-import { databaseNamed } from './cluster.ts'
+import { connect, emptyDatabase } from './empty-database.ts'
 import { runCli, temporaryHome } from './process.ts'
 import { patient, until, world } from './world.ts'
 
@@ -263,30 +261,4 @@ function migrationFolder(files: Record<string, string>): URL {
   const folder = temporaryHome()
   for (const [name, sql] of Object.entries(files)) writeFileSync(join(folder, name), sql)
   return pathToFileURL(`${folder}/`)
-}
-
-async function emptyDatabase() {
-  const clusterUrl = inject('clusterUrl')
-  const name = `test_${randomBytes(6).toString('hex')}`
-  const url = databaseNamed(clusterUrl, name)
-  const cluster = await connect(clusterUrl)
-  await cluster.query(`create database ${name} template template0`)
-  const client = await connect(url)
-  onTestFinished(async () => {
-    await client.end()
-    await cluster.query(`drop database ${name} with (force)`)
-    await cluster.end()
-  })
-  return {
-    url,
-    client,
-    names: async (sql: string) => (await client.query<{ name: string }>(sql)).rows.map((row) => row.name),
-    count: async (table: string) => (await client.query(`select from ${table}`)).rows.length,
-  }
-}
-
-async function connect(connectionString: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString })
-  await client.connect()
-  return client
 }

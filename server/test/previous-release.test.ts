@@ -3,10 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { migrate } from '../src/db/migrate.ts'
-import { databaseNamed } from './cluster.ts'
+import { emptyDatabase } from './empty-database.ts'
 import { runCli, runProcess, startServer, temporaryHome, type ServerProcess } from './process.ts'
 import { startReceiver } from './receiver.ts'
 import { until } from './world.ts'
@@ -44,7 +43,7 @@ test('the last release works on while its database is migrated, and beside the n
 
   const current = await startServer(env)
   await Promise.all([useAll(old, access), useAll(current, access)])
-  // Each use makes two deposits and a refund; the first event is the test of the webhook.
+  // One test event of the webhook. Then each use completes two deposits and makes a refund.
   await receiver.got(1 + 4 * 3)
   await until('older rows have their accounts', async () => (await database.count('backfills')) === 0)
   // In each use, one payment was for nobody.
@@ -127,26 +126,4 @@ function unpackRelease(): string {
   for (const path of ['node_modules', 'server/node_modules'])
     if (existsSync(join(ROOT, path))) symlinkSync(join(ROOT, path), join(folder, path))
   return join(folder, 'server/dist/cli.js')
-}
-
-async function emptyDatabase() {
-  const name = `test_${randomBytes(6).toString('hex')}`
-  const url = databaseNamed(inject('clusterUrl'), name)
-  const cluster = await connect(inject('clusterUrl'))
-  await cluster.query(`create database ${name} template template0`)
-  const client = await connect(url)
-  onTestFinished(async () => {
-    await client.end()
-    await cluster.query(`drop database ${name} with (force)`)
-    await cluster.end()
-  })
-  const count = async (from: string) =>
-    Number((await client.query<{ count: string }>(`select count(*) from ${from}`)).rows[0]!.count)
-  return { url, count }
-}
-
-async function connect(connectionString: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString })
-  await client.connect()
-  return client
 }

@@ -48,10 +48,10 @@ export type ReasonCode = (typeof REASON_CODES)[number]
 export const AUDIT_ACTIONS = [
   'account.created', 'account.suspended', 'account.resumed', 'account.terms_changed', 'account.erased',
   'exception.opened', 'exception.resolved', 'exception.reopened', 'refund.requested', 'refund.ended',
-  'reconcile.started', 'history.seeded', 'invitation.created', 'invitation.revoked', 'key.created', 'key.revoked',
-  'webhook.created', 'webhook.changed', 'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated',
-  'operator.created', 'operator.enabled', 'operator.disabled', 'session.opened', 'sessions.ended', 'password.changed',
-  'password.reset', 'password.set', 'email.confirmed', 'second_factor.enabled', 'second_factor.disabled',
-  'second_factor.locked', 'recovery_codes.made', 'recovery_code.used',
+  'reconcile.started', 'history.seeded', 'key.created', 'key.revoked', 'webhook.created', 'webhook.changed',
+  'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated', 'operator.created', 'operator.enabled',
+  'operator.disabled', 'session.opened', 'sessions.ended', 'password.changed', 'password.reset', 'password.set',
+  'email.confirmed', 'second_factor.enabled', 'second_factor.disabled', 'second_factor.locked', 'recovery_codes.made',
+  'recovery_code.used', 'invitation.created', 'invitation.revoked',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]

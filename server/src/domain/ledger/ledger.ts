@@ -84,7 +84,7 @@ export function makeTally(): (account: string | number, cents: Cents) => Cents {
 
 /**
  * In SQL, the account that a transfer concerns: the one whose balance it moves, or else the one of its charge. None for
- * money that arrived for nobody.
+ * a payment that fits no charge.
  */
 export function transferAccount(row: string): string {
   return `coalesce(
