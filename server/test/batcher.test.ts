@@ -39,6 +39,14 @@ test('what arrives in one tick is one batch, answered in order', async () => {
   expect(batches).toEqual([[1, 2, 3]])
 })
 
+test('what arrives later in the same turn of the event loop shares the batch', async () => {
+  const { add, batches } = setUp()
+  const first = add([1])
+  await new Promise((resolve) => process.nextTick(resolve))
+  expect((await Promise.all([first, add([2])])).flat()).toEqual([2, 4])
+  expect(batches).toEqual([[1, 2]])
+})
+
 test('what arrives while a batch is under way is the next one', async () => {
   const { add, batches, hold, release } = setUp()
   hold()
@@ -157,6 +165,7 @@ test('with a concurrency of two, what arrives in one tick is one batch, or two i
   expect(batches.splice(0)).toEqual([[1, 2]])
   hold()
   const all = add([1, 2, 3, 4, 5, 6, 7])
+  await turn()
   await turn()
   expect(batches).toEqual([
     [1, 2, 3],

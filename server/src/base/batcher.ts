@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { makeWakeableSleep } from './wakeable-sleep.ts'
 
 /**
@@ -48,8 +49,8 @@ export function makeBatcher<Item, Result>(options: {
   }
 
   async function run() {
-    // One turn of the event loop, so that callers who arrive in the same tick share the first batch too.
-    await Promise.resolve()
+    // The rest of this turn of the event loop: whoever has arrived by then shares the batch.
+    await setImmediate()
     if (paceMs > 0) await pace()
     const batch = queue.splice(0, maxBatch)
     isStarting = false

@@ -1,8 +1,16 @@
 /** Resolves or rejects as the work does, or rejects after `ms`. The work itself goes on. */
-export async function withTimeLimit<Result>(work: Promise<Result>, ms: number, late: () => Error): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), ms)
+export function withTimeLimit<Result>(work: Promise<Result>, ms: number, late: () => Error): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(late()), ms)
+    work.then(
+      (result) => {
+        clearTimeout(timer)
+        resolve(result)
+      },
+      (error: unknown) => {
+        clearTimeout(timer)
+        reject(error)
+      },
+    )
   })
-  return Promise.race([work, timeout]).finally(() => clearTimeout(timer))
 }

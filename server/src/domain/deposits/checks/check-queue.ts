@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isHexId } from '../../../base/ids.ts'
 import type { SpanContext } from '../../../base/trace-context.ts'
-import { columnsOf, unnest } from '../../../db/insert-rows.ts'
+import { unnestOf, valuesOf, type Columns } from '../../../db/insert-rows.ts'
 import { prepared } from '../../../db/prepared.ts'
 import { query, type Tx } from '../../../db/tx.ts'
 import type { Core } from '../../core/core.ts'
@@ -49,6 +49,15 @@ const ASK_ALONE = new Date(0)
 /** The hints of one notification, and its span. */
 export type Hints = { provider: string; hints: Hint[]; cause?: SpanContext | undefined }
 
+type NamedHint = Hint & Pick<Hints, 'provider' | 'cause'>
+
+const HINT_COLUMNS: Columns<NamedHint> = {
+  provider: ['text', ({ provider }) => provider],
+  txid: ['text', ({ txid }) => txid],
+  end_to_end_id: ['text', ({ endToEndId }) => endToEndId],
+  mentions_refunds: ['boolean', ({ mentionsRefunds }) => mentionsRefunds ?? false],
+}
+
 // Subqueries and not joins: with any plan each is one look into an index. The row of a PENDING charge is there since it
 // was opened, and its due time moves. A Pix in the books needs no question, unless the provider now tells of refunds.
 // One that was booked without its txid does: it may complete its charge.
@@ -61,7 +70,7 @@ const RECORD_HINTS = prepared(`
       (select n.txid from charges c where c.id = n.txid::uuid) as txid,
       (select p.provider = n.provider and p.txid is not null from payments p
        where p.end_to_end_id = n.end_to_end_id) as is_booked
-    from ${unnest(['text', 'text', 'text', 'boolean'])} as n (provider, txid, end_to_end_id, mentions_refunds)
+    from ${unnestOf(HINT_COLUMNS)}
   ), claimed as (
     insert into checks (provider, subject, kind, due_at, claim)
     select distinct on (1, 2)
@@ -90,19 +99,14 @@ export async function recordHints(core: Core, given: Hints[], isClaimed: boolean
   const claim = isClaimed ? randomUUID() : null
   const leasedUntil = isClaimed ? leaseFrom(now) : now
   const hints = given.flatMap(({ provider, hints: some, cause }) =>
-    some.map((hint) => ({
+    some.map((hint): NamedHint => ({
       ...hint,
       provider,
       cause,
       txid: hint.txid !== null && isHexId(hint.txid) ? hint.txid : null,
     })),
   )
-  const rows = await query<ClaimedRow>(core.pool, RECORD_HINTS, [
-    ...columnsOf(hints, 'provider', 'txid', 'endToEndId'),
-    hints.map(({ mentionsRefunds }) => mentionsRefunds ?? false),
-    leasedUntil,
-    claim,
-  ])
+  const rows = await query<ClaimedRow>(core.pool, RECORD_HINTS, [...valuesOf(HINT_COLUMNS, hints), leasedUntil, claim])
   if (claim === null) return []
   const bySubject = new Map(rows.map((row) => [`${row.provider} ${row.subject}`, toCheck(row, claim, leasedUntil)]))
   for (const { provider, txid, endToEndId, occurredAt, mentionsRefunds, cause } of hints) {
@@ -181,6 +185,20 @@ export type FinishedCheck = { check: Check; nextDueAt: Date | null; untilEnded: 
 // The version before this one does not write the claim. But whatever it changes, it changes the time too.
 const MINE = `k.provider = n.provider and k.subject = n.subject and k.claim = n.claim and k.due_at = n.leased_until`
 
+const CLAIM_COLUMNS: Columns<Check> = {
+  provider: ['text', ({ provider }) => provider],
+  subject: ['text', ({ subject }) => subject],
+  claim: ['uuid', ({ claim }) => claim],
+  leased_until: ['timestamptz', ({ leasedUntil }) => leasedUntil],
+}
+
+const FINISHED_COLUMNS: Columns<Check & Omit<FinishedCheck, 'check'>> = {
+  ...CLAIM_COLUMNS,
+  next_due_at: ['timestamptz', ({ nextDueAt }) => nextDueAt],
+  until_ended: ['boolean', ({ untilEnded }) => untilEnded],
+  was_asked: ['boolean', ({ wasAsked }) => wasAsked],
+}
+
 const FINISH_CHECKS = prepared(`
   with n as materialized (
     select
@@ -189,8 +207,7 @@ const FINISH_CHECKS = prepared(`
         (select c.status not in ('OPENING', 'PENDING') from charges c where n.until_ended and c.id = n.subject::uuid),
         false
       ) as is_over
-    from ${unnest(['text', 'text', 'uuid', 'timestamptz', 'timestamptz', 'boolean', 'boolean'])}
-      as n (provider, subject, claim, leased_until, next_due_at, until_ended, was_asked)
+    from ${unnestOf(FINISHED_COLUMNS)}
   ), ended as (
     delete from checks k using n where n.is_over and ${MINE}
   )
@@ -200,23 +217,18 @@ const FINISH_CHECKS = prepared(`
 /** Ends claims; without a next time the check is removed. A hint that arrived meanwhile took the row, and it stays. */
 export async function finishChecks(core: Core, finished: FinishedCheck[]): Promise<void> {
   const checks = inOrder(finished.map(({ check, ...rest }) => ({ ...check, ...rest })))
-  const next = columnsOf(checks, 'nextDueAt', 'untilEnded', 'wasAsked')
-  await query(core.pool, FINISH_CHECKS, [...claimColumns(checks), ...next])
+  await query(core.pool, FINISH_CHECKS, valuesOf(FINISHED_COLUMNS, checks))
 }
 
 const END_CHECKS = prepared(`
   with n as materialized (
-    select * from ${unnest(['text', 'text', 'uuid', 'timestamptz'])} as n (provider, subject, claim, leased_until)
+    select * from ${unnestOf(CLAIM_COLUMNS)}
   )
   delete from checks k using n where ${MINE}`)
 
 /** The same for checks that end with the transaction that answers them. */
 export async function endChecks(tx: Tx, checks: Check[]): Promise<void> {
-  if (checks.length > 0) await tx.run(END_CHECKS, claimColumns(inOrder(checks)))
-}
-
-function claimColumns(checks: Check[]): unknown[][] {
-  return columnsOf(checks, 'provider', 'subject', 'claim', 'leasedUntil')
+  if (checks.length > 0) await tx.run(END_CHECKS, valuesOf(CLAIM_COLUMNS, inOrder(checks)))
 }
 
 /** In the order in which RECORD_HINTS locks them. */
