@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { newUuid7 } from '../src/base/ids.ts'
-import type { Pool } from '../src/db/pool.ts'
+import { begin, inOrder, type Pool } from '../src/db/pool.ts'
 import { transact } from '../src/db/tx.ts'
 import { claimDeliveries, type FoundDelivery, type Reading } from '../src/domain/webhooks/delivery-queue.ts'
 import { insertEvents } from '../src/domain/webhooks/events.ts'
@@ -38,6 +38,24 @@ test('claims do not read rows that were delivered while an old snapshot is held 
   expect(await entriesRead(w, cursors, true)).toBeLessThanOrEqual(11 + 20)
   // The index has many more, and a claim that begins at the beginning reads them.
   expect(await entriesRead(w, makeQueueCursors(), true)).toBeGreaterThan(1_000)
+})
+
+// A plan is kept, and one that was made for an empty table may be wrong for a full one.
+test('nor do they after PostgreSQL has seen the queue empty, and has made its plans for that', async () => {
+  const w = await world()
+  const queue = await queueFor(w)
+  const cursors = makeQueueCursors()
+  await holdSnapshot(w)
+  for (let round = 0; round < 4; round++) {
+    await queue(5_000)
+    await w.pool.query('delete from deliveries')
+  }
+  await w.pool.query('vacuum analyze deliveries')
+  w.clock.advance(3 * SECOND_MS)
+  await queue(1_000)
+  cursors.lookBack(w.clock.now().getTime())
+  expect(await entriesRead(w, cursors, false)).toBeLessThanOrEqual(11)
+  expect(await entriesRead(w, cursors, false)).toBeLessThanOrEqual(11)
 })
 
 test('a process that dies with claimed deliveries leaves them to the others, although their claims are further on', async () => {
@@ -182,16 +200,20 @@ async function claimAndRecord(
   )
 }
 
-/** How many entries of the index a claim of 10 reads, as PostgreSQL counts them. */
+/**
+ * How many entries of its indexes a claim of 10 reads with a plan that is kept, as PostgreSQL counts them. On the
+ * connection of claims, and by a transaction, because the counts of others come later.
+ */
 async function entriesRead(w: World, cursors: QueueCursors, isPoll: boolean): Promise<number> {
   const allowances = { default: 10, named: new Map(), total: 1_000 }
   const reading = cursors.next(w.clock.now().getTime(), isPoll)
-  const client = await w.pool.connect()
+  const client = await inOrder(w.pool).connect()
   const count = async (): Promise<number> => {
-    const sql = `select pg_stat_get_xact_tuples_returned('deliveries_in_order'::regclass)::int as read`
+    const sql = `select sum(pg_stat_get_xact_tuples_returned(indexrelid))::int as read
+      from pg_index where indrelid = 'deliveries'::regclass`
     return (await client.query(sql)).rows[0].read
   }
-  await client.query('begin; set local enable_seqscan = off')
+  await begin(client, 'begin; set local plan_cache_mode = force_generic_plan')
   const before = await count()
   const claimed = await claimDeliveries({ ...w.ctx, pool: client as unknown as Pool }, allowances, reading)
   const after = await count()

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { expect, test, vi } from 'vitest'
 import { newUuid7 } from '../src/base/ids.ts'
+import { inOrder } from '../src/db/pool.ts'
 import { transact } from '../src/db/tx.ts'
 import { makeReason } from '../src/domain/ports/delivery-reasons.ts'
 import { claimDeliveries, findUnclaimed } from '../src/domain/webhooks/delivery-queue.ts'
@@ -91,17 +92,19 @@ async function countStatements<Result>({ pool }: World, work: () => Promise<Resu
   // Other connections of this process do not count: the presence of an earlier test may reconnect meanwhile.
   const ours = new Set<unknown>()
   const onAcquire = (client: unknown) => void ours.add((client as Connected).connection)
-  pool.on('acquire', onAcquire)
+  const pools = [pool, inOrder(pool)]
+  for (const one of pools) one.on('acquire', onAcquire)
   try {
     const result = await work()
     const calls = submit.mock.contexts.map((query, index) => {
       const [connection] = submit.mock.calls[index] as unknown[]
       return { connection, text: (query as { text: string }).text }
     })
-    const statements = calls.filter(({ connection, text }) => ours.has(connection) && !text.startsWith('set '))
+    const isSetUp = (text: string) => text.startsWith('set ') || text.startsWith('select pg_backend_pid()')
+    const statements = calls.filter(({ connection, text }) => ours.has(connection) && !isSetUp(text))
     return { result, statements: statements.map(({ text }) => text) }
   } finally {
-    pool.off('acquire', onAcquire)
+    for (const one of pools) one.off('acquire', onAcquire)
     submit.mockRestore()
   }
 }

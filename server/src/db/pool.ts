@@ -34,24 +34,60 @@ export type PoolOptions = {
   nowMs?: () => number
 }
 
-type Extras = { log: Log; outage: OutageLog; clientGraceMs: number; keepsStatements: boolean }
+type Extras = {
+  log: Log
+  outage: OutageLog
+  clientGraceMs: number
+  keepsStatements: boolean
+  /** False behind a pooler, and before the first connection: see setForSession(). */
+  keepsSettings: boolean
+  /** See inOrder(). */
+  openInOrder: () => Pool
+}
 const extras = new WeakMap<Pool, Extras>()
 /** Of connections through a pooler: see setForSession(). */
 const settingsOfTransactions = new WeakMap<pg.ClientBase, string>()
 
 export function makePool(databaseUrl: string, log: Log, options: PoolOptions = {}): Pool {
-  const {
-    maxConnections = DEFAULT_POOL_SIZE,
-    statementTimeoutMs = STATEMENT_TIMEOUT_MS,
-    clientGraceMs = CLIENT_GRACE_MS,
-  } = options
+  const { maxConnections = DEFAULT_POOL_SIZE, clientGraceMs = CLIENT_GRACE_MS } = options
+  let ordered: Pool | undefined
+  const own: Extras = {
+    log,
+    outage: makeOutageLog(log, options.nowMs),
+    clientGraceMs,
+    keepsStatements: true,
+    keepsSettings: false,
+    openInOrder: () => (ordered ??= openPool(databaseUrl, options, IN_ORDER, own)),
+  }
+  const pool = openPool(databaseUrl, options, { maxConnections, settings: {} }, own)
+  const end = pool.end.bind(pool)
+  pool.end = async () => void (await Promise.all([ordered?.end(), end()]))
+  return pool
+}
+
+// Claims come one after another.
+const IN_ORDER = { maxConnections: 1, settings: { enable_sort: 'off' } }
+
+/** The connection of queryInOrder(), beside those of the pool. */
+export function inOrder(pool: Pool): Pool {
+  return extras.get(pool)?.openInOrder() ?? pool
+}
+
+function openPool(
+  databaseUrl: string,
+  { statementTimeoutMs = STATEMENT_TIMEOUT_MS }: PoolOptions,
+  { maxConnections, settings: more }: { maxConnections: number; settings: SessionSettings },
+  own: Extras,
+): Pool {
   const settings = {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     // A plan that was made while a table was small is kept. So it must never read the whole table. Long
     // work may: see tx.setStatementTimeout().
     enable_seqscan: 'off',
+    ...more,
   }
+  const { outage, clientGraceMs } = own
   const address = readDatabaseUrl(databaseUrl)
   const pool = new pg.Pool({
     ...address,
@@ -64,12 +100,12 @@ export function makePool(databaseUrl: string, log: Log, options: PoolOptions = {
     application_name: 'guiche',
     verify: (client, done) =>
       void setForSession(client, settings).then((isDirect) => {
+        own.keepsSettings = isDirect
         if (!isDirect) settingsOfTransactions.set(client, setLocal(settings))
         done()
       }, done),
   })
-  const outage = makeOutageLog(log, options.nowMs)
-  extras.set(pool, { log, outage, clientGraceMs, keepsStatements: true })
+  extras.set(pool, own)
   // Without these listeners a broken connection ends the process: the first for idle ones, the second for those in use.
   pool.on('error', (error) => outage.failed(error))
   pool.on('connect', (client) => {
@@ -97,6 +133,11 @@ export function clientTimeoutMs(pool: Pool, statementTimeoutMs: number): number 
 /** False behind a pooler that keeps no prepared statements. */
 export function keepsStatements(pool: Pool): boolean {
   return extras.get(pool)?.keepsStatements ?? false
+}
+
+/** The settings of the pool hold for every statement, and not only within a transaction. */
+export function keepsSettings(pool: Pool): boolean {
+  return extras.get(pool)?.keepsSettings ?? true
 }
 
 export function stopKeepingStatements(pool: Pool): void {

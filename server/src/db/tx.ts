@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { DatabaseUnavailable, isConnectionFailure, sqlState } from './failure.ts'
-import { begin, clientTimeoutMs, outageLogOf, type Pool } from './pool.ts'
+import { begin, clientTimeoutMs, inOrder, keepsSettings, outageLogOf, type Pool } from './pool.ts'
 import { isPoolerMove, preparedName } from './prepared.ts'
 
 declare const inTransaction: unique symbol
@@ -58,6 +58,16 @@ export function query<Row>(pool: Pool, sql: string, params: unknown[] = []): Pro
       throw isConnectionFailure(error) ? unavailable(pool, error) : error
     },
   )
+}
+
+/**
+ * As query(), for a statement that takes the first rows of a long queue. Where PostgreSQL believes the queue to be
+ * empty, it would plan to read all of it and to sort that, and the plan is kept. This reads an index in its order, from
+ * where the statement begins.
+ */
+export function queryInOrder<Row>(pool: Pool, sql: string, params: unknown[]): Promise<Row[]> {
+  const ordered = inOrder(pool)
+  return keepsSettings(ordered) ? query(ordered, sql, params) : transact(ordered, (tx) => tx.rows(sql, params))
 }
 
 /** Runs each statement as a transaction of its own. */

@@ -1,6 +1,6 @@
 import { unnest } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
-import { query } from '../../db/tx.ts'
+import { query, queryInOrder } from '../../db/tx.ts'
 import type { Claimed, Delivery } from './record-attempts.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
@@ -45,7 +45,7 @@ const IS_FREE = '(leased_until is null or leased_until <= $1)'
 const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 // The recursive query steps through the index from webhook to webhook. So its cost grows neither with their queues, nor
-// with the delivered rows that PostgreSQL keeps in the index for an old snapshot.
+// with the delivered rows that PostgreSQL keeps in the index for an old snapshot. That needs a plan without sorting.
 const CLAIM = prepared(`
   with recursive pending as (
     (select webhook_id from deliveries where due_at > $2 and due_at <= $1 order by webhook_id limit 1)
@@ -107,7 +107,7 @@ export async function claimDeliveries(
   const isNeeded = fromMs < nowMs || [...behind.keys()].some((id) => placesOf(id) > 0)
   if (!isNeeded || allowances.total === 0) return []
   const cursors = named.map((id) => behind.get(id))
-  const rows = await query<ClaimRow>(core.pool, CLAIM, [
+  const rows = await queryInOrder<ClaimRow>(core.pool, CLAIM, [
     new Date(nowMs),
     fromMs < nowMs ? new Date(fromMs) : null,
     leasedUntil,
