@@ -9,7 +9,7 @@ import { answerQuestions } from './stage/questions.mjs'
 import { sharedMs } from './stage/raw-http.mjs'
 
 const AT_ONCE = 128
-// As settlements do under load: each writes the events of what gathered meanwhile.
+// As settlements do under load: each writes the events of what gathered meanwhile, and says since when they are due.
 const WRITE_EVERY_MS = 5
 const ARRIVED_WITHIN_MS = 120_000
 
@@ -82,10 +82,11 @@ function bareBody() {
 /** From rows in the queue to rows in the log. */
 async function deliveries(events) {
   await sink.ask('reset')
-  await writeEvents(events)
+  const now = new Date()
+  await writeEvents(events, now)
   collectGarbage()
   const began = performance.now()
-  fixture.ctx.wakeDeliveries()
+  fixture.ctx.wakeDeliveries(now)
   await arrived(events)
   await fixture.ctx.attempts.drained()
   return { perSecond: (events * 1000) / (performance.now() - began), requests: events }
@@ -99,10 +100,11 @@ async function waits(perSecond, seconds) {
   while (performance.now() < endMs) {
     const due = Math.floor(((performance.now() - beganMs) * perSecond) / 1000) - committed.size
     if (due > 0) {
-      const ids = await writeEvents(due)
+      const now = new Date()
+      const ids = await writeEvents(due, now)
       const at = sharedMs()
       for (const id of ids) committed.set(`evt_${id.replaceAll('-', '')}`, at)
-      fixture.ctx.wakeDeliveries()
+      fixture.ctx.wakeDeliveries(now)
     }
     await sleep(WRITE_EVERY_MS)
   }

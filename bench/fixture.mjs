@@ -87,7 +87,7 @@ const SETTINGS = {
 
 let accounts = 0
 
-/** Creates an account with one webhook. Returns a function that writes events for it. */
+/** Creates an account with one webhook. Returns a function that writes events for it and resolves to their ids. */
 export async function accountWithWebhook(ctx, url) {
   const { accountId } = await createAccount(ctx, {
     email: `bench${++accounts}@example.com`,
@@ -113,8 +113,7 @@ export async function accountWithWebhook(ctx, url) {
     endToEndId: 'E'.repeat(32),
     paidAt: new Date().toISOString(),
   }
-  return (count) => {
-    const now = new Date()
+  return (count, now = new Date()) => {
     const event = () => ({ kind: 'DEPOSIT_ASSET_SUCCESS', accountId, subjectId: newUuid7(now), createdAt: now, data })
     return transact(ctx.pool, (tx) => insertEvents(tx, now, Array.from({ length: count }, event)))
   }

@@ -11,7 +11,7 @@ import { liveOnce } from './lives.mjs'
 import { creditMany } from './notifications.mjs'
 import { createDeposit, loadService } from './requests.mjs'
 import { oneAccount, settleBest } from './settlement.mjs'
-import { makeOnce, median, takeTurns } from './turns.mjs'
+import { makeOnce, median, ratiosOf, takeTurns } from './turns.mjs'
 
 const MIN_RATIO = 0.9
 const MEGABYTE = 2 ** 20
@@ -69,18 +69,26 @@ const AGED_BY_SNAPSHOT = {
 async function beside(bench, works, age) {
   const before = bench.options.quick && (await ratesOf(bench, works, { isFresh: true }))
   await age()
-  if (before) return ratiosOf(before, await ratesOf(bench, works))
+  if (before) {
+    const after = await ratesOf(bench, works)
+    return worstOf(
+      Object.entries(before).map(([name, reference]) => {
+        const ours = after[name]
+        return { name, ours, reference, ratio: ours / reference }
+      }),
+    )
+  }
   const startedOn = today()
   const freshBench = await bench.once(openFresh)
-  const [fresh, aged] = [{}, {}]
+  const parts = []
   for (const { name, run } of Object.values(works)) {
-    const turns = await takeTurns(bench, { fresh: () => run(freshBench), aged: () => run(bench) })
-    fresh[name] = medianRate(turns.fresh)
-    aged[name] = medianRate(turns.aged)
+    const { fresh, aged } = await takeTurns(bench, { fresh: () => run(freshBench), aged: () => run(bench) })
+    const ratio = median(ratiosOf(aged, fresh))
+    parts.push({ name, ours: medianRate(aged), reference: medianRate(fresh), ratio })
   }
   const { code, report } = await auditBooks(freshBench.stage, startedOn, bench.show)
   if (code !== 0) throw new Error(`the books of the fresh tables do not agree: ${JSON.stringify(report.differences)}`)
-  return ratiosOf(fresh, aged)
+  return worstOf(parts)
 }
 
 async function openFresh(bench) {
@@ -106,13 +114,7 @@ function medianRate(turns) {
 }
 
 /** The worst of several ratios counts. */
-function ratiosOf(fresh, aged) {
-  const parts = Object.keys(fresh).map((name) => ({
-    name,
-    ours: aged[name],
-    reference: fresh[name],
-    ratio: aged[name] / fresh[name],
-  }))
+function worstOf(parts) {
   const { ours, reference, ratio } = parts.toSorted((a, b) => a.ratio - b.ratio)[0]
   const note = parts.map((part) => `${part.name} ${part.ratio.toFixed(2)}`).join(', ')
   return { ours, reference, ratio, parts, note, target: `≥ ${MIN_RATIO}`, met: ratio >= MIN_RATIO }
