@@ -23,7 +23,9 @@ export default defineConfig({
     // One server for all files: to start it takes longer than most of them.
     globalSetup: ['test/guiche-process.ts'],
     // The receivers of the README start as processes of their own.
-    testTimeout: 30_000 * patience(),
+    // npm alone takes ten seconds on a busy machine.
+    testTimeout: 120_000 * patience(),
+    hookTimeout: 120_000 * patience(),
     expect: { poll: { timeout: 20_000 * patience() } },
     pool: 'forks',
   },
