@@ -167,12 +167,22 @@ const BREAKS = [
     name: 'the-first-stripe',
     says: 'transfers name the cash and the fees of their connection, and the first of all is what changes',
     file: 'domain/ledger/ledger.js',
-    find: 'where b.ledger_account_id = any(array(select id from sums)) and b.ledger_account_id = m.id',
-    replace: `where b.ledger_account_id = (
+    find: 'move_balance(id, debits, credits)',
+    replace: `move_balance((
       select min(o.id) from ledger_accounts l
       join ledger_accounts o on (o.kind, o.account_id, o.provider) is not distinct from (l.kind, l.account_id, l.provider)
-      where l.id = m.id)`,
+      where l.id = s.id), debits, credits)`,
     plans: 'calm',
+    by: ['audit'],
+  },
+  {
+    name: 'balance-before-the-wait',
+    says: 'transfers continue from the balance that was read before another settlement ended',
+    file: 'domain/ledger/ledger.js',
+    find: 'move_balance(id, debits, credits) + debits - credits as cents',
+    replace: `(select credits_cents - debits_cents from ledger_balances b where b.ledger_account_id = s.id)
+      + 0 * move_balance(id, debits, credits) as cents`,
+    proof: 'hints',
     by: ['audit'],
   },
   {

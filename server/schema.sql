@@ -26,6 +26,18 @@ begin
   return new;
 end $function$;
 
+create or replace function public.have_one_balance()
+ returns trigger
+ language plpgsql
+as $function$
+begin
+  perform from ledger_accounts where id = new.ledger_account_id for no key update;
+  if exists (select from ledger_balances where ledger_account_id = new.ledger_account_id) then
+    raise unique_violation using message = format('ledger account %s has a balance already', new.ledger_account_id);
+  end if;
+  return new;
+end $function$;
+
 create or replace function public.keep_audit_log()
  returns trigger
  language plpgsql
@@ -45,6 +57,27 @@ begin
     return old;
   end if;
   raise exception 'audit_log is append only';
+end $function$;
+
+create or replace function public.move_balance(moved_id bigint, debits bigint, credits bigint)
+ returns bigint
+ language plpgsql
+ set enable_bitmapscan to 'off'
+ set enable_sort to 'off'
+as $function$
+declare
+  held bigint;
+begin
+  update ledger_balances
+  set debits_cents = debits_cents + debits, credits_cents = credits_cents + credits, version = version + 1
+  where ledger_account_id = moved_id and version >= (
+    select version from ledger_balances where ledger_account_id = moved_id order by version desc limit 1
+  )
+  returning credits_cents - debits_cents into held;
+  if not found then
+    raise 'ledger account % has no balance', moved_id;
+  end if;
+  return held;
 end $function$;
 
 create or replace function public.refuse_change()
@@ -436,12 +469,14 @@ create table ledger_balances (
   debits_cents bigint default 0 not null,
   credits_cents bigint default 0 not null,
   may_be_negative boolean not null,
-  constraint ledger_balances_pkey primary key (ledger_account_id),
+  version bigint default 0 not null,
+  constraint ledger_balances_pkey primary key (ledger_account_id, version),
   constraint ledger_balances_check check (may_be_negative or credits_cents >= debits_cents),
   constraint ledger_balances_credits_cents_check check (credits_cents >= 0),
   constraint ledger_balances_debits_cents_check check (debits_cents >= 0),
   constraint ledger_balances_ledger_account_id_fkey foreign key (ledger_account_id) references ledger_accounts(id)
 ) with (fillfactor=50);
+create trigger ledger_balances_once before insert on ledger_balances for each row execute function have_one_balance();
 
 create table migrations (
   name text not null,

@@ -225,6 +225,13 @@ export function forgeries({ victim, eve }) {
       `update ledger_balances set debits_cents = debits_cents + 1, credits_cents = credits_cents + 1 where ledger_account_id = ${balance(victim)}`,
     ],
     [
+      'a second row of balances, newer than the first',
+      ['balance'],
+      `alter table ledger_balances disable trigger ledger_balances_once;
+      insert into ledger_balances (ledger_account_id, may_be_negative, credits_cents, version) values (${balance(eve)}, false, 9000000, 1000000);
+      alter table ledger_balances enable trigger ledger_balances_once`,
+    ],
+    [
       'balances of two accounts that swap owners',
       ['transfer'],
       `drop index ledger_accounts_once;
@@ -797,6 +804,11 @@ export function forgeries({ victim, eve }) {
       'a trigger that does nothing',
       ['schema'],
       `create or replace function refuse_change() returns trigger language plpgsql as 'begin return null; end'`,
+    ],
+    [
+      'a balance that moves by more than its transfers',
+      ['schema'],
+      `create or replace function move_balance(moved_id bigint, debits bigint, credits bigint) returns bigint language sql as 'select 1::bigint'`,
     ],
     ['a constraint that is gone', ['schema'], 'alter table ledger_balances drop constraint ledger_balances_check'],
     [

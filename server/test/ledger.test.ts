@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
-import { query, transact, type Tx } from '../src/db/tx.ts'
+import { isUniqueViolation, query, queryOne, transact, type Tx } from '../src/db/tx.ts'
 import { audit } from '../src/domain/audit/audit.ts'
 import { readBalance, readStatement, type StatementLine } from '../src/domain/ledger/account-statement.ts'
 import { markPending } from '../src/domain/deposits/charge-states.ts'
@@ -11,6 +11,7 @@ import { insertIntents } from '../src/domain/deposits/intents.ts'
 import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { settle } from '../src/domain/deposits/settle.ts'
 import { codeFor } from './reconcile-bank.ts'
+import { untilWaiting } from './refund-steps.ts'
 import { stripePools } from './stripe-pools.ts'
 import { until, world, type World } from './world.ts'
 
@@ -116,6 +117,54 @@ test('another account’s cursor opens nothing of that account', async () => {
 })
 
 // ---- Locks ----
+
+// PostgreSQL keeps all versions of a row while a dump or a long report is running.
+test('a settlement reads the newest version of a balance, and not those that an old snapshot keeps', async () => {
+  const w = await world({ isDirect: true })
+  const { accountId } = await w.account()
+  const payments = exactPayments(await openCharges(w, [accountId], 52))
+  const [pool] = await stripePools(w, 'same')
+  /** How many entries of the index it reads. */
+  const settleOne = (payment: ReceivedPayment) =>
+    transact(pool, async (tx) => {
+      const before = await entriesRead(tx, 'ledger_balances_pkey')
+      await settle(tx, w.clock.now(), [payment])
+      return (await entriesRead(tx, 'ledger_balances_pkey')) - before
+    })
+  await settleOne(payments[0]!)
+  const atTheEnd = await transact(
+    w.pool,
+    async (snapshot) => {
+      await snapshot.run('select from ledger_balances')
+      for (const payment of payments.slice(1, 51)) await settleOne(payment)
+      await w.pool.query('analyze ledger_balances')
+      return settleOne(payments[51]!)
+    },
+    { isolation: 'repeatable read' },
+  )
+  // Cash, the balance and the fees, each once to find its version and once to move it.
+  expect(atTheEnd).toBe(6)
+  expect(await bookDifferences(w)).toEqual([])
+})
+
+test('a ledger account has one row of balances, even if two are inserted at once', async () => {
+  const w = await world()
+  const { id } = await queryOne<{ id: number }>(
+    w.pool,
+    `insert into ledger_accounts (kind, provider) values ('cash', 'new') returning id`,
+  )
+  const insert = (tx: Tx) =>
+    tx.run('insert into ledger_balances (ledger_account_id, may_be_negative) values ($1, true)', [id])
+  let second: Promise<unknown> | undefined
+  await transact(w.pool, async (tx) => {
+    await insert(tx)
+    second = transact(w.pool, insert).catch((error: unknown) => error)
+    await untilWaiting(w, 1)
+  })
+  expect(isUniqueViolation(await second)).toBe(true)
+  await expect(transact(w.pool, insert)).rejects.toThrow(`ledger account ${id} has a balance already`)
+  expect(await w.count('ledger_balances', `ledger_account_id = ${id}`)).toBe(1)
+})
 
 // A transaction that ends in a deadlock is repeated and succeeds in the end, so what is counted is the attempts. Both
 // are made to wait in the middle of their accounts: if each held its own first one by then, neither could ever go on.
@@ -346,6 +395,11 @@ async function creditedTo(w: World, accountId: string): Promise<number> {
 }
 
 /** Without the bank, which knows nothing of these payments. */
+async function entriesRead(tx: Tx, index: string): Promise<number> {
+  const sql = 'select pg_stat_get_xact_tuples_returned($1::regclass)::int as read'
+  return (await tx.one<{ read: number }>(sql, [index])).read
+}
+
 async function bookDifferences(w: World) {
   return (await audit({ ...w.ctx, providers: [] })).differences
 }

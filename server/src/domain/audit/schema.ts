@@ -30,7 +30,7 @@ const GUARDED = [
 ]
 
 /**
- * What guards those tables, a line each: constraints, unique indexes, triggers and their functions. It also lists what
+ * What guards those tables, a line each: constraints, unique indexes, triggers, and functions. It also lists what
  * would hide or change rows without our knowledge: rules, row security, tables that inherit.
  */
 export const READ_GUARDS = `
@@ -49,7 +49,9 @@ export const READ_GUARDS = `
   from guarded g join pg_trigger t on t.tgrelid = g.oid join pg_proc p on p.oid = t.tgfoid where not t.tgisinternal
   union all
   select format('function %s %s', p.proname, md5(p.prosrc))
-  from pg_proc p where p.oid in (select t.tgfoid from guarded g join pg_trigger t on t.tgrelid = g.oid where not t.tgisinternal)
+  from pg_proc p
+  where p.oid in (select t.tgfoid from guarded g join pg_trigger t on t.tgrelid = g.oid where not t.tgisinternal)
+    or (p.pronamespace = current_schema()::regnamespace and p.proname = 'move_balance')
   union all
   select format('foreign keys of %s are not enforced', g.name)
   from guarded g where exists (select from pg_trigger t where t.tgrelid = g.oid and t.tgisinternal and t.tgenabled <> 'O')

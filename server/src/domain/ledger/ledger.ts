@@ -98,36 +98,29 @@ export function transferAccount(row: string): string {
  * In SQL, posts the rows of the CTE `lines` and moves the balances with them. The order of `place` is the order of
  * history. Each has the net of makeTally() for both sides, and the account of transferAccount().
  *
- * `held` locks the balances in the order of ids: two postings that share accounts wait for each other, and never
- * deadlock. It gives each balance as it is after that wait, and not as the statement's snapshot has it. A transfer gets
- * its id when both its sides are held.
+ * `moved` moves the balances in the order of ids, and each is locked from then on: two postings that share accounts
+ * wait for each other, and never deadlock. It gives each balance as it was after that wait, and not as the statement's
+ * snapshot has it. A transfer gets its id when both its sides are locked.
  */
 export const POST_LINES = `
   sums as materialized (
-    select id, sum(debits) as debits, sum(credits) as credits
+    select id, sum(debits)::bigint as debits, sum(credits)::bigint as credits
     from (
       select debit_id as id, amount_cents as debits, 0 as credits from lines
       union all
       select credit_id, 0, amount_cents from lines
     ) sides
     group by id
-  ), held as materialized (
-    select ledger_account_id as id, credits_cents - debits_cents as cents from ledger_balances
-    where ledger_account_id = any(array(select id from sums))
-    order by ledger_account_id for no key update
+  ), moved as materialized (
+    select id, move_balance(id, debits, credits) + debits - credits as cents from (select * from sums order by id) s
   ), posted as (
     insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id,
       charge_id, refund_id, exception_id, occurred_at, recorded_at, account_id)
     select l.kind, l.debit_id, l.credit_id, l.amount_cents, d.cents + l.debit_net, c.cents + l.credit_net, l.payment_id,
       l.charge_id, l.refund_id, l.exception_id, l.occurred_at, l.recorded_at, l.account_id
-    from lines l join held d on d.id = l.debit_id join held c on c.id = l.credit_id
+    from lines l join moved d on d.id = l.debit_id join moved c on c.id = l.credit_id
     order by l.place
     returning id
-  ), moved as (
-    update ledger_balances b
-    set debits_cents = b.debits_cents + m.debits, credits_cents = b.credits_cents + m.credits
-    from sums m
-    where b.ledger_account_id = any(array(select id from sums)) and b.ledger_account_id = m.id
   )`
 
 type Line = Omit<Transfer, 'debit' | 'credit'> & {
