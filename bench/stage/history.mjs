@@ -34,8 +34,6 @@ export async function fillHistory({ pool, seal, database }, { count, accounts, s
   await Promise.all(Array.from({ length: AT_ONCE }, work))
   show('vacuum')
   await database.read('vacuum analyze')
-  // An old service has its past on disk, and does not write it while it is measured.
-  await database.read('checkpoint')
 }
 
 async function fillBatch({ pool, seal }, accounts, createdAt) {
