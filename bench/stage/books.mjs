@@ -1,11 +1,10 @@
 // Accounts and charges in bulk, as the service would have made them: ids with their seal, codes of the bank, and a
 // check for each charge that can be paid. The audit at the end finds out if anything is missing.
-import { randomUUID } from 'node:crypto'
 import { transact } from '../../server/dist/db/tx.js'
 import { makeAccount } from '../../server/dist/domain/accounts/accounts.js'
 import { createKey } from '../../server/dist/domain/accounts/api-keys.js'
 import { SCOPES } from '../../server/dist/domain/accounts/callers.js'
-import { uuidFromHex } from '../../server/dist/base/ids.js'
+import { newSecretUuid7, uuidFromHex } from '../../server/dist/base/ids.js'
 import { PROVIDER } from './service.mjs'
 
 export const VALUE_CENTS = 5_000
@@ -55,7 +54,7 @@ export async function makeCharges({ pool, seal, bank }, { count, accounts }) {
 function newCharge(seal, accountId) {
   const createdAt = new Date()
   const facts = {
-    paymentLinkId: randomUUID(),
+    paymentLinkId: newSecretUuid7(createdAt),
     accountId,
     originalValueCents: VALUE_CENTS,
     valueCents: VALUE_CENTS,

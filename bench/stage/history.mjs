@@ -1,8 +1,7 @@
 // A past of charges, as an old service has it: most of them paid, the others expired, over some months. Charges are
 // inserted in bulk, and their payments are settled by the service's own function with the time of then, so that the
 // books agree however they are kept. All of it lies before the day of the bench: the bank knows nothing of it.
-import { randomUUID } from 'node:crypto'
-import { uuidFromHex } from '../../server/dist/base/ids.js'
+import { newSecretUuid7, uuidFromHex } from '../../server/dist/base/ids.js'
 import { transact } from '../../server/dist/db/tx.js'
 import { settle } from '../../server/dist/domain/deposits/settle.js'
 import { FEE_CENTS, makePayments, VALUE_CENTS } from './books.mjs'
@@ -51,7 +50,7 @@ async function fillBatch({ pool, seal }, accounts, createdAt) {
 
 function oldCharge(seal, accountId, createdAt) {
   const facts = {
-    paymentLinkId: randomUUID(),
+    paymentLinkId: newSecretUuid7(createdAt),
     accountId,
     originalValueCents: VALUE_CENTS,
     valueCents: VALUE_CENTS,

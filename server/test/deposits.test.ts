@@ -24,6 +24,17 @@ test('a deposit opens a charge that the bank takes', async () => {
   expect((await w.sandbox.pay({ emv: charge.emv })).pix).toMatchObject([{ txid: charge.id, amountCents: 50_00 }])
 })
 
+test('a payment link begins with its time, so that a new one lies beside the newest in its index', async () => {
+  const w = await world()
+  const account = await w.account()
+  const links: string[] = []
+  for (let count = 0; count < 5; count++) {
+    links.push((await w.deposit(account)).paymentLinkId)
+    w.clock.advance(1)
+  }
+  expect(links.toSorted()).toEqual(links)
+})
+
 test('the fee that the payer bears is added to the value, and the account is credited what was asked for', async () => {
   const w = await world({
     settings: {

@@ -5,6 +5,7 @@ import {
   hexFromUuid,
   isHexId,
   isUuid,
+  newSecretUuid7,
   newUuid7,
   randomPassword,
   uuidFromHex,
@@ -51,6 +52,24 @@ test('ids that one process makes within a millisecond sort in the order of makin
 
 test('ids of one millisecond differ', () => {
   expect(new Set(Array.from({ length: 10_000 }, () => newUuid7(NOW))).size).toBe(10_000)
+})
+
+test('a secret id tells only when it was made: its other 74 bits are random', () => {
+  const ids = Array.from({ length: 10_000 }, () => newSecretUuid7(NOW))
+  expect(new Set(ids).size).toBe(10_000)
+  const time = hexFromUuid(newUuid7(NOW)).slice(0, 12)
+  for (const id of ids) {
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(hexFromUuid(id).slice(0, 12)).toBe(time)
+  }
+  const bits = ids.map((id) => BigInt(`0x${hexFromUuid(id)}`))
+  // Of ten thousand random bits about half are set; 4,500 or fewer would be ten standard deviations away.
+  const isRandom = (bit: bigint) => {
+    const set = bits.filter((id) => (id >> bit) & 1n).length
+    return set > 4_500 && set < 5_500
+  }
+  const places = Array.from({ length: 128 }, (_, place) => BigInt(place))
+  expect(places.filter(isRandom)).toHaveLength(74)
 })
 
 test('an id survives the way to 32 digits and back', () => {

@@ -1,5 +1,5 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { base62 } from '../../base/ids.ts'
+import { randomBytes } from 'node:crypto'
+import { base62, newSecretUuid7 } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { seededRandom } from '../../base/seeded-random.ts'
 import { RETRY_AFTER_MS } from '../webhooks/record-attempts.ts'
@@ -119,7 +119,7 @@ function randomDeposit(
   const thing = THINGS[Math.floor(random() * THINGS.length)]!
   const facts = {
     ...price,
-    paymentLinkId: randomUUID(),
+    paymentLinkId: newSecretUuid7(createdAt),
     externalId,
     description: externalId && `${thing} ${reference}`,
     expiresAt: new Date(createdAtMs + EXPIRES_MS),

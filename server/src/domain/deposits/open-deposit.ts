@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import { Fault } from '../../base/fault.ts'
-import { uuidFromHex } from '../../base/ids.ts'
+import { newSecretUuid7, uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { hashRequest } from '../../base/request-hash.ts'
 import { transact } from '../../db/tx.ts'
@@ -94,8 +93,8 @@ function newCharge(
   // All fields in one place: an object that is put together from others takes longer to make than its seal.
   const charge: StoredCharge = {
     id: '',
-    // Fully random: whoever knows it may see the payment page.
-    paymentLinkId: randomUUID(),
+    // Whoever knows it may see the payment page.
+    paymentLinkId: newSecretUuid7(createdAt),
     accountId,
     accountName,
     provider,
