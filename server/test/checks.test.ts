@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { claimChecks } from '../src/domain/deposits/checks/check-queue.ts'
+import { transact } from '../src/db/tx.ts'
+import { claimChecks, endChecks, finishChecks } from '../src/domain/deposits/checks/check-queue.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { get } from './requests.ts'
@@ -82,6 +83,29 @@ test('a hint that arrives while its charge is being checked is not lost', async 
   await asking
   expect(await claimChecks(w.ctx, 10)).toHaveLength(1)
 })
+
+test.each(['finished', 'ended by a settlement'])(
+  'a hint that commits while its check is being %s is not lost',
+  async (how) => {
+    const w = await world()
+    const charge = await w.deposit(await w.account())
+    await w.ctx.hints.add({ provider: 'sandbox', hints: [{ txid: charge.id, endToEndId: null }] })
+    const [check] = await claimChecks(w.ctx, 10)
+    const ending = { check: check!, nextDueAt: null, untilEnded: false, wasAsked: true }
+    const { ended } = await transact(w.pool, async (hint) => {
+      await hint.run('update checks set due_at = $1, claim = null, attempts = 0', [w.clock.now()])
+      const ended =
+        how === 'finished'
+          ? finishChecks(w.ctx, [ending])
+          : transact(w.pool, (settlement) => endChecks(settlement, [ending.check]))
+      ended.catch(() => {})
+      await w.lockWait()
+      return { ended }
+    })
+    await ended
+    expect(await claimChecks(w.ctx, 10)).toHaveLength(1)
+  },
+)
 
 test('a notification that runs ahead of the provider’s own books is asked about again soon', async () => {
   const w = await world()

@@ -135,7 +135,7 @@ test('an operator’s key is read once a second, its use is noted, and revoked i
   const asked = vi.spyOn(w.pool, 'query')
   for (let call = 0; call < 10; call++)
     expect(await identify(w.ctx, key)).toEqual({ kind: 'operator', keyId, operatorId, email, scope: 'operator' })
-  expect(asked.mock.calls.filter((call) => sentText(call).includes('join api_keys k'))).toHaveLength(1)
+  expect(asked.mock.calls.filter((call) => sentText(call).includes('from api_keys k'))).toHaveLength(1)
   await until('the use is noted', () => w.count('api_keys', 'last_used_at is not null').then(Boolean))
   await expect(authenticate(w.ctx, key)).rejects.toMatchObject({ code: 'scope_missing', message: OPERATORS_KEY })
 

@@ -5,7 +5,7 @@ import { begin, inOrder, type Pool } from '../src/db/pool.ts'
 import { transact } from '../src/db/tx.ts'
 import { claimDeliveries, type FoundDelivery, type Reading } from '../src/domain/webhooks/delivery-queue.ts'
 import { insertEvents } from '../src/domain/webhooks/events.ts'
-import { recordDelivered } from '../src/domain/webhooks/record-attempts.ts'
+import { recordDelivered, recordFailed } from '../src/domain/webhooks/record-attempts.ts'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { makeSender } from '../src/workers/deliver.ts'
 import { makeDeliveryWindows } from '../src/workers/delivery-window.ts'
@@ -57,6 +57,32 @@ test('nor do they after PostgreSQL has seen the queue empty, and has made its pl
   expect(await entriesRead(w, cursors, false)).toBeLessThanOrEqual(11)
   expect(await entriesRead(w, cursors, false)).toBeLessThanOrEqual(11)
 })
+
+test.each(['delivered', 'failed'])(
+  'a delivery that is resent while its attempt is recorded as %s stays queued',
+  async (outcome) => {
+    const w = await world()
+    const queue = await queueFor(w)
+    await queue(1)
+    const [delivery] = await claimDeliveries(w.ctx, { default: 8, named: new Map(), total: 8 })
+    const status = outcome === 'delivered' ? 200 : 500
+    const answer = { kind: 'answered' as const, status, latencyMs: 1, retryAfterMs: null, excerpt: '' }
+    const attempt = { delivery: delivery!, at: w.clock.now(), answer }
+    const record =
+      outcome === 'delivered'
+        ? () => recordDelivered(w.ctx, [attempt])
+        : () => transact(w.pool, (tx) => recordFailed(tx, w.clock.now(), [attempt], () => 0))
+    const { recorded } = await transact(w.pool, async (resend) => {
+      await resend.run('update deliveries set due_at = $1, leased_until = null, attempts = 0', [w.clock.now()])
+      const recorded = record()
+      recorded.catch(() => {})
+      await w.lockWait()
+      return { recorded }
+    })
+    await recorded
+    expect(await w.count('deliveries', 'leased_until is null and attempts = 0')).toBe(1)
+  },
+)
 
 test('a process that dies with claimed deliveries leaves them to the others, although their claims are further on', async () => {
   const w = await world()

@@ -16,6 +16,11 @@ export function prepared(sql: string): string {
   return sql
 }
 
+/** All of them, of the modules that are loaded. */
+export function preparedTexts(): string[] {
+  return [...names.keys()]
+}
+
 /** Undefined for any other statement, and behind a pooler that keeps no prepared statements. */
 export function preparedName(pool: Pool, sql: string): string | undefined {
   return keepsStatements(pool) ? names.get(sql) : undefined

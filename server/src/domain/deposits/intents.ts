@@ -216,8 +216,7 @@ async function readTakenExternalIds(tx: Tx, intents: Intent[]): Promise<Set<stri
 const SELECT_KEY_HOLDERS = `
   select i.key, i.request_hash as "requestHash", ${CHARGE_COLUMNS}
   from idempotency_keys i
-  join charges c on c.id = i.charge_id
-  join accounts a on a.id = c.account_id`
+  join charges c on c.id = i.charge_id`
 
 type KeyHolder = StoredCharge & Idempotency
 

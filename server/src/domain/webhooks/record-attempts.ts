@@ -136,9 +136,9 @@ const RECORD_DELIVERED = prepared(`
     delete from deliveries where ctid = any(array(
       select d.ctid from n cross join lateral (
         select ctid from deliveries
-        where ctid = n.tid and event_id = n.event_id and webhook_id = n.webhook_id and leased_until = any($9) offset 0
+        where ctid = n.tid and event_id = n.event_id and webhook_id = n.webhook_id offset 0
       ) d
-    ))
+    )) and leased_until = any($9)
   ), healed as (
     update webhooks set failing_since = null where id = any($10) and failing_since is not null
   )
@@ -201,23 +201,25 @@ export async function insertAttempts(tx: Tx, attempts: Attempt<Delivery>[]): Pro
  * A delivery ends or moves only while its lease is ours: one that was resent meanwhile stays queued. Without a latency
  * nothing was sent. Gives the webhooks that have failed for too long.
  */
-const RECORD_FAILED = `
+const RECORD_FAILED = prepared(`
   with n as materialized (
-    select * from ${unnestOf(FAILED_COLUMNS)}
+    select
+      n.*,
+      (select d.ctid from deliveries d where d.event_id = n.event_id and d.webhook_id = n.webhook_id) as tid
+    from ${unnestOf(FAILED_COLUMNS)}
   ), logged as (
     insert into attempts (${Object.keys(ATTEMPT_COLUMNS).join(', ')})
     select ${Object.keys(ATTEMPT_COLUMNS).join(', ')} from n where latency_ms is not null
   ), gone as (
-    delete from deliveries d using n where n.due_again_at is null
-      and d.event_id = n.event_id and d.webhook_id = n.webhook_id and d.leased_until = n.leased_until
+    delete from deliveries d using n
+    where n.due_again_at is null and d.ctid = n.tid and d.leased_until = n.leased_until
   ), ended as (
     insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
     select event_id, webhook_id, 'failed', number, $14 from n where due_again_at is null ${OVERWRITE_OUTCOME}
   ), postponed as (
     update deliveries d set due_at = n.due_again_at, leased_until = null, attempts = n.number from n
-    where n.due_again_at is not null
-      and d.event_id = n.event_id and d.webhook_id = n.webhook_id and d.leased_until = n.leased_until
+    where n.due_again_at is not null and d.ctid = n.tid and d.leased_until = n.leased_until
   ), marked as (
     update webhooks set failing_since = $14 where id = any($13) and failing_since is null
   )
-  select id from webhooks where id = any($13) and failing_since <= $15 and disabled_at is null`
+  select id from webhooks where id = any($13) and failing_since <= $15 and disabled_at is null`)

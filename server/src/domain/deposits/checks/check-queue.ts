@@ -3,7 +3,7 @@ import { isHexId } from '../../../base/ids.ts'
 import type { SpanContext } from '../../../base/trace-context.ts'
 import { unnestOf, valuesOf, type Columns } from '../../../db/insert-rows.ts'
 import { prepared } from '../../../db/prepared.ts'
-import { query, type Tx } from '../../../db/tx.ts'
+import { query, queryInOrder, type Tx } from '../../../db/tx.ts'
 import type { Core } from '../../core/core.ts'
 import type { Hint } from '../../ports/provider.ts'
 import type { StoredStatus } from '../charge-reads.ts'
@@ -123,10 +123,10 @@ export async function recordHints(core: Core, given: Hints[], isClaimed: boolean
 
 const CLAIM_CHECKS = prepared(`
   with due as materialized (
-    select provider, subject, due_at from checks
+    select ctid, due_at from checks
     where due_at <= $1 and due_at > $4 order by due_at limit $3 for update skip locked
   ), claimed as (
-    update checks k set due_at = $2, claim = $5::uuid from due d where k.provider = d.provider and k.subject = d.subject
+    update checks k set due_at = $2, claim = $5::uuid from due d where k.ctid = d.ctid
     returning k.provider, k.subject, k.kind, k.attempts, d.due_at as was_due
   )
   ${selectClaimed()}`)
@@ -136,7 +136,7 @@ export async function claimChecks(core: Core, limit: number, dueAfter = new Date
   const now = core.now()
   const claim = randomUUID()
   const leasedUntil = leaseFrom(now)
-  const rows = await query<ClaimedRow>(core.pool, CLAIM_CHECKS, [now, leasedUntil, limit, dueAfter, claim])
+  const rows = await queryInOrder<ClaimedRow>(core.pool, CLAIM_CHECKS, [now, leasedUntil, limit, dueAfter, claim])
   return rows.map((row) => toCheck(row, claim, leasedUntil))
 }
 
@@ -182,8 +182,11 @@ function toCheck(row: ClaimedRow, claim: string, leasedUntil: Date): Check {
 /** `untilEnded`: it is due again only if its charge has not ended. `wasAsked`: the attempt counts. */
 export type FinishedCheck = { check: Check; nextDueAt: Date | null; untilEnded: boolean; wasAsked: boolean }
 
-// The version before this one does not write the claim. But whatever it changes, it changes the time too.
-const MINE = `k.provider = n.provider and k.subject = n.subject and k.claim = n.claim and k.due_at = n.leased_until`
+// With any plan this is one look into an index. For a join PostgreSQL would read all checks, if it planned for few.
+const TID = `(select k.ctid from checks k where k.provider = n.provider and k.subject = n.subject) as tid`
+// The version before this one does not write the claim. But whatever it changes, it changes the time too. That is
+// compared in a way that no index can answer: all checks of a claim have the same time.
+const MINE = `k.ctid = n.tid and k.claim = n.claim and k.due_at is not distinct from n.leased_until`
 
 const CLAIM_COLUMNS: Columns<Check> = {
   provider: ['text', ({ provider }) => provider],
@@ -203,6 +206,7 @@ const FINISH_CHECKS = prepared(`
   with n as materialized (
     select
       n.*,
+      ${TID},
       n.next_due_at is null or coalesce(
         (select c.status not in ('OPENING', 'PENDING') from charges c where n.until_ended and c.id = n.subject::uuid),
         false
@@ -222,7 +226,7 @@ export async function finishChecks(core: Core, finished: FinishedCheck[]): Promi
 
 const END_CHECKS = prepared(`
   with n as materialized (
-    select * from ${unnestOf(CLAIM_COLUMNS)}
+    select n.*, ${TID} from ${unnestOf(CLAIM_COLUMNS)}
   )
   delete from checks k using n where ${MINE}`)
 

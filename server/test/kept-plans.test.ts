@@ -1,0 +1,97 @@
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { begin, inOrder } from '../src/db/pool.ts'
+import { preparedTexts } from '../src/db/prepared.ts'
+import { world, type World } from './world.ts'
+
+// PostgreSQL keeps the plans of prepared statements, for minutes. A plan that reads a whole table is the best one while
+// the table has a few rows, and must not be there when it has a million.
+
+test('no plan for new tables reads all of one', async () => {
+  const w = await usedWorld()
+  expect(await wholeReads(w)).toEqual([])
+})
+
+test('no plan for tables that PostgreSQL has seen with a few rows reads all of one', async () => {
+  const w = await usedWorld()
+  await w.pool.query('vacuum analyze')
+  expect(await wholeReads(w)).toEqual([])
+})
+
+// Rows that were deleted stay in the indexes until the snapshot is closed, and PostgreSQL counts none of them.
+test('no plan for queues that PostgreSQL has seen empty, with an old snapshot open, reads all of one', async () => {
+  const w = await usedWorld()
+  const client = new pg.Client({ connectionString: w.databaseUrl })
+  await client.connect()
+  onTestFinished(() => client.end())
+  await client.query('begin isolation level repeatable read')
+  await client.query('select from checks')
+  await w.pool.query(
+    `insert into checks (provider, subject, kind, due_at)
+     select 'sandbox', number, 'payment', $1 from generate_series(1, 2000) number`,
+    [w.clock.now()],
+  )
+  await w.pool.query(
+    `insert into deliveries (event_id, webhook_id, due_at)
+     select gen_random_uuid(), gen_random_uuid(), $1 from generate_series(1, 2000)`,
+    [w.clock.now()],
+  )
+  await w.pool.query('delete from checks')
+  await w.pool.query('delete from deliveries')
+  await w.pool.query('vacuum analyze')
+  expect(await wholeReads(w)).toEqual([])
+})
+
+/** With a paid deposit, and all that is prepared at its first use. */
+async function usedWorld(): Promise<World> {
+  const w = await world({ isDirect: true })
+  const { charge, account } = await w.paidCharge()
+  const headers = { 'x-api-key': account.key }
+  for (const path of [`deposit/${charge.paymentLinkId}`, 'deposits', 'balance'])
+    expect((await w.app.inject({ url: `/api/${path}`, headers })).statusCode).toBe(200)
+  return w
+}
+
+/** The prepared statements that read a whole table or index, as `statement: index`. */
+async function wholeReads(w: World): Promise<string[]> {
+  const statements = preparedTexts()
+  expect(statements.length).toBeGreaterThan(15)
+  const found: string[] = []
+  for (const sql of statements) {
+    const name = sql.replaceAll(/\s+/g, ' ').slice(0, 80)
+    for (const read of readsIn(await keptPlan(w, sql))) found.push(`${name}: ${read}`)
+  }
+  return found
+}
+
+type Plan = {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Name'?: string
+  'Index Cond'?: string
+  Plans?: Plan[]
+}
+
+async function keptPlan(w: World, sql: string): Promise<Plan> {
+  // Claims have a connection of their own.
+  const pool = sql.includes('skip locked') ? inOrder(w.pool) : w.pool
+  const client = await pool.connect()
+  try {
+    await begin(client, 'begin; set local plan_cache_mode = force_generic_plan')
+    await client.query(`prepare looked_at as ${sql}`)
+    const count = `select cardinality(parameter_types) as count from pg_prepared_statements where name = 'looked_at'`
+    const params = Array.from({ length: (await client.query(count)).rows[0].count }, () => 'null')
+    const plan = await client.query(`explain (format json) execute looked_at(${params.join(', ')})`)
+    await client.query('deallocate looked_at')
+    return plan.rows[0]['QUERY PLAN'][0].Plan
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
+}
+
+function readsIn(plan: Plan): string[] {
+  const { 'Node Type': kind, 'Relation Name': table, 'Index Name': index, 'Index Cond': condition } = plan
+  const isWhole = kind === 'Seq Scan' || (kind.includes('Index') && condition === undefined)
+  return [...(isWhole ? [`${kind} of ${index ?? table}`] : []), ...(plan.Plans ?? []).flatMap(readsIn)]
+}
