@@ -4,8 +4,8 @@ import { begin, inOrder } from '../src/db/pool.ts'
 import { preparedTexts } from '../src/db/prepared.ts'
 import { world, type World } from './world.ts'
 
-// PostgreSQL keeps the plans of prepared statements, for minutes. A plan that reads a whole table is the best one while
-// the table has a few rows, and must not be there when it has a million.
+// PostgreSQL caches the plans of prepared statements until the table is analyzed again. A full scan is the cheapest
+// plan for a table of a few rows, but such a plan must not be cached: a minute later it may have a million rows.
 
 test('no plan for new tables reads all of one', async () => {
   const w = await usedWorld()
@@ -18,7 +18,7 @@ test('no plan for tables that PostgreSQL has seen with a few rows reads all of o
   expect(await wholeReads(w)).toEqual([])
 })
 
-// Rows that were deleted stay in the indexes until the snapshot is closed, and PostgreSQL counts none of them.
+// Deleted rows stay in the indexes until the snapshot is closed, but the statistics say that the table is empty.
 test('no plan for queues that PostgreSQL has seen empty, with an old snapshot open, reads all of one', async () => {
   const w = await usedWorld()
   const client = new pg.Client({ connectionString: w.databaseUrl })
@@ -73,7 +73,7 @@ type Plan = {
 }
 
 async function keptPlan(w: World, sql: string): Promise<Plan> {
-  // Claims have a connection of their own.
+  // Statements that claim rows of a queue run on their own connection, with its own settings: see queryInOrder().
   const pool = sql.includes('skip locked') ? inOrder(w.pool) : w.pool
   const client = await pool.connect()
   try {

@@ -16,9 +16,7 @@ export function newUuid7(now: Date): string {
   return `${head.slice(0, 8)}-${head.slice(8, 12)}-${head.slice(12)}${randomUUID().slice(18)}`
 }
 
-/**
- * The same for what nobody may guess: all but the time is random, 74 bits. Within a millisecond it has no order.
- */
+/** A UUID of version 7 that cannot be guessed: 74 random bits after the time. Unordered within a millisecond. */
 export function newSecretUuid7(now: Date): string {
   const time = now.getTime().toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`

@@ -58,7 +58,7 @@ export function hexId(column: string): string {
   return `replace(${column}::text, '-', '')`
 }
 
-/** In SQL, a StoredCharge of charges c. Its account is no join, so that no plan reads all accounts. */
+/** In SQL, a StoredCharge of charges c. The account is a subquery: a cached plan for a join could scan all accounts. */
 export const CHARGE_COLUMNS = `
   ${hexId('c.id')} as id,
   c.payment_link_id as "paymentLinkId",

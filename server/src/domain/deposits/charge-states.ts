@@ -19,9 +19,10 @@ const COLUMNS: Columns<Acceptance> = {
   emv: ['text', ({ emv }) => emv],
 }
 
-// The acceptances that no own intent fits are selected, so that nothing is sent back when all is well. Rows are found
-// by subqueries: for joins PostgreSQL would read a whole index, if it planned for few rows. While the intent is ours,
-// nobody else changes its row. A check that is claimed at that moment stays, and is moved when it has been asked.
+// Returns only the charges that were not updated, so usually no rows. Rows are found by subqueries, not by joins: a
+// plan for a join that was made while the tables were small scans a whole index, and PostgreSQL keeps that plan. A ctid
+// is safe here: if somebody else updated the charge meanwhile, its intent is not ours any more. If another process
+// claims the check in the same instant, the check keeps its due time, and that process reschedules it.
 const MARK_PENDING = prepared(`
   with n as materialized (
     select n.*, (select c.ctid from charges c where c.id = n.id) as tid from ${unnestOf(COLUMNS)}

@@ -93,7 +93,7 @@ function newCharge(
   // All fields in one place: an object that is put together from others takes longer to make than its seal.
   const charge: StoredCharge = {
     id: '',
-    // Whoever knows it may see the payment page.
+    // Must not be guessable: whoever has the link can open the payment page.
     paymentLinkId: newSecretUuid7(createdAt),
     accountId,
     accountName,

@@ -182,10 +182,10 @@ function toCheck(row: ClaimedRow, claim: string, leasedUntil: Date): Check {
 /** `untilEnded`: it is due again only if its charge has not ended. `wasAsked`: the attempt counts. */
 export type FinishedCheck = { check: Check; nextDueAt: Date | null; untilEnded: boolean; wasAsked: boolean }
 
-// With any plan this is one look into an index. For a join PostgreSQL would read all checks, if it planned for few.
+// A subquery is always an index lookup. A plan for a join that was made while there were few checks scans all of them.
 const TID = `(select k.ctid from checks k where k.provider = n.provider and k.subject = n.subject) as tid`
-// The version before this one does not write the claim. But whatever it changes, it changes the time too. That is
-// compared in a way that no index can answer: all checks of a claim have the same time.
+// The version before this one does not write the claim. But whatever it changes, it changes the time too. Not
+// `=`, which could use the index on due_at: all checks of a claim have the same due_at.
 const MINE = `k.ctid = n.tid and k.claim = n.claim and k.due_at is not distinct from n.leased_until`
 
 const CLAIM_COLUMNS: Columns<Check> = {
