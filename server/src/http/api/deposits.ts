@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import type { Context } from '../../domain/context.ts'
 import { creditedCents, type Charge } from '../../domain/deposits/charge-reads.ts'
@@ -45,18 +46,22 @@ export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswer
     return { success: true as const, charge: presentNew(publicUrl, charge) }
   })
 
-  app.get('/api/deposit/:paymentLinkId', { schema: routes.getDeposit, config: reading }, async (request, reply) => {
+  app.get('/api/deposit/:paymentLinkId', { schema: routes.getDeposit, config: reading }, (request, reply) => {
     const { accountId } = request.caller
     const { paymentLinkId } = request.params
     const known = completed.find(accountId, paymentLinkId)
-    if (known) return sendText(reply, known)
+    // Without a promise, which would cost more than finding the answer did.
+    return known ? void sendText(reply, known) : answerQuery(reply, accountId, paymentLinkId)
+  })
+
+  async function answerQuery(reply: FastifyReply, accountId: string, paymentLinkId: string): Promise<void> {
     const { charge, check } = await queryDeposit(ctx, accountId, paymentLinkId)
     if (check !== 'none') reply.header('guiche-provider-check', check)
     const answer = answers.get(charge) ?? textOf(reply, { success: true, charge: presentQueried(publicUrl, charge) })
     answers.set(charge, answer)
     if (charge.status === 'COMPLETED') completed.keep(accountId, charge.paymentLinkId, answer)
-    return sendText(reply, answer)
-  })
+    await sendText(reply, answer)
+  }
 
   app.post('/api/deposit/:paymentLinkId/cancel', { schema: routes.cancelDeposit, config: writing }, async (request) => {
     const charge = await cancelDeposit(ctx, request.caller.accountId, request.params.paymentLinkId)

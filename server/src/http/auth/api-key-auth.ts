@@ -11,6 +11,7 @@ import {
   type OperatorScope,
   type Scope,
 } from '../../domain/accounts/callers.ts'
+import type { KeyCaller } from '../../domain/accounts/key-cache.ts'
 import type { Context } from '../../domain/context.ts'
 import { addressOf } from '../server/client-address.ts'
 import { isUnder } from '../server/envelope.ts'
@@ -38,26 +39,46 @@ export function requireKeys(app: FastifyInstance, ctx: Context): void {
   app.decorateRequest('caller')
   app.decorateRequest('operator')
   app.addHook('onRoute', (route) => checkRouteScope(route, OPERATOR_PREFIX))
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const key = presentedKey(request)
     if (key === undefined) throw new Fault('key_missing', 'Missing API key')
-    const caller = recall(ctx, key) ?? (await guardedIdentify(request, key))
-    const asked = limiter(caller.keyId)
-    const admission = asked instanceof Promise ? await asked : asked
-    try {
-      limitRate(admission, reply)
-    } catch (refusal) {
-      await delayRefusal(caller.keyId, ctx.now())
-      throw refusal
-    }
-    const scope = scopeOf(request)
-    if (isOperatorScope(scope)) {
-      request.operator = requireOperator(caller, scope)
-    } else {
-      request.caller = requireAccount(caller)
-      requireScope(request.caller, scope)
-    }
+    const known = recall(ctx, key)
+    const waiting = known
+      ? admit(request, reply, known)
+      : guardedIdentify(request, key).then((caller) => admit(request, reply, caller))
+    if (waiting) waiting.then(() => done(), done)
+    else done()
   })
+
+  /** A promise only if something must be awaited: for most requests it would cost more than the rest of this. */
+  function admit(request: FastifyRequest, reply: FastifyReply, caller: KeyCaller): Promise<void> | undefined {
+    const admission = limiter(caller.keyId)
+    if (!(admission instanceof Promise)) return enter(request, reply, caller, admission)
+    return admission.then((late) => enter(request, reply, caller, late))
+  }
+
+  function enter(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    caller: KeyCaller,
+    admission: Admission | undefined,
+  ): Promise<void> | undefined {
+    if (admission?.isAdmitted === false)
+      return delayRefusal(caller.keyId, ctx.now()).then(() => limitRate(admission, reply))
+    limitRate(admission, reply)
+    setCaller(request, caller)
+    return undefined
+  }
+}
+
+function setCaller(request: FastifyRequest, caller: KeyCaller): void {
+  const scope = scopeOf(request)
+  if (isOperatorScope(scope)) {
+    request.operator = requireOperator(caller, scope)
+  } else {
+    request.caller = requireAccount(caller)
+    requireScope(request.caller, scope)
+  }
 }
 
 const OPERATOR_PREFIX = '/api/operator'
