@@ -11,7 +11,7 @@ import { liveOnce } from './lives.mjs'
 import { creditMany } from './notifications.mjs'
 import { createDeposit, loadService } from './requests.mjs'
 import { oneAccount, settleBest } from './settlement.mjs'
-import { makeOnce, median, ratiosOf, takeTurns } from './turns.mjs'
+import { compare, makeOnce, median, takeTurns } from './turns.mjs'
 
 const MIN_RATIO = 0.9
 const MEGABYTE = 2 ** 20
@@ -82,9 +82,8 @@ async function beside(bench, works, age) {
   const freshBench = await bench.once(openFresh)
   const parts = []
   for (const { name, run } of Object.values(works)) {
-    const { fresh, aged } = await takeTurns(bench, { fresh: () => run(freshBench), aged: () => run(bench) })
-    const ratio = median(ratiosOf(aged, fresh))
-    parts.push({ name, ours: medianRate(aged), reference: medianRate(fresh), ratio })
+    const turns = await takeTurns(bench, { reference: () => run(freshBench), ours: () => run(bench) })
+    parts.push({ name, ...compare(turns) })
   }
   const { code, report } = await auditBooks(freshBench.stage, startedOn, bench.show)
   if (code !== 0) throw new Error(`the books of the fresh tables do not agree: ${JSON.stringify(report.differences)}`)

@@ -15,7 +15,7 @@ import { healthRoutes } from './health.ts'
 import { describeRoutes, docsRoutes } from './docs/openapi.ts'
 import { invitationRoutes } from './auth/invitations.ts'
 import { limitInFlight, MAX_IN_FLIGHT, type Load } from './server/backpressure.ts'
-import { measureResponses, metricsRoutes } from './metrics.ts'
+import { metricsRoutes } from './metrics.ts'
 import { paymentEventRoutes } from './pay/events.ts'
 import { paymentPageRoutes } from './pay/page.ts'
 import { sandboxPaymentRoutes } from './pay/sandbox-pay.ts'
@@ -116,8 +116,7 @@ function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load 
   if (ctx.tracer) traceRequests(app, ctx.tracer)
   answerRefusals(app, ctx)
   limitInFlight(app, load, options.maxInFlight ?? MAX_IN_FLIGHT)
-  logResponses(app, ctx)
-  measureResponses(app, ctx)
+  reportResponses(app, ctx)
   const stages = { leave: () => void (load.isLeaving = true), drain: () => void (load.isDraining = true) }
   return { app: Object.assign(app, stages), load }
 }
@@ -172,7 +171,7 @@ function payerRoutes(scope: Api, ctx: Context, { maxStreams }: AppOptions): void
 
 function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
   const app = Fastify({
-    // Fastify would log URLs, which may contain a key. See logResponses.
+    // Fastify would log URLs, which may contain a key. See reportResponses.
     logger: false,
     genReqId: requestId,
     // Only the nearest proxy is trusted: the caller can invent the rest of X-Forwarded-For.
@@ -236,20 +235,23 @@ function protocolFault({ raw, headers }: FastifyRequest): Fault | undefined {
   return undefined
 }
 
-function logResponses(app: FastifyInstance, ctx: Context): void {
+/** Each response in the log and in the metrics, by the pattern of its route: a URL may contain a key or a secret. */
+function reportResponses(app: FastifyInstance, { log, metrics }: Context): void {
   app.addHook('onResponse', (request, reply, done) => {
-    // The route pattern, never the URL: URLs contain keys, callback secrets and payment links.
-    const route = request.routeOptions.url ?? 'none'
+    const { method, routeOptions } = request
+    const { statusCode: status, elapsedTime } = reply
+    const route = routeOptions.url ?? 'none'
+    metrics.httpSeconds.observe({ method, route, status, seconds: elapsedTime / 1000 })
     const fields = {
       requestId: request.id,
-      method: request.method,
+      method,
       route,
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime),
+      status,
+      ms: Math.round(elapsedTime),
       keyId: (request.caller ?? request.operator)?.keyId,
     }
-    if (/^\/(?:api|dashboard\/api|callbacks)\//.test(route)) ctx.log.info(fields, 'request completed')
-    else ctx.log.debug(fields, 'request completed')
+    if (/^\/(?:api|dashboard\/api|callbacks)\//.test(route)) log.info(fields, 'request completed')
+    else log.debug(fields, 'request completed')
     done()
   })
 }

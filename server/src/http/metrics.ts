@@ -16,18 +16,6 @@ const FRESH_MS = 1_000
 
 const BREAKER_STATES: ProviderHealth['breaker'][] = ['closed', 'half-open', 'open']
 
-/**
- * Labels each response with its route pattern, never its URL: URLs contain keys, callback secrets and payment links.
- */
-export function measureResponses(app: FastifyInstance, { metrics }: Context): void {
-  app.addHook('onResponse', (request, reply, done) => {
-    const { url: route = 'none' } = request.routeOptions
-    const seconds = reply.elapsedTime / 1000
-    metrics.httpSeconds.observe({ method: request.method, route, status: reply.statusCode, seconds })
-    done()
-  })
-}
-
 /** For Prometheus, with an operator's key of the scope metrics:read. */
 export function metricsRoutes(app: FastifyInstance, ctx: Context, load: Load): void {
   const share = makeSingleFlight<void>()
