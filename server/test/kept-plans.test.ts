@@ -7,19 +7,19 @@ import { world, type World } from './world.ts'
 // PostgreSQL caches the plans of prepared statements until the table is analyzed again. A full scan is the cheapest
 // plan for a table of a few rows, but such a plan must not be cached: a minute later it may have a million rows.
 
-test('no plan for new tables reads all of one', async () => {
+test('no cached plan scans a whole table or index if it was made for new tables', async () => {
   const w = await usedWorld()
-  expect(await wholeReads(w)).toEqual([])
+  expect(await fullScans(w)).toEqual([])
 })
 
-test('no plan for tables that PostgreSQL has seen with a few rows reads all of one', async () => {
+test('no cached plan scans a whole table or index if it was made for tables with a few rows', async () => {
   const w = await usedWorld()
   await w.pool.query('vacuum analyze')
-  expect(await wholeReads(w)).toEqual([])
+  expect(await fullScans(w)).toEqual([])
 })
 
 // Deleted rows stay in the indexes until the snapshot is closed, but the statistics say that the table is empty.
-test('no plan for queues that PostgreSQL has seen empty, with an old snapshot open, reads all of one', async () => {
+test('no cached plan scans a whole table or index if it was made for empty queues, with an old snapshot open', async () => {
   const w = await usedWorld()
   const client = new pg.Client({ connectionString: w.databaseUrl })
   await client.connect()
@@ -39,7 +39,7 @@ test('no plan for queues that PostgreSQL has seen empty, with an old snapshot op
   await w.pool.query('delete from checks')
   await w.pool.query('delete from deliveries')
   await w.pool.query('vacuum analyze')
-  expect(await wholeReads(w)).toEqual([])
+  expect(await fullScans(w)).toEqual([])
 })
 
 /** With a paid deposit, and all that is prepared at its first use. */
@@ -52,14 +52,14 @@ async function usedWorld(): Promise<World> {
   return w
 }
 
-/** The prepared statements that read a whole table or index, as `statement: index`. */
-async function wholeReads(w: World): Promise<string[]> {
+/** The prepared statements that scan a whole table or index, as `statement: index`. */
+async function fullScans(w: World): Promise<string[]> {
   const statements = preparedTexts()
   expect(statements.length).toBeGreaterThan(15)
   const found: string[] = []
   for (const sql of statements) {
     const name = sql.replaceAll(/\s+/g, ' ').slice(0, 80)
-    for (const read of readsIn(await keptPlan(w, sql))) found.push(`${name}: ${read}`)
+    for (const scan of fullScansIn(await cachedPlan(w, sql))) found.push(`${name}: ${scan}`)
   }
   return found
 }
@@ -72,17 +72,17 @@ type Plan = {
   Plans?: Plan[]
 }
 
-async function keptPlan(w: World, sql: string): Promise<Plan> {
+async function cachedPlan(w: World, sql: string): Promise<Plan> {
   // Statements that claim rows of a queue run on their own connection, with its own settings: see queryInOrder().
   const pool = sql.includes('skip locked') ? inOrder(w.pool) : w.pool
   const client = await pool.connect()
   try {
     await begin(client, 'begin; set local plan_cache_mode = force_generic_plan')
-    await client.query(`prepare looked_at as ${sql}`)
-    const count = `select cardinality(parameter_types) as count from pg_prepared_statements where name = 'looked_at'`
+    await client.query(`prepare examined as ${sql}`)
+    const count = `select cardinality(parameter_types) as count from pg_prepared_statements where name = 'examined'`
     const params = Array.from({ length: (await client.query(count)).rows[0].count }, () => 'null')
-    const plan = await client.query(`explain (format json) execute looked_at(${params.join(', ')})`)
-    await client.query('deallocate looked_at')
+    const plan = await client.query(`explain (format json) execute examined(${params.join(', ')})`)
+    await client.query('deallocate examined')
     return plan.rows[0]['QUERY PLAN'][0].Plan
   } finally {
     await client.query('rollback')
@@ -90,8 +90,8 @@ async function keptPlan(w: World, sql: string): Promise<Plan> {
   }
 }
 
-function readsIn(plan: Plan): string[] {
+function fullScansIn(plan: Plan): string[] {
   const { 'Node Type': kind, 'Relation Name': table, 'Index Name': index, 'Index Cond': condition } = plan
-  const isWhole = kind === 'Seq Scan' || (kind.includes('Index') && condition === undefined)
-  return [...(isWhole ? [`${kind} of ${index ?? table}`] : []), ...(plan.Plans ?? []).flatMap(readsIn)]
+  const isFullScan = kind === 'Seq Scan' || (kind.includes('Index') && condition === undefined)
+  return [...(isFullScan ? [`${kind} of ${index ?? table}`] : []), ...(plan.Plans ?? []).flatMap(fullScansIn)]
 }

@@ -16,7 +16,7 @@ export function prepared(sql: string): string {
   return sql
 }
 
-/** All of them, of the modules that are loaded. */
+/** The text of every prepared statement in the loaded modules. For tests. */
 export function preparedTexts(): string[] {
   return [...names.keys()]
 }

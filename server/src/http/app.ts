@@ -235,7 +235,7 @@ function protocolFault({ raw, headers }: FastifyRequest): Fault | undefined {
   return undefined
 }
 
-/** Each response in the log and in the metrics, by the pattern of its route: a URL may contain a key or a secret. */
+/** Logs and measures each response by its route pattern, never by its URL, which may contain a key or a secret. */
 function reportResponses(app: FastifyInstance, { log, metrics }: Context): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions } = request

@@ -58,7 +58,7 @@ export function hexId(column: string): string {
   return `replace(${column}::text, '-', '')`
 }
 
-/** In SQL, a StoredCharge of charges c. The account is a subquery: a cached plan for a join could scan all accounts. */
+/** SQL columns of a StoredCharge from `charges c`. A cached plan for a join with accounts could scan all of them. */
 export const CHARGE_COLUMNS = `
   ${hexId('c.id')} as id,
   c.payment_link_id as "paymentLinkId",

@@ -19,10 +19,10 @@ const COLUMNS: Columns<Acceptance> = {
   emv: ['text', ({ emv }) => emv],
 }
 
-// Returns only the charges that were not updated, so usually no rows. Rows are found by subqueries, not by joins: a
-// plan for a join that was made while the tables were small scans a whole index, and PostgreSQL keeps that plan. A ctid
-// is safe here: if somebody else updated the charge meanwhile, its intent is not ours any more. If another process
-// claims the check in the same instant, the check keeps its due time, and that process reschedules it.
+// Returns only the charges that were not updated, so usually no rows. Rows are looked up by subqueries instead of
+// joins, so that a cached plan never scans a whole index (decision 29). Updating by ctid is safe: a charge that was
+// updated in between no longer has our opening_instance. A check that another process claims at the same moment keeps
+// its due time, and that process reschedules it.
 const MARK_PENDING = prepared(`
   with n as materialized (
     select n.*, (select c.ctid from charges c where c.id = n.id) as tid from ${unnestOf(COLUMNS)}

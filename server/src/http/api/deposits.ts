@@ -50,7 +50,7 @@ export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswer
     const { accountId } = request.caller
     const { paymentLinkId } = request.params
     const known = completed.find(accountId, paymentLinkId)
-    // Without a promise, which would cost more than finding the answer did.
+    // Not an async function: creating its promise costs more than the lookup.
     return known ? void sendText(reply, known) : answerQuery(reply, accountId, paymentLinkId)
   })
 

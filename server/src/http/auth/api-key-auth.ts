@@ -50,7 +50,7 @@ export function requireKeys(app: FastifyInstance, ctx: Context): void {
     else done()
   })
 
-  /** A promise only if something must be awaited: for most requests it would cost more than the rest of this. */
+  /** Returns a promise only if there is something to await: creating one costs more than the whole check. */
   function admit(request: FastifyRequest, reply: FastifyReply, caller: KeyCaller): Promise<void> | undefined {
     const admission = limiter(caller.keyId)
     if (!(admission instanceof Promise)) return enter(request, reply, caller, admission)
@@ -63,9 +63,13 @@ export function requireKeys(app: FastifyInstance, ctx: Context): void {
     caller: KeyCaller,
     admission: Admission | undefined,
   ): Promise<void> | undefined {
-    if (admission?.isAdmitted === false)
-      return delayRefusal(caller.keyId, ctx.now()).then(() => limitRate(admission, reply))
-    limitRate(admission, reply)
+    try {
+      limitRate(admission, reply)
+    } catch (refusal) {
+      return delayRefusal(caller.keyId, ctx.now()).then(() => {
+        throw refusal
+      })
+    }
     setCaller(request, caller)
     return undefined
   }
