@@ -209,6 +209,13 @@ test('an index is built while others write, in a file without a transaction', as
   expect(await db.names(VALID_INDEXES)).toEqual(['notes_by_id'])
 })
 
+test('a new database has nothing to say while its indexes are built', async () => {
+  const db = await emptyDatabase()
+  const said: string[] = []
+  expect(await migrate(db.url, { say: (line) => void said.push(line) })).not.toEqual([])
+  expect(said).toEqual([])
+})
+
 test('an index whose build failed or was not recorded is no obstacle to the next try', async () => {
   const db = await emptyDatabase()
   const folder = migrationFolder({

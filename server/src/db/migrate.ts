@@ -175,18 +175,24 @@ async function apply(client: pg.Client, file: Migration, options: MigrateOptions
   }
 }
 
+const INDEX_BUILD = /^\s*create (?:unique )?index concurrently if not exists (?<index>\w+)\s+on (?<table>\w+)/i
+
 /**
  * A statement that works while others read and write the table, and so may wait as long as it likes. It may have run
  * before, in a process that ended before it could write that down: what such a build left unfinished is dropped.
  */
 async function runAlone(client: pg.Client, file: Migration, statement: string, options: MigrateOptions): Promise<void> {
-  const index = /^\s*create (?:unique )?index concurrently if not exists (\w+)/i.exec(withoutComments(statement))?.[1]
-  if (index !== undefined) {
+  const build = INDEX_BUILD.exec(withoutComments(statement))?.groups as { index: string; table: string } | undefined
+  if (build !== undefined) {
+    const { index, table } = build
     const sql = 'select from pg_index where indexrelid = to_regclass($1) and not indisvalid'
     if ((await client.query(sql, [index])).rows.length > 0) await client.query(`drop index concurrently ${index}`)
-    options.say?.(
-      `Migration ${file.name} builds the index ${index}. The service can be used; a large table takes minutes…`,
-    )
+    // A new database is ready at once, and its first start has nothing to say about it.
+    const hasRows = 'select from pg_class where oid = to_regclass($1) and pg_relation_size(oid) > 0'
+    if ((await client.query(hasRows, [table])).rows.length > 0)
+      options.say?.(
+        `Migration ${file.name} builds the index ${index}. The service can be used; a large table takes minutes…`,
+      )
   }
   await client.query(statement)
 }
