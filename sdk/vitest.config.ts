@@ -22,8 +22,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // One server for all files: to start it takes longer than most of them.
     globalSetup: ['test/guiche-process.ts'],
-    // The receivers of the README start as processes of their own.
-    // npm alone takes ten seconds on a busy machine.
+    // The README's receivers start as processes of their own; npm packs and installs, ten seconds on a busy machine.
     testTimeout: 120_000 * patience(),
     hookTimeout: 120_000 * patience(),
     expect: { poll: { timeout: 20_000 * patience() } },

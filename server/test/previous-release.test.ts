@@ -46,7 +46,7 @@ test('the last release works on while its database is migrated, and beside the n
   // One test event of the webhook. Then each use completes two deposits and makes a refund.
   await receiver.got(1 + 4 * 3)
   await until('older rows have their accounts', async () => (await database.count('backfills')) === 0)
-  // In each use, one payment was for nobody.
+  // In each use, one payment named no charge.
   expect(await database.count('payments where account_id is null')).toBe(4)
   const audit = await runCli(['audit'], env)
   expect([audit.code, audit.stdout]).toEqual([0, expect.stringContaining('agree')])
@@ -64,7 +64,7 @@ type Exceptions = { exceptions: { id: string; txid: string | null }[] }
 
 /**
  * What the service does with money: a deposit that is paid, and refunded in part; one that is paid with another amount,
- * which an operator accepts; and a payment for nobody, which is refunded.
+ * which an operator accepts; and a payment that names no charge, which is refunded.
  */
 async function useAll({ url }: ServerProcess, { bank, key, operatorKey }: Access): Promise<void> {
   const deposit = async () => {
