@@ -187,7 +187,7 @@ async function runAlone(client: pg.Client, file: Migration, statement: string, o
     const { index, table } = build
     const sql = 'select from pg_index where indexrelid = to_regclass($1) and not indisvalid'
     if ((await client.query(sql, [index])).rows.length > 0) await client.query(`drop index concurrently ${index}`)
-    // A new database is ready at once, and its first start has nothing to say about it.
+    // An empty table is indexed at once, so the first start of a new database does not mention it.
     const hasRows = 'select from pg_class where oid = to_regclass($1) and pg_relation_size(oid) > 0'
     if ((await client.query(hasRows, [table])).rows.length > 0)
       options.say?.(
