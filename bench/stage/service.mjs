@@ -1,12 +1,11 @@
 // The service as a user runs it: `guiche start` from the build, live mode, its embedded PostgreSQL, its log in a file.
 // Only its limits for callers are off, and the bank is on this machine.
 import { openSync } from 'node:fs'
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '../../server/dist/config.js'
 import { root } from '../../scripts/bootstrap.mjs'
+import { freePort } from '../../scripts/free-port.mjs'
 import { endChild, runChild, startChild } from './children.mjs'
 
 const READY_WITHIN_MS = 90_000
@@ -97,13 +96,4 @@ async function isReady(url) {
   } catch {
     return false
   }
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address()
-  server.close()
-  await once(server, 'close')
-  return port
 }

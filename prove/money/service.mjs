@@ -4,9 +4,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../scripts/free-port.mjs'
 import { setDatabaseClock } from './database-clock.mjs'
 
 // A first start copies PostgreSQL and creates a cluster, which is slow on a busy machine.
@@ -110,15 +110,6 @@ async function isReady(url) {
   } catch {
     return false
   }
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address()
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** What every process needs, without the developer's settings. */

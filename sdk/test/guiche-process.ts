@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
+import { freePort } from '../../scripts/free-port.mjs'
 import { patience } from '../../scripts/patience.ts'
-import { freePort } from './sockets.ts'
 
 /** The built service in sandbox mode, as `npx guiche start` runs it. `key` is that of its demo account. */
 export type GuicheProcess = { url: string; key: string; bankUrl: string; home: string }

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
 import { DEPOSIT, OTHER_SECRET, SECRET, sign, type Signed } from './signer.ts'
-import { freePort } from './sockets.ts'
 
 // People copy what the guides show into a place that books money. So the receivers are programs, and here they run.
 

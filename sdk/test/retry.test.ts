@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
 import { makeGuiche } from '../src/client.ts'
 import { GuicheError } from '../src/errors.ts'
 import { retryInMs } from '../src/http.ts'
 import { pauseMs } from '../src/pause.ts'
 import { catchError } from './errors.ts'
-import { freePort, serve, startScripted } from './sockets.ts'
+import { serve, startScripted } from './sockets.ts'
 
 const CREATED = { status: 201, body: '{"success":true,"charge":{"id":"1"}}' }
 const HTML = { status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad Gateway</h1>' }

@@ -63,14 +63,6 @@ export async function serve(listener: RequestListener): Promise<string> {
   return listen(server)
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  const url = await listen(server)
-  server.close()
-  await once(server, 'close')
-  return Number(new URL(url).port)
-}
-
 async function listen(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

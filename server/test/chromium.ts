@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import axe, { type AxeResults } from 'axe-core'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll, beforeEach, expect, onTestFinished } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
 import type { Settings } from '../src/domain/core/settings.ts'
 import { PASSWORD } from './sign-in-client.ts'
-import { freePort } from './process.ts'
 import { patient, world, type TestSession, type World } from './world.ts'
 
 // A real browser, for what only a browser can show. Without one its tests are skipped and say so; CI must have one.

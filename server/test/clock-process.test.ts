@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { freePort, preparedHome, runCli, runProcess, startServer, temporaryHome } from './process.ts'
+import { freePort } from '../../scripts/free-port.mjs'
+import { preparedHome, runCli, runProcess, startServer, temporaryHome } from './process.ts'
 import { until, world } from './world.ts'
 
 // The built service, and its commands, on a machine whose clock is wrong.

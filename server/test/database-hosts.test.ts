@@ -1,10 +1,11 @@
 import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
 import { openEmbedded } from '../src/db/embedded/server.ts'
 import { makePool, type Pool } from '../src/db/pool.ts'
 import { query } from '../src/db/tx.ts'
 import { startFreezingProxy } from './database-proxy.ts'
-import { freePort, preparedHome } from './process.ts'
+import { preparedHome } from './process.ts'
 import { until } from './world.ts'
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }

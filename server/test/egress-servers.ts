@@ -22,7 +22,10 @@ export function openWebhookSender(options: Partial<WebhookSenderOptions> = {}): 
   return webhookSender
 }
 
-export function post(webhookSender: WebhookSender, url: string, deadlineMs = 10_000): Promise<WebhookAnswer> {
+/** Longer than a machine ever stands still. Tests of the deadline itself give one of their own. */
+export const DEADLINE_MS = 120_000
+
+export function post(webhookSender: WebhookSender, url: string, deadlineMs = DEADLINE_MS): Promise<WebhookAnswer> {
   return webhookSender.send({
     url,
     headers: { 'content-type': 'application/json' },
@@ -64,7 +67,10 @@ export async function openSockets(
   return watch(() => createServer(onSocket), options)
 }
 
-export async function openHttp(listener: RequestListener, options: { hosts?: string[] } = {}): Promise<Receiver> {
+export async function openHttp(
+  listener: RequestListener,
+  options: { hosts?: string[]; port?: number } = {},
+): Promise<Receiver> {
   // The sender, and not the server, is to be the first to hang up.
   return watch(() => createHttpServer({ keepAliveTimeout: 60_000 }, listener), options)
 }

@@ -1,4 +1,6 @@
+import type { RequestListener } from 'node:http'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
 import type { WebhookSender } from '../src/domain/ports/webhook-sender.ts'
 import { names, openWebhookSender, openHttp, openSockets, post, reasonOf, type Receiver } from './egress-servers.ts'
 
@@ -177,9 +179,11 @@ test('the canary is alive: where the operator allows the loopback, it is reached
 describe('rebinding', () => {
   // One address is allowed and stands for the internet. The canary listens beside it, at the same port.
   async function friendAndCanary() {
-    const friend = await openHttp((_request, response) => response.setHeader('connection', 'close').end('friend'))
-    const foe = await openSockets((socket) => socket.end(), { hosts: ['::1', '127.0.0.2'], port: friend.port })
-    return { friend, foe, url: `http://rebind.example:${friend.port}/` }
+    const port = await freePort()
+    const befriend: RequestListener = (_request, response) => response.setHeader('connection', 'close').end('friend')
+    const friend = await openHttp(befriend, { port })
+    const foe = await openSockets((socket) => socket.end(), { hosts: ['::1', '127.0.0.2'], port })
+    return { friend, foe, url: `http://rebind.example:${port}/` }
   }
 
   test('a name that is good at first and bad later is reached while it is good', async () => {

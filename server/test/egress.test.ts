@@ -1,6 +1,17 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { names, openWebhookSender, openHttp, openSockets, post, pour, reasonOf, eventually } from './egress-servers.ts'
+import { freePort } from '../../scripts/free-port.mjs'
+import {
+  DEADLINE_MS,
+  names,
+  openWebhookSender,
+  openHttp,
+  openSockets,
+  post,
+  pour,
+  reasonOf,
+  eventually,
+} from './egress-servers.ts'
 import { patient } from './world.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\n'
@@ -17,7 +28,7 @@ describe('a delivery', () => {
     })
     const headers = { 'content-type': 'application/json', 'webhook-id': 'msg_1', authorization: 'Bearer x' }
     const url = `${receiver.url}?a=b%20c#fragment`
-    const bounds = { deadlineMs: 10_000, connectionGroup: '' }
+    const bounds = { deadlineMs: DEADLINE_MS, connectionGroup: '' }
     const answer = await openWebhookSender().send({ url, headers, body, ...bounds })
     expect(answer).toEqual({
       kind: 'answered',
@@ -64,7 +75,7 @@ describe('a delivery', () => {
       url: receiver.url,
       headers: { authorization: 'a\r\nb: c' },
       body: '',
-      deadlineMs: 10_000,
+      deadlineMs: DEADLINE_MS,
       connectionGroup: '',
     })
     expect(await reasonOf(answer)).toBe('the request cannot be sent: a header is not valid')
@@ -258,7 +269,7 @@ describe('failures are told in words', () => {
   }) // prettier-ignore
 
   test('nobody listens', async () => {
-    const { port } = await openSockets(() => {}, { hosts: ['127.0.0.2', '::1'] })
+    const port = await freePort()
     const webhookSender = openWebhookSender({ lookup: names({ 'a.example': [['127.0.0.1', '127.0.0.1']] }) })
     expect(await reasonOf(post(webhookSender, `http://127.0.0.1:${port}/`))).toBe('the connection was refused')
     expect(await reasonOf(post(webhookSender, `http://a.example:${port}/`))).toBe('the connection was refused')

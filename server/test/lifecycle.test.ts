@@ -4,9 +4,9 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
 import {
   CLI,
-  freePort,
   preparedHome,
   runCli,
   runProcess,

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
 import { expectAccessible, signIn, useChromium, visit } from './chromium.ts'
-import { freePort, startChild, temporaryHome } from './process.ts'
+import { startChild, temporaryHome } from './process.ts'
 import { until } from './world.ts'
 
 // What others get: the server packed, installed by npm in an empty folder, and run from there.

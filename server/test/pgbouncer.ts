@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
-import { createServer, connect, type AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../scripts/free-port.mjs'
 
 // A real pooler, from Debian's package pgbouncer. Without one its tests are skipped and say so.
 
@@ -50,15 +51,6 @@ server_idle_timeout = 5
     if (child.exitCode !== null || Date.now() > end) throw new Error('PgBouncer does not listen')
   }
   return { url: `postgresql://${username}:${password}@127.0.0.1:${port}${pathname}`, child }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 async function isOpen(port: number): Promise<boolean> {

@@ -2,11 +2,11 @@ import { spawn, type ChildProcess, type ChildProcessByStdio, type SpawnOptions }
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
 import { runCommand } from '../src/commands/program.ts'
 import { CHILDREN, copyHome, end, endDatabase } from './cluster.ts'
 import { until } from './world.ts'
@@ -137,15 +137,6 @@ function newHome(): string {
     rmSync(home, { recursive: true, force: true })
   })
   return home
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** What the machine needs, and none of the developer's own settings. */

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
 import type { Standby } from '../src/domain/core/core.ts'
 import { openStandby } from '../src/domain/core/standby.ts'
 import { readOperatorOverview, readOverview } from '../src/domain/reports/overview.ts'
-import { freePort } from './process.ts'
 import { world } from './world.ts'
 
 /** Another database in place of a standby, so that the answer shows where it came from. */

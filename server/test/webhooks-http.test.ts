@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
 import { transact } from '../src/db/tx.ts'
-import { freePort } from './process.ts'
 import { startReceiver } from './receiver.ts'
 import { appWith, expectEnvelopeHeaders, UNKNOWN_ID, UUID } from './requests.ts'
 import {

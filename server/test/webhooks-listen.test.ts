@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
 import { openListener, webhooksListenCommand, type ListenOptions } from '../src/commands/webhooks-listen.ts'
 import { makeSigningSecret, signMessage } from '../src/domain/webhooks/signature.ts'
-import { freePort, startChild } from './process.ts'
+import { startChild } from './process.ts'
 import { until } from './world.ts'
 
 const SECRET = makeSigningSecret()
