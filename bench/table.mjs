@@ -14,6 +14,8 @@ export function toEntry({ id, name, reference, atLeast }, { met, target, referen
   }
 }
 
+const MAX_STOLEN = 0.05
+
 const RESULTS = {
   '#': ({ id }) => String(id),
   'measure ÷ reference': ({ name }) => name,
@@ -28,6 +30,7 @@ const COSTS = {
   '#': ({ id }) => String(id),
   'p50, p99': ({ details }) => times(details?.ours),
   'processor: node, postgres, bank, load': ({ details }) => processor(details?.ours?.cost),
+  'taken by the host': ({ stolen }) => share(stolen),
   'log written': ({ details }) => bytes(details?.ours?.cost?.walBytes),
   answer: ({ details }) => bytes(details?.ours?.bytesPerAnswer),
   'and also': ({ note }) => note ?? '',
@@ -35,7 +38,7 @@ const COSTS = {
 
 export function renderText(entries) {
   const parts = [textOf(RESULTS, entries), 'Each operation:', textOf(COSTS, withCosts(entries)), entries[0]?.run]
-  return `\n${parts.join('\n\n')}`
+  return `\n${[...parts, ...warningOf(entries)].join('\n\n')}`
 }
 
 export function renderMarkdown(entries) {
@@ -43,14 +46,23 @@ export function renderMarkdown(entries) {
   return `${[...parts, entries[0]?.run].join('\n\n')}\n`
 }
 
+/** Figures of a virtual machine whose host was busy tell of the host. */
+function warningOf(entries) {
+  const disturbed = entries.filter(({ stolen }) => stolen > MAX_STOLEN).map(({ id }) => id)
+  if (disturbed.length === 0) return []
+  const which = `${disturbed.length === 1 ? 'Measure' : 'Measures'} ${disturbed.join(', ')}`
+  return [`${which}: the host of this virtual machine took more than ${share(MAX_STOLEN)} of the processor time.`]
+}
+
 /** As soon as it is known. */
-export function renderLine({ id, name, ours, unit, ratio, target, met, note, tookSeconds }) {
+export function renderLine({ id, name, ours, unit, ratio, target, met, note, stolen, tookSeconds }) {
   const result = `${figure(ours, unit)}, ratio ${ratio.toFixed(2)}, target ${target}: ${met ? 'met' : 'missed'}`
-  return `${String(id).padStart(2)}  ${name}: ${result}${note ? ` (${note})` : ''}, ${tookSeconds} s`
+  const host = stolen > 0 ? `, the host took ${share(stolen)}` : ''
+  return `${String(id).padStart(2)}  ${name}: ${result}${note ? ` (${note})` : ''}, ${tookSeconds} s${host}`
 }
 
 function withCosts(entries) {
-  const { '#': _id, ...cells } = COSTS
+  const { '#': _id, 'taken by the host': _stolen, ...cells } = COSTS
   return entries.filter((entry) => Object.values(cells).some((cell) => cell(entry) !== ''))
 }
 
@@ -92,6 +104,10 @@ function processor(cost) {
   if (!cost?.cpuMicroseconds) return ''
   const { node, postgres, bank, load } = cost.cpuMicroseconds
   return `${[node, postgres, bank, load].map((part) => part.toLocaleString('en')).join(', ')} µs`
+}
+
+function share(part) {
+  return part === undefined ? '' : `${Math.round(part * 100)} %`
 }
 
 function bytes(count) {

@@ -42,6 +42,32 @@ export function reapedMicroseconds() {
   return (readStat('self')?.reaped ?? 0) * TICK_MICROSECONDS
 }
 
+/**
+ * What a virtual machine had to wait for, because its host ran something else: its share of the processor time that was
+ * wanted since `before`, an earlier reading. Without a reading of `before` or without /proc: undefined.
+ */
+export function stolenSince(before) {
+  const now = readMachine()
+  if (!before || !now) return undefined
+  const stolen = now.stolen - before.stolen
+  const wanted = now.busy - before.busy + stolen
+  return wanted > 0 ? stolen / wanted : 0
+}
+
+/** All processors since the machine started, in ticks. */
+export function readMachine() {
+  try {
+    const [user, nice, system, , , irq, softirq, steal] = readFileSync('/proc/stat', 'latin1')
+      .split('\n', 1)[0]
+      .split(/\s+/)
+      .slice(1)
+      .map(Number)
+    return { busy: user + nice + system + irq + softirq, stolen: steal }
+  } catch {
+    return undefined
+  }
+}
+
 /** Memory of a process in bytes. */
 export function residentBytes(pid) {
   const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))
