@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 const LOWEST = 12_000
-const COUNT = 20_000
+const COUNT = 9_000
 let next = randomInt(COUNT)
 
 /** A port of 127.0.0.1 that nothing listens on, and that this process has not been given before. */

@@ -53,7 +53,12 @@ export async function start(config: Config, print: Say): Promise<void> {
   let received: NodeJS.Signals | undefined
   // Installed first, so that Ctrl-C during a slow first start leaves nothing running.
   const graceful = closeWithGrace(
-    { delay: OPEN_WITHIN_MS + config.drainSeconds * 1000 + STOP_WITHIN_MS, logger: false, skip: ['SIGINT', 'SIGTERM'] },
+    {
+      delay: OPEN_WITHIN_MS + config.drainSeconds * 1000 + STOP_WITHIN_MS,
+      logger: false,
+      skip: ['SIGINT', 'SIGTERM'],
+      onSecondError: (err) => log.fatal({ err }, 'an unexpected error while the service stopped'),
+    },
     async ({ err, signal }) => {
       if (err) log.fatal({ err }, 'the service stops after an unexpected error')
       else say(`\n${signal ?? received ?? 'stop'}: finishing requests in flight…`)
@@ -61,8 +66,14 @@ export async function start(config: Config, print: Say): Promise<void> {
       // A half-opened service cannot be closed; the start aborts at its next step.
       const app = await opening?.catch(() => undefined)
       if (app && !err) await leave(app, config.drainSeconds, say)
-      setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref()
-      await stopAll()
+      setTimeout(() => {
+        log.fatal({}, 'the service did not stop in time: the next start picks up what is left')
+        process.exit(1)
+      }, STOP_WITHIN_MS).unref()
+      await stopAll().catch((stopError: unknown) => {
+        log.fatal({ err: stopError }, 'the service could not be stopped in order')
+        throw stopError
+      })
       if (!err) say('Stopped.')
     },
   )

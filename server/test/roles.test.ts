@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { connect } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
 import { query } from '../src/db/tx.ts'
 import { makeOperator } from './operators-client.ts'
 import { CLI, runCli, runProcess, startServer, temporaryHome, type ServerProcess } from './process.ts'
@@ -80,13 +81,37 @@ test('several processes share a port, one greets, a killed one is replaced, and 
   await until('the bank is back', async () => (server.output().match(/a bank for tests/g)?.length ?? 0) === 2)
   expect(await createDeposit(server, key)).toBeTruthy()
   const code = await server.end('SIGTERM')
-  expect([code, server.output()]).toEqual([
-    0,
-    expect.stringMatching(/\nSIGTERM: stopping 3 processes…\n[^]*Stopped\.\n$/),
-  ])
+  const fatal = server.output().match(/.*"level":60.*/g)
+  expect({ code, fatal }).toEqual({ code: 0, fatal: null })
+  expect(server.output()).toMatch(/\nSIGTERM: stopping 3 processes…\n[^]*Stopped\.\n$/)
   // But for the row of the one that was killed.
   expect(await w.count('processes', `role = 'all'`)).toBe(1)
 })
+
+test('a connection that a process did not accept before it was killed is closed, at the service and at the bank', async () => {
+  const w = await world()
+  const server = await startServer(envOf(w, 'all'), CLI, ['--processes', '2'])
+  await until('both are there', async () => (await w.count('processes', `role = 'all'`)) === 2)
+  const [, pid, bankUrl] = /"pid":(\d+).*a bank for tests at ([^"]+)/.exec(server.output())!
+  // It gets connections as before, and never says that it has one.
+  process.kill(Number(pid), 'SIGSTOP')
+  const requests = [server.url, server.url, server.url, server.url, bankUrl!].map(ask)
+  await until('the other answers the rest', async () => requests.filter(({ text }) => text() !== '').length === 3)
+  process.kill(Number(pid), 'SIGKILL')
+  await Promise.all(requests.map(({ closed }) => closed))
+  expect(requests.filter(({ text }) => text() === '')).toHaveLength(2)
+})
+
+/** Asks on a connection of its own. */
+function ask(url: string) {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  let text = ''
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString())).on('error', () => {})
+  socket.write('GET /livez HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
+  onTestFinished(() => void socket.destroy())
+  return { text: () => text, closed: new Promise<void>((resolve) => void socket.once('close', () => resolve())) }
+}
 
 test('several processes together answer no more requests of a key than its limit', async () => {
   const w = await world()

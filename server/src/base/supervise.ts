@@ -67,12 +67,31 @@ function makePlaces() {
   return {
     fork(place: number): Worker {
       const worker = cluster.fork()
+      closeUnaccepted(worker)
       places.set(worker.id, String(place))
       worker.once('exit', () => places.delete(worker.id))
       return worker
     },
     placeOf: ({ id }: Worker) => places.get(id) ?? 'gone',
   }
+}
+
+/**
+ * The parent accepts connections and hands each to a process, one at a time. It keeps its own copy until the process
+ * says that it has it, and would keep it for ever if the process is killed before: its client would wait in vain. Node
+ * has no event for it, so this looks at what is sent (lib/internal/cluster/round_robin_handle.js).
+ */
+function closeUnaccepted(worker: Worker): void {
+  const child = worker.process
+  const send = child.send.bind(child) as (...args: unknown[]) => boolean
+  let latest: { close(): void } | undefined
+  child.send = (...args: unknown[]) => {
+    const [message, handle] = args as [{ act?: string } | undefined, { close(): void } | undefined]
+    if (message?.act === 'newconn') latest = handle
+    return send(...args)
+  }
+  // If the process has accepted it, it is closed here already, and closing it again does nothing.
+  worker.once('exit', () => latest?.close())
 }
 
 /** Undefined when it listens; its exit code if it ends before. */

@@ -171,7 +171,8 @@ function bind(server: Server, host: string, port: number): Promise<boolean> {
       else reject(error)
     }
     server.once('error', onError)
-    server.listen(port, host, () => {
+    // Exclusive: of several processes that share a port only one runs it, and with that one its connections must end.
+    server.listen({ port, host, exclusive: true }, () => {
       server.off('error', onError)
       resolve(true)
     })
