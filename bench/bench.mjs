@@ -5,7 +5,7 @@ import { curves } from './measures/curves.mjs'
 import { makeOnce } from './measures/turns.mjs'
 import { auditBooks, today } from './stage/audit.mjs'
 import { endAll, onUnexpectedEnd } from './stage/children.mjs'
-import { readMachine, stolenSince } from './stage/cpu.mjs'
+import { readMachineTicks, stealSince } from './stage/cpu.mjs'
 import { describeRun } from './stage/machine.mjs'
 import { makeProgress } from './stage/progress.mjs'
 import { openStage } from './stage/stage.mjs'
@@ -51,12 +51,12 @@ async function measureAll(options, { progress, onOpen }) {
     bench.once = (make) => once(make, bench)
     await allowCalls(stage, measure)
     const beganMs = performance.now()
-    const machine = readMachine()
+    const machine = readMachineTicks()
     const result = await measure.run(bench)
     const curve = options.curveSeconds > 0 ? await curves[measure.id]?.(bench, result) : undefined
     const tookSeconds = Math.round((performance.now() - beganMs) / 1000)
-    const stolen = stolenSince(machine)
-    const entry = toEntry(measure, { ...result, ...(curve && { curve }), stolen, tookSeconds, run })
+    const steal = stealSince(machine)
+    const entry = toEntry(measure, { ...result, ...(curve && { curve }), steal, tookSeconds, run })
     measured.set(measure.id, entry)
     progress.keep(renderLine(entry))
   }

@@ -14,7 +14,7 @@ export function toEntry({ id, name, reference, atLeast }, { met, target, referen
   }
 }
 
-const MAX_STOLEN = 0.05
+const MAX_STEAL = 0.05
 
 const RESULTS = {
   '#': ({ id }) => String(id),
@@ -29,9 +29,9 @@ const RESULTS = {
 const COSTS = {
   '#': ({ id }) => String(id),
   'p50, p99': ({ details }) => times(details?.ours),
-  'processor: node, postgres, bank, load': ({ details }) => processor(details?.ours?.cost),
-  'taken by the host': ({ stolen }) => share(stolen),
-  'log written': ({ details }) => bytes(details?.ours?.cost?.walBytes),
+  'CPU: node, postgres, bank, load': ({ details }) => processor(details?.ours?.cost),
+  'CPU steal': ({ steal }) => share(steal),
+  WAL: ({ details }) => bytes(details?.ours?.cost?.walBytes),
   answer: ({ details }) => bytes(details?.ours?.bytesPerAnswer),
   'and also': ({ note }) => note ?? '',
 }
@@ -46,23 +46,23 @@ export function renderMarkdown(entries) {
   return `${[...parts, entries[0]?.run].join('\n\n')}\n`
 }
 
-/** Figures of a virtual machine whose host was busy tell of the host. */
+/** On a virtual machine whose host is busy, figures tell more about the host than about the service. */
 function warningOf(entries) {
-  const disturbed = entries.filter(({ stolen }) => stolen > MAX_STOLEN).map(({ id }) => id)
+  const disturbed = entries.filter(({ steal }) => steal > MAX_STEAL).map(({ id }) => id)
   if (disturbed.length === 0) return []
   const which = `${disturbed.length === 1 ? 'Measure' : 'Measures'} ${disturbed.join(', ')}`
-  return [`${which}: the host of this virtual machine took more than ${share(MAX_STOLEN)} of the processor time.`]
+  return [`${which}: more than ${share(MAX_STEAL)} CPU steal. The host of this virtual machine was busy.`]
 }
 
 /** As soon as it is known. */
-export function renderLine({ id, name, ours, unit, ratio, target, met, note, stolen, tookSeconds }) {
+export function renderLine({ id, name, ours, unit, ratio, target, met, note, steal, tookSeconds }) {
   const result = `${figure(ours, unit)}, ratio ${ratio.toFixed(2)}, target ${target}: ${met ? 'met' : 'missed'}`
-  const host = stolen > 0 ? `, the host took ${share(stolen)}` : ''
-  return `${String(id).padStart(2)}  ${name}: ${result}${note ? ` (${note})` : ''}, ${tookSeconds} s${host}`
+  const stolen = steal > 0 ? `, CPU steal ${share(steal)}` : ''
+  return `${String(id).padStart(2)}  ${name}: ${result}${note ? ` (${note})` : ''}, ${tookSeconds} s${stolen}`
 }
 
 function withCosts(entries) {
-  const { '#': _id, 'taken by the host': _stolen, ...cells } = COSTS
+  const { '#': _id, 'CPU steal': _steal, ...cells } = COSTS
   return entries.filter((entry) => Object.values(cells).some((cell) => cell(entry) !== ''))
 }
 

@@ -43,26 +43,23 @@ export function reapedMicroseconds() {
 }
 
 /**
- * What a virtual machine had to wait for, because its host ran something else: its share of the processor time that was
- * wanted since `before`, an earlier reading. Without a reading of `before` or without /proc: undefined.
+ * CPU steal since an earlier reading: time that this virtual machine was ready to run while its host ran something
+ * else, as a share of busy time and steal together. Undefined where there is no /proc.
  */
-export function stolenSince(before) {
-  const now = readMachine()
+export function stealSince(before) {
+  const now = readMachineTicks()
   if (!before || !now) return undefined
-  const stolen = now.stolen - before.stolen
-  const wanted = now.busy - before.busy + stolen
-  return wanted > 0 ? stolen / wanted : 0
+  const steal = now.steal - before.steal
+  const wanted = now.busy - before.busy + steal
+  return wanted > 0 ? steal / wanted : 0
 }
 
-/** All processors since the machine started, in ticks. */
-export function readMachine() {
+/** Of all processors, since the machine started. */
+export function readMachineTicks() {
   try {
-    const [user, nice, system, , , irq, softirq, steal] = readFileSync('/proc/stat', 'latin1')
-      .split('\n', 1)[0]
-      .split(/\s+/)
-      .slice(1)
-      .map(Number)
-    return { busy: user + nice + system + irq + softirq, stolen: steal }
+    const [line] = readFileSync('/proc/stat', 'latin1').split('\n', 1)
+    const [user, nice, system, , , irq, softirq, steal] = line.split(/\s+/).slice(1).map(Number)
+    return { busy: user + nice + system + irq + softirq, steal }
   } catch {
     return undefined
   }

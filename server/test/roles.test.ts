@@ -93,7 +93,7 @@ test('a connection that a process did not accept before it was killed is closed,
   const server = await startServer(envOf(w, 'all'), CLI, ['--processes', '2'])
   await until('both are there', async () => (await w.count('processes', `role = 'all'`)) === 2)
   const [, pid, bankUrl] = /"pid":(\d+).*a bank for tests at ([^"]+)/.exec(server.output())!
-  // It gets connections as before, and never says that it has one.
+  // It is still sent a connection, but never acknowledges it.
   process.kill(Number(pid), 'SIGSTOP')
   const requests = [server.url, server.url, server.url, server.url, bankUrl!].map(ask)
   await until('the other answers the rest', async () => requests.filter(({ text }) => text() !== '').length === 3)

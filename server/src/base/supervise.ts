@@ -77,9 +77,9 @@ function makePlaces() {
 }
 
 /**
- * The parent accepts connections and hands each to a process, one at a time. It keeps its own copy until the process
- * says that it has it, and would keep it for ever if the process is killed before: its client would wait in vain. Node
- * has no event for it, so this looks at what is sent (lib/internal/cluster/round_robin_handle.js).
+ * The parent accepts connections and sends each to a process. It keeps its handle of a connection until the process
+ * acknowledges it. If the process is killed before, Node never closes the handle, and the client hangs. There is no
+ * event for that, so this watches the messages to the process (lib/internal/cluster/round_robin_handle.js in Node).
  */
 function closeUnaccepted(worker: Worker): void {
   const child = worker.process
@@ -90,7 +90,7 @@ function closeUnaccepted(worker: Worker): void {
     if (message?.act === 'newconn') latest = handle
     return send(...args)
   }
-  // If the process has accepted it, it is closed here already, and closing it again does nothing.
+  // One at a time is unacknowledged. Those before are closed already, and closing a handle twice does nothing.
   worker.once('exit', () => latest?.close())
 }
 

@@ -171,7 +171,7 @@ function bind(server: Server, host: string, port: number): Promise<boolean> {
       else reject(error)
     }
     server.once('error', onError)
-    // Exclusive: of several processes that share a port only one runs it, and with that one its connections must end.
+    // Exclusive: not through the parent of several processes, so that connections end with the process that runs it.
     server.listen({ port, host, exclusive: true }, () => {
       server.off('error', onError)
       resolve(true)
