@@ -155,6 +155,24 @@ test('while the database is away, the log has one line for a cause and ten secon
   expect(lines.filter((line) => line.err !== undefined)).toEqual([])
 })
 
+test('a database that stops while the pool closes its connections is no outage', async () => {
+  const w = await world()
+  const lines: string[] = []
+  const pool = makePool(w.directUrl, makeLog('info', { write: (line) => void lines.push(line) }))
+  const client = await pool.connect()
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const pid = rows[0]!.pid
+  const closed = new Promise((resolve) => void client.once('end', resolve))
+  client.release()
+
+  process.kill(pid, 'SIGSTOP')
+  await query(w.pool, 'select pg_terminate_backend($1)', [pid])
+  await pool.end()
+  process.kill(pid, 'SIGCONT') // says 57P01, although the client is about to leave
+  await closed
+  expect(lines).toEqual([])
+})
+
 test('the end of an outage is told once, with how often it was met, when nothing has failed for a while', () => {
   const lines: { fields: object; text: string }[] = []
   const note = (fields: object, text: string) => void lines.push({ fields, text })

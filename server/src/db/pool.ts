@@ -106,10 +106,12 @@ function openPool(
       }, done),
   })
   extras.set(pool, own)
+  // A database that stops with the service says so on connections that are being closed: no outage.
+  const failed = (error: Error) => void (pool.ending || outage.failed(error))
   // Without these listeners a broken connection ends the process: the first for idle ones, the second for those in use.
-  pool.on('error', (error) => outage.failed(error))
+  pool.on('error', failed)
   pool.on('connect', (client) => {
-    client.on('error', (error) => outage.failed(error))
+    client.on('error', failed)
     endWhenUseless(client)
   })
   return pool
