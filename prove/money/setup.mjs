@@ -348,8 +348,8 @@ function killLeftDatabase(home) {
 }
 
 /** A breach, if it is not true in time. */
-export async function orNote(w, claim, text, isTrue) {
-  await until(text, isTrue, QUIET_WITHIN_MS).catch(() => w.note(claim, `${text} after ${QUIET_WITHIN_MS} ms`))
+export async function orNote(w, claim, text, isTrue, withinMs = QUIET_WITHIN_MS) {
+  await until(text, isTrue, withinMs).catch(() => w.note(claim, `${text} after ${withinMs} ms`))
 }
 
 async function until(what, ask, boundMs = 30_000) {
