@@ -12,8 +12,8 @@ const AT_ONCE = 16
 const PER_SECOND = 8
 const ANSWERED_WITHIN_MS = 30_000
 const NAMED_MAX = 5
-// The bank gives a notification up after half a minute without a receiver, and then only a sweep finds the payment. A
-// worker that was killed in a sweep keeps others from it for two minutes (docs/decisions/0019-reconciliation.md).
+// The bank stops retrying a notification after half a minute, and then only a sweep finds the payment. The lease of a
+// worker that was killed in a sweep blocks the next one for two minutes (docs/decisions/0019-reconciliation.md).
 const BOOKED_WITHIN_MS = 180_000
 
 const KEPT = ['lost', 'invented', 'credited', 'sum', 'balances', 'one-code', 'unpayable', 'in-time', 'told', 'answers']

@@ -78,8 +78,8 @@ function makePlaces() {
 
 /**
  * The parent accepts connections and sends each to a process. It keeps its handle of a connection until the process
- * acknowledges it. If the process is killed before, Node never closes the handle, and the client hangs. There is no
- * event for that, so this watches the messages to the process (lib/internal/cluster/round_robin_handle.js in Node).
+ * acknowledges it. If the process is killed first, Node never closes that handle, and the client hangs. Node emits no
+ * event for this, so we watch the messages to the process (lib/internal/cluster/round_robin_handle.js in Node).
  */
 function closeUnaccepted(worker: Worker): void {
   const child = worker.process

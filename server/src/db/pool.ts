@@ -106,8 +106,10 @@ function openPool(
       }, done),
   })
   extras.set(pool, own)
-  // A database that stops with the service says so on connections that are being closed: no outage.
-  const failed = (error: Error) => void (pool.ending || outage.failed(error))
+  // The embedded database stops right after the pool ends, and may send an error on a connection that is closing.
+  const failed = (error: Error) => {
+    if (!pool.ending) outage.failed(error)
+  }
   // Without these listeners a broken connection ends the process: the first for idle ones, the second for those in use.
   pool.on('error', failed)
   pool.on('connect', (client) => {

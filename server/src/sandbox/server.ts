@@ -171,7 +171,7 @@ function bind(server: Server, host: string, port: number): Promise<boolean> {
       else reject(error)
     }
     server.once('error', onError)
-    // Exclusive: not through the parent of several processes, so that connections end with the process that runs it.
+    // With several processes, `exclusive` keeps the socket in this one: if it is killed, its connections are closed.
     server.listen({ port, host, exclusive: true }, () => {
       server.off('error', onError)
       resolve(true)
