@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { expect, inject, test } from 'vitest'
 import type { Manifest } from '../src/db/embedded/backup-files.ts'
-import { openEmbedded } from '../src/db/embedded/server.ts'
+import { openEmbedded, superuserUrl } from '../src/db/embedded/server.ts'
 import { CLI, preparedHome, runCli, runProcess, startChild, startServer, temporaryHome } from './process.ts'
 import { until } from './world.ts'
 
@@ -57,6 +57,29 @@ test('a backup under load, restored elsewhere, holds all that was acknowledged, 
     expect({ id, isThere: (await load.read(again.url, id)) !== undefined }).toEqual({ id, isThere: true })
   expect(await again.end('SIGTERM')).toBe(0)
   expect(await service.end('SIGTERM')).toBe(0)
+})
+
+test('the end of a backup is a time before which every commit is in it', async () => {
+  const [home, place] = [preparedHome(), temporaryHome()]
+  const { databaseUrl, stop } = await openEmbedded({ home, say: () => {}, mayCreate: false })
+  const client = new Client({ connectionString: superuserUrl(databaseUrl) })
+  await client.connect()
+  // Stands before PostgreSQL's own function for the superuser: it notes when the stop begins, and is slow to answer.
+  await client.query(`create schema slow; create table slow.stops (at timestamptz not null);
+    create function slow.pg_backup_stop(wait boolean) returns table (lsn pg_lsn, labelfile text, spcmapfile text) as $$
+    begin
+      insert into slow.stops values (clock_timestamp());
+      return query select * from pg_catalog.pg_backup_stop(wait);
+      perform pg_sleep(0.1);
+    end $$ language plpgsql;
+    alter role postgres set search_path = slow, pg_catalog, public`)
+  const backup = join(place, 'backup')
+  expect(await runCli(['backup', backup], { GUICHE_HOME: home })).toMatchObject({ code: 0 })
+  const { rows } = await client.query<{ at: Date }>('select at from slow.stops')
+  expect(rows).toHaveLength(1)
+  expect(Date.parse(manifestOf(backup).end.at)).toBeLessThanOrEqual(rows[0]!.at.getTime())
+  await client.end()
+  await stop()
 })
 
 test('a backup in which a byte was changed, or a file added or removed, is refused by name', async () => {
