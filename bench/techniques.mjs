@@ -38,6 +38,12 @@ export const TECHNIQUES = [
     measures: [4],
   },
   {
+    name: 'keys',
+    says: 'A key is hashed once for each connection',
+    edits: [['http/auth/api-key-auth.js', 'if (last?.key === key)', 'if (false)']],
+    measures: [4],
+  },
+  {
     name: 'reads',
     says: 'Reads of the same turn share a statement',
     edits: [['db/shared-reads.js', 'const MAX_KEYS = 200;', 'const MAX_KEYS = 1;']],

@@ -1,5 +1,6 @@
 import type { InjectOptions } from 'fastify'
-import { expect, test } from 'vitest'
+import { Client } from 'undici'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Log } from '../src/base/log.ts'
 import { transact } from '../src/db/tx.ts'
 import { createKey, makeKeyText, revokeKey } from '../src/domain/accounts/api-keys.ts'
@@ -82,6 +83,28 @@ test('a revoked and an expired key are invalid like an unknown one', async () =>
     const answer = await w.app.inject(get(key, '/api/balance'))
     expect([answer.statusCode, answer.json().error]).toEqual([401, 'Invalid API key'])
   }
+})
+
+test('keys that share a connection are told apart, and one that is revoked fails on it', async () => {
+  const w = await world()
+  const [{ key: ana }, { key: bob }] = [await w.account(), await w.account()]
+  const { charge } = (await w.app.inject(deposit(ana, '{"value":5000}'))).json()
+  let connections = 0
+  w.app.server.on('connection', () => connections++)
+  const connection = new Client(await w.app.listen({ port: 0, host: '127.0.0.1' }))
+  onTestFinished(() => connection.close())
+  const ask = async (key: string) => {
+    const path = `/api/deposit/${charge.paymentLinkId}`
+    const { statusCode, body } = await connection.request({ path, method: 'GET', headers: bearer(key) })
+    await body.dump()
+    return statusCode
+  }
+  // Each key twice, because it is known the second time.
+  for (const key of [ana, ana, bob, bob, ana, bob]) expect(await ask(key)).toBe(key === ana ? 200 : 404)
+  await transact(w.pool, (tx) => revokeKey(tx, w.clock.now(), ana))
+  w.clock.advance(2_000)
+  expect([await ask(bob), await ask(ana), await ask(bob)]).toEqual([404, 401, 404])
+  expect(connections).toBe(1)
 })
 
 test('a key without the scope is refused and told which one it lacks', async () => {

@@ -49,9 +49,9 @@ function checksumOf(body: string): string {
 }
 
 /** Who is calling, if the key was read within the last second: then nobody needs to wait. */
-export function recall(ctx: Context, text: string): KeyCaller | undefined {
+export function recall(ctx: Context, keyHash: string): KeyCaller | undefined {
   const nowMs = ctx.now().getTime()
-  const key = ctx.keys.known(hashOf(text), nowMs)
+  const key = ctx.keys.known(keyHash, nowMs)
   return key && isUsable(key, nowMs) ? key.caller : undefined
 }
 
@@ -60,7 +60,7 @@ export function recall(ctx: Context, text: string): KeyCaller | undefined {
  * runs before a key that was not valid before is looked at, and may throw.
  */
 export async function identify(ctx: Context, text: string, beforeGuess = () => {}): Promise<KeyCaller> {
-  const keyHash = hashOf(text)
+  const keyHash = hashKey(text)
   if (!ctx.keys.wasValid(keyHash)) {
     beforeGuess()
     // A sandbox key is not valid where real money moves, even on a database that has been used for both.
@@ -85,8 +85,8 @@ function invalidKey(): Fault {
   return new Fault('key_invalid', 'Invalid API key')
 }
 
-/** Hexadecimal. Plain SHA-256: the key is 256 random bits, which no dictionary holds, and every request computes it. */
-function hashOf(text: string): string {
+/** Hexadecimal. Plain SHA-256: the key is 256 random bits, which no dictionary holds, and requests compute it. */
+export function hashKey(text: string): string {
   return hash('sha256', text)
 }
 
@@ -231,7 +231,7 @@ async function insertKey(
     operator_id: operatorId,
     name,
     prefix: text.slice(0, PREFIX_LENGTH),
-    hash: Buffer.from(hashOf(text), 'hex'),
+    hash: Buffer.from(hashKey(text), 'hex'),
     scopes,
     created_at: now,
     expires_at: expiresAt,
@@ -315,7 +315,7 @@ export async function revokeKey(
   const [row] = await tx.rows<{ keyId: string; name: string; accountId: string | null; isRevoked: boolean }>(
     `select id as "keyId", name, account_id as "accountId", revoked_at is not null as "isRevoked" from api_keys
      where ${byText ? 'hash = $1' : 'id::text = lower($1)'} and ($2::uuid is null or account_id = $2) for no key update`,
-    [byText ? Buffer.from(hashOf(idOrText), 'hex') : idOrText, ofAccountId],
+    [byText ? Buffer.from(hashKey(idOrText), 'hex') : idOrText, ofAccountId],
   )
   if (!row) return undefined
   const { keyId, name, accountId } = row

@@ -1,6 +1,7 @@
+import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Fault } from '../../base/fault.ts'
-import { identify, recall } from '../../domain/accounts/api-keys.ts'
+import { hashKey, identify, recall } from '../../domain/accounts/api-keys.ts'
 import {
   isOperatorScope,
   requireAccount,
@@ -35,6 +36,8 @@ export function requireKeys(app: FastifyInstance, ctx: Context): void {
   const limiter = makeKeyLimiter(ctx)
   const delayRefusal = makeRefusalDelay()
   const guardedIdentify = makeGuardedIdentify(ctx)
+  // Most connections send one key with all of their requests, and hashing it costs more than the rest of the check.
+  const lastKeys = new WeakMap<Socket, { key: string; hash: string }>()
 
   app.decorateRequest('caller')
   app.decorateRequest('operator')
@@ -42,13 +45,23 @@ export function requireKeys(app: FastifyInstance, ctx: Context): void {
   app.addHook('onRequest', (request, reply, done) => {
     const key = presentedKey(request)
     if (key === undefined) throw new Fault('key_missing', 'Missing API key')
-    const known = recall(ctx, key)
+    const known = recallOn(request.raw.socket, key)
     const waiting = known
       ? admit(request, reply, known)
       : guardedIdentify(request, key).then((caller) => admit(request, reply, caller))
     if (waiting) waiting.then(() => done(), done)
     else done()
   })
+
+  function recallOn(connection: Socket, key: string): KeyCaller | undefined {
+    const last = lastKeys.get(connection)
+    if (last?.key === key) return recall(ctx, last.hash)
+    const hash = hashKey(key)
+    const known = recall(ctx, hash)
+    // Only a known key: a false one may be long.
+    if (known) lastKeys.set(connection, { key, hash })
+    return known
+  }
 
   /** Returns a promise only if there is something to await: creating one costs more than the whole check. */
   function admit(request: FastifyRequest, reply: FastifyReply, caller: KeyCaller): Promise<void> | undefined {
