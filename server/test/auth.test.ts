@@ -99,7 +99,7 @@ test('keys that share a connection are told apart, and one that is revoked fails
     await body.dump()
     return statusCode
   }
-  // Each key twice, because it is known the second time.
+  // The second request with a key finds it in memory.
   for (const key of [ana, ana, bob, bob, ana, bob]) expect(await ask(key)).toBe(key === ana ? 200 : 404)
   await transact(w.pool, (tx) => revokeKey(tx, w.clock.now(), ana))
   w.clock.advance(2_000)

@@ -64,7 +64,7 @@ test('the end of a backup is a time before which every commit is in it', async (
   const { databaseUrl, stop } = await openEmbedded({ home, say: () => {}, mayCreate: false })
   const client = new Client({ connectionString: superuserUrl(databaseUrl) })
   await client.connect()
-  // Stands before PostgreSQL's own function for the superuser: it notes when the stop begins, and is slow to answer.
+  // Replaces PostgreSQL's own function for the superuser: it records when the stop begins, and returns late.
   await client.query(`create schema slow; create table slow.stops (at timestamptz not null);
     create function slow.pg_backup_stop(wait boolean) returns table (lsn pg_lsn, labelfile text, spcmapfile text) as $$
     begin

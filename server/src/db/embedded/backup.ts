@@ -142,7 +142,7 @@ async function startBackup(client: pg.Client) {
 
 /** Nothing archives the WAL, so there is nothing to wait for. The last byte of the backup is the one before `lsn`. */
 async function stopBackup(client: pg.Client) {
-  // Read before the stop: what commits between the stop and a later reading of the clock is not in the backup.
+  // Before the stop: a transaction that commits after it is not in the backup.
   const { rows: clock } = await client.query<{ at: Date }>('select clock_timestamp() as at')
   const { rows } = await client.query<{ lsn: string; label: string; lastWal: string }>(
     `select lsn::text, labelfile as label, pg_walfile_name(lsn - 1) as "lastWal" from pg_backup_stop(false)`,

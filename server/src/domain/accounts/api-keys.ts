@@ -85,7 +85,7 @@ function invalidKey(): Fault {
   return new Fault('key_invalid', 'Invalid API key')
 }
 
-/** Hexadecimal. Plain SHA-256: the key is 256 random bits, which no dictionary holds, and requests compute it. */
+/** Hexadecimal. Plain SHA-256: the key is 256 random bits, which no dictionary holds, and requests wait for it. */
 export function hashKey(text: string): string {
   return hash('sha256', text)
 }

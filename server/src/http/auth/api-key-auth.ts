@@ -36,7 +36,7 @@ export function requireKeys(app: FastifyInstance, ctx: Context): void {
   const limiter = makeKeyLimiter(ctx)
   const delayRefusal = makeRefusalDelay()
   const guardedIdentify = makeGuardedIdentify(ctx)
-  // Most connections send one key with all of their requests, and hashing it costs more than the rest of the check.
+  // The last valid key of each connection: most clients use one, and hashing it costs more than the rest of the check.
   const lastKeys = new WeakMap<Socket, { key: string; hash: string }>()
 
   app.decorateRequest('caller')
@@ -53,12 +53,13 @@ export function requireKeys(app: FastifyInstance, ctx: Context): void {
     else done()
   })
 
+  /** As recall(), but hashes a key only if this connection did not send it last. */
   function recallOn(connection: Socket, key: string): KeyCaller | undefined {
     const last = lastKeys.get(connection)
     if (last?.key === key) return recall(ctx, last.hash)
     const hash = hashKey(key)
     const known = recall(ctx, hash)
-    // Only a known key: a false one may be long.
+    // An invalid key is not kept: it may be as long as the limit of the headers.
     if (known) lastKeys.set(connection, { key, hash })
     return known
   }
