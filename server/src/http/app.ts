@@ -105,7 +105,8 @@ export function buildWorkerApp(ctx: Context): App {
 
 /** What all routes share. */
 function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load } {
-  const load: Load = { inFlight: 0, isLeaving: false, isDraining: false }
+  const { maxInFlight = MAX_IN_FLIGHT } = options
+  const load: Load = { inFlight: 0, maxInFlight, isLeaving: false, isDraining: false }
   const app = makeServer(ctx, options)
   app.setSerializerCompiler(options.checksAnswers ? makeCheckedSerializer : makeSerializer)
   const headers = everywhereHeaders(ctx.settings)
@@ -115,7 +116,7 @@ function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load 
   })
   if (ctx.tracer) traceRequests(app, ctx.tracer)
   answerRefusals(app, ctx)
-  limitInFlight(app, load, options.maxInFlight ?? MAX_IN_FLIGHT)
+  limitInFlight(app, load)
   reportResponses(app, ctx)
   const stages = { leave: () => void (load.isLeaving = true), drain: () => void (load.isDraining = true) }
   return { app: Object.assign(app, stages), load }

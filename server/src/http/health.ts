@@ -3,15 +3,15 @@ import { request as exchange } from 'undici'
 import { makeSingleFlight } from '../base/single-flight.ts'
 import { databaseTrouble, type DatabaseTrouble } from '../db/ready.ts'
 import type { Context } from '../domain/context.ts'
-import type { Load } from './server/backpressure.ts'
+import { isSaturated, type Load } from './server/backpressure.ts'
 
 const SANDBOX_TIMEOUT_MS = 1_000
 const SANDBOX_DOWN = 'the sandbox bank does not answer: run guiche start or guiche sandbox on its home'
 
 /**
- * /livez: the process runs. /readyz: it can take requests, which it cannot while draining, without a database, or with
- * a wrong clock. A bank that is down does not make a process unready, since most requests do not need it; for the
- * sandbox, /readyz says so and what to do.
+ * /livez: the process runs. /readyz: it can take requests, which it cannot while draining or overloaded, without a
+ * database, or with a wrong clock. A bank that is down does not make a process unready, since most requests do not need
+ * it; for the sandbox, /readyz says so and what to do.
  */
 export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): void {
   // Public, so concurrent requests share one query.
@@ -26,9 +26,7 @@ export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): vo
   app.get('/readyz', { schema: { hide: true } }, async (request, reply) => {
     reply.header('cache-control', 'no-store')
     const reason =
-      load.isLeaving || load.isDraining
-        ? 'draining'
-        : ((await askDatabase('ready', () => databaseTrouble(ctx.pool))) ?? clockTrouble())
+      loadTrouble() ?? (await askDatabase('ready', () => databaseTrouble(ctx.pool))) ?? clockTrouble()
     if (reason === undefined) return { status: 'ready', ...(await askSandbox('sandbox', sandboxTrouble)) }
     // Problems with the database are logged elsewhere, once for all requests.
     if (reason === 'draining') ctx.log.warn({ requestId: request.id, reason }, '/readyz: not ready')
@@ -46,6 +44,11 @@ export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): vo
     } catch {
       return { sandbox: SANDBOX_DOWN }
     }
+  }
+
+  function loadTrouble(): 'draining' | 'overloaded' | undefined {
+    if (load.isLeaving || load.isDraining) return 'draining'
+    return isSaturated(load) ? 'overloaded' : undefined
   }
 
   function clockTrouble(): 'clock' | undefined {

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Fault } from '../../base/fault.ts'
 
@@ -8,18 +10,34 @@ declare module 'fastify' {
   }
 }
 
-/** Leaving: /readyz says not ready, and requests are still served. Draining: new requests are refused. */
-export type Load = { inFlight: number; isLeaving: boolean; isDraining: boolean }
+export type Load = {
+  inFlight: number
+  maxInFlight: number
+  /** /readyz says not ready, and requests are still served. */
+  isLeaving: boolean
+  /** New requests are refused. */
+  isDraining: boolean
+}
 
 // Four seconds of work at a thousand requests per second. Callers do not wait longer.
 export const MAX_IN_FLIGHT = 4_000
+// Hardly any client sends requests ahead of their answers, and one connection must not take the places of others.
+const MAX_PER_CONNECTION = 32
 // About the time that a load balancer needs to notice.
 const DRAIN_RETRY_SECONDS = 2
 
-export function limitInFlight(app: FastifyInstance, load: Load, maxInFlight: number): void {
+export function limitInFlight(app: FastifyInstance, load: Load): void {
   const leave = () => void (load.inFlight -= 1)
+  const openResponses = makeOpenResponses()
   app.addHook('onRequest', (request, reply, done) => {
     const { url, config } = request.routeOptions
+    const excess = openResponses(request.raw.socket, reply.raw) - MAX_PER_CONNECTION
+    // The connection closes after the first refusal, so a response to the others would never be sent.
+    if (excess > 1) return
+    if (excess === 1) {
+      reply.header('connection', 'close')
+      return done(new Fault('rate_limited', 'Too many requests at once on one connection', { retryAfterSeconds: 1 }))
+    }
     // Health checks must work when nothing else does.
     if (url === '/livez' || url === '/readyz') return done()
     if (load.isDraining)
@@ -30,11 +48,10 @@ export function limitInFlight(app: FastifyInstance, load: Load, maxInFlight: num
       )
     // Streams stay open for hours and do little; pay/events.ts has a limit of its own.
     if (config.isStream) return done()
-    if (load.inFlight >= maxInFlight)
-      return done(new Fault('unavailable', 'The service is overloaded, please try again'))
+    if (isSaturated(load)) return done(new Fault('unavailable', 'The service is overloaded, please try again'))
     load.inFlight += 1
     // Not onResponse, which does not run for a caller who hangs up: the count would never go down.
-    reply.raw.on('close', leave)
+    reply.raw.once('close', leave)
     done()
   })
   app.addHook('onSend', (_request, reply, _payload, done) => {
@@ -42,4 +59,39 @@ export function limitInFlight(app: FastifyInstance, load: Load, maxInFlight: num
     done()
   })
   app.addHook('preClose', async () => void (load.isDraining = true))
+}
+
+export function isSaturated({ inFlight, maxInFlight }: Load): boolean {
+  return inFlight >= maxInFlight
+}
+
+/**
+ * Counts the responses that a connection waits for, the new one included.
+ *
+ * When a connection breaks, Node destroys only the response that it is sending, and emits no 'close' for those that
+ * wait behind it. Whatever they hold would stay taken for ever, so they are destroyed and get their 'close' here.
+ */
+function makeOpenResponses(): (socket: Socket, response: ServerResponse) => number {
+  const bySocket = new WeakMap<Socket, Set<ServerResponse>>()
+
+  function begin(socket: Socket): Set<ServerResponse> {
+    const open = new Set<ServerResponse>()
+    bySocket.set(socket, open)
+    socket.once('close', () => {
+      for (const response of open) if (isWaiting(response)) response.destroy().emit('close')
+    })
+    return open
+  }
+
+  return (socket, response) => {
+    const open = bySocket.get(socket) ?? begin(socket)
+    open.add(response)
+    response.once('close', () => open.delete(response))
+    return open.size
+  }
+}
+
+/** Node gives a response its socket when its turn comes, and takes it away when all is sent. */
+function isWaiting({ socket, writableFinished }: ServerResponse): boolean {
+  return socket === null && !writableFinished
 }
