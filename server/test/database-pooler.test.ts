@@ -10,9 +10,9 @@ const SUM = prepared('select $1::int + $2::int as sum')
 const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
 
 const SETTINGS = `select current_setting('statement_timeout') as statement, current_setting('enable_seqscan') as seqscan,
-  current_setting('idle_in_transaction_session_timeout') as idle`
-const OURS = { statement: '10s', seqscan: 'off', idle: '15s' }
-const SERVERS = { statement: '0', seqscan: 'on', idle: '0' }
+  current_setting('jit') as jit, current_setting('idle_in_transaction_session_timeout') as idle`
+const OURS = { statement: '10s', seqscan: 'off', jit: 'off', idle: '15s' }
+const SERVERS = { statement: '0', seqscan: 'on', jit: 'on', idle: '0' }
 
 test('a pooled connection keeps no setting of ours in its session, and has all of them in a transaction', async () => {
   const w = await world()

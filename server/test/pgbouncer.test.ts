@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { beforeEach, expect, inject, onTestFinished, test } from 'vitest'
 import { migrate } from '../src/db/migrate.ts'
+import { query } from '../src/db/tx.ts'
 import { databaseNamed } from './cluster.ts'
 import { launchPgBouncer, NO_PGBOUNCER, type PoolMode } from './pgbouncer.ts'
 import { runCli, startServer, temporaryHome } from './process.ts'
@@ -83,6 +85,17 @@ test('PgBouncer in session mode works as it comes', async () => {
   expect((await app.inject(deposit(key, '{"value":5000}'))).statusCode).toBe(201)
 })
 
+test('with the connect_query of the documents, single statements have the settings of a direct connection', async () => {
+  const w = await world({ isDirect: true })
+  const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+  const [, connectQuery] = /connect_query='([^']+)'/.exec(page)!
+  const { ctx } = await w.anotherProcess({ databaseUrl: await pooledUrl(w.directUrl, 'transaction', connectQuery) })
+  const sql = `select array_agg(name || ' = ' || current_setting(name)) as settings
+    from unnest(array['statement_timeout', 'enable_seqscan', 'jit']) name`
+  const settings = ['statement_timeout = 10s', 'enable_seqscan = off', 'jit = off']
+  for (const pool of [w.pool, ctx.pool]) expect(await query(pool, sql)).toEqual([{ settings }])
+})
+
 test('a setting in DATABASE_URL that a pooler refuses is named with what to do', async () => {
   const url = `${await pooledUrl(inject('clusterUrl'), 'session')}?options=-c%20geqo=off`
   const refused = await runCli(['key', 'list'], { DATABASE_URL: url, GUICHE_HOME: temporaryHome() })
@@ -91,8 +104,8 @@ test('a setting in DATABASE_URL that a pooler refuses is named with what to do',
   )
 })
 
-async function pooledUrl(directUrl: string, mode: PoolMode): Promise<string> {
-  const { url, child } = await launchPgBouncer(directUrl, { directory: temporaryHome(), mode })
+async function pooledUrl(directUrl: string, mode: PoolMode, connectQuery = ''): Promise<string> {
+  const { url, child } = await launchPgBouncer(directUrl, { directory: temporaryHome(), mode, connectQuery })
   onTestFinished(() => void child.kill('SIGKILL'))
   return url
 }

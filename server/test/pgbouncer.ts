@@ -21,14 +21,15 @@ export type PoolMode = 'transaction' | 'session' | 'statement'
 /** In front of all databases of a PostgreSQL that listens at a socket. Most of PgBouncer's defaults hold. */
 export async function launchPgBouncer(
   clusterUrl: string,
-  { directory, mode }: { directory: string; mode: PoolMode },
+  { directory, mode, connectQuery }: { directory: string; mode: PoolMode; connectQuery?: string },
 ): Promise<{ url: string; child: ChildProcess }> {
   if (NO_PGBOUNCER) throw new Error(NO_PGBOUNCER)
   const { username, password, pathname, searchParams } = new URL(clusterUrl.replace('@/', '@socket/'))
   const socketDirectory = searchParams.get('host')!
   const port = await freePort()
+  const first = connectQuery ? ` connect_query='${connectQuery}'` : ''
   const ini = `[databases]
-* = host=${socketDirectory} port=5432 user=${username} password=${password}
+* = host=${socketDirectory} port=5432 user=${username} password=${password}${first}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = ${port}

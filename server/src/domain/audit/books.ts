@@ -72,13 +72,11 @@ export async function auditBooks(tx: Tx, { now, seal, onStep }: BooksOptions): P
 
 /**
  * The checks join whole tables. With stale statistics PostgreSQL may choose nested loops, which take minutes for ten
- * thousand charges, so they are turned off. Where only a nested loop is possible, its penalised cost would start the
- * JIT compiler, so that is turned off too.
+ * thousand charges, so they are turned off.
  */
 export async function prepareAudit(tx: Tx): Promise<void> {
   await tx.setStatementTimeout(AUDIT_TIMEOUT_MS)
   await tx.run('set local enable_nestloop = off')
-  await tx.run('set local jit = off')
   await tx.run(`set local work_mem = '${WORK_MEM}'`)
 }
 
