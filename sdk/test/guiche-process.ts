@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { freePort } from '../../scripts/free-port.mjs'
 import { patience } from '../../scripts/patience.ts'
+import { isStockRun, makeStockHome } from '../../scripts/stock-postgres.mjs'
 
 /** The built service in sandbox mode, as `npx guiche start` runs it. `key` is that of its demo account. */
 export type GuicheProcess = { url: string; key: string; bankUrl: string; home: string }
@@ -27,6 +28,7 @@ export default async function setup(project: TestProject) {
   const home = mkdtempSync(join(tmpdir(), 'guiche-sdk-'))
   // The database's own user must reach it also when the tests run as root.
   chmodSync(home, 0o755)
+  if (isStockRun()) await makeStockHome(home)
   const port = await freePort()
   const settings = { REFUNDS_BY_ACCOUNTS: 'true', WEBHOOK_ALLOW_HTTP: 'true', RATE_LIMIT_PER_SECOND: '0' }
   const child = spawn(process.execPath, [CLI, 'start'], {

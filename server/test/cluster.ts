@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
+import { isStockRun, makeStockHome } from '../../scripts/stock-postgres.mjs'
 import { openEmbedded } from '../src/db/embedded/server.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { launchPgBouncer } from './pgbouncer.ts'
@@ -34,12 +35,14 @@ declare module 'vitest' {
 // A database that is told to end at once needs less, also on a busy machine.
 const END_WITHIN_MS = 30_000
 
-// One PostgreSQL for the whole run, the same embedded one that users get, and one migrated database from which each
-// test's own is cloned. Beside it lies a home as it is after a first start, for tests that need a home of their own.
+// One PostgreSQL for the whole run, the same embedded one that users get or Debian's, and one migrated database from
+// which each test's own is cloned. Beside it lies a home as it is after a first start, for tests that need a home of
+// their own.
 export default async function setup(project: TestProject) {
   const scratch = mkdtempSync(join(tmpdir(), 'guiche-test-'))
   chmodSync(scratch, 0o755)
   mkdirSync(join(scratch, CHILDREN))
+  if (isStockRun()) await makeStockHome(join(scratch, 'prepared'))
   const first = await openEmbedded({ home: join(scratch, 'prepared'), say: () => {} })
   await migrate(first.databaseUrl)
   await first.stop()

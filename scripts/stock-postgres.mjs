@@ -1,0 +1,35 @@
+// For tests and the bench on the PostgreSQL of Debian's package. It compiles expensive plans (JIT) and plans otherwise
+// than the one that comes with guiche, so it shows what that one hides.
+
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { provideBinaries } from '../server/dist/db/embedded/binaries.js'
+import { chooseOwner, createCluster, prepareHome } from '../server/dist/db/embedded/home.js'
+
+const VERSIONS = '/usr/lib/postgresql'
+
+/** GUICHE_TEST_POSTGRES asks that tests use Debian's PostgreSQL, and not the one that comes with guiche. */
+export function isStockRun() {
+  const asked = process.env.GUICHE_TEST_POSTGRES ?? 'embedded'
+  if (asked === 'embedded' || asked === 'stock') return asked === 'stock'
+  throw new Error(`GUICHE_TEST_POSTGRES is embedded or stock, and not ${asked}`)
+}
+
+/** Makes a database by Debian's programs. A home keeps the version of its database, so it runs by them from then on. */
+export async function makeStockHome(path) {
+  const majors = existsSync(VERSIONS) ? readdirSync(VERSIONS).map(Number) : []
+  const major = Math.max(...majors.filter((major) => existsSync(join(binOf(major), 'initdb'))))
+  if (!Number.isFinite(major))
+    throw new Error(`there is no PostgreSQL in ${VERSIONS}: install Debian's package (apt-get install postgresql)`)
+  const home = await prepareHome(path)
+  const { bin } = await provideBinaries({ home, dataMajor: major, say: () => {} })
+  if (bin !== binOf(major))
+    throw new Error(`PostgreSQL ${major} comes with guiche too, and a home prefers it: install another version`)
+  const owner = await chooseOwner(join(home, 'data'))
+  await createCluster({ home, bin, major, owner, password: randomBytes(32).toString('hex') })
+}
+
+function binOf(major) {
+  return join(VERSIONS, String(major), 'bin')
+}
