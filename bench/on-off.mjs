@@ -8,13 +8,14 @@ import { parseArgs } from 'node:util'
 import { ensureBuilt } from '../scripts/bootstrap.mjs'
 import { TECHNIQUES } from './techniques.mjs'
 
-const HELP = `npm run bench:on-off [-- --only NAMES] [--rounds N] [--seconds N]
+const HELP = `npm run bench:on-off [-- --only NAMES] [--rounds N] [--seconds N] [--postgres NAME]
 
 Turns one technique off at a time, as the build is loaded, and measures with it and without it. Prints a table.
 
   --only NAMES    these techniques alone: ${TECHNIQUES.map(({ name }) => name).join(',')}
   --rounds N      turns of each measure (default 2)
-  --seconds N     length of each turn (default 3)`
+  --seconds N     length of each turn (default 3)
+  --postgres NAME embedded (default) or stock, as for npm run bench`
 
 const { values: options } = parseArgs({
   options: {
@@ -22,6 +23,7 @@ const { values: options } = parseArgs({
     only: { type: 'string' },
     rounds: { type: 'string', default: '2' },
     seconds: { type: 'string', default: '3' },
+    postgres: { type: 'string', default: 'embedded' },
   },
 })
 if (options.help) {
@@ -46,7 +48,8 @@ async function measure(id, without) {
   const json = join(directory, 'bench.json')
   const loader = new URL('./without.mjs', import.meta.url).href
   const env = without && { NODE_OPTIONS: `--import ${loader}`, GUICHE_BENCH_WITHOUT: without }
-  const args = ['--quick', '--only', String(id), '--rounds', options.rounds, '--seconds', options.seconds]
+  const { rounds, seconds, postgres } = options
+  const args = ['--quick', '--only', String(id), '--rounds', rounds, '--seconds', seconds, '--postgres', postgres]
   const bench = new URL('./run.mjs', import.meta.url)
   const child = spawn(process.execPath, [bench.pathname, ...args, '--json', json], {
     env: { ...process.env, ...env },

@@ -4,9 +4,9 @@ import { DEFAULT_DATA } from './stage/home.mjs'
 
 const HELP = `npm run bench [-- options]
 
-Measures the service beside what a user would write without it, on this machine: the service, its embedded PostgreSQL
-with full durability, a bank, the reference and the load are processes of their own. Ours and the reference take turns;
-the table shows medians. bench/README.md says what each measure is. At the end the audit must agree.
+Measures the service beside what a user would write without it, on this machine: the service, its PostgreSQL with full
+durability, a bank, the reference and the load are processes of their own. Ours and the reference take turns; the table
+shows medians. bench/README.md says what each measure is. At the end the audit must agree.
 
   --quick            a look at everything in under two minutes: short runs, fewer rows
   --only 1,4,8       these measures alone
@@ -15,6 +15,7 @@ the table shows medians. bench/README.md says what each measure is. At the end t
   --connections N    of the load (default 64)
   --history N        charges in the tables for measure 16 (default 2000000; quick 10000)
   --data DIR         where the database lies, on a disk (default ${DEFAULT_DATA})
+  --postgres NAME    embedded (default), or stock: the one of Debian's package postgresql
   --json FILE        writes the results as a list of { id, name, ours, reference, ratio, target, met, … }
   --markdown FILE    writes the table as Markdown
   --strict           exits with 2 if a target is missed
@@ -26,6 +27,7 @@ For steady figures, run it on an idle machine:  npm run bench -- --json bench.js
 To look at one thing:                           npm run bench -- --only 1 --rounds 3 --seconds 2`
 
 const MEASURES = 18
+const POSTGRES = ['embedded', 'stock']
 
 // Many short rounds rather than few long ones: a machine that changes its speed within a minute then changes it for
 // both sides of a round.
@@ -77,6 +79,7 @@ export function readOptions(args) {
       connections: { type: 'string', default: '64' },
       history: { type: 'string' },
       data: { type: 'string', default: DEFAULT_DATA },
+      postgres: { type: 'string', default: POSTGRES[0] },
       json: { type: 'string' },
       markdown: { type: 'string' },
       strict: { type: 'boolean', default: false },
@@ -94,6 +97,7 @@ export function readOptions(args) {
     connections: whole('connections', values.connections),
     history: whole('history', values.history ?? defaults.history),
     data: values.data,
+    postgres: oneOf('postgres', values.postgres, POSTGRES),
     json: values.json,
     markdown: values.markdown,
     strict: values.strict,
@@ -104,4 +108,9 @@ function whole(name, given, max = Infinity) {
   const number = Number(given)
   if (Number.isInteger(number) && number >= 1 && number <= max) return number
   throw new Error(`--${name} takes whole numbers from 1${max === Infinity ? '' : ` to ${max}`}, not ${given}`)
+}
+
+function oneOf(name, given, known) {
+  if (known.includes(given)) return given
+  throw new Error(`--${name} takes ${known.join(' or ')}, not ${given}`)
 }

@@ -1,4 +1,4 @@
-// The embedded PostgreSQL, as the service starts it. The bench holds it open while the service restarts.
+// The PostgreSQL of the home, as the service starts it. The bench holds it open while the service restarts.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'

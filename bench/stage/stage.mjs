@@ -1,6 +1,7 @@
 // Everything that a measure needs, started in order and ended in reverse: database, bank, service, reference.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeStockHome } from '../../scripts/stock-postgres.mjs'
 import { makePool } from '../../server/dist/db/pool.js'
 import { makeAccounts, makeApiKey } from './books.mjs'
 import { startProgram } from './children.mjs'
@@ -10,9 +11,10 @@ import { makeService } from './service.mjs'
 
 const log = { debug() {}, info() {}, warn: console.error, error: console.error }
 
-export async function openStage({ data, onOpen }) {
+export async function openStage({ data, postgres, onOpen }) {
   const { home, remove } = makeHome(data)
   onOpen(async () => remove())
+  if (postgres === 'stock') await makeStockHome(home)
   const database = await openDatabase(home)
   onOpen(() => database.close())
   await database.requireDurable()
