@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { openEmbedded } from '../src/db/embedded/server.ts'
+import { provideBinaries } from '../src/db/embedded/binaries.ts'
+import { openEmbedded, readMajor } from '../src/db/embedded/server.ts'
 import { joinPresence } from '../src/db/presence.ts'
 import { transact } from '../src/db/tx.ts'
 import { insertAccount } from '../src/domain/accounts/accounts.ts'
@@ -60,13 +61,13 @@ async function openServer() {
   const embedded = await openEmbedded({ home, say: () => {} })
   await embedded.stop()
   const data = join(home, 'data')
-  const binaries = readdirSync(home).find((name) => name.startsWith('postgres-'))
+  const { bin } = await provideBinaries({ home, dataMajor: await readMajor(data), say: () => {} })
   const { uid, gid } = statSync(data)
   let child: ReturnType<typeof startChild> | undefined
   const start = async (as: 'primary' | 'standby') => {
     if (as === 'standby') writeFileSync(join(data, 'standby.signal'), '')
     const args = ['-D', data, '-c', 'listen_addresses=', '-c', `unix_socket_directories=${join(home, 'run')}`]
-    child = startChild(join(home, binaries ?? '', 'bin/postgres'), args, {
+    child = startChild(join(bin, 'postgres'), args, {
       cwd: '/',
       stdio: 'ignore',
       ...(process.getuid?.() === 0 && { uid, gid }),
