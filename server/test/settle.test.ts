@@ -196,6 +196,19 @@ test('the event holds the bytes that the contract promises', async () => {
   })
 })
 
+test.each([
+  ['a minute past the expiry', 'in time', 60_000],
+  ['more than a minute past the expiry', 'late', 60_001],
+])('a payment that the bank dates %s is %s, although its charge is still PENDING', async (_, label, afterMs) => {
+  const w = await world()
+  const { charge, payment } = await w.paidCharge()
+  const isLate = label === 'late'
+  const occurredAt = new Date(charge.expiresAt.getTime() + afterMs)
+  await transact(w.pool, (tx) => settle(tx, occurredAt, [{ ...payment, occurredAt }]))
+  expect(await w.count('charges', `status = 'COMPLETED' and paid_late = ${isLate}`)).toBe(1)
+  expect(await w.count('events', `body like '%"paidLate":${isLate},%'`)).toBe(1)
+})
+
 // Each of these is a statement that a careless change of the code could send; the schema refuses it.
 test.each([
   [

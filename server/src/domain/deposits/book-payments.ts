@@ -7,7 +7,7 @@ import { makeLedgerAccounts, makeTally, POST_LINES, STRIPE } from '../ledger/led
 import type { ReceivedPayment } from '../ports/provider.ts'
 import { eventBody, TELL, type NewEvent } from '../webhooks/events.ts'
 import type { StoredCharge } from './charge-reads.ts'
-import { COMPLETE_CHARGES, RECLAIM_EXTERNAL_IDS } from './charge-states.ts'
+import { COMPLETE_CHARGES, EXPIRY_GRACE_MS, RECLAIM_EXTERNAL_IDS } from './charge-states.ts'
 
 /** Why a payment completes no charge. */
 export type SuspenseKind = 'unknown_charge' | 'wrong_provider' | 'wrong_amount' | 'second_payment'
@@ -26,6 +26,7 @@ export type LockedCharge = Pick<
   | 'originalValueCents'
   | 'feeCents'
   | 'externalId'
+  | 'expiresAt'
 >
 
 /** What becomes of one payment. Ids are UUIDs, except those of charges. */
@@ -63,7 +64,7 @@ const COLUMNS: Columns<Row> = {
   charge_id: ['uuid', ({ settlement: { charge } }) => (charge ? uuidFromHex(charge.id) : null)],
   account_id: ['uuid', ({ settlement: { charge } }) => charge?.accountId],
   fee_cents: ['bigint', ({ settlement: { charge } }) => charge?.feeCents],
-  paid_late: ['boolean', ({ settlement: { charge } }) => charge !== undefined && isLate(charge)],
+  paid_late: ['boolean', ({ settlement: { charge, payment } }) => charge !== undefined && isLate(charge, payment)],
   held_by: ['uuid', ({ settlement }) => (settlement.kind === 'matched' ? settlement.heldBy : null)],
   exception: ['text', ({ settlement }) => (settlement.kind === 'excepted' ? settlement.exception : null)],
   own_id: ['uuid', ({ ownId }) => ownId],
@@ -211,8 +212,13 @@ function rowOf(now: Date, settlement: Settlement, tally: ReturnType<typeof makeT
   }
 }
 
-function isLate({ status }: Pick<LockedCharge, 'status'>): boolean {
-  return status !== 'PENDING' && status !== 'OPENING'
+/**
+ * The charge had ended, or the bank dates the payment past its expiry and grace. A restored backup may not know that
+ * the charge had ended; the bank's date stays the same.
+ */
+function isLate({ status, expiresAt }: LockedCharge, { occurredAt }: Payment): boolean {
+  const hasEnded = status !== 'PENDING' && status !== 'OPENING'
+  return hasEnded || occurredAt.getTime() > expiresAt.getTime() + EXPIRY_GRACE_MS
 }
 
 function depositEvent(now: Date, { charge, payment }: Credited | Matched): NewEvent {
@@ -230,7 +236,7 @@ function depositEvent(now: Date, { charge, payment }: Credited | Matched): NewEv
       fee: charge.feeCents,
       creditedValue: payment.amountCents - charge.feeCents,
       status: 'COMPLETED',
-      paidLate: isLate(charge),
+      paidLate: isLate(charge, payment),
       endToEndId: payment.endToEndId,
       paidAt: payment.occurredAt.toISOString(),
     },

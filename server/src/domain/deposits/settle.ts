@@ -112,7 +112,8 @@ const LOCK_CHARGES = prepared(`
     value_cents as "valueCents",
     original_value_cents as "originalValueCents",
     fee_cents as "feeCents",
-    external_id as "externalId"
+    external_id as "externalId",
+    expires_at as "expiresAt"
   from charges where id = any($1) order by charges.id for no key update`)
 
 async function lockNamedCharges(tx: Tx, payments: ReceivedPayment[]): Promise<Map<string, LockedCharge>> {
