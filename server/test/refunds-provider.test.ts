@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
 import { transact } from '../src/db/tx.ts'
 import { ProviderError } from '../src/domain/ports/provider.ts'
 import { endRefund } from '../src/domain/refunds/refund-states.ts'
@@ -107,6 +108,21 @@ test('a refund that failed and was made after all is booked, and is the operator
   for (let times = 0; times < 2; times++) await w.ctx.settlements.add([(await listed(w))[0]!])
   expect(await holdings(w)).toEqual({ cash: 40_00, balance: 49_50, fees: 50, missing: -10_00 })
   expect(await w.count('exceptions', `kind = 'foreign_refund' and resolution is null`)).toBe(1)
+  expect(await w.differences()).toEqual([])
+})
+
+// As after a restore of a backup that is older than the refund.
+test('a refund of ours that is not in the books is booked from the bank’s list under the id that we gave it', async () => {
+  const w = await world()
+  const { payment } = await completedCharge(w)
+  const { endToEndId } = payment
+  const refundId = hexFromUuid(newUuid7(w.clock.now()))
+  await w.ctx.providers[0]!.refund({ endToEndId, refundId, amountCents: 10_00 })
+  await untilMade(w, { endToEndId, refundId })
+  w.clock.advance(60_000)
+  await w.ctx.settlements.add([(await listed(w))[0]!])
+  const { refunds } = await listRefunds(w.ctx, { limit: 10 })
+  expect(refunds).toMatchObject([{ id: refundId, source: 'provider', status: 'DONE' }])
   expect(await w.differences()).toEqual([])
 })
 

@@ -1,5 +1,5 @@
 import { EXCEPTION_STATE } from '../deposits/exception-states.ts'
-import { bornAt, check, hex, NOW, SKEW, type Checks } from './rules.ts'
+import { bornAt, check, hex, idMs, NOW, SKEW, timeMs, type Checks } from './rules.ts'
 
 // The worker asks again within minutes; a refund that is due much later is forgotten.
 const DUE_WITHIN = `interval '1 day'`
@@ -33,7 +33,9 @@ const refund = check({
   left join exceptions f on f.refund_id = r.id and f.kind = 'foreign_refund'
   left join (${SHARES}) s on s.id = r.id`,
   rules: {
-    ...bornAt('r.id', 'r.created_at'),
+    // A refund of ours that was not in a restored backup has the id that it was given, and the time of its discovery.
+    'its id was made at another time than created_at': `
+      ${idMs('r.id')} = ${timeMs('r.created_at')} or (r.source = 'provider' and r.provider_refund_id = ${hex('r.id')})`,
     'has another id at the provider than it was given': `r.source = 'provider' or r.provider_refund_id = ${hex('r.id')}`,
     charge_id: [
       'r.charge_id',

@@ -221,7 +221,8 @@ export type ExternalRefund = {
  * caller holds the locks of the charge and the exception.
  */
 export async function recordExternalRefund(tx: Tx, now: Date, seen: ExternalRefund): Promise<Refund | undefined> {
-  const refund = await insertRefund(tx, now, { ...seen, source: 'provider', requestedBy: SYSTEM })
+  const id = await lostId(tx, seen.providerRefundId)
+  const refund = await insertRefund(tx, now, { ...seen, ...(id && { id }), source: 'provider', requestedBy: SYSTEM })
   if (!refund) return undefined
   const { provider, amountCents, exceptionId } = refund
   const debit = { kind: exceptionId === null ? 'missing' : 'suspense' } as const
@@ -233,6 +234,8 @@ export async function recordExternalRefund(tx: Tx, now: Date, seen: ExternalRefu
 // ---- Steps ----
 
 type RefundInsert = {
+  /** A new one, if it is left out. */
+  id?: string
   source: Refund['source']
   requestedBy: Actor
   paymentId: string
@@ -244,7 +247,7 @@ type RefundInsert = {
 
 /** One made at the provider is DONE. Undefined when its idempotency key or its provider's id is taken. */
 async function insertRefund(tx: Tx, now: Date, row: RefundInsert): Promise<Refund | undefined> {
-  const id = newUuid7(now)
+  const { id = newUuid7(now) } = row
   const isDone = row.source === 'provider'
   const columns = {
     id,
@@ -269,6 +272,18 @@ async function insertRefund(tx: Tx, now: Date, row: RefundInsert): Promise<Refun
   }
   const inserted = await insertRow(tx, 'refunds', columns, 'on conflict do nothing returning id')
   return inserted.length === 0 ? undefined : readRefund(tx, id)
+}
+
+// As newUuid7() makes them.
+const OUR_REFUND_ID = /^[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/
+
+/** A refund that we asked for, and that is not in a restored backup, keeps the id that we gave it. */
+async function lostId(tx: Tx, providerRefundId: string): Promise<string | undefined> {
+  if (!OUR_REFUND_ID.test(providerRefundId)) return undefined
+  const id = uuidFromHex(providerRefundId)
+  // Ours that FAILED, and that the provider made all the same, has its id already.
+  const known = await tx.rows('select from refunds where id = $1', [id])
+  return known.length === 0 ? id : undefined
 }
 
 // A PROCESSING refund belongs to a charge or to an exception, whose lock protects it too.
