@@ -101,9 +101,9 @@ async function waits(perSecond, seconds) {
     const due = Math.floor(((performance.now() - beganMs) * perSecond) / 1000) - committed.size
     if (due > 0) {
       const now = new Date()
-      const ids = await writeEvents(due, now)
+      const names = await writeEvents(due, now)
       const at = sharedMs()
-      for (const id of ids) committed.set(`evt_${id.replaceAll('-', '')}`, at)
+      for (const name of names) committed.set(name, at)
       fixture.ctx.wakeDeliveries(now)
     }
     await sleep(WRITE_EVERY_MS)

@@ -15,7 +15,7 @@ import { joinPresence } from '../server/dist/db/presence.js'
 import { transact } from '../server/dist/db/tx.js'
 import { createAccount } from '../server/dist/domain/accounts/accounts.js'
 import { makeContext } from '../server/dist/domain/context.js'
-import { insertEvents } from '../server/dist/domain/webhooks/events.js'
+import { insertEvents, nameInBody } from '../server/dist/domain/webhooks/events.js'
 import { makeSecretBox } from '../server/dist/domain/core/secret-box.js'
 import { createWebhook } from '../server/dist/domain/webhooks/webhooks.js'
 import { makeWebhookSender } from '../server/dist/egress/webhook-sender.js'
@@ -87,7 +87,10 @@ const SETTINGS = {
 
 let accounts = 0
 
-/** Creates an account with one webhook. Returns a function that writes events for it and resolves to their ids. */
+/**
+ * Creates an account with one webhook. Returns a function that writes events for it and resolves to the ids that
+ * receivers get.
+ */
 export async function accountWithWebhook(ctx, url) {
   const { accountId } = await createAccount(ctx, {
     email: `bench${++accounts}@example.com`,
@@ -113,9 +116,10 @@ export async function accountWithWebhook(ctx, url) {
     endToEndId: 'E'.repeat(32),
     paidAt: new Date().toISOString(),
   }
-  return (count, now = new Date()) => {
+  return async (count, now = new Date()) => {
     const event = () => ({ kind: 'DEPOSIT_ASSET_SUCCESS', accountId, subjectId: newUuid7(now), createdAt: now, data })
-    return transact(ctx.pool, (tx) => insertEvents(tx, now, Array.from({ length: count }, event)))
+    const stored = await transact(ctx.pool, (tx) => insertEvents(tx, now, Array.from({ length: count }, event)))
+    return stored.map(({ body }) => nameInBody(body))
   }
 }
 

@@ -50,8 +50,8 @@ async function waits(fixture, healthy, write, count) {
   await healthy.ask('reset')
   const committed = new Map()
   for (let index = 0; index < count; index++) {
-    const [id] = await write(1)
-    committed.set(`evt_${id.replaceAll('-', '')}`, sharedMs())
+    const [name] = await write(1)
+    committed.set(name, sharedMs())
     fixture.ctx.wakeDeliveries()
     await sleep(PAUSE_MS)
   }

@@ -24,6 +24,7 @@ export function forgeries({ victim, eve }) {
   const canceled = charge(`status = 'CANCELED'`)
   const suspended = `(select p.id from payments p join exceptions x on x.payment_id = p.id where x.kind = 'wrong_amount' and x.resolution is null limit 1)`
   const refund = `(select id from refunds where status = 'DONE' and source = 'balance' and fee_returned_cents > 0 order by id limit 1)`
+  const refundEvent = `(select id from events where kind = 'DEPOSIT_REFUNDED' and body like '%"refundId":"' || ${hex(refund)} || '"%')`
   const credited = `(select id from exceptions where resolution = 'credit' limit 1)`
   const matched = `(select id from exceptions where resolution = 'match' limit 1)`
   const post = (kind, from, to, cents, paymentId, more = '') => `
@@ -194,7 +195,7 @@ export function forgeries({ victim, eve }) {
     [
       'a test of an account that is not there',
       ['other_event'],
-      `insert into events select id, ${NOBODY}, 'WEBHOOK_TEST', id, '{"id":"evt_' || ${hex('id')} || '","event":"WEBHOOK_TEST","createdAt":"' || to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+      `insert into events select id, ${NOBODY}, 'WEBHOOK_TEST', id, '{"id":"evt_WEBHOOK_TEST_' || ${hex('id')} || '","event":"WEBHOOK_TEST","createdAt":"' || to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
         || '","data":{"message":"guiche can reach this address. Nothing was paid."}}', at from (select newid(created_at) as id, created_at as at from events limit 1) e`,
     ],
 
@@ -419,7 +420,7 @@ export function forgeries({ victim, eve }) {
       `update refunds set fee_returned_cents = fee_returned_cents + 1 where id = ${refund};
       update transfers set amount_cents = amount_cents + 1, debit_id = ${at('fees')} where kind = 'fee_returned' and refund_id = ${refund};
       update audit_log set details = details || jsonb_build_object('feeReturnedCents', (details ->> 'feeReturnedCents')::int + 1) where subject = 'refund ' || ${hex(refund)};
-      update events e set body = replace(body, '"returnedFee":' || r.fee_returned_cents - 1, '"returnedFee":' || r.fee_returned_cents) from refunds r where r.id = ${refund} and e.subject_id = r.id; select rebook();`,
+      update events e set body = replace(body, '"returnedFee":' || r.fee_returned_cents - 1, '"returnedFee":' || r.fee_returned_cents) from refunds r where r.id = ${refund} and e.id = ${refundEvent}; select rebook();`,
     ],
     [
       'a refund that somebody else asked for',
@@ -459,8 +460,8 @@ export function forgeries({ victim, eve }) {
       'a refund that is gone, but for the log',
       ['refund_request'],
       `update charges c set refunded_cents = c.refunded_cents - r.amount_cents from refunds r where r.id = ${refund} and c.id = r.charge_id;
-      create temp table target on commit drop as select ${refund} as id; delete from attempts where event_id in (select id from events where subject_id = (select id from target)); delete from delivery_outcomes where event_id in (select id from events where subject_id = (select id from target));
-      delete from deliveries where event_id in (select id from events where subject_id = (select id from target)); delete from events where subject_id = (select id from target); delete from transfers where refund_id = (select id from target); delete from refunds where id = (select id from target); select rebook();`,
+      create temp table target on commit drop as select ${refund} as id, ${refundEvent} as event; delete from attempts where event_id = (select event from target); delete from delivery_outcomes where event_id = (select event from target);
+      delete from deliveries where event_id = (select event from target); delete from events where id = (select event from target); delete from transfers where refund_id = (select id from target); delete from refunds where id = (select id from target); select rebook();`,
     ],
     [
       'a refund of a key that was used for another request',
@@ -632,7 +633,17 @@ export function forgeries({ victim, eve }) {
     [
       'an event of a refund that tells another sum',
       ['refund_event'],
-      `update events set ${body('"totalRefundedValue":', '"totalRefundedValue":1')} where subject_id = ${refund}`,
+      `update events set ${body('"totalRefundedValue":', '"totalRefundedValue":1')} where id = ${refundEvent}`,
+    ],
+    [
+      'an event with the id of another deposit’s',
+      ['deposit_event'],
+      `update events set body = replace(body, 'evt_DEPOSIT_ASSET_SUCCESS_' || ${hex('subject_id')}, 'evt_DEPOSIT_ASSET_SUCCESS_' || ${hex(pendingOfEve)}) where subject_id = ${deposit}`,
+    ],
+    [
+      'an event of a refund with the id of another one’s, which is its subject too',
+      ['refund_event'],
+      `update events set body = replace(body, ${hex('subject_id')}, ${hex(refund)}), subject_id = ${refund} where id = ${refundEvent}`,
     ],
     [
       'a delivery that nobody remembers',
@@ -851,7 +862,7 @@ function movePayment({ deposit, pendingOfEve, payment, eve, txid }) {
     delete from attempts where event_id in (select e.id from events e, target t where e.subject_id = t.mine);
     delete from delivery_outcomes where event_id in (select e.id from events e, target t where e.subject_id = t.mine);
     delete from deliveries where event_id in (select e.id from events e, target t where e.subject_id = t.mine);
-    update events e set subject_id = t.hers, account_id = '${eve}', body = '{"id":"evt_' || replace(e.id::text, '-', '') || '","event":"DEPOSIT_ASSET_SUCCESS","createdAt":"'
+    update events e set subject_id = t.hers, account_id = '${eve}', body = '{"id":"evt_DEPOSIT_ASSET_SUCCESS_' || replace(t.hers::text, '-', '') || '","event":"DEPOSIT_ASSET_SUCCESS","createdAt":"'
       || to_char(e.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '","data":{"transactionId":"' || replace(c.id::text, '-', '') || '","paymentLinkId":"' || c.payment_link_id
       || '","externalId":' || coalesce(to_json(c.external_id)::text, 'null') || ',"value":' || c.value_cents || ',"originalValue":' || c.original_value_cents || ',"fee":' || c.fee_cents
       || ',"creditedValue":' || c.value_cents - c.fee_cents || ',"status":"COMPLETED","paidLate":false,"endToEndId":"' || c.end_to_end_id || '","paidAt":"'

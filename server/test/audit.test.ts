@@ -121,6 +121,16 @@ test.each<[lie: string, sql: string, checks: string[], found: (books: Books) => 
     (made) => ({ check: 'deposit_event', subject: chargeOf(made), text: 'is COMPLETED, and has no event' }),
   ],
   [
+    'an event with another id than follows from its charge',
+    `update events set body = replace(body, '{"id":"evt_', '{"id":"evt_X')`,
+    ['deposit_event'],
+    (made) => ({
+      check: 'deposit_event',
+      subject: chargeOf(made),
+      text: `the event’s id is evt_XDEPOSIT_ASSET_SUCCESS_${made.charge.id} and should be evt_DEPOSIT_ASSET_SUCCESS_${made.charge.id}`,
+    }),
+  ],
+  [
     'another fee on the charge',
     `update charges set fee_cents = 51`,
     ['transfer', 'total', 'deposit_event', 'code'],

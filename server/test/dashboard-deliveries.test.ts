@@ -59,7 +59,7 @@ test('the log has a line for each event at each webhook, newest first, in pages 
 
   const { deliveries } = (await session.ask('GET', `${DELIVERIES}?webhookId=${bad}&limit=1`)).json()
   expect(deliveries[0]).toEqual({
-    eventId: expect.stringMatching(/^evt_[0-9a-f]{32}$/),
+    eventId: expect.stringMatching(/^evt_DEPOSIT_ASSET_SUCCESS_[0-9a-f]{32}$/),
     event: KIND,
     subject: { paymentLinkId: expect.any(String) },
     webhookId: bad,

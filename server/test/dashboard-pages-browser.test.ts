@@ -108,9 +108,10 @@ async function filledWorld() {
   await sweepAll(w)
   await strayPayment(w)
   const { exceptions } = await listExceptions(w.ctx, { state: 'open', limit: 1 })
-  const [delivery] = await query<{ event_id: string; webhook_id: string }>(
+  const [delivery] = await query<{ kind: string; subjectId: string; webhookId: string }>(
     w.pool,
-    'select event_id, webhook_id from delivery_outcomes limit 1',
+    `select v.kind, v.subject_id as "subjectId", o.webhook_id as "webhookId"
+     from delivery_outcomes o join events v on v.id = o.event_id limit 1`,
   )
   const [charge] = await query<{ id: string }>(
     w.pool,
@@ -124,7 +125,7 @@ async function filledWorld() {
     '/developers/$': [
       '/developers/webhooks',
       '/developers/deliveries',
-      `/developers/deliveries/${eventName(delivery!.event_id)}/${delivery!.webhook_id}`,
+      `/developers/deliveries/${eventName(delivery!)}/${delivery!.webhookId}`,
     ],
     '/operator/accounts/$accountId': [`/operator/accounts/${account.accountId}`],
     '/operator/exceptions/$exceptionId': [`/operator/exceptions/${exceptions[0]!.id}`],

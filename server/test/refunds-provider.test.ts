@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
 import { transact } from '../src/db/tx.ts'
@@ -5,6 +6,7 @@ import { ProviderError } from '../src/domain/ports/provider.ts'
 import { endRefund } from '../src/domain/refunds/refund-states.ts'
 import { claimRefunds, runRefund } from '../src/domain/refunds/run-refund.ts'
 import { listRefunds, requestRefund } from '../src/domain/refunds/request-refund.ts'
+import { nameInBody } from '../src/domain/webhooks/events.ts'
 import { runDueRefunds } from '../src/workers/refund.ts'
 import {
   bookDifferences,
@@ -15,6 +17,7 @@ import {
   listed,
   OPERATOR,
   refund,
+  refundAtBank,
   stateOf,
   untilMade,
   wholeOf,
@@ -123,6 +126,28 @@ test('a refund of ours that is not in the books is booked from the bank’s list
   await w.ctx.settlements.add([(await listed(w))[0]!])
   const { refunds } = await listRefunds(w.ctx, { limit: 10 })
   expect(refunds).toMatchObject([{ id: refundId, source: 'provider', status: 'DONE' }])
+  expect(await w.differences()).toEqual([])
+})
+
+// After the loss of our rows, the bank still knows its id, which is ours if we asked for the refund.
+test('the id of a refund’s event follows from the deposit and the bank’s id of the refund, whoever asked for it', async () => {
+  const w = await world()
+  const { charge, payment } = await completedCharge(w)
+  const [done, failed] = [
+    await refund(w, charge, { amountCents: 1_00 }),
+    await refund(w, charge, { amountCents: 2_00 }),
+  ]
+  await transact(w.pool, (tx) => endRefund(tx, w.clock.now(), failed.id, { status: 'failed', failure: 'no' }))
+  await untilMade(w, { endToEndId: payment.endToEndId, refundId: failed.id })
+  await followToEnd(w, done)
+  const atBank = await refundAtBank(w, payment.endToEndId, 3_00)
+  await w.ctx.settlements.add([(await listed(w))[0]!])
+  const { rows } = await w.pool.query<{ body: string }>(`select body from events where kind = 'DEPOSIT_REFUNDED'`)
+  const ids = [done.id, failed.id, atBank].map((bankId) => {
+    const digest = createHash('sha256').update(`${charge.id} ${bankId}`).digest('hex')
+    return `evt_DEPOSIT_REFUNDED_${digest.slice(0, 32)}`
+  })
+  expect(rows.map(({ body }) => nameInBody(body)).toSorted()).toEqual(ids.toSorted())
   expect(await w.differences()).toEqual([])
 })
 

@@ -15,7 +15,7 @@ import { until, world, type TestAccount, type World } from './world.ts'
 const SECRET_KEY = 'k'.repeat(32)
 const KIND = 'DEPOSIT_ASSET_SUCCESS'
 const UNKNOWN_ID = '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57'
-const UNKNOWN_EVENT = `evt_${'0'.repeat(32)}`
+const UNKNOWN_EVENT = `evt_DEPOSIT_ASSET_SUCCESS_${'0'.repeat(32)}`
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}'
 const SECRET = 'whsec_[A-Za-z0-9+/]{43}='
 const SHOWN_ONCE = 'Save the secret now, it is not shown again. The receiver needs it to verify signatures.\n'

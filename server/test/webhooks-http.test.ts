@@ -18,7 +18,7 @@ import {
 import { world } from './world.ts'
 
 const HOUR_MS = 3_600_000
-const EVENT_ID = /^evt_[0-9a-f]{32}$/
+const EVENT_ID = /^evt_[A-Z_]+_[0-9a-f]{32}$/
 
 describe('a webhook', () => {
   test('is tested when it is added, and answered with its secret and what came of the test', async () => {

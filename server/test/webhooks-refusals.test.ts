@@ -26,7 +26,7 @@ import { world } from './world.ts'
 
 // What http/webhooks.ts and http/events.ts do not do: for wrong requests, for other accounts, and with secrets.
 
-const UNKNOWN_EVENT = `evt_${'0'.repeat(32)}`
+const UNKNOWN_EVENT = `evt_DEPOSIT_ASSET_SUCCESS_${'0'.repeat(32)}`
 
 describe('a refused request', () => {
   const NAME = 'name must be 1 to 100 characters, without control characters'

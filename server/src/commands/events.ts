@@ -10,7 +10,7 @@ import { printList, printOne, type JsonOption, type Terminal } from './terminal.
 const STATES = [...DELIVERY_STATES]
 // Fits beside the rest of the line.
 const EXCERPT_LENGTH = 60
-const EVENT_ID = 'evt_0199a3c2f4b87d6e9b1a5c0d3e2f4a68'
+const EVENT_ID = 'evt_DEPOSIT_ASSET_SUCCESS_0199a3c2f4b87d6e9b1a5c0d3e2f4a68'
 
 export function eventCommands(program: Command, terminal: Terminal): void {
   const events = program.command('events').description('list, show and resend webhook events')

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDelivered, type Claimed } from '../domain/webhooks/record-attempts.ts'
 import type { Context } from '../domain/context.ts'
 import { claimDeliveries, DEADLINE_MS, findUnclaimed, sendDelivery } from '../domain/webhooks/delivery-queue.ts'
+import { nameInBody } from '../domain/webhooks/events.ts'
 import { joinLoops, startLoop, type Loop } from './loop.ts'
 import { makeDeliveryWindows, type DeliveryWindows } from './delivery-window.ts'
 import { makeQueueCursors } from './queue-cursors.ts'
@@ -120,7 +121,7 @@ export function makeSender(ctx: Context, windows: DeliveryWindows, wantsMore: ()
     } catch (error) {
       // Its lease ends, and it is sent again: at least once, as promised.
       ctx.log.error(
-        { err: error, eventId: delivery.eventId },
+        { err: error, eventId: nameInBody(delivery.body) },
         'recording a webhook attempt failed; the delivery will be sent again',
       )
     }

@@ -1,4 +1,4 @@
-import { bornAt, check, hex, idMs, NOW, timeMs, type Checks } from './rules.ts'
+import { bornAt, check, hex, idMs, NOW, timeMs, type Checks, type Rules } from './rules.ts'
 
 function isoTime(at: string): string {
   return `to_char((${at}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
@@ -8,8 +8,18 @@ function json(text: string): string {
   return `coalesce(to_json(${text})::text, 'null')`
 }
 
+// The id in the body, which receivers get as webhook-id.
+const NAME = `split_part(e.body, '"', 4)`
+
+/** The id follows from kind and subject. The last release made it from the key of the row. */
+function named(subject: string): Rules {
+  const ofLastRelease = `'evt_' || ${hex('e.id')}`
+  const name = `'evt_' || e.kind || '_' || ${hex(subject)}`
+  return { 'the event’s id': [NAME, `case when ${NAME} = ${ofLastRelease} then ${NAME} else ${name} end`] }
+}
+
 function head(kind: string): string {
-  return `'{"id":"evt_' || ${hex('e.id')} || '","event":"${kind}","createdAt":"' || ${isoTime('e.created_at')} || '","data":'`
+  return `'{"id":"' || ${NAME} || '","event":"${kind}","createdAt":"' || ${isoTime('e.created_at')} || '","data":'`
 }
 
 // The exact bytes that receivers got.
@@ -36,25 +46,35 @@ const depositEvent = check({
   rules: {
     'the event’s account': ['e.account_id', 'c.account_id'],
     'the event’s time': ['e.created_at', 'coalesce(m.resolved_at, p.recorded_at)'],
+    ...named('c.id'),
     'the event’s body is not what the charge and its payment say': `e.body = ${DEPOSIT_BODY}`,
     ...bornAt('e.id', 'e.created_at'),
   },
 })
 
-// Each event counts the refunds of its charge up to its own; the ledger has their order.
+// As refundSubject() in refunds/refund-events.ts.
+const REFUND_SUBJECT = `
+  left(encode(sha256(convert_to(${hex('r.charge_id')} || ' ' || r.provider_refund_id, 'UTF8')), 'hex'), 32)::uuid`
+
+// Each event counts the refunds of its charge up to its own; the ledger has their order. The last release made the
+// refund itself the subject of its event.
 const refundEvent = `
-  with r as (select * from refunds where status = 'DONE' and charge_id is not null), s as (
+  with r as (
+    select r.*, coalesce(o.subject_id, ${REFUND_SUBJECT}) as subject
+    from refunds r left join events o on o.kind = 'DEPOSIT_REFUNDED' and o.subject_id = r.id
+    where r.status = 'DONE' and r.charge_id is not null
+  ), s as (
     select r.id, t.kind, sum(case when t.kind = 'refund_undone' then -r.amount_cents else r.amount_cents end)
       over (partition by r.charge_id order by t.id) as cents
     from r join transfers t on t.refund_id = r.id and t.kind in ('refund_paid', 'refund_seen', 'refund_undone')
   )
   ${check({
-    subject: `'refund ' || ${hex('coalesce(r.id, e.subject_id)')}`,
+    subject: `coalesce('refund ' || ${hex('r.id')}, 'event ' || ${NAME})`,
     from: `r
   join payments p on p.id = r.payment_id
   join charges c on c.id = r.charge_id
   left join s on s.id = r.id and s.kind <> 'refund_undone'
-  full join (select * from events where kind = 'DEPOSIT_REFUNDED') e on e.subject_id = r.id`,
+  full join (select * from events where kind = 'DEPOSIT_REFUNDED') e on e.subject_id = r.subject`,
     exists: {
       'is DONE, and has no event': 'e.id is not null',
       'has an event, and is not a refund of a deposit that is done': 'r.id is not null',
@@ -62,18 +82,20 @@ const refundEvent = `
     rules: {
       'the event’s account': ['e.account_id', 'c.account_id'],
       'the event’s time': ['e.created_at', 'r.ended_at'],
+      ...named(REFUND_SUBJECT),
       'the event’s body is not what the charge and its refunds say': `e.body = ${REFUND_BODY}`,
       ...bornAt('e.id', 'e.created_at'),
     },
   })}`
 
 const otherEvent = check({
-  subject: `'event ' || ${hex('e.id')}`,
+  subject: `'event ' || ${NAME}`,
   from: `(select * from events where kind not in ('DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED')) e
   left join accounts a on a.id = e.account_id`,
   rules: {
     'its account is not there': 'a.id is not null',
     'is of a kind that there is not': `e.kind = 'WEBHOOK_TEST'`,
+    ...named('e.subject_id'),
     'the body': ['e.body', TEST_BODY],
     'its id was made at another time than created_at': `abs(${idMs('e.id')} - ${timeMs('e.created_at')}) < 1000`,
   },
@@ -106,31 +128,34 @@ const delivery = `
     from wanting w
     left join (sent s join events e on e.id = s.event_id) on s.webhook_id = w.id and e.created_at >= w.since
     group by w.id, w.since
+  ), wrong as (
+    select e.id as event_id, format('was never sent to webhook %s, nor is it pending', w.id) as text
+    from events e
+    join wanting w on w.account_id = e.account_id
+    join there t on t.id = w.id
+    left join sent s on s.event_id = e.id and s.webhook_id = w.id
+    where s.event_id is null and e.kind = any(w.event_kinds) and e.created_at >= t.since and e.created_at < w.until - interval '10 seconds'
+    union all
+    select s.event_id, case when e.id is null then format('is not there, but was sent to webhook %s', s.webhook_id)
+      else format('was sent to webhook %s, which is not its account’s', s.webhook_id) end
+    from sent s
+    left join events e on e.id = s.event_id
+    left join webhooks w on w.id = s.webhook_id
+    where w.account_id is distinct from e.account_id or e.id is null
+    union all
+    select a.event_id, format('was sent to webhook %s, and nothing says what became of it', a.webhook_id)
+    from (select distinct event_id, webhook_id from attempts) a
+    left join sent s on s.event_id = a.event_id and s.webhook_id = a.webhook_id
+    where s.event_id is null
+    union all
+    select o.event_id, format('is called delivered to webhook %s, and no attempt succeeded', o.webhook_id)
+    from delivery_outcomes o
+    left join (select distinct event_id, webhook_id, number from attempts where status between 200 and 299) a
+      on a.event_id = o.event_id and a.webhook_id = o.webhook_id and a.number = o.attempts
+    where o.outcome = 'delivered' and o.ended_at > ${ATTEMPTS_SINCE} and a.event_id is null
   )
-  select 'event ' || ${hex('e.id')} as subject, format('was never sent to webhook %s, nor is it pending', w.id) as text
-  from events e
-  join wanting w on w.account_id = e.account_id
-  join there t on t.id = w.id
-  left join sent s on s.event_id = e.id and s.webhook_id = w.id
-  where s.event_id is null and e.kind = any(w.event_kinds) and e.created_at >= t.since and e.created_at < w.until - interval '10 seconds'
-  union all
-  select 'event ' || ${hex('s.event_id')}, case when e.id is null then format('is not there, but was sent to webhook %s', s.webhook_id)
-    else format('was sent to webhook %s, which is not its account’s', s.webhook_id) end
-  from sent s
-  left join events e on e.id = s.event_id
-  left join webhooks w on w.id = s.webhook_id
-  where w.account_id is distinct from e.account_id or e.id is null
-  union all
-  select 'event ' || ${hex('a.event_id')}, format('was sent to webhook %s, and nothing says what became of it', a.webhook_id)
-  from (select distinct event_id, webhook_id from attempts) a
-  left join sent s on s.event_id = a.event_id and s.webhook_id = a.webhook_id
-  where s.event_id is null
-  union all
-  select 'event ' || ${hex('o.event_id')}, format('is called delivered to webhook %s, and no attempt succeeded', o.webhook_id)
-  from delivery_outcomes o
-  left join (select distinct event_id, webhook_id, number from attempts where status between 200 and 299) a
-    on a.event_id = o.event_id and a.webhook_id = o.webhook_id and a.number = o.attempts
-  where o.outcome = 'delivered' and o.ended_at > ${ATTEMPTS_SINCE} and a.event_id is null`
+  select 'event ' || coalesce((select ${NAME} from events e where e.id = d.event_id), ${hex('d.event_id')}) as subject, d.text
+  from wrong d`
 
 export const EVENT_CHECKS: Checks = {
   deposit_event: depositEvent,

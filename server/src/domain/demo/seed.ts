@@ -21,6 +21,7 @@ import { resetDailyTotals, refreshDailyTotals } from '../reports/daily-totals.ts
 import { openDeposit } from '../deposits/open-deposit.ts'
 import { SCOPES } from '../accounts/callers.ts'
 import { insertIntents } from '../deposits/intents.ts'
+import { refundSubject } from '../refunds/refund-events.ts'
 import { endRefund } from '../refunds/refund-states.ts'
 import { markSent, refundLease } from '../refunds/run-refund.ts'
 import { reserveForCharge } from '../refunds/request-refund.ts'
@@ -157,7 +158,7 @@ async function replay(tx: Tx, scene: Scene, steps: Step[]): Promise<BankHistory>
       if (refundCents === null) continue
       const refund = await refundDeposit(tx, account, at, { deposit, amountCents: refundCents })
       history.refunds.push(refund)
-      failures.set(uuidFromHex(refund.id), 0)
+      failures.set(refundSubject({ chargeId: deposit.chargeId, providerRefundId: refund.id }), 0)
     }
   }
   await deliver(tx, failures)

@@ -205,7 +205,7 @@ function rowOf(now: Date, settlement: Settlement, tally: ReturnType<typeof makeT
   return {
     settlement,
     ownId,
-    body: eventBody(ownId, depositEvent(now, settlement)),
+    body: eventBody(depositEvent(now, settlement)),
     sourceNet,
     targetNet: tally(charge.accountId, amountCents - charge.feeCents),
     feesNet: tally('fees', charge.feeCents),

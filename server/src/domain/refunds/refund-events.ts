@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { uuidFromHex } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import type { Tx } from '../../db/tx.ts'
@@ -6,6 +7,7 @@ import { insertEvents, type NewEvent } from '../webhooks/events.ts'
 /** A refund that is DONE. */
 export type DoneRefund = {
   id: string // 32 hexadecimal digits
+  providerRefundId: string
   chargeId: string | null
   amountCents: Cents
   feeReturnedCents: Cents
@@ -14,13 +16,14 @@ export type DoneRefund = {
 
 /** Adds it to its charge and inserts the event. The caller holds the charge's lock, so the event's total is right. */
 export async function recordRefunded(tx: Tx, now: Date, refund: DoneRefund): Promise<void> {
-  if (refund.chargeId === null) return
+  const { chargeId } = refund
+  if (chargeId === null) return
   const charge = await tx.one<RefundedCharge>(
     `update charges set refunded_cents = refunded_cents + $2 where id = $1
      returning account_id, payment_link_id, external_id, value_cents, refunded_cents`,
-    [uuidFromHex(refund.chargeId), refund.amountCents],
+    [uuidFromHex(chargeId), refund.amountCents],
   )
-  await insertEvents(tx, now, [refundEvent(now, refund, charge)])
+  await insertEvents(tx, now, [refundEvent(now, { ...refund, chargeId }, charge)])
 }
 
 type RefundedCharge = {
@@ -31,11 +34,20 @@ type RefundedCharge = {
   refunded_cents: number
 }
 
-export function refundEvent(now: Date, refund: DoneRefund, charge: RefundedCharge): NewEvent {
+/**
+ * The subject of its event: the refund as its provider knows it. A refund that is not in a restored backup is booked
+ * again from the provider's list, in another row. REFUND_SUBJECT of audit/events.ts must give the same.
+ */
+export function refundSubject({ chargeId, providerRefundId }: { chargeId: string; providerRefundId: string }): string {
+  const digest = createHash('sha256').update(`${chargeId} ${providerRefundId}`).digest('hex')
+  return uuidFromHex(digest.slice(0, 32))
+}
+
+export function refundEvent(now: Date, refund: DoneRefund & { chargeId: string }, charge: RefundedCharge): NewEvent {
   return {
     kind: 'DEPOSIT_REFUNDED',
     accountId: charge.account_id,
-    subjectId: uuidFromHex(refund.id),
+    subjectId: refundSubject(refund),
     createdAt: now,
     data: {
       transactionId: refund.chargeId,

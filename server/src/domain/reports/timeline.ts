@@ -10,6 +10,7 @@ import {
   type HeldPayment,
   type ReleasedPayment,
 } from '../deposits/held-payments.ts'
+import { refundSubject } from '../refunds/refund-events.ts'
 import { SELECT_REFUNDS, type Refund } from '../refunds/refund-states.ts'
 import type { Core } from '../core/core.ts'
 
@@ -67,7 +68,10 @@ async function readParts(tx: Tx, accountId: string, paymentLinkId: string): Prom
     ...(await momentsOfCharge(tx, charge)),
     ...heldPayments.flatMap(momentsOfHeld),
     ...refunds.toReversed().flatMap(momentsOfRefund),
-    ...(await momentsOfEvents(tx, accountId, [charge.id, ...refunds.map((refund) => refund.id)])),
+    ...(await momentsOfEvents(tx, accountId, [
+      id,
+      ...refunds.map(({ providerRefundId }) => refundSubject({ chargeId: charge.id, providerRefundId })),
+    ])),
   ]
   return {
     charge,
@@ -134,11 +138,12 @@ function momentsOfRefund(refund: Refund): Moment[] {
 }
 
 async function momentsOfEvents(tx: Tx, accountId: string, subjects: string[]): Promise<Moment[]> {
-  const events = await tx.rows<{ id: string; kind: string; at: Date }>(
-    `select id, kind, created_at as at from events
+  const events = await tx.rows<{ id: string; kind: string; subjectId: string; at: Date }>(
+    `select id, kind, subject_id as "subjectId", created_at as at from events
      where kind = any($3) and subject_id = any($2) and account_id = $1 order by id`,
-    [accountId, subjects.map(uuidFromHex), EVENT_KINDS],
+    [accountId, subjects, EVENT_KINDS],
   )
+  const names = new Map(events.map((event) => [event.id, eventName(event)]))
   const attempts = await tx.rows<AttemptFacts & { at: Date }>(
     `select t.event_id as "eventId", t.webhook_id as "webhookId", e.name as "webhookName", t.number, t.at, t.status, t.error,
        t.error_code as "errorCode", t.error_detail as "errorDetail", t.latency_ms as "latencyMs"
@@ -147,9 +152,9 @@ async function momentsOfEvents(tx: Tx, accountId: string, subjects: string[]): P
     [events.map((event) => event.id), MAX_ATTEMPTS],
   )
   return [
-    ...events.map(({ id, kind, at }): Moment => ({ kind: 'event', at, eventId: eventName(id), event: kind })),
+    ...events.map(({ id, kind, at }): Moment => ({ kind: 'event', at, eventId: names.get(id)!, event: kind })),
     ...attempts
       .toReversed()
-      .map((attempt): Moment => ({ kind: 'webhook_attempt', ...attempt, eventId: eventName(attempt.eventId) })),
+      .map((attempt): Moment => ({ kind: 'webhook_attempt', ...attempt, eventId: names.get(attempt.eventId)! })),
   ]
 }

@@ -5,7 +5,7 @@ import { query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
 import { headersOf } from './delivery-queue.ts'
-import { eventIdFrom, eventName } from './events.ts'
+import { eventName, parseEventName } from './events.ts'
 
 // Events, their deliveries and their attempts, for the public API, the dashboard and the command line.
 
@@ -103,14 +103,21 @@ export async function findEvent(
   accountId: AccountScope,
   name: string,
 ): Promise<{ event: EventRecord; attempts: AttemptRecord[] }> {
-  const id = eventIdFrom(name)
+  const row = await requireEvent(core, accountId, name)
+  return { event: eventFromRow(row), attempts: await readAttempts(core, row.id, null, MAX_ATTEMPTS_OF_EVENT) }
+}
+
+/** By the name that receivers see. `id` is the key of the row. */
+export async function requireEvent(core: Core, accountId: AccountScope, name: string): Promise<EventRow> {
+  const { kind, subjectId } = parseEventName(name)
   const [row] = await query<EventRow>(
     core.pool,
-    `select ${EVENT_COLUMNS} from events v where v.id = $1 and ($2::uuid is null or v.account_id = $2)`,
-    [id, accountId],
+    `select ${EVENT_COLUMNS} from events v
+     where v.kind = $1 and v.subject_id = $2 and ($3::uuid is null or v.account_id = $3)`,
+    [kind, subjectId, accountId],
   )
   if (!row) throw new Fault('not_found', 'Event not found')
-  return { event: eventFromRow(row), attempts: await readAttempts(core, id, null, MAX_ATTEMPTS_OF_EVENT) }
+  return row
 }
 
 /** Newest first. A page may have fewer deliveries than `limit` and not be the last. */
@@ -140,22 +147,22 @@ export async function findDelivery(
   accountId: string,
   name: { eventId: string; webhookId: string },
 ): Promise<{ delivery: DeliveryRecord; request: SentRequest; attempts: AttemptRecord[] }> {
-  const eventId = eventIdFrom(name.eventId)
+  const { kind, subjectId } = parseEventName(name.eventId)
   const webhookId = name.webhookId.toLowerCase()
   const [sent] = isUuid(webhookId)
-    ? await query<{ url: string; body: string; hasAuthorization: boolean }>(
+    ? await query<{ eventId: string; url: string; body: string; hasAuthorization: boolean }>(
         core.pool,
-        `select w.url, v.body, w.authorization_box is not null as "hasAuthorization"
+        `select v.id as "eventId", w.url, v.body, w.authorization_box is not null as "hasAuthorization"
          from events v join webhooks w on w.account_id = v.account_id
-         where v.id = $1 and w.id = $2 and v.account_id = $3`,
-        [eventId, webhookId, accountId],
+         where v.kind = $1 and v.subject_id = $2 and w.id = $3 and v.account_id = $4`,
+        [kind, subjectId, webhookId, accountId],
       )
     : []
-  const [delivery] = sent ? await readDeliveries(core, [{ eventId, webhookId }]) : []
+  const [delivery] = sent ? await readDeliveries(core, [{ eventId: sent.eventId, webhookId }]) : []
   if (!sent || !delivery) throw new Fault('not_found', 'Delivery not found')
+  const { eventId, url, body, hasAuthorization } = sent
   const attempts = await readAttempts(core, eventId, webhookId, MAX_ATTEMPTS_OF_DELIVERY)
-  const { url, body, hasAuthorization } = sent
-  const message = { eventId, body, keys: [], authorization: hasAuthorization ? MASK : null }
+  const message = { body, keys: [], authorization: hasAuthorization ? MASK : null }
   const headers = headersOf(message, attempts[0]?.at ?? delivery.createdAt)
   return { delivery, request: { url, headers: { ...headers, 'webhook-signature': `v1,${MASK}` }, body }, attempts }
 }
@@ -228,12 +235,13 @@ const DELIVERIES_OF_EVENT = `(
 ) d`
 
 const EVENT_COLUMNS = `
-  v.id, (select a.email from accounts a where a.id = v.account_id) as email, v.kind, v.body, v.created_at as "createdAt",
+  v.id, v.subject_id as "subjectId", (select a.email from accounts a where a.id = v.account_id) as email, v.kind, v.body, v.created_at as "createdAt",
   (select coalesce(jsonb_agg(jsonb_build_object('webhookId', d.webhook_id, 'state', d.state, 'attempts', d.attempts,
     'nextAttemptAt', d.due_at, 'endedAt', d.ended_at) order by d.webhook_id), '[]')
    from ${DELIVERIES_OF_EVENT}) as deliveries`
 
 type EventRow = Omit<EventRecord, 'deliveries'> & {
+  subjectId: string
   deliveries: (Omit<EventDelivery, 'nextAttemptAt' | 'endedAt'> & Record<'nextAttemptAt' | 'endedAt', string | null>)[]
 }
 
@@ -244,13 +252,14 @@ function eventFromRow(row: EventRow): EventRecord {
     nextAttemptAt: date(delivery.nextAttemptAt),
     endedAt: date(delivery.endedAt),
   }))
-  return { ...row, id: eventName(row.id), deliveries }
+  const { subjectId: _, ...event } = row
+  return { ...event, id: eventName(row), deliveries }
 }
 
 async function readDeliveries(core: Core, places: Place[]): Promise<DeliveryRecord[]> {
-  const rows = await query<DeliveryRecord>(
+  const rows = await query<DeliveryRecord & { subjectId: string }>(
     core.pool,
-    `select v.id as "eventId", v.kind, v.body::jsonb -> 'data' ->> 'paymentLinkId' as "paymentLinkId",
+    `select v.subject_id as "subjectId", v.kind, v.body::jsonb -> 'data' ->> 'paymentLinkId' as "paymentLinkId",
        w.id as "webhookId", w.name as "webhookName", d.state, d.attempts, d.due_at as "nextAttemptAt",
        d.ended_at as "endedAt", t.status as "lastStatus", t.error as "lastError", t.error_code as "lastErrorCode",
        t.error_detail as "lastErrorDetail", t.at as "lastAt", v.created_at as "createdAt"
@@ -264,7 +273,7 @@ async function readDeliveries(core: Core, places: Place[]): Promise<DeliveryReco
      order by n.place`,
     columnsOf(places, 'eventId', 'webhookId'),
   )
-  return rows.map((row) => ({ ...row, eventId: eventName(row.eventId) }))
+  return rows.map(({ subjectId, ...row }) => ({ ...row, eventId: eventName({ kind: row.kind, subjectId }) }))
 }
 
 function readAttempts(core: Core, eventId: string, webhookId: string | null, limit: number): Promise<AttemptRecord[]> {

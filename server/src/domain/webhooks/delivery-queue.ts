@@ -4,7 +4,7 @@ import { query, queryInOrder } from '../../db/tx.ts'
 import type { Claimed, Delivery } from './record-attempts.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
-import { eventName } from './events.ts'
+import { nameInBody } from './events.ts'
 import { signWithKeys } from './signature.ts'
 import { targetsFromRows, targetsSql, type TargetRow, type WebhookTarget } from './targets.ts'
 import type { Core } from '../core/core.ts'
@@ -140,23 +140,23 @@ const FIND_UNCLAIMED = `
 
 /** One attempt. Failures are returned, not thrown. */
 export function sendDelivery(ctx: Context, delivery: Delivery, at: Date): Promise<WebhookAnswer> {
-  const { eventId, body, target } = delivery
+  const { body, target } = delivery
   const { url, keys, authorization } = target
   // The account holder reads this reason. The log tells the operator what to fix.
   if (keys.length === 0) return Promise.resolve({ kind: 'failed', latencyMs: 0, reason: SECRETS_UNREADABLE })
   // An account whose URL hangs must not block others on the same host.
   const connectionGroup = delivery.webhookId
-  const headers = headersOf({ eventId, body, keys, authorization }, at)
+  const headers = headersOf({ body, keys, authorization }, at)
   return ctx.webhookSender.send({ url, headers, body, deadlineMs: DEADLINE_MS, connectionGroup })
 }
 
 /** All attempts have the same id, so that receivers recognize a repetition, and each has its own timestamp. */
 export function headersOf(
-  message: { eventId: string; body: string } & Pick<WebhookTarget, 'keys' | 'authorization'>,
+  message: { body: string } & Pick<WebhookTarget, 'keys' | 'authorization'>,
   now: Date,
 ): Record<string, string> {
   const { body, keys, authorization } = message
-  const id = eventName(message.eventId)
+  const id = nameInBody(body)
   const timestamp = String(Math.floor(now.getTime() / 1000))
   const headers: Record<string, string> = {
     'content-type': 'application/json',

@@ -1,5 +1,5 @@
 import { Fault } from '../../base/fault.ts'
-import { hexFromUuid, isHexId, newUuid7, uuidFromHex } from '../../base/ids.ts'
+import { hexFromUuid, newUuid7, uuidFromHex } from '../../base/ids.ts'
 import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
 
@@ -11,7 +11,10 @@ export const EVENT_KINDS: readonly EventKind[] = ['DEPOSIT_ASSET_SUCCESS', 'DEPO
 export type NewEvent = {
   kind: EventKind | 'WEBHOOK_TEST'
   accountId: string
-  /** What the event is about. A unique key allows a subject one event of each kind. */
+  /**
+   * What the event is about. A unique key allows a subject one event of each kind. The event's name follows from it, so
+   * it must come from what a backup or the provider still knows after a loss.
+   */
   subjectId: string
   createdAt: Date
   data: object
@@ -35,43 +38,53 @@ export const TELL = `
       and w.deleted_at is null
   )`
 
-type Telling = NewEvent & { id: string; dueAt: Date }
+/** `id` is the key of its row, in the order of creation. Receivers know the event by its name, which is in the body. */
+export type StoredEvent = { id: string; body: string }
+
+type Telling = NewEvent & StoredEvent & { dueAt: Date }
 
 const COLUMNS: Columns<Telling> = {
   id: ['uuid', ({ id }) => id],
   account_id: ['uuid', ({ accountId }) => accountId],
   kind: ['text', ({ kind }) => kind],
   subject_id: ['uuid', ({ subjectId }) => subjectId],
-  body: ['json', (event) => eventBody(event.id, event)],
+  body: ['json', ({ body }) => body],
   created_at: ['timestamptz', ({ createdAt }) => createdAt],
   due_at: ['timestamptz', ({ dueAt }) => dueAt],
 }
 
 const INSERT_EVENTS = `with telling as (select * from ${unnestOf(COLUMNS)}), ${TELL} select`
 
-/**
- * Inserts events and their deliveries in the transaction that made them happen: a crash cannot separate them. Returns
- * the ids.
- */
-export async function insertEvents(tx: Tx, now: Date, events: NewEvent[]): Promise<string[]> {
+/** Inserts events and their deliveries in the transaction that made them happen: a crash cannot separate them. */
+export async function insertEvents(tx: Tx, now: Date, events: NewEvent[]): Promise<StoredEvent[]> {
   if (events.length === 0) return []
-  const telling = events.map((event) => ({ ...event, id: newUuid7(now), dueAt: now }))
+  const telling = events.map((event) => ({ ...event, id: newUuid7(now), body: eventBody(event), dueAt: now }))
   await tx.run(INSERT_EVENTS, valuesOf(COLUMNS, telling))
-  return telling.map(({ id }) => id)
+  return telling.map(({ id, body }) => ({ id, body }))
 }
 
-/** The id as receivers see it. */
-export function eventName(id: string): string {
-  return `evt_${hexFromUuid(id)}`
+/**
+ * The id as receivers and callers see it. An event that was lost with the database, and is written again from what the
+ * provider lists, has the same name: a receiver that remembers names handles it once.
+ */
+export function eventName({ kind, subjectId }: { kind: string; subjectId: string }): string {
+  return `evt_${kind}_${hexFromUuid(subjectId)}`
 }
 
-/** The stored id, from an id as receivers see it. */
-export function eventIdFrom(name: string): string {
-  const hex = name.replace(/^evt_/, '')
-  if (!isHexId(hex)) throw new Fault('not_found', 'Event not found')
-  return uuidFromHex(hex)
+/** The event that has this name, if there is one. */
+export function parseEventName(name: string): { kind: string; subjectId: string } {
+  const [, kind, hex] = /^evt_([A-Z_]+)_([0-9a-f]{32})$/.exec(name) ?? []
+  if (!kind || !hex) throw new Fault('not_found', 'Event not found')
+  return { kind, subjectId: uuidFromHex(hex) }
 }
 
-export function eventBody(id: string, { kind, createdAt, data }: NewEvent): string {
-  return JSON.stringify({ id: eventName(id), event: kind, createdAt: createdAt.toISOString(), data })
+export function eventBody(event: NewEvent): string {
+  const { kind, createdAt, data } = event
+  return JSON.stringify({ id: eventName(event), event: kind, createdAt: createdAt.toISOString(), data })
+}
+
+/** Without parsing all of the body: it begins as eventBody() wrote it. */
+export function nameInBody(body: string): string {
+  const start = '{"id":"'.length
+  return body.slice(start, body.indexOf('"', start))
 }

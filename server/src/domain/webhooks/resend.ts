@@ -1,7 +1,6 @@
 import { transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
-import { findEvent, FIRST_UUID, type AccountScope } from './delivery-history.ts'
-import { eventIdFrom } from './events.ts'
+import { FIRST_UUID, requireEvent, type AccountScope } from './delivery-history.ts'
 import { findWebhook, findWebhookOwner } from './webhooks.ts'
 
 // A batch is one short transaction. All batches together are what one request may queue.
@@ -15,8 +14,8 @@ export async function resendEvent(
   name: string,
   webhookId: string | null,
 ): Promise<number> {
-  await findEvent(core, accountId, name)
-  return queueAgain(core, accountId, webhookId, { sql: ONE_EVENT, value: eventIdFrom(name) })
+  const { id } = await requireEvent(core, accountId, name)
+  return queueAgain(core, accountId, webhookId, { sql: ONE_EVENT, value: id })
 }
 
 /** Queues again all that failed, given up or still being retried, or all since a time. Returns how many. */

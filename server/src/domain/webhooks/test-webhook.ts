@@ -4,7 +4,7 @@ import { transact } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import { sendDelivery } from './delivery-queue.ts'
-import { eventBody, insertEvents, type NewEvent } from './events.ts'
+import { insertEvents, type NewEvent } from './events.ts'
 import { insertAttempts, isDelivered } from './record-attempts.ts'
 import { readTargets } from './targets.ts'
 import { findWebhook } from './webhooks.ts'
@@ -15,9 +15,10 @@ export async function testWebhook(ctx: Context, accountId: string, webhookId: st
   const createdAt = ctx.now()
   const data = { message: 'guiche can reach this address. Nothing was paid.' }
   const event: NewEvent = { kind: 'WEBHOOK_TEST', accountId, subjectId: newUuid7(createdAt), createdAt, data }
-  const [eventId] = await transact(ctx.pool, (tx) => insertEvents(tx, createdAt, [event]))
+  const [stored] = await transact(ctx.pool, (tx) => insertEvents(tx, createdAt, [event]))
+  const { id: eventId, body } = stored!
   const target = (await readTargets(ctx, [webhookId])).get(webhookId)!
-  const delivery = { eventId: eventId!, webhookId, attempt: 1, body: eventBody(eventId!, event), target }
+  const delivery = { eventId, webhookId, attempt: 1, body, target }
   const at = ctx.now()
   const answer = await sendDelivery(ctx, delivery, at)
   const attempt = { delivery, at, answer }

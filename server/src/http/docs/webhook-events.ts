@@ -1,10 +1,11 @@
 import { z } from 'zod'
-import type { NewEvent } from '../../domain/webhooks/events.ts'
+import { uuidFromHex } from '../../base/ids.ts'
+import { eventName, type NewEvent } from '../../domain/webhooks/events.ts'
 import { depositSchema } from '../api/deposits.ts'
 
 // The `webhooks` of the document: what we send, where everything else in it is what we are sent.
 
-type Event = { summary: string; description: string; data: z.ZodObject; example: object }
+type Event = { summary: string; description: string; data: z.ZodObject; subject: string; example: object }
 
 const record = depositSchema.shape
 const time = z.iso.datetime()
@@ -51,6 +52,7 @@ const EVENTS: Record<NewEvent['kind'], Event> = {
       endToEndId: payment.endToEndId,
       paidAt: time.meta({ description: 'When the payer paid.' }),
     }),
+    subject: CHARGE.transactionId,
     example: DEPOSIT_EXAMPLE,
   },
   DEPOSIT_REFUNDED: {
@@ -67,6 +69,7 @@ const EVENTS: Record<NewEvent['kind'], Event> = {
       endToEndId: payment.endToEndId,
       refundedAt: time.meta({ description: 'When the provider confirmed the refund.' }),
     }),
+    subject: '5f2d0c8be1a94376a3c1d0e7b2984f6c',
     example: {
       ...CHARGE,
       refundId: '0199a3d07c5e7b1f8a2d4c6e9f0b1a35',
@@ -83,22 +86,27 @@ const EVENTS: Record<NewEvent['kind'], Event> = {
     summary: 'A test',
     description: 'Sent when a webhook is added, when its URL changes, and on request. Answer 2xx; nothing was paid.',
     data: z.object({ message: z.string() }),
+    subject: '0199a3c31d4e7f20b6a85c9e1d3f7a42',
     example: { message: 'guiche can reach this address. Nothing was paid.' },
   },
 }
 
 export const WEBHOOKS = Object.fromEntries(
-  Object.entries(EVENTS).map(([kind, { summary, description, data, example }]) => {
+  Object.entries(EVENTS).map(([kind, { summary, description, data, subject, example }]) => {
     const schema = z.toJSONSchema(
       z.object({
-        id: z.string().meta({ description: 'The same in every delivery of this event, and in `webhook-id`.' }),
+        id: z.string().meta({
+          description:
+            'The same in every delivery of this event, and in `webhook-id`. Treat it as opaque, of at most 100 characters.',
+        }),
         event: z.literal(kind),
         createdAt: time.meta({ description: 'When the event happened.' }),
         data,
       }),
     )
     delete schema.$schema
-    const envelope = { id: 'evt_0199a3c2f4b87d6e9b1a5c0d3e2f4a69', event: kind, createdAt: '2026-01-31T12:01:08.000Z' }
+    const id = eventName({ kind, subjectId: uuidFromHex(subject) })
+    const envelope = { id, event: kind, createdAt: '2026-01-31T12:01:08.000Z' }
     const content = { 'application/json': { schema, example: { ...envelope, data: example } } }
     const responses = {
       '2XX': { description: 'Received. Any other answer is a failure, and the event is sent again.' },

@@ -58,7 +58,7 @@ export const refundEvent = text('DEPOSIT_REFUNDED', {
 
 function text(event: string, data: object): string {
   return JSON.stringify(
-    { id: 'evt_0199a3c2f4b87d6e9b1a5c0d3e2f4a69', event, createdAt: '2026-11-15T12:04:32.000Z', data },
+    { id: `evt_${event}_0199a3c2f4b87d6e9b1a5c0d3e2f4a69`, event, createdAt: '2026-11-15T12:04:32.000Z', data },
     null,
     2,
   )
