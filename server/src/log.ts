@@ -1,7 +1,9 @@
 import { hostname } from 'node:os'
 import { inspect } from 'node:util'
 import type { Log } from './base/log.ts'
+import { Fault } from './base/fault.ts'
 import { DatabaseUnavailable } from './db/failure.ts'
+import { ProviderError } from './domain/ports/provider.ts'
 
 type Line = { level: number; time: number; msg: string; err?: { message?: string; stack?: string } } & Record<
   string,
@@ -61,11 +63,16 @@ export function makeLog(least: keyof typeof LEVELS, destination: Destination = s
 }
 
 /**
- * While the database is down every request and worker round meets the same failure, and the pool logs it once for all.
- * Dropped here rather than at each place that logs, so that none can be forgotten.
+ * While the database or a provider is down every request and worker round meets the same failure. The pool, or the
+ * guard of the provider, logs it once for all. Dropped here rather than at each place that logs, so that none can be
+ * forgotten. A call to a provider that was really made keeps its line: its outcome may be unknown.
  */
 function isOutage(fields: object): boolean {
-  return 'err' in fields && fields.err instanceof DatabaseUnavailable
+  return 'err' in fields && (fields.err instanceof DatabaseUnavailable || isDown(fields.err))
+}
+
+function isDown(error: unknown): boolean {
+  return error instanceof Error && ((error instanceof ProviderError && error.isDown) || isDown(error.cause))
 }
 
 function fieldsText(fields: object): string {
@@ -80,8 +87,15 @@ function fieldsText(fields: object): string {
 
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return error
+  const fields = { type: error.name, message: messageOf(error) }
   // The inspected text has the causes, and what else an error carries.
-  return { type: error.name, message: messageOf(error), stack: inspect(error) }
+  return isExpected(error) ? fields : { ...fields, stack: inspect(error) }
+}
+
+/** A refused request or a failure of a provider, and no bug behind it. Its message says it all. */
+function isExpected(error: unknown): boolean {
+  if (!(error instanceof Fault || error instanceof ProviderError)) return false
+  return error.cause === undefined || isExpected(error.cause)
 }
 
 /** With the causes, because the outermost error often says only that something failed. */

@@ -120,6 +120,34 @@ describe('breaker', () => {
     expect(provider.health()).toMatchObject({ breaker: 'closed', lastSuccessAt: new Date(clock.ms) })
   })
 
+  test('an outage is logged once per cause and ten seconds with its failures, its probes are not, and its end once', async () => {
+    let isIll = true
+    const { provider, clock, logged } = await connectScripted(() => (isIll ? { status: 503 } : ok()), { timings })
+    const lines = () => logged.splice(0).filter((line) => !line.startsWith('debug '))
+    for (let nth = 0; nth < 50; nth++) await provider.check(TXID).catch(() => {})
+    expect(lines()).toEqual([
+      'warn provider call failed {"provider":"bank","operation":"check","text":"HTTP 503","failures":1}',
+      'warn provider breaker is open {"provider":"bank","breaker":"open","lastError":"check: HTTP 503"}',
+      'warn provider call failed {"provider":"bank","operation":"check","text":"held back by the breaker","failures":1}',
+    ])
+    // Two probes, and calls between them.
+    for (let nth = 0; nth < 20; nth++) {
+      if (nth % 10 === 0) clock.ms += 5_000
+      await provider.check(TXID).catch(() => {})
+    }
+    expect(lines()).toEqual([
+      'warn provider call failed {"provider":"bank","operation":"check","text":"HTTP 503","failures":4}',
+      'warn provider call failed {"provider":"bank","operation":"check","text":"held back by the breaker","failures":56}',
+    ])
+    isIll = false
+    clock.ms += 5_000
+    await provider.check(TXID)
+    expect(lines()).toEqual([
+      'info the provider works again {"provider":"bank","failures":70,"unsaid":8,"seconds":10}',
+      'warn provider breaker is closed {"provider":"bank","breaker":"closed","lastError":"check: HTTP 503"}',
+    ])
+  })
+
   test('while it is open nothing is waited for', async () => {
     const { provider } = await connectScripted(() => ({ status: 500 }), {
       timings: { ...timings, breakerFailures: 1, backoffBaseMs: 3_000, backoffCapMs: 3_000 },

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { hostname } from 'node:os'
 import { expect, test } from 'vitest'
+import { Fault } from '../src/base/fault.ts'
+import { ProviderError } from '../src/domain/ports/provider.ts'
 import { gatherLines, makeLog } from '../src/log.ts'
 import { startChild } from './process.ts'
 import { until } from './world.ts'
@@ -43,6 +45,38 @@ test('a line has its level, its time, its process and its fields, and an error a
     },
     { level: 50, time: expect.any(Number), pid: process.pid, hostname: hostname(), msg: 'two' },
   ])
+})
+
+test('a refused request and a failure of a provider are logged without a stack, unless there is a bug behind', () => {
+  const lines: { err: object }[] = []
+  const log = makeLog('warn', { write: (line) => void lines.push(JSON.parse(line)) })
+  const lost = new ProviderError('unknown', 'bank: create: no response within 4000 ms')
+  const refused = (cause: unknown) => new Fault('provider_unavailable', 'please try again', { cause })
+  for (const err of [lost, refused(lost), refused(new TypeError('a bug'))]) log.warn({ err }, 'a line')
+  expect(lines.map(({ err }) => err)).toEqual([
+    { type: 'ProviderError', message: lost.message },
+    { type: 'Fault', message: `please try again: ${lost.message}` },
+    { type: 'Fault', message: 'please try again: a bug', stack: expect.stringContaining('TypeError: a bug') },
+  ])
+})
+
+// The guard of the provider logs the outage: see api-pix-guard.test.ts.
+test('lines about a call that a breaker held back are left out, whatever says so, except at level debug', () => {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line).msg) }
+  const log = makeLog('info', destination)
+  const down = new ProviderError('unreachable', 'bank: create: the provider is down', { isDown: true })
+  const errors = [
+    down,
+    new Fault('provider_unavailable', 'please try again', { cause: down }),
+    new ProviderError('unknown', down.message, { cause: down }),
+  ]
+  for (const err of errors) log.warn({ err }, 'request refused')
+  for (const err of errors) log.error({ err }, 'worker round failed')
+  expect(lines).toEqual([])
+  log.warn({ err: new ProviderError('unknown', 'bank: create: HTTP 503') }, 'provider did not create a charge')
+  makeLog('debug', destination).warn({ err: down }, 'request refused')
+  expect(lines).toEqual(['provider did not create a charge', 'request refused'])
 })
 
 test('fields that are no JSON are logged all the same', () => {

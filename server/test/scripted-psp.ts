@@ -106,8 +106,9 @@ export async function connectScripted(script: Script, { token, timings, ...optio
   const psp = await openScriptedPsp(script, token ? { token } : {})
   const clock = { ms: Date.parse('2026-03-01T12:00:00Z') }
   const logged: string[] = []
-  const note = (fields: object, text: string) => void logged.push(`${text} ${JSON.stringify(fields)}`)
-  const log: Log = { debug: note, info: note, warn: note, error: note }
+  const note = (level: string) => (fields: object, text: string) =>
+    void logged.push(`${level} ${text} ${JSON.stringify(fields)}`)
+  const log: Log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') }
   const provider = makeApiPix({
     name: 'bank',
     url: psp.url,

@@ -122,15 +122,18 @@ export class ProviderError extends Error {
   readonly outcome: 'refused' | 'unreachable' | 'unknown'
   /** Never sent, because our own budget for this provider is spent. The provider itself may be fine. */
   readonly isOverloaded: boolean
+  /** Never sent, because the breaker let no call through. */
+  readonly isDown: boolean
 
   constructor(
     outcome: 'refused' | 'unreachable' | 'unknown',
     text: string,
-    options: { cause?: unknown; isOverloaded?: boolean } = {},
+    options: { cause?: unknown; isOverloaded?: boolean; isDown?: boolean } = {},
   ) {
     super(text, options)
     this.outcome = outcome
     this.isOverloaded = options.isOverloaded ?? false
+    this.isDown = options.isDown ?? false
   }
 }
 

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { makeCollapsedLog } from '../../base/collapsed-log.ts'
 import type { Log } from '../../base/log.ts'
 import type { Metrics } from '../../base/metrics.ts'
 import type { SharedBuckets } from '../../base/shared-buckets.ts'
@@ -30,6 +31,8 @@ export type Failed = {
   isRetryable: boolean
   /** The guard did not let it out. */
   isWithheld?: true
+  /** The breaker did not let it out. */
+  isDown?: true
   /** The rate limit did not let it out. */
   isOverloaded?: true
   text: string
@@ -62,13 +65,22 @@ export function makeGuard(options: {
   setMaxListeners(0, closing.signal)
   let lastError: string | null = null
   let lastSuccessAt: Date | null = null
+  let isKnownDown = false
+  const outage = makeCollapsedLog(
+    log,
+    { began: 'provider call failed', ended: 'the provider works again', fields: { provider: name } },
+    () => now().getTime(),
+  )
   const breaker = makeBreaker({
     failures: timings.breakerFailures,
     coolDownMs: timings.breakerCoolDownMs,
     now,
     onChange(state, isOwn) {
       if (!isOwn) lastError = 'another process found the provider down'
-      log.warn({ provider: name, breaker: state, lastError }, `provider breaker is ${state}`)
+      // A probe every few seconds is part of the outage.
+      const isNews = state !== 'half-open' && isKnownDown !== (state === 'open')
+      isKnownDown = state !== 'closed'
+      log[isNews ? 'warn' : 'debug']({ provider: name, breaker: state, lastError }, `provider breaker is ${state}`)
       if (state === 'open' && isOwn) bucket.announceOpen(timings.breakerCoolDownMs)
     },
   })
@@ -85,16 +97,22 @@ export function makeGuard(options: {
   })
 
   function record(operation: string, reply: Reply<unknown>) {
-    if (reply.kind === 'ok') lastSuccessAt = now()
-    else if (reply.kind === 'failed' || (reply.kind === 'refused' && isAccessDenied(reply.status))) {
+    if (reply.kind === 'ok') {
+      lastSuccessAt = now()
+      outage.worked()
+    } else if (reply.kind === 'failed' || (reply.kind === 'refused' && isAccessDenied(reply.status))) {
       lastError = `${operation}: ${reply.text}`
-      log.warn({ provider: name, operation, text: reply.text }, 'provider call failed')
+      outage.failed(reply.text, { operation, text: reply.text })
     }
   }
 
+  function isDown(operation: string): Failed {
+    outage.failed('down', { operation, text: 'held back by the breaker' })
+    return { ...withheld(`the provider is down, retried later (${lastError ?? 'breaker open'})`), isDown: true }
+  }
+
   async function runGuarded<Body>(operation: string, deadline: Deadline, call: () => Promise<Reply<Body>>) {
-    const isDown = () => withheld(`the provider is down, retried later (${lastError ?? 'breaker open'})`)
-    if (!breaker.mayEnter()) return isDown()
+    if (!breaker.mayEnter()) return isDown(operation)
     const seconds = stopwatch()
     const hasTurn = await rateLimit.acquire(shareOf(operation, deadline))
     metrics?.budgetWaitSeconds.inc({ provider: name }, seconds())
@@ -102,7 +120,7 @@ export function makeGuard(options: {
     if (!hasTurn) return { ...withheld('rate limit: too many calls per second'), isOverloaded: true } as const
     // After the wait. A probe in the queue would block all others, and queued calls would reach a failed provider.
     const report = breaker.enter()
-    if (!report) return isDown()
+    if (!report) return isDown(operation)
     let verdict: Verdict = 'none'
     try {
       const reply = await call()

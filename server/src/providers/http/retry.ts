@@ -47,6 +47,7 @@ export function makeRetry(options: {
     if (reply.kind === 'busy') return new ProviderError('unreachable', text('too many requests'))
     return new ProviderError(reply.wasSent ? 'unknown' : 'unreachable', text(reply.text), {
       isOverloaded: reply.isOverloaded ?? false,
+      isDown: reply.isDown ?? false,
     })
   }
 

@@ -1,0 +1,62 @@
+import type { Log } from './log.ts'
+
+/** Logs an outage once per cause and interval, instead of once per request and worker round that meets it. */
+export type CollapsedLog = {
+  /** `fields` go into the line if this failure is the one that is logged. */
+  failed(cause: string, fields: object): void
+  worked(): void
+}
+
+type Outage = { beganAt: number; failedAt: number; saidAt: number; failures: number; unsaid: number }
+
+/** Often enough to see in the log that the outage continues. */
+const SAY_EVERY_MS = 10_000
+/** Some calls may work while others fail, so an outage is over when none has failed for this long. */
+const OVER_AFTER_MS = 3_000
+/** Error codes are few; this bounds memory if a message takes the place of a code. */
+const MAX_CAUSES = 20
+
+/** `fields` are in every line. */
+export function makeCollapsedLog(
+  log: Log,
+  { began, ended, fields = {} }: { began: string; ended: string; fields?: object },
+  nowMs: () => number,
+): CollapsedLog {
+  const outages = new Map<string, Outage>()
+
+  return {
+    failed(cause, more) {
+      const now = nowMs()
+      const known = outages.get(cause)
+      if (!known && outages.size >= MAX_CAUSES) return
+      const outage = known ?? { beganAt: now, failedAt: now, saidAt: -Infinity, failures: 0, unsaid: 0 }
+      outages.set(cause, outage)
+      outage.failures += 1
+      outage.unsaid += 1
+      outage.failedAt = now
+      if (now - outage.saidAt < SAY_EVERY_MS) return
+      log.warn({ ...fields, ...more, failures: outage.unsaid }, began)
+      outage.saidAt = now
+      outage.unsaid = 0
+    },
+    worked() {
+      if (outages.size === 0) return
+      const now = nowMs()
+      const all = [...outages.values()]
+      if (all.some((outage) => now - outage.failedAt < OVER_AFTER_MS)) return
+      const beganAt = Math.min(...all.map((outage) => outage.beganAt))
+      const failedAt = Math.max(...all.map((outage) => outage.failedAt))
+      const sum = (of: (outage: Outage) => number) => all.reduce((total, outage) => total + of(outage), 0)
+      log.info(
+        {
+          ...fields,
+          failures: sum((outage) => outage.failures),
+          unsaid: sum((outage) => outage.unsaid),
+          seconds: Math.round((failedAt - beganAt) / 1000),
+        },
+        ended,
+      )
+      outages.clear()
+    },
+  }
+}
