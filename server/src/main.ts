@@ -127,6 +127,7 @@ async function open(config: Config, { log, say, stoppers, signal }: Start): Prom
     await Promise.all([
       ctx.intents.drained(),
       ctx.acceptances.drained(),
+      ctx.endedIntents.drained(),
       ctx.settlements.drained(),
       ctx.hints.drained(),
       ctx.finishedChecks.drained(),

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { query, transact } from '../src/db/tx.ts'
 import { readDailyTotals, refreshDailyTotals } from '../src/domain/reports/daily-totals.ts'
-import { markFailed } from '../src/domain/deposits/charge-states.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { createKey } from '../src/domain/accounts/api-keys.ts'
 import { readOverview } from '../src/domain/reports/overview.ts'
@@ -107,7 +106,7 @@ test('a charge that came to nothing is not counted, and is once it is paid after
   const account = await w.account()
   const { charge, payment } = await w.paidCharge({ account, valueCents: 10_00 })
   await w.pool.query(`update charges set status = 'OPENING', emv = null, opening_instance = $1`, [w.ctx.instance])
-  await markFailed(w.ctx, charge.id)
+  await w.ctx.endedIntents.add({ chargeId: charge.id, outcome: 'failed' })
   w.clock.advance(3 * DAY_MS)
   expect((await readOverview(w.ctx, account.accountId)).last30).toMatchObject({ created: 0, paid: 0 })
   await transact(w.pool, (tx) => settle(tx, w.clock.now(), [payment]))

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openDeposit, type DepositRequest } from '../src/domain/deposits/open-deposit.ts'
+import { ProviderError } from '../src/domain/ports/provider.ts'
 import { countStatements } from './statements.ts'
 import { world } from './world.ts'
 
@@ -35,6 +36,27 @@ describe('creating a deposit', () => {
     await openDeposit(w.ctx, caller, request, 'order-1')
     expect(await countStatements(w.pool, () => openDeposit(w.ctx, caller, request, 'order-1'))).toBe(7)
   })
+})
+
+describe('a deposit that comes to nothing', () => {
+  const request: DepositRequest = { valueCents: 50_00, externalId: null, description: null, expiresInSeconds: null }
+  const orders = Array.from({ length: 20 }, (_, index) => `order-${index}`)
+
+  test.each(['refused', 'unreachable', 'unknown'] as const)(
+    'takes one statement for the intents and one for their ends when twenty at once are %s',
+    async (outcome) => {
+      const w = await world({ isDirect: true })
+      const { caller } = await w.account()
+      const answers = gather(() => Promise.resolve(new ProviderError(outcome, 'no')), orders.length)
+      w.ctx.providers[0] = { ...w.ctx.providers[0]!, create: async (asked) => Promise.reject(await answers(asked)) }
+      const open = (order: string) =>
+        openDeposit(w.ctx, caller, { ...request, externalId: order }, order).catch(() => {})
+      expect(await countStatements(w.pool, () => Promise.all(orders.map(open)))).toBe(2)
+      const isEnded = outcome === 'unknown' ? `status = 'OPENING'` : `status = 'FAILED' and closed_at is not null`
+      expect(await w.count('charges', `${isEnded} and opening_instance is null`)).toBe(20)
+      expect(await w.differences()).toEqual([])
+    },
+  )
 })
 
 /** Holds all answers back until this many have come. */

@@ -53,9 +53,64 @@ export async function markPending(db: Pick<Tx, 'rows'>, instance: number, accept
   return accepted.map(({ chargeId }) => !lost.has(chargeId))
 }
 
-/** The provider made no charge, or withdrew one that nobody was shown. Moves only an intent of this process. */
-export function markFailed(core: Core, chargeId: string): Promise<StoredCharge | undefined> {
-  return close(core, chargeId, { from: 'OPENING', to: 'FAILED', openedBy: core.instance })
+/**
+ * How the work on an intent ended without a code. 'failed': the provider made no charge, or withdrew one that nobody
+ * was shown. 'unknown': nobody knows whether it was made, and a repeated request or the worker continues with it.
+ */
+export type IntentEnd = { chargeId: string; outcome: 'failed' | 'unknown' }
+
+const END_COLUMNS: Columns<IntentEnd> = {
+  id: ['uuid', ({ chargeId }) => uuidFromHex(chargeId)],
+  has_failed: ['boolean', ({ outcome }) => outcome === 'failed'],
+}
+
+// As MARK_PENDING. A charge that surely does not exist needs no question, so its check goes with it. Otherwise the
+// provider would be asked about every deposit that failed in an outage. One that a notification or a worker claimed
+// stays.
+const END_INTENTS = prepared(`
+  with n as materialized (
+    select n.*, (select c.ctid from charges c where c.id = n.id) as tid from ${unnestOf(END_COLUMNS)}
+  ), ended as (
+    update charges c set
+      status = case when n.has_failed then 'FAILED' else c.status end,
+      closed_at = case when n.has_failed then $3::timestamptz end,
+      opening_instance = null
+    from n
+    where c.ctid = n.tid and c.status = 'OPENING' and c.opening_instance = $4
+    returning c.id, c.status, c.account_id, c.external_id, c.provider
+  ), failed as (
+    select * from ended where status = 'FAILED'
+  ), released as (
+    delete from external_ids e
+    using (
+      select (
+        select e.ctid from external_ids e
+        where e.account_id = f.account_id and e.external_id = f.external_id and e.charge_id = f.id
+      ) as tid
+      from failed f offset 0
+    ) f
+    where e.ctid = f.tid
+  ), unchecked as (
+    delete from checks k
+    using (
+      select (
+        select k.ctid from checks k where k.provider = f.provider and k.subject = ${hexId('f.id')}
+      ) as tid
+      from failed f offset 0
+    ) f
+    where k.ctid = f.tid and k.claim is null
+  )
+  select count(*) as failed from failed`)
+
+/** Ends or releases intents of this process, and leaves those of others alone. Resolves to how many failed. */
+export async function endIntents(
+  db: Pick<Tx, 'rows'>,
+  now: Date,
+  instance: number,
+  ends: IntentEnd[],
+): Promise<number> {
+  const [row] = await db.rows<{ failed: number }>(END_INTENTS, [...valuesOf(END_COLUMNS, ends), now, instance])
+  return row!.failed
 }
 
 /**
@@ -96,7 +151,7 @@ export function markCanceled(core: Core, chargeId: string): Promise<StoredCharge
   return close(core, chargeId, { from: 'PENDING', to: 'CANCELED' })
 }
 
-type Closing = { from: StoredStatus; to: StoredStatus; openedBy?: number }
+type Closing = { from: StoredStatus; to: StoredStatus }
 
 /** Undefined when the charge has left `from`. */
 async function close(core: Core, chargeId: string, closing: Closing): Promise<StoredCharge | undefined> {
@@ -109,16 +164,14 @@ export async function endCharge(
   tx: Tx,
   now: Date,
   chargeId: string,
-  { from, to, openedBy }: Closing,
+  { from, to }: Closing,
 ): Promise<StoredCharge | undefined> {
   const id = uuidFromHex(chargeId)
   const [charge] = await tx.rows<StoredCharge>(
     `update charges c set status = $3, closed_at = $4, opening_instance = null
-     where c.id = $1
-       and c.status = $2
-       and ($5::int is null or c.opening_instance = $5)
+     where c.id = $1 and c.status = $2
      returning ${CHARGE_COLUMNS}`,
-    [id, from, to, now, openedBy ?? null],
+    [id, from, to, now],
   )
   const release = 'delete from external_ids where account_id = $1 and external_id = $2 and charge_id = $3'
   if (charge) await tx.run(release, [charge.accountId, charge.externalId, id])

@@ -3,12 +3,10 @@ import { uuidFromHex } from '../../base/ids.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
-import type { Core } from '../core/core.ts'
 import { ProviderError, type Provider, type ProviderChargeRequest } from '../ports/provider.ts'
 import { overloaded } from './admission.ts'
 import { isVisible, readCharge, type Charge, type StoredCharge } from './charge-reads.ts'
-import { markFailed } from './charge-states.ts'
-import { ownsIntent, releaseIntent } from './intent-lease.ts'
+import { ownsIntent } from './intent-lease.ts'
 import { INTENT_TIMEOUT_MS } from './intents.ts'
 
 // The caller waits for the QR code. A provider that used up this much time leaves none to try another.
@@ -126,17 +124,15 @@ async function moveIntent(tx: Tx, now: Date, move: ProviderMove): Promise<void> 
   await insertRow(tx, 'checks', { provider: to, subject: chargeId, kind: 'charge', due_at: dueAt })
 }
 
-async function intentFault(core: Core, chargeId: string, error: unknown): Promise<unknown> {
+async function intentFault(ctx: Context, chargeId: string, error: unknown): Promise<unknown> {
   if (!(error instanceof ProviderError)) {
-    await releaseIntent(core, chargeId).catch(() => {}) // the first failure is the one to report
+    // The first failure is the one to report.
+    await ctx.endedIntents.add({ chargeId, outcome: 'unknown' }).catch(() => {})
     return error
   }
-  core.log.warn({ err: error, chargeId }, 'provider did not create a charge')
-  if (error.outcome === 'unknown') {
-    await releaseIntent(core, chargeId)
-    return notConfirmed(error)
-  }
-  await markFailed(core, chargeId)
+  ctx.log.warn({ err: error, chargeId }, 'provider did not create a charge')
+  await ctx.endedIntents.add({ chargeId, outcome: error.outcome === 'unknown' ? 'unknown' : 'failed' })
+  if (error.outcome === 'unknown') return notConfirmed(error)
   if (error.isOverloaded) return overloaded(error)
   return error.outcome === 'refused'
     ? new Fault('provider_refused', 'The payment provider refused the charge', { cause: error })

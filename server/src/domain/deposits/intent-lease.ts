@@ -43,18 +43,8 @@ function becomeOwner(core: Core, charge: StoredCharge): Promise<boolean> {
   })
 }
 
-/** Nobody knows whether the charge was made. A repeated request or the worker continues with the intent. */
-export async function releaseIntent(core: Core, chargeId: string): Promise<void> {
-  await query(core.pool, `update charges set opening_instance = null ${OWN_INTENT}`, [
-    uuidFromHex(chargeId),
-    core.instance,
-  ])
-}
-
 /** False for a process that was suspended for so long that another one claimed the intent. */
 export async function ownsIntent(core: Core, chargeId: string): Promise<boolean> {
-  const rows = await query(core.pool, `select from charges ${OWN_INTENT}`, [uuidFromHex(chargeId), core.instance])
-  return rows.length > 0
+  const sql = `select from charges where id = $1 and status = 'OPENING' and opening_instance = $2`
+  return (await query(core.pool, sql, [uuidFromHex(chargeId), core.instance])).length > 0
 }
-
-const OWN_INTENT = `where id = $1 and status = 'OPENING' and opening_instance = $2`

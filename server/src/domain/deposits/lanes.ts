@@ -5,7 +5,7 @@ import { makeLane, type Lane } from '../core/lane.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import { makePendingLimit, type PendingLimit } from './admission.ts'
 import type { Charge } from './charge-reads.ts'
-import { markPending, type Acceptance } from './charge-states.ts'
+import { endIntents, markPending, type Acceptance, type IntentEnd } from './charge-states.ts'
 import { makeChargeWatch, type ChargeWatch } from './charge-watch.ts'
 import { finishChecks, recordHints, type Check, type FinishedCheck, type Hints } from './checks/check-queue.ts'
 import { makeReceivedLists, type ReceivedLists } from './checks/received-list.ts'
@@ -18,6 +18,8 @@ export type DepositLanes = {
   heldIntents: Set<string>
   /** False: see markPending(). */
   acceptances: Lane<Acceptance, boolean>
+  /** Intents that no provider made a charge of. */
+  endedIntents: Lane<IntentEnd>
   settlements: Settlements
   /** What notifications name. When a call resolves, its hints are stored as checks. */
   hints: Lane<Hints>
@@ -66,6 +68,10 @@ export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayme
       const results = await markPending(autocommit(core.pool), core.instance, accepted)
       core.metrics.deposits.inc({ state: 'opened' }, results.filter(Boolean).length)
       return results
+    }),
+    endedIntents: makeLane(core, 'ended_intents', async (ends) => {
+      const failed = await endIntents(autocommit(core.pool), core.now(), core.instance, ends)
+      core.metrics.deposits.inc({ state: 'failed' }, failed)
     }),
     settlements,
     hints: makeLane(core, 'hints', (given) => storeHints(core, hintFollower, given), { maxBatch: MAX_NOTIFICATIONS }),

@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts'
 import type { Core } from '../../core/core.ts'
 import { ProviderError, providerNamed } from '../../ports/provider.ts'
 import { readCharge, type Charge, type StoredCharge } from '../charge-reads.ts'
-import { EXPIRY_GRACE_MS, markCanceled, markExpired, markFailed } from '../charge-states.ts'
+import { EXPIRY_GRACE_MS, markCanceled, markExpired } from '../charge-states.ts'
 import { claimIntent } from '../intent-lease.ts'
 import type { Checked } from '../lanes.ts'
 import { retryAt, type Check } from './check-queue.ts'
@@ -196,7 +196,7 @@ async function clearIntent(ctx: Context, charge: StoredCharge, check: Check): Pr
     if (payments.length > 0) await ctx.settlements.add(payments)
     // Paid, but the provider does not name the Pix yet: ask again.
     else if (typeof answer === 'object' && answer.status === 'paid') return false
-    else await markFailed(ctx, charge.id)
+    else await ctx.endedIntents.add({ chargeId: charge.id, outcome: 'failed' })
     return true
   })
   return isCleared ? NEVER : again(ctx, check)
