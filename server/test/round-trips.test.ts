@@ -57,6 +57,18 @@ describe('a deposit that comes to nothing', () => {
       expect(await w.differences()).toEqual([])
     },
   )
+
+  test('takes six statements when it is repeated, however many keys the account has', async () => {
+    const w = await world({ isDirect: true })
+    const { caller } = await w.account()
+    const bank = w.ctx.providers[0]!
+    w.ctx.providers[0] = { ...bank, create: () => Promise.reject(new ProviderError('unreachable', 'no')) }
+    const open = () => openDeposit(w.ctx, caller, request, 'order-1')
+    await expect(open()).rejects.toMatchObject({ code: 'provider_unavailable' })
+    w.ctx.providers[0] = bank
+    expect(await countStatements(w.pool, open)).toBe(6)
+    expect(await w.count('idempotency_keys')).toBe(1)
+  })
 })
 
 /** Holds all answers back until this many have come. */

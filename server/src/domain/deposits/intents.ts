@@ -181,14 +181,27 @@ function hasKey(intent: Intent): intent is KeyedIntent {
   return intent.idempotency !== null
 }
 
-/** Deletes keys that ended, and those of intents that lost their external id. */
+/**
+ * Deletes keys that ended, those of intents that lost their external id, and those whose attempt failed: its caller was
+ * told so.
+ */
 async function freeKeys(tx: Tx, now: Date, intents: KeyedIntent[]): Promise<void> {
   if (intents.length === 0) return
   await tx.run(
     `delete from idempotency_keys i
-     using unnest($1::uuid[], $2::text[], $3::uuid[]) as n (account_id, key, charge_id)
-     where i.account_id = n.account_id and i.key = n.key and (i.created_at <= $4 or i.charge_id = n.charge_id)`,
-    [...keyColumns(intents), intents.map(({ charge }) => uuidFromHex(charge.id)), endOfKeys(now)],
+     using unnest($1::uuid[], $2::text[], $3::uuid[], $4::bytea[]) as n (account_id, key, charge_id, request_hash)
+     where i.account_id = n.account_id and i.key = n.key and (
+       i.created_at <= $5
+       or i.charge_id = n.charge_id
+       or (i.request_hash = n.request_hash
+         and (select c.status from charges c where c.id = i.charge_id) = 'FAILED')
+     )`,
+    [
+      ...keyColumns(intents),
+      intents.map(({ charge }) => uuidFromHex(charge.id)),
+      intents.map(({ idempotency }) => idempotency.requestHash),
+      endOfKeys(now),
+    ],
   )
 }
 

@@ -1,8 +1,7 @@
 import { Fault } from '../../base/fault.ts'
-import { newSecretUuid7, uuidFromHex } from '../../base/ids.ts'
+import { newSecretUuid7 } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { hashRequest } from '../../base/request-hash.ts'
-import { transact } from '../../db/tx.ts'
 import type { Caller } from '../accounts/callers.ts'
 import { priceDeposit, termsFor, type Price } from '../accounts/pricing.ts'
 import type { Context } from '../context.ts'
@@ -39,12 +38,7 @@ export async function openDeposit(
   const intent = { charge, idempotency }
   await admitDeposit(ctx, caller.accountId, idempotencyKey)
   return holdIntent(ctx, charge.id, async () => {
-    let result = await ctx.intents.add(intent)
-    if (result.kind === 'key_used' && hasFailed(result)) {
-      // The caller of the earlier attempt was told that it failed, so the key is free again.
-      await forgetKey(ctx, result.charge)
-      result = await ctx.intents.add(intent)
-    }
+    const result = await ctx.intents.add(intent)
     switch (result.kind) {
       case 'external_id_taken':
         throw new Fault('external_id_taken', 'externalId is already used by another deposit')
@@ -73,12 +67,9 @@ async function replay(
   refusal: Fault,
 ): Promise<OpenedDeposit> {
   const earlier = idempotency && (await findKeyHolder(ctx, accountId, idempotency))
-  if (!earlier || hasFailed(earlier)) throw refusal
+  // The caller of an attempt that failed was told so, and its key is free again.
+  if (!earlier || (earlier.isSameRequest && earlier.charge.status === 'FAILED')) throw refusal
   return resume(ctx, earlier)
-}
-
-function hasFailed({ isSameRequest, charge }: KeyUsed): boolean {
-  return isSameRequest && charge.status === 'FAILED'
 }
 
 /** As it will stand in the database, so that nothing is read back. */
@@ -137,9 +128,4 @@ async function resume(ctx: Context, { isSameRequest, charge }: KeyUsed): Promise
     throw new Fault('in_flight', 'A request with this Idempotency-Key is still in progress', { retryAfterSeconds: 1 })
   }
   return { charge: resumed, replayed: false }
-}
-
-async function forgetKey(core: Core, { accountId, id }: StoredCharge): Promise<void> {
-  const sql = 'delete from idempotency_keys where account_id = $1 and charge_id = $2'
-  await transact(core.pool, (tx) => tx.run(sql, [accountId, uuidFromHex(id)]))
 }
