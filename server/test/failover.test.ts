@@ -45,7 +45,7 @@ test('a next provider that is known to be down is passed over, and with none lef
     cancel: async () => (asked.push('withdraw at the first'), 'withdrawn'),
   })
   const [first, second] = w.ctx.providers
-  const down = { ...second!, name: 'down', health: () => ({ ...second!.health(), breaker: 'open' as const }) }
+  const down = { ...second!, name: 'down', isCallable: () => false }
   const refuse = () => (asked.push('make at the one that is down'), second!.create(request as never))
   w.ctx.providers = [first!, { ...down, create: refuse }]
   await expect(w.deposit(account)).rejects.toMatchObject({ code: 'provider_unavailable' })
@@ -68,7 +68,24 @@ test('with every breaker open a deposit is refused at once, and nobody is asked'
   const before = await calls()
   await expect(w.deposit(account)).rejects.toMatchObject({ code: 'provider_unavailable' })
   expect(await calls()).toEqual(before)
-  expect(await w.count('charges', `status = 'FAILED'`)).toBe(1)
+  expect(await w.count('charges')).toBe(0)
+})
+
+test('while the first provider probes, a deposit begins at the second at once', async () => {
+  const w = await world({ second: true })
+  const account = await w.account()
+  const [first, second] = w.ctx.providers
+  const asked: string[] = []
+  const create = () => (asked.push('first'), Promise.reject(new ProviderError('unreachable', 'down')))
+  // Its breaker is half-open, and has let its one call through.
+  const probing = {
+    ...first!,
+    isCallable: () => false,
+    health: () => ({ ...first!.health(), breaker: 'half-open' as const }),
+  }
+  w.ctx.providers = [{ ...probing, create }, second!]
+  expect((await w.deposit(account)).provider).toBe('second')
+  expect(asked).toEqual([])
 })
 
 // The first provider makes the charge and its answer is lost, and looking it up fails too: nobody knows. It is

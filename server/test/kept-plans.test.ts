@@ -2,6 +2,7 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { begin, inOrder } from '../src/db/pool.ts'
 import { preparedTexts } from '../src/db/prepared.ts'
+import { openDeposit } from '../src/domain/deposits/open-deposit.ts'
 import { world, type World } from './world.ts'
 
 // PostgreSQL caches the plans of prepared statements until the table is analyzed again. A full scan is the cheapest
@@ -49,6 +50,12 @@ async function usedWorld(): Promise<World> {
   const headers = { 'x-api-key': account.key }
   for (const path of [`deposit/${charge.paymentLinkId}`, 'deposits', 'balance'])
     expect((await w.app.inject({ url: `/api/${path}`, headers })).statusCode).toBe(200)
+  // Looks for its key, and stores nothing.
+  const providers = w.ctx.providers.map((provider) => ({ ...provider, isCallable: () => false }))
+  const request = { valueCents: 1, externalId: null, description: null, expiresInSeconds: null }
+  await expect(openDeposit({ ...w.ctx, providers }, account.caller, request, 'order-1')).rejects.toMatchObject({
+    code: 'provider_unavailable',
+  })
   return w
 }
 

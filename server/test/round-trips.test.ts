@@ -42,6 +42,16 @@ describe('a deposit that comes to nothing', () => {
   const request: DepositRequest = { valueCents: 50_00, externalId: null, description: null, expiresInSeconds: null }
   const orders = Array.from({ length: 20 }, (_, index) => `order-${index}`)
 
+  test('takes no statement without a key while no provider can be called, and with keys one for all', async () => {
+    const w = await world({ isDirect: true })
+    const { caller } = await w.account()
+    w.ctx.providers = w.ctx.providers.map((provider) => ({ ...provider, isCallable: () => false }))
+    const open = (key: string | null) => openDeposit(w.ctx, caller, request, key).catch(() => {})
+    expect(await countStatements(w.pool, () => open(null))).toBe(0)
+    expect(await countStatements(w.pool, () => open('order-1'))).toBe(1)
+    expect(await countStatements(w.pool, () => Promise.all(orders.map(open)))).toBe(1)
+  })
+
   test.each(['refused', 'unreachable', 'unknown'] as const)(
     'takes one statement for the intents and one for their ends when twenty at once are %s',
     async (outcome) => {

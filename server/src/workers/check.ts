@@ -38,6 +38,8 @@ export function startCheckWorker(ctx: Context): Loop {
       const room = MAX_CLAIMED - claimed.size()
       // Half of them at least, so that each claim brings many.
       if (room < MAX_CLAIMED / 2) return 'idle'
+      // Claimed without a provider to ask, checks would only be put off, for longer each time.
+      if (!ctx.providers.some((provider) => provider.isCallable())) return 'idle'
       const nowMs = ctx.now().getTime()
       // The clock may have been set back.
       const looksAtAll = Math.abs(nowMs - allReadMs) >= LOOK_AT_ALL_MS

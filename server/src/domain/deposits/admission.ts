@@ -1,7 +1,8 @@
 import { Fault } from '../../base/fault.ts'
-import { query, queryOne } from '../../db/tx.ts'
+import { queryOne } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { ProviderError, type Provider } from '../ports/provider.ts'
+import { isKeyUsed } from './intents.ts'
 
 /**
  * Refuses the deposit of an account that floods before anything is stored: a refusal that costs two transactions would
@@ -23,11 +24,6 @@ export async function admitDeposit(
   const text = `Too many deposits are PENDING: at most ${core.pendingLimit.max} at a time`
   const advice = 'Wait until some are paid or expire, or cancel some'
   throw new Fault('rate_limited', `${text}. ${advice}`, { retryAfterSeconds: FULL_MS / 1000 })
-}
-
-async function isKeyUsed(core: Core, accountId: string, key: string): Promise<boolean> {
-  const sql = 'select from idempotency_keys where account_id = $1 and key = $2'
-  return (await query(core.pool, sql, [accountId, key])).length > 0
 }
 
 /** Our own rate limit for the provider is used up. The provider may be well. */

@@ -12,13 +12,10 @@ import { INTENT_TIMEOUT_MS } from './intents.ts'
 // The caller waits for the QR code. A provider that used up this much time leaves none to try another.
 const FAILOVER_WITHIN_MS = 12_000
 
-/** The most preferred provider that is not known to be down. If all are, the first, which then refuses at once. */
-export function preferredProvider(ctx: Context): Provider {
-  return ctx.providers.find(isUp) ?? ctx.providers[0]!
-}
-
-function isUp(provider: Provider): boolean {
-  return provider.health().breaker !== 'open'
+/** The most preferred provider that can be called now; with `after`, of those behind it. */
+export function preferredProvider(ctx: Context, after?: Provider): Provider | undefined {
+  const candidates = after ? ctx.providers.slice(ctx.providers.indexOf(after) + 1) : ctx.providers
+  return candidates.find((provider) => provider.isCallable())
 }
 
 /**
@@ -61,7 +58,7 @@ async function createWithFailover(
       return isAccepted ? { ...intent, provider: provider.name, status: 'PENDING', emv } : undefined
     } catch (caught) {
       const error = mayExist ? asUnknown(caught) : caught
-      const next = ctx.providers.slice(ctx.providers.indexOf(provider) + 1).find(isUp)
+      const next = preferredProvider(ctx, provider)
       const mayMove =
         error instanceof ProviderError &&
         next &&
@@ -136,11 +133,17 @@ async function intentFault(ctx: Context, chargeId: string, error: unknown): Prom
   if (error.isOverloaded) return overloaded(error)
   return error.outcome === 'refused'
     ? new Fault('provider_refused', 'The payment provider refused the charge', { cause: error })
-    : unavailable('The payment provider cannot be reached, please try again', error)
+    : unreachable(error)
 }
 
-function notConfirmed(cause?: ProviderError): Fault {
+/** Nobody knows whether the provider made the charge. */
+export function notConfirmed(cause?: ProviderError): Fault {
   return unavailable('The payment provider did not confirm the charge, please try again', cause)
+}
+
+/** No provider made a charge. */
+export function unreachable(cause: ProviderError): Fault {
+  return unavailable('The payment provider cannot be reached, please try again', cause)
 }
 
 function unavailable(text: string, cause?: ProviderError): Fault {

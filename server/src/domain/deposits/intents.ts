@@ -1,6 +1,7 @@
 import { hexFromUuid, uuidFromHex } from '../../base/ids.ts'
 import { columnsOf, unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
+import type { SharedRead } from '../../db/shared-reads.ts'
 import { autocommit, isTransient, isUniqueViolation, query, transact, type Tx } from '../../db/tx.ts'
 import type { Price } from '../accounts/pricing.ts'
 import type { Core } from '../core/core.ts'
@@ -241,6 +242,22 @@ async function readKeyHolders(tx: Tx, intents: KeyedIntent[]): Promise<Map<strin
     keyColumns(intents),
   )
   return new Map(rows.map((row) => [`${row.accountId} ${row.key}`, row]))
+}
+
+/** By account and key in one text. A lookup and no join, so that a cached plan never scans the whole table. */
+const KEYS: SharedRead<{ name: string }> = {
+  sql: `
+    select n.name from unnest($1::text[]) as n (name)
+    where (
+      select i.charge_id from idempotency_keys i
+      where i.account_id = left(n.name, 36)::uuid and i.key = substr(n.name, 38)
+    ) is not null`,
+  keyOf: ({ name }) => name,
+}
+
+/** Whether an earlier request has this key, perhaps one that has ended. */
+export async function isKeyUsed(core: Core, accountId: string, key: string): Promise<boolean> {
+  return (await core.readShared(KEYS, `${accountId} ${key}`)) !== undefined
 }
 
 /** The earlier request with this key, if there is one. */

@@ -6,12 +6,12 @@ import type { Caller } from '../accounts/callers.ts'
 import { priceDeposit, termsFor, type Price } from '../accounts/pricing.ts'
 import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
-import { providerNamed } from '../ports/provider.ts'
+import { ProviderError, providerNamed } from '../ports/provider.ts'
 import { admitDeposit } from './admission.ts'
 import { isVisible, type Charge, type StoredCharge } from './charge-reads.ts'
-import { createAtProvider, preferredProvider } from './failover.ts'
+import { createAtProvider, notConfirmed, preferredProvider, unreachable } from './failover.ts'
 import { claimIntent, holdIntent } from './intent-lease.ts'
-import { findKeyHolder, type Intent, type KeyUsed, type OwnFields } from './intents.ts'
+import { findKeyHolder, isKeyUsed, type Intent, type KeyUsed, type OwnFields } from './intents.ts'
 
 export type DepositRequest = OwnFields & { valueCents: Cents; expiresInSeconds: number | null }
 
@@ -19,6 +19,9 @@ export type OpenedDeposit = { charge: Charge; replayed: boolean }
 
 // A code that can be paid for less than this is of no use to a payer.
 const RESUME_MIN_MS = 60_000
+
+/** Made once: the stack of an error takes a tenth of the time of a refusal. */
+const ALL_DOWN = new ProviderError('unreachable', 'no provider can be called', { isDown: true })
 
 /**
  * The intent is stored first, then the provider makes the charge, then the charge becomes PENDING. After a crash at any
@@ -34,6 +37,8 @@ export async function openDeposit(
   const price = tryPrice(ctx, caller, request.valueCents)
   if (price instanceof Fault) return replay(ctx, caller.accountId, idempotency, price)
   const provider = preferredProvider(ctx)
+  // Before anything is stored: while no provider can be called, a refusal must cost less than a deposit.
+  if (!provider) return replay(ctx, caller.accountId, idempotency, unreachable(ALL_DOWN))
   const charge = newCharge(ctx, caller, request, { price, provider: provider.name })
   const intent = { charge, idempotency }
   await admitDeposit(ctx, caller.accountId, idempotencyKey)
@@ -59,14 +64,18 @@ function tryPrice(core: Core, caller: Caller, valueCents: Cents): Price | Fault 
   }
 }
 
-/** A deposit that was opened before its price or limits changed is answered as it was. A new one is refused. */
+/**
+ * A deposit that was opened before is answered as it was, although its price or limits have changed or no provider can
+ * be called. A new one is refused.
+ */
 async function replay(
   ctx: Context,
   accountId: string,
   idempotency: Intent['idempotency'],
   refusal: Fault,
 ): Promise<OpenedDeposit> {
-  const earlier = idempotency && (await findKeyHolder(ctx, accountId, idempotency))
+  const isRepeated = idempotency !== null && (await isKeyUsed(ctx, accountId, idempotency.key))
+  const earlier = isRepeated && (await findKeyHolder(ctx, accountId, idempotency))
   // The caller of an attempt that failed was told so, and its key is free again.
   if (!earlier || (earlier.isSameRequest && earlier.charge.status === 'FAILED')) throw refusal
   return resume(ctx, earlier)
@@ -114,16 +123,16 @@ async function resume(ctx: Context, { isSameRequest, charge }: KeyUsed): Promise
     throw new Fault('idempotency_mismatch', 'Idempotency-Key was already used with a different request')
   }
   if (isVisible(charge)) return { charge, replayed: true }
+  const provider = providerNamed(ctx, charge.provider)
+  // It stays there: without its provider nobody can tell whether the charge was made.
+  if (!ctx.heldIntents.has(charge.id) && !provider.isCallable()) throw notConfirmed(ALL_DOWN)
   const hasTime = charge.expiresAt.getTime() - ctx.now().getTime() >= RESUME_MIN_MS
   // The worker withdraws an intent that is about to expire and frees its key. This makes its check due now.
   if (!hasTime) await ctx.hints.add({ provider: charge.provider, hints: [{ txid: charge.id, endToEndId: null }] })
   const resumed =
     charge.status === 'OPENING' &&
     hasTime &&
-    (await claimIntent(ctx, charge, async () => {
-      const provider = providerNamed(ctx, charge.provider)
-      return createAtProvider(ctx, provider, charge, { isResumed: true })
-    }))
+    (await claimIntent(ctx, charge, () => createAtProvider(ctx, provider, charge, { isResumed: true })))
   if (!resumed) {
     throw new Fault('in_flight', 'A request with this Idempotency-Key is still in progress', { retryAfterSeconds: 1 })
   }

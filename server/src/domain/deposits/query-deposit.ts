@@ -15,8 +15,8 @@ const QUERY_TIMEOUT_MS = 3_000
 
 /**
  * A PENDING charge is checked with the provider first. The check begins after the query does, so the answer includes a
- * payment that the provider confirmed before. If the check fails or takes too long, the answer is the stored charge
- * and says so. Simultaneous queries of one charge share all of it, and get the same object.
+ * payment that the provider confirmed before. If the provider is down, the check fails or takes too long, the answer is
+ * the stored charge and says so. Simultaneous queries of one charge share all of it, and get the same object.
  */
 export async function queryDeposit(ctx: Context, accountId: string, paymentLinkId: string): Promise<Queried> {
   try {
@@ -38,6 +38,7 @@ async function readAndCheck(ctx: Context, accountId: string, paymentLinkId: stri
   const beganAt = ctx.now()
   const charge = await requireCharge(ctx, accountId, paymentLinkId)
   if (charge.status !== 'PENDING') return { charge, check: 'none' }
+  if (!providerNamed(ctx, charge.provider).isCallable()) return { charge, check: 'failed' }
   const { outcome } = await checkQueried(ctx, charge, { onBehalfOf: accountId, beganAt })
   // Unpaid: what was read stands, because the check began after it.
   const checked = outcome === 'unpaid' ? charge : await requireCharge(ctx, accountId, paymentLinkId)

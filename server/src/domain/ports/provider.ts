@@ -38,6 +38,8 @@ export type Provider = {
   readNotification(request: NotificationRequest): Promise<Hint[] | 'refused'>
   /** False when create() for this account would be refused at once, because its share of the budget is used up. */
   hasRoomFor(accountId: string): boolean
+  /** False while the breaker lets no call through, so that every call would fail at once. */
+  isCallable(): boolean
   health(): ProviderHealth
   close(): Promise<void>
 }

@@ -33,6 +33,7 @@ export type Calls = {
   errorOf(operation: string, reply: NotOk): ProviderError
   callsPerSecond: number
   hasRoom: Guard['hasRoom']
+  isCallable: Guard['isCallable']
   health: Guard['health']
   close(): Promise<void>
 }
@@ -121,6 +122,7 @@ export function makeCalls(
     errorOf,
     callsPerSecond: options.callsPerSecond,
     hasRoom: guard.hasRoom,
+    isCallable: guard.isCallable,
     health: guard.health,
     async close() {
       guard.close()

@@ -44,6 +44,8 @@ export type Guard = {
   run<Body>(operation: string, deadline: Deadline, call: () => Promise<Reply<Body>>): Promise<Reply<Body>>
   /** False when the rate limit would refuse the call at once. */
   hasRoom(operation: string, deadline: Deadline): boolean
+  /** False when the breaker would refuse a call at once. */
+  isCallable(): boolean
   /** False at once when the pause does not fit the deadline; false also when the guard closes meanwhile. */
   wait(ms: number, deadline: Deadline): Promise<boolean>
   health(): ProviderHealth
@@ -143,6 +145,7 @@ export function makeGuard(options: {
       return reply
     },
     hasRoom: (operation, deadline) => rateLimit.hasRoom(shareOf(operation, deadline)),
+    isCallable: breaker.mayEnter,
     async wait(ms, deadline) {
       if (ms >= deadline.remainingMs()) return false
       return sleep(ms, true, { signal: closing.signal }).catch(() => false)

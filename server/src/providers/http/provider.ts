@@ -141,6 +141,7 @@ export function makeProvider<Charge extends { charge: ProviderCharge }>(
     registerNotifications: (url) => api.registerNotifications(url),
     readNotification: (request) => api.readNotification(request),
     hasRoomFor: (account) => calls.hasRoom('create', startDeadline(timings.createDeadlineMs, account)),
+    isCallable: calls.isCallable,
     health: calls.health,
     close: calls.close,
   }

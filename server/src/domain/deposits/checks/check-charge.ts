@@ -188,8 +188,9 @@ function untilEnded(ctx: Context, { attempts }: Check, expiresAt: Date): Next {
 
 /** Nobody was shown this charge. If the provider made it after all, it is withdrawn, so that nobody can pay it. */
 async function clearIntent(ctx: Context, charge: StoredCharge, check: Check): Promise<Next> {
+  const provider = providerNamed(ctx, charge.provider)
+  if (!provider.isCallable()) return again(ctx, check)
   const isCleared = await claimIntent(ctx, charge, async () => {
-    const provider = providerNamed(ctx, charge.provider)
     const outcome = await provider.cancel(charge.id)
     const answer = outcome === 'not_active' ? await provider.check(charge.id) : outcome
     const payments = typeof answer === 'object' ? answer.payments : []
