@@ -548,6 +548,12 @@ create table provider_notifications (
   constraint provider_notifications_pkey primary key (provider)
 );
 
+create table purge_cursors (
+  name text not null,
+  read_until uuid not null,
+  constraint purge_cursors_pkey primary key (name)
+);
+
 create table refunds (
   id uuid not null,
   payment_id uuid not null,
