@@ -11,11 +11,15 @@ function json(text: string): string {
 // The id in the body, which receivers get as webhook-id.
 const NAME = `split_part(e.body, '"', 4)`
 
+/** As eventName() in webhooks/events.ts. */
+function nameOf(subject: string): string {
+  return `'evt_' || e.kind || '_' || ${hex(subject)}`
+}
+
 /** The id follows from kind and subject. The last release made it from the key of the row. */
 function named(subject: string): Rules {
   const ofLastRelease = `'evt_' || ${hex('e.id')}`
-  const name = `'evt_' || e.kind || '_' || ${hex(subject)}`
-  return { 'the event’s id': [NAME, `case when ${NAME} = ${ofLastRelease} then ${NAME} else ${name} end`] }
+  return { 'the event’s id': [NAME, `case when ${NAME} = ${ofLastRelease} then ${NAME} else ${nameOf(subject)} end`] }
 }
 
 function head(kind: string): string {
@@ -69,7 +73,7 @@ const refundEvent = `
     from r join transfers t on t.refund_id = r.id and t.kind in ('refund_paid', 'refund_seen', 'refund_undone')
   )
   ${check({
-    subject: `coalesce('refund ' || ${hex('r.id')}, 'event ' || ${NAME})`,
+    subject: `coalesce('refund ' || ${hex('r.id')}, 'event ' || ${nameOf('e.subject_id')})`,
     from: `r
   join payments p on p.id = r.payment_id
   join charges c on c.id = r.charge_id
@@ -89,7 +93,7 @@ const refundEvent = `
   })}`
 
 const otherEvent = check({
-  subject: `'event ' || ${NAME}`,
+  subject: `'event ' || ${nameOf('e.subject_id')}`,
   from: `(select * from events where kind not in ('DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED')) e
   left join accounts a on a.id = e.account_id`,
   rules: {
@@ -154,7 +158,7 @@ const delivery = `
       on a.event_id = o.event_id and a.webhook_id = o.webhook_id and a.number = o.attempts
     where o.outcome = 'delivered' and o.ended_at > ${ATTEMPTS_SINCE} and a.event_id is null
   )
-  select 'event ' || coalesce((select ${NAME} from events e where e.id = d.event_id), ${hex('d.event_id')}) as subject, d.text
+  select 'event ' || coalesce((select ${nameOf('e.subject_id')} from events e where e.id = d.event_id), ${hex('d.event_id')}) as subject, d.text
   from wrong d`
 
 export const EVENT_CHECKS: Checks = {
