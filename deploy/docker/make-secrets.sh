@@ -17,6 +17,7 @@ printf '%s' "$password" >secrets/postgres-password
 cat >secrets/guiche.env <<END
 DATABASE_URL=postgresql://guiche:$password@postgres:5432/guiche
 SECRET_KEY=$(random)
+METRICS_TOKEN=$(random)
 PUBLIC_URL=http://localhost:3000
 # For a live service: PUBLIC_URL=https://…, TRUST_PROXY=true, PROVIDERS=… and its variables, see docs/configuration.md
 END

@@ -1,6 +1,6 @@
 import { isLocalUrl, plainHttpNames } from './base/local-url.ts'
 import { OperatorError } from './base/operator-error.ts'
-import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
@@ -55,8 +55,7 @@ export type Config = {
 export type Remote = { url: string; key: string | undefined }
 
 // A payer needs at least 5 minutes. Past a day, providers may refuse the charge.
-const EXPIRES_MIN_SECONDS = 300
-const EXPIRES_MAX_SECONDS = 86_400
+const EXPIRES_SECONDS = { min: 300, max: 86_400 }
 const MIN_SECRET_LENGTH = 32
 // With fewer, the lanes wait for each other's connections; with more, a few processes use up PostgreSQL's limit.
 const POOL_SIZE = { min: 5, max: 500 }
@@ -103,10 +102,7 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
       publicUrl,
       sandboxBankUrl: mode === 'test' ? sandboxBankUrl(providers) : null,
       terms: loadTerms(env),
-      chargeExpiresSeconds: integer(env, 'CHARGE_EXPIRES_SECONDS', 3600, {
-        min: EXPIRES_MIN_SECONDS,
-        max: EXPIRES_MAX_SECONDS,
-      }),
+      chargeExpiresSeconds: integer(env, 'CHARGE_EXPIRES_SECONDS', 3600, EXPIRES_SECONDS),
       reconcileSeconds: integer(env, 'RECONCILE_SECONDS', 60, { min: 0, max: 86_400 }),
       pendingMaxPerAccount: integer(env, 'PENDING_MAX_PER_ACCOUNT', 10_000, { min: 0, max: 1_000_000 }),
       rateLimit: {
@@ -117,6 +113,7 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
         perSecond: integer(env, 'PUBLIC_RATE_LIMIT_PER_SECOND', 20, { min: 0, max: 1_000_000 }),
         burst: integer(env, 'PUBLIC_RATE_LIMIT_BURST', 100, { min: 1, max: 1_000_000 }),
       },
+      isMetricsToken: loadMetricsToken(env),
       hstsIncludesSubdomains: flag(env, 'HSTS_INCLUDE_SUBDOMAINS'),
       callbackSecrets: callbackSecrets(secretKeys),
       secretBox: makeSecretBox(secretKeys),
@@ -263,6 +260,22 @@ function loadSecretKeys(env: Env, home: string): () => string[] {
     )
   }
   return () => given ?? [generatedSecret(home)]
+}
+
+/** Keeps only the hash: digests have one length, which a comparison in constant time needs. */
+function loadMetricsToken(env: Env): Settings['isMetricsToken'] {
+  const token = env.METRICS_TOKEN
+  if (!token) return () => false
+  // Printable ASCII: nothing else passes in a header.
+  if (token.length < MIN_SECRET_LENGTH || !/^[!-~]+$/.test(token)) {
+    throw refusal(
+      'METRICS_TOKEN',
+      `must have at least ${MIN_SECRET_LENGTH} characters and no spaces, for example the output of: openssl rand -hex 32`,
+    )
+  }
+  const digestOf = (text: string) => createHash('sha256').update(text).digest()
+  const digest = digestOf(token)
+  return (text) => timingSafeEqual(digestOf(text), digest)
 }
 
 function sessionLimits(env: Env, prefix: string, fallback: SessionLimits): SessionLimits {

@@ -447,3 +447,17 @@ function temporaryFolder(): string {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
+
+test('METRICS_TOKEN is compared as a whole, kept as a hash, and refused if it is short or cannot stand in a header', () => {
+  const METRICS_TOKEN = 't'.repeat(32)
+  const config = loadConfig({ METRICS_TOKEN })
+  expect(JSON.stringify(config)).not.toContain(METRICS_TOKEN)
+  const { isMetricsToken } = config.settings
+  expect([METRICS_TOKEN, `${METRICS_TOKEN}t`, 't', ''].map(isMetricsToken)).toEqual([true, false, false, false])
+  expect(['', 'undefined'].map(loadConfig({}).settings.isMetricsToken)).toEqual([false, false])
+  for (const wrong of ['t'.repeat(31), `${METRICS_TOKEN} t`, `${METRICS_TOKEN}ç`]) {
+    const refused = () => loadConfig({ METRICS_TOKEN: wrong })
+    expect(refused).toThrow('METRICS_TOKEN must have at least 32 characters and no spaces')
+    expect(refused).not.toThrow(wrong)
+  }
+})

@@ -16,12 +16,14 @@ export type FreezingProxy = {
   thaw(): void
   /** The next statement with this text reaches the database, and its answer never comes back. */
   loseAnswerTo(text: string): void
+  /** Ends all connections and refuses new ones, as a database that was stopped. */
+  goAway(): void
 }
 
 export async function startFreezingProxy(databaseUrl: string): Promise<FreezingProxy> {
   let isFrozen = false
   let lost: string | undefined
-  const url = await startProxy(databaseUrl, (client, server) => {
+  const { url, goAway } = await startProxy(databaseUrl, (client, server) => {
     let isDeaf = false
     // What a connection met while frozen is lost for good, also after the thaw: so is a packet.
     client.on('data', (chunk: Buffer) => {
@@ -43,13 +45,14 @@ export async function startFreezingProxy(databaseUrl: string): Promise<FreezingP
     freeze: () => void (isFrozen = true),
     thaw: () => void (isFrozen = false),
     loseAnswerTo: (text) => void (lost = text),
+    goAway,
   }
 }
 
 /** Speaks TLS as PostgreSQL does: the client asks for it in plain text first. */
 export async function startTlsProxy(databaseUrl: string, pem: { key: string; cert: string }): Promise<string> {
   const secureContext = createSecureContext(pem)
-  return startProxy(databaseUrl, (client, server) => {
+  const { url } = await startProxy(databaseUrl, (client, server) => {
     client.once('data', () => {
       client.write('S')
       const secure = new TLSSocket(client, { isServer: true, secureContext })
@@ -57,6 +60,7 @@ export async function startTlsProxy(databaseUrl: string, pem: { key: string; cer
       secure.pipe(server).pipe(secure)
     })
   })
+  return url
 }
 
 /**
@@ -126,7 +130,10 @@ function streamOf(client: pg.Client): Socket {
   return (client as pg.Client & { connection: { stream: Socket } }).connection.stream
 }
 
-async function startProxy(databaseUrl: string, relay: (client: Socket, server: Socket) => void): Promise<string> {
+async function startProxy(
+  databaseUrl: string,
+  relay: (client: Socket, server: Socket) => void,
+): Promise<{ url: string; goAway(): void }> {
   const sockets = new Set<Socket>()
   const parameters = new URL(databaseUrl.replace('@/', '@socket/')).searchParams
   const proxy = createServer((client) => {
@@ -142,11 +149,13 @@ async function startProxy(databaseUrl: string, relay: (client: Socket, server: S
     relay(client, server)
   }).listen(0, '127.0.0.1')
   await once(proxy, 'listening')
-  onTestFinished(() => {
+  const url = throughPort(databaseUrl, proxy)
+  const goAway = () => {
     for (const socket of sockets) socket.destroy()
     proxy.close()
-  })
-  return throughPort(databaseUrl, proxy)
+  }
+  onTestFinished(goAway)
+  return { url, goAway }
 }
 
 function throughPort(databaseUrl: string, server: Server): string {

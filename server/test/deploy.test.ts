@@ -214,7 +214,7 @@ test('the script makes secrets that guiche accepts, with one password on both si
   const config = loadConfig(env)
   expect(config.warnings).toEqual([])
   expect(new URL(config.databaseUrl!).password).toBe(readFileSync(join(folder, 'secrets/postgres-password'), 'utf8'))
-  expect(env['SECRET_KEY']).toMatch(/^[0-9a-f]{64}$/)
+  for (const name of ['SECRET_KEY', 'METRICS_TOKEN']) expect(env[name]).toMatch(/^[0-9a-f]{64}$/)
   await expect(run('sh', [script])).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('already') })
 })
 
@@ -318,6 +318,12 @@ test('a pod is asked at the right paths, and has time to migrate, to drain and t
       },
     },
   })
+})
+
+test('Prometheus scrapes the pods with the METRICS_TOKEN that they read', () => {
+  const { endpoints } = ofKind(renderChart(CHART, ALL_ON), 'ServiceMonitor').spec as { endpoints: object[] }
+  const credentials = { name: 'guiche-secrets', key: 'METRICS_TOKEN' }
+  expect(endpoints).toMatchObject([{ path: '/metrics', authorization: { type: 'Bearer', credentials } }])
 })
 
 const labelsOf = (name: string) => ({ 'app.kubernetes.io/name': name, 'app.kubernetes.io/instance': 'shop' })

@@ -1,6 +1,7 @@
 import { Counter, Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { mergeMetrics } from '../src/base/sibling-metrics.ts'
+import { startFreezingProxy } from './database-proxy.ts'
 import { makeOperator } from './operators-client.ts'
 import { CLI, startServer, temporaryHome, type ServerProcess } from './process.ts'
 import { bearer } from './requests.ts'
@@ -66,6 +67,24 @@ test('each of several processes answers a scrape for all, also after one was rep
     const opened = (await scrape(server, key).catch(() => undefined))?.get('guiche_deposits_total')
     return opened?.get('1') === 0 && opened.get('2') === left
   })
+})
+
+test('while the database is frozen, each of several processes still answers a scrape for all', async () => {
+  const w = await world()
+  const proxy = await startFreezingProxy(w.directUrl)
+  const METRICS_TOKEN = 't'.repeat(32)
+  const env = { DATABASE_URL: proxy.url, GUICHE_HOME: temporaryHome(), SECRET_KEY: 'k'.repeat(32), METRICS_TOKEN }
+  const server = await startServer(env, CLI, ['--processes', '2'])
+  const bothSay = (isUp: 0 | 1) =>
+    until(`both say ${isUp}`, async () => {
+      const metrics = await scrape(server, METRICS_TOKEN)
+      return String([...(metrics.get('guiche_database_up')?.values() ?? [])]) === `${isUp},${isUp}` && metrics
+    })
+  expect((await bothSay(1)).get('guiche_queue_due')?.size).toBe(2)
+  proxy.freeze()
+  const frozen = await bothSay(0)
+  expect(frozen.get('guiche_queue_due')).toBeUndefined()
+  expect(frozen.get('guiche_deposits_total')?.size).toBe(2)
 })
 
 function sum(values: Map<string, number>): number {

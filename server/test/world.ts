@@ -150,6 +150,7 @@ export async function world(options: Options = {}): Promise<World> {
     pendingMaxPerAccount: 0,
     rateLimit: { perSecond: 0, burst: 1 },
     publicRateLimit: { perSecond: 0, burst: 1 },
+    isMetricsToken: () => false,
     hstsIncludesSubdomains: false,
     callbackSecrets: (provider) => [`secret-of-${provider}`],
     secretBox: makeSecretBox(() => ['a secret key for tests']),

@@ -15,7 +15,9 @@ export function makeMetrics() {
   const registry = new Registry()
   const make = makersFor(registry)
   const httpSeconds = makeRouteTimings('guiche_http_request_duration_seconds', 'Answers, by route.', SECONDS)
-  return { registry, httpSeconds, ...makeCounted(make), ...makeLookedUp(make) }
+  const read = makeRead(make)
+  const forgetRead = () => Object.values(read).forEach((gauge) => gauge.reset())
+  return { registry, httpSeconds, ...makeCounted(make), ...makeOwn(make), ...read, forgetRead }
 }
 
 /** All of them in Prometheus's format. */
@@ -91,10 +93,9 @@ function makeCounted({ counter, timing }: Makers) {
   }
 }
 
-/** Gauges, set for each scrape. */
-function makeLookedUp({ gauge }: Makers) {
+/** Gauges of this process, set for each scrape. */
+function makeOwn({ gauge }: Makers) {
   return {
-    // Of this process.
     clockOffset: gauge(
       'guiche_clock_offset_seconds',
       'How far this process’s clock is ahead of the database’s; below zero is behind. Past 2 seconds either way its workers stop.',
@@ -114,9 +115,13 @@ function makeLookedUp({ gauge }: Makers) {
       'When a call last succeeded; 0 if none has since the start.',
       'provider',
     ),
+    databaseUp: gauge('guiche_database_up', '0 if this process got no answer from the database for this scrape.'),
+  }
+}
 
-    // Of the database, and so the same for all processes.
-    databaseUp: gauge('guiche_database_up', '0 if what follows could not be read, and is as it was before.'),
+/** Gauges that are read from the database, and so are the same for all processes. Absent while it cannot be read. */
+function makeRead({ gauge }: Makers) {
+  return {
     exceptionsOpen: gauge('guiche_exceptions_open', 'Exceptions that are not resolved.', 'kind'),
     ledger: gauge('guiche_ledger_cents', 'What a ledger account holds; missing is below zero.', 'account'),
     sweepAge: gauge(

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { metricsText, type Metrics } from '../base/metrics.ts'
 import { answerForAll } from '../base/sibling-metrics.ts'
-import { makeSingleFlight } from '../base/single-flight.ts'
+import { withTimeLimit } from '../base/time-limit.ts'
+import { unavailable } from '../db/tx.ts'
 import type { Context } from '../domain/context.ts'
 import { EXCEPTION_KINDS } from '../domain/refunds/exceptions.ts'
 import { METRICS_SCOPE } from '../domain/accounts/callers.ts'
@@ -13,16 +14,18 @@ import { SIGN_IN_OUTCOMES } from './auth/sign-in-attempts.ts'
 
 // The database is read at most once a second, however many scrape.
 const FRESH_MS = 1_000
+// Prometheus gives up after 10 s by default, and siblings after 5 s. A database that works takes milliseconds.
+const READ_WITHIN_MS = 3_000
 
 const BREAKER_STATES: ProviderHealth['breaker'][] = ['closed', 'half-open', 'open']
 
-/** For Prometheus, with an operator's key of the scope metrics:read. */
+/** For Prometheus, with METRICS_TOKEN or an operator's key of the scope metrics:read. */
 export function metricsRoutes(app: FastifyInstance, ctx: Context, load: Load): void {
-  const share = makeSingleFlight<void>()
+  let reading: Promise<Gauges> | undefined
   let readAt: Date | undefined
 
   const answer = answerForAll(async () => {
-    await share('gauges', refresh)
+    await refresh()
     beginAtZero(ctx)
     setOwn(ctx, load)
     return metricsText(ctx.metrics)
@@ -37,15 +40,25 @@ export function metricsRoutes(app: FastifyInstance, ctx: Context, load: Load): v
     const now = ctx.now()
     if (readAt && Math.abs(now.getTime() - readAt.getTime()) < FRESH_MS) return
     try {
-      const names = ctx.providers.map((provider) => provider.name)
-      setGauges(ctx.metrics, now, await readGauges(ctx, names))
+      setGauges(ctx.metrics, now, await withTimeLimit(read(), READ_WITHIN_MS, late))
       ctx.metrics.databaseUp.set(1)
     } catch (err) {
-      // The metrics of this process matter even more then.
       ctx.log.warn({ err }, 'reading the database for /metrics failed')
       ctx.metrics.databaseUp.set(0)
+      // Old values would look current: one process that lost its connection would keep an alert firing, or start one.
+      ctx.metrics.forgetRead()
     }
     readAt = now
+  }
+
+  /** One at a time: a frozen database must not take one connection more with each scrape. */
+  function read(): Promise<Gauges> {
+    const names = ctx.providers.map((provider) => provider.name)
+    return (reading ??= readGauges(ctx, names).finally(() => (reading = undefined)))
+  }
+
+  function late(): Error {
+    return unavailable(ctx.pool, new Error(`no answer for /metrics within ${READ_WITHIN_MS / 1000} s`))
   }
 }
 

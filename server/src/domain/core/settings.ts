@@ -17,6 +17,8 @@ export type Settings = {
   rateLimit: { perSecond: number; burst: number }
   /** Per network, for routes without a key: payment pages, QR codes, documents. A rate of 0: no limit. */
   publicRateLimit: { perSecond: number; burst: number }
+  /** Whether this is METRICS_TOKEN, which opens /metrics. False for everything if it is not set. */
+  isMetricsToken: (text: string) => boolean
   /** Sends HSTS with includeSubDomains. */
   hstsIncludesSubdomains: boolean
   /**

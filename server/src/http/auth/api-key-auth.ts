@@ -26,7 +26,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set before any handler for account holders runs. */
     caller: Caller
-    /** Set before any handler for operators runs. */
+    /** Set before any handler for operators runs, but for that of /metrics, which METRICS_TOKEN opens too. */
     operator: OperatorCaller
   }
 }
@@ -45,6 +45,7 @@ export function requireKeys(app: FastifyInstance, ctx: Context): void {
   app.addHook('onRequest', (request, reply, done) => {
     const key = presentedKey(request)
     if (key === undefined) throw new Fault('key_missing', 'Missing API key')
+    if (isForMetrics(request) && ctx.settings.isMetricsToken(key)) return done()
     const known = recallOn(request.raw.socket, key)
     const waiting = known
       ? admit(request, reply, known)
@@ -102,6 +103,10 @@ function setCaller(request: FastifyRequest, caller: KeyCaller): void {
 const OPERATOR_PREFIX = '/api/operator'
 /** Where Prometheus looks by default. */
 export const METRICS_PATH = '/metrics'
+
+function isForMetrics({ routeOptions }: FastifyRequest): boolean {
+  return routeOptions.url === METRICS_PATH
+}
 
 export function checkRouteScope({ url, config }: RouteOptions, operatorPrefix: string): void {
   // A route without a scope must fail at start, not be open to every caller.
