@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Fault } from '../../base/fault.ts'
-import { hashKey, identify, recall } from '../../domain/accounts/api-keys.ts'
+import { hashKey, identify, identifyForMetrics, recall } from '../../domain/accounts/api-keys.ts'
 import {
   isOperatorScope,
   requireAccount,
@@ -136,9 +136,10 @@ function makeGuardedIdentify(ctx: Context) {
   const guard = makeGuessGuard()
 
   return async (request: FastifyRequest, key: string) => {
+    const identifyCaller = isForMetrics(request) ? identifyForMetrics : identify
     try {
       // Behind a proxy the guesser and a customer share an address, so keys that were valid before are not blocked.
-      return await identify(ctx, key, () => {
+      return await identifyCaller(ctx, key, () => {
         const waitSeconds = guard.waitSeconds(addressOf(request), ctx.now())
         if (waitSeconds > 0) throw tooMany(waitSeconds)
       })
