@@ -138,6 +138,13 @@ test('a provider that fails is seen to: its calls, its breaker, and how far behi
       expect.any(Number),
     'guiche_sweep_age_seconds{provider="sandbox"}': 4,
   })
+  // The next call may try, and nothing says that the provider is back.
+  w.clock.advance(1_000)
+  expect(await scrape(w, key)).toMatchObject({
+    'guiche_provider_up{provider="sandbox"}': 0,
+    'guiche_provider_breaker{provider="sandbox",state="open"}': 0,
+    'guiche_provider_breaker{provider="sandbox",state="half-open"}': 1,
+  })
   await w.sandbox.faults({})
   w.clock.advance(24 * 3_600_000)
   await sweepAll(w)

@@ -109,7 +109,7 @@ function makeOwn({ gauge }: Makers) {
     ),
     poolSize: gauge('guiche_database_pool_size', 'Connections that the pool may open.'),
     breaker: gauge('guiche_provider_breaker', '1 for the state that the breaker is in.', 'provider', 'state'),
-    providerUp: gauge('guiche_provider_up', '0 while the breaker keeps calls back.', 'provider'),
+    providerUp: gauge('guiche_provider_up', '1 while the breaker is closed. A half-open one is not up.', 'provider'),
     providerSuccess: gauge(
       'guiche_provider_last_success_timestamp_seconds',
       'When a call last succeeded; 0 if none has since the start.',

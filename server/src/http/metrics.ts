@@ -85,7 +85,8 @@ function setOwn({ metrics, pool, providers, clock }: Context, load: Load): void 
   for (const { name: provider, health } of providers) {
     const { breaker, lastSuccessAt } = health()
     for (const state of BREAKER_STATES) metrics.breaker.set({ provider, state }, state === breaker ? 1 : 0)
-    metrics.providerUp.set({ provider }, breaker === 'open' ? 0 : 1)
+    // During an outage the breaker is half-open again and again. Counted as up, that would end every alert.
+    metrics.providerUp.set({ provider }, breaker === 'closed' ? 1 : 0)
     metrics.providerSuccess.set({ provider }, secondsOf(lastSuccessAt))
   }
 }
