@@ -109,6 +109,21 @@ test('processes say how they do when they renew their lease, and those of anothe
   expect(readProcessStatus({ mode: 'live' })).toBeUndefined()
 })
 
+test('a provider whose breaker is half-open is not shown as up: during an outage it is so again and again', async () => {
+  const w = await world()
+  const presence = await joinPresence(w.databaseUrl, { role: 'all', renewEveryMs: 20 })
+  onTestFinished(presence.leave)
+  const status = await makeProcessStatus(w.ctx)()
+  const providers = status.providers.map((provider) => ({ ...provider, breaker: 'half-open' }))
+  presence.describe(async () => ({ ...status, providers }))
+  const read = makeLiveView(w.ctx, [])
+  const view = await until('it is told', async () => {
+    const seen = await read()
+    return seen.processes.some((process) => process.status) && seen
+  })
+  expect(view.providers).toMatchObject([{ name: 'sandbox', breakers: 1, breakersOpen: 1 }])
+})
+
 test('a status that cannot be read does not cost a process its lease', async () => {
   const w = await world()
   const presence = await joinPresence(w.databaseUrl, { role: 'all', renewEveryMs: 20, leaseMs: 60_000 })

@@ -34,7 +34,7 @@ export type Today = { deposits: number; payments: number; paidCents: Cents; deli
 
 export type LiveProvider = {
   name: string
-  /** How many processes hold calls back, of how many. */
+  /** Processes whose breaker is not closed, of how many. */
   breakersOpen: number
   breakers: number
   callsPerSecond: number
@@ -123,7 +123,7 @@ function liveProvider(
   const { sweptUntil = null } = gauges.sweeps.find(({ provider }) => provider === name) ?? {}
   return {
     name,
-    breakersOpen: told.filter(({ breaker }) => breaker === 'open').length,
+    breakersOpen: told.filter(({ breaker }) => breaker !== 'closed').length,
     breakers: told.length,
     callsPerSecond: sum(told.map(({ callsPerSecond }) => callsPerSecond)),
     notifiedSecondsAgo: secondsAgo(lastAt, now),
