@@ -11,7 +11,7 @@ import { sweepAll } from './reconcile-bank.ts'
 import { strayPayment } from './refund-steps.ts'
 import { appWith, bearer, deposit, get, UNKNOWN_ID } from './requests.ts'
 import { scrape, scrapeText } from './scrape.ts'
-import { add } from './webhooks-client.ts'
+import { add, completedCharge, deliver } from './webhooks-client.ts'
 import { world } from './world.ts'
 
 test('the metrics are for operators, by any of the three ways of giving a key, and for nobody else', async () => {
@@ -153,6 +153,31 @@ test('a provider that fails is seen to: its calls, its breaker, and how far behi
     'guiche_sweep_age_seconds{provider="sandbox"}': 0,
     'guiche_closing_differences{provider="sandbox"}': 0,
     'guiche_closed_until_timestamp_seconds{provider="sandbox"}': Date.parse('2026-03-03T03:00:00Z') / 1000,
+  })
+})
+
+test('deliveries to a webhook that fails are not what is late: they are counted apart, and their age is not', async () => {
+  const w = await world()
+  const { key } = await makeOperator(w)
+  const [dead, healthy] = [await w.account(), await w.account()]
+  await add(w, dead, (await startReceiver((_, response) => response.writeHead(500).end())).url)
+  await add(w, healthy, (await startReceiver()).url)
+  await completedCharge(w, dead)
+  await deliver(w)
+  w.clock.advance(10 * 60_000)
+  expect(await scrape(w, key)).toMatchObject({
+    'guiche_webhooks{state="failing"}': 1,
+    'guiche_queue_due{queue="failing_deliveries"}': 1,
+    'guiche_queue_due{queue="deliveries"}': 0,
+    'guiche_queue_oldest_due_seconds{queue="deliveries"}': 0,
+  })
+  expect(await scrape(w, key)).not.toHaveProperty(['guiche_queue_oldest_due_seconds{queue="failing_deliveries"}'])
+
+  await completedCharge(w, healthy)
+  w.clock.advance(6 * 60_000)
+  expect(await scrape(w, key)).toMatchObject({
+    'guiche_queue_due{queue="deliveries"}': 1,
+    'guiche_queue_oldest_due_seconds{queue="deliveries"}': 360,
   })
 })
 

@@ -141,8 +141,12 @@ function makeRead({ gauge }: Makers) {
       'Payments that arrived since the provider last notified us, counted up to 1000. More than a few: notifications do not reach us.',
       'provider',
     ),
-    queueDue: gauge('guiche_queue_due', 'What is due and not begun, counted up to 10000.', 'queue'),
-    queueAge: gauge('guiche_queue_oldest_due_seconds', 'How long the oldest of it has been due.', 'queue'),
+    queueDue: gauge(
+      'guiche_queue_due',
+      'What is due, counted up to 10000. Deliveries to webhooks that fail are counted apart, as failing_deliveries.',
+      'queue',
+    ),
+    queueAge: gauge('guiche_queue_oldest_due_seconds', 'How long the oldest of it has been due, without deliveries to webhooks that fail.', 'queue'),
     webhooks: gauge('guiche_webhooks', 'Webhooks of all accounts.', 'state'),
   }
 }

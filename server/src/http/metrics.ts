@@ -112,6 +112,7 @@ function setGauges(metrics: Metrics, now: Date, gauges: Gauges): void {
     metrics.queueDue.set({ queue }, due)
     metrics.queueAge.set({ queue }, age(oldest))
   }
+  metrics.queueDue.set({ queue: 'failing_deliveries' }, gauges.failingDeliveries)
   for (const [state, count] of Object.entries(gauges.webhooks)) metrics.webhooks.set({ state }, count)
 }
 

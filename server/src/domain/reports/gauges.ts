@@ -11,7 +11,10 @@ export type Gauges = {
   /** Of the configured providers; closedUntil is null until the first day is closed. */
   sweeps: { provider: string; sweptUntil: Date; closedUntil: Date | null; differenceCount: number | null }[]
   notifications: NotificationHealth[]
+  /** Deliveries to webhooks that do not fail: a late one is our fault, and means that workers do not keep up. */
   queues: Record<'checks' | 'refunds' | 'deliveries', Queue>
+  /** Due deliveries to webhooks that fail. They wait for their receivers, so their age tells nothing about us. */
+  failingDeliveries: number
   webhooks: { working: number; failing: number; disabled: number }
 }
 
@@ -42,8 +45,9 @@ export function readGauges(core: Core, providers: string[]): Promise<Gauges> {
       queues: {
         checks: await readQueue(tx, now, 'checks'),
         refunds: await readQueue(tx, now, 'refunds'),
-        deliveries: await readDeliveries(tx, now),
+        deliveries: await readDeliveries(tx, now, 'failing_since is null'),
       },
+      failingDeliveries: (await readDeliveries(tx, now, 'failing_since is not null')).due,
       webhooks: await readWebhooks(tx),
     }
   })
@@ -69,9 +73,13 @@ function readQueue(tx: Tx, now: Date, table: 'checks' | 'refunds'): Promise<Queu
 }
 
 // By webhook, because the index is.
-function readDeliveries(tx: Tx, now: Date): Promise<Queue> {
+function readDeliveries(
+  tx: Tx,
+  now: Date,
+  which: 'failing_since is null' | 'failing_since is not null',
+): Promise<Queue> {
   const dueOf = (limit: 'limit $2' | 'order by due_at limit 1') =>
-    `webhooks e cross join lateral (
+    `(select id from webhooks where ${which}) e cross join lateral (
        select due_at from deliveries where webhook_id = e.id and due_at <= $1 ${limit}
      ) due`
   return tx.one(
