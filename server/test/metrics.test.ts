@@ -43,6 +43,7 @@ test('a deposit that is opened, paid and told of is counted at each step, and so
   expect(await scrape(w, key)).toMatchObject({
     'guiche_deposits_total{state="opened"}': 0,
     'guiche_exceptions_opened_total{kind="unknown_charge"}': 0,
+    'guiche_payments_duplicate_total{provider="sandbox"}': 0,
     'guiche_webhook_attempt_duration_seconds_count{outcome="delivered"}': 0,
   })
   const { charge } = (await w.app.inject(deposit(account.key, '{"value":5000}'))).json()

@@ -70,6 +70,7 @@ function beginAtZero({ metrics, providers }: Context): void {
   for (const outcome of SIGN_IN_OUTCOMES) metrics.signIns.inc({ outcome }, 0)
   for (const { name: provider } of providers) {
     metrics.unread.inc({ provider }, 0)
+    metrics.paymentsDuplicate.inc({ provider }, 0)
     for (const result of ['accepted', 'wrong_secret', 'wrong_signature', 'unreadable'])
       metrics.notifications.inc({ provider, result }, 0)
   }
