@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { parse } from 'yaml'
+import { makeKeyText } from '../src/domain/accounts/api-keys.ts'
+import { ensureRunning } from '../src/db/embedded/server.ts'
+import { openSandbox } from '../src/sandbox/server.ts'
+import { endDatabase } from './cluster.ts'
+import { preparedHome, startServer, temporaryHome } from './process.ts'
+import { NO_PROMETHEUS, startPrometheus, type Prometheus } from './prometheus.ts'
+import { bearer } from './requests.ts'
+import { until } from './world.ts'
+
+// The alert rules on the real thing: a service, its database, a bank and a Prometheus.
+
+const read = (name: string) =>
+  readFileSync(fileURLToPath(new URL(`../../deploy/prometheus/${name}`, import.meta.url)), 'utf8')
+const TOKEN = 't'.repeat(32)
+/** The rules wait so many times less here. Two minutes become eight seconds; a breaker is half-open every five. */
+const HURRY = 15
+
+beforeEach((context) => {
+  // Developers without Prometheus still run everything else.
+  if (NO_PROMETHEUS) context.skip(NO_PROMETHEUS)
+})
+
+test('a dead database and a dead bank are told by alerts of their own, for as long as each is away', async () => {
+  const { database, bank, server, prometheus } = await startAll()
+  const fires = (names: string[], when: string) =>
+    until(`${when}, what fires is [${names.join()}]`, async () => String(await firing(prometheus)) === String(names))
+  await until('it is scraped', async () => (await prometheus.query('guiche_database_up')) === 1)
+  await fires([], 'while all is well')
+
+  await database.kill()
+  expect((await fetch(`${server.url}/api/balance`, { headers: bearer(makeKeyText('test')) })).status).toBe(503)
+  await fires(['GuicheDatabaseDown'], 'without its database')
+  expect(await prometheus.query('count(guiche_queue_due)')).toBeUndefined()
+  await database.start()
+  await fires([], 'when the database is back')
+
+  await bank.goDown()
+  const halfOpen = 'sum_over_time(guiche_provider_breaker{state="half-open"}[5m])'
+  await until('the breaker was seen half-open', async () => (await prometheus.query(halfOpen))! >= 2)
+  await fires(['GuicheProviderDown'], 'without its bank')
+  // It has not ended and begun anew meanwhile.
+  expect(await prometheus.query('changes(ALERTS_FOR_STATE{alertname="GuicheProviderDown"}[5m])')).toBe(0)
+
+  expect(await missing(prometheus)).toEqual([])
+  await bank.comeBack()
+  await fires([], 'when the bank is back')
+})
+
+/** How busy this machine is, is not what is tested. */
+async function firing(prometheus: Prometheus): Promise<string[]> {
+  return (await prometheus.firing()).filter((name) => name !== 'GuicheEventLoopLate')
+}
+
+/** Selectors of the rules, and series that their tests invent, that fit nothing which the service has told. */
+async function missing(prometheus: Prometheus): Promise<string[]> {
+  const { groups } = parse(read('alerts.yaml')) as { groups: { rules: { expr: string }[] }[] }
+  const { tests } = parse(read('alerts.test.yaml')) as { tests: { input_series: { series: string }[] }[] }
+  const selected = groups.flatMap(({ rules }) => rules.flatMap(({ expr }) => expr.match(SELECTOR) ?? []))
+  // Of these labels, the tests invent names, or have values of what does not happen here.
+  const labels = /(provider|instance|version|job|route|outcome)="[^"]*",?/g
+  const invented = tests.flatMap((one) => one.input_series.map(({ series }) => series.replaceAll(labels, '')))
+  const all = [...new Set([...selected, ...invented])]
+  const found = await Promise.all(all.map((selector) => prometheus.hasSeries(selector)))
+  return all.filter((_, index) => !found[index])
+}
+
+const SELECTOR = /\b(?:up|(?:guiche|nodejs)_\w+)\b(?:\{[^}]*\})?/g
+
+async function startAll() {
+  const home = preparedHome()
+  const startDatabase = () => ensureRunning({ home, say: () => {} })
+  const { databaseUrl } = await startDatabase()
+  const place = { home: temporaryHome(), port: 0 }
+  let sandbox = await openSandbox(place)
+  onTestFinished(() => sandbox.stop())
+  const server = await startServer({
+    DATABASE_URL: databaseUrl,
+    GUICHE_HOME: temporaryHome(),
+    SECRET_KEY: 'k'.repeat(32),
+    PROVIDER_SANDBOX_URL: sandbox.url,
+    // Calls the bank often, but not so often that a breaker is never seen half-open.
+    RECONCILE_SECONDS: '2',
+    METRICS_TOKEN: TOKEN,
+  })
+  const rules = read('alerts.yaml').replaceAll(
+    /for: (\d+)m/g,
+    (_, minutes) => `for: ${(Number(minutes) * 60) / HURRY}s`,
+  )
+  return {
+    database: { kill: () => endDatabase(home), start: startDatabase },
+    bank: {
+      goDown: () => sandbox.stop(),
+      comeBack: async () => void (sandbox = await openSandbox({ ...place, port: sandbox.port })),
+    },
+    server,
+    prometheus: await startPrometheus({ url: server.url, token: TOKEN, rules }),
+  }
+}
