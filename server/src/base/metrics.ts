@@ -146,7 +146,11 @@ function makeRead({ gauge }: Makers) {
       'What is due, counted up to 10000. Deliveries to webhooks that fail are counted apart, as failing_deliveries.',
       'queue',
     ),
-    queueAge: gauge('guiche_queue_oldest_due_seconds', 'How long the oldest of it has been due, without deliveries to webhooks that fail.', 'queue'),
+    queueAge: gauge(
+      'guiche_queue_oldest_due_seconds',
+      'How long the oldest of it has been due, without deliveries to webhooks that fail.',
+      'queue',
+    ),
     webhooks: gauge('guiche_webhooks', 'Webhooks of all accounts.', 'state'),
   }
 }

@@ -25,8 +25,7 @@ export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): vo
 
   app.get('/readyz', { schema: { hide: true } }, async (request, reply) => {
     reply.header('cache-control', 'no-store')
-    const reason =
-      loadTrouble() ?? (await askDatabase('ready', () => databaseTrouble(ctx.pool))) ?? clockTrouble()
+    const reason = loadTrouble() ?? (await askDatabase('ready', () => databaseTrouble(ctx.pool))) ?? clockTrouble()
     if (reason === undefined) return { status: 'ready', ...(await askSandbox('sandbox', sandboxTrouble)) }
     // Problems with the database are logged elsewhere, once for all requests.
     if (reason === 'draining') ctx.log.warn({ requestId: request.id, reason }, '/readyz: not ready')
