@@ -163,6 +163,23 @@ describe('a refund', () => {
     expect((await refund('r1', '30.00')).status).toBe(201)
   })
 
+  test('that was made is called failed with its Pix or everywhere, as the bank is told', async () => {
+    const { call, path, refund, clock, faults } = await paidPix()
+    await refund('r1', '30.00')
+    clock.at = new Date(clock.at.getTime() + 200)
+    const shown = async () => [
+      (await call('GET', `${path}/r1`)).body.status,
+      (await call('GET', path.replace('/devolucao', ''))).body.devolucoes[0].status,
+      (await call('GET', `/pix?${ANY_TIME}`)).body.pix[0].devolucoes[0].status,
+    ]
+    await faults({ refundsListedFailed: true })
+    expect(await shown()).toEqual(['DEVOLVIDO', 'NAO_REALIZADO', 'NAO_REALIZADO'])
+    await faults({ refundsFailed: true })
+    expect(await shown()).toEqual(['NAO_REALIZADO', 'NAO_REALIZADO', 'NAO_REALIZADO'])
+    await faults({})
+    expect(await shown()).toEqual(['DEVOLVIDO', 'DEVOLVIDO', 'DEVOLVIDO'])
+  })
+
   test('asked for twice with the same id and value is made once, and with another value is refused', async () => {
     const { call, path, refund } = await paidPix()
     const first = await refund('r1', '20.00')

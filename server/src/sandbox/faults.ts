@@ -27,6 +27,10 @@ export type Faults = {
   // For this long after a refund was made, lookups and lists do not show it and its id is not recognised, although its
   // amount counts.
   refundLagMs: number
+  // Refunds that were made are shown as NAO_REALIZADO with their Pix; a lookup of the refund itself shows the truth.
+  refundsListedFailed: boolean
+  // Refunds that were made are shown as NAO_REALIZADO everywhere: the bank took them back, for as long as this lasts.
+  refundsFailed: boolean
   seed?: number
 }
 
@@ -49,6 +53,8 @@ const NO_FAULTS: Faults = {
   hangRate: 0,
   loseAnswerRate: 0,
   refundLagMs: 0,
+  refundsListedFailed: false,
+  refundsFailed: false,
 }
 
 // A minute covers every time-out a client could have; more would only leak sockets.
@@ -119,6 +125,8 @@ const FIELDS: Record<string, Field> = {
   hangRate: RATE,
   loseAnswerRate: RATE,
   refundLagMs: integerTo(LAG_MAX_MS),
+  refundsListedFailed: SWITCH,
+  refundsFailed: SWITCH,
   seed: integerTo(SEED_MAX),
 }
 

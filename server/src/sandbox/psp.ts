@@ -40,8 +40,18 @@ export function notifyWhenDurable(psp: Psp, pix: Pix[]): void {
 
 // As API Pix shows a Pix.
 export function showPix(psp: Psp, pix: Pix) {
-  const devolucoes = pix.refunds.filter((refund) => isShown(psp, refund))
+  const isWrong = psp.plan.faults.refundsListedFailed
+  const shown = pix.refunds.filter((refund) => isShown(psp, refund))
+  const devolucoes = shown.map((refund) => (isWrong ? asFailed(refund) : showRefund(psp, refund)))
   return { ...pix.facts, ...(devolucoes.length === 0 ? {} : { devolucoes }) }
+}
+
+export function showRefund({ plan }: Psp, refund: Refund) {
+  return plan.faults.refundsFailed ? asFailed(refund) : refund
+}
+
+function asFailed(refund: Refund) {
+  return refund.status === 'DEVOLVIDO' ? { ...refund, status: 'NAO_REALIZADO' } : refund
 }
 
 // A bank may answer reads from a replica that lags.

@@ -3,7 +3,7 @@ import { isRecord, type Answer, type Call } from './answer.ts'
 import type { Refund } from './book.ts'
 import { isAmount, isText } from './charge-body.ts'
 import { problem, violation } from './problem.ts'
-import { isShown, notifyWhenDurable, record, transferId, type Psp } from './psp.ts'
+import { isShown, notifyWhenDurable, record, showRefund, transferId, type Psp } from './psp.ts'
 
 const REFUND_WINDOW_MS = 90 * 86_400_000
 const REFUND_ID = /^[a-zA-Z0-9]{1,35}$/
@@ -27,12 +27,12 @@ export function requestRefund(psp: Psp, call: Call): Answer {
 
   const known = pix.refunds.find((refund) => refund.id === id)
   if (known && known.valor !== valor) return refused('devolucao.id', 'Já foi usado com outro valor.')
-  if (known && isShown(psp, known)) return { status: 201, body: known, seq: pix.seq }
+  if (known && isShown(psp, known)) return { status: 201, body: showRefund(psp, known), seq: pix.seq }
   const refundedCents = pix.refunds.reduce((sum, refund) => sum + centsFromDecimal(refund.valor), 0)
   if (refundedCents + centsFromDecimal(valor) > pix.amountCents) {
     return refused('devolucao.valor', 'A soma das devoluções passaria do valor do Pix.')
   }
-  if (known) return { status: 201, body: known, seq: pix.seq }
+  if (known) return { status: 201, body: showRefund(psp, known), seq: pix.seq }
   const now = psp.now()
   if (now.getTime() - pix.atMs > REFUND_WINDOW_MS) return refused('devolucao.id', 'O prazo de 90 dias passou.')
 
@@ -57,7 +57,7 @@ export function readRefund(psp: Psp, call: Call): Answer {
   const refund = pix?.refunds.find((each) => each.id === id)
   if (!pix || !refund || !isShown(psp, refund))
     return problem('PixDevolucaoNaoEncontrada', 'Não há devolução com este id.')
-  return { status: 200, body: refund, seq: pix.seq }
+  return { status: 200, body: showRefund(psp, refund), seq: pix.seq }
 }
 
 // Continues, after a restart, the refunds that were not final.
