@@ -393,7 +393,6 @@ create table exceptions (
   constraint exceptions_resolution check (
   case
       when kind = 'foreign_refund' then resolution = any (array['charge_account', 'write_off'])
-      when kind = 'undone_refund' then resolution = any (array['credit', 'write_off'])
       when kind = any (array['unknown_charge', 'wrong_amount']) then resolution = any (array['credit', 'refund', 'write_off', 'match'])
       else resolution = any (array['credit', 'refund', 'write_off'])
   end),
@@ -554,6 +553,15 @@ create table purge_cursors (
   constraint purge_cursors_pkey primary key (name)
 );
 
+create table refund_checks (
+  refund_id uuid not null,
+  due_at timestamptz not null,
+  attempts integer default 0 not null,
+  constraint refund_checks_pkey primary key (refund_id),
+  constraint refund_checks_refund_id_fkey foreign key (refund_id) references refunds(id)
+);
+create index refund_checks_due on refund_checks using btree (due_at);
+
 create table refunds (
   id uuid not null,
   payment_id uuid not null,
@@ -582,6 +590,7 @@ create table refunds (
   ended_at timestamptz,
   due_at timestamptz,
   attempts integer default 0 not null,
+  undone_exception_id uuid,
   constraint refunds_pkey primary key (id),
   constraint refunds_absent check (absent_since is null or doubted_at is not null),
   constraint refunds_amount_cents_check check (amount_cents > 0),
@@ -602,6 +611,7 @@ create table refunds (
   constraint refunds_ended_by_kind_check check (ended_by_kind = any (array['operator', 'console'])),
   constraint refunds_ended_reason_check check (length(ended_reason) >= 1 and length(ended_reason) <= 500),
   constraint refunds_idempotency_key_check check (length(idempotency_key) >= 1 and length(idempotency_key) <= 255),
+  constraint refunds_made_again check (undone_exception_id is null or source = 'provider' and coalesce(exception_id, undone_exception_id) = undone_exception_id),
   constraint refunds_provider_refund_id_check check (length(provider_refund_id) > 0),
   constraint refunds_requested_by_kind_check check (requested_by_kind = any (array['operator', 'account', 'console', 'system'])),
   constraint refunds_source_check check (source = any (array['balance', 'suspense', 'provider'])),
@@ -609,14 +619,15 @@ create table refunds (
   constraint refunds_account_id_fkey foreign key (account_id) references accounts(id),
   constraint refunds_charge_id_fkey foreign key (charge_id) references charges(id),
   constraint refunds_exception_id_fkey foreign key (exception_id) references exceptions(id),
-  constraint refunds_payment_id_fkey foreign key (payment_id) references payments(id)
+  constraint refunds_payment_id_fkey foreign key (payment_id) references payments(id),
+  constraint refunds_undone_exception_id_fkey foreign key (undone_exception_id) references exceptions(id)
 ) with (fillfactor=80);
 create index refunds_by_charge on refunds using btree (charge_id, id) where charge_id is not null;
 create index refunds_by_exception on refunds using btree (exception_id, id) where exception_id is not null;
 create unique index refunds_by_key on refunds using btree (account_id, requested_by_kind, idempotency_key) where idempotency_key is not null;
 create index refunds_due on refunds using btree (due_at) where due_at is not null;
 create index refunds_in_doubt on refunds using btree (id) where status = 'PROCESSING' and doubted_at is not null;
-create unique index refunds_once on refunds using btree (payment_id, provider_refund_id) where status <> 'FAILED';
+create unique index refunds_once_made on refunds using btree (payment_id, provider_refund_id, undone_exception_id) nulls not distinct where status <> 'FAILED';
 create unique index refunds_one_per_exception on refunds using btree (exception_id) where status <> 'FAILED';
 create trigger refunds_fixed before update on refunds for each row when (old.status <> 'PROCESSING' or old.id is distinct from new.id or old.payment_id is distinct from new.payment_id or old.charge_id is distinct from new.charge_id or old.source is distinct from new.source or old.account_id is distinct from new.account_id or old.exception_id is distinct from new.exception_id or old.provider_refund_id is distinct from new.provider_refund_id or old.amount_cents is distinct from new.amount_cents or old.fee_returned_cents is distinct from new.fee_returned_cents or old.created_at is distinct from new.created_at) execute function refuse_change();
 create trigger refunds_kept before delete or truncate on refunds for each statement execute function refuse_change();

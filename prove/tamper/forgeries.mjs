@@ -504,6 +504,17 @@ export function forgeries({ victim, eve }) {
       update charges c set refunded_cents = c.refunded_cents - r.amount_cents from refunds r where r.id = ${refund} and c.id = r.charge_id; select rebook();`,
     ],
 
+    [
+      'a refund of the bank that is said to repeat one that was undone',
+      ['refund'],
+      `update refunds set undone_exception_id = (select id from exceptions where kind = 'foreign_refund' order by id limit 1) where source = 'provider' and exception_id is null and undone_exception_id is null`,
+    ],
+    [
+      'a contradiction of the bank that nobody asks about',
+      ['refund_check'],
+      `insert into refund_checks (refund_id, due_at) select id, now() + interval '1000 years' from refunds where id = ${refund}`,
+    ],
+
     // ---- Payments that completed their charge out of suspense
     [
       'a matched charge that received more',

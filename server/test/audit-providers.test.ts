@@ -4,7 +4,8 @@ import { dayOf } from '../src/domain/core/business-days.ts'
 import { ProviderError, type Provider, type ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { compareWindow } from '../src/domain/reconciliation/compare.ts'
 import { makeCharges, payAll, smallPages, sweepAll } from './reconcile-bank.ts'
-import { changeProvider, completedCharge, refund, settleAll } from './refund-steps.ts'
+import { changeProvider, completedCharge, holdings, refund, settleAll } from './refund-steps.ts'
+import { runDueRefunds } from '../src/workers/refund.ts'
 import { runCli, temporaryHome } from './process.ts'
 import { makeWoovi } from '../src/providers/woovi/adapter.ts'
 import { APP_ID, openWooviServer } from './woovi-server.ts'
@@ -242,8 +243,47 @@ test('Woovi lists no refunds: it is asked about each of ours', async () => {
   const text = 'our books say that 700 cents were given back (refund r2), but woovi does not'
   expect((await audit(s.ctx)).differences).toEqual([{ check: 'provider', subject: `payment ${endToEndId}`, text }])
   expect((await compareWindow(s.ctx, s.provider, DAY)).differences).toMatchObject([
+    { kind: 'foreign_refund', text: 'woovi gave back 2000 cents of it (refund r1), which we did not ask for' },
     { kind: 'refund_not_at_provider', text },
   ])
+  // One that Woovi does not find is not one that it calls failed.
+  expect(await s.count('refund_checks')).toBe(0)
+})
+
+test('a refund that Woovi takes back and makes again is named by the audit, and booked after its day was compared', async () => {
+  const s = await withWoovi()
+  const endToEndId = await s.paid()
+  await s.provider.refund({ endToEndId, refundId: 'r1', amountCents: 50_00 })
+  const woovi = (refund: 'REFUNDED' | 'NOT_ACCOMPLISHED') => {
+    s.woovi.endRefund('r1', refund)
+    s.woovi.changeEntry(endToEndId, { status: refund === 'REFUNDED' ? 'REFUNDED' : 'CONFIRMED' })
+  }
+  const texts = async () => (await audit(s.ctx)).differences.map(({ text }) => text)
+  const compare = async () => (await compareWindow(s.ctx, s.provider, DAY)).differences.map(({ text }) => text)
+  woovi('REFUNDED')
+  await bookRefund(s, endToEndId, 'r1', 50_00)
+  expect(await holdings(s)).toEqual({})
+
+  woovi('NOT_ACCOMPLISHED')
+  const not = 'our books say that 5000 cents were given back (refund r1), but woovi does not'
+  expect([await texts(), await compare()]).toEqual([[not], [not]])
+  expect(await holdings(s)).toEqual({})
+  await runDueRefunds(s.ctx)
+  expect(await holdings(s)).toEqual({ cash: 50_00, suspense: 50_00 })
+  s.clock.advance(1_000)
+  expect([await texts(), await compare()]).toEqual([[], []])
+
+  woovi('REFUNDED')
+  const sums = 'woovi gave back all 5000 cents, our books 0 cents'
+  const again = 'woovi gave back 5000 cents again (refund r1), which our books have as undone'
+  expect([await texts(), await compare()]).toEqual([
+    [sums, again],
+    [sums, again],
+  ])
+  await runDueRefunds(s.ctx)
+  expect(await holdings(s)).toEqual({})
+  s.clock.advance(1_000)
+  expect([await texts(), await compare()]).toEqual([[], []])
 })
 
 test.each([

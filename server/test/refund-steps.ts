@@ -65,6 +65,19 @@ export async function untilMade(w: World, question: { endToEndId: string; refund
   expect(await w.ctx.providers[0]!.checkRefund(question)).toMatchObject({ status: 'done' })
 }
 
+/** The bank takes back what it refunded of a payment, or makes it again, and the service hears of it and asks. */
+export async function changeMind(w: World, endToEndId: string, mind: 'take back' | 'make again'): Promise<void> {
+  await w.sandbox.faults({ refundsFailed: mind === 'take back' })
+  await hearOf(w, endToEndId)
+}
+
+/** As after a notification. */
+export async function hearOf(w: World, endToEndId: string): Promise<void> {
+  const payment = await w.ctx.providers[0]!.findPayment(endToEndId)
+  if (payment !== 'absent') await w.ctx.settlements.add([payment])
+  await runDueRefunds(w.ctx)
+}
+
 /** From now on the provider answers as this says. */
 export function changeProvider(w: World, changes: Partial<Provider>): void {
   w.ctx.providers[0] = { ...w.ctx.providers[0]!, ...changes }
@@ -109,13 +122,13 @@ export async function stateOf(w: World, chargeId: string) {
   return rows[0]
 }
 
-/** The bank's own list. */
-export async function listed(w: World) {
+/** The bank's own list of these hours. */
+export async function listed(w: World): Promise<ReceivedPayment[]> {
   const window = {
     from: new Date(w.clock.now().getTime() - 3_600_000),
     to: new Date(w.clock.now().getTime() + 3_600_000),
   }
-  const payments = []
+  const payments: ReceivedPayment[] = []
   for await (const page of w.ctx.providers[0]!.listReceived(window)) payments.push(...page)
   return payments
 }

@@ -9,15 +9,21 @@ import { openDeposit } from '../src/domain/deposits/open-deposit.ts'
 import { listExceptions, type ExceptionKind } from '../src/domain/refunds/exceptions.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import type { Resolution } from '../src/domain/deposits/exception-states.ts'
-import type { Charge } from '../src/domain/deposits/charge-reads.ts'
 import { endRefund } from '../src/domain/refunds/refund-states.ts'
 import { REFUND_ABSENT_MS } from '../src/domain/refunds/run-refund.ts'
 import { endUndecided } from '../src/domain/refunds/request-refund.ts'
-import { recordExternalRefunds } from '../src/domain/refunds/external-refunds.ts'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { sweepAll } from './reconcile-bank.ts'
-import { completedCharge, followToEnd, OPERATOR, refund, refundAtBank, strayPayment } from './refund-steps.ts'
+import {
+  changeMind,
+  completedCharge,
+  followToEnd,
+  OPERATOR,
+  refund,
+  refundAtBank,
+  strayPayment,
+} from './refund-steps.ts'
 import { world, type TestAccount, type World } from './world.ts'
 
 const HOUR_MS = 3_600_000
@@ -82,7 +88,7 @@ async function makeRefunds(w: World, account: TestAccount): Promise<void> {
   const ended = await refund(w, charge, { amountCents: 5_00 })
   w.clock.advance(REFUND_ABSENT_MS)
   await endUndecided(w.ctx, OPERATOR, ended.id, { outcome: 'done', reason: 'the bank said so' })
-  await takeBack(w, charge)
+  await flap(w, account)
   await refund(w, charge, { amountCents: 5_00 })
   for (const cents of [1_00, 2_00, 3_00]) await refundAtBank(w, failed.endToEndId, cents)
   await settleListed(w)
@@ -90,13 +96,17 @@ async function makeRefunds(w: World, account: TestAccount): Promise<void> {
   await resolve(w, 'foreign_refund', { how: 'write_off' })
 }
 
-/** A refund that the bank made and took back. */
-async function takeBack(w: World, charge: Charge): Promise<void> {
-  const { provider, endToEndId, ...undone } = await refund(w, charge, { amountCents: 6_00 })
-  await transact(w.pool, (tx) => endRefund(tx, w.clock.now(), undone.id, { status: 'done' }))
-  const told = { refundId: undone.providerRefundId, amountCents: 6_00, status: 'failed' as const, reason: null }
-  await recordExternalRefunds(w.ctx, [{ provider, endToEndId, refunds: [told] }])
+/** A refund that the bank made, took back and made again: once before anybody decided, and once after that. */
+async function flap(w: World, account: TestAccount): Promise<void> {
+  const { charge } = await completedCharge(w, { valueCents: 91_00, account })
+  const made = await refund(w, charge, { amountCents: 6_00 })
+  await followToEnd(w, made)
+  await changeMind(w, made.endToEndId, 'take back')
+  await changeMind(w, made.endToEndId, 'make again')
+  await changeMind(w, made.endToEndId, 'take back')
   await resolve(w, 'undone_refund', { how: 'write_off' })
+  await changeMind(w, made.endToEndId, 'make again')
+  await resolve(w, 'foreign_refund', { how: 'write_off' })
 }
 
 async function makeExceptions(w: World, account: TestAccount): Promise<void> {

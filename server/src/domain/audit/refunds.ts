@@ -31,6 +31,8 @@ const refund = check({
   left join exceptions m on m.payment_id = p.id and m.resolution = 'match'
   left join exceptions x on x.id = r.exception_id
   left join exceptions f on f.refund_id = r.id and f.kind = 'foreign_refund'
+  left join exceptions u on u.id = r.undone_exception_id
+  left join refunds b on b.id = u.refund_id
   left join (${SHARES}) s on s.id = r.id`,
   rules: {
     // A refund of ours that was not in a restored backup has the id that it was given, and the time of its discovery.
@@ -46,7 +48,11 @@ const refund = check({
     account_id: ['r.account_id', `case when r.source = 'balance' then c.account_id end`],
     'an account bears it, and none was credited with its payment': `r.source <> 'balance' or p.credited`,
     'gives back an exception that is not of this payment and amount': `
-      r.exception_id is null or (x.payment_id = r.payment_id and x.kind not in ('foreign_refund', 'undone_refund') and r.amount_cents = p.amount_cents)`,
+      r.exception_id is null or r.exception_id = r.undone_exception_id
+        or (x.payment_id = r.payment_id and x.kind not in ('foreign_refund', 'undone_refund') and r.amount_cents = p.amount_cents)`,
+    'was made again after an undone_refund that is not its own': `
+      r.undone_exception_id is null or (r.source = 'provider' and u.kind = 'undone_refund' and r.created_at >= u.opened_at - ${SKEW}
+        and (b.payment_id, b.provider_refund_id, b.amount_cents) = (r.payment_id, r.provider_refund_id, r.amount_cents))`,
     'gives back money in suspense of no exception': `(r.source = 'suspense') <= (r.exception_id is not null)`,
     'was not requested by the actor who resolved its exception': `r.exception_id is null or r.source <> 'suspense' or r.status = 'FAILED'
         or (x.resolution = 'refund' and (x.resolved_by_kind, x.resolved_by, x.reason) is not distinct from (r.requested_by_kind, r.requested_by, r.reason))`,
@@ -89,6 +95,16 @@ const overRefunded = `
     where r.status <> 'FAILED' and r.source <> 'provider' and u.id is null group by 1
   ) r on r.payment_id = p.id
   where r.cents > p.amount_cents`
+
+// A check ends with the answer about its refund. One that is put off for ever leaves a contradiction undecided.
+const refundCheck = check({
+  subject: `'refund ' || ${hex('k.refund_id')}`,
+  from: 'refund_checks k left join refunds r on r.id = k.refund_id',
+  rules: {
+    'has a check, and is not done': `r.status = 'DONE'`,
+    'is not asked about: the due_at of its check is far away': `k.due_at <= ${NOW} + ${DUE_WITHIN}`,
+  },
+})
 
 // ---- Exceptions ----
 
@@ -149,4 +165,4 @@ const exception = check({
   },
 })
 
-export const REFUND_CHECKS: Checks = { refund, over_refunded: overRefunded, exception }
+export const REFUND_CHECKS: Checks = { refund, over_refunded: overRefunded, refund_check: refundCheck, exception }

@@ -23,6 +23,7 @@ const GUARDED = [
   'ledger_accounts',
   'ledger_balances',
   'payments',
+  'refund_checks',
   'refunds',
   'sweeps',
   'transfers',

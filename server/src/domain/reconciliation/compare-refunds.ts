@@ -1,21 +1,24 @@
 import type { Cents } from '../../base/money.ts'
 import { query } from '../../db/tx.ts'
 import { ProviderError, type Provider, type ProviderRefund, type ReceivedPayment } from '../ports/provider.ts'
-import type { Booked, ImportedPage, ImportMode } from './import-received.ts'
+import { bookRefunds, type Booked, type ImportedPage, type ImportMode } from './import-received.ts'
 import type { ComparisonDifference, DifferenceKind } from './differences.ts'
+import { UNDONE_JOINS } from '../refunds/refund-states.ts'
 import type { Core } from '../core/core.ts'
 
-/** A refund in our books that did not fail. */
+/** A refund in our books that did not fail. Of one that was undone and made again, the last. */
 type OurRefund = {
   paymentId: string
   refundId: string
   amountCents: Cents
-  /** It was done before the comparison began, so the provider must have it. */
+  /** It was done, or undone, before the comparison began, so the provider must say the same. */
   isSettled: boolean
   /** Made without us, and no operator has decided yet who bears it. */
   isForeign: boolean
   /** The provider took it back after it was done, and our books say so. */
   isUndone: boolean
+  /** The provider contradicted it, and has not answered about it alone yet. */
+  isChecked: boolean
 }
 
 export type RefundComparison = {
@@ -48,39 +51,64 @@ export async function compareRefunds(
       compared.differences.push(...compareListed(payment, payment.refunds, refunds, mode))
       continue
     }
-    compared.differences.push(...compareSums(payment, refunds))
-    const answered = await askAboutRefunds(core, provider, payment, refunds, allowance)
-    compared.differences.push(...answered.differences)
-    if (!answered.isComplete || payment.givenBack === undefined) compared.notCompared++
+    const { answers, isComplete } = await askAboutRefunds(core, provider, payment, refunds, allowance)
+    const differences = [...answers].flatMap(([refund, theirs]) => compareRefund(payment, refund, theirs, mode))
+    compared.differences.push(...compareSums(payment, refunds), ...differences)
+    if (!isComplete || payment.givenBack === undefined) compared.notCompared++
+    const told = [...answers.values()].flatMap((theirs) => theirs ?? [])
+    if (mode === 'book' && differences.length > 0) await bookRefunds(core, [{ ...payment, refunds: told }])
   }
   return compared
 }
 
-/**
- * Pure. A refund that is done at the provider and still in progress with us is no difference: we will hear of it. A
- * refund made without us is named until an operator has decided who bears it; in mode 'read' the two sides agree.
- */
+/** Pure. */
 function compareListed(
   payment: ReceivedPayment,
   listed: ProviderRefund[],
   ours: OurRefund[],
   mode: ImportMode,
 ): ComparisonDifference[] {
+  const unknown = listed.filter(
+    ({ refundId, status }) => status !== 'failed' && !ours.some((row) => row.refundId === refundId),
+  )
+  return [
+    ...unknown.map(({ refundId, amountCents }) => {
+      const text = `${payment.provider} gave back ${amountCents} cents (refund ${refundId}), but our books do not say so`
+      return differ(payment, 'refund_not_in_books', text)
+    }),
+    ...ours.flatMap((row) => {
+      const theirs = listed.find(({ refundId }) => refundId === row.refundId)
+      return compareRefund(payment, row, theirs, mode)
+    }),
+  ]
+}
+
+/**
+ * Pure. A refund that is done at the provider and still in progress with us is no difference: we will hear of it. A
+ * refund made without us is named until an operator has decided who bears it; in mode 'read' the two sides agree.
+ */
+function compareRefund(
+  payment: ReceivedPayment,
+  row: OurRefund,
+  theirs: ProviderRefund | undefined,
+  mode: ImportMode,
+): ComparisonDifference[] {
   const { provider } = payment
-  const made = listed.filter((refund) => refund.status !== 'failed')
-  const theirs = made.flatMap(({ refundId, amountCents }) => {
-    const row = ours.find((refund) => refund.refundId === refundId)
-    if (!row) {
-      const text = `${provider} gave back ${amountCents} cents (refund ${refundId}), but our books do not say so`
-      return [differ(payment, 'refund_not_in_books', text)]
-    }
-    if (row.amountCents !== amountCents) return [otherAmount(payment, row, amountCents)]
-    if (!row.isForeign || mode === 'read') return []
-    const text = `${provider} gave back ${amountCents} cents of it (refund ${refundId}), which we did not ask for`
-    return [differ(payment, 'foreign_refund', text)]
-  })
-  const missing = ours.filter((row) => isFinal(row) && !made.some(({ refundId }) => refundId === row.refundId))
-  return [...theirs, ...missing.map((row) => notAtProvider(payment, row))]
+  const { amountCents, refundId, isSettled, isUndone, isChecked } = row
+  const made = theirs?.status === 'failed' ? undefined : theirs
+  if (made && made.amountCents !== amountCents) return [otherAmount(payment, row, made.amountCents)]
+  if (isSettled && isUndone) {
+    const text = `${provider} gave back ${amountCents} cents again (refund ${refundId}), which our books have as undone`
+    return made?.status === 'done' || isChecked ? [differ(payment, 'refund_not_in_books', text)] : []
+  }
+  if (isSettled && (!made || isChecked)) {
+    const says = isChecked ? 'called it failed, and is being asked about it' : 'does not'
+    const text = `our books say that ${amountCents} cents were given back (refund ${refundId}), but ${provider} ${says}`
+    return [differ(payment, 'refund_not_at_provider', text)]
+  }
+  if (!made || !row.isForeign || mode === 'read') return []
+  const text = `${provider} gave back ${amountCents} cents of it (refund ${refundId}), which we did not ask for`
+  return [differ(payment, 'foreign_refund', text)]
 }
 
 /** Pure. For a provider that tells how much it refunded, and not by which refunds. */
@@ -95,22 +123,24 @@ function compareSums(payment: ReceivedPayment, ours: OurRefund[]): ComparisonDif
   return [differ(payment, 'refund_not_in_books', text)]
 }
 
+/** By refund of ours: as the provider has it, or undefined if it has none. */
+type Answers = Map<OurRefund, ProviderRefund | undefined>
+
 async function askAboutRefunds(
   core: Core,
   provider: Provider,
   payment: ReceivedPayment,
   ours: OurRefund[],
   allowance: Allowance,
-): Promise<{ differences: ComparisonDifference[]; isComplete: boolean }> {
-  const differences: ComparisonDifference[] = []
+): Promise<{ answers: Answers; isComplete: boolean }> {
+  const answers: Answers = new Map()
   let isComplete = true
-  for (const row of ours.filter(isFinal)) {
+  for (const row of ours.filter(({ isSettled }) => isSettled)) {
     const answer = allowance.left-- > 0 ? await askAbout(core, provider, payment.endToEndId, row.refundId) : 'unknown'
     if (answer === 'unknown') isComplete = false
-    else if (answer === 'absent' || answer.status === 'failed') differences.push(notAtProvider(payment, row))
-    else if (answer.amountCents !== row.amountCents) differences.push(otherAmount(payment, row, answer.amountCents))
+    else answers.set(row, answer === 'absent' ? undefined : answer)
   }
-  return { differences, isComplete }
+  return { answers, isComplete }
 }
 
 // A refund that the provider cannot tell of must not block the others. An unreachable provider ends the comparison.
@@ -124,17 +154,8 @@ async function askAbout(core: Core, provider: Provider, endToEndId: string, refu
   }
 }
 
-function isFinal({ isSettled, isUndone }: OurRefund): boolean {
-  return isSettled && !isUndone
-}
-
 function differ({ endToEndId }: ReceivedPayment, kind: DifferenceKind, text: string): ComparisonDifference {
   return { kind, endToEndId, text }
-}
-
-function notAtProvider(payment: ReceivedPayment, { amountCents, refundId }: OurRefund): ComparisonDifference {
-  const ours = `our books say that ${amountCents} cents were given back (refund ${refundId})`
-  return differ(payment, 'refund_not_at_provider', `${ours}, but ${payment.provider} does not`)
 }
 
 function otherAmount(payment: ReceivedPayment, row: OurRefund, amountCents: Cents): ComparisonDifference {
@@ -144,15 +165,17 @@ function otherAmount(payment: ReceivedPayment, row: OurRefund, amountCents: Cent
 
 /** By payment. */
 async function readRefunds(core: Core, booked: Booked[], startedAt: Date): Promise<Map<string, OurRefund[]>> {
-  const isException = (kind: string) =>
-    `exists (select from exceptions x where x.refund_id = r.id and x.kind = '${kind}'`
   const rows = await query<OurRefund>(
     core.pool,
     `select r.payment_id as "paymentId", r.provider_refund_id as "refundId", r.amount_cents as "amountCents",
-       r.status = 'DONE' and r.ended_at <= $2 as "isSettled",
-       ${isException('foreign_refund')} and x.resolved_at is null) as "isForeign",
-       ${isException('undone_refund')}) as "isUndone"
-     from refunds r where r.payment_id = any($1::uuid[]) and r.status <> 'FAILED' order by r.id`,
+       r.status = 'DONE' and coalesce(u.opened_at, r.ended_at) <= $2 as "isSettled",
+       exists (
+         select from exceptions x where x.refund_id = r.id and x.kind = 'foreign_refund' and x.resolved_at is null
+       ) as "isForeign",
+       u.id is not null as "isUndone",
+       exists (select from refund_checks k where k.refund_id = r.id) as "isChecked"
+     from refunds r ${UNDONE_JOINS}
+     where r.payment_id = any($1::uuid[]) and r.status <> 'FAILED' and again.id is null order by r.id`,
     [booked.map((row) => row.paymentId), startedAt],
   )
   const byPayment = new Map<string, OurRefund[]>()

@@ -114,7 +114,7 @@ async function findBooked(core: Core, where: string, provider: string, of: Recei
 }
 
 /** All at once. If that fails, payment by payment, so that one failure does not block the others. */
-async function bookRefunds(core: Core, payments: ReceivedPayment[]): Promise<void> {
+export async function bookRefunds(core: Core, payments: ReceivedPayment[]): Promise<void> {
   const [first, ...others] = payments
   if (!first) return
   try {

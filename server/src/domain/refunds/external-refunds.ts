@@ -6,22 +6,27 @@ import type { Core } from '../core/core.ts'
 import { markDecided, openRefundException } from '../deposits/exception-states.ts'
 import { holdBalances, type LedgerKey } from '../ledger/ledger.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
-import { recordExternalRefund, undoRefund, type ExternalRefund, type Refund } from './refund-states.ts'
+import { recordExternalRefund, UNDONE_JOINS, type ExternalRefund, type Refund } from './refund-states.ts'
 
 /** A payment with the refunds that its provider lists. */
 export type Reporting = Pick<ReceivedPayment, 'provider' | 'endToEndId' | 'refunds'>
 
-/** One refund that a provider lists, beside ours of that id that did not FAIL. */
-type Report = Omit<ExternalRefund, 'exceptionId'> & {
+/** One refund that a provider lists, beside the last of ours of that id that did not FAIL. */
+type Report = Omit<ExternalRefund, 'exceptionId' | 'undoneExceptionId'> & {
   status: 'done' | 'failed'
   isWhole: boolean
-} & ({ refundId: null; refundStatus: null } | { refundId: string; refundStatus: 'PROCESSING' | 'DONE' })
+  refundId: string | null
+  refundStatus: 'PROCESSING' | 'DONE' | null
+}
 
 /**
  * Providers list the refunds of a payment. One of ours that ended there is checked now and not when it is due. One that
  * was made without us, by the bank or in its own interface, is booked once it is done. So is one of ours that FAILED
- * and was made after all: its reserved money was released, and cannot be taken again without asking. One of ours that
- * is DONE, and that the provider calls failed, is undone: the provider has its money again. Reports may be repeated.
+ * and was made after all: its reserved money was released, and cannot be taken again without asking. Reports may be
+ * repeated.
+ *
+ * A list that calls a DONE refund failed, or an undone one done, is not believed: the refund gets a check, and the
+ * provider's answer about it alone is booked. See refund-checks.ts.
  *
  * A transaction of its own and not settle()'s: it locks charges, which come before the balances that settle() holds.
  */
@@ -29,52 +34,55 @@ export async function recordExternalRefunds(core: Core, payments: Reporting[]): 
   const reporting = payments.filter((payment) => payment.refunds?.some((refund) => refund.status !== 'processing'))
   if (reporting.length === 0) return
   const opened = await transact(core.pool, (tx) => recordReports(tx, core.now(), reporting))
-  core.metrics.exceptionsOpened.inc({ kind: 'foreign_refund' }, opened.foreign)
-  core.metrics.exceptionsOpened.inc({ kind: 'undone_refund' }, opened.undone)
+  core.metrics.exceptionsOpened.inc({ kind: 'foreign_refund' }, opened)
 }
 
 /** Resolves to how many exceptions it opened. */
-async function recordReports(tx: Tx, now: Date, payments: Reporting[]): Promise<{ foreign: number; undone: number }> {
+async function recordReports(tx: Tx, now: Date, payments: Reporting[]): Promise<number> {
   const { reports, exceptions } = await lockReports(tx, payments)
-  const { foreign, undone, moving } = sorted(reports)
   await makeDue(tx, now, reports)
-  const opened = { foreign: 0, undone: 0 }
-  if (moving.length === 0) return opened
-  const cash = moving.map(({ provider }): LedgerKey => ({ kind: 'cash', provider }))
+  await enqueueRefundChecks(tx, now, reports)
+  const foreign = foreignOf(reports)
+  if (foreign.length === 0) return 0
+  const cash = foreign.map(({ provider }): LedgerKey => ({ kind: 'cash', provider }))
   await holdBalances(tx, [...cash, { kind: 'missing' }, { kind: 'suspense' }])
+  let opened = 0
   // Rare, so one by one.
   for (const report of foreign) {
     const exceptionId = report.isWhole ? (exceptions.get(report.paymentId) ?? null) : null
     // An exception holds its payment's money once: a second refund of all of it is missing money.
     if (exceptionId !== null) exceptions.delete(report.paymentId)
-    const refund = await recordExternalRefund(tx, now, { ...report, exceptionId })
-    if (!refund) continue
-    // Money from suspense that is back with its payer leaves nothing to decide. Anything else does.
-    if (exceptionId !== null) await resolveRefunded(tx, now, exceptionId, refund)
-    else if (await openRefundException(tx, now, 'foreign_refund', refund)) opened.foreign++
+    if (await bookForeign(tx, now, { ...report, exceptionId, undoneExceptionId: null })) opened++
   }
-  for (const { refundId } of undone) if (await undoRefund(tx, now, hexFromUuid(refundId))) opened.undone++
   return opened
+}
+
+/** True if an exception was opened for it. The caller holds the locks of the charge and of the exceptions. */
+export async function bookForeign(tx: Tx, now: Date, seen: ExternalRefund): Promise<boolean> {
+  const refund = await recordExternalRefund(tx, now, seen)
+  if (!refund) return false
+  if (seen.exceptionId === null) return openRefundException(tx, now, 'foreign_refund', refund)
+  // Money from suspense that is back with its payer leaves nothing to decide.
+  await resolveRefunded(tx, now, seen.exceptionId, refund)
+  return false
 }
 
 /** In the order of locks of refund-states.ts. Exceptions are open ones, by payment. */
 async function lockReports(tx: Tx, payments: Reporting[]) {
   const reports = await readReports(tx, payments)
-  const { foreign, moving } = sorted(reports)
-  await lockCharges(tx, moving)
+  const foreign = foreignOf(reports)
+  await lockCharges(tx, foreign)
   const exceptions = await lockOpenExceptions(tx, foreign)
   if (foreign.every((report) => report.chargeId !== null)) return { reports, exceptions }
   // A payment may have been matched to its charge while we waited for its exception. That is rare, and transact()
   // repeats after a deadlock on the charge's lock.
   const after = await readReports(tx, payments)
-  await lockCharges(tx, sorted(after).moving)
+  await lockCharges(tx, foreignOf(after))
   return { reports: after, exceptions }
 }
 
-function sorted(reports: Report[]) {
-  const foreign = reports.filter((report) => report.refundId === null && report.status === 'done')
-  const undone = reports.flatMap((report) => (report.refundStatus === 'DONE' ? [report] : []))
-  return { foreign, undone, moving: [...foreign, ...undone] }
+function foreignOf(reports: Report[]): Report[] {
+  return reports.filter((report) => report.refundId === null && report.status === 'done')
 }
 
 async function lockCharges(tx: Tx, reports: Report[]): Promise<void> {
@@ -116,9 +124,21 @@ async function makeDue(tx: Tx, now: Date, reports: Report[]): Promise<void> {
   )
 }
 
+/** Due at once, also if the check is just being answered: its answer may be older than this report. */
+async function enqueueRefundChecks(tx: Tx, now: Date, reports: Report[]): Promise<void> {
+  const contradicted = reports.filter((report) => report.refundStatus === 'DONE')
+  if (contradicted.length === 0) return
+  await tx.run(
+    `insert into refund_checks (refund_id, due_at) select distinct id, $2::timestamptz from unnest($1::uuid[]) as id
+     order by id
+     on conflict (refund_id) do update set due_at = least(refund_checks.due_at, $2)`,
+    [contradicted.map((report) => report.refundId), now],
+  )
+}
+
 /**
- * Those that we do not have, or have as FAILED; those that are PROCESSING with us; and those that are DONE with us,
- * called failed, and not undone yet.
+ * Those that we do not have, or have as FAILED; those that are PROCESSING with us; and those that are DONE with us and
+ * called failed, or undone with us and called done.
  */
 function readReports(tx: Tx, payments: Reporting[]): Promise<Report[]> {
   const reported = payments.flatMap(({ provider, endToEndId, refunds = [] }) =>
@@ -139,9 +159,9 @@ function readReports(tx: Tx, payments: Reporting[]): Promise<Report[]> {
        as n (provider, end_to_end_id, refund_id, amount_cents, status)
      join payments p on p.provider = n.provider and p.end_to_end_id = n.end_to_end_id
      left join refunds r on r.payment_id = p.id and r.provider_refund_id = n.refund_id and r.status <> 'FAILED'
-     left join exceptions u on u.refund_id = r.id and u.kind = 'undone_refund'
-     where n.status <> 'processing'
-       and (r.id is null or r.status = 'PROCESSING' or (n.status = 'failed' and u.id is null))
+     ${UNDONE_JOINS}
+     where n.status <> 'processing' and again.id is null
+       and (r.id is null or r.status = 'PROCESSING' or (n.status = 'failed') = (u.id is null))
      order by p.id, n.refund_id`,
     columnsOf(reported, 'provider', 'endToEndId', 'refundId', 'amountCents', 'status'),
   )

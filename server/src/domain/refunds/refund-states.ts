@@ -57,7 +57,7 @@ export function isInDoubt({ status, doubtedAt }: Pick<Refund, 'status' | 'doubte
 export type EndedBy = { actor: Actor; reason: string }
 
 // The states of a refund, in the order of its life. Its money moves in the same transaction. Everyone takes locks in
-// the same order: charges by id, exceptions by id, refunds, balances by id.
+// the same order: charges by id, exceptions by id, refunds, checks of refunds, balances by id.
 
 export type NewRefund = {
   paymentId: string
@@ -210,6 +210,8 @@ export type ExternalRefund = {
   chargeId: string | null
   /** An open exception that holds exactly this money. */
   exceptionId: string | null
+  /** The provider made it before, and took that back: the exception of kind undone_refund. */
+  undoneExceptionId: string | null
   provider: string
   providerRefundId: string
   amountCents: Cents
@@ -243,7 +245,9 @@ type RefundInsert = {
   amountCents: Cents
   /** Ours, if it is left out. */
   providerRefundId?: string
-} & Partial<Omit<NewRefund, 'source'> & { accountId: string | null; exceptionId: string | null }>
+} & Partial<
+  Omit<NewRefund, 'source'> & { accountId: string | null; exceptionId: string | null; undoneExceptionId: string | null }
+>
 
 /** One made at the provider is DONE. Undefined when its idempotency key or its provider's id is taken. */
 async function insertRefund(tx: Tx, now: Date, row: RefundInsert): Promise<Refund | undefined> {
@@ -256,6 +260,7 @@ async function insertRefund(tx: Tx, now: Date, row: RefundInsert): Promise<Refun
     source: row.source,
     account_id: row.accountId,
     exception_id: row.exceptionId,
+    undone_exception_id: row.undoneExceptionId,
     provider_refund_id: row.providerRefundId ?? hexFromUuid(id),
     amount_cents: row.amountCents,
     fee_returned_cents: row.feeReturnedCents ?? 0,
@@ -345,6 +350,15 @@ export const REFUND_COLUMNS = `
   (select u.opened_at from exceptions u where u.refund_id = r.id and u.kind = 'undone_refund') as "undoneAt"`
 
 export const REFUND_JOINS = 'join payments p on p.id = r.payment_id left join charges c on c.id = r.charge_id'
+
+/**
+ * In SQL, for refunds r: u is the exception of an undone one, and `again` the refund that the provider made after that.
+ * Of all that are one refund to the provider, the last one has no `again`.
+ */
+export const UNDONE_JOINS = `
+  left join exceptions u on u.refund_id = r.id and u.kind = 'undone_refund'
+  left join refunds again on again.payment_id = r.payment_id and again.provider_refund_id = r.provider_refund_id
+    and again.undone_exception_id = u.id and again.status <> 'FAILED'`
 
 export const SELECT_REFUNDS = `select ${REFUND_COLUMNS} from refunds r ${REFUND_JOINS}`
 

@@ -139,7 +139,8 @@ function requireRest({ amountCents }: LockedException, refunds: LockedException[
     throw new Fault('payment_returned', 'The provider refunded all of this payment: resolve it by write_off')
 }
 
-// The constraint exceptions_resolution repeats this.
+// The constraint exceptions_resolution repeats this. It also lets the provider resolve an undone_refund, by making the
+// refund again.
 const WAYS: Partial<Record<ExceptionKind, Resolution['how'][]>> = {
   unknown_charge: ['credit', 'refund', 'write_off', 'match'],
   wrong_amount: ['credit', 'refund', 'write_off', 'match'],

@@ -122,6 +122,15 @@ async function sendAgain(core: Core, provider: Provider, claimed: ClaimedRefund)
   }
 }
 
+/** The provider's own word on a refund: by its id, or if it has none of that id, in its record of the payment. */
+export async function lookUpRefund(provider: Provider, refund: Refund): Promise<Outcome> {
+  const found = await provider.checkRefund(requestOf(refund))
+  const listed = found === 'absent' ? await findListed(provider, refund) : found
+  if (listed !== 'absent') return outcomeOf(refund, listed)
+  const error = new ProviderError('unknown', `${refund.provider} does not have refund ${refund.providerRefundId}`)
+  return { kind: 'unknown', error, absentSince: null }
+}
+
 /** The refund in the provider's record of the payment. That view and the lookup by id may lag behind each other. */
 async function findListed(provider: Provider, refund: Refund): Promise<ProviderRefund | 'absent'> {
   const payment = await provider.findPayment(refund.endToEndId)
@@ -171,7 +180,8 @@ async function bookEnd(core: Core, refund: Refund, end: RefundEnd, heldUntil?: D
       { refundId: refund.id, provider: refund.provider, end },
       'provider reported a different final state for a finished refund',
     )
-    // FAILED, but made: the money is gone, and is booked as a foreign refund. DONE, but not made: it is back.
+    // FAILED, but made: the money is gone, and is booked as a foreign refund. DONE, but not made: another process heard
+    // otherwise, and nobody knows which answer is the newer one, so the refund is asked about again.
     const { provider, endToEndId, providerRefundId: refundId, amountCents } = after
     const report = { refundId, amountCents, status: end.status, reason: null }
     await recordExternalRefunds(core, [{ provider, endToEndId, refunds: [report] }])
