@@ -243,6 +243,15 @@ const BREAKS = [
     by: ['released', 'refunded'],
   },
   {
+    name: 'overlooks-refunds-made-again',
+    says: 'a refund that the bank took back and made again stays undone',
+    file: 'domain/refunds/external-refunds.js',
+    find: "(n.status = 'failed') = (u.id is null)",
+    replace: "(n.status = 'failed' and u.id is null)",
+    proof: 'refunds',
+    by: ['cash', 'again'],
+  },
+  {
     name: 'stumbles-over-the-malformed',
     says: 'one malformed entry in the bank’s list stops the sweep',
     file: 'providers/http/received.js',

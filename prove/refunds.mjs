@@ -1,5 +1,5 @@
-// Proves that a refund that the bank made is never called FAILED, however late or wrong its answers are. See
-// prove/README.md.
+// Proves that a refund that the bank made is never called FAILED, however late or wrong its answers are, and that the
+// books follow a bank that takes refunds back and makes them again. See prove/README.md.
 
 import { randomInt } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -18,6 +18,9 @@ const CLAIMS = {
   audit: 'guiche audit finds no difference',
   refunded: 'every refund at the bank is DONE in the books, once, with its amount, as the one that was requested',
   released: 'no refund that the bank made was called FAILED, at any time',
+  cash: 'the books hold what the bank holds, after a wrong list and while it takes refunds back and makes them again',
+  named: 'guiche reconcile or guiche audit names what the bank contradicts, until it is decided',
+  again: 'an operator decides on a refund that was made again only if its money was given away before',
   balance: 'the account has what was paid to it less what the bank gave back',
   rest: 'all work finished, and no refund stayed in doubt',
   answers: 'no answer was a 500',
@@ -32,6 +35,8 @@ const FAULTS = { garbageRate: 0.5, refundLagMs: 30 * MINUTE_MS }
 // The worker retries after 2, 4 and 8 seconds, so the second process is refused a few times before lookups catch up.
 const REFUSED_FOR_MS = 16_000
 const REST_WITHIN_MS = 60_000
+// Longer than the lease of a check of a refund.
+const LEASE_IS_OVER_MS = 2 * MINUTE_MS
 
 const { values: options } = parseArgs({
   options: {
@@ -76,7 +81,8 @@ async function prove() {
   const env = { PROVIDER_SANDBOX_URL: bank.url, FEE_BPS: '0', REFUNDS_BY_ACCOUNTS: 'true', RATE_LIMIT_PER_SECOND: '0' }
   service = await makeService({ dist, home, clock, env, ended: (text) => note('process', text) })
   await service.start()
-  const account = { key: /^API key: (.+)$/m.exec(service.output())?.[1] }
+  const [, email, key] = /^E-mail: (.*)\nPassword: .*\nAPI key: (.*)$/m.exec(service.output())
+  const account = { email, key }
   const api = makeApi({ url: service.url, note, counts: new Map() })
   const charges = await completeDeposits(api, account)
 
@@ -98,7 +104,10 @@ async function prove() {
   await service.start()
   const isOver = async () => (await books.refunds()).every((refund) => refund.status !== 'PROCESSING')
   await until(isOver).catch(() => note('rest', `refunds are PROCESSING ${REST_WITHIN_MS} ms after the bank is healthy`))
-  await judge(api, account)
+  const made = await madeAtBank()
+  await judgeRefunds(made)
+  await changeMinds(account, made)
+  await judgeMoney(api, account, made)
 }
 
 async function completeDeposits(api, account) {
@@ -118,6 +127,60 @@ async function completeDeposits(api, account) {
   return charges
 }
 
+/** The bank contradicts what it said before: first only in its list, then in earnest, and then once more. */
+async function changeMinds(account, made) {
+  const paidCents = DEPOSITS * VALUE_CENTS
+  const leftCents = paidCents - sumOf(made)
+  await bank.faults({ refundsListedFailed: true })
+  await requireNamed('reconcile', 'a list that calls refunds failed')
+  await noteCash(leftCents, 'after a list called refunds failed that the bank made')
+
+  await bank.faults({ refundsFailed: true })
+  await reconcile()
+  // Before, while or after it asks.
+  await service.kill()
+  clock.laterMs += LEASE_IS_OVER_MS
+  await service.start()
+  await noteCash(paidCents, 'after the bank took refunds back')
+  const undone = await books.openExceptions('undone_refund')
+  const givenAway = undone.slice(0, Math.ceil(undone.length / 2))
+  for (const id of givenAway) await resolveException(id, '--credit', account.email)
+
+  await bank.faults({})
+  await requireNamed('audit', 'refunds that the bank made again')
+  await reconcile()
+  await noteCash(leftCents, 'after the bank made them again')
+  const foreign = await books.openExceptions('foreign_refund')
+  const open = await books.openExceptions('undone_refund')
+  if (foreign.length !== givenAway.length || open.length > 0)
+    note('again', `${givenAway.length} were credited, and ${foreign.length} and ${open.length} are to be decided`)
+  for (const id of foreign) await resolveException(id, '--charge-account')
+}
+
+/** Waits until the books hold as much, and no answer of the bank is missing. */
+async function noteCash(wantedCents, when) {
+  const agrees = async () => (await books.refundChecks()) === 0 && (await books.cashCents()) === wantedCents
+  await until(agrees).catch(async () => {
+    const text = `the bank holds ${wantedCents} cents, our books ${await books.cashCents()}`
+    note('cash', `${when}, ${text}, and ${await books.refundChecks()} refunds are to be asked about`)
+  })
+}
+
+async function requireNamed(command, what) {
+  const { code, stdout } = command === 'audit' ? await service.command('audit', '--json') : await reconcile()
+  if (code !== 1) note('named', `guiche ${command} exited with ${code} for ${what}: ${stdout}`.slice(0, 500))
+}
+
+function reconcile() {
+  const from = new Date(Date.now() - 2 * 60 * MINUTE_MS).toISOString()
+  return service.command('reconcile', '--from', from, '--to', clock.now().toISOString())
+}
+
+async function resolveException(id, ...how) {
+  const { code, stderr } = await service.command('exceptions', 'resolve', id, ...how, '--reason', 'because')
+  if (code !== 0) throw new Error(`exception ${id} could not be resolved by ${how.join(' ')}: ${stderr}`)
+}
+
 /** Retries under the same key until it is answered: the machine may be busy. */
 async function requestUntilAnswered(api, account, path, request) {
   let answer
@@ -130,8 +193,7 @@ async function requestUntilAnswered(api, account, path, request) {
   return answer.json
 }
 
-async function judge(api, account) {
-  const made = await madeAtBank()
+async function judgeRefunds(made) {
   const booked = await books.refunds()
   for (const { id, endToEndId, cents } of made) {
     const done = booked.filter((refund) => refund.provider_refund_id === id && refund.status === 'DONE')
@@ -143,15 +205,22 @@ async function judge(api, account) {
     if (status === 'DONE' && !made.some((refund) => refund.id === id))
       note('refunded', `refund ${id} is not at the bank`)
   await noteReleased('in the end')
+  console.log(`${made.length} refunds at the bank of ${DEPOSITS} deposits`)
+  if (made.length < DEPOSITS / 2) throw new Error('the bank made too few refunds to prove anything')
+}
+
+async function judgeMoney(api, account, made) {
   const { json } = await api(account, 'GET', '/api/balance')
-  const wanted = DEPOSITS * VALUE_CENTS - made.reduce((sum, { cents }) => sum + cents, 0)
+  const wanted = DEPOSITS * VALUE_CENTS - sumOf(made)
   if (json.balance !== wanted) note('balance', `it has ${json.balance} cents, and should have ${wanted}`)
   await service.stop()
   const audit = await service.command('audit', '--json')
   if (audit.code !== 0)
     note('audit', `it exited with ${audit.code}: ${audit.stdout.trim()} ${audit.stderr.trim()}`.slice(0, 2_000))
-  console.log(`${made.length} refunds at the bank of ${DEPOSITS} deposits`)
-  if (made.length < DEPOSITS / 2) throw new Error('the bank made too few refunds to prove anything')
+}
+
+function sumOf(refunds) {
+  return refunds.reduce((sum, { cents }) => sum + cents, 0)
 }
 
 async function noteReleased(when) {

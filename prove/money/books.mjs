@@ -45,6 +45,21 @@ export async function openBooks({ dist, home, databaseUrl }) {
       return () => holder.end()
     },
     refunds: () => rows('select provider_refund_id, source, status, amount_cents from refunds order by id'),
+    refundChecks: async () => Number((await rows('select count(*) as n from refund_checks'))[0].n),
+    /** What the providers hold for us. */
+    cashCents: async () =>
+      Number(
+        (
+          await rows(
+            `select coalesce(sum(b.debits_cents - b.credits_cents), 0) as n
+             from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id where l.kind = 'cash'`,
+          )
+        )[0].n,
+      ),
+    openExceptions: async (kind) =>
+      (await rows(`select id from exceptions where kind = '${kind}' and resolved_at is null order by id`)).map(
+        ({ id }) => id,
+      ),
     async read() {
       return {
         charges: await rows(
