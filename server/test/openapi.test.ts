@@ -134,7 +134,7 @@ test('an event is documented with exactly the fields that are sent', async () =>
   // The query settles the payment.
   await w.app.inject(get(account.key, `/api/deposit/${charge.paymentLinkId}`))
   const [deposit] = (await w.app.inject(get(account.key, '/api/events'))).json().events
-  const ids = { id: charge.id, chargeId: charge.id, providerRefundId: charge.id, endToEndId: 'E1' }
+  const ids = { id: charge.id, chargeId: charge.id, providerRefundId: charge.id, madeBefore: 0, endToEndId: 'E1' }
   const refund = { ...ids, amountCents: 1, feeReturnedCents: 0 }
   const of = { account_id: '', payment_link_id: '', external_id: null, value_cents: 1, refunded_cents: 1 }
   const refunded = refundEvent(w.clock.now(), refund, of)

@@ -144,7 +144,7 @@ test('the id of a refund’s event follows from the deposit and the bank’s id 
   await w.ctx.settlements.add([(await listed(w))[0]!])
   const { rows } = await w.pool.query<{ body: string }>(`select body from events where kind = 'DEPOSIT_REFUNDED'`)
   const ids = [done.id, failed.id, atBank].map((bankId) => {
-    const digest = createHash('sha256').update(`${charge.id} ${bankId}`).digest('hex')
+    const digest = createHash('sha256').update(`${charge.id} ${bankId} 0`).digest('hex')
     return `evt_DEPOSIT_REFUNDED_${digest.slice(0, 32)}`
   })
   expect(rows.map(({ body }) => nameInBody(body)).toSorted()).toEqual(ids.toSorted())

@@ -1,3 +1,4 @@
+import { MADE_BEFORE } from '../refunds/refund-states.ts'
 import { bornAt, check, hex, idMs, NOW, timeMs, type Checks, type Rules } from './rules.ts'
 
 function isoTime(at: string): string {
@@ -58,7 +59,9 @@ const depositEvent = check({
 
 // As refundSubject() in refunds/refund-events.ts.
 const REFUND_SUBJECT = `
-  left(encode(sha256(convert_to(${hex('r.charge_id')} || ' ' || r.provider_refund_id, 'UTF8')), 'hex'), 32)::uuid`
+  left(encode(sha256(convert_to(
+    ${hex('r.charge_id')} || ' ' || r.provider_refund_id || ' ' || (${MADE_BEFORE}), 'UTF8'
+  )), 'hex'), 32)::uuid`
 
 // Each event counts the refunds of its charge up to its own; the ledger has their order. The last release made the
 // refund itself the subject of its event.

@@ -158,7 +158,7 @@ async function replay(tx: Tx, scene: Scene, steps: Step[]): Promise<BankHistory>
       if (refundCents === null) continue
       const refund = await refundDeposit(tx, account, at, { deposit, amountCents: refundCents })
       history.refunds.push(refund)
-      failures.set(refundSubject({ chargeId: deposit.chargeId, providerRefundId: refund.id }), 0)
+      failures.set(refundSubject({ chargeId: deposit.chargeId, providerRefundId: refund.id, madeBefore: 0 }), 0)
     }
   }
   await deliver(tx, failures)

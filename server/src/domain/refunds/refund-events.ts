@@ -8,6 +8,7 @@ import { insertEvents, type NewEvent } from '../webhooks/events.ts'
 export type DoneRefund = {
   id: string // 32 hexadecimal digits
   providerRefundId: string
+  madeBefore: number
   chargeId: string | null
   amountCents: Cents
   feeReturnedCents: Cents
@@ -35,11 +36,13 @@ type RefundedCharge = {
 }
 
 /**
- * The subject of its event: the refund as its provider knows it. A refund that is not in a restored backup is booked
- * again from the provider's list, in another row. REFUND_SUBJECT of audit/events.ts must give the same.
+ * The subject of its event: the refund as its provider knows it, and how often the provider had made it and taken it
+ * back. A refund that is not in a restored backup is booked again from the provider's list, in another row.
+ * REFUND_SUBJECT of audit/events.ts must give the same.
  */
-export function refundSubject({ chargeId, providerRefundId }: { chargeId: string; providerRefundId: string }): string {
-  const digest = createHash('sha256').update(`${chargeId} ${providerRefundId}`).digest('hex')
+export function refundSubject(refund: Pick<DoneRefund, 'providerRefundId' | 'madeBefore'> & { chargeId: string }) {
+  const { chargeId, providerRefundId, madeBefore } = refund
+  const digest = createHash('sha256').update(`${chargeId} ${providerRefundId} ${madeBefore}`).digest('hex')
   return uuidFromHex(digest.slice(0, 32))
 }
 

@@ -18,6 +18,8 @@ export type Refund = {
   provider: string
   /** The provider's id of it, which is ours unless it was made without us. */
   providerRefundId: string
+  /** How often the provider made it before, under the same id, and took it back. */
+  madeBefore: number
   endToEndId: string
   paymentId: string // a UUID, as stored
   /** The charge that the refunded payment completed. */
@@ -320,12 +322,21 @@ function sourceOf({ accountId }: Refund): LedgerKey {
 
 // ---- Reading ----
 
+/** In SQL, madeBefore of refunds r. */
+export const MADE_BEFORE = `
+  case when r.undone_exception_id is null then 0 else (
+    select count(*) from refunds b
+    where b.payment_id = r.payment_id and b.provider_refund_id = r.provider_refund_id and b.status = 'DONE'
+      and (b.created_at, b.id) < (r.created_at, r.id)
+  ) end`
+
 /** In SQL, a Refund of refunds r with REFUND_JOINS. */
 export const REFUND_COLUMNS = `
   ${hexId('r.id')} as id,
   r.source,
   p.provider,
   r.provider_refund_id as "providerRefundId",
+  ${MADE_BEFORE} as "madeBefore",
   p.end_to_end_id as "endToEndId",
   r.payment_id as "paymentId",
   ${hexId('r.charge_id')} as "chargeId",

@@ -70,7 +70,7 @@ async function readParts(tx: Tx, accountId: string, paymentLinkId: string): Prom
     ...refunds.toReversed().flatMap(momentsOfRefund),
     ...(await momentsOfEvents(tx, accountId, [
       id,
-      ...refunds.map(({ providerRefundId }) => refundSubject({ chargeId: charge.id, providerRefundId })),
+      ...refunds.map((refund) => refundSubject({ ...refund, chargeId: charge.id })),
     ])),
   ]
   return {
