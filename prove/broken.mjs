@@ -511,5 +511,5 @@ function help() {
 Breaks a copy of the build on purpose, and shows that the proof that concerns the break fails on it.
 Exit 0: every break was noticed.
 
-${BREAKS.map(({ name, says }) => `  ${name.padEnd(26)}${says}`).join('\n')}`
+${BREAKS.map(({ name, says }) => `  ${name.padEnd(30)}${says}`).join('\n')}`
 }
