@@ -24,6 +24,8 @@ test('requests that wait behind another one on a broken connection free their pl
   const beyond = await app.inject(get(key, '/api/balance'))
   expect(beyond.statusCode).toBe(503)
   expect((await app.inject('/readyz')).json()).toEqual({ status: 'not ready', reason: 'overloaded' })
+  const { key: metricsKey } = await makeOperator(w)
+  expect((await app.inject(get(metricsKey, '/metrics'))).statusCode).toBe(200)
 
   caller.resetAndDestroy()
   await until('the places are free', async () => (await app.inject('/readyz')).statusCode === 200)

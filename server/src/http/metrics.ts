@@ -31,10 +31,14 @@ export function metricsRoutes(app: FastifyInstance, ctx: Context, load: Load): v
     return metricsText(ctx.metrics)
   })
 
-  app.get(METRICS_PATH, { schema: { hide: true }, config: { scope: METRICS_SCOPE } }, async (_request, reply) => {
-    reply.type(ctx.metrics.registry.contentType).header('cache-control', 'no-store')
-    return answer()
-  })
+  app.get(
+    METRICS_PATH,
+    { schema: { hide: true }, config: { scope: METRICS_SCOPE, isReserved: true } },
+    async (_request, reply) => {
+      reply.type(ctx.metrics.registry.contentType).header('cache-control', 'no-store')
+      return answer()
+    },
+  )
 
   async function refresh(): Promise<void> {
     const now = ctx.now()

@@ -7,6 +7,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The response stays open, and does not count as a request in flight. */
     isStream?: boolean
+    /** Answered also while all places are taken, within RESERVED. */
+    isReserved?: boolean
   }
 }
 
@@ -21,6 +23,8 @@ export type Load = {
 
 // Four seconds of work at a thousand requests per second. Callers do not wait longer.
 export const MAX_IN_FLIGHT = 4_000
+// Places for scrapes: the metrics of an overloaded process are what its operator needs.
+const RESERVED = 10
 // Hardly any client sends requests ahead of their answers, and one connection must not take the places of others.
 const MAX_PER_CONNECTION = 32
 // About the time that a load balancer needs to notice.
@@ -48,7 +52,8 @@ export function limitInFlight(app: FastifyInstance, load: Load): void {
       )
     // Streams stay open for hours and do little; pay/events.ts has a limit of its own.
     if (config.isStream) return done()
-    if (isSaturated(load)) return done(new Fault('unavailable', 'The service is overloaded, please try again'))
+    if (load.inFlight >= load.maxInFlight + (config.isReserved ? RESERVED : 0))
+      return done(new Fault('unavailable', 'The service is overloaded, please try again'))
     load.inFlight += 1
     // Not onResponse, which does not run for a caller who hangs up: the count would never go down.
     reply.raw.once('close', leave)
