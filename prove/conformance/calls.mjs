@@ -38,8 +38,9 @@ export async function makeAllCalls({ makeApiPix, bank, proxyUrl, receiver, skips
   await loseAnswers(parts)
   await withoutToken(parts)
   await whileDown(parts)
-  // These two send nothing.
+  // These send nothing.
   await step('ask for capacity', async () => parts.adapter.hasRoomFor('account'), isExactly(true))
+  await step('ask whether it can be called', async () => parts.adapter.isCallable(), isExactly(true))
   await parts.adapter.health()
   for (const adapter of adapters.slice(1)) await adapter.close()
   await parts.adapter.close()
