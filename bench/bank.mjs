@@ -22,12 +22,15 @@ let times
 /** A bucket of tokens: a second's worth at once, and then as they come. */
 let limit = { perSecond: 0, tokens: 0, filledMs: 0 }
 let webhookUrl
+/** It takes requests, and answers none. */
+let isHanging = false
 let sequence = 0
 let lastMs = 0
 
 const emvOf = makeCodes('pix.bench.example/qr/v2/')
 const server = createServer((request, response) => {
   const beganMs = performance.now()
+  if (isHanging) return
   if (request.method === 'GET') return answer(request, response, '', beganMs)
   const chunks = []
   request.on('data', (chunk) => chunks.push(chunk))
@@ -38,11 +41,27 @@ const server = createServer((request, response) => {
 server.keepAliveTimeout = 600_000
 server.requestTimeout = 0
 await once(server.listen(0, '127.0.0.1'), 'listening')
+const { port } = server.address()
 answerQuestions({
-  url: () => `http://127.0.0.1:${server.address().port}`,
+  url: () => `http://127.0.0.1:${port}`,
   state: () => ({ webhookUrl, charges: charges.size, received: received.length, calls }),
   reset,
+  goDown,
+  comeBack,
 })
+
+/** Connections are refused, or nothing is answered. */
+function goDown({ hangs }) {
+  isHanging = hangs
+  if (!hangs) server.close()
+  server.closeAllConnections()
+}
+
+async function comeBack() {
+  server.closeAllConnections()
+  if (!isHanging) await once(server.listen(port, '127.0.0.1'), 'listening')
+  isHanging = false
+}
 
 function answer(request, response, body, beganMs) {
   const { method, url } = request

@@ -3,6 +3,7 @@ import { deliveryMeasures } from './measures/deliveries.mjs'
 import { enduranceMeasures } from './measures/endurance.mjs'
 import { lifeMeasures } from './measures/lives.mjs'
 import { notificationMeasures } from './measures/notifications.mjs'
+import { outageMeasures } from './measures/outage.mjs'
 import { requestMeasures } from './measures/requests.mjs'
 import { settlementMeasures } from './measures/settlement.mjs'
 
@@ -13,6 +14,7 @@ const RUNS = {
   ...deliveryMeasures,
   ...lifeMeasures,
   ...enduranceMeasures,
+  ...outageMeasures,
 }
 
 const SELECT = 'handler (SELECT)'
@@ -38,6 +40,7 @@ export const MEASURES = [
   { id: 13, name: 'webhook deliveries', reference: 'bare signing loop' },
   { id: 14, name: 'whole lives', reference: 'DBOS' },
   { id: 15, name: 'own time of POST at 100 a second', reference: 'Hyperswitch, as it reports' },
+  { id: 19, name: 'refused deposit, with a bank that is down', reference: 'GET /api/balance' },
   { id: 17, name: '10 and 13 with an old snapshot', reference: 'without' },
   { id: 18, name: 'memory under whole lives', reference: 'before' },
   { id: 16, name: '1, 8 and 14 with a history', reference: 'fresh tables' },

@@ -26,7 +26,7 @@ Exit codes: 0 measured, and the audit agrees; 1 the bench failed; 2 a target was
 For steady figures, run it on an idle machine:  npm run bench -- --json bench.json
 To look at one thing:                           npm run bench -- --only 1 --rounds 3 --seconds 2`
 
-const MEASURES = 18
+const MEASURES = 19
 const POSTGRES = ['embedded', 'stock']
 
 // Many short rounds rather than few long ones: a machine that changes its speed within a minute then changes it for
@@ -47,6 +47,8 @@ const FULL = {
   paceSeconds: 20,
   /** Lives for measures 17 and 18. */
   longSeconds: 600,
+  /** How long the bank is down in measure 19. */
+  outageSeconds: 60,
   history: 2_000_000,
   /** Each point of the curves of measures 1, 10 and 14. */
   curveSeconds: 3,
@@ -64,6 +66,7 @@ const QUICK = {
   lifeSeconds: 3,
   paceSeconds: 3,
   longSeconds: 30,
+  outageSeconds: 12,
   history: 10_000,
   curveSeconds: 0,
 }

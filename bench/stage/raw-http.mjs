@@ -1,11 +1,11 @@
-// The least that can post JSON over connections that are kept: a load must not take what it wants to measure.
+// The least that can ask over connections that are kept: a load must not take what it wants to measure.
 import { connect } from 'node:net'
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 
 /**
  * Connections are opened when they are needed, up to a number; past it requests wait, in order. One that the server
- * closes while nothing is asked on it is forgotten. Resolves to { status, text }.
+ * closes while nothing is asked on it is forgotten. Resolves to { status, text, retryAfterSeconds }.
  */
 export function makeClient(url, { connections, headers = {} }) {
   const { hostname, port, host } = new URL(url)
@@ -36,15 +36,18 @@ export function makeClient(url, { connections, headers = {} }) {
     idle.delete(connection)
   }
 
+  const ask = (text) =>
+    new Promise((resolve, reject) => {
+      const request = { text, resolve, reject }
+      const connection = take()
+      if (connection) connection.send(request)
+      else waiting.push(request)
+    })
+
   return {
+    get: (path) => ask(`GET ${path} HTTP/1.1\r\n${fixed}\r\n`),
     post: (path, body, more = '') =>
-      new Promise((resolve, reject) => {
-        const head = `POST ${path} HTTP/1.1\r\n${fixed}${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n`
-        const request = { text: head + body, resolve, reject }
-        const connection = take()
-        if (connection) connection.send(request)
-        else waiting.push(request)
-      }),
+      ask(`POST ${path} HTTP/1.1\r\n${fixed}${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`),
     close: () => open.forEach((connection) => connection.close()),
   }
 }
@@ -90,7 +93,8 @@ function readResponse(bytes) {
   if (length === undefined) throw new Error(`an answer without a length: ${head}`)
   const begin = end + END_OF_HEAD.length
   if (bytes.length < begin + Number(length)) return undefined
-  return { status: Number(head.slice(9, 12)), text: bytes.utf8Slice(begin, begin + Number(length)) }
+  const retryAfterSeconds = Number(/\r\nretry-after: (\d+)/i.exec(head)?.[1] ?? 0)
+  return { status: Number(head.slice(9, 12)), text: bytes.utf8Slice(begin, begin + Number(length)), retryAfterSeconds }
 }
 
 /** Throws unless the answer is a 2xx. */
