@@ -26,10 +26,11 @@ a pause, the leader is killed (kill -9), frozen (SIGSTOP) and cut off from the n
 the bank's list and with every answer.
 
   --quick          2 kills, 1 freeze, 1 partition: under four minutes. Otherwise 5, 2 and 2: about ten
-  --faults         others than these, in order: kill, freeze, freeze-heads (its sessions go on), partition
+  --faults         others than these, in order: kill, kill-alone (while a standby is away), freeze, freeze-heads (its
+                   sessions go on), partition
   --seed           decides what is requested and paid; printed by every run. The interleaving varies
   --asynchronous   the standbys are not waited for: a cluster that loses writes, on which the proof must exit 1
-  --keep           keeps the data and the logs of all machines, as a failed proof does
+  --keep           keeps the data and the logs of all machines, as a proof does that failed or could not run
   --dist           a build other than server/dist
 
 It needs Linux, root, and Debian's packages: it installs them with apt-get if they are missing. In a container it needs
@@ -67,7 +68,7 @@ const home = mkdtempSync(join(tmpdir(), 'guiche-failover-'))
 // PostgreSQL runs as another user, who must be able to enter.
 chmodSync(home, 0o755)
 process.exitCode = await runDrill()
-if (options.keep || process.exitCode === 1) console.log(`Kept for inspection: ${home}`)
+if (options.keep || process.exitCode !== 0) console.log(`Kept for inspection: ${home}`)
 else rmSync(home, { recursive: true, force: true })
 
 /** Its exit code. A signal to us ends it and all that it started: the kernel ends a process table with its first. */

@@ -10,6 +10,7 @@ as_postgres='setpriv --reuid=postgres --regid=postgres --init-groups --'
 set -a
 . ./etcd.env
 $as_postgres etcd >>etcd.log 2>&1 &
+echo $! >etcd.pid
 $as_postgres patroni patroni.yml >>patroni.log 2>&1 &
 echo $! >patroni.pid
 wait

@@ -82,18 +82,36 @@ function questionsTo(machines, isSynchronous) {
     const answers = await Promise.all(asked.map((machine) => machine.ask('/primary')))
     return asked.find((_, index) => answers[index].isOk)
   }
-  /** What is missing from a leader and two standbys, one of them synchronous. */
+  /** The standbys, as Patroni on `leading` knows them. */
+  async function standbys(leading) {
+    const { members = [] } = (await leading.ask('/cluster')).json
+    return members.filter(({ role }) => role !== 'leader')
+  }
+  /**
+   * What is missing from a leader and two standbys, one of them synchronous. A standby counts when its PostgreSQL
+   * streams from this leader and its Patroni calls it a replica: while PostgreSQL still starts, Patroni 3.0 does not
+   * point it at another leader, and the next fault would find a machine less.
+   */
   async function missing() {
     const found = await leader()
     if (!found) return 'there is no leader'
-    const { members = [] } = (await found.ask('/cluster')).json
-    const standbys = members.filter(({ role, state }) => role !== 'leader' && ['running', 'streaming'].includes(state))
-    if (standbys.length < 2) return `only ${standbys.length} standbys run`
-    const isSafe = !isSynchronous || standbys.some(({ role }) => /sync|quorum/.test(role))
+    const { output } = await found.sql("select application_name from pg_stat_replication where state = 'streaming'")
+    const streaming = new Set(output.split('\n'))
+    for (const machine of machines.filter((machine) => machine !== found)) {
+      if (!streaming.has(machine.name)) return `${machine.name} does not stream from ${found.name}`
+      if (!(await machine.ask('/replica')).isOk) return `${machine.name} is no replica yet`
+    }
+    const isSafe = !isSynchronous || (await standbys(found)).some(isWaitedFor)
     return isSafe ? undefined : 'no standby is synchronous'
   }
   return {
     leader,
+    /** A standby that `leading` can lose without losing what it acknowledged. */
+    async spare(leading) {
+      const all = await standbys(leading)
+      const { name } = all.find((standby) => !isWaitedFor(standby)) ?? all[0]
+      return machines.find((machine) => machine.name === name)
+    },
     /** Waits for a leader and two standbys. Returns the leader. */
     async untilWhole() {
       const end = Date.now() + WHOLE_WITHIN_MS
@@ -106,6 +124,11 @@ function questionsTo(machines, isSynchronous) {
       }
     },
   }
+}
+
+/** Whether the leader waits for this member before it acknowledges; `quorum` is the word of Patroni 4. */
+function isWaitedFor({ role }) {
+  return /sync|quorum/.test(role)
 }
 
 /** The role and the database of guiche, and a table for writes of our own. Returns the addresses to reach it by. */

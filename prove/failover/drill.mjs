@@ -23,10 +23,11 @@ const CLAIMS = {
   ...STEADY_CLAIMS,
   fenced: 'what a leader acknowledged while or after it was frozen or cut off is in the database',
   reports: 'a process with DATABASE_READ_URL reads reports from a standby, and says how old their data are',
+  alone: 'a leader without any standby acknowledged nothing',
   recovered: 'deposits were acknowledged again after every fault, by both processes',
 }
 const QUICK = ['kill', 'freeze', 'kill', 'partition']
-const FULL = ['kill', 'freeze', 'kill', 'partition', 'kill', 'freeze-heads', 'kill', 'partition', 'kill']
+const FULL = ['kill', 'freeze', 'kill', 'partition', 'kill', 'freeze-heads', 'kill', 'partition', 'kill-alone']
 
 const options = JSON.parse(process.argv[2])
 const began = performance.now()
@@ -65,6 +66,7 @@ async function prove() {
   const { facts, breaches } = await judgeSteadyLoad(w, services)
   breaches.fenced = await findUnfenced(cluster, faults)
   breaches.recovered = []
+  breaches.alone = w.notes.get('alone') ?? []
   breaches.reports = age.trouble ? [age.trouble] : []
   console.log(describe(w, { facts, faults, breaches, age }))
   return Object.values(breaches).some((texts) => texts.length > 0) ? 1 : 0

@@ -1,4 +1,5 @@
-// What happens to the leader. Each fault ends when the cluster is whole again.
+// What happens to the leader. Each fault ends when the cluster is whole again, so no fault finds a machine less than it
+// expects. Two faults at once are one of their own: `kill-alone`.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -7,12 +8,34 @@ const AWAY_FOR_MS = 3_000
 const BACK_FOR_MS = 5_000
 // Patroni's ttl is 20 s. Then one is promoted, the other follows it, and guiche finds them.
 const RECOVERED_WITHIN_MS = 90_000
+// How long a leader without any standby is watched: it must acknowledge nothing.
+const ALONE_FOR_MS = 15_000
 
 export const FAULTS = {
   kill: {
     says: 'kill -9',
     async go(machine, untilRecovered) {
       await machine.kill()
+      await untilRecovered()
+      await machine.boot()
+      return { tries: 0, acknowledged: [] }
+    },
+  },
+  'kill-alone': {
+    says: 'kill -9, a standby away,',
+    async go(machine, untilRecovered, { cluster, load, note, say }) {
+      const spare = await cluster.spare(machine)
+      await spare.freezeDatabase()
+      await machine.kill()
+      const next = await untilLeads(cluster, machine)
+      if (next) {
+        const since = performance.now()
+        const first = Promise.race([load.acknowledged(0, since), load.acknowledged(1, since)])
+        const time = await Promise.race([first, sleep(ALONE_FOR_MS)])
+        if (time) note('alone', `${next.name} had no standby, and a deposit was acknowledged`)
+        else say(`  ${next.name} leads without a standby: no deposit is acknowledged`)
+      } else note('alone', `nobody led after ${machine.name}`)
+      await spare.thaw()
       await untilRecovered()
       await machine.boot()
       return { tries: 0, acknowledged: [] }
@@ -70,12 +93,12 @@ export async function inflict(kind, { cluster, load, note, say }) {
   }
   let seconds
   say(`${says} of ${machine.name}, the leader`)
-  const written = await go(machine, async () => {
-    const end = began + RECOVERED_WITHIN_MS
-    while (!(await cluster.leader(machine)) && performance.now() < end) await sleep(100)
+  const untilRecovered = async () => {
+    await untilLeads(cluster, machine)
     seconds = await untilAcknowledged()
     if (seconds) say(`  deposits are acknowledged again after ${seconds.map((it) => it.toFixed(1)).join(' and ')} s`)
-  })
+  }
+  const written = await go(machine, untilRecovered, { cluster, load, note, say })
   if (written.tries > 0)
     say(
       `  ${written.tries} writes were tried at ${machine.name} meanwhile: ${written.acknowledged.length} acknowledged`,
@@ -88,4 +111,14 @@ export async function inflict(kind, { cluster, load, note, say }) {
   }
   note('recovered', `${says} of ${machine.name}: no deposit within ${RECOVERED_WITHIN_MS / 1000} s`)
   return undefined
+}
+
+/** Waits for a leader other than the lost one. Undefined if there is none for too long. */
+async function untilLeads(cluster, lost) {
+  const end = performance.now() + RECOVERED_WITHIN_MS
+  for (;;) {
+    const leader = await cluster.leader(lost)
+    if (leader || performance.now() > end) return leader
+    await sleep(100)
+  }
 }

@@ -59,6 +59,11 @@ export function makeMachine({ name, address, folder, files, psql, password }) {
     freeze: () => signal('STOP', '-1'),
     /** Sessions of PostgreSQL go on, and so do their connections: the hardest case for a leader that lost its place. */
     freezeHeads: () => signal('STOP', '$(cat patroni.pid) $(head -n 1 data/postmaster.pid)'),
+    /** All but etcd, which goes on voting: as a machine whose database is down. */
+    async freezeDatabase() {
+      await signal('STOP', '-1')
+      await signal('CONT', '$(cat etcd.pid)')
+    },
     thaw: () => signal('CONT', '-1'),
     cut: () => must('ip', 'link', 'set', cable, 'down'),
     mend: () => must('ip', 'link', 'set', cable, 'up'),
