@@ -224,7 +224,7 @@ test(
   'with a third of all calls failing in every way, charges are still made, once each',
   { timeout: 240_000 * inject('patience') },
   async () => {
-    const provider = connect({ timings: { ...QUICK, writeTimeoutMs: 400 } })
+    const provider = connect({ timings: { ...QUICK, writeTimeoutMs: patient(400) } })
     const before = await stats()
     await setFaults({ errorRate: 0.1, garbageRate: 0.1, hangRate: 0.05, loseAnswerRate: 0.1, seed: 7 })
     const results = await Promise.allSettled(Array.from({ length: 40 }, () => provider.create(request())))
