@@ -16,6 +16,8 @@ shows medians. bench/README.md says what each measure is. At the end the audit m
   --history N        charges in the tables for measure 16 (default 2000000; quick 10000)
   --data DIR         where the database lies, on a disk (default ${DEFAULT_DATA})
   --postgres NAME    embedded (default), or stock: the one of Debian's package postgresql
+  --standby          with a synchronous standby on this machine; with --postgres stock
+  --processes N      of the service, which share its port (default 1)
   --json FILE        writes the results as a list of { id, name, ours, reference, ratio, target, met, … }
   --markdown FILE    writes the table as Markdown
   --strict           exits with 2 if a target is missed
@@ -83,6 +85,8 @@ export function readOptions(args) {
       history: { type: 'string' },
       data: { type: 'string', default: DEFAULT_DATA },
       postgres: { type: 'string', default: POSTGRES[0] },
+      standby: { type: 'boolean', default: false },
+      processes: { type: 'string', default: '1' },
       json: { type: 'string' },
       markdown: { type: 'string' },
       strict: { type: 'boolean', default: false },
@@ -90,6 +94,7 @@ export function readOptions(args) {
     },
   })
   if (values.help) return { help: HELP }
+  if (values.standby && values.postgres !== 'stock') throw new Error('--standby needs --postgres stock')
   const defaults = values.quick ? QUICK : FULL
   return {
     ...defaults,
@@ -101,6 +106,8 @@ export function readOptions(args) {
     history: whole('history', values.history ?? defaults.history),
     data: values.data,
     postgres: oneOf('postgres', values.postgres, POSTGRES),
+    standby: values.standby,
+    processes: whole('processes', values.processes),
     json: values.json,
     markdown: values.markdown,
     strict: values.strict,

@@ -18,16 +18,25 @@ export function isStockRun() {
 
 /** Makes a database by Debian's programs. A home keeps the version of its database, so it runs by them from then on. */
 export async function makeStockHome(path) {
-  const majors = existsSync(VERSIONS) ? readdirSync(VERSIONS).map(Number) : []
-  const major = Math.max(...majors.filter((major) => existsSync(join(binOf(major), 'initdb'))))
-  if (!Number.isFinite(major))
-    throw new Error(`there is no PostgreSQL in ${VERSIONS}: install Debian's package (apt-get install postgresql)`)
+  const major = newestMajor()
   const home = await prepareHome(path)
   const { bin } = await provideBinaries({ home, dataMajor: major, say: () => {} })
   if (bin !== binOf(major))
     throw new Error(`PostgreSQL ${major} comes with guiche too, and a home prefers it: install another version`)
   const owner = await chooseOwner(join(home, 'data'))
   await createCluster({ home, bin, major, owner, password: randomBytes(32).toString('hex') })
+}
+
+/** Where the programs of that database are. */
+export function stockBin() {
+  return binOf(newestMajor())
+}
+
+function newestMajor() {
+  const majors = existsSync(VERSIONS) ? readdirSync(VERSIONS).map(Number) : []
+  const major = Math.max(...majors.filter((major) => existsSync(join(binOf(major), 'initdb'))))
+  if (Number.isFinite(major)) return major
+  throw new Error(`there is no PostgreSQL in ${VERSIONS}: install Debian's package (apt-get install postgresql)`)
 }
 
 function binOf(major) {

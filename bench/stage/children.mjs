@@ -26,8 +26,8 @@ export function startChild(name, command, args, options, onExit = failBench) {
 }
 
 /** Runs a program to its end, within a time. Resolves to what it printed; fails unless it succeeds. */
-export async function runChild(name, command, args, { withinMs, env, allowedCodes = [0] }) {
-  const child = spawn(command, args, { env: env ?? process.env, stdio: ['ignore', 'pipe', 'pipe'] })
+export async function runChild(name, command, args, { withinMs, env, uid, gid, allowedCodes = [0] }) {
+  const child = spawn(command, args, { env: env ?? process.env, stdio: ['ignore', 'pipe', 'pipe'], uid, gid })
   running.add(child)
   const output = { stdout: '', stderr: '' }
   for (const stream of ['stdout', 'stderr']) child[stream].on('data', (chunk) => (output[stream] += chunk))

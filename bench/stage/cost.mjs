@@ -2,7 +2,7 @@
 import { familyMicroseconds, isKnown, ownMicroseconds, reapedMicroseconds } from './cpu.mjs'
 
 /**
- * `node` is the process that is measured. `load` is the process that asks it; without one, it is a program that ran to
+ * `node` is the process that is measured, with those that it started. `load` is the process that asks it; without one, it is a program that ran to
  * its end, such as wrk. `work` resolves to an object that counts its operations as `requests`.
  */
 export async function withCost(stage, { node, load }, work) {
@@ -19,7 +19,7 @@ export async function withCost(stage, { node, load }, work) {
 
 async function readMeters({ database, bank }, node, load) {
   return {
-    node: ownMicroseconds(node),
+    node: familyMicroseconds(node),
     postgres: familyMicroseconds(database.postmaster()),
     bank: ownMicroseconds(bank.pid),
     load: load === undefined ? reapedMicroseconds() : ownMicroseconds(load),

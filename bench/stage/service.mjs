@@ -14,7 +14,7 @@ const CLI = join(root, 'server/dist/cli.js')
 
 export const PROVIDER = 'bank'
 
-export async function makeService({ home, bankUrl, databaseUrl }) {
+export async function makeService({ home, bankUrl, databaseUrl, processes = 1 }) {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const settings = { ...settingsOf({ home, bankUrl, url, port }), ...(databaseUrl && { DATABASE_URL: databaseUrl }) }
@@ -26,7 +26,7 @@ export async function makeService({ home, bankUrl, databaseUrl }) {
     allowed = callsPerSecond
     const log = openSync(join(home, 'service.log'), 'a')
     const budget = callsPerSecond === 'default' ? {} : { PROVIDER_BANK_CALLS_PER_SECOND: String(callsPerSecond) }
-    child = startChild('the service', process.execPath, [CLI, 'start'], {
+    child = startChild('the service', process.execPath, [CLI, 'start', '--processes', String(processes)], {
       env: { ...settings, ...budget },
       stdio: ['ignore', log, log],
     })

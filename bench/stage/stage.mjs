@@ -1,24 +1,26 @@
 // Everything that a measure needs, started in order and ended in reverse: database, bank, service, reference.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeStockHome } from '../../scripts/stock-postgres.mjs'
+import { makeStockHome, stockBin } from '../../scripts/stock-postgres.mjs'
 import { makePool } from '../../server/dist/db/pool.js'
 import { makeAccounts, makeApiKey } from './books.mjs'
 import { startProgram } from './children.mjs'
 import { openDatabase } from './database.mjs'
 import { makeHome } from './home.mjs'
 import { makeService } from './service.mjs'
+import { openStandby } from './standby.mjs'
 
 const log = { debug() {}, info() {}, warn: console.error, error: console.error }
 
-export async function openStage({ data, postgres, onOpen }) {
+export async function openStage({ data, postgres, standby, processes, onOpen }) {
   const { home, remove } = makeHome(data)
   onOpen(async () => remove())
   if (postgres === 'stock') await makeStockHome(home)
   const database = await openDatabase(home)
   onOpen(() => database.close())
   await database.requireDurable()
-  const opened = await openService({ name: 'bench', home, database, onOpen })
+  if (standby) await openStandby({ home, bin: stockBin(), host: database.libpq.PGHOST })
+  const opened = await openService({ name: 'bench', home, database, processes, onOpen })
   const reference = await startReference(database, opened.bank)
   return { ...opened, reference }
 }
@@ -32,9 +34,9 @@ export async function openBeside({ home, database }, { name, onOpen }) {
 }
 
 /** Without a `databaseUrl` the service opens the embedded database of its home. */
-async function openService({ name, home, database, databaseUrl, onOpen }) {
+async function openService({ name, home, database, databaseUrl, processes, onOpen }) {
   const bank = await startBank()
-  const service = await makeService({ home, bankUrl: bank.url, databaseUrl })
+  const service = await makeService({ home, bankUrl: bank.url, databaseUrl, processes })
   await service.start()
   const pool = makePool(database.url, log)
   onOpen(() => pool.end())
