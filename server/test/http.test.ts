@@ -123,7 +123,7 @@ describe('the two endpoints of the specification', () => {
     expect(answer.headers['guiche-provider-check']).toBe('failed')
   })
 
-  test('a repeated Idempotency-Key gets the first answer again, even when the charge was paid meanwhile', async () => {
+  test('a repeated Idempotency-Key gets the charge as it is by then: paid meanwhile, it is COMPLETED', async () => {
     const w = await world()
     const { key } = await w.account()
     const request = deposit(key, '{"value":5000,"externalId":"order-1"}', { 'idempotency-key': 'a-key' })
@@ -133,10 +133,25 @@ describe('the two endpoints of the specification', () => {
     const second = await w.app.inject(request)
 
     expect([first.statusCode, second.statusCode]).toEqual([201, 201])
-    expect(second.json()).toEqual(first.json())
+    expect(second.json()).toEqual({ success: true, charge: { ...first.json().charge, status: 'COMPLETED' } })
     expect(second.headers['idempotency-replayed']).toBe('true')
     expect(second.headers['location']).toBe(first.headers['location'])
     expect(await w.count('charges')).toBe(1)
+  })
+
+  test('a repeated Idempotency-Key of a charge that was canceled or expired does not call it PENDING', async () => {
+    const w = await world()
+    const { key } = await w.account()
+    const open = async (idempotencyKey: string) =>
+      (await w.app.inject(deposit(key, '{"value":5000}', { 'idempotency-key': idempotencyKey }))).json().charge
+    const canceled = await open('canceled')
+    await w.app.inject(post(key, `/api/deposit/${canceled.paymentLinkId}/cancel`))
+    const expired = await open('expired')
+    w.clock.advance(2 * 3_600_000)
+    await w.app.inject(get(key, `/api/deposit/${expired.paymentLinkId}`))
+
+    expect(await open('canceled')).toEqual({ ...canceled, status: 'CANCELED' })
+    expect(await open('expired')).toEqual({ ...expired, status: 'EXPIRED' })
   })
 })
 

@@ -43,7 +43,7 @@ export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswer
     const { charge, replayed } = await openDeposit(ctx, request.caller, wanted, idempotencyKey)
     reply.code(201).header('location', `/api/deposit/${charge.paymentLinkId}`)
     if (replayed) reply.header('idempotency-replayed', 'true')
-    return { success: true as const, charge: presentNew(publicUrl, charge) }
+    return { success: true as const, charge: presentCharge(publicUrl, charge) }
   })
 
   app.get('/api/deposit/:paymentLinkId', { schema: routes.getDeposit, config: reading }, (request, reply) => {
@@ -176,11 +176,6 @@ const CREATED_AT = '2026-01-31T12:00:00.000Z'
 
 const newChargeSchema = z.object(newCharge).meta({ id: 'NewCharge', examples: [EXAMPLE] })
 
-/** A replay gives the first response again, so the charge is PENDING even if it was paid meanwhile. */
-function presentNew(publicUrl: string, charge: Charge) {
-  return { ...presentCharge(publicUrl, charge), status: 'PENDING' as const }
-}
-
 const queriedCharge = { ...newCharge, createdAt: time.meta({ description: 'When the charge was created.' }) }
 const queriedChargeSchema = z
   .object(queriedCharge)
@@ -303,11 +298,11 @@ const routes = describeOperations('Deposits', {
     description:
       'Creates a charge that a payer can pay by Pix. The response has its copy-and-paste code, QR code and payment page. Send an `Idempotency-Key`, so that a retry after a time-out cannot create a second charge. Needs the scope `deposits:write`.',
     headers: idempotencyHeaders(
-      'Makes the request safe to retry for 24 hours. The same key with the same body returns the first charge again and never creates a second one. Use a new UUID for each deposit.',
+      'Makes the request safe to retry for 24 hours. The same key with the same body returns the same charge, as it is by then, and never creates a second one. Use a new UUID for each deposit.',
     ),
     body: depositBody,
     response: {
-      201: response('The PENDING charge, or the first response again if the `Idempotency-Key` was used before.', {
+      201: response('The PENDING charge. If the `Idempotency-Key` was used before: its charge as it is now.', {
         charge: newChargeSchema,
       }),
     },

@@ -166,7 +166,7 @@ const HEADERS: Record<string, Header> = {
   'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' } },
   Location: { description: 'Where to ask for it.', schema: { type: 'string' } },
   'Idempotency-Replayed': {
-    description: '`true` if this is the first answer again.',
+    description: '`true` if the `Idempotency-Key` was used before. The body shows what it made, as it is now.',
     schema: { type: 'string', enum: ['true'] },
   },
   'Guiche-Provider-Check': {
