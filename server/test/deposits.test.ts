@@ -3,9 +3,10 @@ import type { Context } from '../src/domain/context.ts'
 import { listDeposits } from '../src/domain/reports/list-deposits.ts'
 import { openDeposit, type DepositRequest } from '../src/domain/deposits/open-deposit.ts'
 import { cancelDeposit, queryDeposit } from '../src/domain/deposits/query-deposit.ts'
-import { ProviderError } from '../src/domain/ports/provider.ts'
+import { ProviderError, type ProviderCharge, type ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { checkDue } from '../src/workers/check.ts'
-import { until, world, type TestAccount } from './world.ts'
+import { changeProvider } from './refund-steps.ts'
+import { until, world, type TestAccount, type World } from './world.ts'
 
 const request: DepositRequest = { valueCents: 50_00, externalId: null, description: null, expiresInSeconds: null }
 const HOUR_MS = 3_600_000
@@ -59,7 +60,7 @@ test('the fee that the payer bears is added to the value, and the account is cre
 
 // ---- Idempotency ----
 
-test('a repeated idempotency key answers the first charge, also after it was paid and from another process', async () => {
+test('a repeated idempotency key answers its charge as it is by then, also from another process', async () => {
   const w = await world()
   const account = await w.account()
   const first = await openDeposit(w.ctx, account.caller, request, 'order-1')
@@ -69,9 +70,40 @@ test('a repeated idempotency key answers the first charge, also after it was pai
   const other = await w.anotherProcess()
   const second = await openDeposit(other.ctx, account.caller, request, 'order-1')
   expect(first.replayed).toBe(false)
-  expect(second).toMatchObject({ replayed: true, charge: { id: first.charge.id } })
+  expect(second).toMatchObject({ replayed: true, charge: { id: first.charge.id, status: 'COMPLETED' } })
   expect(await w.count('charges')).toBe(1)
 })
+
+test('a repeated idempotency key never answers an empty code: the provider is asked for it, and 503 if it does not tell', async () => {
+  const w = await world()
+  const account = await w.account()
+  const lost = await openDeposit(w.ctx, account.caller, request, 'order-1')
+  await w.sandbox.pay({ emv: lost.charge.emv })
+  // As if the answer to the creation never came, and the payment did.
+  await w.pool.query(`update charges set status = 'OPENING', emv = null`)
+  await w.ctx.settlements.add(await paymentsOf(w, lost.charge.id))
+  expect(await w.count('charges', `status = 'COMPLETED' and emv is null`)).toBe(1)
+
+  const again = await openDeposit(w.ctx, account.caller, request, 'order-1')
+  expect(again).toMatchObject({ replayed: true, charge: { status: 'COMPLETED', emv: lost.charge.emv } })
+  const { check } = w.ctx.providers[0]!
+  const codeless = async (txid: string) => ({ ...((await check(txid)) as ProviderCharge), emv: '' })
+  for (const silent of [
+    codeless,
+    async () => 'absent' as const,
+    () => Promise.reject(new ProviderError('unknown', 'x')),
+  ]) {
+    changeProvider(w, { check: silent })
+    await expect(openDeposit(w.ctx, account.caller, request, 'order-1')).rejects.toMatchObject({
+      code: 'provider_unavailable',
+      retryAfterSeconds: 2,
+    })
+  }
+})
+
+async function paymentsOf(w: World, txid: string): Promise<ReceivedPayment[]> {
+  return ((await w.ctx.providers[0]!.check(txid)) as ProviderCharge).payments
+}
 
 test('an idempotency key is refused with another request, belongs to its account, and is free after a day', async () => {
   const w = await world()

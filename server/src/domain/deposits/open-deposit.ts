@@ -9,7 +9,7 @@ import type { Core } from '../core/core.ts'
 import { ProviderError, providerNamed } from '../ports/provider.ts'
 import { admitDeposit } from './admission.ts'
 import { isVisible, type Charge, type StoredCharge } from './charge-reads.ts'
-import { createAtProvider, notConfirmed, preferredProvider, unreachable } from './failover.ts'
+import { createAtProvider, notConfirmed, preferredProvider, unreachable, withCode } from './failover.ts'
 import { claimIntent, holdIntent } from './intent-lease.ts'
 import { findKeyHolder, isKeyUsed, type Idempotency, type KeyUsed, type OwnFields } from './intents.ts'
 
@@ -67,8 +67,8 @@ function tryPrice(core: Core, caller: Caller, valueCents: Cents): Price | Fault 
 }
 
 /**
- * A deposit that was opened before is answered as it was, although its price or limits have changed or no provider can
- * be called. A new one is refused.
+ * A deposit that was opened before is answered, although its price or limits have changed or no provider can be called.
+ * A new one is refused.
  */
 async function replay(
   ctx: Context,
@@ -127,7 +127,7 @@ async function resume(ctx: Context, { isSameRequest, charge }: KeyUsed): Promise
   if (!isSameRequest) {
     throw new Fault('idempotency_mismatch', 'Idempotency-Key was already used with a different request')
   }
-  if (isVisible(charge)) return { charge, replayed: true }
+  if (isVisible(charge)) return { charge: await withCode(ctx, charge), replayed: true }
   const provider = providerNamed(ctx, charge.provider)
   // It stays there: without its provider nobody can tell whether the charge was made.
   if (!ctx.heldIntents.has(charge.id) && !provider.isCallable()) throw UNDECIDED
