@@ -170,10 +170,26 @@ test('an external id is unique among the charges of an account that are pending 
   const first = await w.deposit(account, { externalId: 'order-1' })
   await expect(w.deposit(account, { externalId: 'order-1' })).rejects.toMatchObject({
     code: 'external_id_taken',
+    details: { paymentLinkId: first.paymentLinkId },
   })
   await w.deposit(stranger, { externalId: 'order-1' })
   await cancelDeposit(w.ctx, account.accountId, first.paymentLinkId)
   await w.deposit(account, { externalId: 'order-1' })
+})
+
+test('while nobody knows whether a deposit was made, its external id is in flight, and not taken', async () => {
+  const w = await world()
+  const account = await w.account()
+  const again = () => w.deposit(account, { externalId: 'order-1' })
+  const { create } = w.ctx.providers[0]!
+  changeProvider(w, { create: () => Promise.reject(new ProviderError('unknown', 'sandbox: create: no answer')) })
+  await expect(again()).rejects.toMatchObject({ code: 'provider_unavailable' })
+  changeProvider(w, { create })
+  w.clock.advance(20_000)
+  await expect(again()).rejects.toMatchObject({ code: 'in_flight', retryAfterSeconds: 40 })
+  w.clock.advance(40_000)
+  await checkDue(w.ctx)
+  expect((await again()).status).toBe('PENDING')
 })
 
 test('a refused external id gives its idempotency key back', async () => {

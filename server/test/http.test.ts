@@ -330,12 +330,25 @@ describe('a refused deposit', () => {
     expect(await w.count('charges')).toBe(1)
   })
 
-  test('for an externalId in use is 409', async () => {
+  test('for an externalId in use is 409 and names the deposit that has it; before that is made, with Retry-After', async () => {
     const w = await world()
     const { key } = await w.account()
-    await w.app.inject(deposit(key, '{"value":5000,"externalId":"order-1"}'))
-    const second = await w.app.inject(deposit(key, '{"value":5000,"externalId":"order-1"}'))
-    expect([second.statusCode, second.json().error]).toEqual([409, 'externalId is already used by another deposit'])
+    const gate = withGate(w.ctx)
+    const app = await appWith(gate.ctx)
+    const first = app.inject(deposit(key, '{"value":5000,"externalId":"order-1"}'))
+    await gate.reached
+    const early = await app.inject(deposit(key, '{"value":5000,"externalId":"order-1"}'))
+    gate.open()
+    const { paymentLinkId } = (await first).json().charge
+    const late = await app.inject(deposit(key, '{"value":5000,"externalId":"order-1"}'))
+
+    const told = ['guiche-error', 'retry-after', 'location']
+    const answers = [early, late].map(({ statusCode, headers }) => [statusCode, ...told.map((name) => headers[name])])
+    expect(answers).toEqual([
+      [409, 'in_flight', '1', undefined],
+      [409, 'external_id_taken', undefined, `/api/deposit/${paymentLinkId}`],
+    ])
+    expect(late.json().error).toBe(`externalId is already used by the deposit ${paymentLinkId}`)
   })
 })
 

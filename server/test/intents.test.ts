@@ -64,7 +64,7 @@ test('an idempotency key is refused with a request that differs in any field, al
 test('in one batch, a request whose key was given back by another one is opened', async () => {
   const w = await world()
   const account = await w.account()
-  await w.deposit(account, { externalId: 'taken' })
+  const { paymentLinkId } = await w.deposit(account, { externalId: 'taken' })
   const refused = opening(w, account, { externalId: 'taken', hash: 'a' })
   const again = opening(w, account, { externalId: 'taken', hash: 'a' })
   const other = opening(w, account, { externalId: null, hash: 'b' })
@@ -72,8 +72,8 @@ test('in one batch, a request whose key was given back by another one is opened'
   const batch = [refused, again, other, repeated]
   const results = await transact(w.pool, (tx) => insertIntents(tx, w.clock.now(), batch))
   expect(results).toMatchObject([
-    { kind: 'external_id_taken' },
-    { kind: 'external_id_taken' },
+    { kind: 'external_id_taken', holder: { status: 'PENDING', paymentLinkId } },
+    { kind: 'external_id_taken', holder: { status: 'PENDING', paymentLinkId } },
     { kind: 'opened' },
     { kind: 'key_used', charge: { id: other.charge.id } },
   ])
@@ -98,7 +98,7 @@ test.each([
       await w.lockWait()
     })
     const [refused, ...opened] = (await late)!
-    expect(refused).toMatchObject({ reason: { code: 'external_id_taken' } })
+    expect(refused).toMatchObject({ reason: { code: 'in_flight', retryAfterSeconds: 1 } })
     expect(opened).toMatchObject(neighbours.map(() => ({ value: { charge: { status: 'PENDING' } } })))
     expect(await w.count('idempotency_keys', `key = 'order-2'`)).toBe(0)
     expect((await open(null, 'order-2')).replayed).toBe(false)

@@ -62,7 +62,7 @@ export const FAULT_CODES = [
   'not_found',
   // The state of something does not allow it.
   'email_taken',
-  'external_id_taken',
+  'external_id_taken', // paymentLinkId
   'key_limit', // maxKeys
   'webhook_limit', // maxWebhooks
   'invitation_used',
@@ -84,7 +84,7 @@ export const FAULT_CODES = [
   'payment_below_fee', // feeCents
   'charge_not_named',
   'charge_completed',
-  'in_flight', // another request with this Idempotency-Key is in progress
+  'in_flight', // another request with this Idempotency-Key or externalId is in progress
   'idempotency_mismatch',
   // Try again later.
   'rate_limited',

@@ -22,9 +22,14 @@ export type NewCharge = Price &
 
 export type Idempotency = { key: string; requestHash: Buffer }
 
-export type IntentResult = Opened | KeyUsed | { kind: 'external_id_taken' }
+export type IntentResult = Opened | KeyUsed | NameTaken
 
 type Opened = { kind: 'opened' }
+
+/** Another charge has the external id. */
+export type NameTaken = { kind: 'external_id_taken'; holder: NameHolder }
+
+export type NameHolder = Pick<StoredCharge, 'paymentLinkId' | 'status' | 'createdAt' | 'openingInstance'>
 
 /** An earlier request has the idempotency key. */
 export type KeyUsed = { kind: 'key_used'; isSameRequest: boolean; charge: StoredCharge }
@@ -74,12 +79,13 @@ async function insertRound(tx: Tx, now: Date, intents: Intent[], results: Map<In
   const lost = await storeIntents(tx, STORE_INTENTS, now, intents)
   await freeKeys(tx, now, lost.filter(hasKey))
   const holders = await readKeyHolders(tx, lost.filter(hasKey))
-  const taken = await readTakenExternalIds(tx, lost)
+  const nameHolders = await readNameHolders(tx, lost)
   for (const intent of intents) {
+    const nameHolder = nameHolders.get(intent.charge.id)
     const holder = hasKey(intent) && holders.get(`${intent.charge.accountId} ${intent.idempotency.key}`)
     if (!lost.includes(intent)) results.set(intent, OPENED)
     else if (holder) results.set(intent, keyUsed(holder, intent.idempotency))
-    else if (taken.has(intent.charge.id)) results.set(intent, { kind: 'external_id_taken' })
+    else if (nameHolder) results.set(intent, { kind: 'external_id_taken', holder: nameHolder })
   }
 }
 
@@ -215,16 +221,19 @@ function keyColumns(intents: KeyedIntent[]): unknown[][] {
   return [intents.map(({ charge }) => charge.accountId), intents.map(({ idempotency }) => idempotency.key)]
 }
 
-/** The ids of charges whose external id another charge has. */
-async function readTakenExternalIds(tx: Tx, intents: Intent[]): Promise<Set<string>> {
+/** By the id of the charge that wants an external id: the charge that has it. */
+async function readNameHolders(tx: Tx, intents: Intent[]): Promise<Map<string, NameHolder>> {
   const named = intents.map(({ charge }) => charge).filter(({ externalId }) => externalId !== null)
-  if (named.length === 0) return new Set()
-  const rows = await tx.rows<{ id: string }>(
-    `select n.id from unnest($1::uuid[], $2::text[], $3::text[]) as n (account_id, external_id, id)
-     join external_ids e on e.account_id = n.account_id and e.external_id = n.external_id`,
+  if (named.length === 0) return new Map()
+  const rows = await tx.rows<NameHolder & { id: string }>(
+    `select n.id, c.payment_link_id as "paymentLinkId", c.status, c.created_at as "createdAt",
+       c.opening_instance as "openingInstance"
+     from unnest($1::uuid[], $2::text[], $3::text[]) as n (account_id, external_id, id)
+     join external_ids e on e.account_id = n.account_id and e.external_id = n.external_id
+     join charges c on c.id = e.charge_id`,
     columnsOf(named, 'accountId', 'externalId', 'id'),
   )
-  return new Set(rows.map(({ id }) => id))
+  return new Map(rows.map(({ id, ...holder }) => [id, holder]))
 }
 
 const SELECT_KEY_HOLDERS = `

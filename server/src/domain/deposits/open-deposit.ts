@@ -11,7 +11,15 @@ import { admitDeposit } from './admission.ts'
 import { isVisible, type Charge, type StoredCharge } from './charge-reads.ts'
 import { createAtProvider, notConfirmed, preferredProvider, unreachable, withCode } from './failover.ts'
 import { claimIntent, holdIntent } from './intent-lease.ts'
-import { findKeyHolder, isKeyUsed, type Idempotency, type KeyUsed, type OwnFields } from './intents.ts'
+import {
+  findKeyHolder,
+  INTENT_TIMEOUT_MS,
+  isKeyUsed,
+  type Idempotency,
+  type KeyUsed,
+  type NameHolder,
+  type OwnFields,
+} from './intents.ts'
 
 export type DepositRequest = OwnFields & { valueCents: Cents; expiresInSeconds: number | null }
 
@@ -48,7 +56,7 @@ export async function openDeposit(
     const result = await ctx.intents.add(intent)
     switch (result.kind) {
       case 'external_id_taken':
-        throw new Fault('external_id_taken', 'externalId is already used by another deposit')
+        throw nameTaken(ctx, result.holder)
       case 'opened':
         return { charge: await createAtProvider(ctx, provider, charge, { isResumed: false }), replayed: false }
       case 'key_used':
@@ -121,6 +129,18 @@ function newCharge(
   }
   charge.id = core.settings.chargeSeal.newId(createdAt, charge)
   return charge
+}
+
+/** A deposit that is being created may come to nothing, and nobody was shown it. */
+function nameTaken(core: Core, { paymentLinkId, status, createdAt, openingInstance }: NameHolder): Fault {
+  if (status !== 'OPENING') {
+    const text = `externalId is already used by the deposit ${paymentLinkId}`
+    return new Fault('external_id_taken', text, { details: { paymentLinkId } })
+  }
+  // If no process works on it, it ends when it is repeated, or when its check is due.
+  const endsMs = openingInstance === null ? createdAt.getTime() + INTENT_TIMEOUT_MS - core.now().getTime() : 0
+  const text = 'Another deposit with this externalId is being created: repeat it with its Idempotency-Key, or try later'
+  return new Fault('in_flight', text, { retryAfterSeconds: Math.max(1, endsMs / 1000) })
 }
 
 async function resume(ctx: Context, { isSameRequest, charge }: KeyUsed): Promise<OpenedDeposit> {

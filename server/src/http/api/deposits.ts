@@ -308,7 +308,7 @@ const routes = describeOperations('Deposits', {
     },
     errors: {
       400: 'A field is invalid, or `value` is outside the operator’s limits. The text says what is allowed.',
-      409: '`externalId` is taken, or a request with this `Idempotency-Key` is still in progress.',
+      409: '`externalId` is taken, or a request with it or with this `Idempotency-Key` is still in progress.',
       422: 'The `Idempotency-Key` was used with a different body.',
       502: 'The payment provider refused. No charge was created.',
     },

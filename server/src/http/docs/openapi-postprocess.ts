@@ -178,7 +178,7 @@ const HEADERS: Record<string, Header> = {
 
 const OF_OPERATION: Record<string, string[]> = {
   'createDeposit 201': ['Location', 'Idempotency-Replayed'],
-  'createDeposit 409': ['Retry-After'],
+  'createDeposit 409': ['Location', 'Retry-After'],
   'refundDeposit 201': ['Location', 'Idempotency-Replayed'],
   'refundAnyDeposit 201': ['Idempotency-Replayed'],
   'getDeposit 200': ['Guiche-Provider-Check'],

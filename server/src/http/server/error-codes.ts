@@ -33,7 +33,10 @@ const DOMAIN_ERRORS: Record<FaultCode, Meaning> = {
   signature_wrong: [403, 'Provider callbacks only: the signature does not match.'],
   not_found: [404, 'It does not exist, or it belongs to another account.'],
   email_taken: [409, 'An account or an operator has this e-mail address.'],
-  external_id_taken: [409, 'Another deposit that is PENDING or COMPLETED has this `externalId`.'],
+  external_id_taken: [
+    409,
+    'Another deposit that is PENDING or COMPLETED has this `externalId`. The text and `Location` name it.',
+  ],
   key_limit: [409, 'The account has as many active API keys as it can have.'],
   webhook_limit: [409, 'The account has as many webhooks as it can have.'],
   invitation_used: [409, 'Dashboard only: the invitation was used.'],
@@ -55,7 +58,10 @@ const DOMAIN_ERRORS: Record<FaultCode, Meaning> = {
   payment_below_fee: [409, 'The payment does not cover the fee of the charge.'],
   charge_not_named: [409, 'The payment names no charge that it could complete.'],
   charge_completed: [409, 'Another payment completed the charge.'],
-  in_flight: [409, 'A request with the same `Idempotency-Key` is in progress. Repeat it after `Retry-After`.'],
+  in_flight: [
+    409,
+    'A request with the same `Idempotency-Key` or `externalId` is in progress. Repeat it after `Retry-After`.',
+  ],
   idempotency_mismatch: [422, 'The `Idempotency-Key` was used with another request.'],
   rate_limited: [429, 'There were too many requests, or too many charges are PENDING. Wait for `Retry-After`.'],
   provider_refused: [502, 'The payment provider refused.'],
