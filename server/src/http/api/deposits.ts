@@ -11,6 +11,7 @@ import {
   cents,
   describeOperations,
   idempotencyHeaders,
+  idempotencyKeyOf,
   listQuery,
   nextCursor,
   oneOf,
@@ -39,7 +40,7 @@ export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswer
       description: description ?? null,
       expiresInSeconds: expiresIn ?? null,
     }
-    const idempotencyKey = request.headers['idempotency-key'] ?? null
+    const idempotencyKey = idempotencyKeyOf(request.headers)
     const { charge, replayed } = await openDeposit(ctx, request.caller, wanted, idempotencyKey)
     reply.code(201).header('location', `/api/deposit/${charge.paymentLinkId}`)
     if (replayed) reply.header('idempotency-replayed', 'true')

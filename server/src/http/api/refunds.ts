@@ -8,6 +8,7 @@ import {
   cents,
   describeOperations,
   idempotencyHeaders,
+  idempotencyKeyOf,
   listQuery,
   nextCursor,
   paymentLinkParams,
@@ -27,7 +28,7 @@ export function refundRoutes(app: Api, ctx: Context): void {
       paymentLinkId: request.params.paymentLinkId,
       amountCents: request.body?.value ?? null,
       reason: request.body?.reason || null,
-      idempotencyKey: request.headers['idempotency-key'] ?? null,
+      idempotencyKey: idempotencyKeyOf(request.headers),
     })
     reply.code(201).header('location', `/api/deposit/${refund.paymentLinkId}/refunds`)
     if (replayed) reply.header('idempotency-replayed', 'true')

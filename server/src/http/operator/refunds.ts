@@ -10,6 +10,7 @@ import {
   cents,
   describeOperations,
   idempotencyHeaders,
+  idempotencyKeyOf,
   idField,
   listQuery,
   nextCursor,
@@ -38,7 +39,7 @@ export function operatorRefundRoutes(app: Api, ctx: Context): void {
       paymentLinkId: request.params.paymentLinkId,
       amountCents: request.body.value ?? null,
       reason: request.body.reason,
-      idempotencyKey: request.headers['idempotency-key'] ?? null,
+      idempotencyKey: idempotencyKeyOf(request.headers),
     })
     reply.code(201)
     if (replayed) reply.header('idempotency-replayed', 'true')

@@ -37,13 +37,13 @@ export const cents = z.int()
 export function text(bounds: { min: number; max: number }, error: string) {
   return z
     .string({ error })
-    .refine((value) => isPlainText(value) && isWithin(Array.from(value).length, bounds), { error })
+    .refine((value) => isText(value, bounds), { error })
     .meta({ ...(bounds.min > 0 ? { minLength: bounds.min } : {}), maxLength: bounds.max })
 }
 
 // PostgreSQL cannot store NUL or lone surrogates, and banks reject other control characters.
-function isPlainText(value: string): boolean {
-  return !/[\p{Cc}\p{Cs}]/u.test(value)
+function isText(value: string, bounds: { min: number; max: number }): boolean {
+  return !/[\p{Cc}\p{Cs}]/u.test(value) && isWithin(Array.from(value).length, bounds)
 }
 
 function isWithin(number: number, { min, max }: { min: number; max: number }): boolean {
@@ -115,10 +115,33 @@ export const paymentLinkParams = z.object({
 })
 
 export function idempotencyHeaders(description: string) {
-  const error = 'Idempotency-Key must be 1 to 255 visible ASCII characters'
-  const key = z.string().regex(/^[\x21-\x7e]{1,255}$/, { error })
+  const bounds = { min: 1, max: 255 }
+  const error = 'Idempotency-Key must be 1 to 255 characters, without control characters'
+  const key = z
+    .string()
+    .refine((value) => isText(headerText(value), bounds), { error })
+    .meta({ minLength: bounds.min, maxLength: bounds.max })
   return z.object({ 'idempotency-key': key.exactOptional().meta({ description }) })
 }
+
+export function idempotencyKeyOf(headers: { 'idempotency-key'?: string }): string | null {
+  const key = headers['idempotency-key']
+  return key === undefined ? null : headerText(key)
+}
+
+/**
+ * Node gives each byte of a header as a character. Some clients send UTF-8, others Latin-1: what is no UTF-8 stays as it
+ * is, so that no two keys become one.
+ */
+function headerText(value: string): string {
+  try {
+    return UTF8.decode(Buffer.from(value, 'latin1'))
+  } catch {
+    return value
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 // ---- Responses ----
 
