@@ -335,36 +335,37 @@ describe('lists', () => {
     for await (const some of provider.listReceived(window, (entry) => unread.push(entry)))
       payments.push(...some.map(({ endToEndId }) => endToEndId))
     expect(payments).toEqual(good.map((pix) => pix.endToEndId))
+    const isMoney = true
+    const occurredAt = new Date('2026-03-01T12:30:00.000Z')
+    const text = 'does not match API Pix: valor'
     expect(unread).toEqual([
-      { endToEndId: noAmount.endToEndId, isMoney: true, text: 'does not match API Pix: valor' },
+      { endToEndId: noAmount.endToEndId, isMoney, occurredAt, text },
       {
         endToEndId: null,
-        isMoney: true,
+        isMoney,
+        occurredAt,
         text: 'does not match API Pix: endToEndId (its id is E1234567820260301120000000)',
       },
-      { endToEndId: null, isMoney: true, text: 'does not match API Pix: the whole message' },
+      { endToEndId: null, isMoney, occurredAt: null, text: 'does not match API Pix: the whole message' },
+      { endToEndId: elsewhere.endToEndId, isMoney, occurredAt: new Date('2026-03-01T18:00:00.000Z'), text },
     ])
-    expect(logged).toHaveLength(3)
+    expect(logged).toHaveLength(4)
     await expect(list(provider)).rejects.toMatchObject({
       outcome: 'unknown',
-      message: expect.stringMatching(/3 transactions cannot be read/),
+      message: expect.stringMatching(/4 transactions cannot be read/),
     })
-    expect(logged).toHaveLength(3)
+    expect(logged).toHaveLength(4)
     expect(provider.health().breaker).toBe('closed')
   })
 
-  test('the window is asked for in whole seconds, outwards, and cut to size here', async () => {
+  test('the window is asked for in whole seconds, outwards, and nothing that is listed for it is left out', async () => {
     const pix = [
       listed(1, '2026-03-01T12:00:00.499Z'),
-      listed(2, '2026-03-01T12:00:00.500Z'),
-      listed(3, '2026-03-01T13:00:00.499Z'),
-      listed(4, '2026-03-01T13:00:00.500Z'),
-      // Its fraction may have been cut off, and then it belongs here and to no other window.
-      listed(5, '2026-03-01T12:00:00Z'),
-      listed(6, '2026-03-01T11:59:59Z'),
+      listed(2, '2026-03-01T13:00:00.500Z'),
+      listed(3, '2026-03-01T09:30:00Z'),
     ]
     const { psp, provider } = await connectScripted(() => ok(page(pix, 0, 1)))
-    expect((await list(provider)).map(({ endToEndId }) => Number(endToEndId.slice(-2)))).toEqual([2, 3, 5])
+    expect((await list(provider)).map(({ endToEndId }) => Number(endToEndId.slice(-2)))).toEqual([1, 2, 3])
     const query = asked(psp.seen.at(-1)!.path)
     expect(Object.fromEntries(query)).toEqual({
       inicio: '2026-03-01T12:00:00Z',

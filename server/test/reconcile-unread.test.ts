@@ -15,14 +15,14 @@ const e2e = (name: string) => `E12345678202603021200${name.padEnd(11, '0')}`
 
 type Pix = Record<string, unknown>
 
-/** A bank that lists what the test puts there, wherever it is asked for. */
+/** A bank that lists what the test puts there, where it is asked for. `at` is the time that it filters by. */
 async function bankWith(list: Pix[]) {
   const w = await world()
   const psp = await openScriptedPsp(({ path }) => {
     const url = new URL(path, 'http://bank')
     if (url.pathname === '/pix') {
       const [from, to] = [url.searchParams.get('inicio')!, url.searchParams.get('fim')!]
-      const isAsked = ({ horario }: Pix) => String(horario) >= from && String(horario) <= to
+      const isAsked = ({ horario, at = horario }: Pix) => String(at) >= from && String(at) <= to
       const paginacao = { paginaAtual: 0, quantidadeDePaginas: 1, quantidadeTotalDeItens: list.length }
       return { status: 200, json: { parametros: { paginacao }, pix: list.filter(isAsked) } }
     }
@@ -121,4 +121,30 @@ test('a list of which the most part cannot be read keeps the cursor, until an ad
   await sweepAll(w)
   expect(await sweptUntil(w)).toEqual(w.clock.now())
   expect(await w.count('payments')).toBe(101)
+})
+
+test('a Pix that the bank dates outside the window it lists it for is booked, counted by its date, and named', async () => {
+  const list: Pix[] = []
+  const { w } = await bankWith(list)
+  const account = await w.account()
+  const [txid, next] = await makeCharges(w, account, 2)
+  // Local time with a "Z" that says otherwise.
+  const pix = { endToEndId: e2e('local'), txid, valor: '50.00', horario: '2026-03-02T09:00:30Z' }
+  list.push({ ...pix, at: '2026-03-02T12:00:30Z' })
+  w.clock.advance(HOUR_MS)
+  await sweepAll(w)
+  expect(await w.balanceCents(account.accountId)).toBe(49_50)
+  const fields = expect.objectContaining({ count: 1, endToEndIds: [pix.endToEndId] })
+  expect(w.logged).toContainEqual(expect.objectContaining({ level: 'warn', fields }))
+
+  const other = { ...pix, endToEndId: e2e('later'), txid: next, horario: '2026-03-02T10:00:30Z' }
+  list.push({ ...other, at: '2026-03-02T13:00:30Z' })
+  const { differences: unbooked } = await audit(w.ctx)
+  expect(unbooked.map(({ subject }) => subject)).toContain(`payment ${other.endToEndId}`)
+  w.clock.advance(24 * HOUR_MS)
+  await sweepAll(w)
+  const named = [{ kind: 'outside_window', endToEndId: pix.endToEndId, text: expect.stringContaining(e2e('later')) }]
+  expect(await listClosings(w.ctx, { limit: 1 })).toMatchObject([{ differenceCount: 1, differences: named }])
+  const { statements } = await reconcileWindow(w.ctx, OPERATOR, DAY)
+  expect(statements).toMatchObject([{ providerCount: 2, ledgerCount: 2, differenceCount: 1, differences: named }])
 })

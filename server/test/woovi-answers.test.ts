@@ -289,9 +289,9 @@ describe('payments', () => {
 })
 
 describe('lists', () => {
-  test('the window is asked for with a margin, and cut to size here', async () => {
-    const { psp, provider } = await connectScripted(() => ok(page([pix({ time: '2026-03-03T00:00:00.000Z' })])))
-    expect(await listAll(provider, WINDOW)).toEqual([])
+  test('the window is asked for with a margin, and nothing that is listed for it is left out', async () => {
+    const { psp, provider } = await connectScripted(() => ok(page([pix({ time: '2026-03-03T03:00:00.000Z' })])))
+    expect((await listAll(provider, WINDOW)).flat()).toMatchObject([{ endToEndId: E2E }])
     const query = new URL(psp.seen[0]!.path, psp.url).searchParams
     expect(Object.fromEntries(query)).toEqual({
       start: '2026-03-01T23:59:00.000Z',

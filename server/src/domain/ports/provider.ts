@@ -18,8 +18,9 @@ export type Provider = {
   cancel(txid: string, options?: { onBehalfOf?: string | undefined }): Promise<'withdrawn' | 'not_active' | 'absent'>
   findPayment(endToEndId: string): Promise<ReceivedPayment | 'absent'>
   /**
-   * All Pix received in [from, to), a page at a time. Unreadable entries go to `onUnread` and do not block the others;
-   * without it they end the list with an error. Throws ListTooLong when the window must be shorter.
+   * All Pix received in [from, to), a page at a time, and whatever else the provider lists for it: a Pix that it dates
+   * outside the window is money too. Unreadable entries go to `onUnread` and do not block the others; without it they
+   * end the list with an error. Throws ListTooLong when the window must be shorter.
    */
   listReceived(
     window: { from: Date; to: Date },
@@ -86,8 +87,16 @@ export type UnreadEntry = {
   endToEndId: string | null
   /** It claims to be a received Pix; otherwise even that is unknown. */
   isMoney: boolean
+  /** Null if that cannot be read either. */
+  occurredAt: Date | null
   text: string
 }
+
+/**
+ * Adapters may ask for this much more than a window on either side: providers round, or compare another of a Pix's times
+ * than they show. What a list shows beyond it, nobody asked for.
+ */
+export const LIST_MARGIN_MS = 60_000
 
 export type ProviderRefund = {
   refundId: string

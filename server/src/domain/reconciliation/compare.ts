@@ -1,7 +1,17 @@
 import type { Cents } from '../../base/money.ts'
 import { transact } from '../../db/tx.ts'
 import { ListTooLong, ProviderError, type Provider, type ReceivedPayment, type UnreadEntry } from '../ports/provider.ts'
-import { importReceived, SELECT_BOOKED, type Booked, type ImportMode, type Window } from './import-received.ts'
+import {
+  importReceived,
+  isInside,
+  isStray,
+  reportStrays,
+  SELECT_BOOKED,
+  type Booked,
+  type ImportedPage,
+  type ImportMode,
+  type Window,
+} from './import-received.ts'
 import { compareRefunds, type Allowance } from './compare-refunds.ts'
 import { addDifference, addDifferences, type ComparisonDifference, type DifferenceList } from './differences.ts'
 import type { Core } from '../core/core.ts'
@@ -38,8 +48,8 @@ const MAX_ASKED = 100
 // Refunds that the provider does not list are asked about by id. The strictest providers allow ten calls a second, so
 // these take under two minutes.
 const MAX_REFUNDS_ASKED = 1_000
-// Past this many unreadable entries, one that appears in several slices may be counted in each.
-const MAX_UNREAD_KNOWN = 10_000
+// Past this many unreadable or stray entries, one that appears in several slices may be counted in each.
+const MAX_ENTRIES_KNOWN = 10_000
 // Our rows are read in pieces, so that only the provider's ids are held in memory.
 const ROWS_AT_ONCE = 5_000
 // A comparison reads a day, so the time limit of requests does not fit it.
@@ -63,6 +73,9 @@ type Run = Options & {
   progress: ComparisonProgress
   /** Unreadable entries, each once, although one without a time appears in every slice. */
   unread: Set<string>
+  /** The endToEndIds of payments that the provider dates outside the slices that it lists them for. */
+  strays: Set<string>
+  strayCount: number
   allowance: Allowance
 }
 
@@ -79,7 +92,8 @@ export async function compareWindow(
   const { name } = provider
   const comparison = { provider: name, ...window, ...makeTally(), settledCount: 0, settledTotalCents: 0 }
   const progress = { provider: name, until: window.from, pages: 0, payments: 0 }
-  const shared = { comparison, progress, unread: new Set<string>(), allowance: { left: MAX_REFUNDS_ASKED } }
+  const known = { unread: new Set<string>(), strays: new Set<string>(), strayCount: 0 }
+  const shared = { comparison, progress, ...known, allowance: { left: MAX_REFUNDS_ASKED } }
   const run: Run = { mode, windowSize, onPage, signal, provider, ...shared }
   while (progress.until < window.to) {
     const from = progress.until
@@ -91,6 +105,13 @@ export async function compareWindow(
     progress.until = slice.to
     await onPage?.(progress)
     widen(windowSize, progress.pages - pagesBefore)
+  }
+  const [stray] = run.strays
+  if (stray !== undefined) {
+    // One difference for all of them: they have one cause, which is not in our books.
+    const named = reportStrays(ctx, name, window, [...run.strays], run.strayCount)
+    const text = `${name} lists ${run.strayCount} Pix for other times than it dates them: ${named}. Is its clock right?`
+    addDifference(comparison, { kind: 'outside_window', endToEndId: stray, text })
   }
   return comparison
 }
@@ -130,6 +151,8 @@ async function compareSlice(ctx: Context, run: Run, slice: Window): Promise<Tall
   const startedAt = ctx.now()
   const listed = new Set<string>()
   const onUnread = (entry: UnreadEntry) => {
+    // The slice beside this one lists it too.
+    if (entry.occurredAt && isBeside(slice, entry.occurredAt)) return
     if (entry.endToEndId !== null) listed.add(entry.endToEndId)
     addUnread(tally, run, entry)
   }
@@ -139,14 +162,17 @@ async function compareSlice(ctx: Context, run: Run, slice: Window): Promise<Tall
     // Not in the tally, because a slice may be read twice, and the second time finds them booked.
     comparison.settledCount += imported.settled.length
     for (const { amountCents } of imported.settled) comparison.settledTotalCents += amountCents
-    for (const payment of imported.page) {
+    const page = imported.page.filter(({ occurredAt }) => isInside(slice, occurredAt))
+    const strays = addStrays(tally, run, slice, imported)
+    for (const payment of page) {
       const row = imported.booked.get(payment.endToEndId)
       addReceived(tally, run, payment, row)
       const isOurs = row?.provider === provider.name && isInside(slice, row.occurredAt)
       if (isOurs && !listed.has(payment.endToEndId)) matched++
       listed.add(payment.endToEndId)
     }
-    const refunds = await compareRefunds(ctx, provider, { ...imported, mode, startedAt }, run.allowance)
+    const refunded = { page: [...page, ...strays], booked: imported.booked, mode, startedAt }
+    const refunds = await compareRefunds(ctx, provider, refunded, run.allowance)
     for (const difference of refunds.differences) addDifference(tally, difference)
     tally.refundsNotCompared += refunds.notCompared
     progress.pages++
@@ -182,7 +208,7 @@ export function addTally(to: Tally, more: Tally): void {
 function addUnread(tally: Tally, { provider, unread }: Run, { endToEndId, text }: UnreadEntry): void {
   const key = `${endToEndId} ${text}`
   if (unread.has(key)) return
-  if (unread.size < MAX_UNREAD_KNOWN) unread.add(key)
+  if (unread.size < MAX_ENTRIES_KNOWN) unread.add(key)
   const told = `may be money of ${provider.name}, and cannot be read (${text})`
   addDifference(tally, { kind: 'unread', endToEndId: endToEndId ?? 'without an endToEndId', text: told })
 }
@@ -191,6 +217,28 @@ function addReceived(tally: Tally, { mode, comparison }: Run, payment: ReceivedP
   tally.providerCount++
   tally.providerTotalCents += payment.amountCents
   for (const difference of comparePayment(mode, comparison, payment, row)) addDifference(tally, difference)
+}
+
+/**
+ * Returns those that are new in this comparison. They are not counted: the slice of the time that they bear counts them,
+ * and asks about those that its list lacks.
+ */
+function addStrays(tally: Tally, run: Run, slice: Window, { page, booked }: ImportedPage): ReceivedPayment[] {
+  const { mode, provider, strays } = run
+  const fresh = page.filter((stray) => isStray(slice, stray.occurredAt) && !strays.has(stray.endToEndId))
+  for (const stray of fresh) {
+    if (strays.size < MAX_ENTRIES_KNOWN) strays.add(stray.endToEndId)
+    run.strayCount++
+    const row = booked.get(stray.endToEndId)
+    if (row?.provider === provider.name) continue
+    for (const difference of comparePayment(mode, slice, stray, row)) addDifference(tally, difference)
+  }
+  return fresh
+}
+
+/** In the margin that an adapter asks for around a slice. */
+function isBeside(slice: Window, at: Date): boolean {
+  return !isInside(slice, at) && !isStray(slice, at)
 }
 
 /** Pure. A list that leaves the txid out says nothing about it. */
@@ -306,10 +354,6 @@ async function compareRow(provider: Provider, row: Booked): Promise<ComparisonDi
 function unknownAtProvider(provider: string, { endToEndId, amountCents }: Booked): ComparisonDifference {
   const text = `stands in our books with ${amountCents} cents, but ${provider} does not know it`
   return { kind: 'not_at_provider', endToEndId, text }
-}
-
-function isInside(window: Window, at: Date): boolean {
-  return at >= window.from && at < window.to
 }
 
 // PostgreSQL has times that JavaScript lacks, such as infinity.

@@ -8,6 +8,7 @@ export type DifferenceKind =
   | 'other_amount'
   | 'other_txid'
   | 'other_time'
+  | 'outside_window'
   | 'foreign_refund'
   | 'refund_not_in_books'
   | 'refund_not_at_provider'

@@ -1,7 +1,7 @@
 import { Fault } from '../../base/fault.ts'
 import type { Cents } from '../../base/money.ts'
 import { query } from '../../db/tx.ts'
-import type { Provider, ReceivedPayment, UnreadEntry } from '../ports/provider.ts'
+import { LIST_MARGIN_MS, type Provider, type ReceivedPayment, type UnreadEntry } from '../ports/provider.ts'
 import { recordExternalRefunds } from '../refunds/external-refunds.ts'
 import type { Core } from '../core/core.ts'
 import type { Context } from '../context.ts'
@@ -53,6 +53,29 @@ export async function* importReceived(
   for await (const page of untilAborted(provider.listReceived(window, onUnread), signal)) {
     yield await importPage(ctx, provider.name, page, mode)
   }
+}
+
+export function isInside(window: Window, at: Date): boolean {
+  return at >= window.from && at < window.to
+}
+
+/** A provider that lists it for this window filters by another clock than it shows, or not at all. */
+export function isStray({ from, to }: Window, at: Date): boolean {
+  return at.getTime() < from.getTime() - LIST_MARGIN_MS || at.getTime() > to.getTime() + LIST_MARGIN_MS
+}
+
+// Enough to find out what the provider does.
+const MAX_STRAYS_NAMED = 10
+
+/** Logs them, and returns the first few ids. */
+export function reportStrays(core: Core, provider: string, window: Window, ids: string[], count: number): string {
+  const endToEndIds = ids.slice(0, MAX_STRAYS_NAMED)
+  core.log.warn(
+    { provider, ...window, count, endToEndIds },
+    'the provider lists payments outside the time that was asked for; they are booked. Ask it about its clock',
+  )
+  const more = count - endToEndIds.length
+  return endToEndIds.join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
 async function importPage(

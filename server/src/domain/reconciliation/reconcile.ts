@@ -4,7 +4,7 @@ import { writeAudit, type Actor } from '../core/audit-log.ts'
 import { insertClosing } from './closings.ts'
 import { cutIntoDays, dayAfter, dayStart, wholeSecond, type DayPart } from '../core/business-days.ts'
 import type { Hint, Provider, UnreadEntry } from '../ports/provider.ts'
-import { importReceived, type Window } from './import-received.ts'
+import { importReceived, isStray, reportStrays, type Window } from './import-received.ts'
 import {
   compareWindow,
   makeWindowSize,
@@ -51,6 +51,7 @@ export async function advanceSweep(
   const seen = { pages: 0, payments: 0, settled: 0 }
   let unreadCount = 0
   const [unbooked, unread]: [Hint[], Hint[]] = [[], []]
+  const strays: string[] = []
   // Entries that claim to be money are asked about until they can be read. The closing of the day names the others.
   const onUnread = ({ isMoney, endToEndId }: UnreadEntry) => {
     unreadCount++
@@ -61,12 +62,14 @@ export async function advanceSweep(
     seen.pages++
     seen.payments += page.length
     seen.settled += settled.length
+    for (const { endToEndId, occurredAt } of settled) if (isStray({ from, to }, occurredAt)) strays.push(endToEndId)
     unbooked.push(...page.filter((payment) => !booked.has(payment.endToEndId)))
     if (unbooked.length > MAX_UNBOOKED) throw new Error(`more than ${MAX_UNBOOKED} payments could not be booked`)
     await renewClaim(ctx, sweep)
   }
   if (unreadCount > MAX_UNREAD && unreadCount > seen.payments)
     throw new Error(`${unreadCount} entries of the list cannot be read, and ${seen.payments} can`)
+  if (strays.length > 0) reportStrays(ctx, provider.name, { from, to }, strays, strays.length)
   // A payment that cannot be booked must not block the sweep. The check queue retries it until it is booked.
   const left = [...unbooked, ...unread]
   if (left.length > 0) await ctx.hints.add({ provider: provider.name, hints: left })

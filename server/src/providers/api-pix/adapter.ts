@@ -4,7 +4,7 @@ import { get, makeCalls, type CallsOptions } from '../http/calls.ts'
 import { startDeadline } from '../http/deadline.ts'
 import type { Call } from '../http/json-request.ts'
 import { makeProvider, type Adapter, type ProviderApi } from '../http/provider.ts'
-import { makeReportUnread, unreadError, type Window } from '../http/received.ts'
+import { makeReportUnread, unreadError } from '../http/received.ts'
 import { isLost, isRefusedWith } from '../http/retry.ts'
 import { DEFAULT_TIMINGS, type Timings } from '../http/timings.ts'
 import {
@@ -124,7 +124,6 @@ function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>):
       })
       return get(`/pix?${query.toString()}`, (json) => readReceivedPage(json, { page, provider }))
     },
-    isInside,
     async registerNotifications(url) {
       const operation = 'registerNotifications'
       const call: Call<void> = {
@@ -146,16 +145,7 @@ function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>):
 }
 
 // A PSP that drops the fraction would leave out part of a second at either end. So the query uses whole seconds,
-// rounded outwards, and isInside() cuts the result to size.
+// rounded outwards.
 function wholeSeconds(at: Date, round: (seconds: number) => number): string {
   return new Date(round(at.getTime() / 1000) * 1000).toISOString().replace('.000Z', 'Z')
-}
-
-// A PSP may have dropped the fraction, so a whole second can lie before `from` although the Pix does not. Such a Pix
-// may be listed twice; settling knows it by its id.
-function isInside(window: Window, at: Date): boolean {
-  const atMs = at.getTime()
-  const fromMs = window.from.getTime()
-  const startMs = atMs % 1000 === 0 ? fromMs - (fromMs % 1000) : fromMs
-  return atMs >= startMs && atMs < window.to.getTime()
 }

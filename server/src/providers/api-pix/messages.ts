@@ -8,6 +8,7 @@ import type {
   ProviderChargeRequest,
   ProviderRefund,
   ReceivedPayment,
+  UnreadEntry,
 } from '../../domain/ports/provider.ts'
 import {
   END_TO_END_ID,
@@ -22,7 +23,7 @@ import {
   readEmv,
   sentence,
 } from '../http/messages.ts'
-import { readEntries, type Entries, type Page, type Unread } from '../http/received.ts'
+import { readEntries, type Entries, type Page } from '../http/received.ts'
 
 // The messages of API Pix. Unknown fields are ignored, as the standard asks of clients. Fields that money depends on
 // are checked strictly.
@@ -57,7 +58,7 @@ export const REGISTER_HEADERS: Record<string, string> = QUIRKS.registerHeaders
 export type Merchant = { name: string; city: string }
 
 /** `emv` of the charge is empty when it was not needed and not given. */
-export type Charge = { charge: ProviderCharge; pixKey: string; unread: Unread[] }
+export type Charge = { charge: ProviderCharge; pixKey: string; unread: UnreadEntry[] }
 
 export const isTxid = (text: string): boolean => /^[a-zA-Z0-9]{26,35}$/.test(text)
 export const isEndToEndId = (text: string): boolean => END_TO_END_ID.test(text)

@@ -49,7 +49,6 @@ export type ProviderApi<Charge extends { charge: ProviderCharge }> = Pick<
   getRefund(ids: RefundIds): Call<ProviderRefund>
   getPayment(endToEndId: string): Call<Entries>
   getPage(window: Window, position: { page: number; skip: number }): Call<Page>
-  isInside(window: Window, at: Date): boolean
 }
 
 /** The operations of a provider, which are the same for all. */
@@ -121,7 +120,6 @@ export function makeProvider<Charge extends { charge: ProviderCharge }>(
             operation: 'listReceived',
             deadline: startDeadline(timings.listDeadlineMs),
           }),
-        isInside: (at) => api.isInside(window, at),
         onUnread,
       }),
     async refund(request) {

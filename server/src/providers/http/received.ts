@@ -8,10 +8,7 @@ import { END_TO_END_ID, MalformedResponse, instant, matching } from './messages.
 
 export type Window = { from: Date; to: Date }
 
-/** An entry that cannot be read, with its time if that can be read. */
-export type Unread = UnreadEntry & { occurredAt: Date | null }
-
-export type Entries = { payments: ReceivedPayment[]; unread: Unread[] }
+export type Entries = { payments: ReceivedPayment[]; unread: UnreadEntry[] }
 
 export type Page = Entries & {
   /** Entries of all kinds: the next page begins after them. */
@@ -53,16 +50,15 @@ function showId(id: unknown): string {
 // Far more Pix than can arrive while one list is read.
 const MAX_SEEN = 50_000
 
-/** All Pix received in the window. See Provider.listReceived for `onUnread`. */
+/** All that the provider lists, each once. See Provider.listReceived for `onUnread`. */
 export async function* listPages(options: {
   name: string
   maxPages: number
   readPage: (position: { page: number; skip: number }) => Promise<Page>
-  isInside: (at: Date) => boolean
   reportUnread: (entry: UnreadEntry) => void
   onUnread: ((entry: UnreadEntry) => void) | undefined
 }): AsyncGenerator<ReceivedPayment[]> {
-  const { name, maxPages, isInside, onUnread } = options
+  const { name, maxPages, onUnread } = options
   // Pix that arrive meanwhile push others to a later page, where they appear a second time.
   const seen = makeRecent<true>({ forMs: Infinity, max: MAX_SEEN })
   const isNew = (key: string) => {
@@ -76,11 +72,8 @@ export async function* listPages(options: {
     const read = await options.readPage({ page, skip })
     const fresh = read.payments.filter(({ endToEndId }) => isNew(endToEndId))
     const freshUnread = read.unread.filter((entry) => isNew(keyOf(entry)))
-    for (const { occurredAt, ...entry } of freshUnread)
-      // An entry without a time may belong to this window.
-      if (occurredAt === null || isInside(occurredAt)) unread.set(keyOf(entry), entry)
-    const inside = fresh.filter(({ occurredAt }) => isInside(occurredAt))
-    if (inside.length > 0) yield inside
+    for (const entry of freshUnread) unread.set(keyOf(entry), entry)
+    if (fresh.length > 0) yield fresh
     skip += read.count
     if (read.isLast ?? fresh.length + freshUnread.length === 0) break
   }

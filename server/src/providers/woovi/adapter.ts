@@ -1,4 +1,10 @@
-import { ProviderError, type Provider, type ProviderCharge, type ReceivedPayment } from '../../domain/ports/provider.ts'
+import {
+  LIST_MARGIN_MS,
+  ProviderError,
+  type Provider,
+  type ProviderCharge,
+  type ReceivedPayment,
+} from '../../domain/ports/provider.ts'
 import { get, makeCalls, type CallsOptions } from '../http/calls.ts'
 import type { Deadline } from '../http/deadline.ts'
 import { makeProvider, type Adapter, type ProviderApi } from '../http/provider.ts'
@@ -20,7 +26,7 @@ import {
 import { fetchPublicKeys, readNotification, registerNotifications } from './notifications.ts'
 import { makeSignatures, type SignatureBounds } from './signature.ts'
 
-export type WooviTimings = Timings & SignatureBounds & { keysDeadlineMs: number; windowMarginMs: number }
+export type WooviTimings = Timings & SignatureBounds & { keysDeadlineMs: number }
 
 const WOOVI_TIMINGS: WooviTimings = {
   ...DEFAULT_TIMINGS,
@@ -29,8 +35,6 @@ const WOOVI_TIMINGS: WooviTimings = {
   // The most that Woovi returns at once.
   pageSize: 100,
   maxPages: 5_000,
-  // Woovi does not say which of its times a window is about. The times of one Pix lie seconds apart.
-  windowMarginMs: 60_000,
   // As Woovi asks: it announces a new key longer than this before the old one ends.
   keysFreshMs: 3_600_000,
   // Forged notifications cause no more requests for keys than one per pause.
@@ -71,8 +75,8 @@ const NOT_DELETED = new Set([400, 404, 409, 422])
 
 type Api = Omit<ProviderApi<Charge>, 'registerNotifications' | 'readNotification'>
 
-function makeApi(adapter: Adapter & { timings: WooviTimings }): Api {
-  const { name: provider, calls, timings } = adapter
+function makeApi(adapter: Adapter): Api {
+  const { name: provider, calls } = adapter
   return {
     isTxid: isPlainId,
     isRefund: ({ endToEndId, refundId }) => isPlainId(endToEndId) && isPlainId(refundId),
@@ -108,11 +112,11 @@ function makeApi(adapter: Adapter & { timings: WooviTimings }): Api {
     getPayment: (endToEndId) =>
       get(`/api/v1/transaction/${endToEndId}`, (json) => readTransaction(json, { endToEndId, provider })),
     getPage(window, { skip }) {
-      const start = new Date(window.from.getTime() - timings.windowMarginMs).toISOString()
-      const end = new Date(window.to.getTime() + timings.windowMarginMs).toISOString()
+      // Woovi does not say which of its times a window is about. The times of one Pix lie seconds apart.
+      const start = new Date(window.from.getTime() - LIST_MARGIN_MS).toISOString()
+      const end = new Date(window.to.getTime() + LIST_MARGIN_MS).toISOString()
       return transactionPage(adapter, { start, end }, { skip })
     },
-    isInside: (window, at) => at >= window.from && at < window.to,
   }
 }
 
