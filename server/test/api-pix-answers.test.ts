@@ -149,7 +149,6 @@ describe('check', () => {
     ['that are none', [], []],
     ['absent', undefined, []],
     ['null', null, []],
-    ['of which one cannot be read', [{ id: '1', valor: '1.00', status: 'DEVOLVIDO' }, { id: '2' }], undefined],
   ])('payments are read with refunds %s and with fields that nobody knows', async (_, devolucoes, refunds) => {
     const pix = { endToEndId: E2E, valor: '70.00', horario: '2026-03-01T09:30:00-03:00', devolucoes, novo: {} }
     const { provider } = await connectScripted(() => ok(cob({ status: 'CONCLUIDA', pix: [pix], campoNovo: 1 })))
@@ -163,6 +162,22 @@ describe('check', () => {
     const charge = await provider.check(TXID)
     expect(charge).toMatchObject({ valueCents: 50_00 })
     expect((charge as ProviderCharge).payments).toEqual([{ ...payment, refunds }])
+  })
+
+  test('a refund that cannot be read hides no other: it is named, with its id if it has one', async () => {
+    const good = { id: '1', rtrId: 'D', valor: '1.00', status: 'DEVOLVIDO' }
+    const devolucoes = [{ ...good, id: '2', status: 'DEVOLVIDA_EM_PARTE' }, good, 'x']
+    const pix = { endToEndId: E2E, valor: '70.00', horario: '2026-03-01T12:30:00Z', devolucoes }
+    const { provider, logged } = await connectScripted(() => ok(cob({ status: 'CONCLUIDA', pix: [pix] })))
+    const text = 'does not match API Pix: status'
+    const unreadRefunds = [
+      { refundId: '2', text },
+      { refundId: null, text: 'does not match API Pix: the whole message' },
+    ]
+    expect(await provider.check(TXID)).toMatchObject({ payments: [{ refunds: [done], unreadRefunds }] })
+    await provider.check(TXID)
+    expect(logged).toHaveLength(2)
+    expect(logged[0]).toContain(`its refund 2 ${text}`)
   })
 
   test('expiry is creation plus lifetime', async () => {

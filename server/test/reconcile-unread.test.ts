@@ -148,3 +148,39 @@ test('a Pix that the bank dates outside the window it lists it for is booked, co
   const { statements } = await reconcileWindow(w.ctx, OPERATOR, DAY)
   expect(statements).toMatchObject([{ providerCount: 2, ledgerCount: 2, differenceCount: 1, differences: named }])
 })
+
+test('a refund that cannot be read is named by log, closing and audit, and the others of its payment are booked', async () => {
+  const list: Pix[] = []
+  const { w } = await bankWith(list)
+  const [txid] = await makeCharges(w, await w.account(), 1)
+  const pix: Pix = { endToEndId: e2e('back'), txid, valor: '50.00', horario: '2026-03-02T12:00:30Z' }
+  list.push(pix)
+  w.clock.advance(60_000)
+  await sweepAll(w)
+  const good = { id: 'good', rtrId: 'D1', valor: '5.00', status: 'DEVOLVIDO', horario: {} }
+  pix.devolucoes = [good, { ...good, id: 'odd', valor: '7.00', status: 'DEVOLVIDA_EM_PARTE' }]
+  w.clock.advance(60_000)
+  await sweepAll(w)
+  expect(await w.count('refunds', `provider_refund_id = 'good' and amount_cents = 500 and status = 'DONE'`)).toBe(1)
+  expect(await w.count('refunds')).toBe(1)
+  const fields = { endToEndId: e2e('back'), text: expect.stringContaining('its refund odd ') }
+  expect(w.logged).toContainEqual(expect.objectContaining({ level: 'error', fields: expect.objectContaining(fields) }))
+
+  // A refund that our books have is not missing at the bank because it cannot be read.
+  pix.devolucoes = [
+    { ...good, status: 'DEVOLVIDA_EM_PARTE' },
+    { ...good, id: 'odd', valor: '7,00' },
+  ]
+  w.clock.advance(24 * HOUR_MS)
+  await sweepAll(w)
+  const named = ['good', 'odd'].map((id) => ({
+    kind: 'unread',
+    endToEndId: e2e('back'),
+    text: expect.stringMatching(new RegExp(`a refund of it \\(${id}\\) that cannot be read .*API Pix`)),
+  }))
+  const [closing] = await listClosings(w.ctx, { limit: 1 })
+  expect(closing).toMatchObject({ day: '2026-03-02', differences: named })
+  const told = (await audit(w.ctx)).differences.map(({ subject, text }) => `${subject} ${text}`)
+  for (const id of ['good', 'odd'])
+    expect(told.join()).toContain(`payment ${e2e('back')} sandbox lists a refund of it (${id})`)
+})

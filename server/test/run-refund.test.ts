@@ -36,7 +36,7 @@ const forbidden: Said = { status: 403, json: { status: 403, detail: 'Sem permiss
 type Bank = {
   put: (made: object) => Said | 'reset'
   byId: 'shown' | 'not shown'
-  onPayment: 'shown' | 'not shown'
+  onPayment: 'shown' | 'not shown' | 'unreadable'
 }
 
 /**
@@ -54,7 +54,8 @@ async function doubtfulBank(first: Bank['put']) {
     const made = { id: id ?? refundIdOf(psp.seen), rtrId: 'D1', valor, horario, status: 'DEVOLVIDO' }
     if (method === 'PUT') return bank.put(made)
     if (id !== undefined) return bank.byId === 'shown' ? { status: 200, json: made } : notFound
-    const devolucoes = bank.onPayment === 'shown' ? { devolucoes: [made] } : {}
+    const listed = { ...made, ...(bank.onPayment === 'unreadable' && { status: 'DEVOLVIDA_EM_PARTE' }) }
+    const devolucoes = bank.onPayment === 'not shown' ? {} : { devolucoes: [listed] }
     const pix = { endToEndId, txid: charge.id, valor: '50.00', horario: '2026-03-02T12:00:00Z', ...devolucoes }
     return { status: 200, json: pix }
   })
@@ -119,6 +120,20 @@ test('a refund that the bank made and whose answer was lost is not failed becaus
   expect(await standing(w)).toMatchObject({ status: 'DONE', attention: null })
   expect(await holdings(w)).toEqual(PAID)
   expect(await bookDifferences(w)).toEqual([])
+})
+
+test('a refund that the bank lists in a form that nobody knows is in doubt, and is not asked for again', async () => {
+  let puts = 0
+  const { w, bank, charge, otherCtx } = await doubtfulBank(() => (++puts === 1 ? 'reset' : sumExceeded))
+  bank.onPayment = 'unreadable'
+  await refund(w, charge, { amountCents: 10_00 })
+  const before = puts
+  await follow(w, otherCtx, 8 * 3_600_000)
+  expect(puts).toBe(before)
+  expect(await standing(w)).toMatchObject(inDoubt)
+  bank.onPayment = 'shown'
+  await follow(w, otherCtx, 300_000)
+  expect(await standing(w)).toMatchObject({ status: 'DONE' })
 })
 
 // The payment is days old, so no sweep and no closing ever reads it again.

@@ -76,8 +76,10 @@ export type ReceivedPayment = {
   txid: string | null
   amountCents: Cents
   occurredAt: Date
-  /** All its refunds, also those made without us; absent where the provider does not list them. */
+  /** Its refunds, also those made without us; absent where the provider does not list them. */
   refunds?: ProviderRefund[]
+  /** Refunds that the provider lists and that cannot be read; absent if there are none. */
+  unreadRefunds?: UnreadRefund[]
   /** How much was refunded, from a provider that tells only this; absent where it does not tell even that. */
   givenBack?: 'nothing' | 'part' | 'all'
 }
@@ -91,6 +93,9 @@ export type UnreadEntry = {
   occurredAt: Date | null
   text: string
 }
+
+/** The id is null if that cannot be read either. */
+export type UnreadRefund = { refundId: string | null; text: string }
 
 /**
  * Adapters may ask for this much more than a window on either side: providers round, or compare another of a Pix's times

@@ -48,7 +48,8 @@ export async function compareRefunds(
     if (!row || row.provider !== provider.name) continue
     const refunds = ours.get(row.paymentId) ?? []
     if (payment.refunds) {
-      compared.differences.push(...compareListed(payment, payment.refunds, refunds, mode))
+      const readable = refunds.filter(({ refundId }) => !mayBeUnread(payment, refundId))
+      compared.differences.push(...unreadOf(payment), ...compareListed(payment, payment.refunds, readable, mode))
       continue
     }
     const { answers, isComplete } = await askAboutRefunds(core, provider, payment, refunds, allowance)
@@ -59,6 +60,19 @@ export async function compareRefunds(
     if (mode === 'book' && differences.length > 0) await bookRefunds(core, [{ ...payment, refunds: told }])
   }
   return compared
+}
+
+/** An unreadable refund without an id may be any of those that the list does not show otherwise. */
+function mayBeUnread({ refunds = [], unreadRefunds = [] }: ReceivedPayment, refundId: string): boolean {
+  if (refunds.some((refund) => refund.refundId === refundId)) return false
+  return unreadRefunds.some((unread) => (unread.refundId ?? refundId) === refundId)
+}
+
+function unreadOf(payment: ReceivedPayment): ComparisonDifference[] {
+  return (payment.unreadRefunds ?? []).map(({ refundId, text }) => {
+    const refund = refundId === null ? 'a refund of it without an id' : `a refund of it (${refundId})`
+    return differ(payment, 'unread', `${payment.provider} lists ${refund} that cannot be read (${text})`)
+  })
 }
 
 /** Pure. */

@@ -137,7 +137,11 @@ async function findListed(provider: Provider, refund: Refund): Promise<ProviderR
   // A provider that does not find a payment it received cannot tell what was refunded of it.
   if (payment === 'absent')
     throw new ProviderError('unknown', `${refund.provider} does not know the payment ${refund.endToEndId}`)
-  return payment.refunds?.find(({ refundId }) => refundId === refund.providerRefundId) ?? 'absent'
+  const { providerRefundId } = refund
+  const listed = payment.refunds?.find(({ refundId }) => refundId === providerRefundId)
+  if (!listed && payment.unreadRefunds?.some(({ refundId }) => (refundId ?? providerRefundId) === providerRefundId))
+    throw new ProviderError('unknown', `${provider.name} lists refund ${providerRefundId} in a form that cannot be read`)
+  return listed ?? 'absent'
 }
 
 function requestOf({ endToEndId, providerRefundId: refundId, amountCents }: Refund) {

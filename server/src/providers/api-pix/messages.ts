@@ -9,6 +9,7 @@ import type {
   ProviderRefund,
   ReceivedPayment,
   UnreadEntry,
+  UnreadRefund,
 } from '../../domain/ports/provider.ts'
 import {
   END_TO_END_ID,
@@ -231,12 +232,19 @@ function payment(body: z.infer<typeof pix>, provider: string, chargeTxid: string
   }
 }
 
-// A Pix without refunds has no `devolucoes`. Refunds that cannot be read must not hide the payment. A part of them
-// would be worse than none, so then all count as unknown.
-function readRefunds(given: unknown): { refunds?: ProviderRefund[] } {
-  if (given === undefined || given === null) return { refunds: [] }
-  const parsed = z.array(devolucao).safeParse(QUIRKS.devolucoes(given))
-  return parsed.success ? { refunds: parsed.data.map(refund) } : {}
+// A Pix without refunds has no `devolucoes`. A refund that cannot be read must hide neither the payment nor the others.
+function readRefunds(given: unknown): Pick<ReceivedPayment, 'refunds' | 'unreadRefunds'> {
+  const refunds: ProviderRefund[] = []
+  const unreadRefunds: UnreadRefund[] = []
+  for (const entry of given === undefined || given === null ? [] : QUIRKS.devolucoes(given)) {
+    try {
+      refunds.push(refund(parse(devolucao, entry)))
+    } catch (error) {
+      if (!(error instanceof MalformedResponse)) throw error
+      unreadRefunds.push({ refundId: matching(objectOf(entry).id, /^.{1,60}$/), text: error.message })
+    }
+  }
+  return { refunds, ...(unreadRefunds.length > 0 && { unreadRefunds }) }
 }
 
 function refund(body: z.infer<typeof devolucao>): ProviderRefund {

@@ -12,7 +12,7 @@ import { startDeadline, type Deadline } from './deadline.ts'
 import type { Reply } from './guard.ts'
 import type { Call } from './json-request.ts'
 import { END_TO_END_ID } from './messages.ts'
-import { listPages, unreadError, type Entries, type Page, type Window } from './received.ts'
+import { listPages, reportUnreadRefunds, unreadError, type Entries, type Page, type Window } from './received.ts'
 import { settleCreation, type NotOk } from './retry.ts'
 import type { Timings } from './timings.ts'
 
@@ -88,7 +88,9 @@ export function makeProvider<Charge extends { charge: ProviderCharge }>(
       if (!api.isTxid(txid)) return 'absent'
       const deadline = startDeadline(timings.checkDeadlineMs, onBehalfOf)
       const found = await calls.find(api.getCharge(txid, false), { operation: 'check', deadline })
-      return found === 'absent' ? api.checkAbsent(txid, deadline) : api.withPayments(found, deadline)
+      const charge = await (found === 'absent' ? api.checkAbsent(txid, deadline) : api.withPayments(found, deadline))
+      if (charge !== 'absent') reportUnreadRefunds(adapter.reportUnread, charge.payments)
+      return charge
     },
     async cancel(txid, { onBehalfOf } = {}) {
       if (!api.isTxid(txid)) return 'absent'
@@ -109,6 +111,7 @@ export function makeProvider<Charge extends { charge: ProviderCharge }>(
       const found = await calls.find(api.getPayment(endToEndId), { operation, deadline })
       if (found === 'absent') return 'absent'
       if (found.unread.length > 0) throw unreadError(name, operation, found.unread)
+      reportUnreadRefunds(adapter.reportUnread, found.payments)
       return found.payments[0] ?? 'absent'
     },
     listReceived: (window, onUnread) =>

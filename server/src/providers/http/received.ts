@@ -73,6 +73,7 @@ export async function* listPages(options: {
     const fresh = read.payments.filter(({ endToEndId }) => isNew(endToEndId))
     const freshUnread = read.unread.filter((entry) => isNew(keyOf(entry)))
     for (const entry of freshUnread) unread.set(keyOf(entry), entry)
+    reportUnreadRefunds(options.reportUnread, fresh)
     if (fresh.length > 0) yield fresh
     skip += read.count
     if (read.isLast ?? fresh.length + freshUnread.length === 0) break
@@ -106,6 +107,12 @@ export function makeReportUnread(options: { name: string; log: Log; metrics?: Me
     metrics?.unread.inc({ provider: name })
     log.error({ provider: name, endToEndId, text }, 'a transaction that may be money cannot be read: ask the provider')
   }
+}
+
+export function reportUnreadRefunds(report: (entry: UnreadEntry) => void, payments: ReceivedPayment[]): void {
+  for (const { endToEndId, occurredAt, unreadRefunds = [] } of payments)
+    for (const { refundId, text } of unreadRefunds)
+      report({ endToEndId, isMoney: true, occurredAt, text: `its refund ${refundId ?? 'without an id'} ${text}` })
 }
 
 function keyOf({ endToEndId, text }: UnreadEntry): string {
