@@ -74,7 +74,7 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
   const home = loadHome(env, overrides.home)
   const secretKeys = loadSecretKeys(env, home)
   const providers = loadProviders(env)
-  const mode = providers.every((provider) => provider.name === 'sandbox') ? 'test' : 'live'
+  const mode = providers.some((provider) => provider.name === 'sandbox') ? 'test' : 'live'
   // Providers send notifications there and payers open links to it, so live mode has no default.
   const publicUrl = origin(env, 'PUBLIC_URL', mode === 'test' ? `http://localhost:${port}` : undefined)
   return {

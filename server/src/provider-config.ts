@@ -29,6 +29,11 @@ export function loadProviders(env: Env): ProviderConfig[] {
     .map((name) => name.trim())
   for (const name of names) checkProviderName(name)
   if (new Set(names).size !== names.length) throw refusal('PROVIDERS', 'must not name a provider twice')
+  if (names.includes('sandbox') && names.length > 1)
+    throw refusal(
+      'PROVIDERS',
+      'must not name sandbox beside other providers: its payments are invented, and would be credited as real money',
+    )
   const providers = names.map((name) => loadProvider(env, name))
   refuseSameAccount(providers)
   return providers

