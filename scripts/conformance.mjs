@@ -165,7 +165,8 @@ async function openBank() {
   const now = () => new Date(Date.now() + aheadMs)
   const sandbox = await openSandbox({ home, port: 0, now })
   const call = async (method, path, body) => {
-    const answer = await fetch(`${sandbox.url}${path}`, { method, ...(body && { body: JSON.stringify(body) }) })
+    const sent = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const answer = await fetch(`${sandbox.url}${path}`, { method, ...sent })
     if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${await answer.text()}`)
     return answer.json()
   }

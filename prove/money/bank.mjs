@@ -11,7 +11,7 @@ export async function openBank({ openSandbox, home, clock }) {
   const call = async (method, path, body, headers = {}) => {
     const answer = await fetch(`${sandbox.url}${path}`, {
       method,
-      headers,
+      headers: { ...(body && { 'content-type': 'application/json' }), ...headers },
       ...(body && { body: JSON.stringify(body) }),
     })
     return { status: answer.status, json: await answer.json() }

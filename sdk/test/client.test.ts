@@ -16,7 +16,9 @@ const clientOf = (options: Partial<GuicheOptions> = {}): Guiche => makeGuiche({ 
 const guiche = clientOf()
 
 async function pay(charge: { emv: string }): Promise<void> {
-  const response = await fetch(`${bankUrl}/bank/pay`, { method: 'POST', body: JSON.stringify({ emv: charge.emv }) })
+  const headers = { 'content-type': 'application/json' }
+  const body = JSON.stringify({ emv: charge.emv })
+  const response = await fetch(`${bankUrl}/bank/pay`, { method: 'POST', headers, body })
   expect(response.status).toBe(201)
 }
 

@@ -33,7 +33,8 @@ describe.each(EXAMPLES)('$name', ({ name, program, start }) => {
     await expect.poll(run.output).toMatch(/Pay with this code: .+\n/)
 
     const emv = /code: (.+)/.exec(run.output())?.[1]
-    await fetch(`${bankUrl}/bank/pay`, { method: 'POST', body: JSON.stringify({ emv }) })
+    const headers = { 'content-type': 'application/json' }
+    await fetch(`${bankUrl}/bank/pay`, { method: 'POST', headers, body: JSON.stringify({ emv }) })
     await run.ended
     expect(run.output()).toMatch(/\n4950 cents credited\n$/)
     const { items } = await makeGuiche({ url, key }).deposits.list({ externalId: order }).page()

@@ -59,7 +59,7 @@ function connect(options: Partial<ApiPixOptions> = {}): Provider {
 async function bank<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
   const response = await fetch(`${sandbox.url}/bank/${path}`, {
     method,
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
   })
   const text = await response.text()
   assert(response.ok, text)

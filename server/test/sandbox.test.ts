@@ -1,3 +1,4 @@
+import { request, type RequestOptions } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { runCli, temporaryHome } from './process.ts'
 import { bank, newTxid, open, send, sharedBank } from './sandbox-client.ts'
@@ -120,7 +121,44 @@ describe('the bank side', () => {
       'GET /pix': 0,
     })
   })
+
+  // Simple requests, which a browser sends for any page without asking this server first.
+  test('a page of another site can pay nothing and read nothing, however its request looks', async () => {
+    const { url, charge, pay, stats } = await bank()
+    const { txid } = await charge()
+    const order = JSON.stringify({ txid })
+    const from = (headers: Record<string, string>, path = '/bank/pay', method = 'POST') =>
+      statusOf(new URL(path, url), { method, headers, body: method === 'GET' ? '' : order })
+    const json = { 'content-type': 'application/json' }
+    expect(await from({ 'content-type': 'text/plain' })).toBe(415)
+    expect(await from({ 'content-type': 'application/x-www-form-urlencoded' })).toBe(415)
+    expect(await from({})).toBe(415)
+    for (const origin of ['https://evil.example', 'null', url]) expect(await from({ ...json, origin })).toBe(403)
+    for (const path of ['/oauth/token', '/bank/history']) expect(await from({ ...json, origin: url }, path)).toBe(403)
+    for (const path of ['/bank/payments', '/bank/stats', '/bank/faults'])
+      expect(await from({ host: 'rebound.evil.example:4000' }, path, 'GET')).toBe(403)
+    expect(await from({ ...json, host: 'evil.example' })).toBe(403)
+    expect((await stats()).payments).toBe(0)
+    expect((await pay({ txid })).status).toBe(201)
+  })
+
+  test('answers at its address, and at names that only a private network knows', async () => {
+    const { url } = await bank()
+    const at = (host: string) => statusOf(new URL('/bank/stats', url), { headers: { host } })
+    for (const host of ['127.0.0.1', '10.1.2.3:4000', '[::1]:4000', 'localhost', 'sandbox:4000', 'bank.internal'])
+      expect([host, await at(host)]).toEqual([host, 200])
+    for (const host of ['localhost.evil.example', '127.0.0.1.evil.example', 'evil.local.example', 'a:b:c'])
+      expect([host, await at(host)]).toEqual([host, 403])
+  })
 })
+
+/** By node:http, since fetch lets nobody choose Host or Origin. */
+function statusOf(url: URL, { body = '', ...options }: RequestOptions & { body?: string }): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, options, (answer) => resolve(answer.resume().statusCode ?? 0))
+    sent.once('error', reject).end(body)
+  })
+}
 
 describe('HTTP', () => {
   test('answers unknown paths, wrong methods, broken JSON and large bodies in JSON', async () => {

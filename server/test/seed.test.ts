@@ -12,7 +12,8 @@ import { runCli, temporaryHome } from './process.ts'
 import { world, type TestAccount, type World } from './world.ts'
 
 async function tellBank(w: World, history: BankHistory | object): Promise<Response> {
-  return fetch(`${w.sandbox.url}/bank/history`, { method: 'POST', body: JSON.stringify(history) })
+  const headers = { 'content-type': 'application/json' }
+  return fetch(`${w.sandbox.url}/bank/history`, { method: 'POST', headers, body: JSON.stringify(history) })
 }
 
 async function seed(w: World, { email }: TestAccount, deposits: number, onBatch: () => void = () => {}) {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Call } from './answer.ts'
 import { refusal } from './bank.ts'
+import { isJson, refuseCaller } from './callers.ts'
 import { randomOutcome } from './faults.ts'
 import { hasValidToken } from './oauth.ts'
 import { problem } from './problem.ts'
@@ -11,7 +12,8 @@ import { matchRoute, type Route, type Side } from './routes.ts'
 
 // Plain node:http and a table of routes: this server runs beside guiche in every benchmark and should cost little.
 
-export type ServerState = { psp: Psp; isDraining: boolean; busy: number }
+// `host`: where it listens, as it was told.
+export type ServerState = { psp: Psp; host: string; isDraining: boolean; busy: number }
 
 const BODY_MAX_BYTES = 64 * 1024
 // A request that is never answered is dropped after this: longer than any client waits, and no leak.
@@ -40,6 +42,8 @@ async function respond(state: ServerState, request: IncomingMessage, response: S
   const match = matchRoute(method, path)
   if (!('route' in match)) return send(response, noRoute(sideOf(path), path, match.allow))
   const { route, params } = match
+  const refused = refuseCaller(request.headers, route.side, state.host)
+  if (refused) return send(response, refused)
   if (state.isDraining) return send(response, unavailable(route.side))
   const { psp } = state
   psp.calls.set(route.operation, (psp.calls.get(route.operation) ?? 0) + 1)
@@ -72,6 +76,7 @@ async function carryOut(psp: Psp, route: Route, call: Call, request: IncomingMes
       return problem('NaoAutorizado', 'Falta um token de acesso válido.')
     }
     if (request.method !== 'GET' && request.method !== 'DELETE') {
+      if (route.side === 'bank' && !isJson(request.headers)) return refusal(415, 'send Content-Type: application/json')
       const body = await readBody(request)
       if (body === undefined) return tooLarge(route.side)
       const parsed = parseBody(body, route.side === 'token')

@@ -4,6 +4,7 @@ import type { Answer } from './answer.ts'
 const PROBLEMS = {
   RequisicaoInvalida: [400, 'Requisição inválida.'],
   NaoAutorizado: [401, 'Não autorizado.'],
+  AcessoNegado: [403, 'Acesso negado.'],
   NaoEncontrado: [404, 'Não encontrado.'],
   MetodoNaoPermitido: [405, 'Método não permitido.'],
   CorpoMuitoGrande: [413, 'Corpo da requisição muito grande.'],

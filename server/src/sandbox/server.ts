@@ -89,7 +89,7 @@ async function run(options: ResolvedOptions, lock: Lock): Promise<Sandbox> {
   let psp: Psp | undefined
   try {
     psp = await openPsp(options)
-    const state: ServerState = { psp, isDraining: false, busy: 0 }
+    const state: ServerState = { psp, host, isDraining: false, busy: 0 }
     const server = createHttpServer(state)
     const port = await listen(server, options, (await readAddress(home))?.port)
     psp.port = port
