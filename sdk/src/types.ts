@@ -40,7 +40,7 @@ export type DeliveryAttempt = {
   /** What the code refers to, such as an address or a time. */
   errorDetail: string | null
   latencyMs: number
-  /** The first 2 kB of the response. */
+  /** The first 2 kB of the response; empty if it came from a private network. */
   excerpt: string
 }
 
@@ -232,7 +232,7 @@ export type WebhookTest = {
   /** What the code refers to, such as an address or a time. */
   errorDetail: string | null
   latencyMs: number
-  /** The first 2 kB of the response. */
+  /** The first 2 kB of the response; empty if it came from a private network. */
   excerpt: string
 }
 

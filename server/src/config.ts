@@ -1,4 +1,4 @@
-import { isLocalUrl, plainHttpNames } from './base/local-url.ts'
+import { isLocalHost, isLocalUrl, plainHttpNames } from './base/local-url.ts'
 import { OperatorError } from './base/operator-error.ts'
 import { createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -39,10 +39,16 @@ export type Config = {
   trustProxy: boolean
   providers: ProviderConfig[]
   /** Of the sandbox that this process runs, if a provider is the sandbox. */
+  sandboxHost: string
   sandboxPort: number
   /** Variables that name a plain http URL beyond this machine in live mode, as ALLOW_PLAIN_HTTP permits. */
   plainHttp: string[]
-  webhooks: { allowNetworks: string[]; allowHttp: boolean; proxyUrl: string | undefined }
+  webhooks: {
+    allowNetworks: string[]
+    allowHttp: boolean
+    showsPrivateAnswers: boolean
+    proxyUrl: string | undefined
+  }
   /** Undefined: no mail server. Sandbox mode logs the links; live mode makes none. */
   mail: { smtpUrl: string; from: string } | undefined
   settings: Settings
@@ -66,10 +72,11 @@ type Overrides = { port?: number; home?: string }
 export function loadConfig(given: Env = withDotEnv(process.env), overrides: Overrides = {}): Config {
   const asked = new Set<string>()
   const config = parseConfig(recordReads(given, asked), overrides)
-  return { ...config, warnings: unreadVariables(given, asked) }
+  return { ...config, warnings: [...unreadVariables(given, asked), ...exposures(config)] }
 }
 
 function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
+  const host = text(env, 'HOST', '127.0.0.1')
   const port = overrides.port ?? integer(env, 'PORT', 3000, { min: 1, max: 65_535 })
   const home = loadHome(env, overrides.home)
   const secretKeys = loadSecretKeys(env, home)
@@ -80,7 +87,7 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
   return {
     home,
     role: oneOf(env, 'ROLE', [...SERVICE_ROLES], 'all'),
-    host: text(env, 'HOST', '127.0.0.1'),
+    host,
     port,
     publicUrl,
     databaseUrl: databaseUrl(env, 'DATABASE_URL'),
@@ -92,8 +99,9 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
     tracing: readTracing(env),
     trustProxy: flag(env, 'TRUST_PROXY'),
     providers,
+    sandboxHost: text(env, 'SANDBOX_HOST', '127.0.0.1'),
     sandboxPort: integer(env, 'SANDBOX_PORT', 0, { min: 0, max: 65_535 }),
-    webhooks: loadWebhooks(env, { mode, publicUrl }),
+    webhooks: loadWebhooks(env, { isTrial: mode === 'test' && isLocalHost(host) && isLocalUrl(publicUrl) }),
     plainHttp: loadPlainHttp(env, mode === 'test' ? [] : [['PUBLIC_URL', publicUrl], ...providers.flatMap(urlsOf)]),
     mail: loadMail(env, publicUrl),
     remote: loadRemote(env),
@@ -166,12 +174,27 @@ function sandboxBankUrl(providers: ProviderConfig[]): string | null {
   return elsewhere ? `${elsewhere.url}/bank` : null
 }
 
+/** What strangers can do in sandbox mode, where anybody may be let in. */
+function exposures({ host, publicUrl, sandboxHost, providers, settings }: Omit<Config, 'warnings'>): string[] {
+  if (settings.mode !== 'test') return []
+  const open = !isLocalHost(host) ? `HOST is ${host}` : !isLocalUrl(publicUrl) ? `PUBLIC_URL is ${publicUrl}` : undefined
+  const runsBank = providers.some((provider) => provider.kind === 'sandbox')
+  return [
+    ...(open && settings.signIn.signup === 'open'
+      ? [`the sandbox is open to other machines (${open}): whoever reaches it can create an account, unless SIGNUP is set`]
+      : []),
+    ...(runsBank && !isLocalHost(sandboxHost)
+      ? [`SANDBOX_HOST is ${sandboxHost}: whoever reaches the sandbox bank can pay any charge and cause faults`]
+      : []),
+  ]
+}
+
 /**
- * Networks that webhooks may be sent to. A developer who tries the sandbox runs the webhook's server on this machine.
- * On a published service strangers sign up, and they must not reach the ports of this machine.
+ * Networks that webhooks may be sent to. A developer who tries the sandbox runs the webhook's server on this machine,
+ * and nobody else reaches the service. Elsewhere strangers sign up: they must neither reach the ports of this machine
+ * nor read what they answer.
  */
-function loadWebhooks(env: Env, { mode, publicUrl }: { mode: 'test' | 'live'; publicUrl: string }): Config['webhooks'] {
-  const isTrial = mode === 'test' && isLocalUrl(publicUrl)
+function loadWebhooks(env: Env, { isTrial }: { isTrial: boolean }): Config['webhooks'] {
   const allowNetworks = text(env, 'WEBHOOK_ALLOW_NETWORKS', isTrial ? '127.0.0.0/8,::1/128' : 'none')
     .split(',')
     .map((cidr) => cidr.trim())
@@ -189,6 +212,7 @@ function loadWebhooks(env: Env, { mode, publicUrl }: { mode: 'test' | 'live'; pu
   return {
     allowNetworks,
     allowHttp: flag(env, 'WEBHOOK_ALLOW_HTTP'),
+    showsPrivateAnswers: isTrial,
     proxyUrl: env.WEBHOOK_PROXY_URL ? url(env, 'WEBHOOK_PROXY_URL') : undefined,
   }
 }

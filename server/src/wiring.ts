@@ -58,6 +58,7 @@ async function openSandboxOf(config: Config, log: Log, isBrief: boolean) {
   await prepareHome(config.home)
   return openSandbox({
     home: join(config.home, 'sandbox'),
+    host: config.sandboxHost,
     port: config.sandboxPort,
     isBrief,
     say: (line) => log.info({}, line),

@@ -18,9 +18,15 @@ test('without any configuration, everything has the default that configuration.m
     logLevel: 'info',
     trustProxy: false,
     providers: [{ kind: 'sandbox', name: 'sandbox' }],
+    sandboxHost: '127.0.0.1',
     sandboxPort: 0,
     plainHttp: [],
-    webhooks: { allowNetworks: ['127.0.0.0/8', '::1/128'], allowHttp: false, proxyUrl: undefined },
+    webhooks: {
+      allowNetworks: ['127.0.0.0/8', '::1/128'],
+      allowHttp: false,
+      showsPrivateAnswers: true,
+      proxyUrl: undefined,
+    },
   })
   expect(config.settings).toMatchObject({
     mode: 'test',
@@ -176,7 +182,30 @@ test('webhooks of a sandbox reach this machine only where the service is not pub
   ])
     expect(allowed(published)).toEqual([])
   const named = loadConfig({ PUBLIC_URL: 'https://demo.example.com', WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8' })
-  expect(named.webhooks.allowNetworks).toEqual(['127.0.0.0/8'])
+  expect(named.webhooks).toMatchObject({ allowNetworks: ['127.0.0.0/8'], showsPrivateAnswers: false })
+})
+
+test('webhooks of a sandbox reach this machine only where no other machine reaches the service', () => {
+  const webhooks = (HOST: string) => loadConfig({ HOST, PUBLIC_URL: 'http://localhost:3000' }).webhooks
+  for (const local of ['127.0.0.1', '127.8.8.8', '::1', 'localhost'])
+    expect(webhooks(local)).toMatchObject({ allowNetworks: ['127.0.0.0/8', '::1/128'], showsPrivateAnswers: true })
+  for (const open of ['0.0.0.0', '::', '192.168.1.5', 'shop.example.com'])
+    expect(webhooks(open)).toMatchObject({ allowNetworks: [], showsPrivateAnswers: false })
+})
+
+test('a sandbox that strangers reach says so, and a bank that they reach too', () => {
+  const open = 'whoever reaches it can create an account, unless SIGNUP is set'
+  expect(loadConfig({ HOST: '0.0.0.0' }).warnings).toEqual([
+    `the sandbox is open to other machines (HOST is 0.0.0.0): ${open}`,
+  ])
+  expect(loadConfig({ PUBLIC_URL: 'https://demo.example.com' }).warnings).toEqual([
+    `the sandbox is open to other machines (PUBLIC_URL is https://demo.example.com): ${open}`,
+  ])
+  expect(loadConfig({ SANDBOX_HOST: '0.0.0.0' }).warnings).toEqual([
+    'SANDBOX_HOST is 0.0.0.0: whoever reaches the sandbox bank can pay any charge and cause faults',
+  ])
+  expect(loadConfig({ HOST: '0.0.0.0', SIGNUP: 'invite' }).warnings).toEqual([])
+  expect(loadConfig({ ...BANK, HOST: '0.0.0.0' }).warnings).toEqual([])
 })
 
 test('a live service takes plain http on this machine, and elsewhere only where ALLOW_PLAIN_HTTP says so', () => {

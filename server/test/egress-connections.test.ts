@@ -198,7 +198,8 @@ test('a connection that is not made within 10 s is given up, whoever still waits
   const networks = makeNetworks({ allowNetworks: [], allowHttp: true })
   const dialer = makeDialer({ networks, resolve: () => new Promise(() => {}) })
   const failure = new Promise((resolve) => {
-    dialer.connect({ hostname: 'silent.example', protocol: 'https:', port: '' }, (...[error]) => resolve(error))
+    const target = { hostname: 'silent.example', protocol: 'https:', port: '' }
+    dialer.connect(target, (...[error]) => resolve(error), () => {})
   })
   vi.advanceTimersByTime(10_000)
   vi.useRealTimers()

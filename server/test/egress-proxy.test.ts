@@ -14,7 +14,7 @@ import {
   eventually,
 } from './egress-servers.ts'
 
-// A proxy that tunnels, and keeps what it was asked for.
+// A proxy that tunnels to this machine, and keeps what it was asked for.
 async function openProxy(answer = 'HTTP/1.1 200 OK\r\n\r\n') {
   const asked: { target: string; headers: IncomingMessage['headers'] }[] = []
   const proxy = await watch(() =>
@@ -22,8 +22,7 @@ async function openProxy(answer = 'HTTP/1.1 200 OK\r\n\r\n') {
       asked.push({ target: request.url ?? '', headers: request.headers })
       socket.write(answer)
       if (!answer.startsWith('HTTP/1.1 200')) return
-      const [host = '', port] = (request.url ?? '').split(':')
-      const onward = connect(Number(port), host)
+      const onward = connect(Number((request.url ?? '').split(':')[1]), '127.0.0.1')
       onward.on('error', () => socket.destroy())
       socket.on('error', () => onward.destroy())
       socket.pipe(onward).pipe(socket)
@@ -37,6 +36,7 @@ const lookup = names({
   'private.example': [['10.0.0.1']],
   'mixed.example': [['127.0.0.1', '10.0.0.1']],
   'both.example': [['::1', '127.0.0.1']],
+  'public.example': [['1.1.1.1']],
 })
 
 test('the proxy is asked for the judged address and not for the name, and the receiver sees the name', async () => {
@@ -62,6 +62,21 @@ test('of several addresses the proxy is asked for one of IPv4', async () => {
   const webhookSender = openWebhookSender({ lookup, allowNetworks, proxyUrl: `http://127.0.0.1:${proxy.port}` })
   expect(await post(webhookSender, `http://both.example:${receiver.port}/`)).toMatchObject({ kind: 'answered' })
   expect(proxy.targets()).toEqual([`127.0.0.1:${receiver.port}`])
+})
+
+test('an answer from an allowed private network is not shown, and one from a public address is', async () => {
+  const receiver = await openHttp((_request, response) => response.end('the secrets of this network'))
+  const proxyUrl = `http://127.0.0.1:${(await openProxy()).port}`
+  const webhookSender = openWebhookSender({ lookup, proxyUrl, allowHttp: true, showsPrivateAnswers: false })
+  const direct = openWebhookSender({ lookup, showsPrivateAnswers: false })
+  const answered = { kind: 'answered', status: 200 }
+  const [privately, publicly] = ['receiver', 'public'].map((name) => `http://${name}.example:${receiver.port}/`)
+  // Twice, because the second request goes over the open connection.
+  for (let nth = 0; nth < 2; nth++) {
+    for (const sender of [direct, webhookSender])
+      expect(await post(sender, privately!)).toMatchObject({ ...answered, excerpt: '' })
+    expect(await post(webhookSender, publicly!)).toMatchObject({ ...answered, excerpt: 'the secrets of this network' })
+  }
 })
 
 test.each([

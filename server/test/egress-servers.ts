@@ -17,7 +17,12 @@ afterEach(async () => {
 
 /** A webhook sender that may reach 127.0.0.1 and nothing else that is special, unless the test says otherwise. */
 export function openWebhookSender(options: Partial<WebhookSenderOptions> = {}): WebhookSender {
-  const webhookSender = makeWebhookSender({ allowNetworks: ['127.0.0.1/32'], allowHttp: false, ...options })
+  const webhookSender = makeWebhookSender({
+    allowNetworks: ['127.0.0.1/32'],
+    allowHttp: false,
+    showsPrivateAnswers: true,
+    ...options,
+  })
   cleanups.push(() => webhookSender.close())
   return webhookSender
 }

@@ -277,7 +277,7 @@ function openContext(parts: {
     reportWithinMs: 60_000,
   })
   const { tracer } = parts
-  const sender = makeWebhookSender({ allowNetworks: ['127.0.0.0/8'], allowHttp: false })
+  const sender = makeWebhookSender({ allowNetworks: ['127.0.0.0/8'], allowHttp: false, showsPrivateAnswers: true })
   const webhookSender = tracer ? traceSender(tracer, sender) : sender
   const providers = Object.entries(parts.banks).map(([name, url]) =>
     makeApiPix({

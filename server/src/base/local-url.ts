@@ -2,9 +2,13 @@ import { isIPv4 } from 'node:net'
 
 /** Only reachable from this machine. */
 export function isLocalUrl(url: string): boolean {
-  const { hostname } = new URL(url)
-  if (isIPv4(hostname)) return hostname.startsWith('127.')
-  return hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]'
+  return isLocalHost(new URL(url).hostname)
+}
+
+/** An address or a name that leads to this machine alone. */
+export function isLocalHost(host: string): boolean {
+  if (isIPv4(host)) return host.startsWith('127.')
+  return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || host === '[::1]'
 }
 
 /** The names of URLs that would send credentials and sessions over a network unencrypted. */

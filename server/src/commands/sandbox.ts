@@ -12,17 +12,18 @@ export function sandboxCommand(program: Command, terminal: Terminal): void {
   addCommand(program, 'sandbox', '--port 4000')
     .description('run only the sandbox bank, a payment provider that speaks API Pix')
     .option('--port <port>', 'port to listen on (default: the last one, or any free one)', positive)
-    .option('--host <host>', 'address to listen on', '127.0.0.1')
+    .option('--host <host>', 'address to listen on (default: SANDBOX_HOST)')
     .addHelpText('after', '\nTo use it, set PROVIDER_SANDBOX_URL=http://127.0.0.1:<port>')
     .action((options) => runSandbox(terminal, options))
 }
 
-async function runSandbox(terminal: Terminal, options: { port?: number; host: string }): Promise<void> {
+async function runSandbox(terminal: Terminal, options: { port?: number; host?: string }): Promise<void> {
   const config = terminal.loadConfig()
   const { openSandbox } = await import('../sandbox/server.ts')
   await prepareHome(config.home)
   const home = join(config.home, 'sandbox')
-  const sandbox = await openSandbox({ home, port: options.port ?? config.sandboxPort, host: options.host })
+  const { host = config.sandboxHost, port = config.sandboxPort } = options
+  const sandbox = await openSandbox({ home, port, host })
   if (sandbox.pid !== process.pid)
     throw new OperatorError(`the sandbox of ${home} already runs at ${sandbox.url}, in process ${sandbox.pid}`)
   closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, () => sandbox.stop())

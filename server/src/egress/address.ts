@@ -7,6 +7,8 @@ import { makeReason, type Reason } from '../domain/ports/delivery-reasons.ts'
 export type Networks = {
   /** Why this address is refused; undefined if it is allowed. `plain`: without TLS. */
   refusal(address: string, options: { plain: boolean }): Reason | undefined
+  /** It is no address of the public internet, whether or not it is allowed. */
+  isPrivate(address: string): boolean
   /** The operator allows private networks, so internal names and plain http may be right. */
   allowsSome: boolean
 }
@@ -33,6 +35,10 @@ export function makeNetworks(options: { allowNetworks: string[]; allowHttp: bool
       if (special)
         return makeReason('address_not_allowed', `the address ${address} is not allowed: ${special}`, address)
       return plain && !options.allowHttp ? PLAIN_HTTP : undefined
+    },
+    isPrivate(address) {
+      const family = isIP(address)
+      return (family !== 4 && family !== 6) || specialUse(family, address) !== undefined
     },
   }
 }

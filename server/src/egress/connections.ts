@@ -1,4 +1,4 @@
-import { Client } from 'undici'
+import { Client, type buildConnector } from 'undici'
 import type { Dialer } from './dial.ts'
 import { STOPPING } from './reason.ts'
 import type { PendingRequest } from './request.ts'
@@ -20,7 +20,7 @@ export type PoolRequest = {
   pending: PendingRequest
 }
 
-type Connection = { client: Client; destroy: () => Promise<void> }
+type Connection = { client: Client; destroy: () => Promise<void>; isPrivate: () => boolean }
 
 // Enough for thousands of deliveries per second to one origin that answers within 20 ms.
 const MAX_CONNECTIONS = 64
@@ -54,14 +54,16 @@ export function makeConnectionPool(options: { origin: string; dialer: Dialer; on
 
   function open(): Connection {
     let abort = () => {}
-    const connect: typeof dialer.connect = (target, callback) => (abort = dialer.connect(target, callback))
+    let isPrivate = false
+    const connect: buildConnector.connector = (target, callback) =>
+      (abort = dialer.connect(target, callback, () => (isPrivate = true)))
     const client = new Client(origin, { ...CLIENT_OPTIONS, connect })
     const destroy = () => {
       const destroyed = client.destroy()
       abort()
       return destroyed
     }
-    const connection = { client, destroy }
+    const connection = { client, destroy, isPrivate: () => isPrivate }
     // Deferred: undici must not be called from within its own event.
     const onGone = () => void setImmediate(() => idle.includes(connection) && retire(connection))
     client.on('disconnect', onGone).on('connectionError', onGone)
@@ -81,6 +83,7 @@ export function makeConnectionPool(options: { origin: string; dialer: Dialer; on
     const handler = pending.start({
       destroy: () => void connection.destroy(),
       onReleased: () => release(connection),
+      isPrivate: connection.isPrivate,
     })
     connection.client.dispatch({ method: 'POST', path, headers, body }, handler)
   }

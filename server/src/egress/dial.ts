@@ -9,8 +9,11 @@ import { isLocalhost } from './url.ts'
 
 /** Opens connections for undici, to allowed addresses only. */
 export type Dialer = {
-  /** Returns a function that aborts it, which may be called at any time. */
-  connect(target: buildConnector.Options, callback: buildConnector.Callback): () => void
+  /**
+   * Returns a function that aborts it, which may be called at any time. `onPrivate` is called before the connection is
+   * used, if it leads to an address that is not public.
+   */
+  connect(target: buildConnector.Options, callback: buildConnector.Callback, onPrivate: () => void): () => void
   close(): Promise<void>
 }
 
@@ -56,11 +59,16 @@ export function makeDialer(options: {
     return allowed
   }
 
-  async function open(target: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
+  async function open(
+    target: buildConnector.Options,
+    signal: AbortSignal,
+    onPrivate: () => void,
+  ): Promise<Socket> {
     const plain = target.protocol === 'http:'
     const hostPort = { host: target.hostname, port: Number(target.port || (plain ? 80 : 443)), plain }
     const addresses = await allowedAddresses(hostPort)
     signal.throwIfAborted()
+    if (addresses.some(networks.isPrivate)) onPrivate()
     const bare = proxy
       ? await proxy.tunnel(addresses, hostPort.port, signal)
       : await dial({ addresses, hostPort, networks, signal })
@@ -70,7 +78,7 @@ export function makeDialer(options: {
   }
 
   return {
-    connect(target, callback) {
+    connect(target, callback, onPrivate) {
       const attempt = new AbortController()
       let isOver = false
       const settle = (outcome: Socket | Error) => {
@@ -89,7 +97,7 @@ export function makeDialer(options: {
         attempt.abort()
       }
       const timer = setTimeout(() => abort(NO_CONNECTION), CONNECT_MS)
-      open(target, attempt.signal).then(settle, settle)
+      open(target, attempt.signal, onPrivate).then(settle, settle)
       return () => abort(UNWANTED)
     },
     async close() {

@@ -16,6 +16,8 @@ export type RequestConnection = {
   destroy(): void
   /** undici is done with the request, perhaps after it is over. */
   onReleased(): void
+  /** It leads to an address that is not public. */
+  isPrivate(): boolean
 }
 
 const MAX_BODY_BYTES = 16 * 1024
@@ -25,6 +27,8 @@ const NO_BYTES = Buffer.alloc(0)
 export function makePendingRequest(options: {
   deadlineMs: number
   now: () => Date
+  /** Whether answers from addresses that are not public are shown. */
+  showsPrivateAnswers: boolean
   resolve: (answer: WebhookAnswer) => void
 }): PendingRequest {
   const startedAtMs = performance.now()
@@ -55,8 +59,11 @@ export function makePendingRequest(options: {
     let retryAfterMs: number | null = null
     let bytes = 0
     let excerpt = NO_BYTES
-    const succeed = () =>
-      finish({ kind: 'answered', status, latencyMs: latencyMs(), retryAfterMs, excerpt: harmlessText(excerpt) })
+    const succeed = () => {
+      const isShown = options.showsPrivateAnswers || !startedOn.isPrivate()
+      const shown = isShown ? harmlessText(excerpt) : ''
+      finish({ kind: 'answered', status, latencyMs: latencyMs(), retryAfterMs, excerpt: shown })
+    }
 
     return {
       // Without this method undici treats the handler as one of its older kind.

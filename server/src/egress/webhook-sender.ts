@@ -14,6 +14,8 @@ export type WebhookSenderOptions = {
   allowNetworks: string[]
   /** Plain http to public addresses. */
   allowHttp: boolean
+  /** Whether users may read what servers in `allowNetworks` answer, which may be meant for nobody outside. */
+  showsPrivateAnswers?: boolean
   proxyUrl?: string
   now?: () => Date
   /** For tests: replaces DNS. */
@@ -35,7 +37,7 @@ const QUEUE_FULL = makeReason('queue_full', 'too many deliveries are waiting for
  * bounded.
  */
 export function makeWebhookSender(options: WebhookSenderOptions): WebhookSender {
-  const { proxyUrl, lookup, ca, now = () => new Date() } = options
+  const { proxyUrl, lookup, ca, now = () => new Date(), showsPrivateAnswers = false } = options
   const networks = makeNetworks(options)
   const readCached = cacheTargets((url) => readUrl(url, networks))
   const dialer = makeDialer({
@@ -82,7 +84,7 @@ export function makeWebhookSender(options: WebhookSenderOptions): WebhookSender 
       const target = readCached(url)
       if ('reason' in target) return Promise.resolve(failed(target.reason))
       return new Promise((resolve) => {
-        const pending = makePendingRequest({ deadlineMs, now, resolve })
+        const pending = makePendingRequest({ deadlineMs, now, showsPrivateAnswers, resolve })
         const isAccepted = poolOf(connectionGroup, target.origin).send({ path: target.path, headers, body, pending })
         if (!isAccepted) pending.abort(QUEUE_FULL)
       })

@@ -181,7 +181,7 @@ export const attemptOutcome = {
   errorCode: z.string().nullable().meta({ description: 'The same as a code, for programs.' }),
   errorDetail: z.string().nullable().meta({ description: 'What the code refers to, such as an address or a time.' }),
   latencyMs: z.int(),
-  excerpt: z.string().meta({ description: 'The first 2 kB of the response.' }),
+  excerpt: z.string().meta({ description: 'The first 2 kB of the response; empty if it came from a private network.' }),
 }
 
 const testSchema = z
