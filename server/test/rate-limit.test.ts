@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import { makePool } from '../src/db/pool.ts'
-import { makeKeyText } from '../src/domain/accounts/api-keys.ts'
+import { transact } from '../src/db/tx.ts'
+import { createKey, makeKeyText } from '../src/domain/accounts/api-keys.ts'
+import { SCOPES } from '../src/domain/accounts/callers.ts'
 import { networkOf, plainAddress } from '../src/http/server/client-address.ts'
 import { makeRateLimiter, makeRefusalDelay } from '../src/http/server/rate-limit.ts'
 import { appWith, bearer, get, withPool } from './requests.ts'
-import { world } from './world.ts'
+import { world, type World } from './world.ts'
 
 test('a key may spend its burst, is then told when to come again, and is served when it does', async () => {
   const w = await world({ settings: { rateLimit: { perSecond: 2, burst: 3 } } })
@@ -83,6 +85,32 @@ test('one key’s requests cost another key nothing', async () => {
   for (const { key } of [one, one, other]) statuses.push((await w.app.inject(get(key, '/api/balance'))).statusCode)
   expect(statuses).toEqual([200, 429, 200])
 })
+
+test('the keys and sessions of an account together get the rate of five keys, and another account its own', async () => {
+  const w = await world({ settings: { rateLimit: { perSecond: 1, burst: 2 } } })
+  const [account, other] = [await w.account(), await w.account()]
+  const session = await w.session(account)
+  const keys = [account.key]
+  while (keys.length < 7) keys.push(await moreKeys(w, account.accountId))
+  const statuses = []
+  for (const key of keys)
+    for (let request = 0; request < 2; request++)
+      statuses.push((await w.app.inject(get(key, '/api/balance'))).statusCode)
+  expect(statuses).toEqual([...Array<number>(10).fill(200), ...Array<number>(4).fill(429)])
+
+  const refused = await w.app.inject(get(await moreKeys(w, account.accountId), '/api/balance'))
+  expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '1'])
+  expect(refused.headers['ratelimit-policy']).toBe('"account";q=10;w=2')
+  expect((await session.ask('GET', '/dashboard/api/balance')).statusCode).toBe(429)
+  expect((await w.app.inject(get(other.key, '/api/balance'))).statusCode).toBe(200)
+  w.clock.advance(1000)
+  expect((await session.ask('GET', '/dashboard/api/balance')).statusCode).toBe(200)
+})
+
+async function moreKeys(w: World, accountId: string): Promise<string> {
+  const wanted = { accountId, name: 'another', scopes: [...SCOPES], expiresAt: null }
+  return (await transact(w.pool, (tx) => createKey(tx, w.clock.now(), 'test', wanted))).text
+}
 
 test('a rate of 0 is no limit', async () => {
   const w = await world({ settings: { rateLimit: { perSecond: 0, burst: 1 } } })

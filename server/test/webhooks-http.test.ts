@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
 import { transact } from '../src/db/tx.ts'
@@ -237,6 +238,39 @@ describe('a webhook', () => {
     expect(leaked.body.webhook.previousSecretUntil).toBeNull()
     expect(await signers(third, leaked.body.secret)).toEqual([false, true])
   })
+})
+
+test('tests of a silent receiver hold no connection to the database, and an account runs three at a time', async () => {
+  const w = await world()
+  const [account, other] = [await w.account(), await w.account()]
+  const waiting: ServerResponse[] = []
+  let isSilent = false
+  const receiver = await startReceiver((_, response) => void (isSilent ? waiting.push(response) : response.end()))
+  const { webhook } = await add(w, account, receiver.url)
+  const mine = await add(w, other, receiver.url)
+  isSilent = true
+
+  const test = () => call(w, account, 'POST', `/api/webhooks/${webhook.id}/test`)
+  const held = [test(), test(), test()]
+  await receiver.got(5)
+  expect(w.pool.totalCount - w.pool.idleCount).toBe(0)
+  for (const [method, url, body] of [
+    ['POST', `/api/webhooks/${webhook.id}/test`, undefined],
+    ['PATCH', `/api/webhooks/${webhook.id}`, { url: `${receiver.url}/new` }],
+    ['POST', '/api/webhooks', { url: receiver.url }],
+  ] as const) {
+    const refused = await call(w, account, method, url, body)
+    expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '15'])
+  }
+  expect(await w.count('webhooks', `account_id = '${account.accountId}' and url like '%/hook'`)).toBe(1)
+  expect((await call(w, account, 'PATCH', `/api/webhooks/${webhook.id}`, { name: 'mine' })).statusCode).toBe(200)
+
+  const others = call(w, other, 'POST', `/api/webhooks/${mine.webhook.id}/test`)
+  await receiver.got(6)
+  isSilent = false
+  for (const response of waiting) response.end()
+  expect((await Promise.all([...held, others])).map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200])
+  expect((await test()).statusCode).toBe(200)
 })
 
 test('an account has at most 100 webhooks, also when two are added at the same moment', async () => {

@@ -20,7 +20,7 @@ import { paymentEventRoutes } from './pay/events.ts'
 import { paymentPageRoutes } from './pay/page.ts'
 import { sandboxPaymentRoutes } from './pay/sandbox-pay.ts'
 import { qrRoutes } from './pay/qr.ts'
-import { makePublicLimit } from './server/rate-limit.ts'
+import { makeAccountLimiter, makePublicLimit, type SharedLimiter } from './server/rate-limit.ts'
 import { refundRoutes } from './api/refunds.ts'
 import { deliveryRoutes } from './dashboard/deliveries.ts'
 import { exportRoutes } from './dashboard/exports.ts'
@@ -73,9 +73,9 @@ const API_BODY_LIMIT_BYTES = 16 * 1024
 export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<App> {
   const { app, load } = makeBareApp(ctx, options)
   await describeRoutes(app)
-  const completed = makeCompletedAnswers()
-  await app.register(async (scope) => apiRoutes(scope, ctx, load, completed))
-  await app.register(async (scope) => dashboardApi(scope, ctx, completed), { prefix: DASHBOARD_PREFIX })
+  const shared = { completed: makeCompletedAnswers(), limitAccount: makeAccountLimiter(ctx) }
+  await app.register(async (scope) => apiRoutes(scope, ctx, load, shared))
+  await app.register(async (scope) => dashboardApi(scope, ctx, shared), { prefix: DASHBOARD_PREFIX })
   await app.register(async (scope) => signInApi(scope, ctx))
   await app.register(async (scope) => callbackRoutes(scope, ctx))
   const limitPublic = makePublicLimit(ctx)
@@ -96,7 +96,7 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
 export function buildWorkerApp(ctx: Context): App {
   const { app, load } = makeBareApp(ctx, {})
   void app.register(async (scope) => {
-    requireKeys(scope, ctx)
+    requireKeys(scope, ctx, makeAccountLimiter(ctx))
     metricsRoutes(scope, ctx, load)
   })
   healthRoutes(app, ctx, load)
@@ -122,17 +122,20 @@ function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load 
   return { app: Object.assign(app, stages), load }
 }
 
-function apiRoutes(scope: FastifyInstance, ctx: Context, load: Load, completed: CompletedAnswers): void {
+/** Of keys and sessions together. */
+type Shared = { completed: CompletedAnswers; limitAccount: SharedLimiter }
+
+function apiRoutes(scope: FastifyInstance, ctx: Context, load: Load, { completed, limitAccount }: Shared): void {
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
-  requireKeys(scope, ctx)
+  requireKeys(scope, ctx, limitAccount)
   metricsRoutes(scope, ctx, load)
   sharedRoutes(withZod(scope), ctx, completed)
 }
 
 /** The same routes for people: with a session, and under another prefix, so that no cookie works where a key does. */
-function dashboardApi(scope: FastifyInstance, ctx: Context, completed: CompletedAnswers): void {
+function dashboardApi(scope: FastifyInstance, ctx: Context, { completed, limitAccount }: Shared): void {
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
-  requireSession(scope, ctx)
+  requireSession(scope, ctx, limitAccount)
   const api = withZod(scope)
   sharedRoutes(api, ctx, completed)
   overviewRoutes(api, ctx)

@@ -1,13 +1,41 @@
+import { Fault } from '../../base/fault.ts'
 import { newUuid7 } from '../../base/ids.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { transact } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
-import { sendDelivery } from './delivery-queue.ts'
+import { DEADLINE_MS, sendDelivery } from './delivery-queue.ts'
 import { insertEvents, type NewEvent } from './events.ts'
 import { insertAttempts, isDelivered } from './record-attempts.ts'
 import { readTargets } from './targets.ts'
 import { findWebhook } from './webhooks.ts'
+
+// A person tests one webhook at a time, a deployment script a few. A silent receiver holds each test for DEADLINE_MS.
+const MAX_TESTS_AT_ONCE = 3
+
+/**
+ * Lets an account do a few such things at a time, on this process: each ends in a test, and the wait for the receiver
+ * must not keep the service from others. Whoever creates a webhook and then tests it takes the place first.
+ */
+export async function withTestPlace<Result>(
+  { webhookTests }: Context,
+  accountId: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const underWay = webhookTests.get(accountId) ?? 0
+  if (underWay >= MAX_TESTS_AT_ONCE)
+    throw new Fault('rate_limited', `At most ${MAX_TESTS_AT_ONCE} webhook tests of an account run at a time`, {
+      retryAfterSeconds: DEADLINE_MS / 1000,
+    })
+  webhookTests.set(accountId, underWay + 1)
+  try {
+    return await work()
+  } finally {
+    const left = webhookTests.get(accountId)! - 1
+    if (left > 0) webhookTests.set(accountId, left)
+    else webhookTests.delete(accountId)
+  }
+}
 
 /** Sends WEBHOOK_TEST at once and returns the answer. The history lists it like any other event. */
 export async function testWebhook(ctx: Context, accountId: string, webhookId: string): Promise<WebhookAnswer> {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { actorOf } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import type { WebhookAnswer } from '../../domain/ports/webhook-sender.ts'
-import { testWebhook } from '../../domain/webhooks/test-webhook.ts'
+import { testWebhook, withTestPlace } from '../../domain/webhooks/test-webhook.ts'
 import { EVENT_KINDS } from '../../domain/webhooks/events.ts'
 import {
   AUTHORIZATION_RULE,
@@ -39,8 +39,10 @@ export function webhookRoutes(app: Api, ctx: Context): void {
     const { url, name = nameFromUrl(url), events = DEFAULT_EVENT_KINDS, authorization = null } = request.body
     const { accountId } = request.caller
     const wanted = { url, name, eventKinds: events, authorization }
-    const { webhook, secret } = await createWebhook(ctx, accountId, wanted, actorOf(request.caller))
-    const test = await testWebhook(ctx, accountId, webhook.webhookId)
+    const { webhook, secret, test } = await withTestPlace(ctx, accountId, async () => {
+      const created = await createWebhook(ctx, accountId, wanted, actorOf(request.caller))
+      return { ...created, test: await testWebhook(ctx, accountId, created.webhook.webhookId) }
+    })
     reply.code(201).header('location', `/api/webhooks/${webhook.webhookId}`)
     return { success: true as const, webhook: presentWebhook(webhook), secret, test: presentTest(test) }
   })
@@ -54,9 +56,14 @@ export function webhookRoutes(app: Api, ctx: Context): void {
     const { events, ...fields } = request.body
     const { accountId } = request.caller
     const patch = { ...fields, ...(events && { eventKinds: events }) }
-    const webhook = await updateWebhook(ctx, accountId, request.params.webhookId, patch, actorOf(request.caller))
-    const test = fields.url === undefined ? null : presentTest(await testWebhook(ctx, accountId, webhook.webhookId))
-    return { success: true as const, webhook: presentWebhook(webhook), test }
+    const { webhookId } = request.params
+    const update = () => updateWebhook(ctx, accountId, webhookId, patch, actorOf(request.caller))
+    if (fields.url === undefined) return { success: true as const, webhook: presentWebhook(await update()), test: null }
+    const { webhook, test } = await withTestPlace(ctx, accountId, async () => {
+      const updated = await update()
+      return { webhook: updated, test: await testWebhook(ctx, accountId, webhookId) }
+    })
+    return { success: true as const, webhook: presentWebhook(webhook), test: presentTest(test) }
   })
 
   app.delete(path, { schema: routes.deleteWebhook, config: fresh }, async (request) => {
@@ -66,7 +73,8 @@ export function webhookRoutes(app: Api, ctx: Context): void {
 
   const testing = { ...config, fresh: false } as const
   app.post(`${path}/test`, { schema: routes.testWebhook, config: testing }, async (request) => {
-    const test = await testWebhook(ctx, request.caller.accountId, request.params.webhookId)
+    const { accountId } = request.caller
+    const test = await withTestPlace(ctx, accountId, () => testWebhook(ctx, accountId, request.params.webhookId))
     return { success: true as const, test: presentTest(test) }
   })
 

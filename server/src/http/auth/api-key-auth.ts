@@ -16,7 +16,13 @@ import type { KeyCaller } from '../../domain/accounts/key-cache.ts'
 import type { Context } from '../../domain/context.ts'
 import { addressOf } from '../server/client-address.ts'
 import { isUnder } from '../server/envelope.ts'
-import { makeGuessGuard, makeKeyLimiter, makeRefusalDelay, type Admission } from '../server/rate-limit.ts'
+import {
+  makeGuessGuard,
+  makeKeyLimiter,
+  makeRefusalDelay,
+  type Admission,
+  type SharedLimiter,
+} from '../server/rate-limit.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -32,8 +38,8 @@ declare module 'fastify' {
 }
 
 /** Every route here needs a key and names its scope. The key is checked before the body is read. */
-export function requireKeys(app: FastifyInstance, ctx: Context): void {
-  const limiter = makeKeyLimiter(ctx)
+export function requireKeys(app: FastifyInstance, ctx: Context, limitAccount: SharedLimiter): void {
+  const limiter = makeKeyLimiter(ctx, limitAccount)
   const delayRefusal = makeRefusalDelay()
   const guardedIdentify = makeGuardedIdentify(ctx)
   // The last valid key of each connection: most clients use one, and hashing it costs more than the rest of the check.
@@ -67,7 +73,7 @@ export function requireKeys(app: FastifyInstance, ctx: Context): void {
 
   /** Returns a promise only if there is something to await: creating one costs more than the whole check. */
   function admit(request: FastifyRequest, reply: FastifyReply, caller: KeyCaller): Promise<void> | undefined {
-    const admission = limiter(caller.keyId)
+    const admission = limiter(caller)
     if (!(admission instanceof Promise)) return enter(request, reply, caller, admission)
     return admission.then((late) => enter(request, reply, caller, late))
   }

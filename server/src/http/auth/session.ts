@@ -3,7 +3,7 @@ import { Fault } from '../../base/fault.ts'
 import { isOperatorScope, requireScope } from '../../domain/accounts/callers.ts'
 import { findSession, isFresh, type Session } from '../../domain/accounts/sessions.ts'
 import type { Context } from '../../domain/context.ts'
-import { makeRateLimiter } from '../server/rate-limit.ts'
+import { makeRateLimiter, type SharedLimiter } from '../server/rate-limit.ts'
 import { checkRouteScope, limitRate, scopeOf } from './api-key-auth.ts'
 import { cookieNames, cookieSecret, readSignedCookie } from './session-cookie.ts'
 
@@ -22,7 +22,7 @@ declare module 'fastify' {
 export const DASHBOARD_PREFIX = '/dashboard'
 
 /** Guards the dashboard as requireKeys guards the API: the same routes, a session instead of a key, every scope. */
-export function requireSession(app: FastifyInstance, ctx: Context): void {
+export function requireSession(app: FastifyInstance, ctx: Context, limitAccount: SharedLimiter): void {
   const limiter = makeRateLimiter(ctx.settings.rateLimit)
 
   app.decorateRequest('caller')
@@ -37,10 +37,14 @@ export function requireSession(app: FastifyInstance, ctx: Context): void {
   refuseForeignOrigins(app, ctx)
   app.addHook('onRequest', async (request, reply) => {
     const session = requireSignedIn(await readVisitor(ctx, request))
+    const { caller } = session
     limitRate(limiter(session.sessionId, ctx.now()), reply)
+    if (caller.kind === 'account') {
+      const ofAccount = await limitAccount(caller.accountId)
+      if (ofAccount && !ofAccount.isAdmitted) limitRate(ofAccount, reply)
+    }
     request.session = session
     const scope = scopeOf(request)
-    const { caller } = session
     if (isOperatorScope(scope)) {
       if (caller.kind !== 'operator')
         throw new Fault('scope_missing', 'Only operators can do this, and you are signed in as an account holder')

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { Fault } from '../../base/fault.ts'
 import type { SharedBucket } from '../../base/shared-buckets.ts'
 import { makeTokenBucket, type Rate, type Taken, type TokenBucket } from '../../base/token-bucket.ts'
+import type { KeyCaller } from '../../domain/accounts/key-cache.ts'
 import type { Context } from '../../domain/context.ts'
 import { addressOf, networkOf } from './client-address.ts'
 
@@ -21,22 +22,60 @@ export function makeRateLimiter(rate: Rate): RateLimiter {
   return (subject, now) => admit(buckets.touch(subject, () => makeTokenBucket(rate)).take(now.getTime()))
 }
 
-/** As makeRateLimiter(), for the keys of all processes together. It waits only after a lease of tokens at once. */
-export function makeKeyLimiter(ctx: Context): (keyId: string) => Admission | Promise<Admission> | undefined {
-  const rate = ctx.settings.rateLimit
+/** Waits only after a lease of tokens at once. */
+export type SharedLimiter = (subject: string) => Admission | Promise<Admission> | undefined
+
+// An account may have 100 keys. Its programs together get the rate of this many.
+const KEYS_AT_FULL_RATE = 5
+
+/** The requests of one account, whatever keys and sessions they come with. */
+export function makeAccountLimiter(ctx: Context): SharedLimiter {
+  const { perSecond, burst } = ctx.settings.rateLimit
+  return makeSharedLimiter(ctx, 'account', {
+    perSecond: perSecond * KEYS_AT_FULL_RATE,
+    burst: burst * KEYS_AT_FULL_RATE,
+  })
+}
+
+/** The requests of one key, and then those of its account. */
+export function makeKeyLimiter(
+  ctx: Context,
+  limitAccount: SharedLimiter,
+): (caller: KeyCaller) => ReturnType<SharedLimiter> {
+  const limitKey = makeSharedLimiter(ctx, 'key', ctx.settings.rateLimit)
+  return (caller) => {
+    const ofKey = limitKey(caller.keyId)
+    if (caller.kind !== 'account') return ofKey
+    const { accountId } = caller
+    return ofKey instanceof Promise
+      ? ofKey.then((admission) => stricter(admission, () => limitAccount(accountId))!)
+      : stricter(ofKey, () => limitAccount(accountId))
+  }
+}
+
+/** The second is asked only if the first admits, and its headers are sent only if it refuses. */
+function stricter(first: Admission | undefined, ask: () => ReturnType<SharedLimiter>): ReturnType<SharedLimiter> {
+  if (!first?.isAdmitted) return first
+  const second = ask()
+  const choose = (admission: Admission | undefined) => (admission && !admission.isAdmitted ? admission : first)
+  return second instanceof Promise ? second.then(choose) : choose(second)
+}
+
+/** As makeRateLimiter(), for all processes together. */
+function makeSharedLimiter(ctx: Context, kind: 'key' | 'account', rate: Rate): SharedLimiter {
   if (rate.perSecond === 0) return () => undefined
   const buckets = boundedMap<SharedBucket>(MAX_BUCKETS)
-  const admit = makeAdmit(rate)
-  return (keyId) => {
+  const admit = makeAdmit(rate, kind === 'key' ? 'default' : kind)
+  return (subject) => {
     const nowMs = ctx.now().getTime()
-    const bucket = buckets.touch(keyId, () => ctx.limits.bucket(`key:${keyId}`, rate))
+    const bucket = buckets.touch(subject, () => ctx.limits.bucket(`${kind}:${subject}`, rate))
     const taken = bucket.take(nowMs)
     return taken.ok || taken.waitMs > 0 ? admit(taken) : bucket.takeReported(nowMs).then(admit)
   }
 }
 
-function makeAdmit(rate: Rate): (taken: Taken) => Admission {
-  const policy = `"default";q=${rate.burst};w=${Math.ceil(rate.burst / rate.perSecond)}`
+function makeAdmit(rate: Rate, name = 'default'): (taken: Taken) => Admission {
+  const policy = `"${name}";q=${rate.burst};w=${Math.ceil(rate.burst / rate.perSecond)}`
   return (taken) => {
     const left = taken.ok ? taken.left : 0
     // Until the whole burst is available again, rounded up.
@@ -44,7 +83,7 @@ function makeAdmit(rate: Rate): (taken: Taken) => Admission {
     return {
       isAdmitted: taken.ok,
       retryAfterSeconds: taken.ok ? 0 : Math.ceil(taken.waitMs / 1000),
-      headers: { ratelimit: `"default";r=${left};t=${resetSeconds}`, 'ratelimit-policy': policy },
+      headers: { ratelimit: `"${name}";r=${left};t=${resetSeconds}`, 'ratelimit-policy': policy },
     }
   }
 }
