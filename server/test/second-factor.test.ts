@@ -43,6 +43,22 @@ test('of two who come with the same code at once, one gets in', async () => {
     })
   })
   expect((await both)!.filter((status) => status === 200)).toHaveLength(1)
+  expect((await Promise.all([phone.me(), thief.me()])).filter((me) => me !== null)).toHaveLength(1)
+  // That of the browser in which the second factor was turned on, and the one that was just opened.
+  expect(await w.count('sessions')).toBe(2)
+})
+
+test('a code that is refused is not used up, nor are those before it', async () => {
+  const { w, uri } = await prepare()
+  const phone = openBrowser(w)
+  await phone.signIn(ANA)
+  const verify = (code: string) => phone.post('auth/two-factor/verify-totp', { code })
+  const code = nextTotpOf(uri)
+  await w.pool.query(`update second_factors set locked_until = now() + interval '1 hour'`)
+  expect((await verify(code)).json().code).toBe('ACCOUNT_TEMPORARILY_LOCKED')
+  await w.pool.query('update second_factors set locked_until = null')
+  expect((await verify(code)).statusCode).toBe(200)
+  expect(await phone.me()).not.toBeNull()
 })
 
 test('a code belongs to the step that it was made for, and to none far away', () => {

@@ -109,6 +109,11 @@ export async function sessionLifeMs(core: Core, userId: string): Promise<number 
   return core.settings.signIn.sessions[user.kind].hours * 3_600_000
 }
 
+/** Ends a session that must not have been opened. */
+export async function endSession(core: Core, userId: string, token: string): Promise<void> {
+  await query(core.pool, 'delete from sessions where user_id = $1 and token = $2', [userId, token])
+}
+
 /** For operators, when somebody lost a device or must leave. Returns the number of sessions ended. */
 export async function endSessions(core: Core, actor: Actor, accountId: string, reason: string): Promise<number> {
   const checked = checkReason(reason)

@@ -86,10 +86,13 @@ export async function purgeSignIns({ pool, now, settings }: Core): Promise<'more
 
 // ---- The second factor ----
 
-/** The encrypted secret of the authenticator app. */
-export async function findSecondFactor(core: Core, userId: string): Promise<{ secret: string } | undefined> {
-  const sql = 'select secret from second_factors where user_id = $1'
-  const [factor] = await query<{ secret: string }>(core.pool, sql, [userId])
+/** The encrypted secret of the authenticator app, and the time step of the newest code that was accepted. */
+export async function findSecondFactor(
+  core: Core,
+  userId: string,
+): Promise<{ secret: string; lastStep: number } | undefined> {
+  const sql = 'select secret, last_step as "lastStep" from second_factors where user_id = $1'
+  const [factor] = await query<{ secret: string; lastStep: number }>(core.pool, sql, [userId])
   return factor
 }
 

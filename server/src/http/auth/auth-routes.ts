@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '../../base/fault.ts'
+import { endSession } from '../../domain/accounts/sessions.ts'
 import type { Context } from '../../domain/context.ts'
 import { checkPassword } from '../../domain/users/password-rules.ts'
 import {
@@ -94,12 +95,14 @@ export async function answerAuth(
     limits.requestEmail(request, route.sends, emailIn(call.fields) ?? '')
   }
   const giveBack = await spendTry(call, limits)
-  const { owner, refusal } = await prepare(call)
+  const { owner, appCode, refusal } = await prepare(call)
   if (refusal) return reply.code(refusal.status).send(refusal.body)
 
   const response = await auth.handle(authRequest(ctx, request, { url, fields: call.fields, visitor: request.visitor }))
   const body = await response.text()
   const answer = answerIn(body)
+  if (response.ok && appCode && !(await useAppCode(call, appCode, answer)))
+    return reply.code(WRONG_CODE.status).send(WRONG_CODE.body)
   if (response.ok) giveBack()
   const cookies = response.headers.getSetCookie()
   const deviceOwner = response.ok ? await recordSuccess(call, answer, owner) : undefined
@@ -170,6 +173,8 @@ async function spendTry({ ctx, request, route, fields, ...call }: Call, limits: 
 type Prepared = {
   /** Whose password or code it is, if only the link or the challenge tells. */
   owner?: { userId: string; email: string } | undefined
+  /** The code of an authenticator app, which is used up if better-auth accepts it. */
+  appCode?: { userId: string; step: number | undefined }
   refusal?: { status: number; body: object }
 }
 
@@ -192,10 +197,7 @@ async function prepare(call: Call): Promise<Prepared> {
       const waiting = challenge === undefined ? undefined : await challengeOwner(ctx, challenge)
       const owner = session ? { userId: session.userId, email: session.caller.email } : waiting
       if (url === '/two-factor/verify-backup-code') fields['code'] = hashRecoveryCode(textIn(fields, 'code'))
-      else if (owner && (await isUsedBefore(call, owner.userId))) {
-        await recordSignInAttempt(ctx, request, attemptOf(call, 'code_used_before', owner.userId))
-        return { refusal: WRONG_CODE }
-      }
+      else if (owner) return { owner, ...(await prepareAppCode(call, owner.userId)) }
       return { owner }
     }
     default:
@@ -210,18 +212,39 @@ function checkChosen({ ctx, fields }: Call, owner: { name: string; email: string
   checkPassword(password, { ...owner, publicUrl: ctx.settings.publicUrl })
 }
 
-/**
- * Consumes the code's time step, so that a code opens one session only. better-auth refuses and counts invalid codes.
- */
-async function isUsedBefore({ ctx, auth, fields }: Call, userId: string): Promise<boolean> {
+/** Refuses a code that was used before. Whether it is right, and whether it may be tried, better-auth decides. */
+async function prepareAppCode(call: Call, userId: string): Promise<Pick<Prepared, 'appCode' | 'refusal'>> {
+  const { ctx, auth, fields } = call
   const factor = await findSecondFactor(ctx, userId)
-  if (!factor) return false
+  if (!factor) return {}
   // By the clock of the machine, which better-auth uses too.
   const step = totpStepOf(await auth.totpSecret(factor.secret), textIn(fields, 'code'), Date.now())
-  return step !== undefined && !(await useTotpStep(ctx, userId, step))
+  if (step === undefined || step > factor.lastStep) return { appCode: { userId, step } }
+  await recordUsedBefore(call, userId)
+  return { refusal: WRONG_CODE }
 }
 
 // ---- After ----
+
+/**
+ * Records the step of a code that better-auth has accepted, so that a code opens one session only. Of two requests at
+ * once with the same code, the second gets false, and the session that better-auth has made for it ends unseen.
+ */
+async function useAppCode(
+  call: Call,
+  { userId, step }: NonNullable<Prepared['appCode']>,
+  { token }: AuthAnswer,
+): Promise<boolean> {
+  const { ctx, request } = call
+  if (step !== undefined && (await useTotpStep(ctx, userId, step))) return true
+  if (!request.visitor.session && token !== undefined) await endSession(ctx, userId, token)
+  await recordUsedBefore(call, userId)
+  return false
+}
+
+function recordUsedBefore(call: Call, userId: string): Promise<void> {
+  return recordSignInAttempt(call.ctx, call.request, attemptOf(call, 'code_used_before', userId))
+}
 
 /** Returns the person for whom this browser is a known device from now on. */
 async function recordSuccess(

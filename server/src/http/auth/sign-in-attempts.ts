@@ -46,7 +46,12 @@ export function outcomeOf(isOk: boolean, { code, twoFactorRedirect }: AuthAnswer
 }
 
 /** The parts of better-auth's responses that we use. */
-export type AuthAnswer = { code?: string; twoFactorRedirect?: boolean; user?: { id: string; email: string } }
+export type AuthAnswer = {
+  code?: string
+  twoFactorRedirect?: boolean
+  token?: string
+  user?: { id: string; email: string }
+}
 
 export type Attempt = {
   outcome: SignInOutcome
