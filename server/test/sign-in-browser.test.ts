@@ -125,6 +125,18 @@ test('with two steps the password alone opens nothing: the app’s code does, or
   await page.getByLabel('Recovery code').fill(codes[1]!)
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
+
+  await page.goto('/settings')
+  await page.getByRole('button', { name: 'Turn off' }).click()
+  const turnOff = page.getByRole('dialog', { name: 'Turn off two-step verification' })
+  await turnOff.getByLabel('Your password', { exact: true }).fill(PASSWORD)
+  await turnOff.getByLabel('Code from your authenticator app').fill(codes[1]!)
+  await expectAccessible(page, 'the code that turns it off')
+  await turnOff.getByRole('button', { name: 'Turn off' }).click()
+  await refused(page, 'Incorrect code.')
+  await turnOff.getByLabel('Code from your authenticator app').fill(codes[2]!)
+  await turnOff.getByRole('button', { name: 'Turn off' }).click()
+  await page.getByRole('button', { name: 'Turn on' }).waitFor()
   expect(beyondRefusals(errors)).toEqual([])
 })
 

@@ -213,24 +213,28 @@ test('a recovery code works once, also when two come with it at once', async () 
 
 test('new recovery codes, and no second factor any more, need the password', async () => {
   const { browser, w } = await prepare()
-  const { codes } = await enableTwoFactor(browser)
-  const wrong = { password: 'not the password' }
+  const { uri, codes } = await enableTwoFactor(browser)
+  const [code] = codes
+  const wrong = { password: 'not the password', code }
   expect((await browser.post('auth/two-factor/generate-backup-codes', wrong)).statusCode).toBe(400)
   expect((await browser.post('auth/two-factor/disable', wrong)).statusCode).toBe(400)
-  const made = await browser.post('auth/two-factor/generate-backup-codes', { password: PASSWORD })
+  const made = await browser.post('auth/two-factor/generate-backup-codes', { password: PASSWORD, code })
   expect(made.json().backupCodes).toHaveLength(codes.length)
-  expect(made.json().backupCodes).not.toContain(codes[0])
-  expect((await browser.post('auth/two-factor/disable', { password: PASSWORD })).statusCode).toBe(200)
+  expect(made.json().backupCodes).not.toContain(code)
+  const disabled = await browser.post('auth/two-factor/disable', { password: PASSWORD, code: nextTotpOf(uri) })
+  expect(disabled.statusCode).toBe(200)
   expect([await browser.me(), await w.count('second_factors')]).toMatchObject([{ isTwoFactor: false }, 0])
 })
 
 test('what somebody changes about how they sign in is in the audit log, once, and without a secret', async () => {
   const { browser, w } = await prepare()
-  const { uri } = await enableTwoFactor(browser)
+  const { uri, codes } = await enableTwoFactor(browser)
   await browser.post('auth/two-factor/verify-totp', { code: nextTotpOf(uri) })
-  await browser.post('auth/two-factor/generate-backup-codes', { password: PASSWORD })
-  await browser.post('auth/two-factor/disable', { password: 'not the password' })
-  await browser.post('auth/two-factor/disable', { password: PASSWORD })
+  const proof = { password: PASSWORD, code: codes[0] }
+  const made = await browser.post('auth/two-factor/generate-backup-codes', proof)
+  const [code] = made.json().backupCodes
+  await browser.post('auth/two-factor/disable', { password: 'not the password', code })
+  await browser.post('auth/two-factor/disable', { password: PASSWORD, code })
   await browser.post('auth/change-password', { currentPassword: PASSWORD, newPassword: 'another long one' })
   await browser.post('auth/request-password-reset', { email: ANA })
   const token = new URL(w.letters[0]!.link).searchParams.get('token')!
@@ -244,7 +248,9 @@ test('what somebody changes about how they sign in is in the audit log, once, an
   expect(log.slice(1)).toEqual(
     [
       'second_factor.enabled',
+      'recovery_code.used',
       'recovery_codes.made',
+      'recovery_code.used',
       'second_factor.disabled',
       'password.changed',
       'password.reset',

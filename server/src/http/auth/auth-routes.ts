@@ -10,11 +10,12 @@ import {
   useTotpStep,
 } from '../../domain/users/security-events.ts'
 import { PASSWORD_LENGTH } from '../../domain/users/users.ts'
-import { totpStepOf } from '../../domain/users/totp.ts'
+import { totpStepSoon } from '../../domain/users/totp.ts'
 import { challengeOwner, resetOwner } from '../../domain/users/verifications.ts'
 import { authRequest, pickFields, type Fields } from './auth-request.ts'
 import { hashRecoveryCode, type Auth } from './better-auth.ts'
 import { confirmationLink } from './emails.ts'
+import { findWrongPart } from './full-reauthentication.ts'
 import {
   recordSignInAttempt,
   outcomeOf,
@@ -33,6 +34,8 @@ export type AuthRoute = {
   /** As for every dashboard route that changes something, see session.ts. */
   fresh?: boolean
   isSignedIn?: true
+  /** Where a second factor is on, a code besides the password: see full-reauthentication.ts. */
+  needsCode?: true
   /** What could be guessed here: a password or a code to sign in, the token of a link, or a password in a session. */
   guessed?: 'password' | 'app_code' | 'recovery_code' | 'token' | 'session'
   /** The e-mail that it sends. */
@@ -43,6 +46,8 @@ export type AuthRoute = {
 
 // These ask for the password themselves.
 const GIVES_PASSWORD = { fresh: false, isSignedIn: true, guessed: 'session' } as const
+// Whoever stole a session must not lock the owner out.
+const ENDS_SESSIONS = { fresh: true, isSignedIn: true, guessed: 'session', needsCode: true } as const
 
 export const AUTH_ROUTES: Record<string, AuthRoute> = {
   'POST /sign-in/email': { fields: ['email', 'password', 'rememberMe'], fresh: false, guessed: 'password' },
@@ -63,19 +68,22 @@ export const AUTH_ROUTES: Record<string, AuthRoute> = {
     fields: ['password'],
     ...GIVES_PASSWORD,
     fresh: true,
+    needsCode: true,
     audited: 'second_factor.disabled',
   },
   'POST /two-factor/generate-backup-codes': {
     fields: ['password'],
     ...GIVES_PASSWORD,
+    needsCode: true,
     audited: 'recovery_codes.made',
   },
   'GET /list-sessions': { fields: [], isSignedIn: true },
-  'POST /revoke-session': { fields: ['token'], fresh: false, isSignedIn: true },
-  'POST /revoke-other-sessions': { fields: [], fresh: false, isSignedIn: true },
+  'POST /revoke-session': { fields: ['token'], ...ENDS_SESSIONS },
+  'POST /revoke-other-sessions': { fields: [], ...ENDS_SESSIONS },
   'POST /change-password': {
     fields: ['currentPassword', 'newPassword', 'revokeOtherSessions'],
     ...GIVES_PASSWORD,
+    needsCode: true,
     audited: 'password.changed',
   },
 }
@@ -95,7 +103,7 @@ export async function answerAuth(
     limits.requestEmail(request, route.sends, emailIn(call.fields) ?? '')
   }
   const giveBack = await spendTry(call, limits)
-  const { owner, appCode, refusal } = await prepare(call)
+  const { owner, appCode, refusal } = await prepare(call, textIn(sent ?? {}, 'code'))
   if (refusal) return reply.code(refusal.status).send(refusal.body)
 
   const response = await auth.handle(authRequest(ctx, request, { url, fields: call.fields, visitor: request.visitor }))
@@ -178,7 +186,17 @@ type Prepared = {
   refusal?: { status: number; body: object }
 }
 
-async function prepare(call: Call): Promise<Prepared> {
+async function prepare(call: Call, code: string): Promise<Prepared> {
+  const prepared = await prepareFields(call)
+  if (prepared.refusal || !call.route.needsCode) return prepared
+  const { fields } = call.route
+  const field = ['password', 'currentPassword'].find((name) => fields.includes(name))
+  const wrong = await findWrongPart(call, { password: field && textIn(call.fields, field), code })
+  if (wrong) return { refusal: wrong === 'code' ? WRONG_CODE : WRONG_CURRENT_PASSWORD }
+  return prepared
+}
+
+async function prepareFields(call: Call): Promise<Prepared> {
   const { ctx, request, url, fields } = call
   const { session, challenge } = request.visitor
   switch (url) {
@@ -218,7 +236,7 @@ async function prepareAppCode(call: Call, userId: string): Promise<Pick<Prepared
   const factor = await findSecondFactor(ctx, userId)
   if (!factor) return {}
   // By the clock of the machine, which better-auth uses too.
-  const step = totpStepOf(await auth.totpSecret(factor.secret), textIn(fields, 'code'), Date.now())
+  const step = totpStepSoon(await auth.totpSecret(factor.secret), textIn(fields, 'code'), Date.now())
   if (step === undefined || step > factor.lastStep) return { appCode: { userId, step } }
   await recordUsedBefore(call, userId)
   return { refusal: WRONG_CODE }
@@ -295,6 +313,7 @@ const WRONG_PASSWORD = {
   status: 401,
   body: { message: 'Invalid email or password', code: 'INVALID_EMAIL_OR_PASSWORD' },
 }
+const WRONG_CURRENT_PASSWORD = { status: 400, body: { message: 'Invalid password', code: 'INVALID_PASSWORD' } }
 const WRONG_CODE = { status: 401, body: { message: 'Invalid code', code: 'INVALID_CODE' } }
 const CHALLENGE_OVER = {
   status: 401,

@@ -9,6 +9,7 @@ import { Checkbox, PasswordInput } from '../../ui/form/field.tsx'
 import { Form } from '../../ui/form/form.tsx'
 import { NewPassword } from '../../ui/form/new-password.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { CurrentCode } from './current-code.tsx'
 
 const useTexts = translations({
   'pt-BR': {
@@ -34,12 +35,14 @@ export function ChangePassword() {
   const me = useMe()
   const [currentPassword, setCurrent] = useState('')
   const [newPassword, setNew] = useState('')
+  const [code, setCode] = useState('')
   const [revokeOtherSessions, setRevoke] = useState(true)
   const change = useMutation({
-    mutationFn: () => auth.post('change-password', { currentPassword, newPassword, revokeOtherSessions }),
+    mutationFn: () => auth.post('change-password', { currentPassword, newPassword, revokeOtherSessions, code }),
     onSuccess: async () => {
       setCurrent('')
       setNew('')
+      setCode('')
       toast.good(t.done)
       await refresh(['sessions'])
     },
@@ -50,6 +53,7 @@ export function ChangePassword() {
         {/* Tells password managers whose password changes. */}
         <input type="text" autoComplete="username" value={me.email} readOnly hidden />
         <PasswordInput label={t.current} value={currentPassword} onChange={setCurrent} />
+        <CurrentCode value={code} onChange={setCode} />
         <NewPassword value={newPassword} onChange={setNew} />
         <Checkbox label={t.others} hint={t.othersHint} checked={revokeOtherSessions} onChange={setRevoke} />
       </Form>

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { auth } from '../../base/api.ts'
 import { translations } from '../../base/language.ts'
-import { refresh } from '../../base/queries.ts'
-import { ActionButton, DialogButton } from '../../ui/action-button.tsx'
+import { DialogButton } from '../../ui/action-button.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { DateTime } from '../../ui/data/values.tsx'
 import { ConfirmDialog } from '../../ui/form/form-dialog.tsx'
 import { Failure, Skeleton } from '../../ui/states.tsx'
-import { toast } from '../../ui/toast.tsx'
+import { CurrentCode } from './current-code.tsx'
 
 const useTexts = translations({
   'pt-BR': {
@@ -18,6 +18,7 @@ const useTexts = translations({
     unknown: 'Navegador desconhecido',
     since: 'desde',
     end: 'Encerrar',
+    endTitle: 'Encerrar esta sessão?',
     ended: 'Sessão encerrada.',
     all: 'Encerrar todas as outras',
     allTitle: 'Encerrar todas as outras sessões?',
@@ -32,6 +33,7 @@ const useTexts = translations({
     unknown: 'Unknown browser',
     since: 'since',
     end: 'Sign out',
+    endTitle: 'Sign out of this session?',
     ended: 'Session ended.',
     all: 'Sign out everywhere else',
     allTitle: 'Sign out everywhere else?',
@@ -83,6 +85,7 @@ export function Sessions() {
 
 function EndOthers({ onClose }: { onClose: () => void }) {
   const t = useTexts()
+  const [code, setCode] = useState('')
   return (
     <ConfirmDialog
       onClose={onClose}
@@ -90,20 +93,36 @@ function EndOthers({ onClose }: { onClose: () => void }) {
       text={t.allText}
       action={t.all}
       isDanger
-      onSend={() => auth.post('revoke-other-sessions')}
+      onSend={() => auth.post('revoke-other-sessions', { code })}
       done={t.allEnded}
       refreshes={[['sessions']]}
-    />
+    >
+      <CurrentCode value={code} onChange={setCode} />
+    </ConfirmDialog>
+  )
+}
+
+function EndSession({ session, name, onClose }: { session: Session; name: string; onClose: () => void }) {
+  const t = useTexts()
+  const [code, setCode] = useState('')
+  return (
+    <ConfirmDialog
+      onClose={onClose}
+      title={t.endTitle}
+      text={name}
+      action={t.end}
+      isDanger
+      onSend={() => auth.post('revoke-session', { token: session.token, code })}
+      done={t.ended}
+      refreshes={[['sessions']]}
+    >
+      <CurrentCode value={code} onChange={setCode} />
+    </ConfirmDialog>
   )
 }
 
 function SessionRow({ session }: { session: Session }) {
   const t = useTexts()
-  const end = async () => {
-    await auth.post('revoke-session', { token: session.token })
-    toast.good(t.ended)
-    await refresh(['sessions'])
-  }
   const { browser, system } = nameOf(session.userAgent ?? '')
   const named = browser && system ? t.on(browser, system) : (browser ?? system ?? t.unknown)
   return (
@@ -120,9 +139,12 @@ function SessionRow({ session }: { session: Session }) {
       {session.isCurrent ? (
         <Badge tone="good">{t.here}</Badge>
       ) : (
-        <ActionButton size="small" onAction={end}>
+        <DialogButton
+          size="small"
+          dialog={(onClose) => <EndSession session={session} name={named} onClose={onClose} />}
+        >
           {t.end}
-        </ActionButton>
+        </DialogButton>
       )}
     </li>
   )

@@ -13,6 +13,7 @@ import { FormDialog } from '../../ui/form/form-dialog.tsx'
 import { ShownOnce } from '../../ui/form/shown-once.tsx'
 import { DownloadIcon } from '../../ui/icons.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { CurrentCode } from './current-code.tsx'
 
 const useTexts = translations({
   'pt-BR': {
@@ -160,8 +161,9 @@ function StepDialog({ step, onStep }: { step: Step; onStep: (step: Step | null) 
           {...password}
           title={t.renewTitle}
           text={t.renewText}
-          onAnswer={async (password) => {
-            const made = await auth.post<{ backupCodes: string[] }>('two-factor/generate-backup-codes', { password })
+          onAnswer={async (password, code) => {
+            const proof = { password, code }
+            const made = await auth.post<{ backupCodes: string[] }>('two-factor/generate-backup-codes', proof)
             onStep({ kind: 'codes', ...made })
           }}
         />
@@ -176,8 +178,8 @@ function StepDialog({ step, onStep }: { step: Step; onStep: (step: Step | null) 
           text={t.disableText}
           action={t.disable}
           isDanger
-          onAnswer={async (password) => {
-            await auth.post('two-factor/disable', { password })
+          onAnswer={async (password, code) => {
+            await auth.post('two-factor/disable', { password, code })
             close()
             toast.good(t.disabled)
             await refresh(sessionQuery.queryKey)
@@ -187,7 +189,7 @@ function StepDialog({ step, onStep }: { step: Step; onStep: (step: Step | null) 
   }
 }
 
-/** Asks for a password or a code. */
+/** Asks for the password, with a code if two-step verification is on; or for the first code of a new app. */
 function PromptDialog(props: {
   title: string
   text: string
@@ -196,13 +198,14 @@ function PromptDialog(props: {
   isCode?: boolean
   isDanger?: boolean
   onClose: () => void
-  onAnswer: (answer: string) => Promise<void>
+  onAnswer: (answer: string, code: string) => Promise<void>
   children?: ReactNode
 }) {
   const { label, isCode, onAnswer, children, ...rest } = props
   const [value, setValue] = useState('')
+  const [code, setCode] = useState('')
   return (
-    <FormDialog {...rest} onSend={() => onAnswer(value)}>
+    <FormDialog {...rest} onSend={() => onAnswer(value, code)}>
       {children}
       {isCode ? (
         <Input
@@ -216,7 +219,10 @@ function PromptDialog(props: {
           className="figures font-mono tracking-[0.2em]"
         />
       ) : (
-        <PasswordInput label={label} value={value} onChange={setValue} />
+        <>
+          <PasswordInput label={label} value={value} onChange={setValue} />
+          <CurrentCode value={code} onChange={setCode} />
+        </>
       )}
     </FormDialog>
   )

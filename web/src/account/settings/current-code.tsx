@@ -1,0 +1,27 @@
+import { translations } from '../../base/language.ts'
+import { useMe } from '../../base/session.ts'
+import { Input } from '../../ui/form/field.tsx'
+
+const useTexts = translations({
+  'pt-BR': { label: 'Código do aplicativo autenticador', hint: 'Ou um dos códigos de recuperação.' },
+  en: { label: 'Code from your authenticator app', hint: 'Or one of your recovery codes.' },
+})
+
+/** The server asks for it, besides the password, from whoever has two-step verification on. Nothing for others. */
+export function CurrentCode({ value, onChange }: { value: string; onChange: (code: string) => void }) {
+  const t = useTexts()
+  const me = useMe()
+  if (!me.isTwoFactor) return null
+  return (
+    <Input
+      label={t.label}
+      hint={t.hint}
+      value={value}
+      onChange={onChange}
+      required
+      autoComplete="one-time-code"
+      maxLength={64}
+      className="figures font-mono tracking-[0.2em]"
+    />
+  )
+}
