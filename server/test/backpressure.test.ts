@@ -1,9 +1,11 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { createServer } from 'node:http'
+import { connect, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { seededRandom } from '../src/base/seeded-random.ts'
 import type { App } from '../src/http/app.ts'
+import { limitConnections } from '../src/http/server/connections.ts'
 import { makeOperator } from './operators-client.ts'
 import { appWith, bearer, exchange, get, portOf, withGate } from './requests.ts'
 import { until, world } from './world.ts'
@@ -105,6 +107,71 @@ test('a stream that waits behind another one on a broken connection frees its pl
   reader.resetAndDestroy()
   await expect.poll(() => takeStreams(app, charge.paymentLinkId, 3)).toBe(2)
 })
+
+test('a stop closes connections that wait for no answer at once, and waits for the answers of others', async () => {
+  const w = await world()
+  const { key } = await w.account()
+  const gate = withGate(w.ctx)
+  const app = await appWith(gate.ctx)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const [unused, half, kept] = [open(app), open(app), open(app)]
+  half.write('GET /api/balance HTTP/1.1\r\n')
+  kept.write(balanceText(key))
+  await once(kept, 'data')
+  const answered = exchange(app, depositText(key))
+  await gate.reached
+  await until('all are connected', async () => (await connectionsOf(app)) === 4)
+
+  app.drain()
+  const closed = app.close()
+  await Promise.all([unused, half, kept].map((socket) => once(socket.resume(), 'close')))
+  gate.open()
+  expect(await answered).toMatch(/^HTTP\/1\.1 201 [\s\S]*\r\nconnection: close\r\n/)
+  await closed
+})
+
+test('more idle connections than there are places close the oldest of them, and never one that waits for an answer', async () => {
+  const server = createServer()
+  onTestFinished(() => server.closeAllConnections())
+  const { openResponses } = limitConnections(server, 4)
+  let answer = () => {}
+  server.on('request', (request, response) => {
+    openResponses(request.socket, response)
+    if (request.url === '/later') answer = () => response.end('later')
+    else response.end('now')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const connected = async () => {
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    await Promise.all([once(server, 'connection'), once(socket, 'connect')])
+    return socket
+  }
+  const waiting = await connected()
+  waiting.write('GET /later HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(server, 'request')
+  const used = await connected()
+  const unused = await connected()
+  used.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(used, 'data')
+
+  const closedFirst = once(unused.resume(), 'close')
+  await connected()
+  await closedFirst
+  const closedNext = once(used.resume(), 'close')
+  await connected()
+  await closedNext
+  answer()
+  expect(String(await once(waiting, 'data'))).toMatch(/later$/)
+  server.close()
+})
+
+function connectionsOf(app: App): Promise<number> {
+  return new Promise((resolve, reject) =>
+    app.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+  )
+}
 
 function open(app: App): Socket {
   const socket = connect(portOf(app), '127.0.0.1')

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
+import { openSandbox } from '../src/sandbox/server.ts'
 import {
   CLI,
   preparedHome,
@@ -37,7 +38,7 @@ test('npm start serves, and ends itself and its database in order after a SIGTER
   await ended
   await until('the database has ended', async () => !isDatabaseRunning(home))
   expect(await isReady(`http://127.0.0.1:${port}`)).toBe(false)
-  // The service's own timer, of less than 5 seconds, would have ended it without this.
+  // The service's own timer would have ended it without this.
   expect(said).toContain('Stopped.')
 })
 
@@ -154,6 +155,29 @@ test('SIGTERM in the middle of a first start leaves nothing running, and the nex
   const server = await startServer({ GUICHE_HOME: home })
   expect(await server.end('SIGTERM')).toBe(0)
   expect(isDatabaseRunning(home)).toBe(false)
+})
+
+// The sandbox's own process has the same limit, so the bank is in a process of its own.
+test('with 400 idle connections and 256 file descriptors the service answers', async () => {
+  const bank = await openSandbox({ home: join(temporaryHome(), 'bank'), port: 0 })
+  onTestFinished(() => bank.stop())
+  const [home, port] = [preparedHome(), await freePort()]
+  const env = { ...process.env, GUICHE_HOME: home, PORT: String(port), PROVIDER_SANDBOX_URL: bank.url }
+  const limited = ['-c', 'ulimit -n 256 && exec "$@"', 'sh', process.execPath, CLI, 'start']
+  startChild('sh', limited, { env, stdio: 'ignore' })
+  const url = `http://127.0.0.1:${port}`
+  await until('the service is ready', () => isReady(url), 120_000)
+  const sockets = await Promise.all(
+    Array.from({ length: 400 }, async () => {
+      const socket = connect(port, '127.0.0.1').on('error', () => {})
+      onTestFinished(() => void socket.destroy())
+      await once(socket, 'connect')
+      return socket.resume()
+    }),
+  )
+  expect(await isReady(url)).toBe(true)
+  expect((await fetch(`${url}/api/balance`)).status).toBe(401)
+  await until('the oldest are closed', async () => sockets.filter((socket) => socket.closed).length > 256)
 })
 
 async function deposit(server: ServerProcess, key: string): Promise<string> {

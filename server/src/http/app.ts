@@ -15,6 +15,7 @@ import { healthRoutes } from './health.ts'
 import { describeRoutes, docsRoutes } from './docs/openapi.ts'
 import { invitationRoutes } from './auth/invitations.ts'
 import { limitInFlight, MAX_IN_FLIGHT, type Load } from './server/backpressure.ts'
+import { limitConnections, maxConnections } from './server/connections.ts'
 import { metricsRoutes } from './metrics.ts'
 import { paymentEventRoutes } from './pay/events.ts'
 import { paymentPageRoutes } from './pay/page.ts'
@@ -66,8 +67,6 @@ const TIMEOUT_CHECK_MS = 2_000
 // Longer than the 60 s after which common proxies drop an idle connection: the proxy must be the one that closes it.
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 const MAX_HEADER_BYTES = 16 * 1024
-// Half of them are for open payment pages, which must not displace the API.
-const MAX_CONNECTIONS = 20_000
 const API_BODY_LIMIT_BYTES = 16 * 1024
 
 export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<App> {
@@ -116,7 +115,7 @@ function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load 
   })
   if (ctx.tracer) traceRequests(app, ctx.tracer)
   answerRefusals(app, ctx)
-  limitInFlight(app, load)
+  limitInFlight(app, load, limitConnections(app.server, maxConnections()))
   reportResponses(app, ctx)
   const stages = { leave: () => void (load.isLeaving = true), drain: () => void (load.isDraining = true) }
   return { app: Object.assign(app, stages), load }
@@ -166,7 +165,7 @@ function sharedRoutes(api: Api, ctx: Context, completed: CompletedAnswers): void
   providerRoutes(api, ctx)
 }
 
-function payerRoutes(scope: Api, ctx: Context, { maxStreams }: AppOptions): void {
+function payerRoutes(scope: Api, ctx: Context, { maxStreams = maxConnections() / 2 }: AppOptions): void {
   paymentPageRoutes(scope, ctx)
   paymentEventRoutes(scope, ctx, maxStreams)
   sandboxPaymentRoutes(scope, ctx)
@@ -202,7 +201,6 @@ function makeServer(ctx: Context, options: AppOptions): FastifyInstance {
       sendRefusal(request, reply, NOT_FOUND)
     },
   })
-  app.server.maxConnections = MAX_CONNECTIONS
   app.server.on('checkExpectation', (raw) =>
     raw.socket.end(rawAnswer(makeRefusal('expectation_failed', 'This Expect header is not supported'))),
   )

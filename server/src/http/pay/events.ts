@@ -9,8 +9,6 @@ import { NOTHING_HELD, readHeld, type HeldMoney } from '../../domain/deposits/he
 import { addressOf, networkOf } from '../server/client-address.ts'
 import { errorResponse, paymentLinkParams, type Api } from '../server/schemas.ts'
 
-// Each takes about 10 kB of memory. The server accepts twice as many connections, see app.ts.
-export const MAX_STREAMS = 10_000
 // Enough for an office or a carrier behind one address. Pages beyond the limit poll instead.
 const MAX_STREAMS_PER_ADDRESS = 50
 const RETRY_AFTER_SECONDS = 10
@@ -18,11 +16,11 @@ const RETRY_AFTER_SECONDS = 10
 const HEARTBEAT_MS = 15_000
 // How long a page waits before it reconnects. Spread, so that not all pages of a stopped process reconnect at once.
 const RECONNECT_MS = { min: 1_000, max: 5_000 }
-// A dead connection must not delay the shutdown, which is limited to five seconds.
+// A dead connection must not delay the shutdown.
 const CLOSE_WITHIN_MS = 500
 
 /** Server-sent events for open payment pages: the current status, the same as heartbeats, and the final one. */
-export function paymentEventRoutes(app: Api, ctx: Context, maxStreams = MAX_STREAMS): void {
+export function paymentEventRoutes(app: Api, ctx: Context, maxStreams: number): void {
   const streams = makeStreams(maxStreams)
   app.addHook('preClose', async () => streams.endAll())
 

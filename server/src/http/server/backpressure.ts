@@ -1,7 +1,6 @@
-import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Fault } from '../../base/fault.ts'
+import type { Connections } from './connections.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -30,9 +29,8 @@ const MAX_PER_CONNECTION = 32
 // About the time that a load balancer needs to notice.
 const DRAIN_RETRY_SECONDS = 2
 
-export function limitInFlight(app: FastifyInstance, load: Load): void {
+export function limitInFlight(app: FastifyInstance, load: Load, { openResponses, closeIdle }: Connections): void {
   const leave = () => void (load.inFlight -= 1)
-  const openResponses = makeOpenResponses()
   app.addHook('onRequest', (request, reply, done) => {
     const { url, config } = request.routeOptions
     const excess = openResponses(request.raw.socket, reply.raw) - MAX_PER_CONNECTION
@@ -63,40 +61,12 @@ export function limitInFlight(app: FastifyInstance, load: Load): void {
     if (load.isDraining) reply.header('connection', 'close')
     done()
   })
-  app.addHook('preClose', async () => void (load.isDraining = true))
+  app.addHook('preClose', async () => {
+    load.isDraining = true
+    closeIdle()
+  })
 }
 
 export function isSaturated({ inFlight, maxInFlight }: Load): boolean {
   return inFlight >= maxInFlight
-}
-
-/**
- * Counts the responses that a connection waits for, the new one included.
- *
- * When a connection breaks, Node destroys only the response that it is sending, and emits no 'close' for those that
- * wait behind it. Whatever they hold would stay taken for ever, so they are destroyed and get their 'close' here.
- */
-function makeOpenResponses(): (socket: Socket, response: ServerResponse) => number {
-  const bySocket = new WeakMap<Socket, Set<ServerResponse>>()
-
-  function begin(socket: Socket): Set<ServerResponse> {
-    const open = new Set<ServerResponse>()
-    bySocket.set(socket, open)
-    socket.once('close', () => {
-      for (const response of open) if (isWaiting(response)) response.destroy().emit('close')
-    })
-    return open
-  }
-
-  return (socket, response) => {
-    const open = bySocket.get(socket) ?? begin(socket)
-    open.add(response)
-    response.once('close', () => open.delete(response))
-    return open.size
-  }
-}
-
-/** Node gives a response its socket when its turn comes, and takes it away when all is sent. */
-function isWaiting({ socket, writableFinished }: ServerResponse): boolean {
-  return socket === null && !writableFinished
 }
