@@ -3,8 +3,8 @@ import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { makeAsk } from './questions.mjs'
 
-// The service stops within 5 s; everything else at once.
-const END_WITHIN_MS = 15_000
+// The service stops within 40 s; everything else at once.
+const END_WITHIN_MS = 45_000
 
 const running = new Set()
 let isEnding = false

@@ -11,7 +11,7 @@ import { setDatabaseClock } from './database-clock.mjs'
 
 // A first start copies PostgreSQL and creates a cluster, which is slow on a busy machine.
 const READY_WITHIN_MS = 90_000
-const STOP_WITHIN_MS = 15_000
+const STOP_WITHIN_MS = 45_000
 const LATER = new URL('later.mjs', import.meta.url).href
 
 /**

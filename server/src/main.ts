@@ -11,12 +11,14 @@ import { VERSION } from './base/version.ts'
 import type { Config } from './config.ts'
 import { clockText } from './db/clock.ts'
 import type { Context } from './domain/context.ts'
+import { FAILOVER_WITHIN_MS } from './domain/deposits/failover.ts'
 import { makeDemoAccount, type DemoAccount } from './domain/demo/demo-account.ts'
 import { checkSecretKeys, recordSecretKey } from './domain/core/secret-keys.ts'
 import { makeProcessStatus } from './domain/reports/process-status.ts'
 import { buildApp, buildWorkerApp, type App } from './http/app.ts'
 import type { Say } from './open-database.ts'
 import { NO_MAIL } from './mail/none.ts'
+import { DEFAULT_TIMINGS } from './providers/http/timings.ts'
 import { openContext } from './wiring.ts'
 import { makeLog, type Logger } from './log.ts'
 import { startBackfillWorker } from './workers/backfill.ts'
@@ -28,8 +30,12 @@ import { startRefundWorker } from './workers/refund.ts'
 import type { Loop } from './workers/loop.ts'
 import { startRegistration } from './workers/register.ts'
 
-// The service promises to stop within 5 s of SIGTERM; the next start picks up what is left.
-const STOP_WITHIN_MS = 4_500
+// The longest deposit: after this long a provider fails, the charge is withdrawn there, and the last one makes it.
+const REQUESTS_WITHIN_MS = FAILOVER_WITHIN_MS + DEFAULT_TIMINGS.cancelDeadlineMs + DEFAULT_TIMINGS.createDeadlineMs
+// For workers, e-mail and the embedded database, which have limits of their own of 9 s in all.
+const FINISH_WITHIN_MS = 12_000
+/** The units of systemd, compose and the chart wait for longer. The next start picks up what is left. */
+export const STOP_WITHIN_MS = REQUESTS_WITHIN_MS + FINISH_WITHIN_MS
 // For a first start on a slow disk; an ordinary start takes about a second.
 const OPEN_WITHIN_MS = 60_000
 
@@ -150,9 +156,11 @@ async function open(config: Config, { log, say, stoppers, signal }: Start): Prom
     ctx.receivedLists.stop()
   })
   // Last in, first out: requests end before the workers and the database do.
-  stoppers.push(() => {
+  stoppers.push(async () => {
     app.drain()
-    return app.close()
+    const overdue = setTimeout(() => app.server.closeAllConnections(), REQUESTS_WITHIN_MS)
+    await app.close()
+    clearTimeout(overdue)
   })
   if (!config.mail && config.settings.mode === 'live') log.warn({}, NO_MAIL)
   say(welcome(config, ctx, { sandboxUrl, demo }))

@@ -39,3 +39,25 @@ test('kill -9 between the provider’s answer and ours, then the same request ag
   expect(await again.json()).toEqual({ success: true, charge })
   expect(await second.end('SIGTERM')).toBe(0)
 })
+
+test('a deposit that is under way at SIGTERM is answered, also when the bank is slow', async () => {
+  const w = await world()
+  const { key } = await w.account()
+  const server = await startServer({
+    DATABASE_URL: w.databaseUrl,
+    PROVIDER_SANDBOX_URL: w.sandbox.url,
+    GUICHE_HOME: temporaryHome(),
+  })
+  // Lost for 4 seconds, and then looked up.
+  await w.sandbox.faults({ loseAnswerRate: 1, seed: 1 })
+  const answer = fetch(`${server.url}/api/deposit`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: '{"value":5000}',
+  })
+  await until('the bank has made the charge', async () => (await w.sandbox.stats()).calls['PUT /cob/:txid'] === 1)
+  await w.sandbox.faults({ latencyMs: 1_500 })
+  const ended = server.end('SIGTERM')
+  expect((await answer).status).toBe(201)
+  expect(await ended).toBe(0)
+})

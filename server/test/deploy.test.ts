@@ -9,6 +9,8 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { makeMetrics, measureProcess } from '../src/base/metrics.ts'
 import { loadConfig } from '../src/config.ts'
+import { STOP_WITHIN_MS } from '../src/main.ts'
+import { DEFAULT_TIMINGS } from '../src/providers/http/timings.ts'
 import { renderChart, type Manifest } from './chart.ts'
 import { temporaryHome } from './process.ts'
 import { isInstalled } from './programs.ts'
@@ -282,6 +284,7 @@ type PodOwner = {
     spec: {
       securityContext: object
       automountServiceAccountToken: boolean
+      terminationGracePeriodSeconds: number
       containers: { args: string[]; securityContext: object; volumeMounts: { name: string }[] }[]
       volumes: { name: string }[]
     }
@@ -301,7 +304,7 @@ test('a pod is asked at the right paths, and has time to migrate, to drain and t
     template: {
       metadata: { annotations: { 'checksum/config': expect.stringMatching(/^[0-9a-f]{64}$/), team: 'payments' } },
       spec: {
-        terminationGracePeriodSeconds: 35,
+        terminationGracePeriodSeconds: 70,
         topologySpreadConstraints: [
           { topologyKey: 'topology.kubernetes.io/zone' },
           { topologyKey: 'kubernetes.io/hostname' },
@@ -318,6 +321,22 @@ test('a pod is asked at the right paths, and has time to migrate, to drain and t
       },
     },
   })
+})
+
+// The drain is 0 seconds unless set, and the chart sets 10.
+test('whatever stops the service waits for longer than its longest deposit takes', () => {
+  const deadlineMs = DEFAULT_TIMINGS.createDeadlineMs
+  // One provider fails at its deadline, the charge is withdrawn there, and the next one makes it.
+  expect(STOP_WITHIN_MS).toBeGreaterThan(deadlineMs + DEFAULT_TIMINGS.cancelDeadlineMs + deadlineMs)
+  const unit = /^TimeoutStopSec=(\d+)s$/m.exec(read('systemd/guiche.service'))![1]
+  const { services } = parse(read('docker/compose.yaml'), { merge: true })
+  const grace = /^(\d+)s$/.exec(services.guiche.stop_grace_period)![1]
+  const manifests = renderChart(CHART, { ...SPLIT, drainSeconds: 0 })
+  const pods = ['shop', 'shop-worker'].map((name) => {
+    const { spec } = ofKind(manifests, 'Deployment', name) as { spec: PodOwner }
+    return spec.template!.spec.terminationGracePeriodSeconds
+  })
+  for (const seconds of [unit, grace, ...pods]) expect(Number(seconds) * 1000).toBeGreaterThan(STOP_WITHIN_MS)
 })
 
 test('Prometheus scrapes the pods with the METRICS_TOKEN that they read', () => {
@@ -361,7 +380,7 @@ test('by default every pod does everything; with split roles only some answer re
   expect(ofKind(split, 'Deployment', 'shop-worker').spec).toMatchObject({
     replicas: 3,
     selector: { matchLabels: labelsOf('guiche-worker') },
-    template: { metadata: { labels: labelsOf('guiche-worker') }, spec: { terminationGracePeriodSeconds: 20 } },
+    template: { metadata: { labels: labelsOf('guiche-worker') }, spec: { terminationGracePeriodSeconds: 55 } },
   })
   expect(ofKind(split, 'Deployment').spec).toMatchObject({
     replicas: 2,

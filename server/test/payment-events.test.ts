@@ -146,7 +146,6 @@ test('a stop ends all streams at once, also that of a reader who has stopped rea
   w.app.drain()
   await w.app.close()
   await stream.over()
-  // main.ts gives everything together 4.5 seconds.
   expect(performance.now() - began).toBeLessThan(patient(2_000))
 })
 

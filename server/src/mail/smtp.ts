@@ -8,7 +8,7 @@ const SOCKET_TIMEOUT_MS = 30_000
 const MAX_CONNECTIONS = 2
 // An unreachable server must not fill the memory. Users can request another e-mail.
 const MAX_WAITING = 100
-// Within the 4.5 s of a shutdown.
+// E-mails that take longer do not hold up a stop.
 const CLOSE_WITHIN_MS = 2_000
 
 export function makeSmtpMailer({ smtpUrl, from, log }: { smtpUrl: string; from: string; log: Log }): Mailer {

@@ -14,7 +14,7 @@ const IDLE_MS = 500
 // late can leave a check further back, so every half minute a claim scans the whole queue.
 const LATE_COMMIT_MS = 2_000
 const LOOK_AT_ALL_MS = 30_000
-// The service promises to stop within 5 s. What takes longer is left to the next process, when its lease ends.
+// What takes longer does not hold up a stop. It is left to the next process, when its lease ends.
 const STOP_PATIENCE_MS = 2_000
 
 /**

@@ -19,7 +19,7 @@ const FIND_PASSED_MS = 5_000
 const PAUSE_AFTER_FINDING = 20
 // With less left of its lease, a delivery cannot be sent and recorded before another process may claim it.
 const LEAST_LEASE_MS = DEADLINE_MS + 5_000
-// The service promises to stop within 5 s. A request that takes longer is aborted, and sent again later.
+// A request that takes longer does not hold up a stop. It is aborted, and sent again later.
 const STOP_PATIENCE_MS = 2_000
 
 export type Sender = {

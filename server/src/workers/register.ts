@@ -17,7 +17,8 @@ export function startRegistration(ctx: Context, baseUrl: (provider: string) => s
 function registerOne(ctx: Context, provider: Provider, baseUrl: string): Loop {
   const url = `${baseUrl}/callbacks/${provider.name}/${ctx.settings.callbackSecrets(provider.name)[0]}`
   let nextAtMs = 0
-  return startLoop(ctx, {
+  let isStopping = false
+  const loop = startLoop(ctx, {
     name: `register ${provider.name}`,
     idleMs: RETRY_MS,
     async round() {
@@ -26,9 +27,18 @@ function registerOne(ctx: Context, provider: Provider, baseUrl: string): Loop {
         await provider.registerNotifications(url)
         nextAtMs = ctx.now().getTime() + AGAIN_MS
       } catch (error) {
-        ctx.log.warn({ err: error, provider: provider.name }, 'registering the notification URL failed')
+        if (!isStopping)
+          ctx.log.warn({ err: error, provider: provider.name }, 'registering the notification URL failed')
       }
       return 'idle'
     },
   })
+  return {
+    wake: loop.wake,
+    // A registration under way is repeated at the next start. A stop does not wait for it.
+    async stop() {
+      isStopping = true
+      void loop.stop()
+    },
+  }
 }

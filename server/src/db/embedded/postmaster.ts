@@ -21,7 +21,7 @@ const VANISH_TIMEOUT_MS = 15_000
 const ORPHANS_TIMEOUT_MS = 10_000
 /** A pid file is written right after its creation. An empty one is left from a crash. */
 const EMPTY_PID_FILE_MS = 1_000
-/** With a checkpoint, so that the next start is fast. The whole service has 5 s to stop. */
+/** With a checkpoint, so that the next start is fast. Nobody waits longer for a command or a stop. */
 const FAST_STOP_MS = 4_000
 /** Without a checkpoint: the next start replays the log, and nothing committed is lost. */
 const IMMEDIATE_STOP_MS = 800

@@ -10,7 +10,7 @@ import { ownsIntent } from './intent-lease.ts'
 import { INTENT_TIMEOUT_MS } from './intents.ts'
 
 // The caller waits for the QR code. A provider that used up this much time leaves none to try another.
-const FAILOVER_WITHIN_MS = 12_000
+export const FAILOVER_WITHIN_MS = 12_000
 
 /** The most preferred provider that can be called now; with `after`, of those behind it. */
 export function preferredProvider(ctx: Context, after?: Provider): Provider | undefined {
