@@ -45,27 +45,46 @@ test('whoever paid another amount reads that it arrived, and is not asked to pay
   expect(page.body).not.toContain('sandbox-payment')
   expect((await openPage(w, charge.paymentLinkId, EN)).text).toContain('We received R$90.00, but this charge is for')
   expect((await openPage(w, charge.paymentLinkId, ES)).text).toContain('No pague de nuevo.')
+  // No event and no e-mail tells the shop of it, so the page must not say so.
+  for (const headers of [PT, EN, ES])
+    expect((await openPage(w, charge.paymentLinkId, headers)).text).not.toMatch(/avisad|avisamos|notified/)
 
   // Nor does its end by time bring the invitation back.
   w.clock.advance(3_700_000)
   expect((await openPage(w, charge.paymentLinkId, PT)).state).toBe('HELD')
 })
 
-test('a second payment is told beside the first one', async () => {
+test('a second payment is told beside the first one, and the page is not done until it is decided', async () => {
   const w = await world()
   const account = await w.account()
   const charge = await w.deposit(account, { valueCents: 100_00 })
-  await w.sandbox.pay({ emv: charge.emv, times: 2 })
+  const { pix } = await w.sandbox.pay({ emv: charge.emv, times: 2 })
   await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)
 
   const page = await openPage(w, charge.paymentLinkId, PT)
   expect(page.state).toBe('COMPLETED')
-  expect(page.text).toContain('Além deste pagamento, recebemos mais R$ 100,00.')
+  expect(page.text).toContain('Além deste pagamento, recebemos mais R$ 100,00, que estão em análise.')
   const { deposit, timeline } = await lifeOf(w, account, charge.paymentLinkId)
   expect(deposit).toMatchObject({ status: 'COMPLETED', heldValue: 100_00, keptValue: 0 })
   expect(timeline).toContainEqual(
     expect.objectContaining({ kind: 'payment_held', value: 100_00, why: 'second_payment' }),
   )
+
+  const texts = async () =>
+    Promise.all([PT, EN, ES].map(async (headers) => (await openPage(w, charge.paymentLinkId, headers)).text))
+  for (const text of await texts()) {
+    expect(text).not.toMatch(/Tudo certo|All done|Todo listo/)
+    expect(text).not.toMatch(/avisad|avisamos|notified/)
+  }
+  const { refund, endToEndId } = await resolve(w, { how: 'refund' })
+  expect(pix.map((one) => one.endToEndId)).toContain(endToEndId)
+  await followToEnd(w, { id: refund!.id, endToEndId })
+  for (const [index, wanted] of [
+    ['Tudo certo.', 'Devolvemos R$ 100,00, recebidos além deste pagamento.'],
+    ['All done.', 'We returned R$100.00, which we received besides this payment.'],
+    ['Todo listo.', 'Devolvimos R$ 100,00, que recibimos además de este pago.'],
+  ].entries())
+    for (const sentence of wanted) expect((await texts())[index]).toContain(sentence)
 })
 
 test('the account holder sees what is held in the list, the deposit, its history and the overview', async () => {
@@ -127,7 +146,7 @@ test('what the operator credited is not asked for again, and the history says wh
   expect(attention.map((one: { kind: string }) => one.kind)).not.toContain('payment_held')
 })
 
-test('once the money went back to the payer, the charge can be paid again', async () => {
+test('once the money went back to the payer, the page says so and can be paid from again', async () => {
   const w = await world()
   const account = await w.account()
   const { charge, endToEndId } = await underpaid(w, account)
@@ -138,6 +157,13 @@ test('once the money went back to the payer, the charge can be paid again', asyn
 
   const page = await openPage(w, charge.paymentLinkId, PT)
   expect(page.state).toBe('PENDING')
+  expect(page.text).toContain('Devolvemos R$ 90,00, que era diferente do valor.')
+  expect((await openPage(w, charge.paymentLinkId, EN)).text).toContain(
+    'We returned R$90.00, which was not the amount of this charge.',
+  )
+  expect((await openPage(w, charge.paymentLinkId, ES)).text).toContain(
+    'Devolvimos R$ 90,00, que no era el importe de este cobro.',
+  )
   const { deposit, timeline } = await lifeOf(w, account, charge.paymentLinkId)
   expect(deposit).toMatchObject({ heldValue: 0, keptValue: 0 })
   expect(timeline).toContainEqual(expect.objectContaining({ kind: 'payment_released', how: 'refund', isOwn: false }))

@@ -137,7 +137,7 @@ test('without scripts the page is whole: it can be paid from, and reloads until 
   expect(await page.locator('#copy').isVisible()).toBe(false)
   expect(await page.locator('#left').isVisible()).toBe(false)
 
-  await page.getByRole('button', { name: 'Pagar como o banco faria' }).click()
+  await page.getByRole('button', { name: 'Simular pagamento' }).click()
   // The browser reloads ten seconds after the page was loaded, if the payment had not arrived by then.
   await expectHeading(page, 'Pagamento confirmado', 20_000)
   expect(new URL(page.url()).pathname).toBe(`/payment-link/${charge.paymentLinkId}`)
@@ -216,7 +216,7 @@ test('the page can be used by keyboard alone, from the code to the other languag
     stops.push(await page.evaluate('document.activeElement.id || document.activeElement.textContent.trim()'))
     expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid')
   }
-  expect(stops).toEqual(['code', 'copy', 'Pagar como o banco faria', 'English', 'Español'])
+  expect(stops).toEqual(['code', 'copy', 'Simular pagamento', 'English', 'Español'])
   await page.keyboard.press('Enter')
   await expectHeading(page, 'Esperando el pago')
   expect(await page.locator('html').getAttribute('lang')).toBe('es')

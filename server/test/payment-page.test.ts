@@ -26,6 +26,7 @@ test('a pending charge shows amount, payee, description, code and QR, and until 
   expect(page.text).toContain('Pedido 1042')
   expect(page.text).toContain('Aguardando pagamento')
   expect(page.text).toContain('Pague até 10:00 (Brasília)')
+  expect((await openPage(w, charge.paymentLinkId, EN)).text).toContain('Pay by 10:00 (Brasília)')
   expect(page.body).toContain(`<input id="code" value="${charge.emv}" readonly`)
   expect(page.body).toContain('<html lang="pt-BR">')
   expect(page.headers['content-language']).toBe('pt-BR')

@@ -6,7 +6,7 @@ import { startServer, temporaryHome } from './process.ts'
 import { appWith, bearer, UNKNOWN_ID } from './requests.ts'
 import { patient, world, type World } from './world.ts'
 
-// "Pay as the bank would": the button on the page of a charge that is paid with play money.
+// "Simulate payment": the button on the page of a charge that is paid with play money.
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
 
@@ -15,7 +15,7 @@ test('the button pays the charge at the sandbox bank and leads back to the page,
   const account = await w.account()
   const charge = await w.deposit(account)
   const page = await openPage(w, charge.paymentLinkId, {}, '?lang=es')
-  expect(page.text).toContain('Pagar como lo haría el banco')
+  expect(page.text).toContain('Simular el pago')
   const action = /<form[^>]*\saction="([^"]*)"/.exec(page.body)![1]!
   const target = new URL(action, `http://x/payment-link/${charge.paymentLinkId}?lang=es`)
 

@@ -93,7 +93,8 @@ async function readUpdates(core: Core, chargeIds: string[]): Promise<(ChargeUpda
        ${hexId('c.id')} as id,
        c.status,
        coalesce(h."heldCents", 0) as "heldCents",
-       coalesce(h."keptCents", 0) as "keptCents"
+       coalesce(h."keptCents", 0) as "keptCents",
+       coalesce(h."returnedCents", 0) as "returnedCents"
      from charges c left join (${SELECT_HELD}) h on h.id = ${hexId('c.id')}
      where c.id = any($1) and (c.status <> 'PENDING' or h.id is not null)`,
     [chargeIds.map(uuidFromHex)],

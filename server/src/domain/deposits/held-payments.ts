@@ -7,16 +7,18 @@ import type { Resolution } from './exception-states.ts'
 import type { SuspenseKind } from './book-payments.ts'
 
 // Money that was received for a charge without completing it, because of a wrong amount or as a second payment. Money
-// that was refunded does not count.
+// that was refunded is neither held nor kept.
 
 export type HeldMoney = {
   /** Waits for the operator's decision. */
   heldCents: Cents
   /** The operator decided: it was credited to an account or written off. */
   keptCents: Cents
+  /** It went back to the payer. */
+  returnedCents: Cents
 }
 
-export const NOTHING_HELD: HeldMoney = { heldCents: 0, keptCents: 0 }
+export const NOTHING_HELD: HeldMoney = { heldCents: 0, keptCents: 0, returnedCents: 0 }
 
 /** The exception of the payment itself, not of one of its refunds. */
 const OWN_EXCEPTION = `
@@ -27,11 +29,17 @@ export const SELECT_HELD = `
   select
     ${hexId('p.charge_id')} as id,
     coalesce(sum(p.amount_cents - r.returned) filter (where x.resolved_at is null), 0)::bigint as "heldCents",
-    coalesce(sum(p.amount_cents - r.returned) filter (where x.resolved_at is not null), 0)::bigint as "keptCents"
+    coalesce(sum(p.amount_cents - r.returned) filter (where x.resolved_at is not null), 0)::bigint as "keptCents",
+    sum(r.returned - r.undone)::bigint as "returnedCents"
   from payments p
   join exceptions x on ${OWN_EXCEPTION}
   cross join lateral (
-    select coalesce(sum(amount_cents), 0) as returned from refunds where payment_id = p.id and status = 'DONE'
+    select
+      coalesce(sum(amount_cents), 0) as returned,
+      -- The provider took these refunds back.
+      coalesce(sum(amount_cents) filter (where exists (
+        select from exceptions u where u.refund_id = refunds.id and u.kind = 'undone_refund')), 0) as undone
+    from refunds where payment_id = p.id and status = 'DONE'
   ) r
   where p.charge_id = any($1) and not p.credited
   group by p.charge_id`
@@ -46,7 +54,8 @@ export async function readHeld(core: Core, chargeIds: string[]): Promise<Map<str
 /** For one charge, within a snapshot. */
 export async function readHeldIn(tx: Tx, chargeId: string): Promise<HeldMoney> {
   const [row] = await tx.rows<HeldMoney>(SELECT_HELD, [[uuidFromHex(chargeId)]])
-  return row ? { heldCents: row.heldCents, keptCents: row.keptCents } : NOTHING_HELD
+  if (!row) return NOTHING_HELD
+  return { heldCents: row.heldCents, keptCents: row.keptCents, returnedCents: row.returnedCents }
 }
 
 export type HeldPayment = HeldFacts & (Released | { resolvedAt: null })

@@ -123,7 +123,8 @@ function stateBanner({ charge, state, now, texts, reader }: View): Html {
 function summary(view: View): Html {
   const { charge, state, texts, reader } = view
   const amount = moneyText(reader.locale, shownCents(view))
-  const { advice } = texts.states[state]
+  // "All done" would be wrong while more money waits for a decision.
+  const advice = view.held.heldCents > 0 ? null : texts.states[state].advice
   const heldText = heldAdvice(view)
   const facts: [string, Html | string][] = [
     ...(charge.paidAt ? [[texts.paidAt, timeText(charge.paidAt, texts, reader)] as [string, Html]] : []),
@@ -158,12 +159,15 @@ function shownCents({ charge, held, state }: View): Cents {
   return state === 'KEPT' ? held.keptCents : paidCents(charge)
 }
 
-/** About money that did not complete the charge. If there is both held and kept money, the held matters more. */
-function heldAdvice({ charge, held: { heldCents, keptCents }, state, texts, reader }: View): string | undefined {
-  if (heldCents + keptCents === 0) return undefined
-  const received = moneyText(reader.locale, heldCents > 0 ? heldCents : keptCents)
-  if (charge.status === 'COMPLETED') return heldCents > 0 ? texts.heldBesides(received) : texts.keptBesides(received)
-  return texts[state === 'HELD' ? 'held' : 'kept'](received, moneyText(reader.locale, charge.valueCents))
+/** About money that did not complete the charge. Of several kinds, the one that matters most to the payer. */
+function heldAdvice({ charge, held, texts, reader }: View): string | undefined {
+  const kind = (['held', 'kept', 'returned'] as const).find((name) => held[`${name}Cents`] > 0)
+  if (!kind) return undefined
+  const receivedCents = held[`${kind}Cents`]
+  const received = moneyText(reader.locale, receivedCents)
+  if (charge.status === 'COMPLETED') return texts.besides[kind](received)
+  if (kind === 'returned') return texts.returned(received, receivedCents !== charge.valueCents)
+  return texts[kind](received, moneyText(reader.locale, charge.valueCents))
 }
 
 function payment({ charge, texts }: View): Html {

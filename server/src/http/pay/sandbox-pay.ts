@@ -17,7 +17,7 @@ export function isSandboxCharge(ctx: Context, charge: Charge): boolean {
 }
 
 /**
- * "Pay as the bank would", in the sandbox only. A form, so that it works without scripts. Anyone with the link may
+ * The button "Simulate payment", in the sandbox only. A form, so that it works without scripts. Anyone with the link may
  * press the button, but a page of another site may not press it for them.
  */
 export function sandboxPaymentRoutes(app: Api, ctx: Context): void {

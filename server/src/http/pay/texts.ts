@@ -36,8 +36,9 @@ export type Texts = {
   /** About money that arrived and did not complete the charge. */
   held: (received: string, charged: string) => string
   kept: (received: string, charged: string) => string
-  heldBesides: (more: string) => string
-  keptBesides: (more: string) => string
+  returned: (received: string, isOtherAmount: boolean) => string
+  /** The same beside the payment that completed it. */
+  besides: Record<'held' | 'kept' | 'returned', (more: string) => string>
   zone: string
   sandbox: string
   sandboxPay: { about: string; button: string }
@@ -88,18 +89,23 @@ export const TEXTS: Record<Language, Texts> = {
     expiredAt: 'Expirou em',
     refunded: 'Devolvido',
     held: (received, charged) =>
-      `Recebemos ${received}, mas esta cobrança é de ${charged}. Quem enviou este link já foi avisado. Não pague de novo.`,
+      `Recebemos ${received}, mas esta cobrança é de ${charged}. Não pague de novo. Em caso de dúvida, fale com quem enviou este link.`,
     kept: (received, charged) =>
       `Recebemos ${received} desta cobrança de ${charged}. Não pague de novo. Se faltar algum valor, fale com quem enviou este link.`,
-    heldBesides: (more) =>
-      `Além deste pagamento, recebemos mais ${more}. Quem enviou este link já foi avisado. Não pague de novo.`,
-    keptBesides: (more) =>
-      `Além deste pagamento, recebemos mais ${more}. Em caso de dúvida, fale com quem enviou este link.`,
+    returned: (received, isOtherAmount) =>
+      `Devolvemos ${received}${isOtherAmount ? ', que era diferente do valor' : ''}.`,
+    besides: {
+      held: (more) =>
+        `Além deste pagamento, recebemos mais ${more}, que estão em análise. Não pague de novo. Em caso de dúvida, fale com quem enviou este link.`,
+      kept: (more) =>
+        `Além deste pagamento, recebemos mais ${more}. Em caso de dúvida, fale com quem enviou este link.`,
+      returned: (more) => `Devolvemos ${more}, recebidos além deste pagamento.`,
+    },
     zone: 'Brasília',
     sandbox: 'Ambiente de testes: sem dinheiro real',
     sandboxPay: {
       about: 'Só no ambiente de testes: o banco de testes paga esta cobrança.',
-      button: 'Pagar como o banco faria',
+      button: 'Simular pagamento',
     },
     footer: 'Pagamento por Pix',
     languages: 'Idioma',
@@ -140,24 +146,29 @@ export const TEXTS: Record<Language, Texts> = {
       'Check the amount and confirm. This page shows when the payment arrives.',
     ],
     qrLabel: 'Pix QR code',
-    payUntil: 'Pay until',
+    payUntil: 'Pay by',
     timeLeft: 'Time left',
     paidAt: 'Paid',
     expiredAt: 'Expired',
     refunded: 'Returned',
     held: (received, charged) =>
-      `We received ${received}, but this charge is for ${charged}. The sender of this link has been notified. Do not pay again.`,
+      `We received ${received}, but this charge is for ${charged}. Do not pay again. If you have a question, ask the sender of this link.`,
     kept: (received, charged) =>
       `We received ${received} for this charge of ${charged}. Do not pay again. If anything is missing, ask the sender of this link.`,
-    heldBesides: (more) =>
-      `Besides this payment, we received another ${more}. The sender of this link has been notified. Do not pay again.`,
-    keptBesides: (more) =>
-      `Besides this payment, we received another ${more}. If you have a question, ask the sender of this link.`,
+    returned: (received, isOtherAmount) =>
+      `We returned ${received}${isOtherAmount ? ', which was not the amount of this charge' : ''}.`,
+    besides: {
+      held: (more) =>
+        `Besides this payment, we received another ${more}, which is under review. Do not pay again. If you have a question, ask the sender of this link.`,
+      kept: (more) =>
+        `Besides this payment, we received another ${more}. If you have a question, ask the sender of this link.`,
+      returned: (more) => `We returned ${more}, which we received besides this payment.`,
+    },
     zone: 'Brasília',
     sandbox: 'Sandbox: no real money',
     sandboxPay: {
       about: 'Sandbox only: the test bank pays this charge.',
-      button: 'Pay as the bank would',
+      button: 'Simulate payment',
     },
     footer: 'Payment by Pix',
     languages: 'Language',
@@ -204,18 +215,23 @@ export const TEXTS: Record<Language, Texts> = {
     expiredAt: 'Venció',
     refunded: 'Devuelto',
     held: (received, charged) =>
-      `Recibimos ${received}, pero este cobro es de ${charged}. Ya avisamos a quien le envió este enlace. No pague de nuevo.`,
+      `Recibimos ${received}, pero este cobro es de ${charged}. No pague de nuevo. Si tiene dudas, hable con quien le envió este enlace.`,
     kept: (received, charged) =>
       `Recibimos ${received} de este cobro de ${charged}. No pague de nuevo. Si falta algo, hable con quien le envió este enlace.`,
-    heldBesides: (more) =>
-      `Además de este pago recibimos otros ${more}. Ya avisamos a quien le envió este enlace. No pague de nuevo.`,
-    keptBesides: (more) =>
-      `Además de este pago recibimos otros ${more}. Si tiene dudas, hable con quien le envió este enlace.`,
+    returned: (received, isOtherAmount) =>
+      `Devolvimos ${received}${isOtherAmount ? ', que no era el importe de este cobro' : ''}.`,
+    besides: {
+      held: (more) =>
+        `Además de este pago recibimos otros ${more}, que están en revisión. No pague de nuevo. Si tiene dudas, hable con quien le envió este enlace.`,
+      kept: (more) =>
+        `Además de este pago recibimos otros ${more}. Si tiene dudas, hable con quien le envió este enlace.`,
+      returned: (more) => `Devolvimos ${more}, que recibimos además de este pago.`,
+    },
     zone: 'Brasilia',
     sandbox: 'Entorno de pruebas: sin dinero real',
     sandboxPay: {
       about: 'Solo en el entorno de pruebas: el banco de pruebas paga este cobro.',
-      button: 'Pagar como lo haría el banco',
+      button: 'Simular el pago',
     },
     footer: 'Pago por Pix',
     languages: 'Idioma',

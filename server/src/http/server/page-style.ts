@@ -63,7 +63,7 @@ h1 { margin: 0; font-size: 1.375rem; font-weight: 650; line-height: 1.3; }
 .about { color: var(--ink); }
 .note { margin: 0.75rem 0 0; }
 .COMPLETED .note { color: var(--soft); }
-.COMPLETED .held { padding: 0.75rem 1rem; border-radius: 0.75rem; background: var(--wait-ground); color: var(--wait); }
+:is(.COMPLETED, .PENDING) .held { padding: 0.75rem 1rem; border-radius: 0.75rem; background: var(--wait-ground); color: var(--wait); }
 .qr {
   margin: 1rem auto; width: min(100%, 15.5rem); border-radius: 0.75rem; overflow: hidden; background: #fff;
   border: 1px solid var(--line);
