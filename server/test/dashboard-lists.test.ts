@@ -301,6 +301,10 @@ test('a file for spreadsheets in Brazil has semicolons, decimal commas, local ti
   expect(rowsOf(deposits)[0]).toContain(';não;1234,56;1234,56;12,35;1222,21;0,00;')
   const [line] = rowsOf(await ask('statement.csv?format=excel-br'))
   expect(line).toMatch(/^\d+;Depósito;02\/03\/2026 09:00:00;02\/03\/2026 09:00:00;1234,56;12,35;1222,21;1222,21;/)
+  // Beside the file for programs in the same folder.
+  expect((await session.ask('GET', '/dashboard/api/deposits.csv?format=excel-br')).headers).toMatchObject({
+    'content-disposition': 'attachment; filename="deposits-2026-03-02-excel-br.csv"',
+  })
   expect(await ask('deposits.csv?format=xls')).toContain('format must be one of csv, excel-br')
 })
 

@@ -31,7 +31,7 @@ export function exportRoutes(api: Api, ctx: Context): void {
   const reading = { scope: 'deposits:read' } as const
   api.get('/api/deposits.csv', { schema: exportDepositsRoute, config: reading }, (request, reply) => {
     const { limit: _, cursor: __, format, ...filter } = request.query
-    const file = { fileName: `deposits-${dayOf(ctx.now())}.csv`, format }
+    const file = { name: 'deposits', day: dayOf(ctx.now()), format }
     return sendCsv(reply, file, DEPOSIT_COLUMNS, async (after) => {
       const page = { ...filter, ...(after && { cursor: after }), limit: CSV_PAGE }
       return readReport(ctx, async (core) => {
@@ -45,7 +45,7 @@ export function exportRoutes(api: Api, ctx: Context): void {
   const balance = { scope: 'balance:read' } as const
   api.get('/api/statement.csv', { schema: exportStatementRoute, config: balance }, (request, reply) => {
     const { limit: _, cursor: __, format, ...filter } = request.query
-    const file = { fileName: `statement-${dayOf(ctx.now())}.csv`, format }
+    const file = { name: 'statement', day: dayOf(ctx.now()), format }
     return sendCsv(reply, file, LINE_COLUMNS, async (after) => {
       const page = { ...filter, ...(after && { cursor: after }), limit: CSV_PAGE }
       return readReport(ctx, async (core) => {
@@ -98,7 +98,7 @@ const DEPOSIT_COLUMNS: Columns<Deposit & HeldMoney> = {
   createdAt: { title: 'Criado em', cell: (charge) => time(charge.createdAt) },
   expiresAt: { title: 'Expira em', cell: (charge) => time(charge.expiresAt) },
   paidAt: { title: 'Pago em', cell: (charge) => time(charge.paidAt) },
-  paidLate: { title: 'Pago com atraso', cell: (charge) => plain(charge.paidLate) },
+  paidLate: { title: 'Pago depois de vencer ou cancelado', cell: (charge) => plain(charge.paidLate) },
   value: { title: 'Valor', cell: (charge) => cents(charge.valueCents) },
   originalValue: { title: 'Valor pedido', cell: (charge) => cents(charge.originalValueCents) },
   fee: { title: 'Tarifa', cell: (charge) => cents(charge.feeCents) },
@@ -106,7 +106,7 @@ const DEPOSIT_COLUMNS: Columns<Deposit & HeldMoney> = {
   refundedValue: { title: 'Valor devolvido', cell: (charge) => cents(charge.refundedCents) },
   heldValue: { title: 'Valor retido', cell: (charge) => cents(charge.heldCents) },
   keptValue: { title: 'Valor recebido à parte', cell: (charge) => cents(charge.keptCents) },
-  endToEndId: { title: 'EndToEndId', cell: (charge) => text(charge.endToEndId) },
+  endToEndId: { title: 'ID da transação Pix (E2E)', cell: (charge) => text(charge.endToEndId) },
   externalId: { title: 'Referência', cell: (charge) => text(charge.externalId) },
   description: { title: 'Descrição', cell: (charge) => text(charge.description) },
 }
@@ -141,7 +141,7 @@ const BYTE_ORDER_MARK = '\u{feff}'
  */
 async function sendCsv<Row>(
   reply: FastifyReply,
-  { fileName, format }: { fileName: string; format: CsvFormat },
+  { name, day, format }: { name: string; day: string; format: CsvFormat },
   columns: Columns<Row>,
   readPage: ReadPage<Row>,
 ): Promise<FastifyReply> {
@@ -150,7 +150,7 @@ async function sendCsv<Row>(
   sayAge(reply, ageSeconds)
   return reply
     .type('text/csv; charset=utf-8')
-    .header('content-disposition', `attachment; filename="${fileName}"`)
+    .header('content-disposition', `attachment; filename="${name}-${day}${format === 'csv' ? '' : `-${format}`}.csv"`)
     .send(Readable.from(csvOf({ columns, format }, first, readPage), { objectMode: false, highWaterMark: 1 }))
 }
 
