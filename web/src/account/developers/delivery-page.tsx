@@ -181,7 +181,12 @@ function Attempts({ attempts }: { attempts: DeliveryAttempt[] | undefined }) {
       {attempts?.length === 0 && <p className="text-soft">{t.noAttempt}</p>}
       <ol className="divide-y divide-line">
         {attempts?.map((attempt, index) => (
-          <AttemptItem key={`${attempt.at} ${attempt.number}`} attempt={attempt} isOpen={index === 0} />
+          <AttemptItem
+            key={`${attempt.at} ${attempt.number}`}
+            // Newest first. The server counts anew after a resend.
+            attempt={{ ...attempt, number: attempts.length - index }}
+            isOpen={index === 0}
+          />
         ))}
       </ol>
     </Card>
