@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
 import { query } from '../src/db/tx.ts'
+import { markCanceled } from '../src/domain/deposits/charge-states.ts'
 import { listRefunds } from '../src/domain/refunds/request-refund.ts'
 import { seedHistory } from '../src/domain/demo/seed.ts'
 import { startCheckWorker } from '../src/workers/check.ts'
@@ -45,7 +46,7 @@ const WORDS = {
     next: 'Continuar',
     confirm: /^Devolver R\$\s234,56$/,
     underWay: 'Em andamento',
-    done: 'Concluído',
+    done: 'Concluída',
     refundLine: /^-R\$\s234,56$/,
   },
   en: {
@@ -214,11 +215,32 @@ test('the list shows what its address asks for, page by page, and the file holds
   await until('the one again', async () => (await rows.count()) === 1)
   await rows.first().getByRole('link').click()
   await page.waitForURL(`**/deposits/${paymentLinkId}`)
-  await page.getByText('EndToEndId').waitFor()
+  await page.getByText('ID da transação Pix (E2E)').waitFor()
   await page.goBack()
   await page.getByRole('searchbox').fill('nada assim')
   await page.getByText('Nenhum depósito encontrado').waitFor()
   expect(errors).toEqual([])
+})
+
+test('a deposit that ended unpaid shows no fee, and one that is paid after that tells both, and what was sent', async () => {
+  const { w, account, page } = await signedIn('pt-BR')
+  await w.sandbox.faults({ dropNotifications: true })
+  const { charge, payment } = await w.paidCharge({ account })
+  await markCanceled(w.ctx, charge.id)
+  await page.goto(`/deposits/${charge.paymentLinkId}`)
+  await page.getByText('não houve pagamento').waitFor()
+  expect(await page.getByText('Tarifa').count()).toBe(0)
+
+  w.clock.advance(60_000)
+  await w.ctx.settlements.add([{ ...payment, occurredAt: w.clock.now() }])
+  await page.reload()
+  await page.getByText('Tarifa', { exact: true }).waitFor()
+  const history = page.getByRole('listitem')
+  for (const text of ['Cancelado', 'Pago depois de cancelado: R$\u{a0}50,00', 'Evento “Depósito pago” criado'])
+    await history.filter({ hasText: text }).first().waitFor()
+  await page.getByText('depois de cancelado', { exact: true }).waitFor()
+  expect(await page.getByText('com atraso').count()).toBe(0)
+  expect(await page.locator('code', { hasText: 'DEPOSIT_ASSET_SUCCESS' }).count()).toBe(1)
 })
 
 // ---- The service, with what makes payments arrive, and somebody who is signed in ----

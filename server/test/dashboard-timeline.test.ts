@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { markCanceled, markExpired } from '../src/domain/deposits/charge-states.ts'
 import { cancelDeposit, queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { startReceiver } from './receiver.ts'
@@ -45,7 +46,7 @@ test('a timeline tells a whole life in order: asked for, paid, credited, told, r
   const at = (minutes: number) => new Date(Date.parse('2026-03-02T12:00:00Z') + minutes * MINUTE_MS).toISOString()
   expect(timeline).toMatchObject([
     { kind: 'created', at: at(0), provider: 'sandbox', value: 50_00, fee: 50 },
-    { kind: 'paid', at: at(1), endToEndId: pix[0]!.endToEndId, value: 50_00 },
+    { kind: 'paid', at: at(1), endToEndId: pix[0]!.endToEndId, value: 50_00, timing: 'in_time' },
     { kind: 'confirmed', at: at(2), provider: 'sandbox' },
     { kind: 'credited', at: at(2), value: 49_50, fee: 50, balanceAfter: 49_50 },
     { kind: 'event', at: at(2), event: KIND },
@@ -73,6 +74,37 @@ test('a deposit that waits tells when the provider is asked next, and one that w
   const { timeline } = await timelineOf(w, account, charge.paymentLinkId)
   expect(timeline).toMatchObject([{ kind: 'created' }, { kind: 'canceled', at: '2026-03-02T12:01:00.000Z' }])
 })
+
+// In minutes after the deposit, which expires after 60: when it ends, and when the payer pays, by the bank's clock.
+test.each([
+  ['canceled', 5, 10, ['canceled', 'paid'], 'after_cancel'],
+  ['canceled', 5, 2, ['paid', 'canceled'], 'in_time'],
+  ['expired', 61, 90, ['expired', 'paid'], 'after_expiry'],
+  ['expired', 61, 30, ['paid', 'expired'], 'in_time'],
+] as const)(
+  'a deposit that was %s after %i minutes and is paid after %i keeps both in its history, and says what was late',
+  async (end, endsAfter, paidAfter, story, timing) => {
+    const w = await world()
+    const { account, charge, payment } = await w.paidCharge()
+    const at = (minutes: number) => new Date(charge.createdAt.getTime() + minutes * MINUTE_MS)
+    w.clock.advance(endsAfter * MINUTE_MS)
+    await (end === 'canceled' ? markCanceled : markExpired)(w.ctx, charge.id)
+    w.clock.advance(60 * MINUTE_MS)
+    await w.ctx.settlements.add([{ ...payment, occurredAt: at(paidAfter) }])
+
+    const { deposit, timeline } = await timelineOf(w, account, charge.paymentLinkId)
+    expect(deposit).toMatchObject({ status: 'COMPLETED', paidLate: true })
+    const known: readonly string[] = story
+    expect(timeline.filter((one: { kind: string }) => known.includes(one.kind))).toEqual(
+      story.map((kind) =>
+        kind === 'paid'
+          ? { kind, at: at(paidAfter).toISOString(), endToEndId: payment.endToEndId, value: 50_00, timing }
+          : { kind, at: at(endsAfter).toISOString() },
+      ),
+    )
+    expect((await w.differences()).filter(({ subject }) => subject.startsWith('charge'))).toEqual([])
+  },
+)
 
 test("a timeline of another account's deposit, or of none, is not found", async () => {
   const w = await world()

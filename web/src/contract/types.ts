@@ -24,7 +24,7 @@ export type Session = { me: Me | null; service: Service }
 export type RefundStatus = 'PROCESSING' | 'DONE' | 'FAILED'
 export type TimelineEntry =
   | { at: string; kind: 'created'; provider: string; value: number; fee: number }
-  | { at: string; kind: 'paid'; endToEndId: string; value: number }
+  | { at: string; kind: 'paid'; endToEndId: string; value: number; timing: 'in_time' | 'after_expiry' | 'after_cancel' }
   | { at: string; kind: 'confirmed'; provider: string }
   | { at: string; kind: 'credited'; value: number; fee: number; balanceAfter: number }
   | {

@@ -20,7 +20,7 @@ const useTexts = translations({
     EXPIRED: 'Expirado',
     CANCELED: 'Cancelado',
     PROCESSING: 'Em andamento',
-    DONE: 'Concluído',
+    DONE: 'Concluída',
     FAILED: 'Falhou',
   },
   en: {

@@ -38,7 +38,7 @@ const charge = check({
     ],
     'was paid before it was made': `p.id is null or p.occurred_at >= c.created_at - ${BANK_SKEW}`,
     'closed_at is not the time at which it was completed or closed': `
-      case when c.status = 'COMPLETED' then c.closed_at = ${COMPLETED_AT} else (c.closed_at is null) = (c.status in ('OPENING', 'PENDING')) end`,
+      case when c.status = 'COMPLETED' then c.closed_at = ${COMPLETED_AT} or (c.paid_late and c.closed_at < ${COMPLETED_AT}) else (c.closed_at is null) = (c.status in ('OPENING', 'PENDING')) end`,
     'expired before its time': `c.status <> 'EXPIRED' or c.closed_at >= c.expires_at`,
     'was closed before it was made': `c.closed_at >= c.created_at - ${SKEW} or c.closed_at is null`,
     'has a code in a state that has none, or none in a state that has one': `

@@ -124,7 +124,8 @@ export const COMPLETE_CHARGES = `
     paid_at = n.occurred_at,
     paid_late = n.paid_late,
     received_cents = nullif(n.amount_cents, c.value_cents),
-    closed_at = n.now
+    -- Paid after it ended: its history keeps the end.
+    closed_at = coalesce(c.closed_at, n.now)
   from kept n
   where c.id = any(array(select charge_id from kept where kind <> 'excepted'))
     and c.id = n.charge_id

@@ -17,17 +17,24 @@ import type { Core } from '../core/core.ts'
 /** Something that happened to a deposit. */
 export type Moment = { at: Date } & (
   | { kind: 'created'; provider: string; valueCents: Cents; feeCents: Cents }
-  | { kind: 'paid'; endToEndId: string; valueCents: Cents }
+  | { kind: 'paid'; endToEndId: string; valueCents: Cents; timing: Timing }
   | { kind: 'confirmed'; provider: string }
   | { kind: 'credited'; valueCents: Cents; feeCents: Cents; balanceAfterCents: Cents }
   | { kind: 'payment_held'; payment: HeldPayment }
   | { kind: 'payment_released'; payment: ReleasedPayment }
-  | { kind: 'expired' | 'canceled' }
+  | { kind: End }
   | { kind: 'refund_requested' | 'refund_done' | 'refund_failed'; refund: Refund }
   | { kind: 'event'; eventId: string; event: string }
   | ({ kind: 'webhook_attempt' } & AttemptFacts)
   | { kind: 'next_check'; attempts: number }
 )
+
+/** How a charge ends without a payment. */
+type End = 'expired' | 'canceled'
+
+/** In time is also what the payer paid in time and the provider reported after the end. */
+export const TIMINGS = ['in_time', 'after_expiry', 'after_cancel'] as const
+type Timing = (typeof TIMINGS)[number]
 
 type AttemptFacts = {
   eventId: string
@@ -109,20 +116,39 @@ async function momentsOfCharge(tx: Tx, charge: Charge): Promise<Moment[]> {
      where c.id = $1`,
     [uuidFromHex(charge.id), charge.id],
   )
-  const { provider, feeCents, createdAt, status } = charge
+  const { provider, feeCents, createdAt } = charge
   const moments: Moment[] = [{ kind: 'created', at: createdAt, provider, valueCents: charge.valueCents, feeCents }]
-  if (row.closedAt && status === 'EXPIRED') moments.push({ kind: 'expired', at: row.closedAt })
-  if (row.closedAt && status === 'CANCELED') moments.push({ kind: 'canceled', at: row.closedAt })
+  const end = endOf(charge, row)
+  if (end) moments.push({ kind: end.kind, at: end.at })
   if (row.paidAt) {
     const { endToEndId, balanceAfterCents } = row
+    const timing = timingOf(row.paidAt, charge, end)
     moments.push(
-      { kind: 'paid', at: row.paidAt, endToEndId, valueCents: row.paidCents },
+      { kind: 'paid', at: row.paidAt, endToEndId, valueCents: row.paidCents, timing },
       { kind: 'confirmed', at: row.recordedAt, provider },
       { kind: 'credited', at: row.creditedAt, valueCents: row.creditedCents, feeCents, balanceAfterCents },
     )
   }
   if (row.dueAt) moments.push({ kind: 'next_check', at: row.dueAt, attempts: row.attempts })
   return moments
+}
+
+/** How and when it ended without a payment, also if it was paid later. */
+function endOf(charge: Charge, row: ChargeMoments): { kind: End; at: Date } | undefined {
+  const at = row.closedAt
+  if (!at) return undefined
+  if (charge.status === 'EXPIRED') return { kind: 'expired', at }
+  if (charge.status === 'CANCELED') return { kind: 'canceled', at }
+  // Without a code it had FAILED, which nobody saw.
+  const hadEnded = row.paidAt !== null && at < row.creditedAt && charge.emv !== ''
+  // It expires at its time or later, so what ended earlier was canceled.
+  return hadEnded ? { kind: at < charge.expiresAt ? 'canceled' : 'expired', at } : undefined
+}
+
+function timingOf(paidAt: Date, { paidLate, expiresAt }: Charge, end: ReturnType<typeof endOf>): Timing {
+  if (!paidLate) return 'in_time'
+  if (end?.kind === 'canceled' && paidAt >= end.at) return 'after_cancel'
+  return paidAt > expiresAt ? 'after_expiry' : 'in_time'
 }
 
 function momentsOfHeld(payment: HeldPayment): Moment[] {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Context } from '../../domain/context.ts'
 import { depositOf } from '../../domain/reports/list-deposits.ts'
 import { EXCEPTION_KINDS } from '../../domain/refunds/exceptions.ts'
-import { readTimeline, type Moment } from '../../domain/reports/timeline.ts'
+import { readTimeline, TIMINGS, type Moment } from '../../domain/reports/timeline.ts'
 import { depositSchema, presentDeposit } from '../api/deposits.ts'
 import { presentRefund, refundSchema } from '../api/refunds.ts'
 import { attemptOutcome } from '../api/webhooks.ts'
@@ -33,7 +33,7 @@ const how = z.enum(WAYS).exclude(['charge_account'])
 /** Each kind of moment has fields of its own. */
 const momentSchema = z.discriminatedUnion('kind', [
   moment(['created'], { provider: text, value: cents, fee: cents }),
-  moment(['paid'], payment),
+  moment(['paid'], { ...payment, timing: z.enum(TIMINGS) }),
   moment(['confirmed'], { provider: text }),
   moment(['credited'], { value: cents, fee: cents, balanceAfter: cents }),
   moment(['payment_held'], { ...payment, why }),

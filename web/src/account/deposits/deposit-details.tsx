@@ -1,5 +1,5 @@
 import { translations } from '../../base/language.ts'
-import type { Deposit, Refund } from '../../contract/types.ts'
+import type { Deposit, DepositHistory, Refund } from '../../contract/types.ts'
 import { Badge, Status } from '../../ui/badge.tsx'
 import { Card, DetailList } from '../../ui/card.tsx'
 import { Copyable } from '../../ui/data/copy-button.tsx'
@@ -20,16 +20,18 @@ const useTexts = translations({
     feeReturned: 'Tarifa devolvida',
     net: 'Líquido',
     received: 'Valor pago',
+    none: 'não houve pagamento',
     held: 'Recebido, em análise',
     kept: 'Recebido, já resolvido',
     details: 'Detalhes',
     description: 'Descrição',
     externalId: 'Sua referência',
+    endToEndId: 'ID da transação Pix (E2E)',
     created: 'Criado',
     expires: 'Expira',
     expired: 'Validade',
     paid: 'Pago',
-    late: 'pago com atraso',
+    late: { after_expiry: 'com atraso', after_cancel: 'depois de cancelado' },
     copy: (what: string) => `Copiar ${what}`,
     link: 'Link',
     refunds: 'Devoluções',
@@ -51,16 +53,18 @@ const useTexts = translations({
     feeReturned: 'Fee returned',
     net: 'Net',
     received: 'Amount paid',
+    none: 'nothing was paid',
     held: 'Received, under review',
     kept: 'Received, resolved',
     details: 'Details',
     description: 'Description',
     externalId: 'Your reference',
+    endToEndId: 'Pix transaction ID (E2E)',
     created: 'Created',
     expires: 'Expires',
     expired: 'Valid until',
     paid: 'Paid',
-    late: 'paid late',
+    late: { after_expiry: 'late', after_cancel: 'after it was canceled' },
     copy: (what: string) => `Copy ${what}`,
     link: 'Link',
     refunds: 'Refunds',
@@ -78,6 +82,8 @@ export function Amounts({ deposit, refunds }: { deposit: Deposit; refunds: reado
   const feeReturned = refunds
     .filter((refund) => refund.status === 'DONE')
     .reduce((sum, refund) => sum + refund.returnedFee, 0)
+  const hasEnded = deposit.status === 'EXPIRED' || deposit.status === 'CANCELED'
+  const isUnpaid = hasEnded && heldValue === 0 && keptValue === 0
   // Two amounts only where the payer bears the fee.
   const asked =
     value === originalValue
@@ -92,7 +98,9 @@ export function Amounts({ deposit, refunds }: { deposit: Deposit; refunds: reado
         details={[
           ...asked,
           { name: t.received, value: receivedValue === null ? null : <Money cents={receivedValue} /> },
-          { name: t.fee, value: <Money cents={-fee} /> },
+          { name: t.received, value: isUnpaid ? t.none : null },
+          // Only what is paid costs a fee.
+          { name: t.fee, value: hasEnded ? null : <Money cents={-fee} /> },
           {
             name: t.credited,
             value: creditedValue === null ? null : <Money cents={creditedValue} className="font-semibold" />,
@@ -115,8 +123,9 @@ export function Amounts({ deposit, refunds }: { deposit: Deposit; refunds: reado
   )
 }
 
-export function DepositDetails({ deposit }: { deposit: Deposit }) {
+export function DepositDetails({ history: { deposit, timeline } }: { history: DepositHistory }) {
   const t = useTexts()
+  const timing = timeline.find((entry) => entry.kind === 'paid')?.timing
   const { description, status, paidAt, externalId, endToEndId, paymentLinkUrl } = deposit
   const copyable = (name: string, text: string | null) => ({
     name,
@@ -132,23 +141,21 @@ export function DepositDetails({ deposit }: { deposit: Deposit }) {
             name: status === 'PENDING' ? t.expires : t.expired,
             value: <DateTime at={deposit.expiresAt} relative={status === 'PENDING'} />,
           },
-          { name: t.paid, value: paidAt && <PaidAt at={paidAt} isLate={deposit.paidLate} /> },
+          {
+            name: t.paid,
+            value: paidAt && (
+              <>
+                <DateTime at={paidAt} /> {timing && timing !== 'in_time' && <Badge tone="wait">{t.late[timing]}</Badge>}
+              </>
+            ),
+          },
           copyable('ID', deposit.id),
-          copyable('EndToEndId', endToEndId),
+          copyable(t.endToEndId, endToEndId),
           copyable(t.externalId, externalId),
           copyable(t.link, paymentLinkUrl),
         ]}
       />
     </Card>
-  )
-}
-
-function PaidAt({ at, isLate }: { at: string; isLate: boolean }) {
-  const t = useTexts()
-  return (
-    <>
-      <DateTime at={at} /> {isLate && <Badge tone="wait">{t.late}</Badge>}
-    </>
   )
 }
 

@@ -181,7 +181,7 @@ function Loaded(props: { history: DepositHistory; onChange: () => void; back: { 
         <div className="min-w-0 space-y-6">
           {refunds.length > 0 && <Refunds refunds={refunds} />}
           <Timeline entries={timeline} />
-          <DepositDetails deposit={deposit} />
+          <DepositDetails history={history} />
         </div>
       </div>
       {dialog === 'cancel' && (

@@ -9,13 +9,17 @@ import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { useReasonText } from '../../ui/data/delivery-reasons.ts'
 import { TONES, type Tone } from '../../ui/notice.tsx'
-import { deliveryPath } from '../developers/webhook-events.ts'
+import { deliveryPath, useEventName } from '../developers/webhook-events.ts'
 
 const useTexts = translations({
   'pt-BR': {
     title: 'Histórico',
     created: (money: string) => `Criado: ${money}`,
-    paid: (money: string) => `Pago: ${money}`,
+    paid: {
+      in_time: (money: string) => `Pago: ${money}`,
+      after_expiry: (money: string) => `Pago depois de vencer: ${money}`,
+      after_cancel: (money: string) => `Pago depois de cancelado: ${money}`,
+    },
     confirmed: (provider: string) => `Pagamento confirmado por ${provider}`,
     credited: (money: string) => `${money} creditados no saldo`,
     creditedMore: (fee: string, balance: string) => `Tarifa ${fee} · saldo ${balance}`,
@@ -33,12 +37,13 @@ const useTexts = translations({
       write_off: (money: string) => `O operador deu baixa em ${money}`,
       match: (money: string) => `${money} aceitos: depósito concluído`,
     },
-    expired: 'Expirou sem pagamento',
+    expired: 'Expirou',
     canceled: 'Cancelado',
     refund_requested: (money: string) => `Devolução de ${money} pedida`,
     refund_done: (money: string) => `Devolução de ${money} concluída`,
     refund_failed: (money: string) => `Devolução de ${money} falhou; o valor voltou ao saldo`,
-    event: (event: string) => `Evento ${event}`,
+    eventSent: (event: string) => `Evento “${event}” enviado`,
+    eventMade: (event: string) => `Evento “${event}” criado; nenhum webhook o recebeu ainda`,
     delivered: (name: string) => `Entregue ao webhook “${name}”`,
     undelivered: (name: string) => `Falha na entrega ao webhook “${name}”`,
     attempt: (number: number, ms: number, outcome: string) => `Tentativa ${number} · ${outcome} · ${ms} ms`,
@@ -49,7 +54,11 @@ const useTexts = translations({
   en: {
     title: 'History',
     created: (money: string) => `Created: ${money}`,
-    paid: (money: string) => `Paid: ${money}`,
+    paid: {
+      in_time: (money: string) => `Paid: ${money}`,
+      after_expiry: (money: string) => `Paid after it expired: ${money}`,
+      after_cancel: (money: string) => `Paid after it was canceled: ${money}`,
+    },
     confirmed: (provider: string) => `Payment confirmed by ${provider}`,
     credited: (money: string) => `${money} credited to your balance`,
     creditedMore: (fee: string, balance: string) => `Fee ${fee} · balance ${balance}`,
@@ -67,12 +76,13 @@ const useTexts = translations({
       write_off: (money: string) => `The operator wrote off ${money}`,
       match: (money: string) => `${money} accepted: deposit completed`,
     },
-    expired: 'Expired without payment',
+    expired: 'Expired',
     canceled: 'Canceled',
     refund_requested: (money: string) => `Refund of ${money} requested`,
     refund_done: (money: string) => `Refund of ${money} succeeded`,
     refund_failed: (money: string) => `Refund of ${money} failed; the amount is back in your balance`,
-    event: (event: string) => `Event ${event}`,
+    eventSent: (event: string) => `Event “${event}” sent`,
+    eventMade: (event: string) => `Event “${event}” created; no webhook has received it yet`,
     delivered: (name: string) => `Delivered to webhook “${name}”`,
     undelivered: (name: string) => `Delivery to webhook “${name}” failed`,
     attempt: (number: number, ms: number, outcome: string) => `Attempt ${number} · ${outcome} · ${ms} ms`,
@@ -89,7 +99,7 @@ type Line = { icon: (props: { className?: string }) => ReactNode; tone: Tone; te
 
 export function Timeline({ entries }: { entries: readonly TimelineEntry[] }) {
   const t = useTexts()
-  const lineOf = useLines()
+  const lineOf = useLines(entries)
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole || entries.length <= SHOWN + 1 ? entries : entries.slice(0, SHOWN)
   return (
@@ -131,10 +141,13 @@ function Entry({ at, line }: { at: string; line: Line }) {
   )
 }
 
-function useLines(): (entry: TimelineEntry) => Line {
+function useLines(entries: readonly TimelineEntry[]): (entry: TimelineEntry) => Line {
   const t = useTexts()
+  const eventName = useEventName()
   const { money } = useFormat()
   const reasonText = useReasonText()
+  const attempts = entries.filter((entry) => entry.kind === 'webhook_attempt')
+  const sent = new Set(attempts.map(({ eventId }) => eventId))
   return (entry) => {
     switch (entry.kind) {
       case 'created':
@@ -143,7 +156,7 @@ function useLines(): (entry: TimelineEntry) => Line {
         return {
           icon: icons.DepositIcon,
           tone: 'good',
-          text: t.paid(money(entry.value)),
+          text: t.paid[entry.timing](money(entry.value)),
           more: <code className="font-mono text-xs">{entry.endToEndId}</code>,
         }
       case 'confirmed':
@@ -184,10 +197,16 @@ function useLines(): (entry: TimelineEntry) => Line {
           ...(entry.reason && entry.kind === 'refund_requested' && { more: entry.reason }),
         }
       case 'event':
-        return { icon: icons.LogIcon, tone: 'mark', text: t.event(entry.event) }
+        return {
+          icon: icons.LogIcon,
+          tone: 'mark',
+          text: (sent.has(entry.eventId) ? t.eventSent : t.eventMade)(eventName(entry.event)),
+          more: <code className="font-mono text-xs">{entry.event}</code>,
+        }
       case 'webhook_attempt':
         return attemptLine(
-          entry,
+          // The server counts anew after a resend.
+          { ...entry, number: attempts.filter((one) => isSameDelivery(one, entry)).indexOf(entry) + 1 },
           t,
           entry.error && reasonText({ code: entry.errorCode, detail: entry.errorDetail, text: entry.error }),
         )
@@ -197,8 +216,14 @@ function useLines(): (entry: TimelineEntry) => Line {
   }
 }
 
+type Attempt = Extract<TimelineEntry, { kind: 'webhook_attempt' }>
+
+function isSameDelivery(one: Attempt, other: Attempt): boolean {
+  return one.eventId === other.eventId && one.webhookId === other.webhookId
+}
+
 function attemptLine(
-  { eventId, webhookId, webhookName, number, status, latencyMs }: Extract<TimelineEntry, { kind: 'webhook_attempt' }>,
+  { eventId, webhookId, webhookName, number, status, latencyMs }: Attempt,
   t: ReturnType<typeof useTexts>,
   reason: string | null,
 ): Line {
