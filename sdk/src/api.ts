@@ -17,6 +17,7 @@ export const OPERATIONS = {
   createDeposit: ['POST', '/api/deposit', 'key'],
   getDeposit: ['GET', '/api/deposit/{paymentLinkId}'],
   cancelDeposit: ['POST', '/api/deposit/{paymentLinkId}/cancel'],
+  retrieveDeposit: ['GET', '/api/deposits/{paymentLinkId}'],
   listDeposits: ['GET', '/api/deposits'],
   refundDeposit: ['POST', '/api/deposit/{paymentLinkId}/refund', 'key'],
   listRefunds: ['GET', '/api/deposit/{paymentLinkId}/refunds'],
@@ -56,6 +57,13 @@ export type Operations = {
     path: { paymentLinkId: string }
     answer: {
       charge: Deposit
+    }
+  }
+  /** Get a deposit in full. */
+  retrieveDeposit: {
+    path: { paymentLinkId: string }
+    answer: {
+      deposit: Deposit
     }
   }
   /** List deposits. */

@@ -7,7 +7,10 @@ import { pollWith, waitUntilPaid, type WaitOptions } from './wait.ts'
 export type Deposits = {
   /** Creates a charge to pay by Pix. A retry, also by this client itself, never creates a second one. */
   create(deposit: CreateDepositBody, options?: CreateOptions): Promise<NewCharge>
+  /** Whether it is paid. A PENDING charge is first checked with the payment provider. */
   get(paymentLinkId: string, options?: CallOptions): Promise<Charge>
+  /** Everything that is known of it, such as `expiresAt`, `paidAt` and `heldValue`. Checked like `get`. */
+  retrieve(paymentLinkId: string, options?: CallOptions): Promise<Deposit>
   /** Newest first. */
   list(query?: ListDepositsQuery, options?: CallOptions): Pages<Deposit>
   cancel(paymentLinkId: string, options?: CallOptions): Promise<Deposit>
@@ -24,6 +27,8 @@ export function makeDeposits(call: Call): Deposits {
   return {
     create: async (body, options) => (await call('createDeposit', { body }, options)).charge,
     get,
+    retrieve: async (paymentLinkId, options) =>
+      (await call('retrieveDeposit', { path: { paymentLinkId } }, options)).deposit,
     list: (query, options) =>
       pagesFrom(async (cursor) => {
         const input = { query: { ...query, ...(cursor && { cursor }) } }

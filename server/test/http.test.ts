@@ -155,6 +155,41 @@ describe('the two endpoints of the specification', () => {
   })
 })
 
+describe('the full record of one deposit', () => {
+  test('is that of the list, after the provider was asked, and the fixed query keeps its own fields', async () => {
+    const w = await world()
+    const { key } = await w.account()
+    const body = '{"value":5000,"externalId":"order-1","description":"Order 1"}'
+    const { charge } = (await w.app.inject(deposit(key, body))).json()
+    await w.sandbox.faults({ dropNotifications: true })
+    const pending = await w.app.inject(get(key, `/api/deposits/${charge.paymentLinkId}`))
+    expect(Object.keys(pending.json().deposit)).toEqual(RECORD_FIELDS)
+    expect(pending.json().deposit).toMatchObject({ ...charge, externalId: 'order-1', heldValue: 0, paidAt: null })
+    expect(pending.headers['guiche-provider-check']).toBe('fresh')
+
+    const { pix } = await w.sandbox.pay({ emv: charge.emv, times: 2 })
+    const paid = await w.app.inject(get(key, `/api/deposits/${charge.paymentLinkId}`))
+    expect(paid.json().deposit).toMatchObject({ status: 'COMPLETED', creditedValue: 4950, heldValue: 5000 })
+    expect(pix.map(({ endToEndId }) => endToEndId)).toContain(paid.json().deposit.endToEndId)
+    const listed = (await w.app.inject(get(key, '/api/deposits'))).json().deposits
+    expect(listed).toEqual([paid.json().deposit])
+    const again = await w.app.inject(get(key, `/api/deposits/${charge.paymentLinkId}`))
+    expect(again.headers['guiche-provider-check']).toBeUndefined()
+    const fixed = await w.app.inject(get(key, `/api/deposit/${charge.paymentLinkId}`))
+    expect(Object.keys(fixed.json().charge)).toEqual([...CHARGE_FIELDS, 'createdAt'])
+  })
+
+  test('tells of a wrong amount that the provider has, which no notification reported', async () => {
+    const w = await world()
+    const { key } = await w.account()
+    const { charge } = (await w.app.inject(deposit(key, '{"value":5000}'))).json()
+    await w.sandbox.faults({ dropNotifications: true })
+    await w.sandbox.pay({ emv: charge.emv, amountCents: 4000 })
+    const answer = await w.app.inject(get(key, `/api/deposits/${charge.paymentLinkId}`))
+    expect(answer.json().deposit).toMatchObject({ status: 'PENDING', heldValue: 4000, creditedValue: null })
+  })
+})
+
 describe('a refused deposit', () => {
   const json = { 'content-type': 'application/json' }
   const refusals: [
@@ -424,7 +459,11 @@ test('a charge is not found, whether unknown, malformed or another account’s',
     `${UNKNOWN_ID}x`,
   ]
   for (const id of ids.map((id) => (id.startsWith('%') ? id : encodeURIComponent(id)))) {
-    for (const request of [get(mine.key, `/api/deposit/${id}`), post(mine.key, `/api/deposit/${id}/cancel`)]) {
+    for (const request of [
+      get(mine.key, `/api/deposit/${id}`),
+      get(mine.key, `/api/deposits/${id}`),
+      post(mine.key, `/api/deposit/${id}/cancel`),
+    ]) {
       const answer = await w.app.inject(request)
       expect([id, answer.statusCode, answer.json()]).toEqual([id, 404, { success: false, error: 'Charge not found' }])
     }

@@ -70,6 +70,18 @@ export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswer
     return { success: true as const, charge: presentDeposit(publicUrl, depositOf(charge), held.get(charge.id)) }
   })
 
+  app.get(
+    '/api/deposits/:paymentLinkId',
+    { schema: routes.retrieveDeposit, config: reading },
+    async (request, reply) => {
+      const { charge, check } = await queryDeposit(ctx, request.caller.accountId, request.params.paymentLinkId)
+      if (check !== 'none') reply.header('guiche-provider-check', check)
+      // After the check, which may have found a payment that is held.
+      const held = await readHeld(ctx, [charge.id])
+      return { success: true as const, deposit: presentDeposit(publicUrl, depositOf(charge), held.get(charge.id)) }
+    },
+  )
+
   app.get('/api/deposits', { schema: routes.listDeposits, config: reading }, async (request) => {
     const { deposits, held, nextCursor } = await listDeposits(ctx, request.caller.accountId, request.query)
     const presented = deposits.map((deposit) => presentDeposit(publicUrl, deposit, held.get(deposit.id)))
@@ -320,6 +332,14 @@ const routes = describeOperations('Deposits', {
       'A PENDING charge is first checked with the payment provider. If the provider cannot be reached, the response has the stored status and the header `Guiche-Provider-Check: failed`. Needs the scope `deposits:read`.',
     params: paymentLinkParams,
     response: { 200: response('The charge.', { charge: queriedChargeSchema }) },
+    errors: { 404: NOT_FOUND },
+  },
+  retrieveDeposit: {
+    summary: 'Get a deposit in full',
+    description:
+      'Everything that is known of one deposit: when it expires, when it was paid, what was credited and refunded, and money that is held. A PENDING charge is first checked with the payment provider, as by `GET /api/deposit/{paymentLinkId}`. Needs the scope `deposits:read`.',
+    params: paymentLinkParams,
+    response: { 200: response('The full record.', { deposit: depositSchema }) },
     errors: { 404: NOT_FOUND },
   },
   cancelDeposit: {

@@ -182,6 +182,7 @@ const OF_OPERATION: Record<string, string[]> = {
   'refundDeposit 201': ['Location', 'Idempotency-Replayed'],
   'refundAnyDeposit 201': ['Idempotency-Replayed'],
   'getDeposit 200': ['Guiche-Provider-Check'],
+  'retrieveDeposit 200': ['Guiche-Provider-Check'],
 }
 
 function headersFor(path: string, operation: Operation, status: string): string[] {
