@@ -303,6 +303,8 @@ export type ListEventsQuery = {
   state?: 'pending' | 'retrying' | 'delivered' | 'failed'
   /** Only events with a delivery to this webhook. */
   webhookId?: string
+  /** `desc`: newest first, the default. `asc`: oldest first, to catch up from a time on. */
+  order?: 'desc' | 'asc'
   /** Only items from this time on (inclusive). */
   from?: string
   /** Only items before this time (exclusive). */

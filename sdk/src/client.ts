@@ -21,12 +21,12 @@ export type {
 export { GuicheError, type ClientErrorCode, type GuicheErrorCode } from './errors.ts'
 export type { CallOptions, CreateOptions, GuicheOptions } from './http.ts'
 export type { Page, Pages } from './pages.ts'
+export type { SentEvent } from './sent-events.ts'
 export type {
   Charge,
   Deposit,
   DeliveryAttempt,
   ErrorCode,
-  Event,
   NewCharge,
   Refund,
   StatementLine,

@@ -1,13 +1,17 @@
-import type { ListEventsQuery, Operations, ResendEventBody, ResendEventsBody } from './api.ts'
+import type { ListEventsQuery, ResendEventBody, ResendEventsBody } from './api.ts'
+import type { GuicheEvent } from './events.ts'
 import type { Call, CallOptions } from './http.ts'
 import { pagesFrom, type Pages } from './pages.ts'
-import type { Event } from './types.ts'
+import type { DeliveryAttempt, Event } from './types.ts'
+
+/** The event as a webhook carries it, so that one handler takes both, and what became of its deliveries. */
+export type SentEvent = GuicheEvent & Pick<Event, 'deliveries'>
 
 export type SentEvents = {
-  /** Newest first. */
-  list(query?: ListEventsQuery, options?: CallOptions): Pages<Event>
+  /** Newest first, unless `order` is `asc`. */
+  list(query?: ListEventsQuery, options?: CallOptions): Pages<SentEvent>
   /** With the newest attempts to deliver it. */
-  get(eventId: string, options?: CallOptions): Promise<Operations['getEvent']['answer']>
+  get(eventId: string, options?: CallOptions): Promise<{ event: SentEvent; attempts: DeliveryAttempt[] }>
   /** Sends it again. Tells how many deliveries were queued. */
   resend(eventId: string, to?: ResendEventBody, options?: CallOptions): Promise<number>
   /** Sends again all that failed, or all since a time. Tells how many deliveries were queued. */
@@ -23,9 +27,12 @@ export function makeSentEvents(call: Call): SentEvents {
           { query: { ...query, ...(cursor && { cursor }) } },
           options,
         )
-        return { items: events, nextCursor }
+        return { items: events as SentEvent[], nextCursor }
       }),
-    get: (eventId, options) => call('getEvent', { path: { eventId } }, options),
+    async get(eventId, options) {
+      const { event, attempts } = await call('getEvent', { path: { eventId } }, options)
+      return { event: event as SentEvent, attempts }
+    },
     resend: async (eventId, body = {}, options) =>
       (await call('resendEvent', { path: { eventId }, body }, options)).queued,
     resendMany: async (body, options) => (await call('resendEvents', { body }, options)).queued,

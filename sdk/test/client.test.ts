@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { describe, expect, expectTypeOf, inject, onTestFinished, test } from 'vitest'
 import { GuicheError, makeGuiche, verify, verifyAsync } from '../src/client.ts'
-import type { ErrorCode, Guiche, GuicheOptions } from '../src/client.ts'
+import type { ErrorCode, Guiche, GuicheEvent, GuicheOptions, SentEvent } from '../src/client.ts'
 import { catchError } from './errors.ts'
 import { createAccount } from './guiche-process.ts'
 import { serve, startProxy } from './sockets.ts'
@@ -216,6 +216,19 @@ describe('webhooks', () => {
     await expect.poll(deliveries).toHaveLength(2)
     expect(await guiche.events.resendMany({ failed: true, webhookId: webhook.id })).toBe(0)
   })
+})
+
+test('what a webhook missed is read oldest first, by the handler of the webhook', async () => {
+  const from = new Date().toISOString()
+  const paid = [await paidDeposit(1_00), await paidDeposit(2_00), await paidDeposit(3_00)]
+  const credited: string[] = []
+  const onEvent = (event: GuicheEvent) => {
+    if (event.event === 'DEPOSIT_ASSET_SUCCESS') credited.push(event.data.transactionId)
+  }
+  for await (const event of guiche.events.list({ from, order: 'asc', limit: 2 })) onEvent(event)
+  expect(credited).toEqual(paid.map(({ id }) => id))
+  expectTypeOf<SentEvent>().toExtend<GuicheEvent>()
+  expectTypeOf<Extract<SentEvent, { event: 'WEBHOOK_TEST' }>['data']>().toEqualTypeOf<{ message: string }>()
 })
 
 describe('what the server refuses', () => {

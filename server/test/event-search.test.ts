@@ -97,7 +97,55 @@ test('a filter that no index answers looks at a bounded number of events, and th
   }
   // An event without a delivery is among those of its kind.
   expect(await walk('event=DEPOSIT_REFUNDED')).toEqual([0, 1])
+  expect(await walk('event=DEPOSIT_REFUNDED&order=asc')).toEqual([1, 0])
   expect(await walk(`event=DEPOSIT_REFUNDED&webhookId=${webhookId}`)).toEqual([0, 0])
+  expect(await walk(`event=DEPOSIT_REFUNDED&webhookId=${webhookId}&order=asc`)).toEqual([0, 0])
+})
+
+test('oldest first is the same list turned round, whatever the filter and the size of a page', async () => {
+  const w = await world()
+  const account = await w.account()
+  const fields = { name: 'shop', url: 'https://shop.example/', eventKinds: [KIND], authorization: null }
+  const wanted = fields as Parameters<typeof createWebhook>[2]
+  const [{ webhook }] = await Promise.all([
+    createWebhook(w.ctx, account.accountId, wanted),
+    createWebhook(w.ctx, account.accountId, { ...wanted, name: 'till' }),
+  ])
+  for (let turn = 0; turn < 3; turn++) await completedCharge(w, { account })
+  // One that is delivered, one that failed and one that waits, each of them to both webhooks.
+  await w.pool.query(
+    `with done as (delete from deliveries where event_id <> (select max(event_id::text)::uuid from deliveries) returning *)
+     insert into delivery_outcomes
+     select event_id, webhook_id, case when event_id = (select min(event_id::text)::uuid from done)
+       then 'delivered' else 'failed' end, 1, $1 from done`,
+    [w.clock.now()],
+  )
+  const ids = async (query: string) => {
+    const found: string[] = []
+    let cursor = ''
+    do {
+      const page = (await w.app.inject(get(account.key, `/api/events?limit=1&${query}${cursor}`))).json()
+      found.push(...page.events.map(({ id }: { id: string }) => id))
+      cursor = page.nextCursor === null ? '' : `&cursor=${page.nextCursor}`
+    } while (cursor !== '')
+    return found
+  }
+  for (const [query, count] of [
+    ['', 3],
+    [`event=${KIND}`, 3],
+    [`webhookId=${webhook.webhookId}`, 3],
+    ['state=delivered', 1],
+    ['state=failed', 1],
+    ['state=pending', 1],
+    [`from=${w.clock.now().toISOString()}`, 3],
+    ['from=2100-01-01T00:00:00Z', 0],
+  ] as const) {
+    const newest = await ids(query)
+    expect([query, newest.length]).toEqual([query, count])
+    expect([query, await ids(`${query}&order=asc`)]).toEqual([query, newest.toReversed()])
+  }
+  const { error } = (await w.app.inject(get(account.key, '/api/events?order=up'))).json()
+  expect(error).toBe('order must be one of desc, asc')
 })
 
 test('a delivery that failed and will be tried again is retrying, and resending what failed includes it', async () => {

@@ -1,5 +1,6 @@
 import type { Context } from '../domain/context.ts'
-import { findEvent, listEvents, type DeliveryState } from '../domain/webhooks/delivery-history.ts'
+import { findEvent, listEvents } from '../domain/webhooks/delivery-history.ts'
+import type { DeliveryState } from '../domain/webhooks/event-search.ts'
 import { resendEvent, resendMany } from '../domain/webhooks/resend.ts'
 import { listWebhooksOf } from '../domain/webhooks/webhooks.ts'
 import type { presentAttempt, presentEvent } from '../http/api/events.ts'

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 import { Fault } from '../base/fault.ts'
-import { DELIVERY_STATES, type DeliveryState } from '../domain/webhooks/delivery-history.ts'
+import { DELIVERY_STATES, type DeliveryState } from '../domain/webhooks/event-search.ts'
 import { addCommand, AS_JSON, limit, ONLY_ACCOUNT, time } from './arguments.ts'
 import { EVENTS, type Attempt, type Event, type Events, type Which } from './events-source.ts'
 import { accountColumn, count, cut, json, moment, second, tableOf } from './format.ts'

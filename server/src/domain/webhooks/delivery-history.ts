@@ -1,23 +1,26 @@
 import { Fault } from '../../base/fault.ts'
-import { hexFromUuid, isUuid, uuidOfTime } from '../../base/ids.ts'
+import { hexFromUuid, isUuid } from '../../base/ids.ts'
 import { columnsOf } from '../../db/insert-rows.ts'
 import { query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
-import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
+import { cursorUuid, page } from '../core/cursor.ts'
 import { headersOf } from './delivery-queue.ts'
+import {
+  DELIVERIES_OF_EVENT,
+  ENDS,
+  LAST_UUID,
+  searchDeliveries,
+  searchEvents,
+  type AccountScope,
+  type DeliveryFilter,
+  type DeliveryState,
+  type EventFilter,
+  type Order,
+  type Place,
+} from './event-search.ts'
 import { eventName, parseEventName } from './events.ts'
 
 // Events, their deliveries and their attempts, for the public API, the dashboard and the command line.
-
-/**
- * pending: queued, and not tried since. retrying: queued, and the last attempt failed. delivered, failed: no longer
- * queued. A queued delivery is in one of the first two states, whatever an earlier delivery of the event ended in.
- */
-export const DELIVERY_STATES = ['pending', 'retrying', 'delivered', 'failed'] as const
-export type DeliveryState = (typeof DELIVERY_STATES)[number]
-
-/** The id of an account. Null stands for all accounts, for the operator. */
-export type AccountScope = string | null
 
 export type EventDelivery = {
   webhookId: string
@@ -64,38 +67,37 @@ export type AttemptRecord = {
   excerpt: string
 }
 
-export type DeliveryFilter = ListFilter & { kind?: string; state?: DeliveryState; webhookId?: string }
-
 // Eleven attempts for each of a hundred webhooks, and resends; beyond that the newest tell enough.
 const MAX_ATTEMPTS_OF_EVENT = 2_000
 const MAX_ATTEMPTS_OF_DELIVERY = 200
 
-/** Newest first. A page may have fewer events than `limit` and not be the last. */
+/** Newest first unless told. A page may have fewer events than `limit` and not be the last. */
 export async function listEvents(
   core: Core,
   accountId: AccountScope,
-  filter: DeliveryFilter,
+  { order = 'desc', ...filter }: EventFilter,
 ): Promise<{ events: EventRecord[]; nextCursor: string | null }> {
+  const { first, last } = ENDS[order]
   // No delivery of the event at the cursor is left.
-  const before = { eventId: cursorUuid(filter.cursor), webhookId: FIRST_UUID }
+  const after = { eventId: filter.cursor === undefined ? first : cursorUuid(filter.cursor), webhookId: last }
   const needsDelivery = filter.state !== undefined || filter.webhookId !== undefined
   const search: typeof searchEvents = needsDelivery ? searchDeliveries : searchEvents
-  const { found, searchedDownTo } = await search(core, { ...filter, accountId, before, isByEvent: true })
+  const { found, searchedUpTo } = await search(core, { ...filter, order, accountId, after, isByEvent: true })
   const { items, nextCursor } = page(found, filter.limit, ({ eventId }) => hexFromUuid(eventId))
   const rows = await query<EventRow>(
     core.pool,
-    `select ${EVENT_COLUMNS} from events v where v.id = any($1) order by v.id desc`,
+    `select ${EVENT_COLUMNS} from events v where v.id = any($1) order by v.id ${order}`,
     [items.map(({ eventId }) => eventId)],
   )
   return {
     events: rows.map(eventFromRow),
-    nextCursor: nextCursor ?? (searchedDownTo ? hexAfter(searchedDownTo) : null),
+    nextCursor: nextCursor ?? (searchedUpTo ? hexBeside(searchedUpTo, order) : null),
   }
 }
 
-/** A cursor names the last event of a page. The next larger id stands for an event that no page had yet. */
-function hexAfter(id: string): string {
-  return (BigInt(`0x${hexFromUuid(id)}`) + 1n).toString(16).padStart(32, '0')
+/** A cursor names the last event of a page. The id just before this one stands for an event that no page had yet. */
+function hexBeside(id: string, order: Order): string {
+  return (BigInt(`0x${hexFromUuid(id)}`) + (order === 'desc' ? 1n : -1n)).toString(16).padStart(32, '0')
 }
 
 export async function findEvent(
@@ -127,11 +129,11 @@ export async function listDeliveries(
   filter: DeliveryFilter,
 ): Promise<{ deliveries: DeliveryRecord[]; nextCursor: string | null }> {
   const [eventId, webhookId] = [cursorUuid(filter.cursor?.slice(0, 32)), cursorUuid(filter.cursor?.slice(32))]
-  const search = { ...filter, accountId, before: { eventId, webhookId }, isByEvent: false }
-  const { found, searchedDownTo } = await searchDeliveries(core, search)
+  const search = { ...filter, order: 'desc', accountId, after: { eventId, webhookId }, isByEvent: false } as const
+  const { found, searchedUpTo } = await searchDeliveries(core, search)
   const { items, nextCursor } = page(found, filter.limit, cursorOf)
   // The next page begins with the event at which the search ended.
-  const next = searchedDownTo ? cursorOf({ eventId: searchedDownTo, webhookId: LAST_UUID }) : null
+  const next = searchedUpTo ? cursorOf({ eventId: searchedUpTo, webhookId: LAST_UUID }) : null
   return { deliveries: await readDeliveries(core, items), nextCursor: nextCursor ?? next }
 }
 
@@ -224,16 +226,6 @@ export async function listFailingWebhooks(
 
 // ---- Rows ----
 
-const QUEUED_STATE = `case when attempts = 0 then 'pending' else 'retrying' end`
-
-const DELIVERIES_OF_EVENT = `(
-  select webhook_id, ${QUEUED_STATE} as state, attempts, due_at, null::timestamptz as ended_at
-  from deliveries where event_id = v.id
-  union all
-  select webhook_id, outcome, attempts, null, ended_at from delivery_outcomes o where event_id = v.id
-    and not exists (select from deliveries d where d.event_id = v.id and d.webhook_id = o.webhook_id)
-) d`
-
 const EVENT_COLUMNS = `
   v.id, v.subject_id as "subjectId", (select a.email from accounts a where a.id = v.account_id) as email, v.kind, v.body, v.created_at as "createdAt",
   (select coalesce(jsonb_agg(jsonb_build_object('webhookId', d.webhook_id, 'state', d.state, 'attempts', d.attempts,
@@ -286,104 +278,3 @@ function readAttempts(core: Core, eventId: string, webhookId: string | null, lim
     [eventId, webhookId, limit],
   )
 }
-
-// ---- Search ----
-
-type Place = { eventId: string; webhookId: string }
-
-type Search = DeliveryFilter & {
-  accountId: AccountScope
-  /** Only what comes after this place. Newer events come first, and of one event the larger webhook id. */
-  before: Place
-  /** One place for each event. */
-  isByEvent: boolean
-}
-
-/** One more than `limit`. `searchedDownTo`: the event at which a bounded search ended, not searched itself. */
-type Found<At = Place> = { found: At[]; searchedDownTo: string | undefined }
-
-// Failed and queued deliveries are found through an index. Any other filter looks at this many events at most, so that
-// no filter costs a walk through all events of an account.
-const MAX_EVENTS_SEARCHED = 5_000
-// The clock that made an event's id may be ahead of the one that wrote created_at.
-const ID_SLACK_MS = 60_000
-
-export const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
-const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-
-async function searchDeliveries(core: Core, search: Search): Promise<Found> {
-  const { state, before } = search
-  const isQueued = state === 'pending' || state === 'retrying'
-  const isIndexed = isQueued || state === 'failed'
-  const searchedDownTo = isIndexed ? undefined : await searchBound(core, search)
-  const sql = isQueued ? byWebhook(QUEUED) : isIndexed ? byWebhook(FAILED) : BY_EVENT
-  const found = await query<Place>(core.pool, search.isByEvent ? oneForEachEvent(sql) : sql, [
-    ...commonParams(search, searchedDownTo),
-    before.webhookId,
-    search.webhookId ?? null,
-    state ?? null,
-  ])
-  return { found, searchedDownTo }
-}
-
-/** Also finds events that no webhook wanted. */
-async function searchEvents(core: Core, search: Search): Promise<Found<Pick<Place, 'eventId'>>> {
-  const searchedDownTo = search.kind === undefined ? undefined : await searchBound(core, search)
-  const found = await query<{ eventId: string }>(
-    core.pool,
-    `select v.id as "eventId" from events v where v.id < $2 and ${EVENT_MATCHES} order by v.id desc limit $9`,
-    commonParams(search, searchedDownTo),
-  )
-  return { found, searchedDownTo }
-}
-
-/** The oldest event that a bounded search looks at. Undefined if it looks at all. */
-async function searchBound(core: Core, { accountId, before }: Search): Promise<string | undefined> {
-  const [row] = await query<{ id: string }>(
-    core.pool,
-    'select id from events where ($1::uuid is null or account_id = $1) and id <= $2 order by id desc offset $3 limit 1',
-    [accountId, before.eventId, MAX_EVENTS_SEARCHED],
-  )
-  return row?.id
-}
-
-/** $1 to $9 of every search. $7 and $8 are the ids of the times $5 and $6. */
-function commonParams({ accountId, before, kind, from, to, limit }: Search, downTo = FIRST_UUID): unknown[] {
-  const fromId = from ? uuidOfTime(new Date(from.getTime() - ID_SLACK_MS)) : FIRST_UUID
-  const toId = to ? uuidOfTime(new Date(to.getTime() + ID_SLACK_MS)) : LAST_UUID
-  return [accountId, before.eventId, downTo, kind ?? null, from ?? null, to ?? null, fromId, toId, limit + 1]
-}
-
-const EVENT_MATCHES = `($1::uuid is null or v.account_id = $1) and v.id > $3 and ($4::text is null or v.kind = $4)
-  and ($5::timestamptz is null or v.created_at >= $5 and v.id >= $7)
-  and ($6::timestamptz is null or v.created_at < $6 and v.id < $8)`
-
-const BY_EVENT = `
-  select v.id as "eventId", d.webhook_id as "webhookId" from events v cross join lateral ${DELIVERIES_OF_EVENT}
-  where v.id <= $2 and ${EVENT_MATCHES} and (v.id, d.webhook_id) < ($2::uuid, $10::uuid)
-    and ($11::uuid is null or d.webhook_id = $11) and ($12::text is null or d.state = $12)
-  order by v.id desc, d.webhook_id desc limit $9`
-
-const QUEUED = `(select event_id, webhook_id, ${QUEUED_STATE} as state from deliveries)`
-const FAILED = `(
-  select event_id, webhook_id, outcome as state from delivery_outcomes o where outcome = 'failed'
-    and not exists (select from deliveries d where d.event_id = o.event_id and d.webhook_id = o.webhook_id))`
-
-const byWebhook = (source: string) => `
-  select d.event_id as "eventId", d.webhook_id as "webhookId" from webhooks w
-  cross join lateral (
-    select event_id, webhook_id from ${source} s
-    where webhook_id = w.id and event_id <= $2 and event_id > $3 and (event_id, webhook_id) < ($2::uuid, $10::uuid)
-      and s.state = $12 and event_id >= $7 and event_id < $8
-      and (($4::text is null and $5::timestamptz is null and $6::timestamptz is null) or exists (
-        select from events v where v.id = event_id and ($4::text is null or v.kind = $4)
-          and ($5::timestamptz is null or v.created_at >= $5) and ($6::timestamptz is null or v.created_at < $6)))
-    order by event_id desc limit $9
-  ) d
-  where ($1::uuid is null or w.account_id = $1) and ($11::uuid is null or w.id = $11)
-  order by d.event_id desc, d.webhook_id desc limit $9`
-
-/** The limit then counts events. The index of each webhook still gives at most `limit` places. */
-const oneForEachEvent = (sql: string) => `
-  select distinct on ("eventId") "eventId", "webhookId" from (${sql.replace(/limit \$9$/, '')}) s
-  order by "eventId" desc limit $9`

@@ -1,6 +1,7 @@
 import { transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
-import { FIRST_UUID, requireEvent, type AccountScope } from './delivery-history.ts'
+import { requireEvent } from './delivery-history.ts'
+import { FIRST_UUID, type AccountScope } from './event-search.ts'
 import { findWebhook, findWebhookOwner } from './webhooks.ts'
 
 // A batch is one short transaction. All batches together are what one request may queue.

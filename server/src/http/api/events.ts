@@ -1,12 +1,7 @@
 import { z } from 'zod'
 import type { Context } from '../../domain/context.ts'
-import {
-  DELIVERY_STATES,
-  findEvent,
-  listEvents,
-  type AttemptRecord,
-  type EventRecord,
-} from '../../domain/webhooks/delivery-history.ts'
+import { findEvent, listEvents, type AttemptRecord, type EventRecord } from '../../domain/webhooks/delivery-history.ts'
+import { DELIVERY_STATES } from '../../domain/webhooks/event-search.ts'
 import { EVENT_KINDS } from '../../domain/webhooks/events.ts'
 import { resendEvent, resendMany } from '../../domain/webhooks/resend.ts'
 import {
@@ -70,6 +65,9 @@ const eventsQuery = z.object({
       'Only events with a delivery in this state. pending: not tried yet. retrying: failed, and will be tried again. failed: given up.',
   }),
   webhookId: webhookId.exactOptional().meta({ description: 'Only events with a delivery to this webhook.' }),
+  order: oneOf('order', ['desc', 'asc'])
+    .exactOptional()
+    .meta({ description: '`desc`: newest first, the default. `asc`: oldest first, to catch up from a time on.' }),
   ...listQuery,
 })
 
@@ -158,7 +156,8 @@ const NOT_FOUND = '`Event not found`, or `Webhook not found`: unknown, malformed
 const routes = describeOperations('Events', {
   listEvents: {
     summary: 'List events',
-    description: 'Newest first, each with the state of its deliveries. Needs the scope `webhooks:write`.',
+    description:
+      'Newest first unless `order` is `asc`, each with the state of its deliveries. To catch up after downtime, read from some minutes before it with `order=asc` and `from`, and skip the ids that you have. Needs the scope `webhooks:write`.',
     querystring: eventsQuery,
     response: { 200: response('A page of events.', { events: eventSchema.array(), nextCursor }) },
   },

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import {
-  DELIVERY_STATES,
   findDelivery,
   listDeliveries,
   listFailingWebhooks,
   type DeliveryRecord,
   type FailingWebhook,
 } from '../../domain/webhooks/delivery-history.ts'
+import { DELIVERY_STATES } from '../../domain/webhooks/event-search.ts'
 import { LISTED_KINDS } from '../api/events.ts'
 import { attemptOutcome } from '../api/webhooks.ts'
 import { idField, toApi, nextCursor, oneOf, paging, response, time, type Api } from '../server/schemas.ts'
