@@ -369,23 +369,11 @@ const BREAKS = [
     by: ['cheap'],
   },
   {
-    name: 'remembers-an-older-list',
-    says: 'a query is answered by a list that was read just before it came',
-    file: 'domain/deposits/checks/received-list.js',
-    find: 'const isTooLate = question.query && next.waitMs() > QUERY_PATIENCE_MS;',
-    replace: `if (question.query && inUse.waitMs() > IN_USE_MS - 200) return answer('unpaid');
-            const isTooLate = false;`,
-    proof: 'hints',
-    by: ['fresh'],
-  },
-  {
-    name: 'leaves-a-gap',
-    says: 'a list for queries begins when it is read, and not where the one before it ended',
-    file: 'domain/deposits/checks/list-reader.js',
-    edits: [
-      ['?? coverage.untilMs()', '?? begunMs'],
-      ['return wholeSecond(new Date(firstMs)).getTime()', 'return firstMs'],
-    ],
+    name: 'asks-nobody',
+    says: 'a query answers what is stored, and calls that fresh',
+    file: 'domain/deposits/query-deposit.js',
+    find: 'await checkCharge(ctx, charge, { onBehalfOf: accountId });',
+    replace: "{ outcome: 'unpaid' };",
     proof: 'hints',
     by: ['fresh'],
   },

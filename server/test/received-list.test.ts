@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { query, transact } from '../src/db/tx.ts'
 import type { Charge } from '../src/domain/deposits/charge-reads.ts'
-import { checkQueried } from '../src/domain/deposits/checks/check-charge.ts'
 import type { Check } from '../src/domain/deposits/checks/check-queue.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import type { Provider, ReceivedPayment } from '../src/domain/ports/provider.ts'
@@ -167,19 +166,7 @@ test('a thousand hints are credited with a handful of calls where the bank allow
   const txids = await makeCharges(w, account, 1_000)
   await payAll(w, txids)
   const before = (await w.sandbox.stats()).calls
-  const scarce = makeApiPix({
-    name: 'sandbox',
-    url: w.sandbox.url,
-    tokenUrl: `${w.sandbox.url}/oauth/token`,
-    clientId: 'sandbox',
-    clientSecret: 'sandbox',
-    pixKey: 'sandbox@guiche.example',
-    callsPerSecond: 10,
-    now: w.clock.now,
-    log: w.ctx.log,
-  })
-  closeAfterTest(() => scarce.close())
-  w.ctx.providers[0] = scarce
+  w.ctx.providers[0] = scarceBank(w)
   const worker = startCheckWorker(w.ctx)
   for (let at = 0; at < txids.length; at += 100) await hint(w, txids.slice(at, at + 100))
   await until('all is credited', async () => (await w.balanceCents(account.accountId)) === 1_000 * NET_CENTS)
@@ -375,240 +362,51 @@ test('a hint that arrives while its payment is being settled keeps its check', a
 
 // ---- Queries ----
 
-const ask = (w: World, charge: Charge) => queryDeposit(w.ctx, charge.accountId, charge.paymentLinkId)
+const askAll = (w: World, charges: Charge[]) =>
+  Promise.all(charges.map((charge) => queryDeposit(w.ctx, charge.accountId, charge.paymentLinkId)))
 
-/** All at once on every machine: the bank says nothing of single charges until the last query has come. */
-async function askAll(w: World, charges: Charge[]) {
-  const { receivedLists, providers } = w.ctx
-  const bank = providers[0]!
-  const allCame = makeGate()
-  let came = 0
-  const list = receivedLists.of(bank)
-  const query: typeof list.query = (asked) => {
-    if (++came === charges.length) allCame.open()
-    return list.query(asked)
-  }
-  const slow = {
-    ...bank,
-    check: async (...asked: Parameters<Provider['check']>) => (await allCame.opened, bank.check(...asked)),
-  }
-  const ctx = { ...w.ctx, providers: [slow], receivedLists: { ...receivedLists, of: () => ({ ...list, query }) } }
-  return Promise.all(charges.map((charge) => queryDeposit(ctx, charge.accountId, charge.paymentLinkId)))
-}
-
-const statuses = (answers: Awaited<ReturnType<typeof ask>>[]) => [
+const statuses = (answers: Awaited<ReturnType<typeof queryDeposit>>[]) => [
   ...new Set(answers.map(({ charge, check }) => `${charge.status} ${check}`)),
 ]
 
-test('queries of many pending charges share one list, which also shows what was paid', async () => {
+test('a query asks about its own charge, however many wait: a list that is behind makes no answer untrue', async () => {
   const w = await world()
   const account = await w.account()
   const charges = await openCharges(w, account, 20)
-  const asked = watchBank(w)
+  const asked = watchBank(w, () => false)
   expect(statuses(await askAll(w, charges))).toEqual(['PENDING fresh'])
-  expect(asked.lists).toBeGreaterThan(0)
-  expect(asked.lists + asked.charges.length).toBeLessThan(20)
-
-  await w.sandbox.pay({ emv: charges[4]!.emv })
-  const answers = await askAll(w, charges)
-  expect(answers.filter(({ charge }) => charge.status === 'COMPLETED').map(({ charge }) => charge.id)).toEqual([
-    charges[4]!.id,
-  ])
-  expect(await w.balanceCents(account.accountId)).toBe(NET_CENTS)
+  for (const { emv } of charges) await w.sandbox.pay({ emv })
+  expect(statuses(await askAll(w, charges))).toEqual(['COMPLETED fresh'])
+  expect([asked.lists, asked.charges.length]).toEqual([0, 40])
+  expect(await w.balanceCents(account.accountId)).toBe(20 * NET_CENTS)
 })
 
-test('a charge from before the time that lists cover is asked about alone once', async () => {
-  const w = await world()
-  const account = await w.account()
-  const charges = await openCharges(w, account, 12)
-  w.clock.advance(20_000)
-  const asked = watchBank(w)
-  await askAll(w, charges)
-  expect([asked.lists, asked.charges.length]).toEqual([0, 12])
-  w.clock.advance(1_000)
-  await askAll(w, charges)
-  await askAll(w, charges)
-  expect(asked.lists).toBeGreaterThan(0)
-  expect(asked.charges.length).toBeLessThan(24)
-  const { lists } = asked
-  const alone = asked.charges.length
-  // After two minutes without a list nothing is covered any more.
-  w.clock.advance(120_000)
-  await askAll(w, charges)
-  expect([asked.lists, asked.charges.length]).toEqual([lists, alone + 12])
-})
-
-test('a payment from before the time that lists cover is found all the same', async () => {
-  const w = await world()
-  const account = await w.account()
-  const charges = await openCharges(w, account, 12)
-  await w.sandbox.pay({ emv: charges[11]!.emv })
-  w.clock.advance(20_000)
-  expect((await askAll(w, charges))[11]!.charge.status).toBe('COMPLETED')
-})
-
-test('a query that begins while a list is read is answered by the next one', async () => {
+// The clock of the rate limit stands still, so the bank is asked as often as its bucket has tokens.
+test('where the bank allows ten calls a second, a query that cannot ask answers what is stored, and says so', async () => {
   const w = await world()
   const account = await w.account()
   const charges = await openCharges(w, account, 40)
-  const bank = w.ctx.providers[0]!
-  const [begun, go] = [makeGate(), makeGate()]
-  w.ctx.providers[0] = {
-    ...bank,
-    async *listReceived(window) {
-      const pages: ReceivedPayment[][] = []
-      for await (const page of bank.listReceived(window)) pages.push(page)
-      begun.open()
-      await go.opened
-      yield* pages
-    },
-  }
-  const came = watchQueries(w)
-  const early = askAll(w, charges.slice(0, 20))
-  await begun.opened
-  await w.sandbox.pay({ emv: charges[39]!.emv })
-  const late = askAll(w, charges.slice(20))
-  await until('the late ones wait', async () => came().length === 40)
-  go.open()
-  expect(statuses(await early)).toEqual(['PENDING fresh'])
-  expect((await late)[19]!.charge.status).toBe('COMPLETED')
-})
-
-/**
- * The first list shows the payment and cannot book it yet. A query comes, and reads its charge as PENDING. Its own list
- * begins after the first one is booked and covered, so it does not show the payment again.
- */
-test('a query whose payment an earlier list showed, and booked after the query read its charge, answers COMPLETED', async () => {
-  const w = await world()
-  const account = await w.account()
-  const charges = await openCharges(w, account, 47)
-  const [paid, ...rest] = charges
-  const [others, more] = [rest.slice(0, 23), rest.slice(23)]
-  const asked = watchBank(w)
-  const waiting = watchQueries(w)
-  await askAll(w, others)
-  await w.sandbox.pay({ emv: paid!.emv })
-  const paidAt = w.clock.now()
-  w.clock.advance(10_000)
-  const rounds: Promise<unknown>[] = []
-  let answer: ReturnType<typeof ask> | undefined
-  const listsBefore = asked.lists
-  await transact(w.pool, async (tx) => {
-    await tx.run('select from charges where id = $1::uuid for update', [paid!.id])
-    rounds.push(askAll(w, others))
-    await w.lockWait()
-    w.clock.advance(10_000)
-    rounds.push(askAll(w, more))
-    answer = ask(w, paid!)
-    await until('the query of the paid charge waits for a list', async () => waiting().includes(paid!.id))
-  })
-  expect((await answer!).charge.status).toBe('COMPLETED')
-  await Promise.all(rounds)
-  expect(asked.lists - listsBefore).toBeGreaterThanOrEqual(2)
-  expect(asked.lastFrom > paidAt).toBe(true)
-  expect(asked.charges).not.toContain(paid!.id)
-})
-
-test('a query of a charge with a first payment that did not fit waits for the second one', async () => {
-  const w = await world()
-  const account = await w.account()
-  const charges = await openCharges(w, account, 20)
-  const paid = charges[7]!
-  await w.sandbox.pay({ emv: paid.emv, amountCents: 1_00, force: true })
-  expect(statuses(await askAll(w, charges))).toEqual(['PENDING fresh'])
-  await w.sandbox.pay({ txid: paid.id, amountCents: 50_00, force: true })
-  let answers: ReturnType<typeof askAll> | undefined
-  await transact(w.pool, async (tx) => {
-    await tx.run('select from charges where id = $1::uuid for update', [paid.id])
-    answers = askAll(w, charges)
-    await w.lockWait()
-  })
-  expect((await answers!)[7]!.charge.status).toBe('COMPLETED')
-  expect(await w.count('exceptions')).toBe(1)
-})
-
-test('a list that is behind the charges is noticed, and queries are asked one by one for ten minutes', async () => {
-  const w = await world()
-  const account = await w.account()
-  const charges = await openCharges(w, account, 20)
-  let isBehind = true
-  const asked = watchBank(w, () => !isBehind)
-  await askAll(w, charges)
-  await w.sandbox.pay({ emv: charges[19]!.emv })
-  // Found by asking about it alone, and by no list that is read after that.
-  await hint(w, [charges[19]!.id])
-  await checkDue(w.ctx)
-  expect(await w.balanceCents(account.accountId)).toBe(NET_CENTS)
-  await askAll(w, charges.slice(0, 19))
-  const { lists } = asked
-  expect(w.logged.filter(({ text }) => text.startsWith('the list of received Pix lacks'))).toHaveLength(1)
-  await w.sandbox.pay({ emv: charges[0]!.emv })
-  expect((await askAll(w, charges.slice(0, 19)))[0]!.charge.status).toBe('COMPLETED')
-  expect(asked.lists).toBe(lists)
-  isBehind = false
-  w.clock.advance(600_000)
-  await askAll(w, charges.slice(1, 19))
-  await askAll(w, charges.slice(1, 19))
-  expect(asked.lists).toBeGreaterThan(lists)
-})
-
-test('a charge that the bank withdrew is found within a minute of polling', async () => {
-  const w = await world()
-  const account = await w.account()
-  const charges = await openCharges(w, account, 20)
-  const asked = watchBank(w)
-  // In one turn, so that a list answers all but the first.
-  const poll = () =>
-    Promise.all(
-      charges.map((charge) => checkQueried(w.ctx, charge, { onBehalfOf: charge.accountId, beganAt: w.clock.now() })),
-    )
-  await poll()
-  const last = charges[19]!.id
-  await w.ctx.providers[0]!.cancel(last)
-  for (let ms = 0; ms < 60_000; ms += 10_000) {
-    await poll()
-    w.clock.advance(10_000)
-  }
-  expect(asked.charges).not.toContain(last)
-  w.clock.advance(1)
-  await poll()
-  expect(await w.count('charges', `status = 'CANCELED'`)).toBe(1)
-  expect(asked.lists).toBeGreaterThanOrEqual(7)
-})
-
-test('a list that hangs does not keep a query from its answer', async () => {
-  const w = await world()
-  const account = await w.account()
-  const charges = await openCharges(w, account, 20)
-  const bank = w.ctx.providers[0]!
-  w.ctx.providers[0] = {
-    ...bank,
-    async *listReceived() {
-      await new Promise(() => {})
-      yield []
-    },
-  }
-  const began = performance.now()
+  for (const { emv } of charges) await w.sandbox.pay({ emv })
+  w.ctx.providers[0] = scarceBank(w)
   const answers = await askAll(w, charges)
-  expect(performance.now() - began).toBeLessThan(4_000)
-  expect(statuses(answers).toSorted()).toEqual(['PENDING failed', 'PENDING fresh'])
+  expect(statuses(answers).toSorted()).toEqual(['COMPLETED fresh', 'PENDING failed'])
+  expect(answers.filter(({ check }) => check === 'fresh').length).toBeLessThanOrEqual(10)
 })
 
-/** The txids of queries that have come to a list. */
-function watchQueries(w: World): () => string[] {
-  const came: string[] = []
-  const { of } = w.ctx.receivedLists
-  w.ctx.receivedLists.of = (provider: Provider) => {
-    const list = of(provider)
-    return {
-      ...list,
-      query(asked) {
-        came.push(asked.txid)
-        return list.query(asked)
-      },
-    }
-  }
-  return () => came
+function scarceBank(w: World): Provider {
+  const bank = makeApiPix({
+    name: 'sandbox',
+    url: w.sandbox.url,
+    tokenUrl: `${w.sandbox.url}/oauth/token`,
+    clientId: 'sandbox',
+    clientSecret: 'sandbox',
+    pixKey: 'sandbox@guiche.example',
+    callsPerSecond: 10,
+    now: w.clock.now,
+    log: w.ctx.log,
+  })
+  closeAfterTest(() => bank.close())
+  return bank
 }
 
 function makeGate() {

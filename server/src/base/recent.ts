@@ -5,30 +5,23 @@
 export type Recent<Value> = {
   get(key: string): Value | undefined
   set(key: string, value: Value, nowMs: number): void
-  /** Everything that was set after this time is still known. */
-  forgottenUntilMs(): number
 }
 
 export function makeRecent<Value>({ forMs, max }: { forMs: number; max: number }): Recent<Value> {
   let young = new Map<string, Value>()
   let old = young
-  let [youngSinceMs, youngUntilMs, oldUntilMs, forgottenUntilMs] = [-Infinity, -Infinity, -Infinity, -Infinity]
+  let youngSinceMs = -Infinity
   return {
     get: (key) => young.get(key) ?? old.get(key),
     set(key, value, nowMs) {
       // A clock that was set back must not keep a generation for ever.
       const isOver = nowMs - youngSinceMs >= forMs || nowMs < youngSinceMs
       if (isOver || young.size >= max) {
-        forgottenUntilMs = Math.max(forgottenUntilMs, oldUntilMs)
         old = young
-        oldUntilMs = youngUntilMs
         young = new Map()
         youngSinceMs = nowMs
-        youngUntilMs = -Infinity
       }
       young.set(key, value)
-      youngUntilMs = Math.max(youngUntilMs, nowMs)
     },
-    forgottenUntilMs: () => forgottenUntilMs,
   }
 }

@@ -6,7 +6,7 @@ import { ProviderError, providerNamed } from '../ports/provider.ts'
 import { overloaded } from './admission.ts'
 import { readCharge, requireCharge, visible, type Charge, type ChargeStatus } from './charge-reads.ts'
 import { markCanceled } from './charge-states.ts'
-import { checkCharge, checkQueried } from './checks/check-charge.ts'
+import { checkCharge } from './checks/check-charge.ts'
 import { readHeld } from './held-payments.ts'
 import type { Queried } from './lanes.ts'
 
@@ -35,11 +35,10 @@ export async function queryDeposit(ctx: Context, accountId: string, paymentLinkI
 }
 
 async function readAndCheck(ctx: Context, accountId: string, paymentLinkId: string): Promise<Queried> {
-  const beganAt = ctx.now()
   const charge = await requireCharge(ctx, accountId, paymentLinkId)
   if (charge.status !== 'PENDING') return { charge, check: 'none' }
   if (!providerNamed(ctx, charge.provider).isCallable()) return { charge, check: 'failed' }
-  const { outcome } = await checkQueried(ctx, charge, { onBehalfOf: accountId, beganAt })
+  const { outcome } = await checkCharge(ctx, charge, { onBehalfOf: accountId })
   // Unpaid: what was read stands, because the check began after it.
   const checked = outcome === 'unpaid' ? charge : await requireCharge(ctx, accountId, paymentLinkId)
   return { charge: checked, check: 'fresh' }

@@ -130,8 +130,8 @@ export function idempotencyKeyOf(headers: { 'idempotency-key'?: string }): strin
 }
 
 /**
- * Node gives each byte of a header as a character. Some clients send UTF-8, others Latin-1: what is no UTF-8 stays as it
- * is, so that no two keys become one.
+ * Node gives each byte of a header as a character. Some clients send UTF-8, others Latin-1. What is no UTF-8 stays as
+ * it is, so that no two keys become one.
  */
 function headerText(value: string): string {
   try {

@@ -3,7 +3,7 @@ import type { NewSpan } from '../../../base/tracer.ts'
 import type { Context } from '../../context.ts'
 import type { Core } from '../../core/core.ts'
 import { ProviderError, providerNamed } from '../../ports/provider.ts'
-import { readCharge, type Charge, type StoredCharge } from '../charge-reads.ts'
+import { readCharge, type StoredCharge } from '../charge-reads.ts'
 import { EXPIRY_GRACE_MS, markCanceled, markExpired } from '../charge-states.ts'
 import { claimIntent } from '../intent-lease.ts'
 import type { Checked } from '../lanes.ts'
@@ -43,7 +43,6 @@ async function askAndApply(
   const list = ctx.receivedLists.of(bank)
   const answer = await list.alone(() => bank.check(id, { onBehalfOf }))
   const payments = answer === 'absent' ? [] : answer.payments
-  list.found(payments)
   const isEnded = payments.length > 0 && (await ctx.settlements.add(payments, check))
   if (isEnded) return { outcome: 'changed', ended: check }
   const isLate = askedAt.getTime() >= expiresAt.getTime() + EXPIRY_GRACE_MS
@@ -52,10 +51,7 @@ async function askAndApply(
     ctx.log.warn({ chargeId: id, provider }, 'provider does not know a charge that it accepted')
   else if (answer !== 'absent' && answer.status === 'paid' && payments.length === 0) await requireEnded(ctx, id)
   else if (answer !== 'absent' && answer.status === 'withdrawn') await markCanceled(ctx, id)
-  else if (payments.length === 0 && !isLate) {
-    if (answer !== 'absent') list.unpaid(id, askedAt)
-    return { outcome: 'unpaid' }
-  }
+  else if (payments.length === 0 && !isLate) return { outcome: 'unpaid' }
   if (isLate) await markExpired(ctx, id)
   return { outcome: 'changed' }
 }
@@ -65,21 +61,6 @@ async function requireEnded(core: Core, chargeId: string): Promise<void> {
   const { status, provider } = await readCharge(core, chargeId)
   if (status === 'PENDING')
     throw new ProviderError('unknown', `${provider}: check: the charge was paid, and no Pix is named that paid it`)
-}
-
-/** As checkCharge(), for a query that began then: if many wait, a list of received Pix answers it. */
-export async function checkQueried(
-  ctx: Context,
-  charge: Charge,
-  { onBehalfOf, beganAt }: { onBehalfOf: string; beganAt: Date },
-): Promise<Checked> {
-  const list = ctx.receivedLists.of(providerNamed(ctx, charge.provider))
-  const isOver = ctx.now() >= charge.expiresAt
-  const { id: txid, createdAt } = charge
-  // Whether it expires or not is only for the provider to say.
-  const answer = isOver ? 'alone' : await list.query({ txid, createdAt, beganAt })
-  if (answer === 'booked' || answer === 'unpaid') return { outcome: answer === 'unpaid' ? 'unpaid' : 'changed' }
-  return checkCharge(ctx, charge, { onBehalfOf })
 }
 
 /** When a claimed check is due again: null for never. 'done': nothing is left to record. */
@@ -150,10 +131,8 @@ function answerPayment(ctx: Context, check: Check): Promise<Next> {
     booked: () => NEVER,
     async alone() {
       const bank = providerNamed(ctx, check.provider)
-      const list = ctx.receivedLists.of(bank)
-      const payment = await list.alone(() => bank.findPayment(check.subject))
+      const payment = await ctx.receivedLists.of(bank).alone(() => bank.findPayment(check.subject))
       if (payment === 'absent') return check.attempts < MAX_PAYMENT_ATTEMPTS ? again(ctx, check) : NEVER
-      list.found([payment])
       await ctx.settlements.add([payment], check)
       return 'done'
     },

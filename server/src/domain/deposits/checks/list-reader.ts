@@ -9,12 +9,14 @@ import type { Core } from '../../core/core.ts'
 import { ProviderError, type Provider, type ReceivedPayment } from '../../ports/provider.ts'
 import type { Settlements } from '../settlements.ts'
 import type { Check } from './check-queue.ts'
-import type { ListCoverage, Query } from './list-coverage.ts'
 
-export type Answer = 'ended' | 'booked' | 'unpaid' | 'alone'
+export type Answer = 'ended' | 'booked' | 'alone'
 
-/** A check or a query that waits for a list. */
+/** A check that waits for a list. */
 export type Question = {
+  check: Check
+  /** Where the list must begin. */
+  since: Date
   txid: string | null
   /** Payments that the list must show; empty: all payments of the txid. */
   missing: Set<string>
@@ -22,7 +24,7 @@ export type Question = {
   fail(error: unknown): void
   /** The span that waits for the answer. */
   cause: SpanContext | undefined
-} & ({ check: Check; since: Date; query?: undefined } | { query: Query; check?: undefined; since?: undefined })
+}
 
 /** What reading a list came to. `repeated` payments were in an earlier list already. */
 export type Reading = { pages: number; repeated: number; error: unknown }
@@ -49,7 +51,6 @@ const REMEMBERED_FOR_MS = 30_000
 type Round = {
   open: Set<Question>
   byEndToEndId: Map<string, Question[]>
-  mustShow: Set<string>
   begunMs: number
   repeated: number
   /** txids of all payments. */
@@ -60,7 +61,7 @@ type Round = {
 
 export function makeListReader(
   core: Core,
-  { provider, settlements, coverage }: { provider: Provider; settlements: Settlements; coverage: ListCoverage },
+  { provider, settlements }: { provider: Provider; settlements: Settlements },
 ): ListReader {
   // By endToEndId and txid: when the last list began that showed it.
   const booked = makeRecent<number>({ forMs: REMEMBERED_FOR_MS, max: MAX_REMEMBERED })
@@ -99,16 +100,13 @@ export function makeListReader(
       if (!round.failed.has(endToEndId)) booked.set(endToEndId, round.begunMs, nowMs)
       if (txid !== null) round.txids.add(txid)
     }
-    for (const { endToEndId, txid } of fresh)
-      if (txid !== null && !round.failed.has(endToEndId)) coverage.show(txid, nowMs)
   }
 
   async function bookOne(round: Round, payment: ReceivedPayment, isKnown: boolean): Promise<void> {
     const { endToEndId } = payment
     const questions = round.byEndToEndId.get(endToEndId) ?? NOBODY
-    round.mustShow.delete(endToEndId)
     // Of several payments that one check waits for, none alone ends it.
-    const ending = questions.find(({ check, missing }) => check && missing.size === 1)
+    const ending = questions.find(({ missing }) => missing.size === 1)
     try {
       const isEnded = (!isKnown || payment.refunds?.length) && (await settlements.addOne(payment, ending?.check))
       for (const question of questions) {
@@ -133,59 +131,35 @@ export function makeListReader(
     hasAnswered({ check, txid, missing }) {
       if (missing.size > 0) return [...missing].every((endToEndId) => booked.get(endToEndId) !== undefined)
       const begunMs = (txid !== null && booked.get(txid)) || -Infinity
-      return begunMs >= (check?.listed?.until.getTime() ?? Infinity)
+      return begunMs >= (check.listed?.until.getTime() ?? Infinity)
     },
     async read(questions) {
       const begunMs = core.now().getTime()
-      const answerable = questions.filter((question) => isAnswerable(coverage, question, begunMs))
-      if (answerable.length === 0) return { pages: 1, repeated: 0, error: undefined }
-      const fromMs = startOf(coverage, answerable, begunMs)
-      const window = { from: new Date(fromMs), to: new Date(begunMs + AHEAD_MS) }
-      const round = openRound(answerable, coverage.mustShow(fromMs, window.to.getTime()), begunMs)
+      const window = { from: startOf(questions, begunMs), to: new Date(begunMs + AHEAD_MS) }
+      const round = openRound(questions, begunMs)
       let [pages, isWhole, error]: [number, boolean, unknown] = [1, false, undefined]
       try {
-        const reading = await readPages(round, window, Math.max(MIN_PAGES, answerable.length))
+        const reading = await readPages(round, window, Math.max(MIN_PAGES, questions.length))
         pages = Math.max(1, reading.pages)
         isWhole = reading.isWhole
       } catch (caught) {
         error = caught
       }
       const isSure = isWhole && round.failed.size === 0
-      if (isSure && round.mustShow.size > 0) distrust(core, provider, coverage)
-      if (isSure) coverage.read(fromMs, begunMs)
       for (const txid of isSure ? round.txids : []) booked.set(txid, begunMs, core.now().getTime())
-      for (const question of round.open) question.answer(isSure ? lastAnswer(coverage, round, question) : 'alone')
+      for (const question of round.open) question.answer(isSure ? lastAnswer(round, question) : 'alone')
       return { pages, repeated: round.repeated, error }
     },
   }
 }
 
-/** The list is behind what the provider tells of one charge. Checks that it does not answer are asked alone anyway. */
-export function distrust(core: Core, provider: Provider, coverage: ListCoverage): void {
-  const now = core.now().getTime()
-  if (coverage.isTrusted(now))
-    core.log.warn(
-      { provider: provider.name },
-      'the list of received Pix lacks a payment that the provider confirmed: queries ask about each charge for some minutes',
-    )
-  coverage.distrust(now)
-}
-
-/** A query that no list can answer any more is let go at once. */
-function isAnswerable(coverage: ListCoverage, question: Question, nowMs: number): boolean {
-  const isLost = question.query && coverage.judge(question.query, nowMs) === 'alone'
-  if (isLost) question.answer('alone')
-  return !isLost
-}
-
 /** Some providers give times in whole seconds. */
-function startOf(coverage: ListCoverage, questions: Question[], begunMs: number): number {
-  const startMs = ({ since }: Question) => since?.getTime() ?? coverage.untilMs()
-  const firstMs = questions.reduce((first, question) => Math.min(first, startMs(question)), begunMs)
-  return wholeSecond(new Date(firstMs)).getTime()
+function startOf(questions: Question[], begunMs: number): Date {
+  const firstMs = questions.reduce((first, { since }) => Math.min(first, since.getTime()), begunMs)
+  return wholeSecond(new Date(firstMs))
 }
 
-function openRound(questions: Question[], mustShow: Set<string>, begunMs: number): Round {
+function openRound(questions: Question[], begunMs: number): Round {
   const byEndToEndId = new Map<string, Question[]>()
   for (const question of questions) {
     for (const endToEndId of question.missing) {
@@ -194,7 +168,7 @@ function openRound(questions: Question[], mustShow: Set<string>, begunMs: number
       else byEndToEndId.set(endToEndId, [question])
     }
   }
-  return { open: new Set(questions), byEndToEndId, mustShow, begunMs, repeated: 0, txids: new Set(), failed: new Set() }
+  return { open: new Set(questions), byEndToEndId, begunMs, repeated: 0, txids: new Set(), failed: new Set() }
 }
 
 const NOBODY: Question[] = []
@@ -203,11 +177,8 @@ const NOBODY: Question[] = []
  * For a list that was read whole and booked. Not earlier: a charge may have several payments, and a later one may be
  * the one that completes it.
  */
-function lastAnswer(coverage: ListCoverage, round: Round, question: Question): Answer {
-  const { txid, missing, query: asked } = question
-  if (missing.size === 0 && txid !== null && round.txids.has(txid)) return 'booked'
-  if (!asked || !coverage.isTrusted(round.begunMs)) return 'alone'
-  return coverage.wasShown(asked.txid) ? 'booked' : 'unpaid'
+function lastAnswer(round: Round, { txid, missing }: Question): Answer {
+  return missing.size === 0 && txid !== null && round.txids.has(txid) ? 'booked' : 'alone'
 }
 
 async function* inTime(provider: Provider, window: { from: Date; to: Date }): AsyncGenerator<ReceivedPayment[]> {

@@ -1,18 +1,17 @@
 import { Fault } from '../../../base/fault.ts'
-import { makePace, startStopwatch, type Pace } from '../../../base/pace.ts'
+import { makePace, startStopwatch } from '../../../base/pace.ts'
 import { makeSlidingWindow } from '../../../base/sliding-window.ts'
 import type { Core } from '../../core/core.ts'
-import type { Provider, ReceivedPayment } from '../../ports/provider.ts'
+import type { Provider } from '../../ports/provider.ts'
 import type { Settlements } from '../settlements.ts'
 import type { Check } from './check-queue.ts'
-import { makeListCoverage, type Query } from './list-coverage.ts'
-import { distrust, makeListReader, type Answer, type Question } from './list-reader.ts'
+import { makeListReader, type Answer, type Question } from './list-reader.ts'
 
 /**
- * One question for many. When more than a few checks and queries wait for a provider, its list of received Pix is read,
- * from just before the oldest of them and begun after all of them came, and answers them all. One list is read at a
- * time; who comes meanwhile waits for the next. Every Pix of a list is booked, so a notification that comes later finds
- * it in the books and needs no question. What a list does not show is asked about alone.
+ * One question for many. When more than a few checks wait for a provider, its list of received Pix is read, from just
+ * before the oldest of them and begun after all of them came, and answers them all. One list is read at a time; who
+ * comes meanwhile waits for the next. Every Pix of a list is booked, so a notification that comes later finds it in the
+ * books and needs no question. What a list does not show is asked about alone: a list may be behind the charges.
  */
 export type ReceivedList = {
   /**
@@ -20,16 +19,10 @@ export type ReceivedList = {
    * 'alone': no list answers it.
    */
   hint(check: Check): Promise<Answer>
-  /** 'booked': a list showed a payment of it. 'unpaid': none did, and that is sure. 'alone': no list answers it. */
-  query(asked: Query): Promise<Answer>
   /** For checks that are asked alone: a few at a time, because others share the provider's rate. */
   inTurn<Result>(ask: () => Promise<Result>): Promise<Result | 'stopped'>
   /** Counts a question about one charge or one Pix while it lasts. */
   alone<Result>(ask: () => Promise<Result>): Promise<Result>
-  /** Payments that such a question found. */
-  found(payments: ReceivedPayment[]): void
-  /** Such a question, asked at that time, found this charge unpaid. */
-  unpaid(txid: string, askedAt: Date): void
   /** Lets go whoever waits. From here on no check is asked. */
   stop(): void
 }
@@ -50,10 +43,6 @@ const PAUSE_PER_REPEATED_MS = 0.05
 const MAX_PAUSE_MS = 1_000
 // A Pix that is notified so late is asked about alone.
 const MAX_HINT_AGE_MS = 10 * 60_000
-// A query waits three seconds for its answer. If the next list begins later than this, it is asked about alone.
-const QUERY_PATIENCE_MS = 1_000
-// One query in this time is asked about alone, to notice a list that is behind.
-const CONTROL_EVERY_MS = 1_000
 // After a list that failed. Twice as long each time.
 const FIRST_BACKOFF_MS = 10_000
 const MAX_BACKOFF_MS = 10 * 60_000
@@ -74,14 +63,11 @@ export function makeReceivedLists(core: Core, settlements: Settlements): Receive
 }
 
 function makeReceivedList(core: Core, provider: Provider, settlements: Settlements): ReceivedList {
-  const coverage = makeListCoverage()
-  const reader = makeListReader(core, { provider, settlements, coverage })
+  const reader = makeListReader(core, { provider, settlements })
   const queue = makeListQueue(core, provider, reader)
   const turns = makeSlidingWindow(
     provider.callsPerSecond > 0 ? Math.min(MAX_IN_TURN, Math.ceil(provider.callsPerSecond / 2)) : MAX_IN_TURN,
   )
-  const [control, refresh] = [makePace(), makePace()]
-  const callMs = callMsOf(provider)
 
   return {
     async hint(check) {
@@ -92,18 +78,8 @@ function makeReceivedList(core: Core, provider: Provider, settlements: Settlemen
       const question = { check, since: listed.from, txid, missing }
       return reader.hasAnswered(question) ? 'booked' : queue.wait(question)
     },
-    async query(asked) {
-      const verdict = coverage.judge(asked, core.now().getTime())
-      if (verdict === 'alone') return 'alone'
-      const isAlone = verdict === 'stale' ? pass(refresh, callMs) : pass(control, Math.max(CONTROL_EVERY_MS, callMs))
-      return isAlone ? 'alone' : queue.wait({ query: asked, txid: asked.txid, missing: new Set() })
-    },
     inTurn: (ask) => turns.run(async () => (queue.isStopped() ? 'stopped' : ask())),
     alone: queue.alone,
-    found(payments) {
-      if (!coverage.found(payments, core.now().getTime())) distrust(core, provider, coverage)
-    },
-    unpaid: (txid, askedAt) => coverage.unpaid(txid, askedAt.getTime()),
     stop() {
       queue.stop()
       turns.release()
@@ -111,24 +87,10 @@ function makeReceivedList(core: Core, provider: Provider, settlements: Settlemen
   }
 }
 
-/** The time between two calls that our share of the rate allows. */
-function callMsOf({ callsPerSecond }: Provider): number {
-  return callsPerSecond > 0 ? 1_000 / (callsPerSecond * RATE_SHARE) : 0
-}
-
-/** True at most once in this time. */
-function pass(pace: Pace, everyMs: number): boolean {
-  if (pace.waitMs() > 0) return false
-  pace.closeFor(everyMs)
-  return true
-}
-
-type Reply = 'answer' | 'fail' | 'cause'
-type Waiting = Omit<Extract<Question, { check: Check }>, Reply> | Omit<Extract<Question, { query: Query }>, Reply>
-
 /** Decides when a list is read, and for whom. */
 function makeListQueue(core: Core, provider: Provider, reader: ReturnType<typeof makeListReader>) {
-  const callMs = callMsOf(provider)
+  // The time between two calls that our share of the rate allows.
+  const callMs = provider.callsPerSecond > 0 ? 1_000 / (provider.callsPerSecond * RATE_SHARE) : 0
   const [next, inUse, backoff] = [makePace(), makePace(), makePace()]
   let waiting: Question[] = []
   let aloneCount = 0
@@ -150,7 +112,6 @@ function makeListQueue(core: Core, provider: Provider, reader: ReturnType<typeof
     const few = inUse.waitMs() > 0 ? pages : FEW
     if (backoff.waitMs() > 0 || (waitMs === 0 && aloneCount + waiting.length <= few)) return letGo(() => true)
     if (waitMs === 0) return void readForAll()
-    if (waitMs > QUERY_PATIENCE_MS) letGo(({ query }) => query !== undefined)
     plan(waitMs)
   }
 
@@ -192,10 +153,9 @@ function makeListQueue(core: Core, provider: Provider, reader: ReturnType<typeof
   }
 
   return {
-    wait: (question: Waiting) =>
+    wait: (question: Omit<Question, 'answer' | 'fail' | 'cause'>) =>
       new Promise<Answer>((answer, fail) => {
-        const isTooLate = question.query && next.waitMs() > QUERY_PATIENCE_MS
-        if (isStopped || isTooLate) return answer('alone')
+        if (isStopped) return answer('alone')
         waiting.push({ ...question, answer, fail, cause: core.tracer?.current() })
         if (!isReading) plan(0)
       }),
