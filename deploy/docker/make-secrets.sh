@@ -15,7 +15,8 @@ umask 077
 mkdir secrets
 printf '%s' "$password" >secrets/postgres-password
 cat >secrets/guiche.env <<END
-DATABASE_URL=postgresql://guiche:$password@postgres:5432/guiche
+# Both containers are on this machine, in a network of their own.
+DATABASE_URL=postgresql://guiche:$password@postgres:5432/guiche?sslmode=disable
 SECRET_KEY=$(random)
 METRICS_TOKEN=$(random)
 PUBLIC_URL=http://localhost:3000

@@ -50,7 +50,7 @@ export type Config = {
     proxyUrl: string | undefined
   }
   /** Undefined: no mail server. Sandbox mode logs the links; live mode makes none. */
-  mail: { smtpUrl: string; from: string } | undefined
+  mail: { smtpUrl: string; requiresTls: boolean; from: string } | undefined
   settings: Settings
   remote: Remote | undefined
   /** Probable mistakes that do not keep the service from running, one line each. */
@@ -103,7 +103,7 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
     sandboxPort: integer(env, 'SANDBOX_PORT', 0, { min: 0, max: 65_535 }),
     webhooks: loadWebhooks(env, { isTrial: mode === 'test' && isLocalHost(host) && isLocalUrl(publicUrl) }),
     plainHttp: loadPlainHttp(env, mode === 'test' ? [] : [['PUBLIC_URL', publicUrl], ...providers.flatMap(urlsOf)]),
-    mail: loadMail(env, publicUrl),
+    mail: loadMail(env, { mode, publicUrl }),
     remote: loadRemote(env),
     settings: {
       mode,
@@ -217,7 +217,10 @@ function loadWebhooks(env: Env, { isTrial }: { isTrial: boolean }): Config['webh
   }
 }
 
-function loadMail(env: Env, publicUrl: string): Config['mail'] {
+/** What turns off TLS, or the check of the server's certificate, in the URL of nodemailer. */
+const WITHOUT_TLS = /[?&](ignoreTLS=true|opportunisticTLS=true|requireTLS=false|secure=false|tls\.rejectUnauthorized=false)\b/i
+
+function loadMail(env: Env, { mode, publicUrl }: { mode: 'test' | 'live'; publicUrl: string }): Config['mail'] {
   const smtpUrl = env.SMTP_URL
   if (!smtpUrl) {
     if (env.MAIL_FROM) throw refusal('SMTP_URL', 'must be set, since MAIL_FROM is')
@@ -228,7 +231,11 @@ function loadMail(env: Env, publicUrl: string): Config['mail'] {
   const from = text(env, 'MAIL_FROM', `guiche <no-reply@${new URL(publicUrl).hostname}>`)
   if (!/^([^<>@]+ <)?[^\s<>@]+@[^\s<>@]+>?$/.test(from) || from.includes(' <') !== from.endsWith('>'))
     throw refusal('MAIL_FROM', `must look like guiche <pix@example.com>, not ${JSON.stringify(from)}`)
-  return { smtpUrl, from }
+  // E-mails carry links that open accounts, and the URL a password.
+  const requiresTls = mode === 'live' && !isLocalUrl(smtpUrl)
+  const weak = requiresTls ? WITHOUT_TLS.exec(smtpUrl)?.[1] : undefined
+  if (weak) throw refusal('SMTP_URL', `must use TLS to reach another machine in live mode: remove ${weak}`)
+  return { smtpUrl, requiresTls, from }
 }
 
 /** `.env` in the working directory supplies what the environment does not set. */

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { joinPresence } from '../src/db/presence.ts'
 import { signUp } from '../src/domain/accounts/sign-up.ts'
 import { runCli, runProcess, temporaryHome } from './process.ts'
+import { startSmtp } from './smtp-server.ts'
 import { authenticate, CHARGE_SECRET, world, type World } from './world.ts'
 
 function envOf(w: World): Record<string, string> {
@@ -150,8 +151,22 @@ test('doctor says what a live service without a mail server cannot do, and that 
   const { stdout, code } = await runCli(['doctor'], { ...envOf(w), ...live })
   expect(stdout).toMatch(/^! mail +SMTP_URL is not set: .*guiche account password/m)
   expect(code).toBe(0)
-  const mailed = await runCli(['doctor'], { ...envOf(w), ...live, SMTP_URL: 'smtp://127.0.0.1:1' })
-  expect(mailed.stdout).toMatch(/^✓ mail +sent through SMTP_URL$/m)
+
+  const mailed = async (SMTP_URL: string) => (await runCli(['doctor'], { ...envOf(w), ...live, SMTP_URL })).stdout
+  expect(await mailed('smtp://127.0.0.1:1')).toMatch(/^✗ mail +the server of SMTP_URL cannot be used: .*ECONNREFUSED/m)
+  const server = await startSmtp()
+  expect(await mailed(server.url)).toMatch(/^✓ mail +the server of SMTP_URL takes e-mail$/m)
+})
+
+test('doctor warns of a database on another machine without TLS, unless somebody chose that', async () => {
+  const w = await world()
+  // A standby that no command connects to.
+  const read = async (DATABASE_READ_URL: string) => (await runCli(['doctor'], { ...envOf(w), DATABASE_READ_URL })).stdout
+  expect(await read('postgresql://me:word@db.example/guiche')).toMatch(
+    /^! database TLS +DATABASE_READ_URL leads to db\.example without TLS: add sslmode=verify-full/m,
+  )
+  expect(await read('postgresql://me:word@db.example/guiche?sslmode=disable')).not.toContain('database TLS')
+  expect(await read('postgresql://me:word@db.example/guiche?sslmode=verify-full')).not.toContain('database TLS')
 })
 
 test.each([

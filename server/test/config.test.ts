@@ -80,6 +80,7 @@ test('mail goes out where SMTP_URL says, from MAIL_FROM or an address at the hos
   expect(loadConfig({}).mail).toBeUndefined()
   expect(loadConfig({ ...BANK, SMTP_URL }).mail).toEqual({
     smtpUrl: SMTP_URL,
+    requiresTls: true,
     from: 'guiche <no-reply@pay.example.com>',
   })
   for (const MAIL_FROM of ['pix@example.com', 'Loja da Ana <pix@example.com>'])
@@ -89,6 +90,21 @@ test('mail goes out where SMTP_URL says, from MAIL_FROM or an address at the hos
   for (const MAIL_FROM of ['pix', 'Loja <pix@example.com', 'pix@example.com>', 'a@b.example, c@d.example'])
     expect(() => loadConfig({ SMTP_URL, MAIL_FROM })).toThrow('MAIL_FROM must look like')
   expect(() => loadConfig({ MAIL_FROM: 'pix@example.com' })).toThrow('SMTP_URL must be set, since MAIL_FROM is')
+})
+
+test('a live service sends mail to another machine by TLS alone, and refuses a URL that turns it off', () => {
+  const requiresTls = (SMTP_URL: string, env = {}) => loadConfig({ ...env, SMTP_URL }).mail?.requiresTls
+  expect(requiresTls('smtp://mail.example.com:587', BANK)).toBe(true)
+  for (const local of ['smtp://localhost', 'smtp://127.0.0.1:1025', 'smtp://[::1]:25'])
+    expect(requiresTls(local, BANK)).toBe(false)
+  expect(requiresTls('smtp://mailpit:1025')).toBe(false)
+  for (const weak of ['ignoreTLS=true', 'requireTLS=false', 'secure=false', 'tls.rejectUnauthorized=false']) {
+    const SMTP_URL = `smtp://user:word@mail.example.com?pool=true&${weak}`
+    expect(() => loadConfig({ ...BANK, SMTP_URL })).toThrow(
+      new OperatorError(`SMTP_URL must use TLS to reach another machine in live mode: remove ${weak}`),
+    )
+    expect(loadConfig({ SMTP_URL }).mail?.requiresTls).toBe(false)
+  }
 })
 
 test('cookies are signed with a key derived from SECRET_KEY, which is not the key itself', () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readDatabaseUrl } from '../src/db/database-url.ts'
+import { readDatabaseUrl, unencryptedHosts } from '../src/db/database-url.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { startTlsProxy } from './database-proxy.ts'
 import { runCli, runProcess, temporaryHome } from './process.ts'
@@ -20,6 +20,16 @@ test('several hosts are read as libpq does', () => {
       { host: 'b', port: 5432 },
     ],
   })
+})
+
+test('hosts beyond this machine without a word about TLS are named', () => {
+  const hosts = (address: string) => unencryptedHosts(`postgresql://me:word@${address}`)
+  expect(hosts('db.example/guiche')).toEqual(['db.example'])
+  expect(hosts('127.0.0.1,db.example:6432,[fd00::1]/guiche')).toEqual(['db.example', 'fd00::1'])
+  expect(hosts('/guiche?host=db.example')).toEqual(['db.example'])
+  for (const local of ['localhost/guiche', '127.0.0.1:5432/guiche', '[::1]/guiche', '/guiche?host=/run/postgresql'])
+    expect(hosts(local)).toEqual([])
+  for (const mode of ['disable', 'require', 'verify-full']) expect(hosts(`db.example/x?sslmode=${mode}`)).toEqual([])
 })
 
 test.each([

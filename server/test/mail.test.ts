@@ -4,9 +4,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Log } from '../src/base/log.ts'
 import { makeLogMailer } from '../src/mail/log.ts'
 import { makeNoMailer } from '../src/mail/none.ts'
-import { makeSmtpMailer } from '../src/mail/smtp.ts'
+import { makeSmtpMailer, trySmtp } from '../src/mail/smtp.ts'
 import { createAccount } from '../src/domain/accounts/accounts.ts'
 import { appWith } from './requests.ts'
+import { startSmtp } from './smtp-server.ts'
 import { openBrowser, PASSWORD } from './sign-in-client.ts'
 import { until, world } from './world.ts'
 
@@ -21,7 +22,7 @@ const LETTER = {
 test('an e-mail goes to the mail server, to one address, as text and as html', async () => {
   const server = await startSmtp()
   const { log } = recording()
-  const mailer = makeSmtpMailer({ smtpUrl: server.url, from: 'guiche <pix@example.com>', log })
+  const mailer = makeSmtpMailer({ smtpUrl: server.url, requiresTls: false, from: 'guiche <pix@example.com>', log })
   mailer.send(LETTER)
   await mailer.close()
   expect(server.commands).toContain('MAIL FROM:<pix@example.com>')
@@ -36,11 +37,24 @@ test('an e-mail goes to the mail server, to one address, as text and as html', a
   expect(message).toMatch(/Content-Type: text\/plain[^]*Content-Type: text\/html/)
 })
 
+test('where TLS is required, a server without it gets neither the password nor the e-mail', async () => {
+  const server = await startSmtp()
+  const smtpUrl = server.url.replace('//', '//user:pa55word@')
+  const { log, lines } = recording()
+  const mailer = makeSmtpMailer({ smtpUrl, requiresTls: true, from: 'pix@example.com', log })
+  mailer.send(LETTER)
+  await until('it is logged', async () => lines.length > 0)
+  await mailer.close()
+  expect(server.commands.map((line) => line.split(' ')[0])).toEqual(['EHLO', 'STARTTLS'])
+  await expect(trySmtp({ smtpUrl, requiresTls: true })).rejects.toMatchObject({ code: 'ETLS' })
+  await expect(trySmtp({ smtpUrl: server.url, requiresTls: false })).resolves.toBeUndefined()
+})
+
 test('a mail server that refuses or is away costs a warning without the link, and nobody waits for it', async () => {
   const server = await startSmtp({ refuses: true })
   for (const smtpUrl of [server.url, 'smtp://127.0.0.1:1']) {
     const { log, lines } = recording()
-    const mailer = makeSmtpMailer({ smtpUrl, from: 'pix@example.com', log })
+    const mailer = makeSmtpMailer({ smtpUrl, requiresTls: false, from: 'pix@example.com', log })
     expect(mailer.send(LETTER)).toBeUndefined()
     await until('it is logged', async () => lines.length > 0)
     expect(lines.map((line) => line.slice(0, 2))).toEqual([['warn', 'sending an e-mail failed']])
@@ -55,7 +69,8 @@ test('a mail server that never answers holds a bounded number of letters', async
   onTestFinished(() => void silent.close())
   const { log, lines } = recording()
   const { port } = silent.address() as AddressInfo
-  const mailer = makeSmtpMailer({ smtpUrl: `smtp://127.0.0.1:${port}`, from: 'pix@example.com', log })
+  const smtpUrl = `smtp://127.0.0.1:${port}`
+  const mailer = makeSmtpMailer({ smtpUrl, requiresTls: false, from: 'pix@example.com', log })
   for (let time = 0; time < 105; time++) mailer.send(LETTER)
   expect(lines.filter(([, text]) => text === 'e-mail dropped: the mail server does not keep up')).toHaveLength(5)
   await mailer.close()
@@ -76,32 +91,6 @@ function recording() {
   const at = (level: string) => (fields: object, text: string) => void lines.push([level, text, fields])
   const log: Log = { debug: () => {}, info: at('info'), warn: at('warn'), error: at('error') }
   return { log, lines }
-}
-
-/** Just enough of a mail server to take a letter, or not. */
-async function startSmtp({ refuses = false } = {}): Promise<{ url: string; commands: string[] }> {
-  const commands: string[] = []
-  const server = createServer((socket) => {
-    socket.write('220 test\r\n')
-    let isData = false
-    let rest = ''
-    socket.on('error', () => {})
-    socket.on('data', (chunk) => {
-      const lines = (rest + chunk.toString()).split('\r\n')
-      rest = lines.pop()!
-      for (const line of lines) {
-        commands.push(line)
-        if (isData && line !== '.') continue
-        if (line === '.') isData = false
-        else isData = line === 'DATA'
-        const isRefused = refuses && line.startsWith('RCPT')
-        socket.write(isRefused ? '550 no such person\r\n' : isData ? '354 go on\r\n' : '250 fine\r\n')
-      }
-    })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`, commands }
 }
 
 test('without a mail server where money is real, nothing that could be opened is printed', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { requireListen } from '../base/listen.ts'
 import type { Config } from '../config.ts'
 import { clockText } from '../db/clock.ts'
+import { unencryptedHosts } from '../db/database-url.ts'
 import { explainDatabase } from '../db/failure.ts'
 import { readRunning, SERVICE_ROLES, type Running } from '../db/presence.ts'
 import { databaseTrouble, describeDatabase } from '../db/ready.ts'
@@ -35,6 +36,8 @@ async function examine(terminal: Terminal): Promise<void> {
   const config = terminal.loadConfig()
   const findings = [
     ...examineConfig(config),
+    ...examineEncryption(config),
+    ...(await examineMail(config)),
     ...(await examineHost(config)),
     ...(await examineSandbox(config)),
     ...(await examineContext(config, terminal)),
@@ -43,15 +46,39 @@ async function examine(terminal: Terminal): Promise<void> {
   if (findings.some(({ mark }) => mark === '✗')) terminal.setExitCode(1)
 }
 
-function examineConfig({ settings, publicUrl, home, warnings, plainHttp, mail }: Config): Finding[] {
-  const unencrypted = `${plainHttp.join(', ')}: traffic is not encrypted, because ALLOW_PLAIN_HTTP is set`
-  const mailing = mail ? fine('mail', 'sent through SMTP_URL') : warning('mail', NO_MAIL)
+function examineConfig({ settings, publicUrl, home, warnings }: Config): Finding[] {
   return [
     fine('configuration', `${settings.mode} mode, PUBLIC_URL ${publicUrl}, GUICHE_HOME ${home}`),
     ...warnings.map((text) => warning('configuration', text)),
-    ...(plainHttp.length > 0 ? [warning('plain http', unencrypted)] : []),
-    ...(settings.mode === 'live' ? [mailing] : []),
   ]
+}
+
+function examineEncryption({ plainHttp, databaseUrl, databaseReadUrl }: Config): Finding[] {
+  const unencrypted = `${plainHttp.join(', ')}: traffic is not encrypted, because ALLOW_PLAIN_HTTP is set`
+  const urls = Object.entries({ DATABASE_URL: databaseUrl, DATABASE_READ_URL: databaseReadUrl })
+  return [
+    ...(plainHttp.length > 0 ? [warning('plain http', unencrypted)] : []),
+    ...urls.flatMap(([name, url]) => {
+      const hosts = url ? unencryptedHosts(url) : []
+      if (hosts.length === 0) return []
+      const text = `${name} leads to ${hosts.join(', ')} without TLS: add sslmode=verify-full`
+      return [warning('database TLS', `${text}, or sslmode=disable if nobody else is on that network`)]
+    }),
+  ]
+}
+
+/** Signs in at the mail server, because it may be down, refuse the password or lack TLS. */
+async function examineMail({ settings, mail }: Config): Promise<Finding[]> {
+  if (settings.mode === 'test') return []
+  if (!mail) return [warning('mail', NO_MAIL)]
+  const { trySmtp } = await import('../mail/smtp.ts')
+  try {
+    await trySmtp(mail)
+    return [fine('mail', `the server of SMTP_URL takes e-mail${mail.requiresTls ? ', over TLS' : ''}`)]
+  } catch (error) {
+    const lacksTls = (error as { code?: string }).code === 'ETLS' ? '. In live mode another machine must offer TLS' : ''
+    return [wrong('mail', `the server of SMTP_URL cannot be used: ${(error as Error).message}${lacksTls}`)]
+  }
 }
 
 async function examineContext(config: Config, terminal: Terminal): Promise<Finding[]> {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
+import { isLocalHost } from '../base/local-url.ts'
 import { OperatorError } from '../base/operator-error.ts'
 
 /** What node-postgres needs to reach the database. */
@@ -28,6 +29,17 @@ export function readDatabaseUrl(url: string, variable = 'DATABASE_URL'): Databas
   } catch (error) {
     throw error instanceof Refusal ? new OperatorError(`${variable} ${error.message}`) : error
   }
+}
+
+/** Hosts beyond this machine that are reached without TLS, although nobody wrote sslmode=disable. */
+export function unencryptedHosts(url: string): string[] {
+  const { connectionString, hosts } = readDatabaseUrl(url)
+  const parameters = new URLSearchParams(splitOnce(url, '?')[1])
+  if (parameters.has('sslmode')) return []
+  // A socket's directory, or a name, in place of the host before the database.
+  const first = parameters.get('host') ?? new URL(connectionString.replace('@/', '@localhost/')).hostname
+  const names = hosts.length > 0 ? hosts.map(({ host }) => host) : [first]
+  return names.filter((name) => name !== '' && !name.startsWith('/') && !isLocalHost(name))
 }
 
 function parse(url: string): DatabaseAddress {

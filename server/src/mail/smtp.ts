@@ -11,21 +11,11 @@ const MAX_WAITING = 100
 // E-mails that take longer do not hold up a stop.
 const CLOSE_WITHIN_MS = 2_000
 
-export function makeSmtpMailer({ smtpUrl, from, log }: { smtpUrl: string; from: string; log: Log }): Mailer {
-  const transport = createTransport(
-    {
-      url: smtpUrl,
-      pool: true,
-      maxConnections: MAX_CONNECTIONS,
-      connectionTimeout: CONNECT_TIMEOUT_MS,
-      greetingTimeout: CONNECT_TIMEOUT_MS,
-      socketTimeout: SOCKET_TIMEOUT_MS,
-      // Our e-mails never need the mailer to read a file or fetch a URL.
-      disableFileAccess: true,
-      disableUrlAccess: true,
-    },
-    { from, headers: { 'Auto-Submitted': 'auto-generated' } },
-  )
+/** `requiresTls`: without STARTTLS or TLS from the start, nothing is sent. */
+export type SmtpServer = { smtpUrl: string; requiresTls: boolean }
+
+export function makeSmtpMailer({ from, log, ...server }: SmtpServer & { from: string; log: Log }): Mailer {
+  const transport = openTransport(server, from)
   const inFlight = new Set<Promise<void>>()
   return {
     sendsMail: true,
@@ -50,4 +40,32 @@ export function makeSmtpMailer({ smtpUrl, from, log }: { smtpUrl: string; from: 
       transport.close()
     },
   }
+}
+
+/** Connects and signs in, and sends nothing. Throws why that cannot be done. */
+export async function trySmtp(server: SmtpServer): Promise<void> {
+  const transport = openTransport(server)
+  try {
+    await transport.verify()
+  } finally {
+    transport.close()
+  }
+}
+
+function openTransport({ smtpUrl, requiresTls }: SmtpServer, from?: string) {
+  return createTransport(
+    {
+      url: smtpUrl,
+      requireTLS: requiresTls,
+      pool: true,
+      maxConnections: MAX_CONNECTIONS,
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      greetingTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: SOCKET_TIMEOUT_MS,
+      // Our e-mails never need the mailer to read a file or fetch a URL.
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    },
+    { ...(from && { from }), headers: { 'Auto-Submitted': 'auto-generated' } },
+  )
 }
