@@ -20,6 +20,7 @@ test("an operator's overview adds up all accounts and tells what is open", async
     accounts: 2,
     openExceptions: 1,
     failingWebhooks: 0,
+    disabledWebhooks: 0,
     suspenseCents: 7_00,
     missingCents: 0,
     today: { created: 2, paid: 2, paidValue: 30_00, creditedValue: 29_70, fees: 30 },
@@ -53,7 +54,7 @@ test('an account that an operator makes gets a password, which is shown this onc
   expect(stale.json()).toMatchObject({ code: 'reauthentication_required' })
 })
 
-test('webhooks that fail or are disabled are listed of all accounts, with why, and by host alone', async () => {
+test('webhooks that fail or are disabled are counted and listed of all accounts, with why, and by host alone', async () => {
   const w = await world()
   const session = await w.session(await makeOperator(w))
   const receiver = await startReceiver((_, response) => void response.writeHead(503).end())
@@ -76,6 +77,8 @@ test('webhooks that fail or are disabled are listed of all accounts, with why, a
     disabled,
     w.clock.now(),
   ])
+  const { failingWebhooks, disabledWebhooks } = (await session.ask('GET', `${API}/overview`)).json()
+  expect([failingWebhooks, disabledWebhooks]).toEqual([1, 1])
   const answer = await session.ask('GET', `${API}/webhook-failures`)
   expect(answer.json()).toMatchObject({
     nextCursor: null,
@@ -99,6 +102,10 @@ test('webhooks that fail or are disabled are listed of all accounts, with why, a
   const first = (await session.ask('GET', `${API}/webhook-failures?limit=1`)).json()
   const second = (await session.ask('GET', `${API}/webhook-failures?limit=1&cursor=${first.nextCursor}`)).json()
   expect([first.webhooks[0].webhookId, second.webhooks[0].webhookId]).toEqual([disabled, failing])
+
+  // What its owner disabled needs nobody's attention.
+  await w.pool.query(`update webhooks set disabled_code = 'disabled_by_account' where id = $1`, [disabled])
+  expect((await session.ask('GET', `${API}/overview`)).json()).toMatchObject({ disabledWebhooks: 0 })
 })
 
 test('an account holder may see none of it, and an operator none of an account', async () => {

@@ -28,8 +28,7 @@ test('days are those of São Paulo: 02:59 UTC is yesterday, and 03:00 is today',
   await paid(w, account, 20_00)
   await w.deposit(account)
 
-  const { today, yesterday, days, latest, balance } = (await session.ask('GET', OVERVIEW)).json()
-  expect(yesterday).toEqual({ created: 1, paid: 1, paidValue: 10_00, creditedValue: 9_90, fees: 10 })
+  const { today, days, latest, balance } = (await session.ask('GET', OVERVIEW)).json()
   expect(today).toEqual({ created: 2, paid: 1, paidValue: 20_00, creditedValue: 19_80, fees: 20 })
   expect(days.slice(-2)).toEqual([
     { day: '2026-03-02', created: 1, paid: 1, paidValue: 10_00, creditedValue: 9_90 },
@@ -49,8 +48,37 @@ test('a deposit counts as created on the day it was asked for, and as paid on th
   w.clock.advance(40 * 60_000)
   await w.sandbox.pay({ emv: charge.emv })
   await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)
-  const { today, yesterday } = await readOverview(w.ctx, account.accountId)
-  expect([yesterday.created, yesterday.paid, today.created, today.paid]).toEqual([1, 0, 0, 1])
+  const { days } = await readOverview(w.ctx, account.accountId)
+  expect(days.slice(-2).map(({ created, paid }) => [created, paid])).toEqual([
+    [1, 0],
+    [0, 1],
+  ])
+})
+
+// At 9 in the morning; the day began nine hours before.
+test('today is compared with yesterday until the same time of day', async () => {
+  const w = await world()
+  const account = await w.account()
+  const soFar = async () => (await (await w.session(account)).ask('GET', OVERVIEW)).json().yesterdaySoFar as number
+  // The day before at its end, yesterday at 8:59:59, at 9:00 and at 23:59, and today.
+  for (const [afterMs, valueCents] of [
+    [15 * HOUR_MS - 1_000, 1_00],
+    [9 * HOUR_MS, 2_00],
+    [1_000, 4_00],
+    [15 * HOUR_MS - 60_000, 8_00],
+    [60_000, 16_00],
+  ] as const) {
+    w.clock.advance(afterMs)
+    await paid(w, account, valueCents)
+  }
+  await paid(w, await w.account(), 32_00)
+  expect(await soFar()).toBe(0)
+  w.clock.advance(9 * HOUR_MS)
+  expect(await soFar()).toBe(2_00)
+  w.clock.advance(1)
+  expect(await soFar()).toBe(6_00)
+  w.clock.advance(15 * HOUR_MS - 2)
+  expect(await soFar()).toBe(14_00)
 })
 
 test('the last thirty days and the thirty before are counted apart, and what is older not at all', async () => {

@@ -86,7 +86,7 @@ export type Attention = {
 export type Overview = {
   balance: number
   today: Period
-  yesterday: Period
+  yesterdaySoFar: number
   last30: Period
   previous30: Period
   days: Day[]
@@ -175,6 +175,7 @@ export type OperatorOverview = {
   accounts: number
   openExceptions: number
   failingWebhooks: number
+  disabledWebhooks: number
   suspenseCents: number
   missingCents: number
   today: Period

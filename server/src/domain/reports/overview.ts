@@ -1,9 +1,9 @@
 import type { Cents } from '../../base/money.ts'
 import { query, queryOne } from '../../db/tx.ts'
-import { readBalance } from '../ledger/account-statement.ts'
+import { CREDITS, readBalance } from '../ledger/account-statement.ts'
 import { listDeposits, type Deposit } from './list-deposits.ts'
 import { listClosings, type Closing } from '../reconciliation/closings.ts'
-import { dayOf, daysUntil } from '../core/business-days.ts'
+import { dayOf, daysUntil, dayStart } from '../core/business-days.ts'
 import { readReport } from './read-report.ts'
 import { readDailyTotals, refreshDailyTotals, type Counts, type DayCounts } from './daily-totals.ts'
 import type { HeldMoney } from '../deposits/held-payments.ts'
@@ -17,7 +17,8 @@ export type Overview = {
   /** Of the counts, see read-report.ts. */
   ageSeconds: number | null
   today: Counts
-  yesterday: Counts
+  /** What was paid yesterday until the present time of day, to compare today with. */
+  yesterdaySoFarCents: Cents
   last30: Counts
   previous30: Counts
   /** The last 30, oldest first, also those without deposits. */
@@ -60,10 +61,13 @@ export async function readOverview(ctx: Context, accountId: string): Promise<Ove
   // One after another: a page open on many screens must not take the connections that settling needs.
   const { balanceCents } = await readBalance(ctx, accountId)
   await refreshDailyTotals(ctx, accountId)
-  const { result: periods, ageSeconds } = await readReport(ctx, (core) => readPeriods(core, accountId))
+  const { result, ageSeconds } = await readReport(ctx, async (core) => ({
+    ...(await readPeriods(core, accountId)),
+    yesterdaySoFarCents: await readYesterdaySoFar(core, accountId),
+  }))
   const { deposits: latest, held } = await listDeposits(ctx, accountId, { limit: LATEST })
   const attention = await readAttention(ctx, accountId)
-  return { balanceCents, ageSeconds, ...periods, latest, held, attention }
+  return { balanceCents, ageSeconds, ...result, latest, held, attention }
 }
 
 export type OperatorOverview = {
@@ -71,6 +75,8 @@ export type OperatorOverview = {
   accounts: number
   openExceptions: number
   failingWebhooks: number
+  /** By guiche or the receiver; those that somebody disabled are left out. */
+  disabledWebhooks: number
   suspenseCents: Cents
   /** Refunded by a provider without us, and not yet charged to anybody. */
   missingCents: Cents
@@ -93,6 +99,8 @@ async function readSums(core: Core): Promise<Omit<OperatorOverview, 'ageSeconds'
        (select count(*) from exceptions where resolved_at is null) as "openExceptions",
        (select count(*) from webhooks
         where failing_since is not null and disabled_at is null and deleted_at is null) as "failingWebhooks",
+       (select count(*) from webhooks where disabled_at is not null and deleted_at is null
+          and coalesce(disabled_code, '') not in ('disabled_by_account', 'disabled_by_operator')) as "disabledWebhooks",
        coalesce(sum(b.credits_cents - b.debits_cents) filter (where l.kind = 'suspense'), 0)::bigint as "suspenseCents",
        coalesce(sum(b.debits_cents - b.credits_cents) filter (where l.kind = 'missing'), 0)::bigint as "missingCents"
      from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id where l.kind in ('suspense', 'missing')`,
@@ -110,11 +118,33 @@ async function readPeriods(core: Core, accountId: string | null) {
   const days = all.slice(SHOWN_DAYS)
   return {
     today: sum(days.slice(-1)),
-    yesterday: sum(days.slice(-2, -1)),
     last30: sum(days),
     previous30: sum(all.slice(0, SHOWN_DAYS)),
     days,
   }
+}
+
+/** Reads the credits of two days, newest first, whatever the length of the history. */
+async function readYesterdaySoFar(core: Core, accountId: string): Promise<Cents> {
+  const now = core.now()
+  const [yesterday, today] = daysUntil(dayOf(now), 2).map(dayStart) as [Date, Date]
+  // A day that begins an hour late is an hour shorter.
+  const until = new Date(Math.min(yesterday.getTime() + now.getTime() - today.getTime(), today.getTime()))
+  const { cents } = await queryOne<{ cents: Cents }>(
+    core.pool,
+    `with mine as (
+       select id from ledger_accounts where kind = 'balance' and account_id = $1
+     ), older as (
+       select id from transfers where credit_id = (select id from mine) and ${CREDITS} and recorded_at < $2
+       order by id desc limit 1
+     )
+     select coalesce(sum(t.amount_cents + c.fee_cents), 0)::bigint as cents
+     from transfers t join charges c on c.id = t.charge_id
+     where t.credit_id = (select id from mine) and t.${CREDITS} and t.id > coalesce((select id from older), 0)
+       and t.kind in ('deposit', 'matched_deposit') and t.occurred_at >= $2 and t.occurred_at < $3`,
+    [accountId, yesterday, until],
+  )
+  return cents
 }
 
 const NOTHING: Counts = { created: 0, paid: 0, paidCents: 0, feeCents: 0 }

@@ -20,7 +20,7 @@ const useTexts = translations({
     same: (than: string) => `O mesmo valor ${than}`,
     nothing: ({ during }: PeriodName) => `Sem recebimentos, como ${during}`,
     fromNothing: ({ during }: PeriodName) => `Sem recebimentos ${during}`,
-    yesterday: { than: 'de ontem', during: 'ontem' },
+    yesterday: { than: 'de ontem até esta hora', during: 'ontem até esta hora' },
     previous: { than: 'dos 30 dias anteriores', during: 'nos 30 dias anteriores' },
     paidOf: (paid: string, created: string) => `${paid} de ${created} pagos`,
   },
@@ -34,7 +34,7 @@ const useTexts = translations({
     same: (than: string) => `Same as ${than}`,
     nothing: ({ than }: PeriodName) => `None yet, same as ${than}`,
     fromNothing: ({ during }: PeriodName) => `None ${during}`,
-    yesterday: { than: 'yesterday', during: 'yesterday' },
+    yesterday: { than: 'yesterday by this time', during: 'yesterday by this time' },
     previous: { than: 'the previous 30 days', during: 'in the previous 30 days' },
     paidOf: (paid: string, created: string) => `${paid} of ${created} paid`,
   },
@@ -52,13 +52,13 @@ export function Figures({ overview }: { overview: Overview | undefined }) {
       >
         <p className={NOTE}>{t.balanceNote}</p>
       </Tile>
-      <PeriodTile label={t.today} now={overview?.today} before={overview?.yesterday} name={t.yesterday} />
-      <PeriodTile label={t.last30} now={overview?.last30} before={overview?.previous30} name={t.previous} />
+      <PeriodTile label={t.today} now={overview?.today} before={overview?.yesterdaySoFar} name={t.yesterday} />
+      <PeriodTile label={t.last30} now={overview?.last30} before={overview?.previous30.paidValue} name={t.previous} />
     </div>
   )
 }
 
-function PeriodTile(props: { label: string; now: Period | undefined; before: Period | undefined; name: PeriodName }) {
+function PeriodTile(props: { label: string; now: Period | undefined; before: number | undefined; name: PeriodName }) {
   const t = useTexts()
   const { language, count } = useFormat()
   const { now, before } = props
@@ -66,7 +66,7 @@ function PeriodTile(props: { label: string; now: Period | undefined; before: Per
   return (
     <Tile label={props.label} value={now && <Money cents={now.paidValue} />}>
       <p className={NOTE}>
-        {now && before ? <Change now={now.paidValue} before={before.paidValue} name={props.name} /> : <NotePlace />}
+        {now && before !== undefined ? <Change now={now.paidValue} before={before} name={props.name} /> : <NotePlace />}
       </p>
       <p className={NOTE}>
         {now ? t.paidOf(count(now.paid), count(now.created)) : <NotePlace />}

@@ -29,6 +29,8 @@ const useTexts = translations({
     providerText: 'Em pausa após falhas repetidas.',
     webhooks: (count: string) => (count === '1' ? '1 webhook falhando' : `${count} webhooks falhando`),
     webhooksText: 'Contas que não estão recebendo seus eventos.',
+    disabled: (count: string) => (count === '1' ? '1 webhook desativado' : `${count} webhooks desativados`),
+    disabledText: 'Não recebem eventos até que o titular da conta os ative.',
     today: 'Recebido hoje',
     deposits: (paid: string, created: string) => `${paid} de ${created} pagos`,
     fees: 'Tarifas hoje',
@@ -68,6 +70,8 @@ const useTexts = translations({
     providerText: 'Paused after repeated failures.',
     webhooks: (count: string) => (count === '1' ? '1 failing webhook' : `${count} failing webhooks`),
     webhooksText: 'Accounts missing their events.',
+    disabled: (count: string) => (count === '1' ? '1 disabled webhook' : `${count} disabled webhooks`),
+    disabledText: 'They receive no events until the account holder enables them.',
     today: 'Received today',
     deposits: (paid: string, created: string) => `${paid} of ${created} paid`,
     fees: 'Fees today',
@@ -164,7 +168,7 @@ type AttentionItem = { to: string; title: string; text: string }
 function useAttentionItems(): (overview: OperatorOverview) => AttentionItem[] {
   const t = useTexts()
   const { money, count, day } = useFormat()
-  return ({ openExceptions, missingCents, lastClosing, providers, failingWebhooks }) => {
+  return ({ openExceptions, missingCents, lastClosing, providers, failingWebhooks, disabledWebhooks }) => {
     const items: AttentionItem[] = []
     const add = (to: string, title: string, text: string) => items.push({ to, title, text })
     if (openExceptions > 0) add('/operator/exceptions', t.exceptions(count(openExceptions)), t.exceptionsText)
@@ -176,6 +180,7 @@ function useAttentionItems(): (overview: OperatorOverview) => AttentionItem[] {
     for (const { name, breaker, lastError } of providers)
       if (breaker !== 'closed') add('/operator/providers', t.provider(name), lastError ?? t.providerText)
     if (failingWebhooks > 0) add('/operator/webhooks', t.webhooks(count(failingWebhooks)), t.webhooksText)
+    if (disabledWebhooks > 0) add('/operator/webhooks', t.disabled(count(disabledWebhooks)), t.disabledText)
     return items
   }
 }
