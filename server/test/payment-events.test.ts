@@ -72,6 +72,19 @@ test('a charge that has ended is told in one breath, and one that is not there i
   )
 })
 
+test('the checkout of a shop may follow a charge from its own origin, and read why it cannot', async () => {
+  const w = await listening()
+  const charge = await w.deposit(await w.account())
+  const stream = await follow(w.app, charge)
+  expect(stream.headers['access-control-allow-origin']).toBe('*')
+  expect(stream.headers['access-control-allow-credentials']).toBeUndefined()
+  const missing = await w.app.inject(`/payment-link/${UNKNOWN_ID}/events`)
+  expect(missing.headers['access-control-allow-origin']).toBe('*')
+  // The page itself stays with its own origin.
+  const page = await w.app.inject(`/payment-link/${charge.paymentLinkId}`)
+  expect(page.headers['access-control-allow-origin']).toBeUndefined()
+})
+
 test('while nothing happens the status is said again, so that no proxy takes the stream for dead', async () => {
   const w = await listening()
   const charge = await w.deposit(await w.account())

@@ -29,6 +29,8 @@ export function paymentEventRoutes(app: Api, ctx: Context, maxStreams: number): 
     // No HEAD, which would hold an empty stream open.
     { schema: eventsSchema, exposeHeadRoute: false, config: { isStream: true } },
     async (request, reply) => {
+      // It needs no key and reads no cookie, so the checkout of any shop may follow it.
+      reply.header('access-control-allow-origin', '*')
       streams.admit(reply.raw, networkOf(addressOf(request)))
       const charge = await findPublicCharge(ctx, request.params.paymentLinkId)
       if (!charge) throw new Fault('not_found', 'Charge not found')
@@ -46,7 +48,7 @@ const eventsSchema = {
   security: [],
   summary: 'Watch the status of a charge',
   description:
-    'Server-sent events with `{ "status" }`: the first at once, then the same every 15 seconds until it changes. A PENDING charge that received a wrong amount also has `heldValue`, in cents, until the operator decides, and `keptValue` once it was credited or written off. The stream ends after a status other than `PENDING`. Needs no key; the number of streams per address is limited.',
+    'Server-sent events with `{ "status" }`: the first at once, then the same every 15 seconds until it changes. A PENDING charge that received a wrong amount also has `heldValue`, in cents, until the operator decides, and `keptValue` once it was credited or written off. The stream ends after a status other than `PENDING`. Needs no key, and pages of any origin may read it. The number of streams per address is limited.',
   params: paymentLinkParams,
   response: {
     200: { description: 'The stream', content: { 'text/event-stream': { schema: z.string() } } },
