@@ -13,6 +13,8 @@ export type GuicheOptions = {
   timeoutMs?: number | undefined
   /** How often a failed request is sent again: 3 times unless told. */
   maxRetries?: number
+  /** Gets a sentence when the server ignored a field, once for each. `console.warn` unless told. */
+  onWarning?: (message: string) => void
 }
 
 export type CallOptions = {
@@ -57,6 +59,7 @@ export function makeCall(options: GuicheOptions): Call {
   const { key, maxRetries = MAX_RETRIES } = options
   // Called without an object: some runtimes refuse their fetch as the method of another.
   const send = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args))
+  const warnOnce = makeWarnings(options.onWarning)
 
   return async (name, input, { signal, timeoutMs = options.timeoutMs ?? TIMEOUT_MS, idempotencyKey } = {}) => {
     const [method, path, takesKey] = OPERATIONS[name] as readonly [string, string, 'key'?]
@@ -72,7 +75,22 @@ export function makeCall(options: GuicheOptions): Call {
     const prepared = { url: base + fill(path, parts) + search(query), init, timeoutMs, signal }
     const isRepeatable = method !== 'POST' || takesKey !== undefined || REPEATABLE.has(name)
     const bounds = { maxRetries, isRepeatable, signal }
-    return (await withRetries((attempts) => attempt(send, prepared, attempts), bounds)) as Answer<typeof name>
+    const { answer, headers: received } = await withRetries((attempts) => attempt(send, prepared, attempts), bounds)
+    for (const field of received.get('guiche-ignored')?.split(', ') ?? [])
+      warnOnce(`guiche ignored the field ${field} of ${name}: it is misspelt, or newer than the server`)
+    return answer as Answer<typeof name>
+  }
+}
+
+/** A program has few bodies. Without a bound, names that users choose would fill the memory. */
+const MAX_WARNINGS = 100
+
+function makeWarnings(warn: GuicheOptions['onWarning'] = (message) => console.warn(message)) {
+  const given = new Set<string>()
+  return (message: string) => {
+    if (given.has(message) || given.size >= MAX_WARNINGS) return
+    given.add(message)
+    warn(message)
   }
 }
 
@@ -84,6 +102,7 @@ function readBase({ url, key }: GuicheOptions): string {
   return url.replace(/\/+$/, '')
 }
 
+type Reply = { answer: unknown; headers: Headers }
 type Values = Record<string, string | number | undefined>
 
 function fill(path: string, parts: Values = {}): string {
@@ -102,9 +121,9 @@ function search(query: Values = {}): string {
 }
 
 async function withRetries(
-  send: (attempts: number) => Promise<unknown>,
+  send: (attempts: number) => Promise<Reply>,
   { maxRetries, isRepeatable, signal }: { maxRetries: number; isRepeatable: boolean; signal: AbortSignal | undefined },
-): Promise<unknown> {
+): Promise<Reply> {
   for (let turn = 0; ; turn++) {
     try {
       return await send(turn + 1)
@@ -147,12 +166,12 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? `${message} (${cause.message || cause.name})` : message
 }
 
-function readAnswer(response: Response, text: string, attempts: number): unknown {
+function readAnswer(response: Response, text: string, attempts: number): Reply {
   const { status, headers } = response
   const content = parse(text)
   if (response.ok && content?.success === true) {
     const { success: _, ...answer } = content
-    return answer
+    return { answer, headers }
   }
   const code = headers.get('guiche-error')
   const details = {

@@ -84,6 +84,13 @@ describe('a deposit', () => {
   })
 })
 
+test('a misspelt field of a deposit is warned of', async () => {
+  const warnings: string[] = []
+  const client = clientOf({ onWarning: (message) => warnings.push(message) })
+  await client.deposits.create({ value: 1_00, ...{ externalID: 'order-1' } })
+  expect(warnings).toEqual([expect.stringContaining('externalID')])
+})
+
 describe('waiting for a payment', () => {
   test('goes on over a network that fails', async () => {
     const proxy = await startProxy(url)

@@ -131,6 +131,17 @@ test('a url, a key or an id that is missing is refused in words, before anything
     await expect(clientOf('https://pay.example.com').deposits.get(id)).rejects.toThrow('paymentLinkId must be an id')
 })
 
+test('a field that the server ignored is told once, by name', async () => {
+  const server = await startScripted({ ...CREATED, headers: { 'guiche-ignored': 'externalID, cor' } })
+  const warnings: string[] = []
+  const client = clientOf(server.url, { onWarning: (message: string) => warnings.push(message) })
+  for (let turn = 0; turn < 2; turn++) await client.deposits.create({ value: 1 })
+  expect(warnings).toEqual([
+    'guiche ignored the field externalID of createDeposit: it is misspelt, or newer than the server',
+    'guiche ignored the field cor of createDeposit: it is misspelt, or newer than the server',
+  ])
+})
+
 test('a fetch of your own is used', async () => {
   const fetch = async () => new Response('{"success":true,"balance":7,"currency":"BRL"}')
   expect(await clientOf('https://pay.example.com', { fetch }).balance.get()).toEqual({ balance: 7, currency: 'BRL' })

@@ -442,6 +442,30 @@ test('an accepted deposit may be written in many ways', async () => {
   expect(await w.count('charges', `external_id = 'forged'`)).toBe(0)
 })
 
+test('fields that are not known are ignored and named, in a form and a number that a header can carry', async () => {
+  const w = await world()
+  const { key } = await w.account()
+  const ignored = async (body: string) => {
+    const { statusCode, headers } = await w.app.inject(deposit(key, body))
+    return [statusCode, headers['guiche-ignored']]
+  }
+  expect(await ignored('{"value":5000,"externalId":"order-1"}')).toEqual([201, undefined])
+  expect(await ignored('{"value":5000,"externalID":"order-1","metadata":{}}')).toEqual([201, 'externalID, metadata'])
+  expect(await ignored('{"Value":5000}')).toEqual([400, 'Value'])
+  expect(await ignored('[{"x":1}]')).toEqual([400, undefined])
+  expect(await ignored('{"value":5000,"a\\r\\nX-Evil: 1":1,"ção":1,"__proto__":1,"":1}')).toEqual([
+    201,
+    'a??X-Evil??1, ??o, __proto__, ?',
+  ])
+  const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${at}`.padStart(300, 'x'), 1]))
+  const [, header] = await ignored(JSON.stringify({ value: 5000, ...many }))
+  expect(header).toBe(Array(10).fill('x'.repeat(64)).join(', '))
+
+  const webhook = { method: 'POST', url: '/api/events/resend', headers: bearer(key) } as const
+  const answer = await w.app.inject({ ...webhook, payload: { failed: true, webhookID: 'x' } })
+  expect([answer.statusCode, answer.headers['guiche-ignored']]).toEqual([200, 'webhookID'])
+})
+
 test('a charge is not found, whether unknown, malformed or another account’s', async () => {
   const w = await world()
   const [mine, other] = [await w.account(), await w.account()]

@@ -12,6 +12,7 @@ import { answerClientError, answerRefusals, makeRefusal, NOT_FOUND, rawAnswer, s
 import { eventRoutes } from './api/events.ts'
 import { everywhereHeaders, requestId } from './server/headers.ts'
 import { healthRoutes } from './health.ts'
+import { tellIgnoredFields } from './server/ignored-fields.ts'
 import { describeRoutes, docsRoutes } from './docs/openapi.ts'
 import { invitationRoutes } from './auth/invitations.ts'
 import { limitInFlight, MAX_IN_FLIGHT, type Load } from './server/backpressure.ts'
@@ -127,6 +128,7 @@ type Shared = { completed: CompletedAnswers; limitAccount: SharedLimiter }
 function apiRoutes(scope: FastifyInstance, ctx: Context, load: Load, { completed, limitAccount }: Shared): void {
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
   requireKeys(scope, ctx, limitAccount)
+  tellIgnoredFields(scope)
   metricsRoutes(scope, ctx, load)
   sharedRoutes(withZod(scope), ctx, completed)
 }

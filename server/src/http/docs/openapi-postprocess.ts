@@ -169,6 +169,11 @@ const HEADERS: Record<string, Header> = {
     description: '`true` if the `Idempotency-Key` was used before. The body shows what it made, as it is now.',
     schema: { type: 'string', enum: ['true'] },
   },
+  'Guiche-Ignored': {
+    description:
+      'Names of fields in your body that this operation does not know and ignored, separated by commas: at most 10.',
+    schema: { type: 'string' },
+  },
   'Guiche-Provider-Check': {
     description:
       'For a charge that was PENDING: `fresh` if the payment provider was asked for this answer, `failed` if it could not be.',
@@ -193,6 +198,7 @@ function headersFor(path: string, operation: Operation, status: string): string[
     // On every answer behind a key; shown where they matter, because twelve tables of them hide the rest.
     ...(!isPublic && (status === '429' || status.startsWith('2')) ? ['RateLimit', 'RateLimit-Policy'] : []),
     ...(status >= '400' && path.startsWith('/api/') ? ['Guiche-Error'] : []),
+    ...(operation.requestBody && status.startsWith('2') ? ['Guiche-Ignored'] : []),
     ...(status === '401' ? ['WWW-Authenticate'] : []),
     ...(status === '429' || status === '503' ? ['Retry-After'] : []),
     ...(OF_OPERATION[`${operation.operationId} ${status}`] ?? []),

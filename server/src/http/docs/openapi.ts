@@ -98,4 +98,4 @@ const INTRODUCTION = `Take deposits by Pix: create a charge, let the payer pay i
 
 **Help**: every answer carries \`X-Request-Id\`. Quote it when you ask the operator about a request, or send one of your own.
 
-**Changes**: unknown fields of a body are ignored, and answers may gain fields. Only the charge of \`POST /api/deposit\` and of \`GET /api/deposit/{paymentLinkId}\` has exactly the fields below.`
+**Changes**: unknown fields of a body are ignored, and the header \`Guiche-Ignored\` names them. Answers may gain fields. Only the charge of \`POST /api/deposit\` and of \`GET /api/deposit/{paymentLinkId}\` has exactly the fields below.`
