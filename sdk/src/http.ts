@@ -11,8 +11,8 @@ export type GuicheOptions = {
   fetch?: typeof fetch
   /** How long one attempt may take: 30,000 unless told. */
   timeoutMs?: number | undefined
-  /** How often a failed request is sent again: 3 times unless told. */
-  maxRetries?: number
+  /** How long a failed request is sent again, counted from its first failure: 15,000 unless told. 0 turns it off. */
+  retryForMs?: number | undefined
   /** Gets a sentence when the server ignored a field, once for each. `console.warn` unless told. */
   onWarning?: (message: string) => void
 }
@@ -42,11 +42,10 @@ export type Call = <Name extends Id>(
 
 /** As long as guiche itself may wait for a provider, and some more. */
 const TIMEOUT_MS = 30_000
-/** With the pauses below, some four seconds: longer than a restart of the server behind a proxy. */
-const MAX_RETRIES = 3
-const PACE = { firstMs: 500, factor: 2, maxMs: 8_000 }
-/** Who is told to wait longer than this should not hold a request of his own open meanwhile. */
-const MAX_RETRY_AFTER_MS = 30_000
+/** Longer than a restart of the server, with its shutdown and the recovery of its database. */
+export const RETRY_FOR_MS = 15_000
+/** Some ten attempts in that time: a server that is back is not asked seconds later. */
+const PACE = { firstMs: 500, factor: 2, maxMs: 2_000 }
 /** Besides what carries an Idempotency-Key and what is not POST: repeating it changes nothing. */
 const REPEATABLE: ReadonlySet<Id> = new Set<Id>(['cancelDeposit'])
 
@@ -56,7 +55,7 @@ type Prepared = { url: string; init: RequestInit; timeoutMs: number; signal: Abo
 /** Sends requests, and sends them again when that is safe. */
 export function makeCall(options: GuicheOptions): Call {
   const base = readBase(options)
-  const { key, maxRetries = MAX_RETRIES } = options
+  const { key, retryForMs = RETRY_FOR_MS } = options
   // Called without an object: some runtimes refuse their fetch as the method of another.
   const send = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args))
   const warnOnce = makeWarnings(options.onWarning)
@@ -74,7 +73,7 @@ export function makeCall(options: GuicheOptions): Call {
     }
     const prepared = { url: base + fill(path, parts) + search(query), init, timeoutMs, signal }
     const isRepeatable = method !== 'POST' || takesKey !== undefined || REPEATABLE.has(name)
-    const bounds = { maxRetries, isRepeatable, signal }
+    const bounds = { retryForMs, isRepeatable, signal }
     const { answer, headers: received } = await withRetries((attempts) => attempt(send, prepared, attempts), bounds)
     for (const field of received.get('guiche-ignored')?.split(', ') ?? [])
       warnOnce(`guiche ignored the field ${field} of ${name}: it is misspelt, or newer than the server`)
@@ -120,29 +119,43 @@ function search(query: Values = {}): string {
   return given.size > 0 ? `?${given.toString()}` : ''
 }
 
-async function withRetries(
-  send: (attempts: number) => Promise<Reply>,
-  { maxRetries, isRepeatable, signal }: { maxRetries: number; isRepeatable: boolean; signal: AbortSignal | undefined },
-): Promise<Reply> {
+type Bounds = { retryForMs: number; isRepeatable: boolean; signal: AbortSignal | undefined }
+type Clock = { nowMs(): number; sleep(ms: number, signal?: AbortSignal): Promise<void> }
+
+const CLOCK: Clock = { nowMs: () => performance.now(), sleep }
+
+export async function withRetries<Result>(
+  send: (attempts: number) => Promise<Result>,
+  { retryForMs, isRepeatable, signal }: Bounds,
+  clock = CLOCK,
+): Promise<Result> {
+  // From the first failure on: an attempt that took as long as it may has a second one too.
+  let endsAtMs: number | undefined
   for (let turn = 0; ; turn++) {
     try {
       return await send(turn + 1)
     } catch (error) {
-      if (!(error instanceof GuicheError)) throw error
-      const waitMs = retryInMs(error, turn, isRepeatable)
-      // Written with `!`, so that a `maxRetries` of NaN means no retry, and not retries without end.
-      if (!(turn < maxRetries) || waitMs === undefined) throw error
-      await sleep(waitMs, signal)
+      if (!(error instanceof GuicheError) || !isWorthRetrying(error, isRepeatable)) throw error
+      endsAtMs ??= clock.nowMs() + retryForMs
+      const waitMs = retryInMs(error, turn, endsAtMs - clock.nowMs())
+      if (waitMs === undefined) throw error
+      await clock.sleep(waitMs, signal)
     }
   }
 }
 
-/** Undefined if another attempt could do harm, or is no use. */
-export function retryInMs(error: GuicheError, turn: number, isRepeatable: boolean): number | undefined {
+/** False if another attempt could do harm, or is no use. */
+export function isWorthRetrying(error: GuicheError, isRepeatable: boolean): boolean {
   // The limit refuses before anything is done. After all else a request may have had its effect.
-  if (!error.isTransient || (!isRepeatable && error.code !== 'rate_limited')) return undefined
+  return error.isTransient && (isRepeatable || error.code === 'rate_limited')
+}
+
+/** Undefined if the time that is left is too short. The last attempt is at its end. */
+function retryInMs(error: GuicheError, turn: number, leftMs: number): number | undefined {
   const retryAfterMs = (error.retryAfterSeconds ?? 0) * 1000
-  return retryAfterMs > MAX_RETRY_AFTER_MS ? undefined : Math.max(retryAfterMs, pauseMs(PACE, turn))
+  // Written with `!`, so that a `retryForMs` of NaN means no retry, and not retries without end.
+  if (!(leftMs > 0 && retryAfterMs <= leftMs)) return undefined
+  return Math.min(leftMs, Math.max(retryAfterMs, pauseMs(PACE, turn)))
 }
 
 /** `attempts` counts this one too. */

@@ -64,7 +64,7 @@ describe('a deposit', () => {
     const proxy = await startProxy(url)
     const idempotencyKey = randomUUID()
     proxy.loseAnswers(1)
-    const first = clientOf({ url: proxy.url, maxRetries: 0 }).deposits.create({ value: 1_00 }, { idempotencyKey })
+    const first = clientOf({ url: proxy.url, retryForMs: 0 }).deposits.create({ value: 1_00 }, { idempotencyKey })
     expect(await catchError(first)).toMatchObject({ code: 'network', status: undefined, attempts: 1 })
     const [one, other] = await Promise.all([
       guiche.deposits.create({ value: 1_00 }, { idempotencyKey }),
@@ -95,7 +95,7 @@ describe('waiting for a payment', () => {
   test('goes on over a network that fails', async () => {
     const proxy = await startProxy(url)
     const charge = await guiche.deposits.create({ value: 1_00 })
-    const client = clientOf({ url: proxy.url, maxRetries: 0 })
+    const client = clientOf({ url: proxy.url, retryForMs: 0 })
     proxy.loseAnswers(3)
     const waiting = client.deposits.waitUntilPaid(charge.paymentLinkId, { intervalMs: 20 })
     await pay(charge)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
 import { makeGuiche } from '../src/client.ts'
 import { GuicheError } from '../src/errors.ts'
-import { retryInMs } from '../src/http.ts'
+import { isWorthRetrying, RETRY_FOR_MS, withRetries } from '../src/http.ts'
 import { pauseMs } from '../src/pause.ts'
 import { catchError } from './errors.ts'
 import { serve, startScripted } from './sockets.ts'
@@ -41,30 +41,67 @@ test('what is refused for good is not sent again', async () => {
   }
 })
 
-test('it gives up after as many retries as it may', async () => {
-  const server = await startScripted(HTML)
-  const error = await catchError(clientOf(server.url, { maxRetries: 1 }).balance.get())
-  expect(error).toMatchObject({ code: 'unexpected_answer', status: 502, attempts: 2 })
-  expect(server.requests).toHaveLength(2)
+/** Attempts against a server that answers from a time on. Only the clock of the test passes. */
+async function attemptsUntil(
+  backAtMs: number,
+  options: { retryForMs?: number; takesMs?: number; error?: GuicheError },
+) {
+  const { retryForMs = RETRY_FOR_MS, takesMs = 0, error = new GuicheError('network', 'no answer') } = options
+  const sentAtMs: number[] = []
+  let nowMs = 0
+  const send = async () => {
+    sentAtMs.push(nowMs)
+    nowMs += takesMs
+    if (nowMs < backAtMs) throw error
+    return 'answer'
+  }
+  const clock = { nowMs: () => nowMs, sleep: async (ms: number) => void (nowMs += ms) }
+  const outcome = await withRetries(send, { retryForMs, isRepeatable: true, signal: undefined }, clock).catch(
+    () => 'error',
+  )
+  return { outcome, sentAtMs, lastAtMs: sentAtMs.at(-1) }
+}
+
+test('a server that is back within 15 seconds is reached, however late in them', async () => {
+  for (const backAtMs of [0, 1, 1_500, 6_000, 14_000, 15_000])
+    expect([backAtMs, (await attemptsUntil(backAtMs, {})).outcome]).toEqual([backAtMs, 'answer'])
+  const gone = await attemptsUntil(Infinity, {})
+  expect(gone).toMatchObject({ outcome: 'error', lastAtMs: 15_000 })
+  expect(gone.sentAtMs.length).toBeGreaterThan(8)
+  expect(gone.sentAtMs.length).toBeLessThan(25)
 })
 
-test('Retry-After is waited for, and one that is too long is left to the caller', async () => {
-  const server = await startScripted(refusal(429, 'rate_limited', { 'retry-after': '1' }), CREATED)
-  const began = performance.now()
-  await clientOf(server.url).deposits.create({ value: 1 })
-  expect(performance.now() - began).toBeGreaterThan(990)
+test('the time for retries begins with the first failure, so that an attempt without an answer has a second one', async () => {
+  const silent = await attemptsUntil(Infinity, { takesMs: 30_000 })
+  expect(silent.sentAtMs).toEqual([0, expect.any(Number)])
+  expect(await attemptsUntil(Infinity, { retryForMs: 0 })).toMatchObject({ outcome: 'error', sentAtMs: [0] })
+  expect(await attemptsUntil(Infinity, { retryForMs: Number.NaN })).toMatchObject({ outcome: 'error', sentAtMs: [0] })
+})
 
-  const busy = await startScripted(refusal(429, 'rate_limited', { 'retry-after': '31' }))
-  const error = await catchError(clientOf(busy.url).deposits.create({ value: 1 }))
-  expect(error).toMatchObject({ code: 'rate_limited', retryAfterSeconds: 31, attempts: 1 })
+test('Retry-After is waited for within that time, and one that is longer is left to the caller', async () => {
+  const busy = (retryAfterSeconds: number) => new GuicheError('rate_limited', '', { status: 429, retryAfterSeconds })
+  expect((await attemptsUntil(7_000, { error: busy(7) })).sentAtMs).toEqual([0, 7_000])
+  expect((await attemptsUntil(Infinity, { error: busy(7) })).sentAtMs).toEqual([0, 7_000, 14_000])
+  expect((await attemptsUntil(Infinity, { error: busy(16) })).sentAtMs).toEqual([0])
+
+  const server = await startScripted(refusal(429, 'rate_limited', { 'retry-after': '16' }))
+  const error = await catchError(clientOf(server.url).deposits.create({ value: 1 }))
+  expect(error).toMatchObject({ code: 'rate_limited', retryAfterSeconds: 16, attempts: 1 })
+})
+
+test('it gives up when the time is over, and says how often it was sent', async () => {
+  const server = await startScripted(HTML)
+  const error = await catchError(clientOf(server.url, { retryForMs: 100 }).balance.get())
+  expect(error).toMatchObject({ code: 'unexpected_answer', status: 502, attempts: server.requests.length })
+  expect(server.requests.length).toBeGreaterThan(1)
 })
 
 test('what must not happen twice is repeated only if it was refused before it began', () => {
   const error = (code: string, status?: number) => new GuicheError(code, '', { status })
-  expect(retryInMs(error('network'), 0, false)).toBeUndefined()
-  expect(retryInMs(error('unavailable', 503), 0, false)).toBeUndefined()
-  expect(retryInMs(error('rate_limited', 429), 0, false)).toBeGreaterThan(0)
-  expect(retryInMs(error('network'), 0, true)).toBeGreaterThan(0)
+  expect(isWorthRetrying(error('network'), false)).toBe(false)
+  expect(isWorthRetrying(error('unavailable', 503), false)).toBe(false)
+  expect(isWorthRetrying(error('rate_limited', 429), false)).toBe(true)
+  expect(isWorthRetrying(error('network'), true)).toBe(true)
 })
 
 test('pauses double up to a bound, and jitter takes off up to half', () => {
@@ -78,7 +115,7 @@ test('an attempt that takes too long is a timeout, and the connection is closed'
   const url = await serve(({ socket }) => void closed.push(once(socket, 'close')))
   // On a busy machine the time may be over before the request arrives.
   while (closed.length === 0) {
-    const error = await catchError(clientOf(url, { maxRetries: 0, timeoutMs: 50 }).balance.get())
+    const error = await catchError(clientOf(url, { retryForMs: 0, timeoutMs: 50 }).balance.get())
     expect(error).toMatchObject({ code: 'timeout', message: 'no answer within 50 ms' })
   }
   await Promise.all(closed)
@@ -90,7 +127,7 @@ test('a caller who aborts ends the request and the pause before a retry', async 
   const url = await serve(() => silent.abort(reason))
   await expect(clientOf(url).balance.get({ signal: silent.signal })).rejects.toBe(reason)
 
-  const server = await startScripted(refusal(429, 'rate_limited', { 'retry-after': '30' }))
+  const server = await startScripted(refusal(429, 'rate_limited', { 'retry-after': '10' }))
   const pausing = new AbortController()
   const waiting = clientOf(server.url).balance.get({ signal: pausing.signal })
   await expect.poll(() => server.requests.length).toBe(1)
@@ -100,7 +137,7 @@ test('a caller who aborts ends the request and the pause before a retry', async 
 
 test('a server that is not there is named as the reason', async () => {
   const url = `http://127.0.0.1:${await freePort()}`
-  const error = await catchError(clientOf(url, { maxRetries: 0 }).balance.get())
+  const error = await catchError(clientOf(url, { retryForMs: 0 }).balance.get())
   expect(error).toMatchObject({ code: 'network', message: expect.stringContaining('ECONNREFUSED') })
 })
 
@@ -126,6 +163,7 @@ test('a url with a path in front is kept, and ids and filters are escaped', asyn
 
 test('a url, a key or an id that is missing is refused in words, before anything is sent', async () => {
   expect(() => clientOf('pay.example.com')).toThrow('url must be the address of guiche')
+  expect(() => clientOf('ftp://pay.example.com')).toThrow('url must be the address of guiche')
   expect(() => makeGuiche({ url: 'https://pay.example.com', key: '' })).toThrow('is the variable set?')
   for (const id of ['', '.', '..'])
     await expect(clientOf('https://pay.example.com').deposits.get(id)).rejects.toThrow('paymentLinkId must be an id')
