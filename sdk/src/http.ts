@@ -96,9 +96,16 @@ function makeWarnings(warn: GuicheOptions['onWarning'] = (message) => console.wa
 function readBase({ url, key }: GuicheOptions): string {
   if (!URL.canParse(url) || !/^https?:\/\//.test(url))
     throw new TypeError(`url must be the address of guiche, such as https://pay.example.com, and is "${url}"`)
+  if (url.startsWith('http:') && !isLocal(new URL(url).hostname))
+    throw new TypeError(`url must be an https URL, because the key is sent with each request, and is "${url}"`)
   if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key))
     throw new TypeError('key must be an API key, such as gk_live_…: is the variable set?')
   return url.replace(/\/+$/, '')
+}
+
+/** Only reachable from this machine. The URL parser has lower-cased names and written out addresses. */
+function isLocal(host: string): boolean {
+  return /^(127\.\d+\.\d+\.\d+|(.+\.)?localhost|\[::1\])$/.test(host)
 }
 
 type Reply = { answer: unknown; headers: Headers }

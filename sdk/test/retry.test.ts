@@ -169,6 +169,13 @@ test('a url, a key or an id that is missing is refused in words, before anything
     await expect(clientOf('https://pay.example.com').deposits.get(id)).rejects.toThrow('paymentLinkId must be an id')
 })
 
+test('a key is never sent over a network in the clear', () => {
+  for (const host of ['pay.example.com', '10.0.0.1', '192.168.0.1', '127.0.0.1.example.com', '0.0.0.0', '[::2]'])
+    expect(() => clientOf(`http://${host}`)).toThrow('url must be an https URL')
+  for (const host of ['localhost', 'guiche.localhost', '127.0.0.1:3000', '127.1', '[::1]:3000', 'LOCALHOST'])
+    expect(() => clientOf(`http://${host}`)).not.toThrow()
+})
+
 test('a field that the server ignored is told once, by name', async () => {
   const server = await startScripted({ ...CREATED, headers: { 'guiche-ignored': 'externalID, cor' } })
   const warnings: string[] = []
