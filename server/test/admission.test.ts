@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
+import { MAX_CENTS } from '../src/base/money.ts'
 import { transact } from '../src/db/tx.ts'
 import { openDeposit } from '../src/domain/deposits/open-deposit.ts'
 import { settle } from '../src/domain/deposits/settle.ts'
+import { makeOperator } from './operators-client.ts'
+import { appWith, get } from './requests.ts'
 import { world, type TestAccount, type World } from './world.ts'
 
 const full = (max: number) => ({
@@ -71,4 +74,65 @@ test('what another process opened is counted too', async () => {
   // A tenth of the bound passes before this process counts.
   expect((await post(w, account)).statusCode).toBe(201)
   expect((await post(w, account)).statusCode).toBe(429)
+})
+
+// ---- What programs count exactly ----
+
+const MOST_CENTS = Number.MAX_SAFE_INTEGER - 1_000 * MAX_CENTS
+const OF_ACCOUNT = `(select id from ledger_accounts where account_id = $1)`
+const OF_CASH = `(select id from ledger_accounts where kind = 'cash' order by id limit 1)`
+
+const deposit = (w: World, { key }: TestAccount, value: number) =>
+  w.app.inject({ method: 'POST', url: '/api/deposit', headers: { authorization: `Bearer ${key}` }, payload: { value } })
+
+test('a deposit that would carry a balance past what programs count exactly is refused, and paid ones are booked', async () => {
+  const w = await world()
+  const [rich, other] = [await w.account(), await w.account()]
+  const { charge, payment } = await w.paidCharge({ account: rich, valueCents: 50_00 })
+  const credits = 'update ledger_balances set credits_cents = $2 where ledger_account_id ='
+  await w.pool.query(`${credits} ${OF_ACCOUNT}`, [rich.accountId, MOST_CENTS - charge.valueCents - 700_00])
+
+  const refused = await deposit(w, rich, MAX_CENTS)
+  expect([refused.statusCode, refused.headers['guiche-error'], refused.json().error]).toEqual([
+    400,
+    'value_too_large',
+    `value must be at most 70000 (cents): a balance can hold ${MOST_CENTS} cents`,
+  ])
+  expect((await deposit(w, rich, 700_00)).statusCode).toBe(201)
+  expect((await deposit(w, rich, 1)).statusCode).toBe(400)
+  expect((await deposit(w, other, MAX_CENTS)).statusCode).toBe(201)
+
+  await w.pool.query(`${credits} ${OF_ACCOUNT}`, [rich.accountId, String(2n ** 53n)])
+  await w.ctx.settlements.add([payment])
+  expect(await w.count('charges', `status = 'COMPLETED'`)).toBe(1)
+})
+
+test('no account may deposit what would carry the cash of all past what programs count exactly', async () => {
+  const w = await world()
+  const account = await w.account()
+  await w.ctx.settlements.add([(await w.paidCharge({ account })).payment])
+  await w.pool.query(`update ledger_balances set debits_cents = $1 where ledger_account_id = ${OF_CASH}`, [MOST_CENTS])
+  expect((await deposit(w, account, MAX_CENTS)).json().error).toMatch('value must be at most 0 (cents)')
+})
+
+test('a balance past what programs count exactly is told exactly, and fails nobody who shares its read', async () => {
+  const w = await world()
+  const [rich, other] = [await w.account(), await w.account()]
+  const held = 2n ** 53n + 1n
+  const credits = 'update ledger_balances set credits_cents = $2 where ledger_account_id ='
+  await w.pool.query(`${credits} ${OF_ACCOUNT}`, [rich.accountId, String(held)])
+  const app = await appWith(w.ctx, { checksAnswers: false })
+  const operator = await makeOperator(w)
+  const answers = await Promise.all([
+    app.inject(get(rich.key, '/api/balance')),
+    app.inject(get(other.key, '/api/balance')),
+    app.inject(get(operator.key, '/api/operator/accounts')),
+  ])
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200])
+  expect(answers.map(({ body }) => body.includes(`"balance":${held}`))).toEqual([true, false, true])
+  expect(await w.differences()).toContainEqual({
+    check: 'ledger_account',
+    subject: `balance ${rich.accountId}`,
+    text: `holds ${held} cents, more than programs count exactly (${Number.MAX_SAFE_INTEGER})`,
+  })
 })

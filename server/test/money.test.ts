@@ -83,6 +83,8 @@ test.each([
   [123_456, 'R$ 1.234,56'],
   [MAX_CENTS, 'R$ 9.999.999.999,99'],
   [-123_456, '−R$ 1.234,56'],
+  [2n ** 53n + 1n, 'R$ 90.071.992.547.409,93'],
+  [-(2n ** 53n) - 1n, '−R$ 90.071.992.547.409,93'],
 ])('%d cents are shown as Brazilians write them', (cents, text) => {
   expect(formatReais(cents)).toBe(text)
 })

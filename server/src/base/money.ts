@@ -16,16 +16,17 @@ export function centsFromDecimal(text: string): Cents {
   return Number(`${match[1]}${match[2]}`)
 }
 
-/** 5000 → "50.00" */
-export function decimalFromCents(cents: Cents): string {
-  if (!Number.isSafeInteger(cents) || cents < 0) throw new Error(`not an amount in cents: ${cents}`)
+/** 5000 → "50.00". A sum past what a number counts exactly is a BigInt: see db/pool.ts. */
+export function decimalFromCents(cents: Cents | bigint): string {
+  if (!(typeof cents === 'bigint' || Number.isSafeInteger(cents)) || cents < 0)
+    throw new Error(`not an amount in cents: ${cents}`)
   const digits = String(cents).padStart(3, '0')
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`
 }
 
 /** 123456 → "R$ 1.234,56", for people. */
-export function formatReais(cents: Cents): string {
-  const [whole = '0', decimals = '00'] = decimalFromCents(Math.abs(cents)).split('.')
+export function formatReais(cents: Cents | bigint): string {
+  const [whole = '0', decimals = '00'] = decimalFromCents(cents < 0 ? -cents : cents).split('.')
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, '.')
   return `${cents < 0 ? '−' : ''}R$ ${grouped},${decimals}`
 }

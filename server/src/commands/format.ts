@@ -35,8 +35,9 @@ export function cut(text: string, length: number): string {
   return line.length > length ? `${line.slice(0, length)}…` : line
 }
 
+/** A sum past what a number counts exactly is written as text. */
 export function json(value: object): string {
-  return JSON.stringify(value, null, 2)
+  return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part), 2)
 }
 
 /** UTC, to the minute. A text is a time as the API writes it. */

@@ -7,11 +7,11 @@ import { makeOutageLog, type OutageLog } from './outage-log.ts'
 
 export type Pool = pg.Pool
 
-// bigint columns hold cents and counts; all of them fit a safe integer, and one that does not is a broken invariant.
+// bigint columns hold cents, counts and ids, which fit a safe integer. One that does not stays exact, as a BigInt: it
+// cannot be added to a number, so nothing rounds it in silence. Throwing here would fail all rows of the statement.
 pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
   const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new Error(`bigint out of range: ${text}`)
-  return value
+  return Number.isSafeInteger(value) ? value : BigInt(text)
 })
 
 // Enough for the batched money paths and a burst of reads; PostgreSQL's own default allows 100 in all.

@@ -183,6 +183,11 @@ const ledgerAccount = `
   from unnest(array['fees', 'suspense', 'refunding', 'missing', 'written_off']) as k (kind)
   left join ledger_accounts l on l.kind = k.kind and l.stripe = 0 group by k.kind having count(l.id) <> 1
   union all
+  select l.kind || ' ' || coalesce(l.account_id::text, l.provider, ''), format('holds %s cents, more than programs count exactly (%s)',
+    sum(b.credits_cents - b.debits_cents), ${Number.MAX_SAFE_INTEGER})
+  from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id
+  group by l.kind, l.account_id, l.provider having abs(sum(b.credits_cents - b.debits_cents)) > ${Number.MAX_SAFE_INTEGER}
+  union all
   select 'ledger account ' || b.ledger_account_id, 'has balances, and is not there'
   from ledger_balances b left join ledger_accounts l on l.id = b.ledger_account_id where l.id is null`
 

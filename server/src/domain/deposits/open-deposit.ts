@@ -51,7 +51,7 @@ export async function openDeposit(
   if (!provider) return replay(ctx, accountId, { key: idempotencyKey, request, refusal: REFUSED })
   const charge = newCharge(ctx, caller, request, { price, provider: provider.name })
   const intent = { charge, idempotency: idempotencyKey === null ? null : idempotencyOf(idempotencyKey, request) }
-  await admitDeposit(ctx, accountId, idempotencyKey)
+  await admitDeposit(ctx, accountId, { valueCents: price.valueCents, idempotencyKey })
   return holdIntent(ctx, charge.id, async () => {
     const result = await ctx.intents.add(intent)
     switch (result.kind) {

@@ -201,7 +201,7 @@ function brazilianText(cell: Cell): string {
 }
 
 function amount(cents: Cents): string {
-  return `${cents < 0 ? '-' : ''}${decimalFromCents(Math.abs(cents))}`
+  return `${cents < 0 ? '-' : ''}${decimalFromCents(cents < 0 ? -cents : cents)}`
 }
 
 // A spreadsheet runs a cell that begins like a formula, and these texts come from other people's systems.

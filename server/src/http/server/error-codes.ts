@@ -8,7 +8,7 @@ const DOMAIN_ERRORS: Record<FaultCode, Meaning> = {
   body_invalid: [400, 'The body is not JSON, or has text that cannot be stored.'],
   field_invalid: [400, 'A field of the body, the query or the headers breaks its rule. The text names it.'],
   value_too_small: [400, 'The value is below the minimum of the account.'],
-  value_too_large: [400, 'The value is above the maximum of the account.'],
+  value_too_large: [400, 'The value is above the maximum of the account, or above what its balance can still hold.'],
   value_not_above_fee: [400, 'The fee would take the whole value.'],
   url_not_allowed: [400, 'A webhook cannot be sent to this URL. The text says why.'],
   password_length: [400, 'Dashboard only: the password is too short or too long.'],
