@@ -524,7 +524,7 @@ create trigger payments_account before insert or update on payments for each row
 create trigger payments_fixed before update on payments for each row when (
         case
             when not (old.credited is distinct from new.credited or old.charge_id is distinct from new.charge_id or old.txid is distinct from new.txid) then old.account_id is not null or new.account_id is null
-            else old.credited or not new.credited or coalesce(old.charge_id, new.charge_id) is distinct from new.charge_id or coalesce(old.txid, new.txid) is distinct from new.txid or new.txid is distinct from replace(new.charge_id::text, '-', '') or coalesce(old.account_id, new.account_id) is distinct from new.account_id
+            else old.credited or not new.credited or coalesce(old.charge_id, new.charge_id) is distinct from new.charge_id or coalesce(old.txid, new.txid) is distinct from new.txid or lower(new.txid) is distinct from replace(new.charge_id::text, '-', '') or coalesce(old.account_id, new.account_id) is distinct from new.account_id
         end or old.id is distinct from new.id or old.provider is distinct from new.provider or old.end_to_end_id is distinct from new.end_to_end_id or old.amount_cents is distinct from new.amount_cents or old.occurred_at is distinct from new.occurred_at or old.recorded_at is distinct from new.recorded_at) execute function refuse_change();
 create trigger payments_kept before delete or truncate on payments for each statement execute function refuse_change();
 

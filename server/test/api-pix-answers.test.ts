@@ -141,6 +141,13 @@ describe('check', () => {
     expect(await provider.check(TXID)).toMatchObject({ status: expected })
   })
 
+  test('a charge whose txid comes back in upper case is the one asked for', async () => {
+    const pix = { endToEndId: E2E, valor: '50.00', horario: '2026-03-01T12:30:00Z' }
+    const shouting = cob({ txid: TXID.toUpperCase(), status: 'CONCLUIDA', pix: [pix] })
+    const { provider } = await connectScripted(() => ok(shouting))
+    expect(await provider.check(TXID)).toMatchObject({ txid: TXID, payments: [{ txid: TXID }] })
+  })
+
   const done = { refundId: '1', amountCents: 1_00, status: 'done', reason: null }
 
   test.each([

@@ -70,6 +70,28 @@ test('the hints of many payments are answered by one list, and their checks end 
   expect(await w.count('checks')).toBe(0)
 })
 
+test('a bank that writes txids in upper case is understood in notifications, lists and comparisons', async () => {
+  const w = await world()
+  const account = await w.account()
+  const txids = await paidCharges(w, account, 30)
+  const asked = watchBank(w)
+  const bank = w.ctx.providers[0]!
+  w.ctx.providers[0] = {
+    ...bank,
+    async *listReceived(...question) {
+      for await (const page of bank.listReceived(...question))
+        yield page.map((payment) => ({ ...payment, txid: payment.txid!.toUpperCase() }))
+    },
+  }
+  await hint(w, [...txids.map((txid) => txid.toUpperCase()), ...txids])
+  await checkDue(w.ctx)
+  expect(asked).toMatchObject({ lists: 1, charges: [], payments: [] })
+  expect(await w.balanceCents(account.accountId)).toBe(30 * NET_CENTS)
+  expect(await w.count('checks')).toBe(0)
+  w.ctx.providers[0] = bank
+  expect(await w.differences()).toEqual([])
+})
+
 test('a few hints are asked about one by one: the list would cost as much', async () => {
   const w = await world()
   const account = await w.account()

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
-import { transact } from '../src/db/tx.ts'
+import { query, transact } from '../src/db/tx.ts'
 import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { settle, type Settled } from '../src/domain/deposits/settle.ts'
-import { bookDifferences } from './refund-steps.ts'
+import { listExceptions } from '../src/domain/refunds/exceptions.ts'
+import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
+import { bookDifferences, OPERATOR } from './refund-steps.ts'
 import { world } from './world.ts'
 
 // The provider's callback and our own query race on every payment. The second is held in flight by the first one's row
@@ -65,6 +67,30 @@ test('a payment whose txid is reported while it is being booked without it compl
   })
   expect(await second).toMatchObject({ completed: [named.charge.id], matched: 1, excepted: [], known: 1 })
   expect(await w.differences()).toEqual([])
+})
+
+test('a txid names its charge in either case, and the payment keeps the bank’s spelling', async () => {
+  const w = await world()
+  const [first, second, held] = [await w.paidCharge(), await w.paidCharge(), await w.paidCharge()]
+  const shouted = (payment: ReceivedPayment) => ({ ...payment, txid: payment.txid!.toUpperCase() })
+  const again = { ...first.payment, endToEndId: 'E-again' }
+  const short = { ...shouted(second.payment), amountCents: 1_00 }
+  const unnamed = { ...held.payment, txid: null }
+  await transact(w.pool, async (tx) => {
+    const settled = await settle(tx, w.clock.now(), [shouted(first.payment), again, short, unnamed])
+    expect(settled.completed).toEqual([first.charge.id])
+    expect(settled.excepted.map(({ kind }) => kind)).toEqual(['second_payment', 'wrong_amount', 'unknown_charge'])
+    // Reported once more, in the other case.
+    expect(await settle(tx, w.clock.now(), [first.payment])).toMatchObject({ completed: [], known: 1 })
+    expect(await settle(tx, w.clock.now(), [shouted(held.payment)])).toMatchObject({ completed: [held.charge.id] })
+  })
+  const { exceptions } = await listExceptions(w.ctx, { kind: 'wrong_amount', limit: 1 })
+  expect(exceptions).toMatchObject([{ charge: { id: second.charge.id } }])
+  await resolveException(w.ctx, OPERATOR, exceptions[0]!.id, { how: 'match' }, 'the payer owes the rest')
+  const rows = await query<{ txid: string }>(w.pool, 'select txid from payments where credited')
+  const ids = [first, second, held].map(({ charge }) => charge.id.toUpperCase())
+  expect(rows.map((row) => row.txid).toSorted()).toEqual(ids.toSorted())
+  expect(await bookDifferences(w)).toEqual([])
 })
 
 // The second has read what is recorded, and waits for the key of the first one's payment in its one statement.

@@ -56,6 +56,12 @@ export function isHexId(text: string): boolean {
   return /^[0-9a-f]{32}$/.test(text)
 }
 
+/** The id of a charge that a txid spells; null if it is not one of ours. Some banks return it in upper case. */
+export function hexIdOf(txid: string | null): string | null {
+  const id = txid?.toLowerCase() ?? ''
+  return isHexId(id) ? id : null
+}
+
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text)
 }

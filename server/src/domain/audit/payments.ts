@@ -30,7 +30,7 @@ const charge = check({
     paid_at: ['c.paid_at', 'p.occurred_at'],
     'is of an account that is not there': 'exists (select from accounts a where a.id = c.account_id)',
     'was paid through another provider': 'p.id is null or p.provider = c.provider',
-    'its payment names another txid': `p.id is null or p.txid = ${hex('c.id')}`,
+    'its payment names another txid': `p.id is null or lower(p.txid) = ${hex('c.id')}`,
     'its payment has another amount': `p.id is null or p.amount_cents = ${RECEIVED}`,
     received_cents: [
       'c.received_cents',
@@ -61,7 +61,7 @@ const charge = check({
 const payment = check({
   subject: `'payment ' || p.end_to_end_id`,
   from: `payments p
-  left join charges c on c.id = case when p.txid ~ '^[0-9a-f]{32}$' then p.txid::uuid end
+  left join charges c on c.id = case when p.txid ~* '^[0-9a-f]{32}$' then p.txid::uuid end
   left join (
     select payment_id, count(*) as count, max(resolution) as resolution from exceptions
     where kind not in ('foreign_refund', 'undone_refund') group by 1

@@ -106,7 +106,8 @@ const BOOK = prepared(`
     on conflict (end_to_end_id) do nothing
     returning id
   ), credited as (
-    update payments p set credited = true, charge_id = n.charge_id, account_id = n.account_id, txid = n.txid
+    update payments p set credited = true, charge_id = n.charge_id, account_id = n.account_id,
+      txid = coalesce(p.txid, n.txid)
     from n
     where p.id = any(array(select payment_id from n where kind = 'matched' and not ${IS_RECORDED}))
       and p.id = n.payment_id

@@ -26,7 +26,7 @@ export const EXCEPTION_STATE = `
   case when x.resolved_at is not null then 'resolved' when x.resolution is not null then 'resolving' else 'open' end`
 
 /** In SQL, the charge that payment p names by its txid, whether or not it completed that charge. */
-export const NAMED_CHARGE = `coalesce(p.charge_id, case when p.txid ~ '^[0-9a-f]{32}$' then p.txid::uuid end)`
+export const NAMED_CHARGE = `coalesce(p.charge_id, case when p.txid ~* '^[0-9a-f]{32}$' then p.txid::uuid end)`
 
 // The states of an exception, in the order of its life; settle() opens those of payments. Every caller holds the
 // exception's lock and has read its state.

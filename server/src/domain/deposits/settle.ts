@@ -1,4 +1,4 @@
-import { hexFromUuid, isHexId, newUuid7, uuidFromHex } from '../../base/ids.ts'
+import { hexFromUuid, hexIdOf, newUuid7, uuidFromHex } from '../../base/ids.ts'
 import { prepared } from '../../db/prepared.ts'
 import type { Tx } from '../../db/tx.ts'
 import { SYSTEM } from '../core/audit-log.ts'
@@ -81,7 +81,7 @@ function decide(now: Date, candidates: Candidate[], charges: Map<string, LockedC
   const inOrder = candidates.toSorted((a, b) => a.payment.occurredAt.getTime() - b.payment.occurredAt.getTime())
   return inOrder.flatMap((candidate): Settlement[] => {
     const { payment } = candidate
-    const named = payment.txid === null ? undefined : charges.get(payment.txid)
+    const named = chargeOf(payment, charges)
     const { charge, exception } = fitOf(payment, named, completed)
     if (charge) completed.add(charge.id)
     if (candidate.heldBy !== undefined) return charge ? [{ kind: 'matched', ...candidate, charge }] : []
@@ -118,10 +118,14 @@ const LOCK_CHARGES = prepared(`
 
 async function lockNamedCharges(tx: Tx, payments: ReceivedPayment[]): Promise<Map<string, LockedCharge>> {
   // Our txids are the hexadecimal ids of charges; any other txid names no charge.
-  const ids = payments.flatMap(({ txid }) => (txid !== null && isHexId(txid) ? uuidFromHex(txid) : []))
+  const ids = payments.flatMap(({ txid }) => hexIdOf(txid) ?? []).map(uuidFromHex)
   if (ids.length === 0) return new Map()
   const charges = await tx.rows<LockedCharge>(LOCK_CHARGES, [ids])
   return new Map(charges.map((charge) => [charge.id, charge]))
+}
+
+function chargeOf({ txid }: ReceivedPayment, charges: Map<string, LockedCharge>): LockedCharge | undefined {
+  return charges.get(hexIdOf(txid) ?? '')
 }
 
 /** `exceptionId` is the open exception that found no charge for the payment. */
@@ -154,8 +158,8 @@ function matchable(recorded: Map<string, Recorded>, charges: Map<string, LockedC
     const isSame =
       known.provider === payment.provider &&
       known.amountCents === payment.amountCents &&
-      (known.txid ?? payment.txid) === payment.txid
-    const { charge } = fitOf(payment, charges.get(payment.txid))
+      (known.txid ?? payment.txid).toLowerCase() === payment.txid.toLowerCase()
+    const { charge } = fitOf(payment, chargeOf(payment, charges))
     return isSame && charge ? [{ payment, paymentId: known.paymentId, heldBy: known.exceptionId }] : []
   }
 }

@@ -1,4 +1,4 @@
-import { isHexId } from '../../base/ids.ts'
+import { hexIdOf } from '../../base/ids.ts'
 import type { SpanContext } from '../../base/trace-context.ts'
 import type { Tracer } from '../../base/tracer.ts'
 import { transact } from '../../db/tx.ts'
@@ -82,7 +82,7 @@ function traceBatch(tracer: Tracer, settleBatch: SettleBatch): SettleBatch {
 function traceItem(tracer: Tracer, add: AddItem): AddItem {
   return (item) => {
     const { provider, txid, endToEndId } = item.payment
-    const charge = txid !== null && isHexId(txid) ? txid : undefined
+    const charge = hexIdOf(txid) ?? undefined
     const attributes = {
       'guiche.provider': provider,
       'guiche.charge_id': charge,

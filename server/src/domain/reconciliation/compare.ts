@@ -260,7 +260,7 @@ function comparePayment(
   const differences: ComparisonDifference[] = []
   if (row.amountCents !== amountCents)
     differences.push(differ('other_amount', `${says(amountCents, row.amountCents)} cents`))
-  if (txid !== null && row.txid !== txid)
+  if (txid !== null && row.txid?.toLowerCase() !== txid.toLowerCase())
     differences.push(differ('other_txid', says(`txid ${txid}`, row.txid ?? 'none')))
   if (!isInside(window, row.occurredAt))
     differences.push(differ('other_time', says(timeText(occurredAt), timeText(row.occurredAt))))

@@ -140,7 +140,10 @@ async function findListed(provider: Provider, refund: Refund): Promise<ProviderR
   const { providerRefundId } = refund
   const listed = payment.refunds?.find(({ refundId }) => refundId === providerRefundId)
   if (!listed && payment.unreadRefunds?.some(({ refundId }) => (refundId ?? providerRefundId) === providerRefundId))
-    throw new ProviderError('unknown', `${provider.name} lists refund ${providerRefundId} in a form that cannot be read`)
+    throw new ProviderError(
+      'unknown',
+      `${provider.name} lists refund ${providerRefundId} in a form that cannot be read`,
+    )
   return listed ?? 'absent'
 }
 

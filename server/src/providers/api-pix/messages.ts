@@ -21,6 +21,7 @@ import {
   objectOf,
   parseMessage,
   parseNotification,
+  isSameTxid,
   readEmv,
   sentence,
 } from '../http/messages.ts'
@@ -125,11 +126,12 @@ export function readCharge(
   expected: { txid: string; provider: string; merchant: Merchant | undefined; emvNeeded: boolean },
 ): Charge {
   const body = parse(cob, json)
-  if (body.txid !== expected.txid) throw new MalformedResponse('another txid than the one asked for')
+  const { txid } = expected
+  if (!isSameTxid(body.txid, txid)) throw new MalformedResponse('another txid than the one asked for')
   // A Pix that a charge lists pays that charge, even if it does not repeat the txid.
-  const { payments, unread } = readPixList(body.pix ?? [], expected.provider, body.txid)
+  const { payments, unread } = readPixList(body.pix ?? [], expected.provider, txid)
   const charge: ProviderCharge = {
-    txid: body.txid,
+    txid,
     status: chargeStatus(body.status),
     // Some PSPs give the code only once.
     emv: readEmv(() => body.pixCopiaECola || makeEmv(body, expected.merchant), expected.emvNeeded),

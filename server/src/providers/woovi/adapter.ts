@@ -7,6 +7,7 @@ import {
 } from '../../domain/ports/provider.ts'
 import { get, makeCalls, type CallsOptions } from '../http/calls.ts'
 import type { Deadline } from '../http/deadline.ts'
+import { isSameTxid } from '../http/messages.ts'
 import { makeProvider, type Adapter, type ProviderApi } from '../http/provider.ts'
 import { makeReportUnread, unreadError } from '../http/received.ts'
 import { isLost, isRefusedWith } from '../http/retry.ts'
@@ -136,7 +137,7 @@ async function findPaymentsOf(adapter: Adapter, link: ChargeLink, deadline: Dead
   const page = await adapter.calls.readOrThrow(call, { operation, deadline })
   page.unread.forEach(adapter.reportUnread)
   // Woovi's filter may let a Pix of another charge through. It must not pay this one.
-  const payments = page.payments.filter(({ txid }) => txid === link.txid)
+  const payments = page.payments.filter(({ txid }) => txid !== null && isSameTxid(txid, link.txid))
   // An unread Pix may have paid the charge. A Pix that can be read must not wait for it.
   if (payments.length === 0 && page.unread.length > 0) throw unreadError(adapter.name, operation, page.unread)
   return payments

@@ -17,6 +17,7 @@ import {
   objectOf,
   parseMessage,
   parseNotification,
+  isSameTxid,
   readEmv,
   sentence,
 } from '../http/messages.ts'
@@ -142,11 +143,12 @@ export function chargeBody(request: ProviderChargeRequest): object {
 export function readCharge(json: unknown, expected: { txid: string; emvNeeded: boolean }): Charge {
   const response = parse(z.object({ charge, brCode: text }), json)
   const body = response.charge
-  if (body.correlationID !== expected.txid) throw new MalformedResponse('another correlationID than the one asked for')
+  if (!isSameTxid(body.correlationID, expected.txid))
+    throw new MalformedResponse('another correlationID than the one asked for')
   const pix = body.paymentMethods?.pix
   return {
     charge: {
-      txid: body.correlationID,
+      txid: expected.txid,
       // An expired charge counts as active: our own clock expires it, and a late payment is still looked for.
       status: body.status === 'COMPLETED' ? 'paid' : 'active',
       emv: readEmv(() => body.brCode ?? response.brCode ?? pix?.brCode ?? '', expected.emvNeeded),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { isHexId } from '../../../base/ids.ts'
+import { hexIdOf } from '../../../base/ids.ts'
 import type { SpanContext } from '../../../base/trace-context.ts'
 import { unnestOf, valuesOf, type Columns } from '../../../db/insert-rows.ts'
 import { prepared } from '../../../db/prepared.ts'
@@ -99,12 +99,7 @@ export async function recordHints(core: Core, given: Hints[], isClaimed: boolean
   const claim = isClaimed ? randomUUID() : null
   const leasedUntil = isClaimed ? leaseFrom(now) : now
   const hints = given.flatMap(({ provider, hints: some, cause }) =>
-    some.map((hint): NamedHint => ({
-      ...hint,
-      provider,
-      cause,
-      txid: hint.txid !== null && isHexId(hint.txid) ? hint.txid : null,
-    })),
+    some.map((hint): NamedHint => ({ ...hint, provider, cause, txid: hexIdOf(hint.txid) })),
   )
   const rows = await query<ClaimedRow>(core.pool, RECORD_HINTS, [...valuesOf(HINT_COLUMNS, hints), leasedUntil, claim])
   if (claim === null) return []

@@ -1,4 +1,5 @@
 import { Fault } from '../../../base/fault.ts'
+import { hexIdOf } from '../../../base/ids.ts'
 import { makeRecent } from '../../../base/recent.ts'
 import { withTimeLimit } from '../../../base/time-limit.ts'
 import type { SpanContext } from '../../../base/trace-context.ts'
@@ -53,7 +54,7 @@ type Round = {
   byEndToEndId: Map<string, Question[]>
   begunMs: number
   repeated: number
-  /** txids of all payments. */
+  /** Our txids, of all payments. */
   txids: Set<string>
   /** endToEndIds of payments that could not be booked. */
   failed: Set<string>
@@ -97,8 +98,9 @@ export function makeListReader(
     ])
     const nowMs = core.now().getTime()
     for (const { endToEndId, txid } of page) {
+      const chargeId = hexIdOf(txid)
       if (!round.failed.has(endToEndId)) booked.set(endToEndId, round.begunMs, nowMs)
-      if (txid !== null) round.txids.add(txid)
+      if (chargeId !== null) round.txids.add(chargeId)
     }
   }
 
