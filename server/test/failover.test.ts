@@ -111,6 +111,46 @@ test('a charge that can be neither withdrawn nor known absent keeps the deposit 
   expect((await w.second.stats()).calls['PUT /cob/:txid'] ?? 0).toBe(0)
 })
 
+/** A bank that makes each charge with a value of its own. */
+function makesAnotherValue(w: World): { madeId: () => string } {
+  const bank = w.ctx.providers[0]!
+  let made = ''
+  const create: Provider['create'] = async (asked) => {
+    made = asked.txid
+    await bank.create({ ...asked, valueCents: asked.valueCents + 1 })
+    return bank.create(asked)
+  }
+  w.ctx.providers[0] = { ...bank, create }
+  return { madeId: () => made }
+}
+
+test('a charge that the bank made with another value is withdrawn, however often that fails', async () => {
+  const w = await world()
+  const { madeId } = makesAnotherValue(w)
+  await expect(w.deposit(await w.account())).rejects.toMatchObject({ code: 'provider_unavailable' })
+  const bank = w.ctx.providers[0]!
+  expect(await bank.check(madeId())).toMatchObject({ status: 'active', valueCents: 50_01 })
+  const { cancel } = bank
+  bank.cancel = () => Promise.reject(new ProviderError('unknown', 'no answer'))
+  w.clock.advance(61_000)
+  await checkDue(w.ctx)
+  expect(await w.count('charges', `status = 'OPENING'`)).toBe(1)
+  bank.cancel = cancel
+  w.clock.advance(600_000)
+  await checkDue(w.ctx)
+  await expect(w.sandbox.pay({ txid: madeId() })).rejects.toThrow(/409/)
+  expect(await w.count('charges', `status = 'FAILED'`)).toBe(1)
+  expect(await w.count('checks')).toBe(0)
+})
+
+test('a charge that the first provider made with another value is withdrawn there before the second makes one', async () => {
+  const w = await world({ second: true })
+  makesAnotherValue(w)
+  const charge = await w.deposit(await w.account())
+  expect(charge).toMatchObject({ provider: 'second', status: 'PENDING', valueCents: 50_00 })
+  await expect(w.sandbox.pay({ txid: charge.id })).rejects.toThrow(/409/)
+})
+
 test('a request that reaches the first provider after its charge was withdrawn is withdrawn again', async () => {
   const w = await world({ second: true })
   const account = await w.account()

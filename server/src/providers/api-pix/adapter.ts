@@ -81,8 +81,9 @@ function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>):
       get(`/cob/${txid}`, (json) => readCharge(json, { txid, emvNeeded, provider, merchant })),
     mismatch(made) {
       // Keys that are e-mail addresses or UUIDs come back in either case.
-      if (made.pixKey.toLowerCase() !== pixKey.toLowerCase()) return 'a charge of another key has this txid'
-      return made.charge.status === 'withdrawn' ? 'the charge with this txid was withdrawn' : undefined
+      if (made.pixKey.toLowerCase() !== pixKey.toLowerCase()) return { text: 'a charge of another key has this txid' }
+      const isWithdrawn = made.charge.status === 'withdrawn'
+      return isWithdrawn ? { text: 'the charge with this txid was withdrawn', isOver: true } : undefined
     },
     async withPayments({ charge, unread }) {
       unread.forEach(adapter.reportUnread)

@@ -24,6 +24,7 @@ export type Adapter = {
   reportUnread: (entry: UnreadEntry) => void
 }
 
+type Mismatch = { text: string; isOver?: true }
 type Cancelled = Awaited<ReturnType<Provider['cancel']>>
 type RefundIds = { endToEndId: string; refundId: string }
 
@@ -37,8 +38,8 @@ export type ProviderApi<Charge extends { charge: ProviderCharge }> = Pick<
   create(request: ProviderChargeRequest): Call<Charge>
   /** `emvNeeded`: the code to pay is needed, and not only the state. */
   getCharge(txid: string, emvNeeded: boolean): Call<Charge>
-  /** Why the charge under the requested txid is not the requested one. */
-  mismatch(charge: Charge): string | undefined
+  /** Why the charge under the requested txid is not the requested one. `isOver`: nobody can pay it any more. */
+  mismatch(charge: Charge): Mismatch | undefined
   withPayments(charge: Charge, deadline: Deadline): Promise<ProviderCharge>
   /** The answer of check() when the provider knows no such charge. */
   checkAbsent(txid: string, deadline: Deadline): Promise<ProviderCharge | 'absent'>
@@ -58,7 +59,6 @@ export function makeProvider<Charge extends { charge: ProviderCharge }>(
 ): Provider {
   const { name, calls, timings } = adapter
   const timeoutMs = timings.writeTimeoutMs
-  const refused = (operation: string, text: string) => new ProviderError('refused', `${name}: ${operation}: ${text}`)
 
   /** Creates something under an id of ours. A lost answer is followed by a lookup. */
   function make<Body>(operation: string, deadline: Deadline, call: Call<Body>, lookUp: () => Promise<Reply<Body>>) {
@@ -77,12 +77,12 @@ export function makeProvider<Charge extends { charge: ProviderCharge }>(
       const made = await make('create', deadline, api.create(request), () =>
         calls.read(api.getCharge(txid, true), { operation: 'check', deadline, timeoutMs }),
       )
-      // The txid is ours. A charge that differs means a shared account or an id that was used twice.
-      if (made.charge.valueCents !== request.valueCents)
-        throw refused('create', 'a charge of another value has this txid')
-      const mismatch = api.mismatch(made)
-      if (mismatch !== undefined) throw refused('create', mismatch)
-      return made.charge
+      const isOther = made.charge.valueCents !== request.valueCents
+      const mismatch = isOther ? { text: 'a charge of another value has this txid' } : api.mismatch(made)
+      if (!mismatch) return made.charge
+      // The txid is ours, so a charge that differs is ours too. Unless it is over, somebody could pay it: the outcome
+      // counts as unknown, and whoever asked withdraws the charge.
+      throw new ProviderError(mismatch.isOver ? 'refused' : 'unknown', `${name}: create: ${mismatch.text}`)
     },
     async check(txid, { onBehalfOf } = {}) {
       if (!api.isTxid(txid)) return 'absent'
@@ -131,7 +131,8 @@ export function makeProvider<Charge extends { charge: ProviderCharge }>(
       const made = await make('refund', deadline, api.refund(request), () =>
         calls.read(api.getRefund(request), { operation: 'checkRefund', deadline, timeoutMs }),
       )
-      if (made.amountCents !== request.amountCents) throw refused('refund', 'a refund of another amount has this id')
+      if (made.amountCents !== request.amountCents)
+        throw new ProviderError('refused', `${name}: refund: a refund of another amount has this id`)
       return made
     },
     async checkRefund(ids) {

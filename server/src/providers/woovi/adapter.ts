@@ -88,7 +88,8 @@ function makeApi(adapter: Adapter): Api {
       read: (json) => readCharge(json, { txid: request.txid, emvNeeded: true }),
     }),
     getCharge: (txid, emvNeeded) => get(`/api/v1/charge/${txid}`, (json) => readCharge(json, { txid, emvNeeded })),
-    mismatch: ({ stage }) => (stage === 'EXPIRED' ? 'the charge with this txid has expired' : undefined),
+    mismatch: ({ stage }) =>
+      stage === 'EXPIRED' ? { text: 'the charge with this txid has expired', isOver: true } : undefined,
     async withPayments({ charge, stage, transactionIds }, deadline) {
       // An active charge is unpaid. An expired one may have been paid while it ended.
       if (stage === 'ACTIVE') return charge
