@@ -151,8 +151,9 @@ export function logTo(screen: Screen): Destination {
 export function inWords(line: Line): string {
   const time = new Date(line.time).toTimeString().slice(0, 8)
   const label = LABELS[line.level] ? `${LABELS[line.level]}: ` : ''
-  if (line.msg === 'request completed')
-    return `${time} ${label}${String(line.method)} ${String(line.route)} ${String(line.status)} ${String(line.ms)} ms`
+  const request = `${time} ${label}${String(line.method)} ${String(line.route)} ${String(line.status)}`
+  if (line.msg === 'request completed') return `${request} ${String(line.ms)} ms`
+  if (line.msg === 'request refused') return `${request} ${String(line.code)} from ${String(line.address)}`
   const rest = Object.entries(line).filter(([key]) => !HIDDEN.has(key))
   const fields = rest
     .map(([key, value]) => ` ${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import type { Log } from '../src/base/log.ts'
 import { query } from '../src/db/tx.ts'
 import { createAccount } from '../src/domain/accounts/accounts.ts'
+import type { Settings } from '../src/domain/core/settings.ts'
 import { setOperatorEnabled } from '../src/domain/users/operators.ts'
+import type { AppOptions } from '../src/http/app.ts'
 import { CONSOLE, makeOperator } from './operators-client.ts'
 import { appWith, bearer } from './requests.ts'
 import { nextTotpOf, openBrowser, PASSWORD, totpOf } from './sign-in-client.ts'
@@ -53,6 +55,89 @@ test('every try to sign in is one line with who, from where and what came of it,
     'guiche_sign_ins_total{outcome="second_factor_locked"} 0',
   ])
     expect(metrics).toContain(`${line}\n`)
+})
+
+test('whoever is refused is one line: why, from where, and who it was as far as that is known', async () => {
+  const { w, open, lines, app, anaId } = await prepare({ rateLimit: { perSecond: 1, burst: 2 } })
+  const [account, operator] = [await w.account({ scopes: ['balance:read'] }), await makeOperator(w)]
+  const { accountId, caller } = account
+  const ofKey = { accountId, keyId: caller.keyId! }
+  const ask = (url: string, headers = {}) => app.inject({ url, headers, remoteAddress: '10.0.0.7' })
+  const browser = open('10.0.0.7')
+
+  await ask('/api/balance')
+  await ask('/api/balance', bearer('gk_test_nonsense'))
+  await ask('/api/deposits', bearer(account.key))
+  await ask('/api/balance', bearer(account.key))
+  await ask('/api/balance', bearer(account.key))
+  await ask('/api/balance', bearer(operator.key))
+  await browser.get('keys')
+  await browser.post('deposit', { value: 5000 }, { origin: 'https://elsewhere.example' })
+  await browser.signIn(ANA, 'not the password')
+  await browser.signIn(ANA)
+  await browser.get('operator/accounts')
+  w.clock.advance(15 * 60_000)
+  await browser.post('keys', { name: 'x' })
+
+  const refused = lines('request refused')
+  expect(refused.map(({ requestId: _, ms: __, method: ___, ...line }) => line)).toEqual(
+    [
+      { route: '/api/balance', status: 401, code: 'key_missing' },
+      { route: '/api/balance', status: 401, code: 'key_invalid' },
+      { route: '/api/deposits', status: 403, code: 'scope_missing', ...ofKey },
+      { route: '/api/balance', status: 429, code: 'rate_limited', ...ofKey },
+      {
+        route: '/api/balance',
+        status: 403,
+        code: 'scope_missing',
+        operatorId: operator.operatorId,
+        keyId: expect.any(String),
+      },
+      { route: '/dashboard/api/keys', status: 401, code: 'not_signed_in' },
+      { route: '/dashboard/api/deposit', status: 403, code: 'foreign_origin' },
+      { route: '/dashboard/api/auth/sign-in/email', status: 401, code: 'INVALID_EMAIL_OR_PASSWORD' },
+      {
+        route: '/dashboard/api/operator/accounts',
+        status: 403,
+        code: 'scope_missing',
+        userId: anaId,
+        accountId: expect.any(String),
+      },
+      {
+        route: '/dashboard/api/keys',
+        status: 403,
+        code: 'reauthentication_required',
+        userId: anaId,
+        accountId: expect.any(String),
+      },
+    ].map((line) => ({ address: '10.0.0.7', ...line })),
+  )
+  // Nothing is told twice, and the others are told as before.
+  const ids = new Set(refused.map(({ requestId }) => requestId))
+  expect(ids.size).toBe(refused.length)
+  const completed = lines('request completed')
+  expect(completed.filter(({ requestId }) => ids.has(requestId))).toEqual([])
+  expect(completed).toContainEqual(expect.objectContaining({ route: '/api/balance', status: 200, keyId: caller.keyId }))
+})
+
+test('a flood of refusals by an overloaded service is one line with their number, without a stack', async () => {
+  const { w, app, all } = await prepare({}, { maxInFlight: 0 })
+  const { key } = await w.account()
+  const before = all.length
+  for (let request = 0; request < 20; request++)
+    expect((await app.inject({ url: '/api/balance', headers: bearer(key) })).statusCode).toBe(503)
+  const told = all.slice(before)
+  expect(told).toEqual([
+    {
+      text: 'requests refused: the service is overloaded or restarting',
+      fields: { code: 'unavailable', reason: 'The service is overloaded, please try again', failures: 1 },
+    },
+  ])
+  const operator = await makeOperator(w)
+  const metrics = (await app.inject({ url: '/metrics', headers: bearer(operator.key) })).body
+  expect(metrics).toContain(
+    'guiche_http_request_duration_seconds_count{method="GET",route="/api/balance",status="5xx"} 20',
+  )
 })
 
 test('no line holds a password, a code, a token or an e-mail address', async () => {
@@ -123,14 +208,14 @@ test('steps with a second factor are told: wanted, wrong, used before, locked, o
   ])
 })
 
-async function prepare() {
-  const w = await world()
+async function prepare(settings: Partial<Settings> = {}, options: AppOptions = {}) {
+  const w = await world({ settings })
   await createAccount(w.ctx, { email: ANA, name: 'Loja da Ana', password: PASSWORD })
   const [ana] = await query<{ id: string }>(w.pool, 'select id from users')
   const all: { text: string; fields: Record<string, unknown> }[] = []
   const note = (fields: object, text: string) => void all.push({ text, fields: { ...fields } })
   const log: Log = { debug: note, info: note, warn: note, error: note }
-  const app = await appWith({ ...w.ctx, log })
+  const app = await appWith({ ...w.ctx, log }, options)
   const lines = (wanted: string) => all.filter(({ text }) => text === wanted).map(({ fields }) => fields)
-  return { w, all, lines, anaId: ana!.id, open: (address: string) => openBrowser({ app }, address) }
+  return { w, app, all, lines, anaId: ana!.id, open: (address: string) => openBrowser({ app }, address) }
 }

@@ -35,6 +35,7 @@ import { exceptionRoutes } from './operator/exceptions.ts'
 import { providerRoutes } from './operator/providers.ts'
 import { reconciliationRoutes } from './operator/reconciliation.ts'
 import { operatorRefundRoutes } from './operator/refunds.ts'
+import { logRequests, type RequestLog } from './server/request-log.ts'
 import { withZod, type Api } from './server/schemas.ts'
 import { makeCheckedSerializer, makeSerializer } from './server/serializers.ts'
 import { traceRequests } from './server/trace-requests.ts'
@@ -71,12 +72,12 @@ const MAX_HEADER_BYTES = 16 * 1024
 const API_BODY_LIMIT_BYTES = 16 * 1024
 
 export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<App> {
-  const { app, load } = makeBareApp(ctx, options)
+  const { app, load, log } = makeBareApp(ctx, options)
   await describeRoutes(app)
   const shared = { completed: makeCompletedAnswers(), limitAccount: makeAccountLimiter(ctx) }
   await app.register(async (scope) => apiRoutes(scope, ctx, load, shared))
   await app.register(async (scope) => dashboardApi(scope, ctx, shared), { prefix: DASHBOARD_PREFIX })
-  await app.register(async (scope) => signInApi(scope, ctx))
+  await app.register(async (scope) => signInApi(scope, ctx, log))
   await app.register(async (scope) => callbackRoutes(scope, ctx))
   const limitPublic = makePublicLimit(ctx)
   await app.register(async (scope) => {
@@ -104,7 +105,7 @@ export function buildWorkerApp(ctx: Context): App {
 }
 
 /** What all routes share. */
-function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load } {
+function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load; log: RequestLog } {
   const { maxInFlight = MAX_IN_FLIGHT } = options
   const load: Load = { inFlight: 0, maxInFlight, isLeaving: false, isDraining: false }
   const app = makeServer(ctx, options)
@@ -115,11 +116,11 @@ function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load 
     done(protocolFault(request))
   })
   if (ctx.tracer) traceRequests(app, ctx.tracer)
-  answerRefusals(app, ctx)
+  const log = logRequests(app, ctx)
+  answerRefusals(app, log)
   limitInFlight(app, load, limitConnections(app.server, maxConnections()))
-  reportResponses(app, ctx)
   const stages = { leave: () => void (load.isLeaving = true), drain: () => void (load.isDraining = true) }
-  return { app: Object.assign(app, stages), load }
+  return { app: Object.assign(app, stages), load, log }
 }
 
 /** Of keys and sessions together. */
@@ -148,9 +149,9 @@ function dashboardApi(scope: FastifyInstance, ctx: Context, { completed, limitAc
   invitationRoutes(api, ctx)
 }
 
-function signInApi(scope: FastifyInstance, ctx: Context): void {
+function signInApi(scope: FastifyInstance, ctx: Context, log: RequestLog): void {
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
-  signInRoutes(withZod(scope), ctx)
+  signInRoutes(withZod(scope), ctx, log)
 }
 
 function sharedRoutes(api: Api, ctx: Context, completed: CompletedAnswers): void {
@@ -237,25 +238,4 @@ function protocolFault({ raw, headers }: FastifyRequest): Fault | undefined {
     return new Fault('bad_request', 'This version of HTTP is not supported: use HTTP/1.1')
   if (raw.httpVersion === '1.1' && headers.host === undefined) return new Fault('bad_request', 'Host header is missing')
   return undefined
-}
-
-/** Logs and measures each response by its route pattern, never by its URL, which may contain a key or a secret. */
-function reportResponses(app: FastifyInstance, { log, metrics }: Context): void {
-  app.addHook('onResponse', (request, reply, done) => {
-    const { method, routeOptions } = request
-    const { statusCode: status, elapsedTime } = reply
-    const route = routeOptions.url ?? 'none'
-    metrics.httpSeconds.observe({ method, route, status, seconds: elapsedTime / 1000 })
-    const fields = {
-      requestId: request.id,
-      method,
-      route,
-      status,
-      ms: Math.round(elapsedTime),
-      keyId: (request.caller ?? request.operator)?.keyId,
-    }
-    if (/^\/(?:api|dashboard\/api|callbacks)\//.test(route)) log.info(fields, 'request completed')
-    else log.debug(fields, 'request completed')
-    done()
-  })
 }

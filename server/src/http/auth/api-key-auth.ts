@@ -73,6 +73,7 @@ export function requireKeys(app: FastifyInstance, ctx: Context, limitAccount: Sh
 
   /** Returns a promise only if there is something to await: creating one costs more than the whole check. */
   function admit(request: FastifyRequest, reply: FastifyReply, caller: KeyCaller): Promise<void> | undefined {
+    request.identity = caller
     const admission = limiter(caller)
     if (!(admission instanceof Promise)) return enter(request, reply, caller, admission)
     return admission.then((late) => enter(request, reply, caller, late))

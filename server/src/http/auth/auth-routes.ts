@@ -12,6 +12,7 @@ import {
 import { PASSWORD_LENGTH } from '../../domain/users/users.ts'
 import { totpStepSoon } from '../../domain/users/totp.ts'
 import { challengeOwner, resetOwner } from '../../domain/users/verifications.ts'
+import type { RequestLog } from '../server/request-log.ts'
 import { authRequest, pickFields, type Fields } from './auth-request.ts'
 import { hashRecoveryCode, type Auth } from './better-auth.ts'
 import { confirmationLink } from './emails.ts'
@@ -91,26 +92,30 @@ export const AUTH_ROUTES: Record<string, AuthRoute> = {
 type Call = { ctx: Context; auth: Auth; request: FastifyRequest; route: AuthRoute; url: string; fields: Fields }
 
 export async function answerAuth(
-  parts: { ctx: Context; auth: Auth; limits: SignInLimits; route: AuthRoute; url: string },
+  parts: { ctx: Context; auth: Auth; limits: SignInLimits; log: RequestLog; route: AuthRoute; url: string },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const { ctx, auth, limits, route, url } = parts
+  const { ctx, auth, limits, log, route, url } = parts
   const sent = (request.method === 'GET' ? request.query : request.body) as Fields | null | undefined
   const call: Call = { ctx, auth, request, route, url, fields: pickFields(sent, route.fields) }
   if (route.sends) {
     requireMail(ctx)
     limits.requestEmail(request, route.sends, emailIn(call.fields) ?? '')
   }
+  const refuse = ({ status, body }: AuthRefusal) => {
+    log.refused(request, reply, { status, code: body.code })
+    return reply.code(status).send(body)
+  }
   const giveBack = await spendTry(call, limits)
   const { owner, appCode, refusal } = await prepare(call, textIn(sent ?? {}, 'code'))
-  if (refusal) return reply.code(refusal.status).send(refusal.body)
+  if (owner) request.identity ??= { userId: owner.userId }
+  if (refusal) return refuse(refusal)
 
   const response = await auth.handle(authRequest(ctx, request, { url, fields: call.fields, visitor: request.visitor }))
   const body = await response.text()
   const answer = answerIn(body)
-  if (response.ok && appCode && !(await useAppCode(call, appCode, answer)))
-    return reply.code(WRONG_CODE.status).send(WRONG_CODE.body)
+  if (response.ok && appCode && !(await useAppCode(call, appCode, answer))) return refuse(WRONG_CODE)
   if (response.ok) giveBack()
   const cookies = response.headers.getSetCookie()
   const deviceOwner = response.ok ? await recordSuccess(call, answer, owner) : undefined
@@ -120,10 +125,8 @@ export async function answerAuth(
   if (deviceOwner !== undefined) cookies.push(deviceCookie(ctx.settings, deviceOwner))
   reply.headers({ 'set-cookie': cookies }).type('application/json; charset=utf-8')
   // The response to a disabled operator must not reveal whether the password was right.
-  if (outcome === 'operator_disabled') {
-    const { status, body: text } = url === '/sign-in/email' ? WRONG_PASSWORD : CHALLENGE_OVER
-    return reply.code(status).send(text)
-  }
+  if (outcome === 'operator_disabled') return refuse(url === '/sign-in/email' ? WRONG_PASSWORD : CHALLENGE_OVER)
+  if (!response.ok) log.refused(request, reply, { status: response.status, code: answer.code ?? 'unknown' })
   return reply.code(response.status).send(response.ok ? await withOurFields(call, body) : body)
 }
 
@@ -183,7 +186,7 @@ type Prepared = {
   owner?: { userId: string; email: string } | undefined
   /** The code of an authenticator app, which is used up if better-auth accepts it. */
   appCode?: { userId: string; step: number | undefined }
-  refusal?: { status: number; body: object }
+  refusal?: AuthRefusal
 }
 
 async function prepare(call: Call, code: string): Promise<Prepared> {
@@ -308,6 +311,8 @@ async function recordSignOut({ ctx, request }: Call): Promise<void> {
 }
 
 // ---- Responses as better-auth words them ----
+
+type AuthRefusal = { status: number; body: { message: string; code: string } }
 
 const WRONG_PASSWORD = {
   status: 401,

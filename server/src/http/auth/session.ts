@@ -90,6 +90,7 @@ export async function readVisitor(ctx: Context, request: FastifyRequest): Promis
   // Our pages set this header when the user has been away. Lying about it gains nothing: a click does the same.
   const isUnattended = request.headers['guiche-unattended'] === 'true'
   const session = token === undefined ? undefined : await findSession(ctx, token, { isUnattended })
+  if (session) request.identity = { ...session.caller, userId: session.userId }
   return {
     session,
     token: session && token,

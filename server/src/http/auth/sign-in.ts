@@ -6,6 +6,7 @@ import { signUp } from '../../domain/accounts/sign-up.ts'
 import type { Context } from '../../domain/context.ts'
 import { DAY_ZONE } from '../../domain/core/business-days.ts'
 import { readerOf } from '../server/language.ts'
+import type { RequestLog } from '../server/request-log.ts'
 import { emailField, response, type Api } from '../server/schemas.ts'
 import { answerAuth, AUTH_ROUTES, shownConfirmation } from './auth-routes.ts'
 import { AUTH_PATH, loadAuth, type Auth } from './better-auth.ts'
@@ -28,7 +29,7 @@ declare module 'fastify' {
 }
 
 /** Signing up, in and out, and everything that works without a session. The rest is behind requireSession. */
-export function signInRoutes(app: Api, ctx: Context): void {
+export function signInRoutes(app: Api, ctx: Context, log: RequestLog): void {
   const limits = makeSignInLimits(ctx)
   let loading: Promise<Auth> | undefined
   const auth = () => (loading ??= loadAuth(ctx))
@@ -86,7 +87,8 @@ export function signInRoutes(app: Api, ctx: Context): void {
       config: route.fresh === undefined ? {} : { fresh: route.fresh },
       exposeHeadRoute: false,
       onRequest: route.isSignedIn ? [visit, signedIn] : [visit],
-      handler: async (request, reply) => answerAuth({ ctx, auth: await auth(), limits, route, url }, request, reply),
+      handler: async (request, reply) =>
+        answerAuth({ ctx, auth: await auth(), limits, log, route, url }, request, reply),
     })
   }
 }

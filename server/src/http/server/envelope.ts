@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
 import { Fault, type FaultCode, type FaultDetails } from '../../base/fault.ts'
-import type { Context } from '../../domain/context.ts'
 import { SEND_JSON, UnsupportedType } from './body.ts'
 import { ERRORS, type ErrorCode } from './error-codes.ts'
 import { errorPage } from './error-page.ts'
+import type { RequestLog } from './request-log.ts'
 
 /** What a refused request gets: `{ success: false, error }`, or a page if a browser asked for one. */
 export type Refusal = {
@@ -22,10 +22,11 @@ export type Refusal = {
 const RETRY_AFTER_SECONDS = 1
 const RETRIABLE = new Set<FaultCode>(['in_flight', 'rate_limited', 'unavailable', 'provider_unavailable'])
 
-export function answerRefusals(app: FastifyInstance, ctx: Context): void {
+export function answerRefusals(app: FastifyInstance, log: RequestLog): void {
   app.setErrorHandler((error, request, reply) => {
     const refusal = refusalOf(error, request)
-    logRefusal(ctx, error, request, refusal)
+    if (refusal.status >= 500) log.failed(request, error, refusal)
+    else log.refused(request, reply, refusal)
     sendRefusal(request, reply, refusal)
   })
   // Before the body is read: an unknown route has no rule for content types.
@@ -117,20 +118,6 @@ function unknownRoute(app: FastifyInstance, request: FastifyRequest): Refusal {
   const error = `${request.method} is not allowed here: use ${methods.toSorted().join(' or ')}`
   const refused = { ...makeRefusal('method_not_allowed', error), headers }
   return request.method === 'OPTIONS' ? { ...refused, status: 204 } : refused
-}
-
-function logRefusal(ctx: Context, error: unknown, request: FastifyRequest, refusal: Refusal): void {
-  if (refusal.status < 500) return
-  // Never the URL: it may contain an API key.
-  const fields = {
-    requestId: request.id,
-    method: request.method,
-    route: request.routeOptions.url,
-    status: refusal.status,
-    err: error,
-  }
-  if (refusal.status === 500) ctx.log.error(fields, 'internal error while handling a request')
-  else ctx.log.warn(fields, 'request refused: the service or a provider is unavailable')
 }
 
 function wantsPage(request: FastifyRequest): boolean {
