@@ -6,6 +6,7 @@ import { makePool } from '../src/db/pool.ts'
 import type { Settings } from '../src/domain/core/settings.ts'
 import {
   appWith,
+  bearer,
   deposit,
   exchange,
   expectEnvelopeHeaders,
@@ -59,6 +60,25 @@ describe('what the router says itself', () => {
       const options = await w.app.inject({ method: 'OPTIONS', url })
       expect([options.statusCode, options.headers['allow'], options.body]).toEqual([204, allow, ''])
     }
+  })
+
+  test('a path is the same however it is encoded: never cached, and in the envelope', async () => {
+    const w = await world()
+    const { key } = await w.account()
+    const session = await w.session(await w.account())
+    const headers = { ...bearer(key), accept: 'text/html' }
+    for (const [url, status] of [
+      ['/%61pi/balance', 200],
+      ['/%61pi/deposit/x', 404],
+      ['/%61pi/nothing', 404],
+    ] as const) {
+      const answer = await w.app.inject({ url, headers })
+      expect([url, answer.statusCode]).toEqual([url, status])
+      expectEnvelopeHeaders(answer)
+      expect(answer.headers['guiche-error']).toBe(status === 200 ? undefined : 'not_found')
+    }
+    const own = await session.ask('GET', '/dashboard/%61pi/balance')
+    expect([own.statusCode, own.headers['cache-control']]).toEqual([200, 'no-store'])
   })
 
   test('HEAD answers as GET does, without the body', async () => {

@@ -8,7 +8,16 @@ import { callbackRoutes } from './callbacks.ts'
 import { dashboardPageRoutes } from './dashboard/static.ts'
 import { makeCompletedAnswers, type CompletedAnswers } from './api/completed-answers.ts'
 import { depositRoutes } from './api/deposits.ts'
-import { answerClientError, answerRefusals, makeRefusal, NOT_FOUND, rawAnswer, sendRefusal } from './server/envelope.ts'
+import {
+  answerClientError,
+  answerRefusals,
+  isUnder,
+  makeRefusal,
+  NOT_FOUND,
+  placeOf,
+  rawAnswer,
+  sendRefusal,
+} from './server/envelope.ts'
 import { eventRoutes } from './api/events.ts'
 import { everywhereHeaders, requestId } from './server/headers.ts'
 import { healthRoutes } from './health.ts'
@@ -229,7 +238,8 @@ function routable(target: string): string {
 
 function stamp(headers: Record<string, string>, request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(headers).header('x-request-id', request.id)
-  if (/^\/(?:dashboard\/)?api(?:[/?#]|$)/.test(request.url)) reply.header('cache-control', 'no-store')
+  const place = placeOf(request)
+  if (isUnder(place, '/api') || isUnder(place, '/dashboard/api')) reply.header('cache-control', 'no-store')
 }
 
 // Node's parser accepts a request line without a version, which is HTTP/0.9.

@@ -40,14 +40,26 @@ export function answerRefusals(app: FastifyInstance, log: RequestLog): void {
 
 export function sendRefusal(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): void {
   reply.code(refusal.status).headers(refusal.headers ?? {})
-  if (isUnder(pathOf(request), '/api') && refusal.status !== 204) reply.header('guiche-error', refusal.code)
+  if (isUnder(placeOf(request), '/api') && refusal.status !== 204) reply.header('guiche-error', refusal.code)
   if (refusal.status === 204) void reply.send()
   else if (wantsPage(request)) void errorPage(reply, request, refusal)
   // As text: the serializer may be what failed.
   else void reply.type('application/json; charset=utf-8').send(envelopeText(refusal.error, extras(request, refusal)))
 }
 
-export function pathOf(request: FastifyRequest): string {
+/** The route that answers, as the router found it: `/%61pi` is `/api`. Without one, the path. */
+export function placeOf(request: FastifyRequest): string {
+  const { url } = request.routeOptions
+  if (url !== undefined) return url
+  const path = pathOf(request)
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+function pathOf(request: FastifyRequest): string {
   return request.url.split(/[?#]/, 1)[0]!
 }
 
@@ -121,14 +133,14 @@ function unknownRoute(app: FastifyInstance, request: FastifyRequest): Refusal {
 }
 
 function wantsPage(request: FastifyRequest): boolean {
-  const path = pathOf(request)
+  const path = placeOf(request)
   if (isUnder(path, '/api') || isUnder(path, '/callbacks') || isUnder(path, '/dashboard/api')) return false
   return request.headers.accept?.includes('text/html') ?? false
 }
 
 /** The dashboard gets the code and its details, to use its own texts. Routes of better-auth use its format. */
 function extras(request: FastifyRequest, { error, code, details }: Refusal): object {
-  const path = pathOf(request)
+  const path = placeOf(request)
   if (!isUnder(path, '/dashboard/api')) return {}
   return { code, ...(details && { details }), ...(isUnder(path, '/dashboard/api/auth') && { message: error }) }
 }
