@@ -7,9 +7,9 @@ const guiche = makeGuiche({ url: GUICHE_URL, key: GUICHE_KEY })
 const order = process.argv[2] ?? 'order-1042'
 
 try {
-  // With the order's own name as key, a restart of this program cannot create a second charge for it either.
-  const charge = await guiche.deposits.create({ value: 50_00, externalId: order }, { idempotencyKey: order })
-  process.stdout.write(`Pay with this code: ${charge.emv}\n`)
+  // With an externalId, a restart of this program cannot create a second charge for the order either.
+  const charge = await guiche.deposits.create({ value: 50_00, externalId: order })
+  if (charge.status === 'PENDING') process.stdout.write(`Pay with this code: ${charge.emv}\n`)
   const paid = await guiche.deposits.waitUntilPaid(charge.paymentLinkId)
   process.stdout.write(`${paid.value - paid.fee} cents credited\n`)
 } catch (error) {

@@ -19,7 +19,7 @@ export type {
   UpdateWebhookBody,
 } from './api.ts'
 export { GuicheError, type ClientErrorCode, type GuicheErrorCode } from './errors.ts'
-export type { CallOptions, CreateOptions, GuicheOptions } from './http.ts'
+export type { CallOptions, Created, CreateOptions, GuicheOptions } from './http.ts'
 export type { Page, Pages } from './pages.ts'
 export type { SentEvent } from './sent-events.ts'
 export type {

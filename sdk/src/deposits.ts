@@ -1,12 +1,16 @@
 import type { CreateDepositBody, ListDepositsQuery } from './api.ts'
-import type { Call, CallOptions, CreateOptions } from './http.ts'
+import type { Call, CallOptions, Created, CreateOptions } from './http.ts'
 import { pagesFrom, type Pages } from './pages.ts'
 import type { Charge, Deposit, NewCharge } from './types.ts'
 import { pollWith, waitUntilPaid, type WaitOptions } from './wait.ts'
 
 export type Deposits = {
-  /** Creates a charge to pay by Pix. A retry, also by this client itself, never creates a second one. */
-  create(deposit: CreateDepositBody, options?: CreateOptions): Promise<NewCharge>
+  /**
+   * Creates a charge to pay by Pix. A retry, also by this client itself, never creates a second one. With an
+   * `externalId` that holds for the same fields in every later call: it returns the charge that is PENDING or COMPLETED,
+   * and creates another one only after that one expired or was canceled.
+   */
+  create(deposit: CreateDepositBody, options?: CreateOptions): Promise<Created<NewCharge>>
   /** Whether it is paid. A PENDING charge is first checked with the payment provider. */
   get(paymentLinkId: string, options?: CallOptions): Promise<Charge>
   /** Everything that is known of it, such as `expiresAt`, `paidAt` and `heldValue`. Checked like `get`. */
@@ -25,7 +29,7 @@ export function makeDeposits(call: Call): Deposits {
   const get: Deposits['get'] = async (paymentLinkId, options) =>
     (await call('getDeposit', { path: { paymentLinkId } }, options)).charge
   return {
-    create: async (body, options) => (await call('createDeposit', { body }, options)).charge,
+    create: (body, options = {}) => createDeposit(call, body, options),
     get,
     retrieve: async (paymentLinkId, options) =>
       (await call('retrieveDeposit', { path: { paymentLinkId } }, options)).deposit,
@@ -44,4 +48,31 @@ export function makeDeposits(call: Call): Deposits {
         options,
       ),
   }
+}
+
+/** A key is kept for a day, and hardly any order expires more often in one. */
+const MAX_RENEWALS = 10
+
+async function createDeposit(call: Call, body: CreateDepositBody, options: CreateOptions): Promise<Created<NewCharge>> {
+  const create = async (idempotencyKey?: string) => {
+    const { charge, replayed } = await call('createDeposit', { body }, { ...options, idempotencyKey })
+    return { ...charge, replayed }
+  }
+  if (options.idempotencyKey !== undefined || !body.externalId) return create(options.idempotencyKey)
+  let previousId = ''
+  for (let turn = 0; turn <= MAX_RENEWALS; turn++) {
+    const charge = await create(await keyOf(body, previousId))
+    if (charge.status === 'PENDING' || charge.status === 'COMPLETED') return charge
+    // Nobody can pay it. The key of the next one follows from it, so that programs which renew at once renew once.
+    previousId = charge.id
+  }
+  return create()
+}
+
+/** The same for the same fields. Others get a key of their own, and the server decides by `externalId`. */
+async function keyOf(body: CreateDepositBody, previousId: string): Promise<string> {
+  const fields = Object.entries(body).filter(([, value]) => value !== undefined && value !== null)
+  const text = JSON.stringify([fields.toSorted(([a], [b]) => (a < b ? -1 : 1)), previousId])
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
+  return `sdk-${Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }

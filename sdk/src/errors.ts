@@ -14,6 +14,8 @@ export type ErrorDetails = {
   requestId?: string | undefined
   retryAfterSeconds?: number | undefined
   attempts?: number | undefined
+  idempotencyKey?: string | undefined
+  paymentLinkId?: string | undefined
   cause?: unknown
 }
 
@@ -29,6 +31,13 @@ export class GuicheError extends Error {
   readonly retryAfterSeconds: number | undefined
   /** How often the request was sent. */
   readonly attempts: number
+  /**
+   * With which the request was sent, if it creates something. Give it to the next call: if this one had its effect
+   * although no answer came, that call returns what it created.
+   */
+  readonly idempotencyKey: string | undefined
+  /** With `external_id_taken`: the deposit that has the `externalId`. */
+  readonly paymentLinkId: string | undefined
 
   constructor(code: GuicheErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined)
@@ -37,6 +46,8 @@ export class GuicheError extends Error {
     this.requestId = details.requestId
     this.retryAfterSeconds = details.retryAfterSeconds
     this.attempts = details.attempts ?? 1
+    this.idempotencyKey = details.idempotencyKey
+    this.paymentLinkId = details.paymentLinkId
   }
 
   /** The same request may succeed later. */

@@ -1,5 +1,5 @@
 import { OPERATIONS, type Operations } from './api.ts'
-import { GuicheError } from './errors.ts'
+import { GuicheError, type ErrorDetails } from './errors.ts'
 import { pauseMs, sleep } from './pause.ts'
 
 export type GuicheOptions = {
@@ -26,14 +26,24 @@ export type CallOptions = {
 
 export type CreateOptions = CallOptions & {
   /**
-   * Names what is to be created: the same key never creates a second one. Each call has a new one unless told. Give one
-   * of your own, stored with the order, if a restart of your program must not create twice.
+   * Names what is to be created: the same key never creates a second one. Unless told, a deposit with an `externalId`
+   * has one that follows from its fields, so that a restart of your program cannot create a second one either. All else
+   * has a new one in each call.
    */
   idempotencyKey?: string | undefined
 }
 
+export type Created<Item> = Item & {
+  /**
+   * True if it had been created before with this key: by an earlier call, or by an attempt of this one whose answer was
+   * lost. It may have changed since, so look at its `status`.
+   */
+  replayed: boolean
+}
+
 type Id = keyof Operations
-type Answer<Name extends Id> = Operations[Name]['answer']
+type TakesKey = { [Name in Id]: (typeof OPERATIONS)[Name] extends readonly [string, string, 'key'] ? Name : never }[Id]
+type Answer<Name extends Id> = Operations[Name]['answer'] & (Name extends TakesKey ? { replayed: boolean } : unknown)
 export type Call = <Name extends Id>(
   name: Name,
   input: Omit<Operations[Name], 'answer'>,
@@ -50,7 +60,13 @@ const PACE = { firstMs: 500, factor: 2, maxMs: 2_000 }
 const REPEATABLE: ReadonlySet<Id> = new Set<Id>(['cancelDeposit'])
 
 /** Ready to be sent any number of times. */
-type Prepared = { url: string; init: RequestInit; timeoutMs: number; signal: AbortSignal | undefined }
+type Prepared = {
+  url: string
+  init: RequestInit
+  timeoutMs: number
+  signal: AbortSignal | undefined
+  idempotencyKey: string | undefined
+}
 
 /** Sends requests, and sends them again when that is safe. */
 export function makeCall(options: GuicheOptions): Call {
@@ -60,25 +76,32 @@ export function makeCall(options: GuicheOptions): Call {
   const send = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args))
   const warnOnce = makeWarnings(options.onWarning)
 
-  return async (name, input, { signal, timeoutMs = options.timeoutMs ?? TIMEOUT_MS, idempotencyKey } = {}) => {
+  return async (name, input, { signal, timeoutMs = options.timeoutMs ?? TIMEOUT_MS, ...given } = {}) => {
     const [method, path, takesKey] = OPERATIONS[name] as readonly [string, string, 'key'?]
     const { path: parts, query, body } = input as { path?: Values; query?: Values; body?: unknown }
     const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: 'application/json' }
     // A redirected POST would arrive as GET, so a redirect is a wrong `url` and not followed.
     const init: RequestInit = { method, headers, redirect: 'manual' }
-    if (takesKey) headers['idempotency-key'] = idempotencyKey ?? crypto.randomUUID()
+    const idempotencyKey = takesKey && (given.idempotencyKey ?? crypto.randomUUID())
+    if (idempotencyKey !== undefined) headers['idempotency-key'] = asHeader(idempotencyKey)
     if (body !== undefined) {
       headers['content-type'] = 'application/json'
       init.body = JSON.stringify(body)
     }
-    const prepared = { url: base + fill(path, parts) + search(query), init, timeoutMs, signal }
+    const prepared = { url: base + fill(path, parts) + search(query), init, timeoutMs, signal, idempotencyKey }
     const isRepeatable = method !== 'POST' || takesKey !== undefined || REPEATABLE.has(name)
     const bounds = { retryForMs, isRepeatable, signal }
     const { answer, headers: received } = await withRetries((attempts) => attempt(send, prepared, attempts), bounds)
     for (const field of received.get('guiche-ignored')?.split(', ') ?? [])
       warnOnce(`guiche ignored the field ${field} of ${name}: it is misspelt, or newer than the server`)
-    return answer as Answer<typeof name>
+    const replay = takesKey && { replayed: received.get('idempotency-replayed') === 'true' }
+    return { ...answer, ...replay } as Answer<typeof name>
   }
+}
+
+/** A header takes bytes. Guiche reads those of a key as UTF-8. */
+function asHeader(text: string): string {
+  return String.fromCharCode(...new TextEncoder().encode(text))
 }
 
 /** A program has few bodies. Without a bound, names that users choose would fill the memory. */
@@ -108,7 +131,7 @@ function isLocal(host: string): boolean {
   return /^(127\.\d+\.\d+\.\d+|(.+\.)?localhost|\[::1\])$/.test(host)
 }
 
-type Reply = { answer: unknown; headers: Headers }
+type Reply = { answer: object; headers: Headers }
 type Values = Record<string, string | number | undefined>
 
 function fill(path: string, parts: Values = {}): string {
@@ -166,15 +189,16 @@ function retryInMs(error: GuicheError, turn: number, leftMs: number): number | u
 }
 
 /** `attempts` counts this one too. */
-async function attempt(send: typeof fetch, { url, init, timeoutMs, signal }: Prepared, attempts: number) {
+async function attempt(send: typeof fetch, prepared: Prepared, attempts: number): Promise<Reply> {
+  const { url, init, timeoutMs, signal, idempotencyKey } = prepared
   const limit = AbortSignal.timeout(timeoutMs)
   try {
     const response = await send(url, { ...init, signal: signal ? AbortSignal.any([signal, limit]) : limit })
-    return readAnswer(response, await response.text(), attempts)
+    return readAnswer(response, await response.text(), { attempts, idempotencyKey })
   } catch (error) {
     if (error instanceof GuicheError) throw error
     signal?.throwIfAborted()
-    const details = { attempts, cause: error }
+    const details = { attempts, idempotencyKey, cause: error }
     if (limit.aborted) throw new GuicheError('timeout', `no answer within ${timeoutMs} ms`, details)
     throw new GuicheError('network', `no answer: ${reasonOf(error)}`, details)
   }
@@ -186,7 +210,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? `${message} (${cause.message || cause.name})` : message
 }
 
-function readAnswer(response: Response, text: string, attempts: number): Reply {
+function readAnswer(response: Response, text: string, sent: Pick<ErrorDetails, 'attempts' | 'idempotencyKey'>): Reply {
   const { status, headers } = response
   const content = parse(text)
   if (response.ok && content?.success === true) {
@@ -195,10 +219,11 @@ function readAnswer(response: Response, text: string, attempts: number): Reply {
   }
   const code = headers.get('guiche-error')
   const details = {
+    ...sent,
     status,
-    attempts,
     requestId: headers.get('x-request-id') ?? undefined,
     retryAfterSeconds: readSeconds(headers.get('retry-after')),
+    paymentLinkId: /^\/api\/deposit\/([0-9a-f-]{36})$/.exec(headers.get('location') ?? '')?.[1],
   }
   if (code && typeof content?.error === 'string') throw new GuicheError(code, content.error, details)
   throw new GuicheError('unexpected_answer', `status ${status}, and the body is not of guiche: check the url`, details)

@@ -1,12 +1,12 @@
 import type { ListRefundsQuery, RefundDepositBody } from './api.ts'
 import { GuicheError } from './errors.ts'
-import type { Call, CallOptions, CreateOptions } from './http.ts'
+import type { Call, CallOptions, Created, CreateOptions } from './http.ts'
 import { pagesFrom, type Pages } from './pages.ts'
 import type { Refund } from './types.ts'
 
 export type Refunds = {
   /** Sends money of a paid deposit back: all that is left unless `value` says less. A retry never refunds twice. */
-  create(paymentLinkId: string, refund?: RefundDepositBody, options?: CreateOptions): Promise<Refund>
+  create(paymentLinkId: string, refund?: RefundDepositBody, options?: CreateOptions): Promise<Created<Refund>>
   get(paymentLinkId: string, refundId: string, options?: CallOptions): Promise<Refund>
   /** Those of one deposit, newest first. */
   list(paymentLinkId: string, query?: ListRefundsQuery, options?: CallOptions): Pages<Refund>
@@ -20,8 +20,10 @@ export function makeRefunds(call: Call): Refunds {
       return { items: refunds, nextCursor }
     })
   return {
-    create: async (paymentLinkId, body = {}, options) =>
-      (await call('refundDeposit', { path: { paymentLinkId }, body }, options)).refund,
+    async create(paymentLinkId, body = {}, options) {
+      const { refund, replayed } = await call('refundDeposit', { path: { paymentLinkId }, body }, options)
+      return { ...refund, replayed }
+    },
     // The API lists the refunds of a deposit and has no address for one of them. A deposit has few.
     async get(paymentLinkId, refundId, options) {
       for await (const refund of list(paymentLinkId, {}, options)) if (refund.id === refundId) return refund

@@ -56,7 +56,7 @@ describe('a deposit', () => {
     const externalId = randomUUID()
     proxy.loseAnswers(2)
     const charge = await clientOf({ url: proxy.url }).deposits.create({ value: 1_00, externalId })
-    expect(proxy.answered()).toBe(3)
+    expect([proxy.answered(), charge.replayed]).toEqual([3, true])
     expect(await collect(guiche.deposits.list({ externalId }))).toMatchObject([{ id: charge.id }])
   })
 
@@ -71,8 +71,21 @@ describe('a deposit', () => {
       guiche.deposits.create({ value: 1_00 }, { idempotencyKey }),
     ])
     expect(one.id).toBe(other.id)
+    expect([one.replayed, other.replayed]).toEqual([true, true])
     const different = guiche.deposits.create({ value: 2_00 }, { idempotencyKey })
     expect(await catchError(different)).toMatchObject({ code: 'idempotency_mismatch', status: 422 })
+  })
+
+  test('of an order is created once, although the program restarts after an answer was lost', async () => {
+    const proxy = await startProxy(url)
+    const order = { value: 1_00, externalId: randomUUID() }
+    proxy.loseAnswers(1)
+    const lost = clientOf({ url: proxy.url, retryForMs: 0 }).deposits.create(order)
+    const { idempotencyKey } = (await catchError(lost)) as GuicheError
+    const charge = await guiche.deposits.create(order)
+    expect(charge).toMatchObject({ status: 'PENDING', replayed: true })
+    expect(await guiche.deposits.create(order, { idempotencyKey })).toEqual(charge)
+    expect(await guiche.deposits.create({ value: 1_00 })).toMatchObject({ replayed: false })
   })
 
   test('is canceled, also if the first answer is lost', async () => {

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
-import { makeGuiche } from '../src/client.ts'
+import { makeGuiche, type CreateDepositBody } from '../src/client.ts'
 import { GuicheError } from '../src/errors.ts'
 import { isWorthRetrying, RETRY_FOR_MS, withRetries } from '../src/http.ts'
 import { pauseMs } from '../src/pause.ts'
 import { catchError } from './errors.ts'
-import { serve, startScripted } from './sockets.ts'
+import { serve, startScripted, type Scripted } from './sockets.ts'
 
 const CREATED = { status: 201, body: '{"success":true,"charge":{"id":"1"}}' }
 const HTML = { status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad Gateway</h1>' }
@@ -19,17 +19,93 @@ const clientOf = (url: string, options: object = {}) => makeGuiche({ url, key: '
 
 test('a deposit is sent again after 5xx, a proxy that fails and a request in progress, always with one key', async () => {
   const server = await startScripted(refusal(503, 'unavailable'), HTML, refusal(409, 'in_flight'), CREATED)
-  expect(await clientOf(server.url).deposits.create({ value: 1 })).toEqual({ id: '1' })
+  expect(await clientOf(server.url).deposits.create({ value: 1 })).toEqual({ id: '1', replayed: false })
   const keys = server.requests.map(({ headers }) => headers['idempotency-key'])
   expect(keys).toEqual(Array(4).fill(expect.stringMatching(/^[0-9a-f-]{36}$/)))
   expect(new Set(keys).size).toBe(1)
+})
+
+const keysOf = (server: Scripted) => server.requests.map(({ headers }) => headers['idempotency-key'])
+const chargeIs = (status: string, id = '1') => ({
+  status: 201,
+  headers: { 'idempotency-replayed': 'true' },
+  body: JSON.stringify({ success: true, charge: { id, status } }),
 })
 
 test('two deposits have two keys', async () => {
   const server = await startScripted(CREATED)
   await clientOf(server.url).deposits.create({ value: 1 })
   await clientOf(server.url).deposits.create({ value: 1 })
-  expect(new Set(server.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(2)
+  expect(new Set(keysOf(server)).size).toBe(2)
+})
+
+test('a deposit with an externalId has the same key in every process, unless a field differs', async () => {
+  const server = await startScripted(chargeIs('PENDING'))
+  const create = (body: CreateDepositBody) => clientOf(server.url).deposits.create(body)
+  await create({ value: 1, externalId: 'order-1' })
+  await create({ externalId: 'order-1', value: 1, description: undefined as never, expiresIn: null })
+  await create({ value: 1, externalId: `order-${'ç'.repeat(58)}` })
+  await create({ value: 2, externalId: 'order-1' })
+  await create({ value: 1, externalId: 'order-1', description: 'x' })
+  const keys = keysOf(server)
+  expect(keys[1]).toBe(keys[0])
+  expect(new Set(keys).size).toBe(4)
+  for (const key of keys) expect(key).toMatch(/^sdk-[0-9a-f]{64}$/)
+})
+
+test('a deposit that expired is renewed under the key that follows from it, so that two programs renew it once', async () => {
+  const dead = [chargeIs('EXPIRED', 'a'), chargeIs('CANCELED', 'b')]
+  const body = { value: 1, externalId: 'order-1' }
+  const keys: (string | string[] | undefined)[][] = []
+  for (let turn = 0; turn < 2; turn++) {
+    const server = await startScripted(...dead, chargeIs('PENDING', 'c'))
+    expect(await clientOf(server.url).deposits.create(body)).toEqual({ id: 'c', status: 'PENDING', replayed: true })
+    keys.push(keysOf(server))
+  }
+  expect(new Set(keys[0]).size).toBe(3)
+  expect(keys[1]).toEqual(keys[0])
+
+  const paid = await startScripted(chargeIs('COMPLETED'))
+  expect(await clientOf(paid.url).deposits.create(body)).toMatchObject({ status: 'COMPLETED', replayed: true })
+  expect(paid.requests).toHaveLength(1)
+  // Whoever names the key decides what is the same deposit.
+  const own = await startScripted(chargeIs('EXPIRED'))
+  const charge = await clientOf(own.url).deposits.create(body, { idempotencyKey: 'order-1' })
+  expect([charge.status, charge.replayed, keysOf(own)]).toEqual(['EXPIRED', true, ['order-1']])
+  // However many are dead, it ends.
+  const all = await startScripted(chargeIs('EXPIRED'))
+  await clientOf(all.url).deposits.create(body)
+  expect(all.requests).toHaveLength(12)
+})
+
+test('an error carries the key, so that a retry by hand cannot create twice', async () => {
+  const down = await startScripted(refusal(503, 'unavailable'))
+  const error = await catchError(clientOf(down.url, { retryForMs: 0 }).deposits.create({ value: 1 }))
+  expect(error).toMatchObject({ code: 'unavailable', idempotencyKey: keysOf(down)[0] })
+  const gone = clientOf(`http://127.0.0.1:${await freePort()}`, { retryForMs: 0 })
+  expect(await catchError(gone.deposits.create({ value: 1 }))).toMatchObject({
+    code: 'network',
+    idempotencyKey: expect.stringMatching(/^[0-9a-f-]{36}$/),
+  })
+  expect(await catchError(gone.balance.get())).toMatchObject({ idempotencyKey: undefined })
+})
+
+test('a key may have any characters that an externalId may have', async () => {
+  const server = await startScripted(CREATED)
+  await clientOf(server.url).deposits.create({ value: 1 }, { idempotencyKey: 'pedido ção 🛒' })
+  const [key] = keysOf(server)
+  expect(Buffer.from(String(key), 'latin1').toString()).toBe('pedido ção 🛒')
+})
+
+test('an externalId that is taken names the deposit that has it', async () => {
+  const paymentLinkId = '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57'
+  const server = await startScripted(
+    refusal(409, 'external_id_taken', { location: `/api/deposit/${paymentLinkId}` }),
+    refusal(409, 'external_id_taken'),
+  )
+  const create = () => catchError(clientOf(server.url).deposits.create({ value: 1, externalId: 'x' }))
+  expect(await create()).toMatchObject({ code: 'external_id_taken', paymentLinkId })
+  expect(await create()).toMatchObject({ code: 'external_id_taken', paymentLinkId: undefined })
 })
 
 test('what is refused for good is not sent again', async () => {
