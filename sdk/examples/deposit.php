@@ -1,8 +1,8 @@
 <?php // Creates a deposit and waits until it is paid: GUICHE_URL=https://… GUICHE_KEY=gk_test_… php deposit.php order-1042
 
-const ATTEMPTS = 4;
+const ATTEMPTS = 10;
 const TIMEOUT_SECONDS = 30;
-const WAIT_SECONDS = 3600;
+const WAIT_SECONDS = 3660;
 const MAX_PAUSE_SECONDS = 15;
 
 // Repeats what failed on the way. A deposit must carry an Idempotency-Key for that, or there could be two.
@@ -23,7 +23,7 @@ function call(string $method, string $path, ?array $body = null, string $key = '
         $code = header_of($http_response_header, 'Guiche-Error') ?? ($status ? 'unexpected_answer' : 'network');
         $isTransient = $status === 0 || $status === 429 || $code === 'in_flight' || ($status >= 500 && $code !== 'provider_refused');
         if (!$isTransient || $attempt === ATTEMPTS) throw new RuntimeException("$code: " . ($answer['error'] ?? "status $status"));
-        $pause = 0.5 * 2 ** $attempt * random_int(50, 100) / 100;
+        $pause = min(2, 0.5 * 2 ** $attempt) * random_int(50, 100) / 100;
         usleep((int) (1e6 * max($pause, min(30, (int) header_of($http_response_header, 'Retry-After')))));
     }
 }
@@ -38,9 +38,10 @@ function wait_until_paid(string $paymentLinkId): array
 {
     $pause = 1.0;
     for ($deadline = time() + WAIT_SECONDS; time() < $deadline; $pause = min(MAX_PAUSE_SECONDS, $pause * 1.3)) {
-        $charge = call('GET', "/api/deposit/$paymentLinkId")['charge'];
-        if ($charge['status'] === 'COMPLETED') return $charge;
-        if ($charge['status'] !== 'PENDING') throw new RuntimeException("not_paid: the charge is {$charge['status']}");
+        $deposit = call('GET', "/api/deposits/$paymentLinkId")['deposit'];
+        if ($deposit['status'] === 'COMPLETED') return $deposit;
+        if ($deposit['heldValue'] > 0) throw new RuntimeException("payment_held: {$deposit['heldValue']} cents were paid and are held");
+        if ($deposit['status'] !== 'PENDING') throw new RuntimeException("not_paid: the charge is {$deposit['status']}");
         usleep((int) (1e6 * $pause * random_int(50, 100) / 100));
     }
     throw new RuntimeException('timeout: the charge was not paid in time');
@@ -48,11 +49,12 @@ function wait_until_paid(string $paymentLinkId): array
 
 try {
     $order = $argv[1] ?? 'order-1042';
-    // With the order's own name as key, a restart of this program cannot create a second charge for it either.
+    // With the order's own name as key, a restart of this program gets the same charge, as it is by then. After it
+    // expired or was canceled, a new one needs a new key.
     $charge = call('POST', '/api/deposit', ['value' => 5000, 'externalId' => $order], $order)['charge'];
-    echo "Pay with this code: {$charge['emv']}\n";
+    if ($charge['status'] === 'PENDING') echo "Pay with this code: {$charge['emv']}\n";
     $paid = wait_until_paid($charge['paymentLinkId']);
-    echo $paid['value'] - $paid['fee'], " cents credited\n";
+    echo $paid['creditedValue'], " cents credited\n";
 } catch (RuntimeException $error) {
     fwrite(STDERR, $error->getMessage() . "\n");
     exit(1);

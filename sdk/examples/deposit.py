@@ -6,7 +6,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 URL, KEY = os.environ["GUICHE_URL"].rstrip("/"), os.environ["GUICHE_KEY"]
-ATTEMPTS, TIMEOUT_SECONDS, WAIT_SECONDS, MAX_PAUSE_SECONDS = 4, 30, 3600, 15
+ATTEMPTS, TIMEOUT_SECONDS, WAIT_SECONDS, MAX_PAUSE_SECONDS = 10, 30, 3660, 15
 
 
 def call(method: str, path: str, body=None, key: str = "") -> dict:
@@ -14,7 +14,7 @@ def call(method: str, path: str, body=None, key: str = "") -> dict:
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json", **({"Idempotency-Key": key} if key else {})}
     data = None if body is None else json.dumps(body).encode()
     for attempt in range(1, ATTEMPTS + 1):
-        pause = 0.5 * 2**attempt * random.uniform(0.5, 1)
+        pause = min(2, 0.5 * 2**attempt) * random.uniform(0.5, 1)
         try:
             with urlopen(Request(URL + path, data, headers, method=method), timeout=TIMEOUT_SECONDS) as response:
                 return json.load(response)
@@ -33,19 +33,23 @@ def call(method: str, path: str, body=None, key: str = "") -> dict:
 def wait_until_paid(payment_link_id: str) -> dict:
     deadline, pause = time.monotonic() + WAIT_SECONDS, 1.0
     while time.monotonic() < deadline:
-        charge = call("GET", f"/api/deposit/{payment_link_id}")["charge"]
-        if charge["status"] == "COMPLETED":
-            return charge
-        if charge["status"] != "PENDING":
-            raise SystemExit(f"not_paid: the charge is {charge['status']}")
+        deposit = call("GET", f"/api/deposits/{payment_link_id}")["deposit"]
+        if deposit["status"] == "COMPLETED":
+            return deposit
+        if deposit["heldValue"] > 0:
+            raise SystemExit(f"payment_held: {deposit['heldValue']} cents were paid and are held")
+        if deposit["status"] != "PENDING":
+            raise SystemExit(f"not_paid: the charge is {deposit['status']}")
         time.sleep(pause * random.uniform(0.5, 1))
         pause = min(MAX_PAUSE_SECONDS, pause * 1.3)
     raise SystemExit("timeout: the charge was not paid in time")
 
 
 order = sys.argv[1] if len(sys.argv) > 1 else "order-1042"
-# With the order's own name as key, a restart of this program cannot create a second charge for it either.
+# With the order's own name as key, a restart of this program gets the same charge, as it is by then. After it expired or
+# was canceled, a new one needs a new key.
 charge = call("POST", "/api/deposit", {"value": 5000, "externalId": order}, key=order)["charge"]
-print("Pay with this code:", charge["emv"], flush=True)
+if charge["status"] == "PENDING":
+    print("Pay with this code:", charge["emv"], flush=True)
 paid = wait_until_paid(charge["paymentLinkId"])
-print(paid["value"] - paid["fee"], "cents credited")
+print(paid["creditedValue"], "cents credited")

@@ -11,7 +11,7 @@ try {
   const charge = await guiche.deposits.create({ value: 50_00, externalId: order })
   if (charge.status === 'PENDING') process.stdout.write(`Pay with this code: ${charge.emv}\n`)
   const paid = await guiche.deposits.waitUntilPaid(charge.paymentLinkId)
-  process.stdout.write(`${paid.value - paid.fee} cents credited\n`)
+  process.stdout.write(`${paid.creditedValue} cents credited\n`)
 } catch (error) {
   if (!(error instanceof GuicheError)) throw error
   process.stderr.write(`${error.code}: ${error.message}\n`)

@@ -19,20 +19,20 @@ export type Deposits = {
   list(query?: ListDepositsQuery, options?: CallOptions): Pages<Deposit>
   cancel(paymentLinkId: string, options?: CallOptions): Promise<Deposit>
   /**
-   * Resolves when the charge is paid. Throws `not_paid` if it expires or is canceled first, and `timeout` after
+   * Resolves when the charge is paid. Throws `payment_held` if another amount arrived, about which the operator decides:
+   * do not ask the payer to pay again. Throws `not_paid` if it expires or is canceled first, and `timeout` after
    * `timeoutMs`. For a page or a script: what books orders should go by webhooks, which outlive the process.
    */
-  waitUntilPaid(paymentLinkId: string, options?: WaitOptions): Promise<Charge>
+  waitUntilPaid(paymentLinkId: string, options?: WaitOptions): Promise<Deposit>
 }
 
 export function makeDeposits(call: Call): Deposits {
-  const get: Deposits['get'] = async (paymentLinkId, options) =>
-    (await call('getDeposit', { path: { paymentLinkId } }, options)).charge
+  const retrieve: Deposits['retrieve'] = async (paymentLinkId, options) =>
+    (await call('retrieveDeposit', { path: { paymentLinkId } }, options)).deposit
   return {
     create: (body, options = {}) => createDeposit(call, body, options),
-    get,
-    retrieve: async (paymentLinkId, options) =>
-      (await call('retrieveDeposit', { path: { paymentLinkId } }, options)).deposit,
+    get: async (paymentLinkId, options) => (await call('getDeposit', { path: { paymentLinkId } }, options)).charge,
+    retrieve,
     list: (query, options) =>
       pagesFrom(async (cursor) => {
         const input = { query: { ...query, ...(cursor && { cursor }) } }
@@ -43,7 +43,7 @@ export function makeDeposits(call: Call): Deposits {
       (await call('cancelDeposit', { path: { paymentLinkId } }, options)).charge,
     waitUntilPaid: (paymentLinkId, options = {}) =>
       waitUntilPaid(
-        pollWith((id, signal) => get(id, { signal }), options.intervalMs),
+        pollWith((id, signal) => retrieve(id, { signal }), options.intervalMs),
         paymentLinkId,
         options,
       ),

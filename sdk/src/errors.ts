@@ -1,4 +1,4 @@
-import type { ErrorCode } from './types.ts'
+import type { Deposit, ErrorCode } from './types.ts'
 
 /**
  * What only the client can tell. `network`: no answer came. `timeout`: none came in time. `unexpected_answer`: the
@@ -16,6 +16,7 @@ export type ErrorDetails = {
   attempts?: number | undefined
   idempotencyKey?: string | undefined
   paymentLinkId?: string | undefined
+  deposit?: Deposit | undefined
   cause?: unknown
 }
 
@@ -38,6 +39,8 @@ export class GuicheError extends Error {
   readonly idempotencyKey: string | undefined
   /** With `external_id_taken`: the deposit that has the `externalId`. */
   readonly paymentLinkId: string | undefined
+  /** With `not_paid` and `payment_held` of `waitUntilPaid`: the deposit, as it was last seen. */
+  readonly deposit: Deposit | undefined
 
   constructor(code: GuicheErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined)
@@ -48,6 +51,7 @@ export class GuicheError extends Error {
     this.attempts = details.attempts ?? 1
     this.idempotencyKey = details.idempotencyKey
     this.paymentLinkId = details.paymentLinkId
+    this.deposit = details.deposit
   }
 
   /** The same request may succeed later. */

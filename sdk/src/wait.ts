@@ -1,6 +1,6 @@
 import { GuicheError } from './errors.ts'
 import { pauseMs, sleep } from './pause.ts'
-import type { Charge } from './types.ts'
+import type { Deposit } from './types.ts'
 
 export type WaitOptions = {
   /** Ends the waiting. The promise then rejects with the signal's reason. */
@@ -11,8 +11,8 @@ export type WaitOptions = {
   intervalMs?: number | undefined
 }
 
-/** The states of one charge as they become known. It ends when the signal aborts. */
-export type Watch = (paymentLinkId: string, signal: AbortSignal) => AsyncIterable<Charge>
+/** The states of one deposit as they become known. It ends when the signal aborts. */
+export type Watch = (paymentLinkId: string, signal: AbortSignal) => AsyncIterable<Deposit>
 
 /** No charge lives longer than a day; the hour is for clocks that differ. A timer also takes no more than 24 days. */
 const LONGEST_MS = 25 * 3_600_000
@@ -26,14 +26,16 @@ export async function waitUntilPaid(
   watch: Watch,
   paymentLinkId: string,
   { signal, timeoutMs = LONGEST_MS }: WaitOptions,
-): Promise<Charge> {
+): Promise<Deposit> {
   const limit = new AbortController()
   const timer = setTimeout(() => limit.abort(), Math.min(timeoutMs, LONGEST_MS))
   const either = signal ? AbortSignal.any([signal, limit.signal]) : limit.signal
   try {
-    for await (const charge of watch(paymentLinkId, either)) {
-      if (charge.status === 'COMPLETED') return charge
-      if (charge.status !== 'PENDING') throw new GuicheError('not_paid', `the charge is ${charge.status}`)
+    for await (const deposit of watch(paymentLinkId, either)) {
+      const { status, heldValue } = deposit
+      if (status === 'COMPLETED') return deposit
+      if (heldValue > 0) throw new GuicheError('payment_held', `${heldValue} cents were paid and are held`, { deposit })
+      if (status !== 'PENDING') throw new GuicheError('not_paid', `the charge is ${status}`, { deposit })
     }
     throw new Error('the source of the states ended before the charge did')
   } catch (error) {
@@ -47,7 +49,7 @@ export async function waitUntilPaid(
 
 /** Asks again and again. What may be better at the next question is no reason to give up. */
 export function pollWith(
-  read: (paymentLinkId: string, signal: AbortSignal) => Promise<Charge>,
+  read: (paymentLinkId: string, signal: AbortSignal) => Promise<Deposit>,
   firstMs = INTERVAL_MS,
 ): Watch {
   return async function* poll(paymentLinkId, signal) {

@@ -43,7 +43,9 @@ describe('a deposit', () => {
 
     const waiting = guiche.deposits.waitUntilPaid(charge.paymentLinkId, { intervalMs: 20 })
     await pay(charge)
-    expect(await waiting).toMatchObject({ id: charge.id, status: 'COMPLETED' })
+    const paid = await waiting
+    expect(paid).toMatchObject({ id: charge.id, status: 'COMPLETED', creditedValue: charge.value - charge.fee })
+    expect(await guiche.deposits.retrieve(charge.paymentLinkId)).toEqual(paid)
 
     const { balance, currency } = await guiche.balance.get()
     expect([balance - before.balance, currency]).toEqual([charge.value - charge.fee, 'BRL'])
@@ -114,6 +116,16 @@ describe('waiting for a payment', () => {
     await pay(charge)
     expect(await waiting).toMatchObject({ status: 'COMPLETED' })
     expect(proxy.answered()).toBeGreaterThan(3)
+  })
+
+  test('ends with what was paid when another amount arrived, and not with its deadline', async () => {
+    const charge = await guiche.deposits.create({ value: 50_00 })
+    const body = JSON.stringify({ emv: charge.emv, amountCents: 40_00 })
+    await fetch(`${bankUrl}/bank/pay`, { method: 'POST', body })
+    const error = (await catchError(guiche.deposits.waitUntilPaid(charge.paymentLinkId))) as GuicheError
+    expect(error).toMatchObject({ code: 'payment_held', message: '4000 cents were paid and are held' })
+    expect(error.deposit).toMatchObject({ id: charge.id, status: 'PENDING', heldValue: 40_00 })
+    expect(error.isTransient).toBe(false)
   })
 
   test('ends with its deadline', async () => {
