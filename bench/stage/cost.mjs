@@ -2,8 +2,9 @@
 import { familyMicroseconds, isKnown, ownMicroseconds, reapedMicroseconds } from './cpu.mjs'
 
 /**
- * `node` is the process that is measured, with those that it started. `load` is the process that asks it; without one, it is a program that ran to
- * its end, such as wrk. `work` resolves to an object that counts its operations as `requests`.
+ * `node` is the process that is measured, with those that it started. `load` is the process that asks it; without one,
+ * it is a program that ran to its end, such as wrk. `work` resolves to an object that counts its operations as
+ * `requests`.
  */
 export async function withCost(stage, { node, load }, work) {
   const before = await readMeters(stage, node, load)
