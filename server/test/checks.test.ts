@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
 import { claimChecks, endChecks, finishChecks } from '../src/domain/deposits/checks/check-queue.ts'
-import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
+import { cancelDeposit, queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { get } from './requests.ts'
+import { connectScripted, notFound } from './scripted-psp.ts'
 import { until, world } from './world.ts'
 
 const HOUR_MS = 3_600_000
@@ -247,4 +248,36 @@ test('workers of many processes never claim the same row, and a dead one leaves 
   expect(new Set(subjects).size).toBe(10)
   w.clock.advance(30_001)
   expect(await claimChecks(w.ctx, 100)).toHaveLength(10)
+})
+
+// ---- Cancellations of charges that the bank does not have ----
+
+test('a charge that its bank does not have is canceled, and withdrawn if it appears there after all', async () => {
+  const w = await world()
+  const account = await w.account()
+  const charge = await w.deposit(account)
+  const bank = w.ctx.providers[0]!
+  w.ctx.providers[0] = { ...bank, cancel: async () => 'absent', check: async () => 'absent' }
+  expect(await cancelDeposit(w.ctx, account.accountId, charge.paymentLinkId)).toMatchObject({ status: 'CANCELED' })
+  expect(await cancelDeposit(w.ctx, account.accountId, charge.paymentLinkId)).toMatchObject({ status: 'CANCELED' })
+  w.ctx.providers[0] = bank
+  w.clock.advance(61_000)
+  await checkDue(w.ctx)
+  await expect(w.sandbox.pay({ emv: charge.emv })).rejects.toThrow(/409/)
+  expect(await w.count('checks')).toBe(0)
+  expect(await w.differences()).toEqual([])
+})
+
+test('a gateway that finds nothing at all cancels no charge', async () => {
+  const w = await world()
+  const account = await w.account()
+  const charge = await w.deposit(account)
+  const bank = w.ctx.providers[0]!
+  const { provider: gateway } = await connectScripted(() => notFound)
+  w.ctx.providers[0] = { ...gateway, name: 'sandbox' }
+  await expect(cancelDeposit(w.ctx, account.accountId, charge.paymentLinkId)).rejects.toMatchObject({
+    code: 'provider_unavailable',
+  })
+  w.ctx.providers[0] = bank
+  expect((await cancelDeposit(w.ctx, account.accountId, charge.paymentLinkId)).status).toBe('CANCELED')
 })

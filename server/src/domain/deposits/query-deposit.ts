@@ -1,12 +1,21 @@
 import { Fault } from '../../base/fault.ts'
 import { withTimeLimit } from '../../base/time-limit.ts'
+import { transact } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
-import { ProviderError, providerNamed } from '../ports/provider.ts'
+import { ProviderError, providerNamed, type Provider } from '../ports/provider.ts'
 import { overloaded } from './admission.ts'
-import { readCharge, requireCharge, visible, type Charge, type ChargeStatus } from './charge-reads.ts'
-import { markCanceled } from './charge-states.ts'
+import {
+  readCharge,
+  requireCharge,
+  visible,
+  type Charge,
+  type ChargeStatus,
+  type StoredCharge,
+} from './charge-reads.ts'
+import { endCharge, markCanceled } from './charge-states.ts'
 import { checkCharge } from './checks/check-charge.ts'
+import { enqueueWithdrawal } from './checks/check-queue.ts'
 import { readHeld } from './held-payments.ts'
 import type { Queried } from './lanes.ts'
 
@@ -55,8 +64,8 @@ export async function cancelDeposit(ctx: Context, accountId: string, paymentLink
   if (charge.status !== 'PENDING') throw cannotCancel(charge.status)
   try {
     const outcome = await providerNamed(ctx, charge.provider).cancel(charge.id, { onBehalfOf: accountId })
-    const isOver = outcome === 'withdrawn' || (await isPaidOtherwise(ctx, charge))
-    const canceled = isOver && (await markCanceled(ctx, charge.id))
+    const canceled =
+      outcome === 'withdrawn' ? await markCanceled(ctx, charge.id) : await cancelOtherwise(ctx, charge, outcome)
     if (canceled) return visible(canceled)
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
@@ -73,12 +82,49 @@ export async function cancelDeposit(ctx: Context, accountId: string, paymentLink
   return after
 }
 
-/** The provider counts it as paid by a Pix that did not fit: nobody can pay it now, and nothing is left to withdraw. */
-async function isPaidOtherwise(ctx: Context, charge: Charge): Promise<boolean> {
+/** Undefined if the charge is not PENDING any more, or can still be paid. */
+async function cancelOtherwise(
+  ctx: Context,
+  charge: Charge,
+  outcome: 'not_active' | 'absent',
+): Promise<StoredCharge | undefined> {
   await checkCharge(ctx, charge, { onBehalfOf: charge.accountId })
-  if ((await readCharge(ctx, charge.id)).status !== 'PENDING') return false
-  const answer = await providerNamed(ctx, charge.provider).check(charge.id)
-  return answer !== 'absent' && answer.status === 'paid' && answer.payments.length > 0
+  if ((await readCharge(ctx, charge.id)).status !== 'PENDING') return undefined
+  const provider = providerNamed(ctx, charge.provider)
+  const answer = await provider.check(charge.id)
+  if (answer === 'absent') return outcome === 'absent' ? cancelAbsent(ctx, provider, charge) : undefined
+  // The provider counts it as paid by a Pix that did not fit: nobody can pay it now, and nothing is left to withdraw.
+  return answer.status === 'paid' && answer.payments.length > 0 ? markCanceled(ctx, charge.id) : undefined
+}
+
+// The provider itself may catch up within this.
+const WITHDRAW_AGAIN_MS = 60_000
+const PROBE_MS = 60_000
+
+/**
+ * The provider answered that it made the charge, and says of it three times that it has none. It forgot it, or never
+ * stored it: there is nothing to withdraw. A gateway that finds nothing at all would say the same, but it has no list
+ * either: if that fails, so does the cancellation. The check withdraws a charge that appears later.
+ */
+async function cancelAbsent(ctx: Context, provider: Provider, charge: Charge): Promise<StoredCharge | undefined> {
+  const now = ctx.now()
+  const window = { from: new Date(now.getTime() - PROBE_MS), to: now }
+  await provider
+    .listReceived(window, () => {})
+    [Symbol.asyncIterator]()
+    .next()
+  const canceled = await transact(ctx.pool, async (tx) => {
+    const closed = await endCharge(tx, now, charge.id, { from: 'PENDING', to: 'CANCELED' })
+    if (closed) await enqueueWithdrawal(tx, closed, new Date(now.getTime() + WITHDRAW_AGAIN_MS))
+    return closed
+  })
+  if (!canceled) return undefined
+  ctx.metrics.deposits.inc({ state: 'canceled' })
+  ctx.log.warn(
+    { chargeId: charge.id, provider: provider.name },
+    'a charge was canceled that its provider does not have',
+  )
+  return canceled
 }
 
 /** Some providers no longer withdraw a charge after they received another amount for it. */

@@ -13,6 +13,7 @@ import {
   type ExceptionState,
   type Resolution,
 } from '../deposits/exception-states.ts'
+import { enqueueWithdrawal } from '../deposits/checks/check-queue.ts'
 import { cancelDeposit } from '../deposits/query-deposit.ts'
 import { completeFromSuspense } from '../deposits/settle.ts'
 import { postTransfers, type LedgerKey, type Movement, type Transfer } from '../ledger/ledger.ts'
@@ -228,16 +229,8 @@ async function matchCharge(tx: Tx, now: Date, exception: LockedException, charge
   }
   const payment = { provider, endToEndId, txid: charge.id, amountCents, occurredAt }
   await completeFromSuspense(tx, now, { paymentId, payment, charge, heldBy })
-  if (charge.status === 'PENDING') await enqueueWithdrawal(tx, now, charge)
-}
-
-/** After a payment of another amount, some providers let the code be paid again. The check withdraws it there. */
-async function enqueueWithdrawal(tx: Tx, now: Date, charge: StoredCharge): Promise<void> {
-  await tx.run(
-    `insert into checks (provider, subject, kind, due_at) values ($1, $2, 'withdrawal', $3)
-     on conflict (provider, subject) do update set kind = 'withdrawal', due_at = $3, claim = null, attempts = 0`,
-    [charge.provider, charge.id, now],
-  )
+  // After a payment of another amount, some providers let the code be paid again.
+  if (charge.status === 'PENDING') await enqueueWithdrawal(tx, charge, now)
 }
 
 /** Cancels the charge, so that nobody can pay it. Refused if it was paid meanwhile. */

@@ -6,7 +6,7 @@ import { prepared } from '../../../db/prepared.ts'
 import { query, queryInOrder, type Tx } from '../../../db/tx.ts'
 import type { Core } from '../../core/core.ts'
 import type { Hint } from '../../ports/provider.ts'
-import type { StoredStatus } from '../charge-reads.ts'
+import type { StoredCharge, StoredStatus } from '../charge-reads.ts'
 import { EXPIRY_GRACE_MS } from '../charge-states.ts'
 
 /**
@@ -228,6 +228,19 @@ const END_CHECKS = prepared(`
 /** The same for checks that end with the transaction that answers them. */
 export async function endChecks(tx: Tx, checks: Check[]): Promise<void> {
   if (checks.length > 0) await tx.run(END_CHECKS, valuesOf(CLAIM_COLUMNS, inOrder(checks)))
+}
+
+/** The check withdraws the charge at its provider, if that still has it. */
+export async function enqueueWithdrawal(
+  tx: Tx,
+  charge: Pick<StoredCharge, 'provider' | 'id'>,
+  dueAt: Date,
+): Promise<void> {
+  await tx.run(
+    `insert into checks (provider, subject, kind, due_at) values ($1, $2, 'withdrawal', $3)
+     on conflict (provider, subject) do update set kind = 'withdrawal', due_at = $3, claim = null, attempts = 0`,
+    [charge.provider, charge.id, dueAt],
+  )
 }
 
 /** In the order in which RECORD_HINTS locks them. */
