@@ -3,6 +3,9 @@ import { expect, test } from 'vitest'
 import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
 import { transact } from '../src/db/tx.ts'
 import { ProviderError } from '../src/domain/ports/provider.ts'
+import { listExceptions } from '../src/domain/refunds/exceptions.ts'
+import { recordExternalRefunds } from '../src/domain/refunds/external-refunds.ts'
+import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import { endRefund } from '../src/domain/refunds/refund-states.ts'
 import { claimRefunds, runRefund } from '../src/domain/refunds/run-refund.ts'
 import { listRefunds, requestRefund } from '../src/domain/refunds/request-refund.ts'
@@ -115,6 +118,33 @@ test('a refund that failed and was made after all is booked, and is the operator
 })
 
 // As after a restore of a backup that is older than the refund.
+test('what a bank refunds beyond a payment is the operator’s to decide, and the audit names it until then', async () => {
+  const w = await world()
+  const account = await w.account()
+  const { payment, charge } = await completedCharge(w, { account })
+  await completedCharge(w, { account })
+  const refunds = ['one', 'two'].map((refundId) => ({
+    refundId,
+    amountCents: 30_00,
+    status: 'done' as const,
+    reason: null,
+  }))
+  await recordExternalRefunds(w.ctx, [{ ...payment, refunds }])
+  expect(await stateOf(w, charge.id)).toMatchObject({ refunded_cents: 60_00 })
+  const named = {
+    subject: `payment ${payment.endToEndId}`,
+    text: expect.stringMatching(/^brought 5000 .* 6000 went back/),
+  }
+  expect(await bookDifferences(w)).toMatchObject([named])
+  const { exceptions } = await listExceptions(w.ctx, { kind: 'foreign_refund', limit: 10 })
+  await resolveException(w.ctx, OPERATOR, exceptions[0]!.id, { how: 'charge_account' }, 'the payer asked for it')
+  expect(await bookDifferences(w)).toMatchObject([named])
+  await resolveException(w.ctx, OPERATOR, exceptions[1]!.id, { how: 'write_off' }, 'the bank owes it to us')
+  expect(await bookDifferences(w)).toEqual([])
+  expect(await holdings(w)).toEqual({ cash: 40_00, balance: 69_00, fees: 1_00, written_off: -30_00 })
+  await expect(refund(w, charge, { amountCents: 1 })).rejects.toThrow()
+})
+
 test('a refund of ours that is not in the books is booked from the bank’s list under the id that we gave it', async () => {
   const w = await world()
   const { payment } = await completedCharge(w)

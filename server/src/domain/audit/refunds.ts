@@ -85,16 +85,23 @@ const refund = check({
   },
 })
 
-// We never refund more than the payment, less refunds that were undone. A bank may refund more by itself.
+// We never refund more than the payment, less refunds that were undone. A bank may refund more by itself; an operator
+// decides who bears what it refunded without us.
 const overRefunded = `
-  select 'payment ' || p.end_to_end_id as subject, format('brought %s cents, and %s are promised back by us', p.amount_cents, r.cents) as text
+  select 'payment ' || p.end_to_end_id as subject,
+    case when r.ours > p.amount_cents then format('brought %s cents, and %s are promised back by us', p.amount_cents, r.ours)
+      else format('brought %s cents, and %s went back: decide on its exceptions of kind foreign_refund', p.amount_cents, r.cents)
+    end as text
   from payments p
   join (
-    select r.payment_id, sum(r.amount_cents) as cents
-    from refunds r left join exceptions u on u.refund_id = r.id and u.kind = 'undone_refund'
-    where r.status <> 'FAILED' and r.source <> 'provider' and u.id is null group by 1
+    select r.payment_id, sum(r.amount_cents) as cents, coalesce(sum(r.amount_cents) filter (where r.source <> 'provider'), 0) as ours,
+      bool_or(f.id is not null and f.resolved_at is null) as is_undecided
+    from refunds r
+    left join exceptions u on u.refund_id = r.id and u.kind = 'undone_refund'
+    left join exceptions f on f.refund_id = r.id and f.kind = 'foreign_refund'
+    where r.status <> 'FAILED' and u.id is null group by 1
   ) r on r.payment_id = p.id
-  where r.cents > p.amount_cents`
+  where r.ours > p.amount_cents or (r.cents > p.amount_cents and r.is_undecided)`
 
 // A check ends with the answer about its refund. One that is put off for ever leaves a contradiction undecided.
 const refundCheck = check({
