@@ -119,16 +119,17 @@ async function leave(app: App, drainSeconds: number, say: Say): Promise<void> {
 type Start = { log: Logger; say: Say; stoppers: (() => Promise<void>)[]; signal: AbortSignal }
 
 async function open(config: Config, { log, say, stoppers, signal }: Start): Promise<App> {
-  for (const warning of config.warnings) log.warn({}, warning)
   if (!isSupervised()) await requireListen(config)
+  for (const warning of config.warnings) log.warn({}, warning)
   const options = { migrates: true, role: config.role, signal }
   const { value: ctx, sandboxUrl, clock, presence, close } = await openContext(config, log, say, options)
   stoppers.push(close)
   if (!clock.agrees()) throw new OperatorError(clockText(clock.offsetMs()))
   clock.watch(log)
   const otherKeys = await checkSecretKeys(ctx)
-  if (otherKeys) log.error({}, otherKeys)
-  else await recordSecretKey(ctx)
+  // It would send providers' notifications to an address that the other processes do not know.
+  if (otherKeys) throw new OperatorError(otherKeys)
+  await recordSecretKey(ctx)
   stoppers.push(async () => {
     await Promise.all([
       ctx.intents.drained(),

@@ -4,7 +4,7 @@ import { readNotificationHealth } from '../src/domain/deposits/notifications.ts'
 import { makeSecretBox } from '../src/domain/core/secret-box.ts'
 import { checkSecretKeys, recordSecretKey } from '../src/domain/core/secret-keys.ts'
 import { makeOperator, makeOperatorKey } from './operators-client.ts'
-import { runCli, startServer, preparedHome } from './process.ts'
+import { runCli, startServer, preparedHome, temporaryHome } from './process.ts'
 import { sweepAll } from './reconcile-bank.ts'
 import { appWith, bearer } from './requests.ts'
 import { until, world, type World } from './world.ts'
@@ -41,6 +41,37 @@ test('a process without the SECRET_KEY that the database is used with is told so
   await recordSecretKey(withKeys('new', 'old'))
   expect(await checkSecretKeys(withKeys('new'))).toBeUndefined()
   expect(await checkSecretKeys(withKeys('old'))).toContain('add it to SECRET_KEY')
+})
+
+test('a running process is not ready while another one uses a SECRET_KEY that it lacks', async () => {
+  const w = await world()
+  const withKeys = (...keys: string[]) => {
+    const settings = { ...w.ctx.settings, secretBox: makeSecretBox(() => keys) }
+    return { ...w.ctx, settings }
+  }
+  const app = await appWith(withKeys('old'))
+  const ready = async () => {
+    const answer = await app.inject('/readyz')
+    return [answer.statusCode, answer.json().reason]
+  }
+  await recordSecretKey(withKeys('old'))
+  expect(await ready()).toEqual([200, undefined])
+  w.clock.advance(MINUTE_MS)
+  await recordSecretKey(withKeys('new', 'old'))
+  expect(await ready()).toEqual([503, 'SECRET_KEY'])
+  w.clock.advance(MINUTE_MS)
+  await recordSecretKey(withKeys('old', 'new'))
+  expect(await ready()).toEqual([200, undefined])
+})
+
+test('a start without the SECRET_KEY that the database is used with is refused, and says what to do', async () => {
+  const w = await world()
+  const env = { DATABASE_URL: w.databaseUrl, PROVIDER_SANDBOX_URL: w.sandbox.url }
+  // Each home generates a key of its own.
+  const first = await startServer({ ...env, GUICHE_HOME: temporaryHome() })
+  const second = startServer({ ...env, GUICHE_HOME: temporaryHome() })
+  await expect(second).rejects.toThrow(/used with a SECRET_KEY \(id [0-9a-f]{8}\) that this process lacks: add it to/)
+  await first.end('SIGTERM')
 })
 
 // ---- Notifications that never arrive ----

@@ -3,6 +3,7 @@ import { request as exchange } from 'undici'
 import { makeSingleFlight } from '../base/single-flight.ts'
 import { databaseTrouble, type DatabaseTrouble } from '../db/ready.ts'
 import type { Context } from '../domain/context.ts'
+import { checkSecretKeys } from '../domain/core/secret-keys.ts'
 import { isSaturated, type Load } from './server/backpressure.ts'
 
 const SANDBOX_TIMEOUT_MS = 1_000
@@ -10,12 +11,12 @@ const SANDBOX_DOWN = 'the sandbox bank does not answer: run guiche start or guic
 
 /**
  * /livez: the process runs. /readyz: it can take requests, which it cannot while draining or overloaded, without a
- * database, or with a wrong clock. A bank that is down does not make a process unready, since most requests do not need
- * it; for the sandbox, /readyz says so and what to do.
+ * database, with a wrong clock, or without the SECRET_KEY that another process has begun to use. A bank that is down
+ * does not make a process unready, since most requests do not need it; for the sandbox, /readyz says so and what to do.
  */
 export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): void {
   // Public, so concurrent requests share one query.
-  const askDatabase = makeSingleFlight<DatabaseTrouble | undefined>()
+  const askDatabase = makeSingleFlight<DatabaseTrouble | 'SECRET_KEY' | undefined>()
   const askSandbox = makeSingleFlight<{ sandbox?: string }>()
 
   app.get('/livez', { schema: { hide: true } }, async (_request, reply) => {
@@ -25,7 +26,7 @@ export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): vo
 
   app.get('/readyz', { schema: { hide: true } }, async (request, reply) => {
     reply.header('cache-control', 'no-store')
-    const reason = loadTrouble() ?? (await askDatabase('ready', () => databaseTrouble(ctx.pool))) ?? clockTrouble()
+    const reason = loadTrouble() ?? (await askDatabase('ready', storedTrouble)) ?? clockTrouble()
     if (reason === undefined) return { status: 'ready', ...(await askSandbox('sandbox', sandboxTrouble)) }
     // Problems with the database are logged elsewhere, once for all requests.
     if (reason === 'draining') ctx.log.warn({ requestId: request.id, reason }, '/readyz: not ready')
@@ -42,6 +43,16 @@ export function healthRoutes(app: FastifyInstance, ctx: Context, load: Load): vo
       return {}
     } catch {
       return { sandbox: SANDBOX_DOWN }
+    }
+  }
+
+  async function storedTrouble(): Promise<DatabaseTrouble | 'SECRET_KEY' | undefined> {
+    const trouble = await databaseTrouble(ctx.pool)
+    if (trouble) return trouble
+    try {
+      return (await checkSecretKeys(ctx)) ? 'SECRET_KEY' : undefined
+    } catch {
+      return 'database'
     }
   }
 
