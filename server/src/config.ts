@@ -1,7 +1,6 @@
 import { isLocalHost, isLocalUrl, plainHttpNames } from './base/local-url.ts'
 import { OperatorError } from './base/operator-error.ts'
-import { createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -17,6 +16,7 @@ import { makeChargeSeal } from './domain/core/charge-seal.ts'
 import type { SessionLimits, Settings } from './domain/core/settings.ts'
 import { makeSecretBox } from './domain/core/secret-box.ts'
 import { loadProviders, urlsOf, type ProviderConfig } from './provider-config.ts'
+import { callbackSecrets, loadMetricsToken, loadSecretKeys, signInSecret } from './secret-config.ts'
 
 /** The only reader of the environment: parsed once, and a wrong value is refused with what to set instead. */
 export type Config = {
@@ -62,7 +62,6 @@ export type Remote = { url: string; key: string | undefined }
 
 // A payer needs at least 5 minutes. Past a day, providers may refuse the charge.
 const EXPIRES_SECONDS = { min: 300, max: 86_400 }
-const MIN_SECRET_LENGTH = 32
 // With fewer, the lanes wait for each other's connections; with more, a few processes use up PostgreSQL's limit.
 const POOL_SIZE = { min: 5, max: 500 }
 
@@ -79,9 +78,11 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
   const host = text(env, 'HOST', '127.0.0.1')
   const port = overrides.port ?? integer(env, 'PORT', 3000, { min: 1, max: 65_535 })
   const home = loadHome(env, overrides.home)
-  const secretKeys = loadSecretKeys(env, home)
   const providers = loadProviders(env)
   const mode = providers.some((provider) => provider.name === 'sandbox') ? 'test' : 'live'
+  const givenDatabase = databaseUrl(env, 'DATABASE_URL')
+  const isShared = givenDatabase !== undefined
+  const secretKeys = loadSecretKeys(env, { home, isLive: mode === 'live', isShared })
   // Providers send notifications there and payers open links to it, so live mode has no default.
   const publicUrl = origin(env, 'PUBLIC_URL', mode === 'test' ? `http://localhost:${port}` : undefined)
   return {
@@ -90,7 +91,7 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
     host,
     port,
     publicUrl,
-    databaseUrl: databaseUrl(env, 'DATABASE_URL'),
+    databaseUrl: givenDatabase,
     databaseReadUrl: databaseReadUrl(env),
     databasePoolSize: integer(env, 'DATABASE_POOL_SIZE', 20, POOL_SIZE),
     logLevel: oneOf(env, 'LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
@@ -113,14 +114,8 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
       chargeExpiresSeconds: integer(env, 'CHARGE_EXPIRES_SECONDS', 3600, EXPIRES_SECONDS),
       reconcileSeconds: integer(env, 'RECONCILE_SECONDS', 60, { min: 0, max: 86_400 }),
       pendingMaxPerAccount: integer(env, 'PENDING_MAX_PER_ACCOUNT', 10_000, { min: 0, max: 1_000_000 }),
-      rateLimit: {
-        perSecond: integer(env, 'RATE_LIMIT_PER_SECOND', 100, { min: 0, max: 1_000_000 }),
-        burst: integer(env, 'RATE_LIMIT_BURST', 200, { min: 1, max: 1_000_000 }),
-      },
-      publicRateLimit: {
-        perSecond: integer(env, 'PUBLIC_RATE_LIMIT_PER_SECOND', 20, { min: 0, max: 1_000_000 }),
-        burst: integer(env, 'PUBLIC_RATE_LIMIT_BURST', 100, { min: 1, max: 1_000_000 }),
-      },
+      rateLimit: rateLimit(env, 'RATE_LIMIT', { perSecond: 100, burst: 200 }),
+      publicRateLimit: rateLimit(env, 'PUBLIC_RATE_LIMIT', { perSecond: 20, burst: 100 }),
       isMetricsToken: loadMetricsToken(env),
       hstsIncludesSubdomains: flag(env, 'HSTS_INCLUDE_SUBDOMAINS'),
       callbackSecrets: callbackSecrets(secretKeys),
@@ -177,11 +172,17 @@ function sandboxBankUrl(providers: ProviderConfig[]): string | null {
 /** What strangers can do in sandbox mode, where anybody may be let in. */
 function exposures({ host, publicUrl, sandboxHost, providers, settings }: Omit<Config, 'warnings'>): string[] {
   if (settings.mode !== 'test') return []
-  const open = !isLocalHost(host) ? `HOST is ${host}` : !isLocalUrl(publicUrl) ? `PUBLIC_URL is ${publicUrl}` : undefined
+  const open = !isLocalHost(host)
+    ? `HOST is ${host}`
+    : !isLocalUrl(publicUrl)
+      ? `PUBLIC_URL is ${publicUrl}`
+      : undefined
   const runsBank = providers.some((provider) => provider.kind === 'sandbox')
   return [
     ...(open && settings.signIn.signup === 'open'
-      ? [`the sandbox is open to other machines (${open}): whoever reaches it can create an account, unless SIGNUP is set`]
+      ? [
+          `the sandbox is open to other machines (${open}): whoever reaches it can create an account, unless SIGNUP is set`,
+        ]
       : []),
     ...(runsBank && !isLocalHost(sandboxHost)
       ? [`SANDBOX_HOST is ${sandboxHost}: whoever reaches the sandbox bank can pay any charge and cause faults`]
@@ -218,7 +219,8 @@ function loadWebhooks(env: Env, { isTrial }: { isTrial: boolean }): Config['webh
 }
 
 /** What turns off TLS, or the check of the server's certificate, in the URL of nodemailer. */
-const WITHOUT_TLS = /[?&](ignoreTLS=true|opportunisticTLS=true|requireTLS=false|secure=false|tls\.rejectUnauthorized=false)\b/i
+const WITHOUT_TLS =
+  /[?&](ignoreTLS=true|opportunisticTLS=true|requireTLS=false|secure=false|tls\.rejectUnauthorized=false)\b/i
 
 function loadMail(env: Env, { mode, publicUrl }: { mode: 'test' | 'live'; publicUrl: string }): Config['mail'] {
   const smtpUrl = env.SMTP_URL
@@ -270,6 +272,13 @@ function loadRetention(env: Env): Settings['retention'] {
   }
 }
 
+function rateLimit(env: Env, prefix: string, fallback: Settings['rateLimit']): Settings['rateLimit'] {
+  return {
+    perSecond: integer(env, `${prefix}_PER_SECOND`, fallback.perSecond, { min: 0, max: 1_000_000 }),
+    burst: integer(env, `${prefix}_BURST`, fallback.burst, { min: 1, max: 1_000_000 }),
+  }
+}
+
 function loadPlainHttp(env: Env, urls: [name: string, url: string][]): string[] {
   const isAllowed = flag(env, 'ALLOW_PLAIN_HTTP')
   const [first, ...others] = plainHttpNames(urls)
@@ -278,73 +287,12 @@ function loadPlainHttp(env: Env, urls: [name: string, url: string][]): string[] 
   return [first, ...others]
 }
 
-/**
- * The keys that all secrets are derived from: SECRET_KEY, or one that is generated in the home once. Read on first use,
- * so that a command that needs no key generates none. Processes that share a database need the same SECRET_KEY.
- */
-function loadSecretKeys(env: Env, home: string): () => string[] {
-  const given = env.SECRET_KEY ? env.SECRET_KEY.split(',').map((key) => key.trim()) : undefined
-  if (given?.some((key) => key.length < MIN_SECRET_LENGTH)) {
-    throw refusal(
-      'SECRET_KEY',
-      `must have at least ${MIN_SECRET_LENGTH} characters, for example the output of: openssl rand -hex 32`,
-    )
-  }
-  return () => given ?? [generatedSecret(home)]
-}
-
-/** Keeps only the hash: digests have one length, which a comparison in constant time needs. */
-function loadMetricsToken(env: Env): Settings['isMetricsToken'] {
-  const token = env.METRICS_TOKEN
-  if (!token) return () => false
-  // Printable ASCII: nothing else passes in a header.
-  if (token.length < MIN_SECRET_LENGTH || !/^[!-~]+$/.test(token)) {
-    throw refusal(
-      'METRICS_TOKEN',
-      `must have at least ${MIN_SECRET_LENGTH} characters and no spaces, for example the output of: openssl rand -hex 32`,
-    )
-  }
-  const digestOf = (text: string) => createHash('sha256').update(text).digest()
-  const digest = digestOf(token)
-  return (text) => timingSafeEqual(digestOf(text), digest)
-}
-
 function sessionLimits(env: Env, prefix: string, fallback: SessionLimits): SessionLimits {
   return {
     // Browsers allow cookies of 400 days; a session should end after a month at most.
     hours: integer(env, `${prefix}_HOURS`, fallback.hours, { min: 1, max: 720 }),
     idleMinutes: integer(env, `${prefix}_IDLE_MINUTES`, fallback.idleMinutes, { min: 0, max: 10_080 }),
   }
-}
-
-function signInSecret(secretKey: string): string {
-  return Buffer.from(hkdfSync('sha256', secretKey, '', 'guiche sign-in', 32)).toString('hex')
-}
-
-/** The secret part of the notification URL: one per key, in the order of the keys. */
-function callbackSecrets(secretKeys: () => string[]): (provider: string) => string[] {
-  return (provider) => secretKeys().map((key) => createHmac('sha256', key).update(`callback ${provider}`).digest('hex'))
-}
-
-/** The key that was generated in the home, if one was. */
-export function findSecretKey(home: string): string | undefined {
-  const path = join(home, 'secret-key')
-  return existsSync(path) ? generatedSecret(home) : undefined
-}
-
-function generatedSecret(home: string): string {
-  const path = join(home, 'secret-key')
-  mkdirSync(home, { recursive: true })
-  try {
-    writeFileSync(path, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx' })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  }
-  const key = readFileSync(path, 'utf8').trim()
-  // A process that died between creating and writing the file left it empty, and an empty key protects nothing.
-  if (key.length < MIN_SECRET_LENGTH)
-    throw new OperatorError(`${path} holds no key: set SECRET_KEY, or delete the file and start again`)
-  return key
 }
 
 function databaseUrl(env: Env, name: 'DATABASE_URL' | 'DATABASE_READ_URL'): string | undefined {

@@ -161,7 +161,8 @@ test('doctor says what a live service without a mail server cannot do, and that 
 test('doctor warns of a database on another machine without TLS, unless somebody chose that', async () => {
   const w = await world()
   // A standby that no command connects to.
-  const read = async (DATABASE_READ_URL: string) => (await runCli(['doctor'], { ...envOf(w), DATABASE_READ_URL })).stdout
+  const read = async (DATABASE_READ_URL: string) =>
+    (await runCli(['doctor'], { ...envOf(w), DATABASE_READ_URL })).stdout
   expect(await read('postgresql://me:word@db.example/guiche')).toMatch(
     /^! database TLS +DATABASE_READ_URL leads to db\.example without TLS: add sslmode=verify-full/m,
   )

@@ -1,4 +1,5 @@
 import { OperatorError } from '../src/base/operator-error.ts'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -430,7 +431,7 @@ test('variables that are not ours are nobody’s mistake', () => {
     FEE: '',
   }
   expect(loadConfig({ ...others, LANG: 'C', SHELL: '/bin/sh', USER: 'x', PWD: '/x', TERM: 'x' }).warnings).toEqual([])
-  expect(loadConfig({ ...BANK, PORT: '80', FEE_BPS: '1', SECRET_KEY: 'k'.repeat(32) }).warnings).toEqual([])
+  expect(loadConfig({ ...BANK, PORT: '80', FEE_BPS: '1', SECRET_KEY: GOOD_KEY }).warnings).toEqual([])
 })
 
 test('a GUICHE_HOME that is a file is refused in words', () => {
@@ -486,6 +487,43 @@ test('without SECRET_KEY one is made in the home, once, for its owner’s eyes',
   expect(load()).toBe(first)
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(first).not.toContain(readFileSync(file, 'utf8').trim())
+})
+
+test('a live service with a database of its own needs SECRET_KEY, since another home would make another key', () => {
+  const GUICHE_HOME = temporaryFolder()
+  const shared = { ...BANK, GUICHE_HOME, DATABASE_URL: 'postgresql://me:word@db/guiche' }
+  const needed = 'SECRET_KEY must be set in live mode with DATABASE_URL, the same for all processes'
+  expect(() => loadConfig(shared)).toThrow(`${needed}, for example the output of: openssl rand -hex 32`)
+  writeFileSync(join(GUICHE_HOME, 'secret-key'), GOOD_KEY)
+  expect(() => loadConfig(shared)).toThrow(`${needed}: this machine has used the one in ${GUICHE_HOME}/secret-key`)
+  expect(loadConfig({ ...shared, SECRET_KEY: GOOD_KEY }).databaseUrl).toBe(shared.DATABASE_URL)
+  expect(loadConfig({ ...BANK, GUICHE_HOME }).settings.callbackSecrets('x')).toHaveLength(1)
+  expect(loadConfig({ DATABASE_URL: shared.DATABASE_URL }).databaseUrl).toBe(shared.DATABASE_URL)
+})
+
+const GOOD_KEY = '8f14e45fceea167a5a36dedd4bea2543'
+
+test('a live service refuses a SECRET_KEY that can be guessed, and takes one behind a good one', () => {
+  const load = (SECRET_KEY: string) => () => loadConfig({ ...BANK, SECRET_KEY })
+  const guessable = [
+    'k'.repeat(32),
+    'ab'.repeat(32),
+    'secret-of-guiche'.repeat(2),
+    'password123password123password123p',
+    'abcdefghijklmnopqrstuvwxyz0123456789',
+    '01'.repeat(10) + '10'.repeat(11),
+    '1234567890'.repeat(4),
+  ]
+  for (const key of guessable) {
+    expect(load(key), key).toThrow(
+      'SECRET_KEY is easy to guess: put the output of "openssl rand -hex 32" first, and a comma behind it',
+    )
+    expect(load(`${GOOD_KEY},${key}`), key).not.toThrow()
+    expect(() => loadConfig({ SECRET_KEY: key }), key).not.toThrow()
+  }
+  for (const random of [randomBytes(16).toString('hex'), randomBytes(32).toString('base64'), randomUUID()])
+    expect(load(random), random).not.toThrow()
+  expect(load('a sentence of a person who wrote it by hand')).not.toThrow()
 })
 
 test('a made key that is empty is refused, not used', () => {

@@ -199,7 +199,11 @@ test('a connection that is not made within 10 s is given up, whoever still waits
   const dialer = makeDialer({ networks, resolve: () => new Promise(() => {}) })
   const failure = new Promise((resolve) => {
     const target = { hostname: 'silent.example', protocol: 'https:', port: '' }
-    dialer.connect(target, (...[error]) => resolve(error), () => {})
+    dialer.connect(
+      target,
+      (...[error]) => resolve(error),
+      () => {},
+    )
   })
   vi.advanceTimersByTime(10_000)
   vi.useRealTimers()

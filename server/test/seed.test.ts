@@ -9,7 +9,7 @@ import { dayOf } from '../src/domain/core/business-days.ts'
 import { planHistory, type SeedPlan, type Step } from '../src/domain/demo/seed-plan.ts'
 import { seedHistory, type BankHistory } from '../src/domain/demo/seed.ts'
 import { runCli, temporaryHome } from './process.ts'
-import { world, type TestAccount, type World } from './world.ts'
+import { CHARGE_SECRET, world, type TestAccount, type World } from './world.ts'
 
 async function tellBank(w: World, history: BankHistory | object): Promise<Response> {
   const headers = { 'content-type': 'application/json' }
@@ -219,7 +219,7 @@ test('guiche seed fills an account so that guiche audit agrees, and refuses wher
     PUBLIC_URL: 'https://pay.example.com',
     PROVIDER_EFI_KIND: 'woovi',
     PROVIDER_EFI_APP_ID: 'x',
-    SECRET_KEY: 'a'.repeat(40),
+    SECRET_KEY: CHARGE_SECRET,
   }
   const refused = await runCli(['seed', '--deposits', '10', '--email', account.email], live)
   expect([refused.code, refused.stdout]).toEqual([1, ''])

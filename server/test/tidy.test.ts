@@ -27,7 +27,7 @@ const TREES: Record<string, { layers: Order; folders: Record<string, Order> }> =
       ['base'],
       ['db'],
       ['domain'],
-      ['provider-config.ts'],
+      ['provider-config.ts', 'secret-config.ts'],
       ['http', 'workers', 'providers', 'egress', 'mail', 'sandbox', 'config.ts'],
       ['open-database.ts', 'log.ts'],
       ['wiring.ts'],

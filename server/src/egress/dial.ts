@@ -59,11 +59,7 @@ export function makeDialer(options: {
     return allowed
   }
 
-  async function open(
-    target: buildConnector.Options,
-    signal: AbortSignal,
-    onPrivate: () => void,
-  ): Promise<Socket> {
+  async function open(target: buildConnector.Options, signal: AbortSignal, onPrivate: () => void): Promise<Socket> {
     const plain = target.protocol === 'http:'
     const hostPort = { host: target.hostname, port: Number(target.port || (plain ? 80 : 443)), plain }
     const addresses = await allowedAddresses(hostPort)
