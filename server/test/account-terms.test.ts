@@ -234,7 +234,9 @@ test('by the API a wrong field is named, and a change must say what and why', as
   expect(await told({ valueMin: 0, reason })).toBe('400 valueMin must be an integer from 1 to 999999999999, or null')
   expect(await told({ feeBearer: 'me', reason })).toBe('400 feeBearer must be account or payer, or null')
   expect(await told({ reason })).toBe(`400 ${nothing}`)
-  expect(await told({ feeBps: 80 })).toBe('400 reason must be 1 to 500 characters, without control characters')
+  expect(await told({ feeBps: 80 })).toBe(
+    '400 reason must be 1 to 500 characters, without control or invisible characters',
+  )
   expect(await told({ feeMin: 2, feeMax: 1, reason })).toBe(
     '400 the minimum fee (2) must not be above the maximum fee (1)',
   )

@@ -87,6 +87,6 @@ test('by the API an account is suspended and resumed with a reason; a second tim
   for (const verb of ['suspend', 'resume'])
     expect(await ask(w, key, 'POST', `accounts/${accountId}/${verb}`, {})).toEqual({
       status: 400,
-      body: { success: false, error: 'reason must be 1 to 500 characters, without control characters' },
+      body: { success: false, error: 'reason must be 1 to 500 characters, without control or invisible characters' },
     })
 })

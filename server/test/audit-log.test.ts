@@ -370,7 +370,9 @@ test('a reason is kept on one line, without spaces around it', () => {
   expect(checkReason('  é this  ')).toBe('é this')
   expect(checkReason('😀'.repeat(500))).toHaveLength(1000)
   for (const text of ['', ' ', 'a\tb', '\u001b[2J', 'a\ud800', '😀'.repeat(501)])
-    expect(() => checkReason(text)).toThrow('reason must be 1 to 500 characters, without control characters')
+    expect(() => checkReason(text)).toThrow(
+      'reason must be 1 to 500 characters, without control or invisible characters',
+    )
 })
 
 test('a difference holds only what differs, lists and times included', () => {

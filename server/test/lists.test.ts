@@ -3,7 +3,7 @@ import { get } from './requests.ts'
 import { world, type World } from './world.ts'
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-const EXTERNAL_ID_ERROR = 'externalId must be 1 to 64 characters, without control characters'
+const EXTERNAL_ID_ERROR = 'externalId must be 1 to 64 characters, without control or invisible characters'
 const CHARGE_FIELDS = [
   'id',
   'emv',

@@ -296,13 +296,13 @@ test('a bad parameter is named together with what is allowed', async () => {
   const w: World = await world()
   const { key } = await makeOperator(w)
   for (const [path, error] of [
-    ['accounts?search=', 'search must be 1 to 100 characters, without control characters'],
-    ['accounts?search=%00', 'search must be 1 to 100 characters, without control characters'],
+    ['accounts?search=', 'search must be 1 to 100 characters, without control or invisible characters'],
+    ['accounts?search=%00', 'search must be 1 to 100 characters, without control or invisible characters'],
     ['accounts?limit=101', 'limit must be an integer from 1 to 100'],
     ['accounts?cursor=x!', 'cursor must be a nextCursor of an earlier answer'],
     ['audit-log?accountId=x', 'accountId must be the id of an account'],
     ['audit-log?action=x', 'action must be the name of an action, such as account.suspended'],
-    ['audit-log?actor=', 'actor must be 1 to 254 characters, without control characters'],
+    ['audit-log?actor=', 'actor must be 1 to 254 characters, without control or invisible characters'],
     ['audit-log?cursor=abc', 'cursor must be a nextCursor of an earlier answer'],
   ] as const) {
     expect([path, await ask(w, key, 'GET', path)]).toEqual([path, { status: 400, body: { success: false, error } }])

@@ -102,7 +102,7 @@ test.each<[string, unknown, number, string]>([
     'a long reason',
     { reason: 'x'.repeat(141) },
     400,
-    'reason must be at most 140 characters, without control characters',
+    'reason must be at most 140 characters, without control or invisible characters',
   ],
   ['a list', [], 400, 'Request body must be a JSON object'],
   ['more than was paid', { value: 50_01 }, 409, 'value is more than is left to refund: 5000 cents of 5000'],

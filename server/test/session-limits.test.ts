@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
+import { isReadable } from '../src/base/readable-text.ts'
 import { query } from '../src/db/tx.ts'
 import { createAccount } from '../src/domain/accounts/accounts.ts'
 import { setOperatorEnabled } from '../src/domain/users/operators.ts'
@@ -147,6 +149,40 @@ test('an operator who was disabled is answered alike with the right password and
     Object.keys(wrong.headers),
   ])
   expect(browser.cookies.size).toBe(0)
+})
+
+test('text that people read has no character that nobody sees or that turns the text around, wherever it is written', async () => {
+  const w = await world({ settings: { refunds: { byAccounts: true, returnFee: false } } })
+  const account = await w.account()
+  const session = await w.session(account)
+  const operator = await w.session(await makeOperator(w))
+  const { charge } = await w.paidCharge({ account })
+  await session.ask('GET', `/dashboard/api/deposit/${charge.paymentLinkId}`)
+  const hidden = ['\u200b', '\u202e', '\u2066', '\u{e0041}', '\u00ad', '\u2060', '\ufeff', '\u3164', '\u115f', '\u180e']
+  hidden.push('\u2028', '\u034f', '\u2800', '\u200c', '\u200d', '\ufe0f', '\u{e0100}', '\u061c', '\u001b')
+  const url = `http://127.0.0.1:${await freePort()}`
+  for (const mark of hidden) expect([mark, isReadable(`Loja${mark} da Ana`)]).toEqual([mark, false])
+  for (const mark of ['\u200b', '\u202e', '\u{e0041}', '\u001b']) {
+    const name = `Loja${mark} da Ana`
+    await expect(createAccount(w.ctx, { email: 'x@loja.example', name, password: PASSWORD })).rejects.toThrow(
+      'a name must',
+    )
+    const writes: [typeof session, string, object][] = [
+      [session, 'keys', { name, scopes: ['balance:read'] }],
+      [session, 'webhooks', { name, url }],
+      [session, 'deposit', { value: 5000, description: name }],
+      [session, 'deposit', { value: 5000, externalId: name }],
+      [session, `deposit/${charge.paymentLinkId}/refund`, { value: 100, reason: name }],
+      [operator, 'operator/accounts', { name, email: 'x@loja.example' }],
+      [operator, `operator/accounts/${account.accountId}/suspend`, { reason: name }],
+    ]
+    for (const [who, path, body] of writes) {
+      const answer = await who.ask('POST', `/dashboard/api/${path}`, body)
+      expect([mark, path, answer.statusCode, answer.json().code]).toEqual([mark, path, 400, 'field_invalid'])
+    }
+  }
+  for (const name of ['Açaí & Cia. – 24 h', 'قهوة', '咖啡店', '❤️ Doces', '👨‍👩‍👧 Padaria', '👩🏽‍🍳 da Ana'])
+    expect([name, isReadable(name)]).toEqual([name, true])
 })
 
 test('names without control characters, and fields without halves of characters, or a refusal and never a failure', async () => {

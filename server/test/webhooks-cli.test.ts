@@ -296,7 +296,7 @@ test('what the operator can mend is refused in one line, with nothing written', 
     ],
     [
       [...ADD, '--email', email, '--name', '\u001b[31m'],
-      'guiche: name must be 1 to 100 characters, without control characters',
+      'guiche: name must be 1 to 100 characters, without control or invisible characters',
     ],
     [['webhooks', 'test', UNKNOWN_ID], 'guiche: Webhook not found'],
     [['webhooks', 'remove', 'x'], 'guiche: Webhook not found'],

@@ -29,7 +29,7 @@ import { world } from './world.ts'
 const UNKNOWN_EVENT = `evt_DEPOSIT_ASSET_SUCCESS_${'0'.repeat(32)}`
 
 describe('a refused request', () => {
-  const NAME = 'name must be 1 to 100 characters, without control characters'
+  const NAME = 'name must be 1 to 100 characters, without control or invisible characters'
   const URL_TEXT = 'url must be an https URL of at most 2048 characters'
   const EVENTS = `events must list at least one of ${EVENT_KINDS.join(', ')}`
   const AUTHORIZATION = 'authorization must be 1 to 1000 characters of ASCII, without spaces at its ends'

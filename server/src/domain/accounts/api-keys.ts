@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib'
 import { Fault, invalidField } from '../../base/fault.ts'
 import { base62, newUuid7 } from '../../base/ids.ts'
 import { withTimeLimit } from '../../base/time-limit.ts'
+import { isReadable, READABLE_RULE } from '../../base/readable-text.ts'
 import { DatabaseUnavailable } from '../../db/failure.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import type { SharedRead } from '../../db/shared-reads.ts'
@@ -263,8 +264,8 @@ async function insertKey(
 }
 
 function checkNewKey(now: Date, key: { name: string; expiresAt: Date | null }): void {
-  if (key.name.length < 1 || key.name.length > 100)
-    throw invalidField('name', 'a key needs a name of 1 to 100 characters')
+  if (key.name.length < 1 || key.name.length > 100 || !isReadable(key.name))
+    throw invalidField('name', `a key needs a name of 1 to 100 characters, ${READABLE_RULE}`)
   if (key.expiresAt && key.expiresAt <= now) throw invalidField('expiresAt', 'a key must expire in the future')
 }
 

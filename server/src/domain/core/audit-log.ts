@@ -1,4 +1,5 @@
 import { invalidField } from '../../base/fault.ts'
+import { isReadable, READABLE_RULE } from '../../base/readable-text.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { query, type Tx } from '../../db/tx.ts'
 import { cursorNumber, page, type ListFilter } from './cursor.ts'
@@ -15,7 +16,7 @@ export type Actor = {
 export const SYSTEM: Actor = { kind: 'system', name: 'guiche' }
 
 export const MAX_REASON_LENGTH = 500
-export const REASON_RULE = `reason must be 1 to ${MAX_REASON_LENGTH} characters, without control characters`
+export const REASON_RULE = `reason must be 1 to ${MAX_REASON_LENGTH} characters, ${READABLE_RULE}`
 
 /** Lines that may be deleted, as the trigger audit_log_kept allows; the index audit_log_sign_ins finds them. */
 export const SIGN_IN_ACTIONS = [
@@ -93,8 +94,7 @@ export async function writeAudit(tx: Tx, now: Date, actor: Actor, change: Change
 export function checkReason(text: string): string {
   const reason = text.trim()
   const length = Array.from(reason).length
-  if (length < 1 || length > MAX_REASON_LENGTH || /[\p{Cc}\p{Cs}]/u.test(reason))
-    throw invalidField('reason', REASON_RULE)
+  if (length < 1 || length > MAX_REASON_LENGTH || !isReadable(reason)) throw invalidField('reason', REASON_RULE)
   return reason
 }
 

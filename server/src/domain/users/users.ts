@@ -2,6 +2,7 @@ import { hash, verify } from '@node-rs/argon2'
 import { z } from 'zod'
 import { Fault, invalidField } from '../../base/fault.ts'
 import { newUuid7, randomPassword } from '../../base/ids.ts'
+import { isReadable, READABLE_RULE } from '../../base/readable-text.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import type { Tx } from '../../db/tx.ts'
 import { checkPassword, type PasswordOwner } from './password-rules.ts'
@@ -30,10 +31,7 @@ export async function checkPerson(what: 'an account' | 'an operator', person: Pe
   const email = checkEmail(person.email)
   const name = person.name.trim()
   if (name.length < 1 || name.length > 100) throw invalidField('name', `${what} needs a name of 1 to 100 characters`)
-  // Payers and operators read it: escape sequences play tricks on a terminal, and marks of direction turn the text
-  // around them.
-  if (/[\p{Cc}\p{Cs}\p{Bidi_Control}]/u.test(name))
-    throw invalidField('name', 'a name must not contain control characters or marks that change the text direction')
+  if (!isReadable(name)) throw invalidField('name', `a name must be ${READABLE_RULE}`)
   const password = checkNewPassword(person.password ?? randomPassword(), { ...person, email, name })
   return { email, name, password, passwordHash: await hashPassword(password) }
 }

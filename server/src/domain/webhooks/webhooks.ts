@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Fault, invalidField } from '../../base/fault.ts'
 import { isUuid, newUuid7 } from '../../base/ids.ts'
+import { isReadable, READABLE_RULE } from '../../base/readable-text.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import { differenceOf, SYSTEM, writeAudit, type Actor, type AuditAction } from '../core/audit-log.ts'
@@ -44,7 +45,7 @@ export const DEFAULT_OVERLAP_SECONDS = 86_400
 export const MAX_OVERLAP_SECONDS = 7 * 86_400
 
 export const MAX_NAME_LENGTH = 100
-export const NAME_RULE = `name must be 1 to ${MAX_NAME_LENGTH} characters, without control characters`
+export const NAME_RULE = `name must be 1 to ${MAX_NAME_LENGTH} characters, ${READABLE_RULE}`
 export const EVENTS_RULE = `events must list at least one of ${EVENT_KINDS.join(', ')}`
 export const AUTHORIZATION_RULE = 'authorization must be 1 to 1000 characters of ASCII, without spaces at its ends'
 export const AUTHORIZATION_SHAPE = /^[\x21-\x7e]([\x20-\x7e]{0,998}[\x21-\x7e])?$/
@@ -296,9 +297,7 @@ export async function disableFailingWebhook(tx: Tx, now: Date, webhookId: string
 }
 
 function checkFields(core: UrlChecker, { name, url, eventKinds, authorization }: Partial<WebhookFields>): void {
-  // Escape sequences in a name would corrupt the operator's terminal, and PostgreSQL refuses NUL.
-  const isName = (text: string) =>
-    text !== '' && Array.from(text).length <= MAX_NAME_LENGTH && !/[\p{Cc}\p{Cs}]/u.test(text)
+  const isName = (text: string) => text !== '' && Array.from(text).length <= MAX_NAME_LENGTH && isReadable(text)
   if (name !== undefined && !isName(name)) throw invalidField('name', NAME_RULE)
   if (eventKinds && (eventKinds.length === 0 || !eventKinds.every((kind) => EVENT_KINDS.includes(kind))))
     throw invalidField('events', EVENTS_RULE)

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
+import { READABLE_RULE } from '../../base/readable-text.ts'
 import type { Context } from '../../domain/context.ts'
 import { creditedCents, type Charge } from '../../domain/deposits/charge-reads.ts'
 import { cancelDeposit, queryDeposit } from '../../domain/deposits/query-deposit.ts'
@@ -91,20 +92,12 @@ export function depositRoutes(app: Api, ctx: Context, completed: CompletedAnswer
 
 // ---- Requests ----
 
-const EXTERNAL_ID_ERROR = 'externalId must be 1 to 64 characters, without control characters'
-const DESCRIPTION_ERROR = 'description must be at most 140 characters, without control characters'
+const EXTERNAL_ID_ERROR = `externalId must be 1 to 64 characters, ${READABLE_RULE}`
+const DESCRIPTION_ERROR = `description must be at most 140 characters, ${READABLE_RULE}`
 const EXPIRES_IN_ERROR = 'expiresIn must be an integer from 300 to 86400 (seconds)'
 // In less time a payer cannot pay, and no provider promises more.
 const EXPIRES_IN = { min: 300, max: 86_400 }
 export const STATUSES = ['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELED'] as const
-
-/**
- * For text that payers read: without characters that reverse the writing direction or are invisible, which could make
- * it look like something else. The two joiners are allowed, because emoji and several scripts need them.
- */
-function payerText(bounds: { min: number; max: number }, error: string) {
-  return text(bounds, error).refine((value) => !/(?![\u200c\u200d])\p{Cf}/u.test(value), { error })
-}
 
 /** `value` comes first: zod reports errors in this order, and the caller reads the first one. */
 const depositBody = z
@@ -114,14 +107,14 @@ const depositBody = z
         .int({ error: VALUE_ERROR })
         .min(1, { error: VALUE_ERROR })
         .meta({ description: 'The amount in cents: 5000 is R$ 50.00.', examples: [5000], maximum: 999_999_999_999 }),
-      externalId: payerText({ min: 1, max: 64 }, EXTERNAL_ID_ERROR)
+      externalId: text({ min: 1, max: 64 }, EXTERNAL_ID_ERROR)
         .nullish()
         .meta({
           description:
             'Your own reference. It must be unique among your PENDING and COMPLETED charges: a second deposit for the same order gets 409.',
           examples: ['order-1042'],
         }),
-      description: payerText({ min: 0, max: 140 }, DESCRIPTION_ERROR)
+      description: text({ min: 0, max: 140 }, DESCRIPTION_ERROR)
         .nullish()
         .meta({
           description: 'Shown to the payer on the payment page and in the banking app.',

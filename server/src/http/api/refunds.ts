@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { READABLE_RULE } from '../../base/readable-text.ts'
 import { actorOf } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import type { Refund } from '../../domain/refunds/refund-states.ts'
@@ -50,7 +51,7 @@ export const refundValue = z
   .nullish()
   .meta({ description: 'How much to refund, in cents. The default is all that is left.', examples: [2500] })
 
-const REASON_ERROR = 'reason must be at most 140 characters, without control characters'
+const REASON_ERROR = `reason must be at most 140 characters, ${READABLE_RULE}`
 const refundBody = z
   .object(
     {

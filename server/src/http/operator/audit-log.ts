@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { READABLE_RULE } from '../../base/readable-text.ts'
 import { OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import { listAuditLog } from '../../domain/core/audit-log.ts'
@@ -27,7 +28,7 @@ const auditLogQuery = z.object({
   accountId: idField('accountId', 'an account')
     .exactOptional()
     .meta({ description: 'Only entries about this account.' }),
-  actor: text({ min: 1, max: 254 }, 'actor must be 1 to 254 characters, without control characters')
+  actor: text({ min: 1, max: 254 }, `actor must be 1 to 254 characters, ${READABLE_RULE}`)
     .exactOptional()
     .meta({ description: 'Only entries by this actor: an e-mail, or a user of the server’s terminal.' }),
   action: z

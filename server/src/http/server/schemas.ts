@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { isReadable, READABLE_RULE } from '../../base/readable-text.ts'
 import { MAX_REASON_LENGTH, REASON_RULE } from '../../domain/core/audit-log.ts'
 
 // What the schemas of several routes share. Each error text is beside the rule that it explains, and /openapi.json
@@ -41,9 +42,8 @@ export function text(bounds: { min: number; max: number }, error: string) {
     .meta({ ...(bounds.min > 0 ? { minLength: bounds.min } : {}), maxLength: bounds.max })
 }
 
-// PostgreSQL cannot store NUL or lone surrogates, and banks reject other control characters.
 function isText(value: string, bounds: { min: number; max: number }): boolean {
-  return !/[\p{Cc}\p{Cs}]/u.test(value) && isWithin(Array.from(value).length, bounds)
+  return isReadable(value) && isWithin(Array.from(value).length, bounds)
 }
 
 function isWithin(number: number, { min, max }: { min: number; max: number }): boolean {
@@ -80,8 +80,8 @@ export function idField(name: string, of: string) {
   return z.uuid({ error: `${name} must be the id of ${of}` })
 }
 
-export const searchField = text({ min: 1, max: 100 }, 'search must be 1 to 100 characters, without control characters')
-export const nameField = text({ min: 1, max: 100 }, 'name must be 1 to 100 characters, without control characters')
+export const searchField = text({ min: 1, max: 100 }, `search must be 1 to 100 characters, ${READABLE_RULE}`)
+export const nameField = text({ min: 1, max: 100 }, `name must be 1 to 100 characters, ${READABLE_RULE}`)
 export const emailField = z.email('email must be an e-mail address')
 export const reasonField = text({ min: 1, max: MAX_REASON_LENGTH }, REASON_RULE).meta({
   description: 'Why you do this. Kept in the audit log.',
@@ -116,7 +116,7 @@ export const paymentLinkParams = z.object({
 
 export function idempotencyHeaders(description: string) {
   const bounds = { min: 1, max: 255 }
-  const error = 'Idempotency-Key must be 1 to 255 characters, without control characters'
+  const error = `Idempotency-Key must be 1 to 255 characters, ${READABLE_RULE}`
   const key = z
     .string()
     .refine((value) => isText(headerText(value), bounds), { error })
