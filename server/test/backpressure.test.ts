@@ -113,6 +113,7 @@ test('a stop closes connections that wait for no answer at once, and waits for t
   const { key } = await w.account()
   const gate = withGate(w.ctx)
   const app = await appWith(gate.ctx)
+  onTestFinished(gate.open)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const [unused, half, kept] = [open(app), open(app), open(app)]
   half.write('GET /api/balance HTTP/1.1\r\n')
@@ -124,7 +125,9 @@ test('a stop closes connections that wait for no answer at once, and waits for t
 
   app.drain()
   const closed = app.close()
-  await Promise.all([unused, half, kept].map((socket) => once(socket.resume(), 'close')))
+  for (const socket of [unused, half, kept]) socket.resume()
+  const areClosed = async () => [unused, half, kept].every((socket) => socket.closed)
+  await until('the three are closed', areClosed, 5_000)
   gate.open()
   expect(await answered).toMatch(/^HTTP\/1\.1 201 [\s\S]*\r\nconnection: close\r\n/)
   await closed
