@@ -13,6 +13,7 @@ import { world } from './world.ts'
 
 const STALE_IS_ENOUGH = [
   'POST /dashboard/api/auth/change-password',
+  'POST /dashboard/api/auth/invitation',
   'POST /dashboard/api/auth/request-password-reset',
   'POST /dashboard/api/auth/reset-password',
   'POST /dashboard/api/auth/send-verification-email',

@@ -220,6 +220,7 @@ test('names without control characters, and fields without halves of characters,
     ['auth/change-password', { currentPassword: bad, newPassword: `another horse, ${bad}` }],
     ['auth/sign-up/email', { ...person, name: 'Eva', invitation: bad }],
     ['auth/sign-up/email', { ...person, name: 'Eva', email: `e${bad}@loja.example` }],
+    ['auth/invitation', { invitation: bad }],
     ['reauthenticate', { password: bad }],
   ])
   for (const [path, payload] of fields) {

@@ -20,6 +20,7 @@ const PUBLIC = new Set([
   'GET /dashboard/api/me',
   'POST /dashboard/api/auth/sign-in/email',
   'POST /dashboard/api/auth/sign-up/email',
+  'POST /dashboard/api/auth/invitation',
   'POST /dashboard/api/auth/sign-out',
   'POST /dashboard/api/auth/request-password-reset',
   'POST /dashboard/api/auth/reset-password',
@@ -249,6 +250,7 @@ test('who is signed in, and what the service is like, can be asked by anybody', 
     sendsMail: true,
     accountsMayRefund: false,
     refundsReturnFee: false,
+    chargeExpiresSeconds: 3600,
     timeZone: 'America/Sao_Paulo',
   }
   expect((await w.app.inject('/dashboard/api/me')).json()).toEqual({ success: true, me: null, service })

@@ -207,7 +207,12 @@ test('an invitation to an address confirms that address, and is good for no othe
   const { browser, invite, w } = await invited()
   const { token } = await invite('Bia@loja.example')
   const other = await browser.post('auth/sign-up/email', { ...BIA, email: 'eva@loja.example', invitation: token })
-  expect([other.statusCode, other.json().error]).toEqual([403, 'This invitation is for another e-mail address'])
+  expect([other.statusCode, other.json().code]).toEqual([409, 'invitation_other_email'])
+  // The page fills in the address of the invitation before anybody types another.
+  expect((await browser.post('auth/invitation', { invitation: token })).json()).toEqual({
+    success: true,
+    invitation: { email: 'bia@loja.example' },
+  })
   const made = await browser.post('auth/sign-up/email', { ...BIA, invitation: token })
   expect([made.json().user.emailVerified, w.letters]).toEqual([true, []])
   expect((await browser.signIn(BIA.email)).statusCode).toBe(200)
@@ -230,7 +235,7 @@ test('of two who come with one invitation at once, one gets an account', async (
   })
   const outcomes = await Promise.all([first, second])
   expect(outcomes).toContainEqual(expect.objectContaining({ isNew: true }))
-  expect(outcomes).toContainEqual(expect.objectContaining({ code: 'not_enabled' }))
+  expect(outcomes).toContainEqual(expect.objectContaining({ code: 'invitation_used' }))
   expect(await w.count('accounts')).toBe(1)
 })
 
@@ -245,25 +250,32 @@ test('an invitation that was tried with an e-mail that has an account ends like 
     const answer = await browser.post('auth/sign-up/email', { ...BIA, email: 'eva@loja.example', invitation: token })
     later.push([answer.statusCode, answer.body])
   }
-  expect(later[0]).toEqual([403, expect.stringContaining('This invitation has been used or has expired')])
+  expect(later[0]).toEqual([409, expect.stringContaining('invitation_used')])
   expect(later[1]).toEqual(later[0])
+  const [after, afterTaken] = [one, other].map(({ token }) => browser.post('auth/invitation', { invitation: token }))
+  expect((await after)!.body).toBe((await afterTaken)!.body)
   expect(await w.count('accounts')).toBe(1)
   expect(await w.count('audit_log', `action = 'invitation.revoked' and reason is not null`)).toBe(1)
 })
 
-test('an invitation that was used, revoked, has expired or was made up is refused', async () => {
+test('an invitation that was used, revoked, has expired or was made up says so, before the form and after it', async () => {
   const { w, browser, invite } = await invited()
   const [used, revoked, expired] = [await invite(null), await invite(null), await invite(null, 1)]
   await browser.post('auth/sign-up/email', { ...BIA, invitation: used.token })
   await transact(w.pool, (tx) => revokeInvitation(tx, w.clock.now(), revoked.invitation.invitationId, CONSOLE))
   w.clock.advance(24 * 3_600_000)
-  for (const token of [used.token, revoked.token, expired.token, 'made-up', '']) {
-    const answer = await browser.post('auth/sign-up/email', { ...BIA, email: 'eva@loja.example', invitation: token })
-    expect([answer.statusCode, answer.json().error]).toEqual([
-      403,
-      'This invitation has been used or has expired: ask for a new one',
+  for (const [token, status, code] of [
+    [used.token, 409, 'invitation_used'],
+    [revoked.token, 409, 'invitation_used'],
+    [expired.token, 409, 'invitation_expired'],
+    ['made-up', 404, 'not_found'],
+    ['', 404, 'not_found'],
+  ] as const)
+    for (const answer of [
+      await browser.post('auth/invitation', { invitation: token }),
+      await browser.post('auth/sign-up/email', { ...BIA, email: 'eva@loja.example', invitation: token }),
     ])
-  }
+      expect([answer.statusCode, answer.json().code]).toEqual([status, code])
   expect(await w.count('accounts')).toBe(1)
 })
 
@@ -309,7 +321,7 @@ test('an operator makes, mails, lists and revokes invitations in the dashboard',
   const revoked = await olga.ask('DELETE', `${url}/${invitation.id}`)
   expect(revoked.json().invitation).toEqual({ ...invitation, revokedAt: w.clock.now().toISOString() })
   const token = new URL(link).searchParams.get('invitation')
-  expect((await browser.post('auth/sign-up/email', { ...BIA, invitation: token })).statusCode).toBe(403)
+  expect((await browser.post('auth/sign-up/email', { ...BIA, invitation: token })).json().code).toBe('invitation_used')
   for (const [payload, error] of [
     [{ email: 'bia' }, 'email must be an e-mail address, or null'],
     [{ expiresInDays: 91 }, 'expiresInDays must be an integer from 1 to 90'],

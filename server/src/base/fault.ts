@@ -66,6 +66,8 @@ export const FAULT_CODES = [
   'key_limit', // maxKeys
   'webhook_limit', // maxWebhooks
   'invitation_used',
+  'invitation_expired',
+  'invitation_other_email',
   'not_cancelable', // status
   'payment_held', // heldCents
   'not_refundable', // status

@@ -24,12 +24,11 @@ const useKnown = translations({
       INVALID_CODE: 'Código incorreto. Se já foi usado, espere o próximo.',
       INVALID_BACKUP_CODE: 'Código de recuperação incorreto ou já usado.',
       INVALID_TWO_FACTOR_COOKIE: 'O tempo para informar o código acabou. Entre de novo.',
-      TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE: 'Tentativas demais. Entre de novo.',
-      ACCOUNT_TEMPORARILY_LOCKED: 'Códigos errados demais. Tente de novo em 15 minutos.',
+      TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE: 'Muitas tentativas. Entre de novo.',
+      ACCOUNT_TEMPORARILY_LOCKED: 'Muitos códigos errados. Tente de novo em 15 minutos.',
       SESSION_EXPIRED: 'Sua sessão terminou. Entre de novo.',
       INVALID_ORIGIN: 'Abra o painel pelo endereço público do serviço. A ação foi recusada.',
     },
-    status429: 'Tentativas demais. Aguarde um momento e tente de novo.',
     status500: 'Erro interno. Tente de novo em instantes.',
     withId: (text: string, id: string) => `${text} (requisição ${id})`,
     unexpected: 'Ocorreu um erro inesperado nesta página.',
@@ -57,7 +56,6 @@ const useKnown = translations({
       SESSION_EXPIRED: 'Your session has ended. Sign in again.',
       INVALID_ORIGIN: 'Open the dashboard at the public address of the service. The action was rejected.',
     },
-    status429: 'Too many attempts. Wait a moment and try again.',
     status500: 'Something went wrong on our end. Try again in a moment.',
     withId: (text: string, id: string) => `${text} (request ${id})`,
     unexpected: 'An unexpected error occurred on this page.',
@@ -67,12 +65,13 @@ const useKnown = translations({
 /** Known codes in the reader's language; others with the server's text. */
 export function useErrorText(): (error: unknown) => string {
   const known = useKnown()
-  const texts: Readonly<Record<string, string | ((details: Details) => string)>> = { ...known.codes, ...useCodeTexts() }
+  const codes = useCodeTexts()
+  const texts: Readonly<Record<string, string | ((details: Details) => string)>> = { ...known.codes, ...codes }
   return (error) => {
     if (!(error instanceof ApiError)) return known.unexpected
     const text = texts[error.code]
     if (text !== undefined) return typeof text === 'string' ? text : text(error.details)
-    if (error.status === 429) return known.status429
+    if (error.status === 429) return codes.rate_limited
     // Operators find the log line by this id.
     if (error.status >= 500) return error.requestId ? known.withId(known.status500, error.requestId) : known.status500
     return error.message

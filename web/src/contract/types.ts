@@ -18,6 +18,7 @@ export type Service = {
   sendsMail: boolean
   accountsMayRefund: boolean
   refundsReturnFee: boolean
+  chargeExpiresSeconds: number
   timeZone: string
 }
 export type Session = { me: Me | null; service: Service }

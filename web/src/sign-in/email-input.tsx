@@ -3,6 +3,20 @@ import { Input, type InputProps } from '../ui/form/field.tsx'
 
 const useTexts = translations({ 'pt-BR': { email: 'E-mail' }, en: { email: 'Email' } })
 
-export function EmailInput(props: Pick<InputProps, 'value' | 'onChange'>) {
-  return <Input label={useTexts().email} type="email" autoComplete="username" required {...props} />
+type Props = Pick<InputProps, 'value' | 'onChange'> & {
+  /** Why it cannot be changed. */
+  lockedBy?: string
+}
+
+export function EmailInput({ lockedBy, ...props }: Props) {
+  return (
+    <Input
+      label={useTexts().email}
+      type="email"
+      autoComplete="username"
+      required
+      {...(lockedBy && { readOnly: true, hint: lockedBy, className: 'bg-still-ground! text-soft!' })}
+      {...props}
+    />
+  )
 }

@@ -1,12 +1,14 @@
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { useState } from 'react'
-import { auth } from '../base/api.ts'
+import { useState, type ReactNode } from 'react'
+import { ApiError, auth } from '../base/api.ts'
+import { useErrorText } from '../base/error-text.ts'
 import { translations } from '../base/language.ts'
 import { useService } from '../base/session.ts'
 import { Input } from '../ui/form/field.tsx'
 import { Form } from '../ui/form/form.tsx'
 import { NewPassword } from '../ui/form/new-password.tsx'
+import { Failure, Skeleton } from '../ui/states.tsx'
 import { AuthLayout } from './auth-layout.tsx'
 import { ConfirmationLink } from './confirmation-link.tsx'
 import { EmailInput } from './email-input.tsx'
@@ -14,7 +16,11 @@ import { EmailInput } from './email-input.tsx'
 const useTexts = translations({
   'pt-BR': {
     title: 'Criar conta',
-    invited: 'Você foi convidado. Falta pouco.',
+    invited: 'Você recebeu um convite. Falta pouco.',
+    dead: 'Este convite não vale mais',
+    unknown: 'Convite não encontrado. Confira o link: pode faltar uma parte.',
+    askAgain: 'Peça outro a quem convidou você.',
+    locked: 'O convite é para este e-mail.',
     name: 'Nome',
     nameHint: 'Seu ou da sua empresa. Os pagadores o veem na página de pagamento.',
     password: 'Senha',
@@ -22,14 +28,18 @@ const useTexts = translations({
     known: 'Já tem conta?',
     signIn: 'Entrar',
     closed: 'Cadastro fechado',
-    closedText: 'As contas deste guiche são criadas pelo operador. Fale com ele para ter a sua.',
-    inviteText: 'Para criar uma conta neste guiche é preciso um convite. Peça o link ao operador.',
+    closedText: 'As contas são criadas pela equipe do guiche. Fale com ela para ter a sua.',
+    inviteText: 'Para criar uma conta é preciso um convite. Peça o link à equipe do guiche.',
     made: 'Conta criada',
     madeText: (email: string) => `Falta confirmar o e-mail ${email}.`,
   },
   en: {
     title: 'Create your account',
     invited: 'You’ve been invited. This takes a minute.',
+    dead: 'This invitation is no longer valid',
+    unknown: 'Invitation not found. Check the link: part of it may be missing.',
+    askAgain: 'Ask the person who invited you for a new one.',
+    locked: 'The invitation is for this address.',
     name: 'Name',
     nameHint: 'Yours or your company’s. Payers see it on the payment page.',
     password: 'Password',
@@ -37,8 +47,8 @@ const useTexts = translations({
     known: 'Already have an account?',
     signIn: 'Sign in',
     closed: 'Sign-up is closed',
-    closedText: 'Accounts on this guiche are created by its operator. Ask them for one.',
-    inviteText: 'You need an invitation to create an account on this guiche. Ask the operator for the link.',
+    closedText: 'Accounts are created by the guiche team. Ask them for one.',
+    inviteText: 'You need an invitation to create an account. Ask the guiche team for the link.',
     made: 'Account created',
     madeText: (email: string) => `Next, confirm your email address ${email}.`,
   },
@@ -65,19 +75,55 @@ export function SignUpPage() {
     )
   if (signup === 'closed') return <AuthLayout title={t.closed} text={t.closedText} below={below} />
   if (signup === 'invite' && !invitation) return <AuthLayout title={t.closed} text={t.inviteText} below={below} />
+  if (invitation) return <Invited token={invitation} below={below} onLink={setShown} />
   return (
-    <AuthLayout title={t.title} text={invitation && t.invited} below={below}>
+    <AuthLayout title={t.title} below={below}>
       <SignUpForm onLink={setShown} />
     </AuthLayout>
   )
 }
 
-function SignUpForm({ onLink }: { onLink: (shown: { email: string; link: string }) => void }) {
+type OnLink = (shown: { email: string; link: string }) => void
+
+/** Asks about the invitation first: nobody should fill in a form that is refused. */
+function Invited({ token, below, onLink }: { token: string; below: ReactNode; onLink: OnLink }) {
+  const t = useTexts()
+  const errorText = useErrorText()
+  const found = useQuery({
+    queryKey: ['invitation', token],
+    queryFn: () => auth.post<{ invitation: { email: string | null } }>('invitation', { invitation: token }),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  if (found.data)
+    return (
+      <AuthLayout title={t.title} text={t.invited} below={below}>
+        <SignUpForm invitation={{ token, ...found.data.invitation }} onLink={onLink} />
+      </AuthLayout>
+    )
+  if (!found.error)
+    return (
+      <AuthLayout title={t.title} below={below}>
+        <Skeleton className="h-72 w-full" />
+      </AuthLayout>
+    )
+  const status = found.error instanceof ApiError ? found.error.status : 0
+  if (status !== 404 && status !== 409)
+    return (
+      <AuthLayout title={t.title} below={below}>
+        <Failure error={found.error} onRetry={() => void found.refetch()} />
+      </AuthLayout>
+    )
+  const why = status === 404 ? t.unknown : errorText(found.error)
+  return <AuthLayout title={t.dead} text={`${why} ${t.askAgain}`} below={below} />
+}
+
+type Invitation = { token: string; email: string | null }
+
+function SignUpForm({ invitation, onLink }: { invitation?: Invitation; onLink: OnLink }) {
   const t = useTexts()
   const navigate = useNavigate()
-  const { invitation } = useSearch({ strict: false })
   const [name, setName] = useState('')
-  const [email, setEmail] = useState('')
+  const [email, setEmail] = useState(invitation?.email ?? '')
   const [password, setPassword] = useState('')
   const signUp = useMutation({
     mutationFn: () =>
@@ -85,7 +131,7 @@ function SignUpForm({ onLink }: { onLink: (shown: { email: string; link: string 
         name: name.trim(),
         email: email.trim(),
         password,
-        ...(invitation && { invitation }),
+        ...(invitation && { invitation: invitation.token }),
       }),
     onSuccess: ({ user, confirmationLink: link }) => {
       if (user.emailVerified) return navigate({ to: '/sign-in', search: { done: 'email', email: email.trim() } })
@@ -104,7 +150,7 @@ function SignUpForm({ onLink }: { onLink: (shown: { email: string; link: string 
         value={name}
         onChange={setName}
       />
-      <EmailInput value={email} onChange={setEmail} />
+      <EmailInput value={email} onChange={setEmail} {...(invitation?.email && { lockedBy: t.locked })} />
       <NewPassword label={t.password} value={password} onChange={setPassword} />
     </Form>
   )

@@ -78,22 +78,31 @@ export async function revokeInvitation(tx: Tx, now: Date, invitationId: string, 
   return found.revokedAt ? found : revoke(tx, now, invitationId, actor)
 }
 
+/** For the page behind the link, which shows the e-mail, or says why the invitation cannot be used. */
+export async function findInvitation(core: Core, token: string): Promise<Invitation> {
+  const [found] = await query<Invitation>(core.pool, BY_TOKEN, [hashOf(token)])
+  return usable(core.now(), found)
+}
+
 /** Locks the invitation: the second of two people who use it at once finds it used. */
-export async function lockInvitation(
-  tx: Tx,
-  now: Date,
-  token: string,
-  email: string,
-): Promise<{ invitationId: string; email: string | null }> {
-  const [found] = await tx.rows<{ invitationId: string; email: string | null }>(
-    `select id as "invitationId", email from invitations
-     where token_hash = $1 and used_at is null and revoked_at is null and expires_at > $2 for update`,
-    [hashOf(token), now],
-  )
-  if (!found) throw new Fault('not_enabled', 'This invitation has been used or has expired: ask for a new one')
-  if (found.email !== null && found.email !== email)
-    throw new Fault('not_enabled', 'This invitation is for another e-mail address')
-  return found
+export async function lockInvitation(tx: Tx, now: Date, token: string, email: string): Promise<Invitation> {
+  const [found] = await tx.rows<Invitation>(`${BY_TOKEN} for update`, [hashOf(token)])
+  const invitation = usable(now, found)
+  if (invitation.email !== null && invitation.email !== email)
+    throw new Fault('invitation_other_email', 'This invitation is for another e-mail address')
+  return invitation
+}
+
+const BY_TOKEN = `select ${COLUMNS} from invitations where token_hash = $1`
+
+function usable(now: Date, invitation: Invitation | undefined): Invitation {
+  if (!invitation) throw new Fault('not_found', 'Invitation not found')
+  // One refusal for both: endInvitation() revokes, and must not tell that the e-mail had an account.
+  if (invitation.usedAt || invitation.revokedAt)
+    throw new Fault('invitation_used', 'This invitation has been used or revoked: ask for a new one')
+  if (invitation.expiresAt <= now)
+    throw new Fault('invitation_expired', 'This invitation has expired: ask for a new one')
+  return invitation
 }
 
 export async function markInvitationUsed(

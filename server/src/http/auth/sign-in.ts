@@ -5,6 +5,7 @@ import { isFresh, reauthenticate, type Session } from '../../domain/accounts/ses
 import { signUp } from '../../domain/accounts/sign-up.ts'
 import type { Context } from '../../domain/context.ts'
 import { DAY_ZONE } from '../../domain/core/business-days.ts'
+import { findInvitation } from '../../domain/users/invitations.ts'
 import { readerOf } from '../server/language.ts'
 import type { RequestLog } from '../server/request-log.ts'
 import { emailField, response, type Api } from '../server/schemas.ts'
@@ -78,6 +79,14 @@ export function signInRoutes(app: Api, ctx: Context, log: RequestLog): void {
     return { token: null, user: { email: to, name, emailVerified: isEmailVerified }, ...shown }
   })
 
+  // The token is in the body: addresses end up in logs.
+  app.post(`${AUTH_PATH}/invitation`, { schema: findInvitationRoute, config: NOT_FRESH }, async (request) => {
+    const giveBack = limits.guess(request)
+    const { email } = await findInvitation(ctx, request.body.invitation)
+    giveBack()
+    return { success: true as const, invitation: { email } }
+  })
+
   for (const [path, route] of Object.entries(AUTH_ROUTES)) {
     const [method, url] = path.split(' ') as ['GET' | 'POST', string]
     app.route({
@@ -97,11 +106,17 @@ const HIDDEN = { hide: true } as const
 // For those who are about to give the password, or have none yet.
 const NOT_FRESH = { fresh: false } as const
 const passwordBody = z.object({ password: z.string('password must be a text') })
+const invitationToken = z.string('invitation must be a text')
+const findInvitationRoute = {
+  ...HIDDEN,
+  body: z.object({ invitation: invitationToken }),
+  response: { 200: response('', { invitation: z.object({ email: z.string().nullable() }) }) },
+}
 const signUpBody = z.object({
   name: z.string('name must be a text'),
   email: emailField,
   password: z.string('password must be a text'),
-  invitation: z.string('invitation must be a text').exactOptional(),
+  invitation: invitationToken.exactOptional(),
 })
 
 const meSchema = z.object({
@@ -128,11 +143,12 @@ const serviceSchema = z.object({
   sendsMail: z.boolean(),
   accountsMayRefund: z.boolean(),
   refundsReturnFee: z.boolean(),
+  chargeExpiresSeconds: z.int(),
   timeZone: z.string(),
 })
 
 function presentService({ settings, mailer }: Context) {
-  const { mode, publicUrl, signIn, refunds } = settings
+  const { mode, publicUrl, signIn, refunds, chargeExpiresSeconds } = settings
   return {
     mode,
     publicUrl,
@@ -140,6 +156,7 @@ function presentService({ settings, mailer }: Context) {
     sendsMail: mailer.sendsMail,
     accountsMayRefund: refunds.byAccounts,
     refundsReturnFee: refunds.returnFee,
+    chargeExpiresSeconds,
     timeZone: DAY_ZONE,
   }
 }
