@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
 import { query } from '../src/db/tx.ts'
@@ -89,6 +89,7 @@ test.each(['pt-BR', 'en'] as const)(
     await page.goto('/')
     await page.getByRole('heading', { name: t.firstSteps }).waitFor()
     await page.getByRole('button', { name: t.create }).first().click()
+    await isFocused(page.getByLabel(t.value))
     await page.getByLabel(t.value).fill(t.typed)
     await page.getByRole('button', { name: t.submit }).click()
     const opened = page.waitForEvent('popup')
@@ -147,6 +148,7 @@ test('the first load of the dashboard, charts and all, is under 180 kB as it com
 async function refundPart(w: World, page: Page, t: (typeof WORDS)[Language]): Promise<void> {
   await page.getByRole('button', { name: t.refund, exact: true }).click()
   const value = page.getByLabel(t.refundValue)
+  await isFocused(value)
   await value.fill(t.tooMuch)
   await page.getByRole('button', { name: t.next }).click()
   await page.getByText(t.refused).waitFor()
@@ -261,6 +263,14 @@ async function signedIn(language: Language): Promise<{ w: World; account: TestAc
   // The days that the pages ask for are those of the world.
   await page.clock.install({ time: w.clock.now() })
   return { w, account, page, errors }
+}
+
+/** A dialog is opened to fill it in, so it can be typed into at once. */
+async function isFocused(field: Locator): Promise<void> {
+  const focused = field.page().locator(':focus')
+  await until('the first field has the focus', async () => {
+    return (await focused.getAttribute('id')) === (await field.getAttribute('id'))
+  })
 }
 
 /** What a screen reader is told when the page turns. */

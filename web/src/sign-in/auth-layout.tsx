@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { useEffect, useRef, type ReactNode } from 'react'
 import { LANGUAGES, setLanguage, translations, useLanguage } from '../base/language.ts'
+import { focusField } from '../ui/form/focus.ts'
 import { Logo } from '../ui/icons.tsx'
 import { useTitle } from '../ui/page.tsx'
 import { SandboxBanner } from '../ui/sandbox-banner.tsx'
@@ -23,10 +24,19 @@ export function AuthLayout({
   children?: ReactNode
 }) {
   useTitle(title)
+  const place = useRef<HTMLElement>(null)
+  const hasFocused = useRef(false)
+  // Once: a form may appear after its data, and a later render must not take the focus from the reader.
+  useEffect(() => {
+    hasFocused.current ||= focusField(place.current, { prefersEmpty: true })
+  })
   return (
     <div className="flex min-h-dvh flex-col">
       <SandboxBanner />
-      <main className="mx-auto flex w-full max-w-md grow flex-col px-4 pt-10 pb-8 sm:justify-center sm:pt-8">
+      <main
+        ref={place}
+        className="mx-auto flex w-full max-w-md grow flex-col px-4 pt-10 pb-8 sm:justify-center sm:pt-8"
+      >
         <div className="mb-6 flex items-center justify-center gap-3">
           <Logo className="size-9" />
           <span className="text-2xl font-semibold tracking-tight">guiche</span>

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { translations } from '../../base/language.ts'
 import { IconButton } from '../button.tsx'
 import { CloseIcon } from '../icons.tsx'
+import { focusField } from './focus.ts'
 
 const useTexts = translations({ 'pt-BR': { close: 'Fechar' }, en: { close: 'Close' } })
 
@@ -22,6 +23,7 @@ export function Dialog(props: {
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 animate-appear bg-black/45" />
         <Radix.Content
+          onOpenAutoFocus={focusContent}
           onInteractOutside={(event) => {
             if (event.target instanceof Element && event.target.closest('[data-toasts]')) event.preventDefault()
           }}
@@ -39,9 +41,14 @@ export function Dialog(props: {
               </IconButton>
             </Radix.Close>
           </div>
-          <div className="grow overflow-y-auto px-5 pt-1 pb-5">{props.children}</div>
+          <div data-content className="grow overflow-y-auto px-5 pt-1 pb-5">
+            {props.children}
+          </div>
           {footer && (
-            <div className="flex flex-col-reverse gap-2 border-t border-line px-5 pt-4 pb-[max(1rem,env(safe-area-inset-bottom))] sm:flex-row sm:justify-end">
+            <div
+              data-content
+              className="flex flex-col-reverse gap-2 border-t border-line px-5 pt-4 pb-[max(1rem,env(safe-area-inset-bottom))] sm:flex-row sm:justify-end"
+            >
               {footer}
             </div>
           )}
@@ -49,4 +56,12 @@ export function Dialog(props: {
       </Radix.Portal>
     </Radix.Root>
   )
+}
+
+/** The first field, or else the first button or link. The button that closes it comes first, and nobody opens it for that. */
+function focusContent(event: Event): void {
+  const dialog = event.currentTarget
+  if (!(dialog instanceof Element)) return
+  event.preventDefault()
+  if (!focusField(dialog)) dialog.querySelector<HTMLElement>('[data-content] :is(button, a)')?.focus()
 }
