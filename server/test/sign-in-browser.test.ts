@@ -2,9 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
+import { transact } from '../src/db/tx.ts'
 import { createAccount } from '../src/domain/accounts/accounts.ts'
 import type { Settings } from '../src/domain/core/settings.ts'
+import { createInvitation } from '../src/domain/users/invitations.ts'
 import type { Mailer } from '../src/domain/ports/mailer.ts'
+import { CONSOLE } from './operators-client.ts'
 import { expectAccessible, signIn, useChromium, visit, type Visit } from './chromium.ts'
 import { appWith } from './requests.ts'
 import { nextTotpOf, PASSWORD, totpOf } from './sign-in-client.ts'
@@ -21,7 +24,10 @@ test('an account is made, confirmed by the link in its letter and entered, with 
   const { w, open } = await service()
   const { page, errors } = await open('pt-BR')
   await page.goto('/')
+  await isFocused(page, 'email')
   await page.getByRole('link', { name: 'Criar conta' }).click()
+  await page.getByLabel('Nome').waitFor()
+  await isFocused(page, 'text')
   await page.getByLabel('Nome').fill('Loja da Ana')
   await page.getByLabel('E-mail').fill(ANA)
   await page.getByLabel('Senha', { exact: true }).fill(PASSWORD)
@@ -35,6 +41,7 @@ test('an account is made, confirmed by the link in its letter and entered, with 
   await page.goto(w.letters[0]!.link)
   await page.getByText('E-mail confirmado. Agora é só entrar.').waitFor()
   expect(await page.getByLabel('E-mail').inputValue()).toBe(ANA)
+  await isFocused(page, 'password')
   await signIn(page, ANA, 'not the password')
   await refused(page, 'E-mail ou senha incorretos.')
   expect(await page.context().cookies()).toEqual([])
@@ -78,6 +85,55 @@ test('in the sandbox without a mail server the page itself shows the link, and a
     expect(beyondRefusals(errors)).toEqual([])
   }
 })
+
+test('where nothing is mailed the page says where the link is, and not that it was sent', async () => {
+  const { w, open } = await service({}, { sendsMail: false })
+  await makeAna(w)
+  const { page } = await open('pt-BR')
+  await page.goto('/forgot-password')
+  await page.getByLabel('E-mail').fill(ANA)
+  await page.getByRole('button', { name: 'Gerar link' }).click()
+  await page.getByText('o link está no log do servidor').last().waitFor()
+  expect(await page.getByText('enviado').count()).toBe(0)
+})
+
+test('an invitation fills in its e-mail for good, and one that is used up, expired or unknown says so before the form', async () => {
+  const { w, open } = await service()
+  const invite = (email: string | null, expiresInDays = 7) =>
+    transact(w.pool, (tx) => createInvitation(tx, w.clock.now(), { email, expiresInDays }, CONSOLE))
+  const [{ token }, expired] = [await invite(ANA), await invite(null, 1)]
+  w.clock.advance(25 * 3_600_000)
+  const { page, errors } = await open('pt-BR')
+  await page.goto(`/sign-up?invitation=${token}`)
+  await page.getByText('Você recebeu um convite. Falta pouco.').waitFor()
+  const email = page.getByLabel('E-mail')
+  expect([await email.inputValue(), await email.isEditable()]).toEqual([ANA, false])
+  await isFocused(page, 'text')
+  await expectAccessible(page, 'an invitation')
+  await page.getByLabel('Nome').fill('Loja da Ana')
+  await page.getByLabel('Senha', { exact: true }).fill(PASSWORD)
+  await page.getByRole('button', { name: 'Criar conta' }).click()
+  await page.getByText('E-mail confirmado. Agora é só entrar.').waitFor()
+
+  for (const [dead, says] of [
+    [token, 'Este convite já foi usado ou cancelado. Peça outro a quem convidou você.'],
+    [expired.token, 'Este convite expirou. Peça outro a quem convidou você.'],
+    ['nonsense', 'Convite não encontrado. Confira o link: pode faltar uma parte.'],
+  ]) {
+    await page.goto(`/sign-up?invitation=${dead}`)
+    await page.getByRole('heading', { name: 'Este convite não vale mais' }).waitFor()
+    await page.getByText(says!).waitFor()
+    expect(await page.getByRole('textbox').count()).toBe(0)
+  }
+  expect(errors.filter((error) => !/status of 40[49]/.test(error))).toEqual([])
+})
+
+/** The field of this type, without a click. */
+async function isFocused(page: Page, type: string): Promise<void> {
+  await until(`a field of type ${type} has the focus`, async () => {
+    return (await page.evaluate('document.activeElement.type')) === type
+  })
+}
 
 const PORTUGUESE = {
   name: 'Nome',
@@ -200,7 +256,7 @@ test('a forgotten password is replaced by the link in a letter, which works once
   await choosePassword(page, letter!.link, 'senhasenha123')
   await refused(page, 'Esta senha é muito comum.')
   await choosePassword(page, letter!.link)
-  await page.getByText('Senha trocada. Entre com a nova.').waitFor()
+  await page.getByText('Senha alterada. Entre com a nova.').waitFor()
 
   await signIn(page, ANA)
   await refused(page, 'E-mail ou senha incorretos.')
@@ -215,17 +271,17 @@ test('a forgotten password is replaced by the link in a letter, which works once
 async function choosePassword(page: Page, link: string, password = NEW_PASSWORD): Promise<void> {
   await page.goto(link)
   await page.getByLabel('Nova senha').fill(password)
-  await page.getByRole('button', { name: 'Trocar a senha' }).click()
+  await page.getByRole('button', { name: 'Alterar a senha' }).click()
 }
 
 test('where nothing is mailed and money is real, who forgot the password is told whom to ask', async () => {
   const { open } = await service({ mode: 'live' }, { sendsMail: false })
   const { page, errors } = await open('en')
   await page.goto('/forgot-password')
-  await page.getByText('This service sends no email. Ask your operator to set a new password for you.').waitFor()
+  await page.getByText('This service sends no email. Ask the guiche team to set a new password for you.').waitFor()
   expect(await page.getByRole('textbox').count()).toBe(0)
   await page.goto('/verify-email')
-  await page.getByText('Ask your operator to confirm your address.').waitFor()
+  await page.getByText('Ask the guiche team to confirm your address.').waitFor()
   expect(errors).toEqual([])
 })
 
@@ -265,7 +321,8 @@ async function isLedToSignIn({ page, requests }: Visit): Promise<void> {
   })
   const before = requests.length
   await page.getByRole('link', { name: 'Extrato' }).click()
-  await page.waitForURL('**/sign-in?to=%2Fstatement')
+  await page.waitForURL('**/sign-in?to=%2Fstatement&done=session')
+  await page.getByText('Sua sessão terminou. Entre de novo.').waitFor()
   await page.getByRole('heading', { name: 'Entrar' }).waitFor()
   await page.unrouteAll()
   expect(requests.slice(before).filter((path) => path === '/sign-in')).toEqual(['/sign-in'])

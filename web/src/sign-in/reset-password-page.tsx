@@ -11,8 +11,8 @@ import { AuthLayout, BackToSignIn } from './auth-layout.tsx'
 const useTexts = translations({
   'pt-BR': {
     title: 'Escolha uma nova senha',
-    text: 'Trocar a senha encerra todas as sessões da sua conta.',
-    submit: 'Trocar a senha',
+    text: 'Alterar a senha encerra todas as sessões da sua conta.',
+    submit: 'Alterar a senha',
     missing: 'Link incompleto',
     missingText: 'Abra esta página pelo link que você recebeu, ou peça outro.',
     again: 'Pedir outro link',

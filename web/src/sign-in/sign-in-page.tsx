@@ -21,7 +21,8 @@ const useTexts = translations({
     none: 'Ainda não tem conta?',
     signUp: 'Criar conta',
     unconfirmed: 'Enviar o link de confirmação de novo',
-    changed: 'Senha trocada. Entre com a nova.',
+    changed: 'Senha alterada. Entre com a nova.',
+    ended: 'Sua sessão terminou. Entre de novo.',
     confirmed: 'E-mail confirmado. Agora é só entrar.',
     demo: 'O e-mail e a senha da conta de demonstração aparecem no terminal na primeira vez que o guiche é iniciado.',
   },
@@ -35,6 +36,7 @@ const useTexts = translations({
     signUp: 'Sign up',
     unconfirmed: 'Resend the confirmation link',
     changed: 'Password changed. Sign in with the new one.',
+    ended: 'Your session has ended. Sign in again.',
     confirmed: 'Email confirmed. You can sign in now.',
     demo: 'The email and password of the demo account are printed in the terminal when guiche starts for the first time.',
   },
@@ -55,6 +57,7 @@ export function SignInPage() {
   return (
     <AuthLayout title={t.title} below={service.signup === 'open' && signUp}>
       <div className="space-y-5">
+        {done === 'session' && <Notice tone="wait">{t.ended}</Notice>}
         {done === 'password' && <Notice tone="good">{t.changed}</Notice>}
         {done === 'email' && <Notice tone="good">{t.confirmed}</Notice>}
         <SignInForm />

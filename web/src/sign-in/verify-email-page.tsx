@@ -19,10 +19,11 @@ const useTexts = translations({
     made: (email: string) => `Conta criada. Falta abrir o link de confirmação de ${email}.`,
     ask: 'Informe seu e-mail e enviaremos o link de confirmação de novo.',
     askHere: 'Informe seu e-mail e mostraremos o link de confirmação aqui.',
-    none: 'Este serviço não envia e-mails. Peça ao operador que confirme o seu.',
+    none: 'Este serviço não envia e-mails. Peça à equipe do guiche que confirme o seu.',
     again: 'Enviar de novo',
     show: 'Mostrar o link',
     sentAgain: 'Se houver uma conta a confirmar com este e-mail, o link foi enviado.',
+    logged: 'Se houver uma conta a confirmar com este e-mail, o link está no log do servidor.',
     checking: 'Confirmando…',
     failed: 'Este link não vale mais',
   },
@@ -32,10 +33,11 @@ const useTexts = translations({
     made: (email: string) => `Account created. Next, open the confirmation link for ${email}.`,
     ask: 'Enter your email and we’ll resend the confirmation link.',
     askHere: 'Enter your email and we’ll show the confirmation link here.',
-    none: 'This service sends no email. Ask your operator to confirm your address.',
+    none: 'This service sends no email. Ask the guiche team to confirm your address.',
     again: 'Resend',
     show: 'Show link',
     sentAgain: 'If an account with this email is waiting for confirmation, we sent the link.',
+    logged: 'If an account with this email is waiting for confirmation, the link is in the server log.',
     checking: 'Confirming…',
     failed: 'This link is no longer valid',
   },
@@ -98,7 +100,7 @@ function AskForm() {
   return (
     <Form sending={send} onSend={() => send.mutate()} action={sendsMail ? t.again : t.show} isWide>
       <EmailInput value={email} onChange={setEmail} />
-      {send.isSuccess && <Notice tone="good">{t.sentAgain}</Notice>}
+      {send.isSuccess && <Notice tone="good">{sendsMail ? t.sentAgain : t.logged}</Notice>}
     </Form>
   )
 }

@@ -17,8 +17,8 @@ const useTexts = translations({
     current: 'Senha atual',
     others: 'Encerrar as outras sessões',
     othersHint: 'Recomendado se alguém pode ter visto sua senha.',
-    submit: 'Trocar a senha',
-    done: 'Senha trocada.',
+    submit: 'Alterar a senha',
+    done: 'Senha alterada.',
   },
   en: {
     title: 'Password',

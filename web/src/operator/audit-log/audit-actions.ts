@@ -29,7 +29,7 @@ const useTexts = translations<Record<AuditAction, string>>({
     'refund.ended': 'Devolução encerrada',
     'session.opened': 'Entrada no painel',
     'sessions.ended': 'Sessões encerradas',
-    'password.changed': 'Senha trocada',
+    'password.changed': 'Senha alterada',
     'password.reset': 'Senha redefinida por link',
     'password.set': 'Senha definida pelo operador',
     'email.confirmed': 'E-mail confirmado pelo operador',
