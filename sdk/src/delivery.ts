@@ -58,9 +58,7 @@ export function openDelivery(
   options: VerifyOptions,
 ): Delivery {
   assertRaw(payload)
-  const keys = (typeof secret === 'string' ? [secret] : [...(secret ?? [])]).map(decodeSecret)
-  if (keys.length === 0) throw new WebhookVerificationError('bad_secret', 'no secret was given')
-
+  const keys = decodeSecrets(secret)
   const id = readOnce(headers, 'webhook-id')
   const timestamp = readOnce(headers, 'webhook-timestamp')
   const signatures = readSignatures(headers)
@@ -88,6 +86,13 @@ function assertRaw(payload: unknown): void {
     'bad_payload',
     'the payload must be the raw body, a string or bytes, not a parsed object',
   )
+}
+
+/** Throws unless each is a secret of guiche, and there is one at least. */
+export function decodeSecrets(secret: string | readonly string[]): Uint8Array<ArrayBuffer>[] {
+  const keys = (typeof secret === 'string' ? [secret] : [...(secret ?? [])]).map(decodeSecret)
+  if (keys.length === 0) throw new WebhookVerificationError('bad_secret', 'no secret was given')
+  return keys
 }
 
 function decodeSecret(secret: unknown): Uint8Array<ArrayBuffer> {

@@ -1,5 +1,5 @@
 import type { WebhookHeaders } from './delivery.ts'
-import { readBody, receive, type Receiver } from './receive.ts'
+import { makeReceive, readBody, type Receive, type Receiver } from './receive.ts'
 
 export type { Receiver } from './receive.ts'
 
@@ -15,14 +15,15 @@ type ExpressResponse = { status(code: number): { send(text: string): unknown } }
 export function receiveWebhooks(
   receiver: Receiver,
 ): (request: ExpressRequest, response: ExpressResponse, next: (error: unknown) => void) => void {
+  const receive = makeReceive(receiver)
   return (request, response, next) => {
-    answer(receiver, request, response).catch(next)
+    answer(receive, request, response).catch(next)
   }
 }
 
-async function answer(receiver: Receiver, request: ExpressRequest, response: ExpressResponse): Promise<void> {
+async function answer(receive: Receive, request: ExpressRequest, response: ExpressResponse): Promise<void> {
   // A parsed body is no bytes, and verification says what to do about it.
   const body = (request.body ?? (await readBody(request))) as Uint8Array | undefined
-  const { status, text } = await receive(receiver, body, request.headers)
+  const { status, text } = await receive(body, request.headers)
   response.status(status).send(text)
 }

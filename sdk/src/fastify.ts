@@ -1,5 +1,5 @@
 import type { WebhookHeaders } from './delivery.ts'
-import { MAX_BODY_BYTES, receive, type Receiver } from './receive.ts'
+import { makeReceive, MAX_BODY_BYTES, type Receiver } from './receive.ts'
 
 export type { Receiver } from './receive.ts'
 
@@ -25,11 +25,12 @@ export function receiveWebhooks({
   path,
   ...receiver
 }: Receiver & { path: string }): (app: FastifyApp) => Promise<void> {
+  const receive = makeReceive(receiver)
   return async (app) => {
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES }, keepBytes)
     app.post(path, async ({ body, headers }, reply) => {
-      const { status, text } = await receive(receiver, (body ?? '') as Uint8Array, headers)
+      const { status, text } = await receive((body ?? '') as Uint8Array, headers)
       return reply.code(status).send(text || undefined)
     })
   }

@@ -1,4 +1,4 @@
-import { receiveRequest, type Receiver } from './receive.ts'
+import { makeReceiveRequest, type Receiver } from './receive.ts'
 
 export type { Receiver } from './receive.ts'
 
@@ -8,5 +8,6 @@ export type { Receiver } from './receive.ts'
  *     app.post('/webhooks', receiveWebhooks({ secret, onEvent: store }))
  */
 export function receiveWebhooks(receiver: Receiver): (context: { req: { raw: Request } }) => Promise<Response> {
-  return ({ req }) => receiveRequest(receiver, req.raw)
+  const receive = makeReceiveRequest(receiver)
+  return ({ req }) => receive(req.raw)
 }

@@ -1,4 +1,4 @@
-import { receiveRequest, type Receiver } from './receive.ts'
+import { makeReceiveRequest, type Receiver } from './receive.ts'
 
 export type { Receiver } from './receive.ts'
 
@@ -9,5 +9,5 @@ export type { Receiver } from './receive.ts'
  *     export const POST = receiveWebhooks({ secret, onEvent: store })
  */
 export function receiveWebhooks(receiver: Receiver): (request: Request) => Promise<Response> {
-  return (request) => receiveRequest(receiver, request)
+  return makeReceiveRequest(receiver)
 }

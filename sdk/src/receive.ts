@@ -1,49 +1,73 @@
-import { WebhookVerificationError, type WebhookHeaders } from './delivery.ts'
+import { decodeSecrets, WebhookVerificationError, type WebhookHeaders } from './delivery.ts'
 import type { GuicheEvent } from './events.ts'
 import { verifyAsync } from './verify-async.ts'
 
 // Shared by the adapters for Express, Fastify, Next and Hono.
 
 export type Receiver = {
-  /** The `whsec_…` of the webhook. With a list, any one of them is enough. */
-  secret: string | readonly string[]
   /**
-   * Store the event under `event.id`, once, and work later: guiche waits 15 seconds. What it throws becomes a 500, and
+   * The `whsec_…` of the webhook. With a list, any one of them is enough. A function is asked at each delivery, for
+   * secrets that are not there yet when the program is built or loaded.
+   */
+  secret: Secret | (() => Secret)
+  /**
+   * Store the event under `event.id`, once, and work later: guiche waits 15 seconds. If it throws, the answer is 500, and
    * the event is sent again.
    */
   onEvent(event: GuicheEvent): void | Promise<void>
+  /** Gets what `onEvent` threw, which the answer does not show. `console.error` unless told. */
+  onError?(error: unknown): void
   /** How far the time of signing may lie from this machine's clock: 300 unless told. */
   toleranceSeconds?: number
 }
+type Secret = string | readonly string[]
 
 /** `text` says why it was refused, and is empty otherwise. */
-export type Verdict = { status: 204 | 400 | 413; text: string }
+export type Verdict = { status: 204 | 400 | 413 | 500; text: string }
+/** `payload` is undefined if the body was too large. */
+export type Receive = (payload: string | Uint8Array | undefined, headers: WebhookHeaders) => Promise<Verdict>
 
 /** Events have about 500 bytes. Anybody can post to a webhook, and the signature is checked after the last byte. */
 export const MAX_BODY_BYTES = 64 * 1024
 
-/** `payload` is undefined if the body was too large. */
-export async function receive(
-  { secret, onEvent, toleranceSeconds }: Receiver,
-  payload: string | Uint8Array | undefined,
-  headers: WebhookHeaders,
-): Promise<Verdict> {
-  if (payload === undefined) return { status: 413, text: 'the body is too large' }
-  let event: GuicheEvent
-  try {
-    event = await verifyAsync(payload, headers, secret, toleranceSeconds === undefined ? {} : { toleranceSeconds })
-  } catch (error) {
-    // A wrong secret is the receiver's own mistake, and a 400 would hide it.
-    if (!(error instanceof WebhookVerificationError) || error.reason === 'bad_secret') throw error
-    return { status: 400, text: error.message }
+/** Throws if the secret is none: the program then fails at its start, and not at its first delivery. */
+export function makeReceive({ secret, onEvent, onError = logError, toleranceSeconds }: Receiver): Receive {
+  if (typeof secret !== 'function') decodeSecrets(secret)
+  const options = toleranceSeconds === undefined ? {} : { toleranceSeconds }
+  const fail = (error: unknown): Verdict => {
+    onError(error)
+    return { status: 500, text: 'the event could not be stored' }
   }
-  await onEvent(event)
-  return { status: 204, text: '' }
+  return async (payload, headers) => {
+    if (payload === undefined) return { status: 413, text: 'the body is too large' }
+    let event: GuicheEvent
+    try {
+      event = await verifyAsync(payload, headers, typeof secret === 'function' ? secret() : secret, options)
+    } catch (error) {
+      // A wrong secret is the receiver's own mistake, and a 400 would hide it.
+      if (!(error instanceof WebhookVerificationError) || error.reason === 'bad_secret') return fail(error)
+      return { status: 400, text: error.message }
+    }
+    try {
+      await onEvent(event)
+      return { status: 204, text: '' }
+    } catch (error) {
+      return fail(error)
+    }
+  }
 }
 
-export async function receiveRequest(receiver: Receiver, request: Request): Promise<Response> {
-  const { status, text } = await receive(receiver, await readBody(chunksOf(request.body)), request.headers)
-  return new Response(text || null, { status })
+function logError(error: unknown): void {
+  console.error('a webhook of guiche could not be received:', error)
+}
+
+/** A Fetch handler. */
+export function makeReceiveRequest(receiver: Receiver): (request: Request) => Promise<Response> {
+  const receive = makeReceive(receiver)
+  return async (request) => {
+    const { status, text } = await receive(await readBody(chunksOf(request.body)), request.headers)
+    return new Response(text || null, { status })
+  }
 }
 
 /** The bytes as they came, or undefined if there are too many. */
