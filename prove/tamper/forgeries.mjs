@@ -350,6 +350,20 @@ export function forgeries({ victim, eve }) {
       delete from daily_total_marks; delete from daily_totals; select rebook();`,
     ],
     [
+      'another owner, under an id of another version',
+      ['code'],
+      `create temp table target on commit drop as select id, overlay(id::text placing '7' from 15 for 1)::uuid as forged from charges where id = ${deposit};
+      update charges c set id = t.forged, account_id = '${eve}' from target t where c.id = t.id;
+      update payments p set charge_id = t.forged, txid = ${hex('t.forged')} from target t where p.charge_id = t.id;
+      update transfers x set charge_id = t.forged, credit_id = case x.kind when 'deposit' then ${balance(eve)} else x.credit_id end from target t where x.charge_id = t.id;
+      update attempts a set webhook_id = (select id from webhooks where account_id = '${eve}' limit 1) from events e, target t where a.event_id = e.id and e.subject_id = t.id;
+      update deliveries d set webhook_id = (select id from webhooks where account_id = '${eve}' limit 1) from events e, target t where d.event_id = e.id and e.subject_id = t.id;
+      update delivery_outcomes o set webhook_id = (select id from webhooks where account_id = '${eve}' limit 1) from events e, target t where o.event_id = e.id and e.subject_id = t.id;
+      update events e set subject_id = t.forged, account_id = '${eve}', body = replace(body, ${hex('t.id')}, ${hex('t.forged')}) from target t where e.subject_id = t.id;
+      update external_ids x set account_id = '${eve}', charge_id = t.forged from target t where x.charge_id = t.id; update idempotency_keys k set account_id = '${eve}', charge_id = t.forged from target t where k.charge_id = t.id;
+      delete from daily_total_marks; delete from daily_totals; select rebook();`,
+    ],
+    [
       'a canceled charge that is called expired',
       ['charge'],
       `update charges set status = 'EXPIRED' where id = ${canceled}`,

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { transact, type Tx } from '../src/db/tx.ts'
 import { auditBooks, bookChecks, type Difference } from '../src/domain/audit/books.ts'
 import { makeHistory } from './tamper-history.ts'
+import type { World } from './world.ts'
 
 // The forgeries are those of prove/tamper.mjs, which tries all of them on the real service.
 type Forgery = { name: string; by: string[]; isBanks: boolean; sql: string }
@@ -17,20 +18,10 @@ test('each check of the books names a forgery that the other rows are consistent
   const { w, ...accounts } = await makeHistory()
   const now = w.clock.now()
   const auditAfter = (forge: (tx: Tx) => Promise<void>) =>
-    inVain(async (tx: Tx) => {
+    inVain(w, async (tx: Tx) => {
       await forge(tx)
       return (await auditBooks(tx, { now, seal: w.ctx.settings.chargeSeal })).differences
     })
-  const inVain = async (work: (tx: Tx) => Promise<Difference[]>) => {
-    let found: Difference[] = []
-    const undone = new Error('undone')
-    const done = transact(w.pool, async (tx) => {
-      found = await work(tx)
-      throw undone
-    })
-    await expect(done).rejects.toBe(undone)
-    return found
-  }
   expect(await auditAfter(async () => {})).toEqual([])
 
   const all = forgeries(accounts).filter((one) => !one.isBanks)
@@ -39,10 +30,30 @@ test('each check of the books names a forgery that the other rows are consistent
   for (const check of checks) {
     const forgery = all.find(({ by }) => by[0] === check) ?? all.find(({ by }) => by.includes(check))
     if (!forgery) continue
-    const differences = await auditAfter(async (tx) => {
-      for (const sql of statementsOf(forgery)) await tx.run(sql)
-    })
+    const differences = await auditAfter((tx) => forge(tx, forgery))
     if (differences.some((one) => forgery.by.includes(one.check))) named[check] = forgery.name
   }
+  // Of some checks more than one: these look like rows from before a rule, and no rule has an exemption for such.
+  const aged = all.filter(({ name }) => / as if from before| of another version/.test(name))
+  const found: Record<string, string[]> = {}
+  for (const forgery of aged)
+    found[forgery.name] = (await auditAfter((tx) => forge(tx, forgery))).map(({ check }) => check)
+  expect(found).toEqual(Object.fromEntries(aged.map(({ name, by }) => [name, by])))
   expect(Object.keys(named).toSorted()).toEqual(checks.toSorted())
 })
+
+async function forge(tx: Tx, forgery: Forgery): Promise<void> {
+  for (const sql of statementsOf(forgery)) await tx.run(sql)
+}
+
+/** The transaction is rolled back. */
+async function inVain<Found>(w: World, work: (tx: Tx) => Promise<Found>): Promise<Found> {
+  const found: Found[] = []
+  const undone = new Error('undone')
+  const done = transact(w.pool, async (tx) => {
+    found.push(await work(tx))
+    throw undone
+  })
+  await expect(done).rejects.toBe(undone)
+  return found[0]!
+}

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
 import { isUniqueViolation, query, queryOne, transact, type Tx } from '../src/db/tx.ts'
 import { audit } from '../src/domain/audit/audit.ts'
 import { readBalance, readStatement, type StatementLine } from '../src/domain/ledger/account-statement.ts'
@@ -10,7 +9,7 @@ import { postTransfers, type Transfer } from '../src/domain/ledger/ledger.ts'
 import { insertIntents } from '../src/domain/deposits/intents.ts'
 import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { settle } from '../src/domain/deposits/settle.ts'
-import { codeFor } from './reconcile-bank.ts'
+import { codeFor, newCharge } from './reconcile-bank.ts'
 import { untilWaiting } from './refund-steps.ts'
 import { stripePools } from './stripe-pools.ts'
 import { until, world, type World } from './world.ts'
@@ -272,28 +271,11 @@ type OpenCharge = { id: string; valueCents: number }
 
 /** Charges as the provider accepted them, given to the accounts in turn. */
 async function openCharges(w: World, accountIds: string[], count: number): Promise<OpenCharge[]> {
-  const charges = Array.from({ length: count }, (_, index) => ({
-    id: hexFromUuid(newUuid7(w.clock.now())),
-    valueCents: 100 + index,
-  }))
+  const charges = Array.from({ length: count }, (_, index) =>
+    newCharge(w, { accountId: accountIds[index % accountIds.length]!, valueCents: 100 + index, feeCents: FEE_CENTS }),
+  )
   await transact(w.pool, async (tx) => {
-    const intents = charges.map(({ id, valueCents }, index) => ({
-      charge: {
-        id,
-        paymentLinkId: crypto.randomUUID(),
-        accountId: accountIds[index % accountIds.length]!,
-        provider: 'sandbox',
-        originalValueCents: valueCents,
-        valueCents,
-        feeCents: FEE_CENTS,
-        externalId: null,
-        description: null,
-        createdAt: w.clock.now(),
-        expiresAt: new Date(w.clock.now().getTime() + 3_600_000),
-        openingInstance: w.ctx.instance,
-      },
-      idempotency: null,
-    }))
+    const intents = charges.map((charge) => ({ charge, idempotency: null }))
     await insertIntents(tx, w.clock.now(), intents)
     await markPending(
       tx,

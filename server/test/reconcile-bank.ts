@@ -1,10 +1,10 @@
 import { Pool } from 'undici'
 import { onTestFinished } from 'vitest'
 import { encodeBrCode } from '../src/base/brcode.ts'
-import { hexFromUuid, newUuid7 } from '../src/base/ids.ts'
+import { newUuid7 } from '../src/base/ids.ts'
 import { query, transact } from '../src/db/tx.ts'
 import { markPending } from '../src/domain/deposits/charge-states.ts'
-import { insertIntents } from '../src/domain/deposits/intents.ts'
+import { insertIntents, type NewCharge } from '../src/domain/deposits/intents.ts'
 import type { Provider } from '../src/domain/ports/provider.ts'
 import { makeWindowSize } from '../src/domain/reconciliation/compare.ts'
 import { API_PIX_TIMINGS, makeApiPix, type ApiPixTimings } from '../src/providers/api-pix/adapter.ts'
@@ -22,39 +22,44 @@ const PAYERS = 64
  */
 export async function makeCharges(w: World, account: TestAccount, count: number): Promise<string[]> {
   const now = w.clock.now()
-  const ids = Array.from({ length: count }, () => hexFromUuid(newUuid7(now)))
+  const charges = Array.from({ length: count }, () =>
+    newCharge(w, { accountId: account.accountId, valueCents: VALUE_CENTS, feeCents: FEE_CENTS }),
+  )
   for (let start = 0; start < count; start += CHUNK) {
-    const chunk = ids.slice(start, start + CHUNK)
+    const chunk = charges.slice(start, start + CHUNK)
     await transact(w.pool, async (tx) => {
       await insertIntents(
         tx,
         now,
-        chunk.map((id) => ({
-          charge: {
-            id,
-            paymentLinkId: newUuid7(now),
-            accountId: account.accountId,
-            provider: 'sandbox',
-            externalId: null,
-            description: null,
-            originalValueCents: VALUE_CENTS,
-            valueCents: VALUE_CENTS,
-            feeCents: FEE_CENTS,
-            createdAt: now,
-            expiresAt: new Date(now.getTime() + 3_600_000),
-            openingInstance: w.ctx.instance,
-          },
-          idempotency: null,
-        })),
+        chunk.map((charge) => ({ charge, idempotency: null })),
       )
       await markPending(
         tx,
         w.ctx.instance,
-        chunk.map((chargeId) => ({ chargeId, emv: codeFor(chargeId, VALUE_CENTS) })),
+        chunk.map(({ id }) => ({ chargeId: id, emv: codeFor(id, VALUE_CENTS) })),
       )
     })
   }
-  return ids
+  return charges.map(({ id }) => id)
+}
+
+/** With an id that fits, as openDeposit() makes it. */
+export function newCharge(
+  w: World,
+  { valueCents, ...rest }: { accountId: string; valueCents: number; feeCents: number },
+): NewCharge {
+  const createdAt = w.clock.now()
+  const facts = {
+    ...rest,
+    paymentLinkId: newUuid7(createdAt),
+    externalId: null,
+    description: null,
+    originalValueCents: valueCents,
+    valueCents,
+    expiresAt: new Date(createdAt.getTime() + 3_600_000),
+  }
+  const id = w.ctx.settings.chargeSeal.newId(createdAt, facts)
+  return { ...facts, id, provider: 'sandbox', createdAt, openingInstance: w.ctx.instance }
 }
 
 /** A code of the right shape, though the bank never heard of it. */

@@ -55,9 +55,6 @@ export const FACTS_SQL = `concat_ws(' ', c.payment_link_id, c.account_id, c.orig
   c.fee_cents, (extract(epoch from c.expires_at) * 1000)::bigint,
   coalesce(to_json(c.external_id)::text, 'null'), coalesce(to_json(c.description)::text, 'null'))`
 
-/** The version digit tells sealed ids from older ones. */
-export const IS_SEALED_SQL = `substr(c.id::text, 15, 1) = '8'`
-
 /** 16 hexadecimal digits, of which the first has the bits of a UUID's variant. */
 function codeOf(key: Buffer, head: string, facts: string): string {
   // A hex string: allocating a Buffer for the digest would cost as much as computing it.
