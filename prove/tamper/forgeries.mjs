@@ -793,6 +793,11 @@ export function forgeries({ victim, eve }) {
       `insert into account_terms (account_id, valid_from, fee_bps, set_by_kind, set_by, reason) select '${eve}', created_at, 1, 'console', 'x', 'x' from accounts where id = '${eve}'; update accounts set fee_bps = 1 where id = '${eve}'`,
     ],
     [
+      'terms without a line in the log, as if from before it began',
+      ['terms'],
+      `insert into account_terms (account_id, valid_from, fee_bps, set_by_kind, set_by, reason) select '${eve}', created_at, 0, 'system', 'migration', 'as found when the history began' from accounts where id = '${eve}'; update accounts set fee_bps = 0 where id = '${eve}'`,
+    ],
+    [
       'a line of the log that tells other terms',
       ['terms'],
       `update audit_log set details = jsonb_set(details, '{after}', '{"feeBps": 1}') where action = 'account.terms_changed'`,

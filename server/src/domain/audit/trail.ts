@@ -99,7 +99,7 @@ const NO_TERMS = `(select ${overridesColumn('t')} from (select (null::account_te
 const terms = `
   with t as (
     select t.*, ${overridesColumn('t')} as terms, coalesce(lag(${overridesColumn('t')}) over w, ${NO_TERMS}) as before, lag(t.valid_from) over w as earlier,
-      row_number() over (partition by t.account_id, t.reason = 'as found when the history began' order by t.id) as place
+      row_number() over (partition by t.account_id order by t.id) as place
     from account_terms t window w as (partition by t.account_id order by t.id)
   ), l as (
     select *, row_number() over (partition by account_id order by id) as place from audit_log where action = 'account.terms_changed'
@@ -107,17 +107,17 @@ const terms = `
   ${check({
     subject: `'account ' || coalesce(t.account_id, l.account_id)`,
     prefix: `format('change %s: ', coalesce(t.id, l.id))`,
-    from: `t full join l on l.account_id = t.account_id and l.place = t.place and t.reason <> 'as found when the history began'`,
+    from: `t full join l on l.account_id = t.account_id and l.place = t.place`,
     exists: {
-      'changed the terms, and the audit log has no line of it': `l.id is not null or t.reason = 'as found when the history began'`,
+      'changed the terms, and the audit log has no line of it': 'l.id is not null',
       'changed the terms by the audit log, and the history of terms does not have it': 't.id is not null',
     },
     rules: {
-      'who set them, by the log': [ACTOR, `case when l.id is not null then t.set_by_kind || ' ' || t.set_by end`],
-      'the reason in the log': ['l.reason', 'case when l.id is not null then t.reason end'],
-      'the terms are valid from another time than the log has': `l.id is null or t.valid_from between l.at and l.at + ${SKEW}`,
-      'the terms are other than the log says': `l.id is null or t.before || (l.details -> 'after') = t.terms`,
-      'the terms before it are other than the log says': `l.id is null or t.before @> (l.details -> 'before')`,
+      'who set them, by the log': [ACTOR, `t.set_by_kind || ' ' || t.set_by`],
+      'the reason in the log': ['l.reason', 't.reason'],
+      'the terms are valid from another time than the log has': `t.valid_from between l.at and l.at + ${SKEW}`,
+      'the terms are other than the log says': `t.before || (l.details -> 'after') = t.terms`,
+      'the terms before it are other than the log says': `t.before @> (l.details -> 'before')`,
       'the history of terms runs backwards': 't.earlier is null or t.valid_from >= t.earlier',
     },
   })}
