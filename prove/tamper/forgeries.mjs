@@ -871,6 +871,52 @@ export function forgeries({ victim, eve }) {
       ['schema'],
       'create trigger more before update on charges for each row execute function refuse_change()',
     ],
+    [
+      'a trigger that nobody knows, on a table that has none',
+      ['schema'],
+      'create trigger more before update on api_keys for each row execute function refuse_change()',
+    ],
+    [
+      'a trigger that nobody knows, on a partition',
+      ['schema'],
+      'create trigger more before update on attempts_default for each row execute function refuse_change()',
+    ],
+    [
+      'a trigger that never fires',
+      ['schema'],
+      `drop trigger payments_fixed on payments; create trigger payments_fixed before update on payments for each row when (false) execute function refuse_change()`,
+      'last',
+    ],
+    [
+      'a trigger that looks at one column',
+      ['schema'],
+      `drop trigger refunds_fixed on refunds; create trigger refunds_fixed before update on refunds for each row when (old.id is distinct from new.id) execute function refuse_change()`,
+      'last',
+    ],
+    [
+      'a constraint that allows everything',
+      ['schema'],
+      'alter table transfers drop constraint transfers_amount_cents_check; alter table transfers add constraint transfers_amount_cents_check check (true)',
+    ],
+    [
+      'a foreign key that deletes',
+      ['schema'],
+      'alter table refunds drop constraint refunds_account_id_fkey; alter table refunds add constraint refunds_account_id_fkey foreign key (account_id) references accounts on delete cascade',
+    ],
+    [
+      'a foreign key to another table',
+      ['schema'],
+      'alter table webhooks drop constraint webhooks_account_id_fkey; alter table webhooks add constraint webhooks_account_id_fkey foreign key (account_id) references daily_total_marks (account_id) not valid',
+    ],
+    ['a function that finds other tables', ['schema'], `alter function refuse_change() set search_path = 'pg_temp'`],
+    [
+      'a second function of the same name',
+      ['schema'],
+      `create function move_balance(moved_id integer) returns bigint language sql as 'select 1::bigint'`,
+    ],
+    ['a column that may be empty', ['schema'], 'alter table payments alter column amount_cents drop not null'],
+    ['a column that fills itself', ['schema'], 'alter table charges alter column fee_cents set default 0'],
+    ['a table that a crash empties', ['schema'], 'alter table delivery_outcomes set unlogged'],
   ].map(([name, by, sql, order]) => ({
     name,
     by: Array.isArray(by) ? by : ['provider'],

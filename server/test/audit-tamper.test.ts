@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { transact, type Tx } from '../src/db/tx.ts'
 import { auditBooks, bookChecks, type Difference } from '../src/domain/audit/books.ts'
 import { makeHistory } from './tamper-history.ts'
-import type { World } from './world.ts'
+import { world, type World } from './world.ts'
 
 // The forgeries are those of prove/tamper.mjs, which tries all of them on the real service.
 type Forgery = { name: string; by: string[]; isBanks: boolean; sql: string }
@@ -40,6 +41,25 @@ test('each check of the books names a forgery that the other rows are consistent
     found[forgery.name] = (await auditAfter((tx) => forge(tx, forgery))).map(({ check }) => check)
   expect(found).toEqual(Object.fromEntries(aged.map(({ name, by }) => [name, by])))
   expect(Object.keys(named).toSorted()).toEqual(checks.toSorted())
+})
+
+test('each guard of the schema that is gone, weakened or added is named', async () => {
+  const w = await world()
+  const { schema } = bookChecks(w.clock.now())
+  const guards = (tx: Tx) => tx.rows<Omit<Difference, 'check'>>(schema!)
+  expect(await inVain(w, guards)).toEqual([])
+  const nobody = { victim: randomUUID(), eve: randomUUID() }
+  const forged = forgeries(nobody).filter(({ by, sql }) => by[0] === 'schema' && !sql.includes('rebook'))
+  const unnamed: string[] = []
+  for (const forgery of forged) {
+    const differences = await inVain(w, async (tx) => {
+      await forge(tx, forgery)
+      return guards(tx)
+    })
+    if (differences.length === 0) unnamed.push(forgery.name)
+  }
+  expect(forged.length).toBeGreaterThan(20)
+  expect(unnamed).toEqual([])
 })
 
 async function forge(tx: Tx, forgery: Forgery): Promise<void> {

@@ -15,7 +15,7 @@ test('server/schema.sql is the schema that the migrations make', async () => {
   expect(await committed('../schema.sql', schema)).toBe(schema)
 })
 
-test('the audit knows every constraint, unique index and trigger that the migrations make', async () => {
+test('the audit knows every column, constraint, unique index, trigger and function that the migrations make', async () => {
   const w = await world()
   const rows = await query<{ line: string }>(w.pool, READ_GUARDS)
   const lines = rows.map(({ line }) => `${line}\n`).toSorted()

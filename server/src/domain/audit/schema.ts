@@ -4,73 +4,85 @@ import type { Checks } from './rules.ts'
 // What READ_GUARDS finds in a database as the migrations make it. test/schema.test.ts writes the file.
 const GUARDS_FILE = new URL('../../../data/schema-guards.txt', import.meta.url)
 
-/** The tables that money or the proof of it stands in. */
-const GUARDED = [
-  'account_terms',
-  'accounts',
-  'audit_log',
-  'charges',
-  'checks',
-  'closings',
-  'deliveries',
-  'delivery_outcomes',
-  'daily_total_marks',
-  'daily_totals',
-  'events',
-  'exceptions',
-  'external_ids',
-  'idempotency_keys',
-  'ledger_accounts',
-  'ledger_balances',
-  'payments',
-  'refund_checks',
-  'refunds',
-  'sweeps',
-  'transfers',
-  'webhooks',
-]
+const OURS = 'current_schema()::regnamespace'
 
 /**
- * What guards those tables, a line each: constraints, unique indexes, triggers, and functions. It also lists what
- * would hide or change rows without our knowledge: rules, row security, tables that inherit.
+ * What guards these tables, a line each, with its whole definition: columns, constraints, unique indexes, triggers, and
+ * functions. It also lists what would hide or change rows without our knowledge: rules, row security, tables that
+ * inherit. Both arguments are subqueries of names. Partitions come and go, so only what is added to them counts.
  */
-export const READ_GUARDS = `
+function guardsSql({ tables, functions }: { tables: string; functions: string }): string {
+  return `
   with guarded as (
-    select c.oid, c.relname as name, c.relkind, c.relrowsecurity
-    from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relname in (${GUARDED.map((name) => `'${name}'`).join(', ')})
+    select c.* from pg_class c where c.relnamespace = ${OURS} and c.relname in (${tables}) and not c.relispartition
+  ), watched as (
+    select c.* from guarded c
+    union all
+    select c.* from guarded g join pg_partition_tree(g.oid) p on g.relkind = 'p' join pg_class c on c.oid = p.relid
+    where c.relkind = 'r'
+  ), lines (line) as (
+    select format('table %s %s%s', c.relname, case c.relpersistence when 'u' then 'unlogged' else 'logged' end,
+      case c.relkind when 'r' then '' when 'p' then ' partitioned' else ' no table' end)
+    from guarded c
+    union all
+    select format('column %s.%s %s', c.relname, a.attname, concat_ws(' ', format_type(a.atttypid, a.atttypmod),
+      'default ' || pg_get_expr(d.adbin, d.adrelid, true), case when a.attidentity <> '' then 'identity ' || a.attidentity::text end,
+      case when a.attgenerated <> '' then 'generated ' || a.attgenerated::text end, case when a.attnotnull then 'not null' end))
+    from guarded c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+    union all
+    -- PostgreSQL 18 has a constraint for each column that is not null.
+    select format('constraint %s.%s %s', c.relname, k.conname, pg_get_constraintdef(k.oid, true))
+    from guarded c join pg_constraint k on k.conrelid = c.oid where k.contype in ('c', 'f', 'p', 'u', 'x')
+    union all
+    select format('unique %s%s', pg_get_indexdef(i.indexrelid, 0, true), case when i.indisvalid and i.indisready then '' else ' not valid' end)
+    from guarded c join pg_index i on i.indrelid = c.oid where i.indisunique
+    union all
+    select format('trigger %s%s', pg_get_triggerdef(t.oid, true), case when t.tgenabled = 'O' then '' else ' not enabled' end)
+    from watched c join pg_trigger t on t.tgrelid = c.oid where not t.tgisinternal
+    union all
+    select format('function %s(%s) %s', p.proname, pg_get_function_identity_arguments(p.oid), md5(replace(pg_get_functiondef(p.oid), n.nspname || '.', '')))
+    from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+    where (p.pronamespace = ${OURS} and p.proname in (${functions}))
+      or p.oid in (select t.tgfoid from watched c join pg_trigger t on t.tgrelid = c.oid where not t.tgisinternal)
+    union all
+    select format('foreign keys of %s are not enforced', c.relname)
+    from watched c where exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgisinternal and t.tgenabled <> 'O')
+    union all
+    select format('rule %s.%s', c.relname, r.rulename) from watched c join pg_rewrite r on r.ev_class = c.oid
+    union all
+    select format('%s hides rows, or has tables beneath it', c.relname)
+    from watched c where c.relrowsecurity
+      or (c.relkind = 'r' and exists (select from pg_inherits i where i.inhparent = c.oid or (i.inhrelid = c.oid and not c.relispartition)))
   )
-  select format('constraint %s.%s %s%s', g.name, k.conname, k.contype, case when k.convalidated then '' else ' not validated' end) as line
-  from guarded g join pg_constraint k on k.conrelid = g.oid where k.contype in ('c', 'f', 'p', 'u')
-  union all
-  select format('unique %s%s', pg_get_indexdef(i.indexrelid), case when i.indisvalid and i.indisready then '' else ' not valid' end)
-  from guarded g join pg_index i on i.indrelid = g.oid where i.indisunique
-  union all
-  select format('trigger %s.%s %s %s%s%s', g.name, t.tgname, p.proname, t.tgtype, case when t.tgqual is null then '' else ' when' end,
-    case when t.tgenabled = 'O' then '' else ' not enabled' end)
-  from guarded g join pg_trigger t on t.tgrelid = g.oid join pg_proc p on p.oid = t.tgfoid where not t.tgisinternal
-  union all
-  select format('function %s %s', p.proname, md5(p.prosrc))
-  from pg_proc p
-  where p.oid in (select t.tgfoid from guarded g join pg_trigger t on t.tgrelid = g.oid where not t.tgisinternal)
-    or (p.pronamespace = current_schema()::regnamespace and p.proname = 'move_balance')
-  union all
-  select format('foreign keys of %s are not enforced', g.name)
-  from guarded g where exists (select from pg_trigger t where t.tgrelid = g.oid and t.tgisinternal and t.tgenabled <> 'O')
-  union all
-  select format('rule %s.%s', g.name, r.rulename) from guarded g join pg_rewrite r on r.ev_class = g.oid
-  union all
-  select format('%s is not a table, or hides rows, or has tables beneath it', g.name)
-  from guarded g where g.relkind <> 'r' or g.relrowsecurity or exists (select from pg_inherits i where i.inhparent = g.oid or i.inhrelid = g.oid)`
+  select regexp_replace(line, '\\s+', ' ', 'g') as line from lines`
+}
 
-// Without a trigger or a constraint, the rows that are there and those to come have lost a guard.
+/** Of all tables and functions, except those of extensions. */
+export const READ_GUARDS = guardsSql({
+  tables: `select relname from pg_class where relnamespace = ${OURS} and relkind in ('r', 'p')`,
+  functions: `select proname from pg_proc p where p.pronamespace = ${OURS}
+    and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')`,
+})
+
+/**
+ * Without a trigger or a constraint, the rows that are there and those to come have lost a guard. Only our own tables
+ * and functions count: an operator may have others in the schema.
+ */
 export function schemaChecks(): Checks {
   const guards = readFileSync(GUARDS_FILE, 'utf8').split('\n').filter(Boolean)
+  const namesOf = (kind: string) =>
+    guards.flatMap((line) => new RegExp(`^${kind} (\\w+)`).exec(line)?.[1] ?? []).map(quote)
+  const names = { tables: namesOf('table').join(', '), functions: namesOf('function').join(', ') }
   const schema = `
     select 'database' as subject,
       case when a.line is null then 'lacks ' || w.line else 'has, and should not have, ' || a.line end as text
-    from (${READ_GUARDS}) a
-    full join unnest(array[${guards.map((line) => `'${line.replaceAll("'", "''")}'`).join(', ')}]::text[]) as w (line)
-      on w.line = a.line
+    from (${guardsSql(names)}) a
+    full join unnest(array[${guards.map(quote).join(', ')}]::text[]) as w (line) on w.line = a.line
     where a.line is null or w.line is null`
   return { schema }
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
 }
