@@ -42,24 +42,20 @@ describe('a refused request', () => {
   type Case = [body: unknown, error: string]
   const each = (name: string, values: unknown[], error: string) =>
     values.map((value): Case => [{ [name]: value }, error])
-  const address = (ip: string, use: string) => `url cannot be used: the address ${ip} is not allowed: ${use}`
+  const address = (use: string) => `url cannot be used: a private address is not allowed: ${use}`
   const NO_SCHEME = 'url cannot be used: the URL does not begin with https:// and a host'
   const INVISIBLE = 'url cannot be used: the URL holds spaces, invisible characters or backslashes'
 
   const badUrls: Case[] = [
-    ...each('url', ['https://10.0.0.1/'], address('10.0.0.1', 'private network')),
+    ...each('url', ['https://10.0.0.1/'], address('private network')),
     ...each(
       'url',
       ['https://127.0.0.1/', 'https://localhost/', 'https://2130706433/', 'https://0x7f.1/'],
-      address('127.0.0.1', 'loopback'),
+      address('loopback'),
     ),
-    ...each('url', ['https://[::1]:8443/'], address('::1', 'loopback')),
-    ...each('url', ['https://[::ffff:10.0.0.1]/'], address('::ffff:a00:1', 'an embedded IPv4 address')),
-    ...each(
-      'url',
-      ['https://169.254.169.254/latest/meta-data'],
-      address('169.254.169.254', 'link-local (cloud metadata)'),
-    ),
+    ...each('url', ['https://[::1]:8443/'], address('loopback')),
+    ...each('url', ['https://[::ffff:10.0.0.1]/'], address('an embedded IPv4 address')),
+    ...each('url', ['https://169.254.169.254/latest/meta-data'], address('link-local (cloud metadata)')),
     ...each('url', ['https://intranet/'], 'url cannot be used: the name intranet belongs to an internal network'),
     ...each(
       'url',

@@ -329,13 +329,14 @@ test('secrets and Authorization values stand in the database sealed, and a seale
   expect(() => w.ctx.settings.secretBox.open(rows[0]!.secret_box, account.accountId)).toThrow(/authenticate/)
 })
 
-test('an Authorization value does not follow a webhook to another host, unless it is given again', async () => {
+test('an Authorization value does not follow a webhook to another host or path, unless it is given again', async () => {
   const w = await world()
   const account = await w.account()
   const [receiver, elsewhere] = [await startReceiver(), await startReceiver()]
   const { webhook } = await addWebhook(w, account, receiver.url, 'Bearer secret')
   const change = (patch: object) => updateWebhook(w.ctx, account.accountId, webhook.webhookId, patch)
-  expect(await change({ url: new URL('/other-path', receiver.url).href })).toMatchObject({ hasAuthorization: true })
+  expect(await change({ url: `${receiver.url}?shop=1` })).toMatchObject({ hasAuthorization: true })
+  expect(await change({ url: new URL('/other-path', receiver.url).href })).toMatchObject({ hasAuthorization: false })
   expect(await change({ url: elsewhere.url, authorization: 'Bearer secret' })).toMatchObject({ hasAuthorization: true })
   expect(await change({ url: receiver.url })).toMatchObject({ hasAuthorization: false })
 })

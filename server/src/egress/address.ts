@@ -32,8 +32,8 @@ export function makeNetworks(options: { allowNetworks: string[]; allowHttp: bool
       // The operator's networks override every rule below.
       if (allowed[family].check(address, `ipv${family}`)) return undefined
       const special = specialUse(family, address)
-      if (special)
-        return makeReason('address_not_allowed', `the address ${address} is not allowed: ${special}`, address)
+      // Without the address: whoever types a name must not learn what it resolves to inside this network.
+      if (special) return makeReason('address_not_allowed', `a private address is not allowed: ${special}`)
       return plain && !options.allowHttp ? PLAIN_HTTP : undefined
     },
     isPrivate(address) {

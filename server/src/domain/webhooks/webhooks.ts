@@ -158,8 +158,9 @@ export async function updateWebhook(
   return transact(core.pool, async (tx) => {
     const now = core.now()
     const before = await lockWebhook(tx, accountId, webhookId)
-    // The Authorization value was meant for the old host. Without this, changing the URL would reveal it.
-    const isElsewhere = patch.url !== undefined && new URL(patch.url).origin !== new URL(before.url).origin
+    // The Authorization value was meant for the old receiver. Another path of the host may belong to somebody else, who
+    // would read it there.
+    const isElsewhere = patch.url !== undefined && receiverOf(patch.url) !== receiverOf(before.url)
     const change = isElsewhere ? { authorization: null, ...patch } : patch
     let after = await changeFields(tx, webhookId, change, sealed(core, patch.authorization ?? null, webhookId))
     if (patch.enabled === true) after = await enableWebhook(tx, webhookId)
@@ -173,6 +174,11 @@ export async function updateWebhook(
     }
     return after
   })
+}
+
+function receiverOf(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
 }
 
 function changeFields(

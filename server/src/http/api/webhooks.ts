@@ -247,7 +247,7 @@ const routes = describeOperations('Webhooks', {
   updateWebhook: {
     summary: 'Update a webhook',
     description:
-      'Changes only the fields given. A new `url` is tested at once. A new host gets no `authorization` unless you send it again. `enabled: false` stops deliveries, and queued ones count as failed. `enabled: true` resets the record of failures; what the webhook missed can be resent. Needs the scope `webhooks:write`.',
+      'Changes only the fields given. A new `url` is tested at once. A new host or path gets no `authorization` unless you send it again. `enabled: false` stops deliveries, and queued ones count as failed. `enabled: true` resets the record of failures; what the webhook missed can be resent. Needs the scope `webhooks:write`.',
     ...ofWebhook,
     body: webhookPatchBody,
     response: {

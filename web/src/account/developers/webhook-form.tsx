@@ -19,7 +19,7 @@ const useTexts = translations({
     authorization: 'Cabeçalho Authorization',
     authorizationHint: 'Enviado em cada entrega, além da assinatura.',
     kept: 'Há um valor salvo. Deixe em branco para mantê-lo.',
-    dropped: 'Com outro servidor, o valor salvo é descartado. Informe-o de novo se precisar.',
+    dropped: 'Com outro servidor ou caminho, o valor salvo é descartado. Informe-o de novo se precisar.',
     remove: 'Remover o valor salvo',
   },
   en: {
@@ -32,7 +32,7 @@ const useTexts = translations({
     authorization: 'Authorization header',
     authorizationHint: 'Sent with each delivery, in addition to the signature.',
     kept: 'A value is saved. Leave blank to keep it.',
-    dropped: 'With a different server, the saved value is dropped. Enter it again if you need it.',
+    dropped: 'With a different server or path, the saved value is dropped. Enter it again if you need it.',
     remove: 'Remove the saved value',
   },
 })
@@ -121,7 +121,7 @@ function Authorization({
 }) {
   const t = useTexts()
   const isStored = webhook?.hasAuthorization === true
-  const isElsewhere = isStored && originOf(fields.url.trim()) !== originOf(webhook.url)
+  const isElsewhere = isStored && receiverOf(fields.url.trim()) !== receiverOf(webhook.url)
   return (
     <div className="space-y-3">
       <Input
@@ -147,6 +147,8 @@ function Authorization({
   )
 }
 
-function originOf(url: string): string | undefined {
-  return URL.canParse(url) ? new URL(url).origin : undefined
+function receiverOf(url: string): string | undefined {
+  if (!URL.canParse(url)) return undefined
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
 }
