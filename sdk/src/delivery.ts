@@ -49,7 +49,7 @@ export class WebhookVerificationError extends Error {
 export type Payload = string | Uint8Array
 
 /** A delivery whose form is right. It is genuine if one of the keys gives one of the signatures. */
-export type Delivery = { keys: Uint8Array<ArrayBuffer>[]; signed: Uint8Array<ArrayBuffer>; signatures: string[] }
+export type Delivery = { keys: Uint8Array[]; signed: Uint8Array; signatures: string[] }
 
 export function openDelivery(
   payload: Payload,
@@ -89,13 +89,13 @@ function assertRaw(payload: unknown): void {
 }
 
 /** Throws unless each is a secret of guiche, and there is one at least. */
-export function decodeSecrets(secret: string | readonly string[]): Uint8Array<ArrayBuffer>[] {
+export function decodeSecrets(secret: string | readonly string[]): Uint8Array[] {
   const keys = (typeof secret === 'string' ? [secret] : [...(secret ?? [])]).map(decodeSecret)
   if (keys.length === 0) throw new WebhookVerificationError('bad_secret', 'no secret was given')
   return keys
 }
 
-function decodeSecret(secret: unknown): Uint8Array<ArrayBuffer> {
+function decodeSecret(secret: unknown): Uint8Array {
   if (typeof secret !== 'string' || secret === '')
     throw new WebhookVerificationError('bad_secret', 'the secret is not set')
   const encoded = secret.slice(SECRET_PREFIX.length)
@@ -165,7 +165,7 @@ function forged(): WebhookVerificationError {
   )
 }
 
-function join(prefix: string, payload: Payload): Uint8Array<ArrayBuffer> {
+function join(prefix: string, payload: Payload): Uint8Array {
   const encoder = new TextEncoder()
   const start = encoder.encode(prefix)
   const body = typeof payload === 'string' ? encoder.encode(payload) : payload

@@ -1,10 +1,12 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { CONSUMER, EXPRESS_TYPES, RESOLUTIONS, STRICT } from './consumer.ts'
 import { SECRET, sign, DEPOSIT } from './signer.ts'
 
 // What others install: packed, and installed by npm in an empty folder.
@@ -50,7 +52,7 @@ beforeAll(async () => {
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: sdk })
   const [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string; files: { path: string }[] }]
   paths = packed.files.map(({ path }) => path)
-  writeFileSync(join(folder, 'package.json'), '{ "private": true }')
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
   // It depends on nothing, so npm has nothing to fetch.
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, packed.filename)], {
     cwd: folder,
@@ -60,13 +62,18 @@ beforeAll(async () => {
   return () => rmSync(folder, { recursive: true, force: true })
 })
 
-test('the package holds what its exports name, and nothing but the build', () => {
+test('the package holds what its exports name, its licence and its guides, and nothing else', () => {
   const { exports } = JSON.parse(readFileSync(join(sdk, 'package.json'), 'utf8')) as {
-    exports: Record<string, Record<string, string>>
+    exports: object
   }
-  const named = Object.values(exports).flatMap((entry) => Object.values(entry).map((path) => path.replace('./', '')))
-  expect(paths).toEqual(expect.arrayContaining(named))
-  expect(paths.filter((path) => !/^(dist\/|README\.md$|package\.json$)/.test(path))).toEqual([])
+  const named = JSON.stringify(exports).match(/dist\/[^"]+/g)
+  expect(paths).toEqual(expect.arrayContaining(named ?? []))
+  expect(paths.filter((path) => !/^(dist|examples)\//.test(path)).toSorted()).toEqual([
+    'LICENSE',
+    'README.md',
+    'package.json',
+    'webhooks.md',
+  ])
 })
 
 describe.each(RUNTIMES)('$name', ({ name, args }) => {
@@ -77,3 +84,109 @@ describe.each(RUNTIMES)('$name', ({ name, args }) => {
     expect(JSON.parse(stdout)).toEqual([700, 'field_invalid', true, 204])
   })
 })
+
+test('a program in CommonJS can require every entry', async () => {
+  const program = `for (const name of ['', '/express', '/fastify', '/hono', '/next'])
+    console.log(Object.keys(require('@guiche/sdk' + name)).length > 0, require('@guiche/sdk').makeGuiche.length)`
+  writeFileSync(join(folder, 'program.cjs'), program)
+  const { stdout } = await run('node', ['program.cjs'], { cwd: folder })
+  expect(stdout).toBe('true 1\n'.repeat(5))
+})
+
+// The oldest that we promise, the last without generic typed arrays, and the one that we use, which has no node10.
+describe.each(['typescript-5.0', 'typescript-5.6', 'typescript'])('%s', (compiler) => {
+  const known = RESOLUTIONS.filter(({ moduleResolution }) => compiler !== 'typescript' || moduleResolution !== 'node10')
+  const compile = compiler === 'typescript' ? compileByCommand : makeCompile(compiler)
+  test.each(known)(
+    'finds the types of every entry, and nothing wrong in them, by $moduleResolution',
+    async (resolution) => {
+      const { files, ...options } = resolution
+      for (const file of files) writeFileSync(join(folder, file), CONSUMER)
+      expect(await compile({ compilerOptions: { ...STRICT, ...options }, files })).toEqual([])
+    },
+  )
+})
+
+type Config = { compilerOptions: object; files: string[] }
+
+/** Reads the declarations of the platform once, and checks all but those: they take ten times as long as ours. */
+function makeCompile(compiler: string): (config: Config) => Promise<string[]> {
+  const ts = createRequire(import.meta.url)(compiler) as Compiler
+  const platform = new Map<string, SourceFile | undefined>()
+  return async (config) => {
+    const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, folder)
+    const host = ts.createCompilerHost(options)
+    const read = host.getSourceFile.bind(host)
+    host.getSourceFile = (name, ...rest) => {
+      if (!/[/\\]lib\.[^/\\]*$/.test(name)) return read(name, ...rest)
+      if (!platform.has(name)) platform.set(name, read(name, ...rest))
+      return platform.get(name)
+    }
+    const program = ts.createProgram(fileNames, options, host)
+    const checked = program.getSourceFiles().filter((file) => !program.isSourceFileDefaultLibrary(file))
+    const found = [
+      ...program.getOptionsDiagnostics(),
+      ...checked.flatMap((file) => [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)]),
+    ]
+    return found.map(
+      ({ code, file, messageText }) =>
+        `${file?.fileName}: TS${code} ${ts.flattenDiagnosticMessageText(messageText, ' ')}`,
+    )
+  }
+}
+
+// As much of the compiler's API as is used: an older version beside ours brings its types under another name.
+type SourceFile = { fileName: string }
+type Diagnostic = { code: number; file?: SourceFile; messageText: object }
+type Host = { getSourceFile(name: string, ...rest: unknown[]): SourceFile | undefined }
+type Program = {
+  getSourceFiles(): SourceFile[]
+  isSourceFileDefaultLibrary(file: SourceFile): boolean
+  getOptionsDiagnostics(): Diagnostic[]
+  getSyntacticDiagnostics(file: SourceFile): Diagnostic[]
+  getSemanticDiagnostics(file: SourceFile): Diagnostic[]
+}
+type Compiler = {
+  sys: object
+  parseJsonConfigFileContent(config: Config, host: object, folder: string): { options: object; fileNames: string[] }
+  createCompilerHost(options: object): Host
+  createProgram(files: string[], options: object, host: Host): Program
+  flattenDiagnosticMessageText(text: object, newLine: string): string
+}
+
+async function compileByCommand(config: Config): Promise<string[]> {
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
+  const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
+  const { stdout } = await run('node', [tsc, '-p', folder, '--pretty', 'false']).catch(
+    (error: { stdout: string }) => error,
+  )
+  return stdout.split('\n').filter((line) => line !== '')
+}
+
+test.each(['README.md', 'webhooks.md'])('every sample of %s compiles in strict mode', async (name) => {
+  const samples = [...readFileSync(join(sdk, name), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map(
+    ([, code = '']) => code,
+  )
+  expect(samples.length).toBeGreaterThan(1)
+  const files = samples.map((code) => ({ file: nameOf(code, samples.indexOf(code)), code }))
+  mkdirSync(join(folder, 'node_modules/@types'), { recursive: true })
+  // Frameworks that the samples use, with what they need themselves.
+  for (const used of ['fastify', 'hono', '@types/node']) link(used)
+  writeFileSync(join(folder, 'express.d.ts'), EXPRESS_TYPES)
+  for (const { file, code } of files) writeFileSync(join(folder, file), code)
+  const compilerOptions = { ...STRICT, skipLibCheck: true, module: 'nodenext', lib: ['es2023'], types: ['node'] }
+  expect(
+    await compileByCommand({ compilerOptions, files: ['express.d.ts', ...files.map(({ file }) => file)] }),
+  ).toEqual([])
+})
+
+/** The samples import one of them by its name. */
+function nameOf(code: string, place: number): string {
+  return code.includes('export async function store') ? 'store.ts' : `sample-${place}.ts`
+}
+
+function link(name: string): void {
+  const target = fileURLToPath(new URL(`../../node_modules/${name}`, import.meta.url))
+  rmSync(join(folder, 'node_modules', name), { force: true, recursive: true })
+  symlinkSync(target, join(folder, 'node_modules', name))
+}
