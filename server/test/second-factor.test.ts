@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { query, transact } from '../src/db/tx.ts'
 import { createAccount } from '../src/domain/accounts/accounts.ts'
+import { hashRecoveryCodes } from '../src/domain/users/recovery-codes.ts'
 import { totpStepOf, totpStepSoon } from '../src/domain/users/totp.ts'
 import { loadAuth } from '../src/http/auth/better-auth.ts'
 import { nextTotpOf, openBrowser, PASSWORD, totpOf, type Browser } from './sign-in-client.ts'
@@ -107,10 +109,15 @@ test('with a second factor, what changes the sign-in or ends sessions needs a co
   expect((await browser.post('auth/revoke-other-sessions')).statusCode).toBe(200)
 })
 
-test('recovery codes are kept as hashes: whoever can decrypt them still cannot use them', async () => {
+test('recovery codes are kept as salted, slow hashes: whoever can decrypt them still cannot use them', async () => {
   const { w, codes } = await prepare()
   const stored = await decryptedCodes(w)
   expect(stored).toHaveLength(10)
+  const shape = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$([\w+/]{22})\$[\w+/]{43}$/
+  const salts = stored.map((code) => shape.exec(code)?.[1])
+  expect(new Set(salts).size).toBe(1)
+  const other = (await hashRecoveryCodes(codes)).map((code) => shape.exec(code)?.[1])
+  expect(other[0]).not.toBe(salts[0])
   for (const code of [...stored, ...codes])
     expect([codes, stored].filter((list) => list.includes(code))).toHaveLength(1)
   const phone = openBrowser(w)
@@ -120,7 +127,7 @@ test('recovery codes are kept as hashes: whoever can decrypt them still cannot u
   expect(await decryptedCodes(w)).toEqual(stored.filter((_, at) => at !== 0))
 })
 
-test('recovery codes from before they were hashed go on working, once each', async () => {
+test('recovery codes from before they were salted go on working, once each, and are salted then', async () => {
   const { w } = await prepare()
   const { symmetricEncrypt } = await import('better-auth/crypto')
   const auth = await loadAuth(w.ctx)
@@ -131,16 +138,18 @@ test('recovery codes from before they were hashed go on working, once each', asy
     keys: new Map([[Number(version), w.ctx.settings.signIn.secrets()[0]!]]),
     currentVersion: Number(version),
   }
-  const old = await symmetricEncrypt({ key, data: JSON.stringify(['aaaaa-11111', 'bbbbb-22222']) })
+  const digest = createHash('sha256').update('recovery code bbbbb-22222').digest('hex')
+  const old = await symmetricEncrypt({ key, data: JSON.stringify(['aaaaa-11111', digest]) })
   expect(JSON.parse(await auth.totpSecret(old))).toHaveLength(2)
   await w.pool.query('update second_factors set backup_codes = $1', [old])
   const statuses = []
-  for (const code of ['aaaaa-11111', 'aaaaa-11111', 'bbbbb-22222']) {
+  for (const code of ['ccccc-33333', digest, 'aaaaa-11111', 'aaaaa-11111', 'bbbbb-22222']) {
     const phone = openBrowser(w)
     await phone.signIn(ANA)
     statuses.push((await phone.post('auth/two-factor/verify-backup-code', { code })).statusCode)
   }
-  expect(statuses).toEqual([200, 401, 200])
+  expect(statuses).toEqual([401, 401, 200, 401, 200])
+  expect(await decryptedCodes(w)).toEqual([])
 })
 
 async function decryptedCodes(w: World): Promise<string[]> {

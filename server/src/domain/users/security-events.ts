@@ -86,14 +86,32 @@ export async function purgeSignIns({ pool, now, settings }: Core): Promise<'more
 
 // ---- The second factor ----
 
-/** The encrypted secret of the authenticator app, and the time step of the newest code that was accepted. */
-export async function findSecondFactor(
+export type SecondFactor = {
+  /** The secret of the authenticator app, encrypted. */
+  secret: string
+  /** Hashed, and encrypted. */
+  recoveryCodes: string
+  /** The time step of the newest code that was accepted. */
+  lastStep: number
+}
+
+export async function findSecondFactor(core: Core, userId: string): Promise<SecondFactor | undefined> {
+  const [factor] = await query<SecondFactor>(
+    core.pool,
+    `select secret, backup_codes as "recoveryCodes", last_step as "lastStep" from second_factors where user_id = $1`,
+    [userId],
+  )
+  return factor
+}
+
+/** False if they were changed meanwhile. */
+export async function replaceRecoveryCodes(
   core: Core,
   userId: string,
-): Promise<{ secret: string; lastStep: number } | undefined> {
-  const sql = 'select secret, last_step as "lastStep" from second_factors where user_id = $1'
-  const [factor] = await query<{ secret: string; lastStep: number }>(core.pool, sql, [userId])
-  return factor
+  { before, after }: { before: string; after: string },
+): Promise<boolean> {
+  const sql = 'update second_factors set backup_codes = $3 where user_id = $1 and backup_codes = $2 returning id'
+  return (await query(core.pool, sql, [userId, before, after])).length === 1
 }
 
 /** False if a code of this time step or a later one was accepted before. Of two calls at once, one gets true. */

@@ -15,7 +15,7 @@ export type UserKind = 'account' | 'operator'
 export const PASSWORD_LENGTH = { min: 12, max: 200 }
 
 // argon2id with OWASP's minimum: 19 MiB, two passes.
-const ARGON2 = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+export const ARGON2 = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
 export type Person = {
   email: string

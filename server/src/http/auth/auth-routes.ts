@@ -14,7 +14,7 @@ import { totpStepSoon } from '../../domain/users/totp.ts'
 import { challengeOwner, resetOwner } from '../../domain/users/verifications.ts'
 import type { RequestLog } from '../server/request-log.ts'
 import { authRequest, pickFields, type Fields } from './auth-request.ts'
-import { hashRecoveryCode, type Auth } from './better-auth.ts'
+import type { Auth } from './better-auth.ts'
 import { confirmationLink } from './emails.ts'
 import { findWrongPart } from './full-reauthentication.ts'
 import {
@@ -217,8 +217,9 @@ async function prepareFields(call: Call): Promise<Prepared> {
     case '/two-factor/verify-totp': {
       const waiting = challenge === undefined ? undefined : await challengeOwner(ctx, challenge)
       const owner = session ? { userId: session.userId, email: session.caller.email } : waiting
-      if (url === '/two-factor/verify-backup-code') fields['code'] = hashRecoveryCode(textIn(fields, 'code'))
-      else if (owner) return { owner, ...(await prepareAppCode(call, owner.userId)) }
+      if (!owner) return { owner }
+      if (url === '/two-factor/verify-totp') return { owner, ...(await prepareAppCode(call, owner.userId)) }
+      fields['code'] = await call.auth.storedRecoveryCode(owner.userId, textIn(fields, 'code'))
       return { owner }
     }
     default:

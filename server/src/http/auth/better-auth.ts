@@ -4,7 +4,8 @@ import { newUuid7 } from '../../base/ids.ts'
 import { isConnectionFailure } from '../../db/failure.ts'
 import { unavailable } from '../../db/tx.ts'
 import type { Context } from '../../domain/context.ts'
-import { auditPasswordChange } from '../../domain/users/security-events.ts'
+import { hashRecoveryCodes, hashTypedCode } from '../../domain/users/recovery-codes.ts'
+import { auditPasswordChange, findSecondFactor, replaceRecoveryCodes } from '../../domain/users/security-events.ts'
 import { sessionLifeMs } from '../../domain/accounts/sessions.ts'
 import { hashPassword, isPassword, PASSWORD_LENGTH } from '../../domain/users/users.ts'
 import { endOlderResets, storedIdentifier } from '../../domain/users/verifications.ts'
@@ -28,6 +29,8 @@ export type Auth = {
   emailOfToken(token: string): string
   /** The secret of an authenticator app, decrypted. */
   totpSecret(sealed: string): Promise<string>
+  /** What better-auth gets in place of a recovery code: it compares it with what is stored. */
+  storedRecoveryCode(userId: string, code: string): Promise<string>
 }
 
 const CONFIRM_WITHIN_SECONDS = 24 * 3600
@@ -87,6 +90,7 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
   keys.get = async () => (await auth.$context).secretConfig
   return {
     totpSecret: open,
+    storedRecoveryCode: makeStoredRecoveryCode(ctx, { open, seal }),
     handle: (request) =>
       auth.handler(request).catch((error: unknown) => {
         throw isConnectionFailure(error) ? unavailable(ctx.pool, error) : error
@@ -116,13 +120,26 @@ function passwordOptions(ctx: Context) {
   } satisfies BetterAuthOptions['emailAndPassword']
 }
 
+type Seal = Record<'open' | 'seal', (text: string) => Promise<string>>
+
 /** Recovery codes are stored hashed and encrypted. */
-function codeOptions({ open, seal }: Record<'open' | 'seal', (text: string) => Promise<string>>) {
-  return {
-    storeBackupCodes: {
-      encrypt: (codes: string) => seal(hashCodes(codes)),
-      decrypt: async (sealed: string) => hashCodes(await open(sealed)),
-    },
+function codeOptions({ open, seal }: Seal) {
+  const encrypt = async (codes: string) => seal(JSON.stringify(await hashRecoveryCodes(JSON.parse(codes) as string[])))
+  return { storeBackupCodes: { encrypt, decrypt: open } }
+}
+
+function makeStoredRecoveryCode(ctx: Context, { open, seal }: Seal): Auth['storedRecoveryCode'] {
+  return async function storedRecoveryCode(userId, code) {
+    const factor = await findSecondFactor(ctx, userId)
+    if (!factor) return ''
+    const { recoveryCodes: before } = factor
+    const stored = JSON.parse(await open(before)) as string[]
+    const hashed = await hashRecoveryCodes(stored)
+    if (hashed !== stored) {
+      const after = await seal(JSON.stringify(hashed))
+      if (!(await replaceRecoveryCodes(ctx, userId, { before, after }))) return storedRecoveryCode(userId, code)
+    }
+    return hashTypedCode(hashed, code)
   }
 }
 
@@ -214,22 +231,6 @@ async function boundSession(
   const lifeMs = await sessionLifeMs(ctx, userId)
   if (lifeMs === undefined) return false
   return { data: { expiresAt: new Date(Math.min(expiresAt.getTime(), createdAt.getTime() + lifeMs)) } }
-}
-
-/**
- * better-auth compares what it decrypts with the code that it gets, so auth-routes.ts passes the hash of what was
- * typed. Codes that were stored without hashing are hashed when read.
- */
-function hashCodes(json: string): string {
-  const codes = JSON.parse(json) as string[]
-  return JSON.stringify(codes.map((code) => (HASH.test(code) ? code : hashRecoveryCode(code))))
-}
-
-// A code is 11 characters long.
-const HASH = /^[\da-f]{64}$/
-
-export function hashRecoveryCode(code: string): string {
-  return createHash('sha256').update(`recovery code ${code}`).digest('hex')
 }
 
 /** Stored with each encrypted value, so it must identify the key and not its position in the list. */

@@ -4,7 +4,7 @@ import type { Context } from '../../domain/context.ts'
 import { auditSecurity, findSecondFactor, useTotpStep } from '../../domain/users/security-events.ts'
 import { totpStepOf } from '../../domain/users/totp.ts'
 import { authRequest } from './auth-request.ts'
-import { hashRecoveryCode, type Auth } from './better-auth.ts'
+import type { Auth } from './better-auth.ts'
 
 // With a second factor, a stolen session and the password must not be enough to take the account over. So what changes
 // how the person signs in, and what ends sessions, asks for a code as signing in does.
@@ -39,7 +39,7 @@ async function useRecoveryCode(
   { ctx, auth, request }: { ctx: Context; auth: Auth; request: FastifyRequest },
   code: string,
 ): Promise<boolean> {
-  const fields = { code: hashRecoveryCode(code) }
+  const fields = { code: await auth.storedRecoveryCode(request.session.userId, code) }
   const { visitor } = request
   const asked = authRequest(ctx, request, { url: '/two-factor/verify-backup-code', fields, visitor })
   const { ok } = await auth.handle(asked)
