@@ -22,6 +22,12 @@ METRICS_TOKEN=$(random)
 PUBLIC_URL=http://localhost:3000
 # For a live service: PUBLIC_URL=https://…, TRUST_PROXY=true, PROVIDERS=… and its variables, see docs/configuration.md
 END
-# Compose mounts these files with their owner and mode, and the service runs as user 1000. The folder stays closed.
-chmod 644 secrets/guiche.env secrets/postgres-password
+# Compose mounts these files with their owner and mode. The service runs as user 1000, and PostgreSQL as another one. The
+# folder stays closed.
+chmod 644 secrets/postgres-password
+case $(id -u) in
+  0) chown 1000 secrets/guiche.env ;;
+  1000) ;;
+  *) chmod 644 secrets/guiche.env ;;
+esac
 echo "Written: secrets/guiche.env, secrets/postgres-password. Keep a copy of SECRET_KEY apart from the database."

@@ -8,7 +8,7 @@ import { parseEnv } from 'node:util'
 import { MAX_CENTS } from './base/money.ts'
 import { readSystemd, type Systemd } from './base/systemd.ts'
 import { readTracing, type TracingConfig } from './base/tracing-config.ts'
-import { flag, integer, oneOf, origin, refusal, text, url, type Env } from './base/variables.ts'
+import { flag, integer, oneOf, origin, refusal, secret, text, url, type Env } from './base/variables.ts'
 import { recordReads, unreadVariables } from './base/unread-variables.ts'
 import { readDatabaseUrl } from './db/database-url.ts'
 import { SERVICE_ROLES, type ServiceRole } from './db/presence.ts'
@@ -53,6 +53,8 @@ export type Config = {
   mail: { smtpUrl: string; requiresTls: boolean; from: string } | undefined
   settings: Settings
   remote: Remote | undefined
+  /** Files that hold a secret: `.env`, and those that a variable NAME_FILE names. */
+  secretFiles: string[]
   /** Probable mistakes that do not keep the service from running, one line each. */
   warnings: string[]
 }
@@ -68,13 +70,27 @@ const POOL_SIZE = { min: 5, max: 500 }
 /** Options of a command that replace a variable. */
 type Overrides = { port?: number; home?: string }
 
-export function loadConfig(given: Env = withDotEnv(process.env), overrides: Overrides = {}): Config {
+export function loadConfig(given?: Env, overrides: Overrides = {}): Config {
+  const dotEnv = given ? {} : readDotEnv()
+  const env = given ?? { ...dotEnv, ...process.env }
   const asked = new Set<string>()
-  const config = parseConfig(recordReads(given, asked), overrides)
-  return { ...config, warnings: [...unreadVariables(given, asked), ...exposures(config)] }
+  const config = parseConfig(recordReads(env, asked), overrides)
+  const secretFiles = filesWithSecrets({ env, dotEnv, asked })
+  return { ...config, secretFiles, warnings: [...unreadVariables(env, asked), ...exposures(config)] }
 }
 
-function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
+/** Whoever asks for a secret asks for its file too: see secret() in base/variables.ts. */
+function filesWithSecrets({ env, dotEnv, asked }: { env: Env; dotEnv: Env; asked: Set<string> }): string[] {
+  const secrets = [...asked].filter((name) => asked.has(`${name}_FILE`))
+  return [
+    ...(secrets.some((name) => dotEnv[name]) ? [resolve('.env')] : []),
+    ...secrets.flatMap((name) => env[`${name}_FILE`] || []),
+  ]
+}
+
+type Parsed = Omit<Config, 'warnings' | 'secretFiles'>
+
+function parseConfig(env: Env, overrides: Overrides): Parsed {
   const host = text(env, 'HOST', '127.0.0.1')
   const port = overrides.port ?? integer(env, 'PORT', 3000, { min: 1, max: 65_535 })
   const home = loadHome(env, overrides.home)
@@ -133,7 +149,7 @@ function parseConfig(env: Env, overrides: Overrides): Omit<Config, 'warnings'> {
 
 /** Read alone by commands that use the API: they need no other setting. */
 export function loadRemote(env: Env = withDotEnv(process.env)): Remote | undefined {
-  const key = env.GUICHE_KEY || undefined
+  const key = secret(env, 'GUICHE_KEY')
   if (!env.GUICHE_URL) return undefined
   const url = origin(env, 'GUICHE_URL')
   if (plainHttpNames([['GUICHE_URL', url]]).length > 0)
@@ -170,7 +186,7 @@ function sandboxBankUrl(providers: ProviderConfig[]): string | null {
 }
 
 /** What strangers can do in sandbox mode, where anybody may be let in. */
-function exposures({ host, publicUrl, sandboxHost, providers, settings }: Omit<Config, 'warnings'>): string[] {
+function exposures({ host, publicUrl, sandboxHost, providers, settings }: Parsed): string[] {
   if (settings.mode !== 'test') return []
   const open = !isLocalHost(host)
     ? `HOST is ${host}`
@@ -210,11 +226,12 @@ function loadWebhooks(env: Env, { isTrial }: { isTrial: boolean }): Config['webh
       )
     }
   }
+  const proxyUrl = secret(env, 'WEBHOOK_PROXY_URL')
   return {
     allowNetworks,
     allowHttp: flag(env, 'WEBHOOK_ALLOW_HTTP'),
     showsPrivateAnswers: isTrial,
-    proxyUrl: env.WEBHOOK_PROXY_URL ? url(env, 'WEBHOOK_PROXY_URL') : undefined,
+    proxyUrl: proxyUrl ? url({ WEBHOOK_PROXY_URL: proxyUrl }, 'WEBHOOK_PROXY_URL') : undefined,
   }
 }
 
@@ -223,7 +240,7 @@ const WITHOUT_TLS =
   /[?&](ignoreTLS=true|opportunisticTLS=true|requireTLS=false|secure=false|tls\.rejectUnauthorized=false)\b/i
 
 function loadMail(env: Env, { mode, publicUrl }: { mode: 'test' | 'live'; publicUrl: string }): Config['mail'] {
-  const smtpUrl = env.SMTP_URL
+  const smtpUrl = secret(env, 'SMTP_URL')
   if (!smtpUrl) {
     if (env.MAIL_FROM) throw refusal('SMTP_URL', 'must be set, since MAIL_FROM is')
     return undefined
@@ -242,8 +259,11 @@ function loadMail(env: Env, { mode, publicUrl }: { mode: 'test' | 'live'; public
 
 /** `.env` in the working directory supplies what the environment does not set. */
 function withDotEnv(env: Env): Env {
-  if (!existsSync('.env')) return env
-  return { ...parseEnv(readFileSync('.env', 'utf8')), ...env }
+  return { ...readDotEnv(), ...env }
+}
+
+function readDotEnv(): Env {
+  return existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}
 }
 
 function loadTerms(env: Env): Settings['terms'] {
@@ -296,7 +316,7 @@ function sessionLimits(env: Env, prefix: string, fallback: SessionLimits): Sessi
 }
 
 function databaseUrl(env: Env, name: 'DATABASE_URL' | 'DATABASE_READ_URL'): string | undefined {
-  const value = env[name]
+  const value = secret(env, name)
   if (!value) return undefined
   // Only refuses what cannot work; the parts that connect parse it again.
   readDatabaseUrl(value, name)

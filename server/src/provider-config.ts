@@ -1,4 +1,4 @@
-import { file, integer, oneOf, refusal, text, url, type Env } from './base/variables.ts'
+import { file, integer, oneOf, refusal, secret, text, url, type Env } from './base/variables.ts'
 
 /** What a provider's adapter needs to know. */
 export type ProviderConfig =
@@ -91,7 +91,7 @@ function loadWoovi(env: Env, prefix: string, name: string): ProviderConfig {
     kind: 'woovi',
     name,
     url: url(env, `${prefix}_URL`, 'https://api.woovi.com'),
-    appId: text(env, `${prefix}_APP_ID`),
+    appId: secretText(env, `${prefix}_APP_ID`),
     callsPerSecond: callsPerSecond(env, prefix, DEFAULT_CALLS_PER_SECOND),
   }
 }
@@ -104,8 +104,8 @@ function loadApiPix(env: Env, prefix: string, name: string): ProviderConfig {
     name,
     url: baseUrl,
     tokenUrl: url(env, `${prefix}_TOKEN_URL`, name === 'sandbox' ? `${baseUrl}/oauth/token` : undefined),
-    clientId: text(env, `${prefix}_CLIENT_ID`, name === 'sandbox' ? 'sandbox' : undefined),
-    clientSecret: text(env, `${prefix}_CLIENT_SECRET`, name === 'sandbox' ? 'sandbox' : undefined),
+    clientId: secretText(env, `${prefix}_CLIENT_ID`, name === 'sandbox' ? 'sandbox' : undefined),
+    clientSecret: secretText(env, `${prefix}_CLIENT_SECRET`, name === 'sandbox' ? 'sandbox' : undefined),
     pixKey: text(env, `${prefix}_PIX_KEY`, name === 'sandbox' ? 'sandbox@guiche.example' : undefined),
     merchant: {
       name: text(env, `${prefix}_MERCHANT_NAME`, 'guiche'),
@@ -115,6 +115,10 @@ function loadApiPix(env: Env, prefix: string, name: string): ProviderConfig {
     caPem: ca ? file(`${prefix}_CA`, ca).toString() : undefined,
     callsPerSecond: callsPerSecond(env, prefix, name === 'sandbox' ? 0 : DEFAULT_CALLS_PER_SECOND),
   }
+}
+
+function secretText(env: Env, name: string, fallback?: string): string {
+  return text({ [name]: secret(env, name) }, name, fallback)
 }
 
 function callsPerSecond(env: Env, prefix: string, fallback: number): number {
@@ -128,7 +132,7 @@ function loadTls(
   const [cert, key, pfx] = [env[`${prefix}_CERT`], env[`${prefix}_CERT_KEY`], env[`${prefix}_PFX`]]
   if (pfx && (cert || key)) throw refusal(`${prefix}_PFX`, `and ${prefix}_CERT exclude each other: set one`)
   if (pfx) {
-    const password = env[`${prefix}_PFX_PASSWORD`]
+    const password = secret(env, `${prefix}_PFX_PASSWORD`)
     return { pfx: file(`${prefix}_PFX`, pfx), ...(password === undefined ? {} : { password }) }
   }
   if (!cert && !key) return undefined

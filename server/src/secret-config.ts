@@ -2,7 +2,7 @@ import { createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from '
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperatorError } from './base/operator-error.ts'
-import { refusal, type Env } from './base/variables.ts'
+import { refusal, secret, type Env } from './base/variables.ts'
 import type { Settings } from './domain/core/settings.ts'
 
 const MIN_SECRET_LENGTH = 32
@@ -18,7 +18,9 @@ export function loadSecretKeys(
   env: Env,
   { home, isLive, isShared }: { home: string; isLive: boolean; isShared: boolean },
 ): () => string[] {
-  const given = env.SECRET_KEY ? env.SECRET_KEY.split(',').map((key) => key.trim()) : undefined
+  const given = secret(env, 'SECRET_KEY')
+    ?.split(',')
+    .map((key) => key.trim())
   if (given?.some((key) => key.length < MIN_SECRET_LENGTH)) {
     throw refusal(
       'SECRET_KEY',
@@ -53,7 +55,7 @@ function isGuessable(key: string): boolean {
 
 /** Keeps only the hash: digests have one length, which a comparison in constant time needs. */
 export function loadMetricsToken(env: Env): Settings['isMetricsToken'] {
-  const token = env.METRICS_TOKEN
+  const token = secret(env, 'METRICS_TOKEN')
   if (!token) return () => false
   // Printable ASCII: nothing else passes in a header.
   if (token.length < MIN_SECRET_LENGTH || !/^[!-~]+$/.test(token)) {

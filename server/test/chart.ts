@@ -112,6 +112,7 @@ const FUNCTIONS: Record<string, (...given: never[]) => unknown> = {
   quote: (value: unknown) => JSON.stringify(String(value)),
   nindent: (columns: number, text: string) => `\n${text.replaceAll(/^(?=.)/gm, ' '.repeat(columns))}`,
   sha256sum: (text: string) => createHash('sha256').update(text).digest('hex'),
+  not: (value: unknown) => !isTrue(value),
   add: (one: number, other: number) => one + other,
   default: (fallback: unknown, value: unknown) => (isTrue(value) ? value : fallback),
   ternary: (yes: unknown, no: unknown, value: unknown) => (isTrue(value) ? yes : no),

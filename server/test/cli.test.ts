@@ -1,3 +1,5 @@
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { joinPresence } from '../src/db/presence.ts'
@@ -156,6 +158,18 @@ test('doctor says what a live service without a mail server cannot do, and that 
   expect(await mailed('smtp://127.0.0.1:1')).toMatch(/^✗ mail +the server of SMTP_URL cannot be used: .*ECONNREFUSED/m)
   const server = await startSmtp()
   expect(await mailed(server.url)).toMatch(/^✓ mail +the server of SMTP_URL takes e-mail$/m)
+})
+
+test('doctor warns of a file with a secret that every user of the machine can read', async () => {
+  const w = await world()
+  const path = join(temporaryHome(), 'key')
+  writeFileSync(path, CHARGE_SECRET)
+  const { SECRET_KEY: _, ...env } = envOf(w)
+  const doctor = async () => (await runCli(['doctor'], { ...env, SECRET_KEY_FILE: path })).stdout
+  chmodSync(path, 0o644)
+  expect(await doctor()).toContain(`! secrets              every user of this machine can read ${path}: run chmod o= `)
+  chmodSync(path, 0o640)
+  expect(await doctor()).not.toContain('secrets ')
 })
 
 test('doctor warns of a database on another machine without TLS, unless somebody chose that', async () => {

@@ -454,6 +454,9 @@ test('.env fills what the environment leaves out, and the environment wins', () 
   const config = loadConfig()
   expect(config.port).toBe(5000)
   expect(config.settings.terms.feeBps).toBe(250)
+  expect(config.secretFiles).toEqual([])
+  writeFileSync(join(folder, '.env'), `SECRET_KEY=${GOOD_KEY}\n`)
+  expect(loadConfig().secretFiles).toEqual([join(folder, '.env')])
 })
 
 test('each provider’s callback has a secret of its own, the same in every process that shares SECRET_KEY', () => {
@@ -524,6 +527,56 @@ test('a live service refuses a SECRET_KEY that can be guessed, and takes one beh
   for (const random of [randomBytes(16).toString('hex'), randomBytes(32).toString('base64'), randomUUID()])
     expect(load(random), random).not.toThrow()
   expect(load('a sentence of a person who wrote it by hand')).not.toThrow()
+})
+
+test('every secret can come from a file, without its last line break, and never from two places', () => {
+  const folder = temporaryFolder()
+  const at = (name: string, content: string) => {
+    writeFileSync(join(folder, name), content)
+    return join(folder, name)
+  }
+  const { PROVIDER_BIG_BANK_CLIENT_ID: _id, PROVIDER_BIG_BANK_CLIENT_SECRET: _secret, ...bank } = BANK
+  const config = loadConfig({
+    ...bank,
+    PROVIDER_BIG_BANK_CLIENT_ID_FILE: at('id', 'id of a file\n'),
+    PROVIDER_BIG_BANK_CLIENT_SECRET_FILE: at('secret', ' secret of a file \r\n'),
+    PROVIDER_BIG_BANK_PFX: at('pfx', 'pfx'),
+    PROVIDER_BIG_BANK_PFX_PASSWORD_FILE: at('password', 'word'),
+    DATABASE_URL_FILE: at('database', 'postgresql://me:word@localhost/guiche\n'),
+    DATABASE_READ_URL_FILE: at('read', 'postgresql://me:word@localhost/standby\n'),
+    SECRET_KEY_FILE: at('key', `${GOOD_KEY}\n`),
+    METRICS_TOKEN_FILE: at('token', `${'t'.repeat(32)}\n`),
+    SMTP_URL_FILE: at('smtp', 'smtps://user:word@mail.example.com\n'),
+    WEBHOOK_PROXY_URL_FILE: at('proxy', 'http://user:word@proxy:3128\n'),
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
+    OTEL_EXPORTER_OTLP_HEADERS_FILE: at('headers', 'key=word\n'),
+    GUICHE_URL: 'https://pay.example.com',
+    GUICHE_KEY_FILE: at('guiche-key', 'gk_live_x\n'),
+  })
+  expect(config).toMatchObject({
+    databaseUrl: 'postgresql://me:word@localhost/guiche',
+    databaseReadUrl: 'postgresql://me:word@localhost/standby',
+    mail: { smtpUrl: 'smtps://user:word@mail.example.com' },
+    webhooks: { proxyUrl: 'http://user:word@proxy:3128' },
+    tracing: { headers: { key: 'word' } },
+    remote: { key: 'gk_live_x' },
+    providers: [{ clientId: 'id of a file', clientSecret: ' secret of a file ', tls: { password: 'word' } }],
+    warnings: [],
+  })
+  expect(config.settings.isMetricsToken('t'.repeat(32))).toBe(true)
+  expect(config.settings.callbackSecrets('x')).toEqual(
+    loadConfig({ SECRET_KEY: GOOD_KEY }).settings.callbackSecrets('x'),
+  )
+  expect(config.secretFiles).toHaveLength(11)
+
+  const both = { SECRET_KEY: GOOD_KEY, SECRET_KEY_FILE: at('key', GOOD_KEY) }
+  expect(() => loadConfig(both)).toThrow('SECRET_KEY_FILE and SECRET_KEY exclude each other: set one')
+  expect(() => loadConfig({ SECRET_KEY_FILE: at('empty', '\n') })).toThrow(
+    `SECRET_KEY_FILE must name a file that holds the secret: ${folder}/empty is empty`,
+  )
+  expect(() => loadConfig({ SECRET_KEY_FILE: '/no/such/file' })).toThrow(
+    'SECRET_KEY_FILE must be the path of a file that can be read: ENOENT',
+  )
 })
 
 test('a made key that is empty is refused, not used', () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -215,6 +215,10 @@ test('the script makes secrets that guiche accepts, with one password on both si
   const env = Object.fromEntries([...settings.matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
   const config = loadConfig(env)
   expect(config.warnings).toEqual([])
+  const { mode, uid } = statSync(join(folder, 'secrets/guiche.env'))
+  // Of the user of the container, or of somebody whose folder is closed to others.
+  if (uid === 1000) expect(mode & 0o077).toBe(0)
+  expect(statSync(join(folder, 'secrets')).mode & 0o077).toBe(0)
   expect(new URL(config.databaseUrl!).password).toBe(readFileSync(join(folder, 'secrets/postgres-password'), 'utf8'))
   for (const name of ['SECRET_KEY', 'METRICS_TOKEN']) expect(env[name]).toMatch(/^[0-9a-f]{64}$/)
   await expect(run('sh', [script])).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('already') })
@@ -262,6 +266,7 @@ test.each([
   ['Deployment', 'shop', WANTED],
   ['Deployment', 'shop', ALL_ON],
   ['Deployment', 'shop-worker', SPLIT],
+  ['Deployment', 'shop', { ...ALL_ON, secretsAsFiles: true }],
   ['CronJob', 'shop-audit', ALL_ON],
 ])('the pods of the %s %s meet the restricted standard of Kubernetes', (kind, name, values) => {
   const { spec } = ofKind(renderChart(CHART, values), kind, name) as { spec: PodOwner }
@@ -337,6 +342,25 @@ test('whatever stops the service waits for longer than its longest deposit takes
     return spec.template!.spec.terminationGracePeriodSeconds
   })
   for (const seconds of [unit, grace, ...pods]) expect(Number(seconds) * 1000).toBeGreaterThan(STOP_WITHIN_MS)
+})
+
+test('with secretsAsFiles the pods get files that their group alone reads, and no variables', () => {
+  const path = '/etc/guiche/secrets'
+  const manifests = renderChart(CHART, { ...ALL_ON, secretsAsFiles: true })
+  const { template } = ofKind(manifests, 'Deployment').spec as { template: object }
+  expect(template).toMatchObject({
+    spec: {
+      containers: [
+        {
+          envFrom: [{ configMapRef: { name: 'shop' } }],
+          volumeMounts: expect.arrayContaining([{ name: 'secrets', mountPath: path, readOnly: true }]),
+        },
+      ],
+      volumes: expect.arrayContaining([
+        { name: 'secrets', secret: { secretName: 'guiche-secrets', defaultMode: 0o440 } },
+      ]),
+    },
+  })
 })
 
 test('Prometheus scrapes the pods with the METRICS_TOKEN that they read', () => {

@@ -118,6 +118,7 @@ test('a live service with a PEM certificate is asked for all that it needs, and 
   ])
   expect(config.mail).toEqual({
     smtpUrl: 'smtps://user:word@mail.example.com:465',
+    requiresTls: true,
     from: 'guiche <no-reply@pay.example.com>',
   })
   expect(shown).not.toMatch(/s3cr|user:word/)
@@ -254,6 +255,16 @@ test('an existing file is replaced only by --force, which keeps a copy, its key 
   const { env, config } = loaded(directory)
   expect(env).toMatchObject({ SECRET_KEY: 'ab'.repeat(32), FEE_BPS: '80', PORT: '3000' })
   expect(config.providers).toEqual([{ kind: 'sandbox', name: 'sandbox' }])
+})
+
+test('secrets that a file names stay there, and those that are asked for are replaced', async () => {
+  const directory = temporaryHome()
+  const key = join(directory, 'key')
+  writeFileSync(key, 'cd'.repeat(32))
+  writeFileSync(join(directory, '.env'), `SECRET_KEY_FILE=${key}\nDATABASE_URL_FILE=${key}\nSMTP_URL_FILE=${key}\n`)
+  expect((await init(directory, '--yes', '--force')).code).toBe(0)
+  const env = parseEnv(readFileSync(join(directory, '.env'), 'utf8'))
+  expect(Object.keys(env).toSorted()).toEqual(['PORT', 'PROVIDERS', 'PUBLIC_URL', 'SECRET_KEY_FILE'])
 })
 
 test('an embedded database that was used before goes on with its key', async () => {

@@ -1,5 +1,5 @@
 import { SAMPLERS, type Sampling } from './trace-context.ts'
-import { oneOf, refusal, text, url, type Env } from './variables.ts'
+import { oneOf, refusal, secret, text, url, type Env } from './variables.ts'
 
 /** Where spans go, by the variables of OpenTelemetry. */
 export type TracingConfig = {
@@ -16,10 +16,10 @@ export function readTracing(env: Env): TracingConfig | undefined {
   if (!env.OTEL_EXPORTER_OTLP_ENDPOINT) return undefined
   // Over HTTP a collector takes JSON wherever it takes protobuf. gRPC has another port.
   oneOf(env, 'OTEL_EXPORTER_OTLP_PROTOCOL', ['http/json', 'http/protobuf'], 'http/json')
-  const resource = pairs(env, 'OTEL_RESOURCE_ATTRIBUTES')
+  const resource = pairs('OTEL_RESOURCE_ATTRIBUTES', env.OTEL_RESOURCE_ATTRIBUTES)
   return {
     url: `${url(env, 'OTEL_EXPORTER_OTLP_ENDPOINT')}/v1/traces`,
-    headers: pairs(env, 'OTEL_EXPORTER_OTLP_HEADERS'),
+    headers: pairs('OTEL_EXPORTER_OTLP_HEADERS', secret(env, 'OTEL_EXPORTER_OTLP_HEADERS')),
     resource: { ...resource, 'service.name': text(env, 'OTEL_SERVICE_NAME', resource['service.name'] ?? 'guiche') },
     sampling: {
       sampler: oneOf(env, 'OTEL_TRACES_SAMPLER', [...SAMPLERS], 'parentbased_always_on'),
@@ -29,8 +29,8 @@ export function readTracing(env: Env): TracingConfig | undefined {
 }
 
 /** `name=value,name=value`, with values as in a URL. A refusal quotes none of it, because it may be a key. */
-function pairs(env: Env, name: string): Record<string, string> {
-  const parts = (env[name] ?? '').split(',').filter((part) => part.trim() !== '')
+function pairs(name: string, text = ''): Record<string, string> {
+  const parts = text.split(',').filter((part) => part.trim() !== '')
   return Object.fromEntries(
     parts.map((part) => {
       const [, key, value = ''] = /^\s*([^=\s]+)\s*=(.*)$/.exec(part) ?? []

@@ -16,6 +16,24 @@ export function text(env: Env, name: string, fallback?: string): string {
   return value
 }
 
+/**
+ * A secret: the variable, or the content of the file that NAME_FILE names. Files keep it out of the environment, which
+ * child processes, crash reports and `docker inspect` show.
+ */
+export function secret(env: Env, name: string): string | undefined {
+  const value = env[name]
+  const fileName = `${name}_FILE`
+  const path = env[fileName]
+  if (!path) return value || undefined
+  if (value) throw refusal(fileName, `and ${name} exclude each other: set one`)
+  // Editors and `echo` end a file with a line break.
+  const content = file(fileName, path)
+    .toString()
+    .replace(/[\r\n]+$/, '')
+  if (content === '') throw refusal(fileName, `must name a file that holds the secret: ${path} is empty`)
+  return content
+}
+
 export function integer(env: Env, name: string, fallback: number, range: { min: number; max: number }): number {
   const value = env[name]
   if (!value) return fallback

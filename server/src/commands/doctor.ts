@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { requireListen } from '../base/listen.ts'
 import type { Config } from '../config.ts'
@@ -36,6 +37,7 @@ async function examine(terminal: Terminal): Promise<void> {
   const config = terminal.loadConfig()
   const findings = [
     ...examineConfig(config),
+    ...examineSecretFiles(config),
     ...examineEncryption(config),
     ...(await examineMail(config)),
     ...(await examineHost(config)),
@@ -51,6 +53,13 @@ function examineConfig({ settings, publicUrl, home, warnings }: Config): Finding
     fine('configuration', `${settings.mode} mode, PUBLIC_URL ${publicUrl}, GUICHE_HOME ${home}`),
     ...warnings.map((text) => warning('configuration', text)),
   ]
+}
+
+const OTHERS_MAY_READ = 0o004
+
+function examineSecretFiles({ secretFiles }: Config): Finding[] {
+  const open = secretFiles.filter((path) => (statSync(path).mode & OTHERS_MAY_READ) !== 0)
+  return open.map((path) => warning('secrets', `every user of this machine can read ${path}: run chmod o= ${path}`))
 }
 
 function examineEncryption({ plainHttp, databaseUrl, databaseReadUrl }: Config): Finding[] {

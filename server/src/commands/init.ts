@@ -36,7 +36,8 @@ export function initCommand(program: Command, terminal: Terminal): void {
       'after',
       `
 A question whose option is given is not asked. A secret may be @file, which reads it from that file: then the list of
-processes does not show it. SECRET_KEY is generated; with --force, it and all that is not asked for are kept.
+processes does not show it. SECRET_KEY is generated; with --force, it and all that is not asked for are kept. To keep a
+secret in a file of its own, replace its variable NAME in .env by NAME_FILE, the path of that file.
 guiche reads .env from the directory that it is started in. docs/configuration.md lists all settings.`,
     )
     .action((options: Options) => runInit(terminal, options))
@@ -50,8 +51,8 @@ async function runInit(terminal: Terminal, options: Options): Promise<void> {
     throw new OperatorError(`${path} is there already: edit it, or replace it with --force, which keeps a copy`)
   const kept = keptSettings(path)
   const answers = await gather(terminal, options)
-  const secretKey = kept['SECRET_KEY'] ?? secretKeyFor(terminal, answers)
-  const settings = { ...answers, ...kept, SECRET_KEY: secretKey }
+  const hasKey = kept['SECRET_KEY'] || kept['SECRET_KEY_FILE']
+  const settings = { ...answers, ...kept, ...(!hasKey && { SECRET_KEY: secretKeyFor(terminal, answers) }) }
   // Every answer was checked, so this refuses only what contradicts another.
   for (const warning of loadConfig(settings).warnings) terminal.say(`Warning: ${warning}`)
   const copy = writeSettings(path, settings)
@@ -157,7 +158,7 @@ function readAnswer({ name, isSecret }: Question, given: Given): string | undefi
 // ---- Writing ----
 
 /** What init asks for, and the variables of providers. */
-const ASKED = /^(PORT|PUBLIC_URL|DATABASE_URL|PROVIDERS|PROVIDER_.*|SMTP_URL|MAIL_FROM)$/
+const ASKED = /^(PORT|PUBLIC_URL|DATABASE_URL(_FILE)?|PROVIDERS|PROVIDER_.*|SMTP_URL(_FILE)?|MAIL_FROM)$/
 
 /** Of the file that is replaced: all that init does not ask for. */
 function keptSettings(path: string): Settings {

@@ -19,6 +19,12 @@ securityContext:
 volumes:
   - name: tmp
     emptyDir: { medium: Memory, sizeLimit: 64Mi }
+  {{- if .Values.secretsAsFiles }}
+  - name: secrets
+    secret:
+      secretName: {{ required "existingSecret must name a Secret with DATABASE_URL and SECRET_KEY" .Values.existingSecret }}
+      defaultMode: 0440
+  {{- end }}
   {{- if .Values.certificatesSecret }}
   - name: certificates
     secret:
@@ -33,8 +39,10 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 envFrom:
   - configMapRef:
       name: {{ .Release.Name }}
+  {{- if not .Values.secretsAsFiles }}
   - secretRef:
       name: {{ required "existingSecret must name a Secret with DATABASE_URL and SECRET_KEY" .Values.existingSecret }}
+  {{- end }}
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
@@ -43,6 +51,11 @@ securityContext:
 volumeMounts:
   - name: tmp
     mountPath: /tmp
+  {{- if .Values.secretsAsFiles }}
+  - name: secrets
+    mountPath: /etc/guiche/secrets
+    readOnly: true
+  {{- end }}
   {{- if .Values.certificatesSecret }}
   - name: certificates
     mountPath: /etc/guiche/certificates
