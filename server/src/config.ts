@@ -76,7 +76,7 @@ export function loadConfig(given?: Env, overrides: Overrides = {}): Config {
   const asked = new Set<string>()
   const config = parseConfig(recordReads(env, asked), overrides)
   const secretFiles = filesWithSecrets({ env, dotEnv, asked })
-  return { ...config, secretFiles, warnings: [...unreadVariables(env, asked), ...exposures(config)] }
+  return { ...config, secretFiles, warnings: [...unreadVariables({ env, dotEnv, asked }), ...exposures(config)] }
 }
 
 /** Whoever asks for a secret asks for its file too: see secret() in base/variables.ts. */

@@ -408,15 +408,26 @@ test('a variable that is blank counts as unset', () => {
 test('a variable with a mistyped name of ours is named, with the one that was probably meant', () => {
   const warnings = (env: Record<string, string>) => loadConfig(env).warnings
   expect(warnings({ FEE_BSP: '100' })).toEqual(['FEE_BSP is set, but nothing reads it: did you mean FEE_BPS?'])
-  expect(warnings({ PROT: '80', DATABASEURL: 'x', GUICHE_DIRECTORY: '/x' })).toEqual([
-    'DATABASEURL is set, but nothing reads it: did you mean DATABASE_URL?',
+  expect(warnings({ PROT: '80', PORTT: '80', SECRET_KEYS: 'x', GUICHE_DIRECTORY: '/x' })).toEqual([
     'GUICHE_DIRECTORY is set, but nothing reads it',
+    'PORTT is set, but nothing reads it: did you mean PORT?',
     'PROT is set, but nothing reads it: did you mean PORT?',
+    'SECRET_KEYS is set, but nothing reads it: did you mean SECRET_KEY?',
   ])
   expect(warnings({ ...BANK, PROVIDER_BIG_BANK_CLIENTID: 'x', PROVIDER_OTHER_URL: 'x' })).toEqual([
     'PROVIDER_BIG_BANK_CLIENTID is set, but nothing reads it',
     'PROVIDER_OTHER_URL is set, but nothing reads it',
   ])
+})
+
+test('a misspelt DATABASE_URL is refused, since the embedded database would be used in its place', () => {
+  for (const name of ['DATABSE_URL', 'DATABASEURL', 'DATABASE_URI', 'DATABASE_ULR'])
+    expect(() => loadConfig({ [name]: 'postgresql://me:word@db/guiche' })).toThrow(
+      new OperatorError(`${name} must be written DATABASE_URL: as it is, guiche would use the embedded database`),
+    )
+  expect(() => loadConfig({ DATABASE_URL_FIEL: '/run/secrets/url' })).toThrow('must be written DATABASE_URL_FILE')
+  const set = { DATABASE_URL: 'postgresql://me:word@localhost/guiche', DATABASE_URI: 'of another program' }
+  expect(loadConfig(set).warnings).toEqual([])
 })
 
 test('variables that are not ours are nobody’s mistake', () => {
@@ -457,6 +468,12 @@ test('.env fills what the environment leaves out, and the environment wins', () 
   expect(config.secretFiles).toEqual([])
   writeFileSync(join(folder, '.env'), `SECRET_KEY=${GOOD_KEY}\n`)
   expect(loadConfig().secretFiles).toEqual([join(folder, '.env')])
+  writeFileSync(join(folder, '.env'), 'COLOUR=blue\nPORTT=80\nBLANK=\n')
+  vi.stubEnv('PORT', undefined)
+  expect(loadConfig().warnings).toEqual([
+    'COLOUR is set in .env, but nothing reads it',
+    'PORTT is set, but nothing reads it: did you mean PORT?',
+  ])
 })
 
 test('each provider’s callback has a secret of its own, the same in every process that shares SECRET_KEY', () => {

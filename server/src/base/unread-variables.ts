@@ -1,4 +1,4 @@
-type Env = Record<string, string | undefined>
+import { refusal, type Env } from './variables.ts'
 
 // Names that start with these are ours, so one that nothing reads is a mistake.
 const OUR_PREFIXES =
@@ -14,12 +14,20 @@ export function recordReads(env: Env, asked: Set<string>): Env {
   })
 }
 
-/** Warns about misspelled names, which would otherwise leave the default in place silently. */
-export function unreadVariables(env: Env, asked: Set<string>): string[] {
+/**
+ * Warns about misspelled names, which would otherwise leave the default in place silently. Of `.env`, which is ours
+ * alone, about every name that nothing reads. A misspelled DATABASE_URL is refused: deposits would go to another
+ * database.
+ */
+export function unreadVariables({ env, dotEnv, asked }: { env: Env; dotEnv: Env; asked: Set<string> }): string[] {
   const unread = Object.keys(env).filter((name) => env[name] && !asked.has(name))
+  const hasDatabase = Boolean(env['DATABASE_URL'] || env['DATABASE_URL_FILE'])
   return unread.toSorted().flatMap((name) => {
     const guess = nearest(name, asked)
+    if (!hasDatabase && /^DATABASE_URL(_FILE)?$/.test(guess ?? ''))
+      throw refusal(name, `must be written ${guess}: as it is, guiche would use the embedded database`)
     if (guess && !env[guess]) return [`${name} is set, but nothing reads it: did you mean ${guess}?`]
+    if (dotEnv[name]) return [`${name} is set in .env, but nothing reads it`]
     return OUR_PREFIXES.test(name) ? [`${name} is set, but nothing reads it`] : []
   })
 }
@@ -31,6 +39,7 @@ function nearest(word: string, known: Iterable<string>): string | undefined {
   for (const candidate of known) {
     // One typo in a short name, two in a longer one; with more it is another name.
     const bound = candidate.length <= 5 ? 1 : 2
+    if (Math.abs(word.length - candidate.length) > bound) continue
     const distance = editDistance(word, candidate)
     if (distance <= bound && distance < bestDistance) [best, bestDistance] = [candidate, distance]
   }
