@@ -134,6 +134,22 @@ test('a link that was made up confirms nothing', async () => {
   expect(await w.count('users', 'email_verified')).toBe(0)
 })
 
+test('a token that the same key signed for something else, or for another service, confirms nothing', async () => {
+  const w = await world()
+  await openBrowser(w).post('auth/sign-up/email', BIA)
+  const { createEmailVerificationToken } = await import('better-auth/api')
+  const [secret] = w.ctx.settings.signIn.secrets()
+  const sign = (claims: object) => createEmailVerificationToken(secret!, BIA.email, undefined, 3600, claims)
+  const [purpose, aud] = ['confirm-email', 'https://guiche.example']
+  for (const claims of [{}, { aud }, { purpose }, { purpose: 'x', aud }, { purpose, aud: 'https://other.example' }]) {
+    const answer = await openBrowser(w).get(`auth/verify-email?token=${await sign(claims)}`)
+    expect([claims, answer.statusCode, answer.json().code]).toEqual([claims, 401, 'INVALID_TOKEN'])
+  }
+  expect(await w.count('users', 'email_verified')).toBe(0)
+  const right = await openBrowser(w).get(`auth/verify-email?token=${await sign({ purpose, aud })}`)
+  expect([right.statusCode, await w.count('users', 'email_verified')]).toEqual([200, 1])
+})
+
 test('without a ledger account there is no account, no person and no password: all are made, or none', async () => {
   const w = await world()
   await w.pool.query(`alter table ledger_accounts add constraint full_up check (kind <> 'balance') not valid`)

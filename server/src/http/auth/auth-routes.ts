@@ -213,6 +213,8 @@ async function prepareFields(call: Call): Promise<Prepared> {
       checkChosen(call, { name, email: caller.email })
       return {}
     }
+    case '/verify-email':
+      return call.auth.emailOfToken(textIn(fields, 'token')) === undefined ? { refusal: WRONG_TOKEN } : {}
     case '/two-factor/verify-backup-code':
     case '/two-factor/verify-totp': {
       const waiting = challenge === undefined ? undefined : await challengeOwner(ctx, challenge)
@@ -320,6 +322,7 @@ const WRONG_PASSWORD = {
   body: { message: 'Invalid email or password', code: 'INVALID_EMAIL_OR_PASSWORD' },
 }
 const WRONG_CURRENT_PASSWORD = { status: 400, body: { message: 'Invalid password', code: 'INVALID_PASSWORD' } }
+const WRONG_TOKEN = { status: 401, body: { message: 'Invalid token', code: 'INVALID_TOKEN' } }
 const WRONG_CODE = { status: 401, body: { message: 'Invalid code', code: 'INVALID_CODE' } }
 const CHALLENGE_OVER = {
   status: 401,

@@ -25,8 +25,11 @@ export type Auth = {
   handle(request: Request): Promise<Response>
   /** For the link in an e-mail. */
   confirmationToken(email: string): Promise<string>
-  /** The e-mail that a token confirms. Not verified here: call it only with a token that better-auth accepted. */
-  emailOfToken(token: string): string
+  /**
+   * The e-mail that a token confirms; undefined if it was made for something else, or for another service. better-auth
+   * verifies the signature.
+   */
+  emailOfToken(token: string): string | undefined
   /** The secret of an authenticator app, decrypted. */
   totpSecret(sealed: string): Promise<string>
   /** What better-auth gets in place of a recovery code: it compares it with what is stored. */
@@ -52,6 +55,9 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
   const keys: { get: () => Promise<Parameters<typeof symmetricDecrypt>[0]['key']> } = { get: async () => secret }
   const open = async (data: string) => symmetricDecrypt({ key: await keys.get(), data })
   const seal = async (data: string) => symmetricEncrypt({ key: await keys.get(), data })
+  const claims = confirmationClaims(publicUrl)
+  const confirmationToken = (email: string) =>
+    createEmailVerificationToken(secret, email, undefined, CONFIRM_WITHIN_SECONDS, claims)
   const auth = betterAuth({
     appName: 'guiche',
     baseURL: new URL(publicUrl).origin,
@@ -63,8 +69,8 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
     emailAndPassword: passwordOptions(ctx),
     emailVerification: {
       expiresIn: CONFIRM_WITHIN_SECONDS,
-      sendVerificationEmail: async ({ user, token }, request) =>
-        ctx.mailer.send(confirmationEmail(languageOf(request), publicUrl, { to: user.email, token })),
+      sendVerificationEmail: async ({ user: { email: to } }, request) =>
+        ctx.mailer.send(confirmationEmail(languageOf(request), publicUrl, { to, token: await confirmationToken(to) })),
     },
     plugins: [
       twoFactor({ issuer: 'guiche', schema: SECOND_FACTOR_TABLE, backupCodeOptions: codeOptions({ open, seal }) }),
@@ -95,9 +101,24 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
       auth.handler(request).catch((error: unknown) => {
         throw isConnectionFailure(error) ? unavailable(ctx.pool, error) : error
       }),
-    emailOfToken: (token) =>
-      (JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { email: string }).email,
-    confirmationToken: (email) => createEmailVerificationToken(secret, email, undefined, CONFIRM_WITHIN_SECONDS),
+    emailOfToken: (token) => confirmedEmail(token, publicUrl),
+    confirmationToken,
+  }
+}
+
+// The key signs other things too, so a token says what it is for, and for which service.
+function confirmationClaims(publicUrl: string) {
+  return { purpose: 'confirm-email', aud: new URL(publicUrl).origin }
+}
+
+function confirmedEmail(token: string, publicUrl: string): string | undefined {
+  try {
+    const claims = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>
+    const wanted = confirmationClaims(publicUrl)
+    const isOurs = claims['purpose'] === wanted.purpose && claims['aud'] === wanted.aud
+    return isOurs && typeof claims['email'] === 'string' ? claims['email'] : undefined
+  } catch {
+    return undefined
   }
 }
 
