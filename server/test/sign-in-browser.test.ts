@@ -226,8 +226,15 @@ async function turnOnTwoSteps(page: Page): Promise<{ uri: string; codes: string[
   return { uri, codes }
 }
 
+/** What the browser keeps of a session ends with it; the theme is the browser's own. */
 async function signOutAndIn(page: Page): Promise<void> {
+  await page.evaluate(`sessionStorage.setItem('left', 'behind'); localStorage.setItem('guiche.theme', 'dark')`)
   await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await page.waitForURL('**/sign-in')
+  expect(await page.evaluate(`[sessionStorage.getItem('left'), localStorage.getItem('guiche.theme')]`)).toEqual([
+    null,
+    'dark',
+  ])
   await signIn(page, ANA)
   await page.getByRole('heading', { name: 'Two-step verification' }).waitFor()
   await page.waitForURL('**/two-factor')

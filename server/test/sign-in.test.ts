@@ -79,13 +79,14 @@ test('a wrong password and an e-mail that nobody has get the same answer', async
   expect(await browser.me()).toBeNull()
 })
 
-test('signing out ends the session, also for a copy of the cookie', async () => {
+test('signing out ends the session, also for a copy of the cookie, and clears what the browser keeps', async () => {
   const { browser, w } = await prepare()
   await browser.signIn(ANA)
   const copy = openBrowser(w)
   for (const [name, value] of browser.cookies) copy.cookies.set(name, value)
   expect(await copy.me()).toMatchObject({ email: ANA })
-  expect((await browser.post('auth/sign-out')).statusCode).toBe(200)
+  const signedOut = await browser.post('auth/sign-out')
+  expect([signedOut.statusCode, signedOut.headers['clear-site-data']]).toEqual([200, '"cache", "storage"'])
   expect([await browser.me(), await copy.me()]).toEqual([null, null])
   // Which browser it was is all that it remembers.
   expect([...browser.cookies.keys()]).toEqual(['__Host-guiche_device'])

@@ -33,8 +33,22 @@ export function leaveToSignIn(to: string): void {
 
 export async function signOut(): Promise<void> {
   isLeaving = true
+  const preferences = clearStorage()
+  // The server's answer clears what the browser keeps of this site, in other tabs too.
   await auth.post('sign-out').catch(() => undefined)
+  for (const [name, value] of preferences) localStorage.setItem(name, value)
   leave('/sign-in')
+}
+
+/** Returns the language and the theme, which stay: they are the browser's, and not the person's. */
+function clearStorage(): [name: string, value: string][] {
+  try {
+    sessionStorage.clear()
+    return Object.entries(localStorage) as [string, string][]
+  } catch {
+    // Storage is blocked: nothing is kept.
+    return []
+  }
 }
 
 /** A full page load, so that nothing of the old session stays in memory. */

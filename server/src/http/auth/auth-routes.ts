@@ -121,7 +121,11 @@ export async function answerAuth(
   const deviceOwner = response.ok ? await recordSuccess(call, answer, owner) : undefined
   const outcome = isSigningIn(call) ? outcomeOf(response.ok, answer) : undefined
   if (outcome) await recordSignInAttempt(ctx, request, attemptOf(call, outcome, answer.user?.id ?? owner?.userId))
-  if (url === '/sign-out') await recordSignOut(call)
+  if (url === '/sign-out') {
+    await recordSignOut(call)
+    // Not "cookies": better-auth ends that of the session, and that of the known device stays.
+    reply.header('clear-site-data', '"cache", "storage"')
+  }
   if (deviceOwner !== undefined) cookies.push(deviceCookie(ctx.settings, deviceOwner))
   reply.headers({ 'set-cookie': cookies }).type('application/json; charset=utf-8')
   // The response to a disabled operator must not reveal whether the password was right.
