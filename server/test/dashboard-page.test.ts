@@ -53,10 +53,23 @@ test('other addresses keep their 404, and the icon its address', async () => {
   expect((await w.app.inject('/icon.svg')).headers['content-type']).toBe('image/svg+xml; charset=utf-8')
 })
 
+test('who is signed in gets the dashboard for an address that does not exist, still as a 404', async () => {
+  const w = await world()
+  const session = await w.session(await w.account())
+  const open = (cookie: string) =>
+    w.app.inject({ url: '/nothing', headers: { accept: 'text/html', 'accept-language': 'en', cookie } })
+  const inside = await open(session.cookie)
+  expect([inside.statusCode, inside.body.includes('id="root"')]).toEqual([404, true])
+  for (const cookie of ['', `${session.cookie}x`]) {
+    const outside = await open(cookie)
+    expect([outside.statusCode, outside.body.includes('Page not found')]).toEqual([404, true])
+  }
+})
+
 test('a service whose dashboard was not built says so, and what to run', async () => {
   const app = Fastify()
   onTestFinished(() => app.close())
-  await dashboardPageRoutes(app, `${temporaryFolder()}/`)
+  await dashboardPageRoutes(app, { folder: `${temporaryFolder()}/` })
   for (const url of PAGES) {
     const answer = await app.inject(url)
     expect([url, answer.statusCode, answer.body]).toEqual([url, 503, expect.stringContaining('npm run build')])
@@ -70,7 +83,7 @@ async function built() {
   writeFileSync(join(folder, 'assets', 'app-1a2b.js'), 'export {}')
   const app = Fastify()
   onTestFinished(() => app.close())
-  await dashboardPageRoutes(app, `${folder}/`)
+  await dashboardPageRoutes(app, { folder: `${folder}/` })
   return app
 }
 

@@ -49,6 +49,7 @@ import { withZod, type Api } from './server/schemas.ts'
 import { makeCheckedSerializer, makeSerializer } from './server/serializers.ts'
 import { traceRequests } from './server/trace-requests.ts'
 import { DASHBOARD_PREFIX, requireSession } from './auth/session.ts'
+import { hasSessionCookie } from './auth/session-cookie.ts'
 import { signInRoutes } from './auth/sign-in.ts'
 import { webhookRoutes } from './api/webhooks.ts'
 
@@ -94,7 +95,7 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
     payerRoutes(withZod(scope), ctx, options)
   })
   healthRoutes(app, ctx, load)
-  await dashboardPageRoutes(app)
+  await dashboardPageRoutes(app, { hasSession: (request) => hasSessionCookie(ctx.settings, request.headers.cookie) })
   await app.register(async (scope) => {
     limitPublic(scope)
     docsRoutes(scope, ctx.settings.publicUrl)

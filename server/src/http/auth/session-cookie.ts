@@ -46,6 +46,12 @@ export function readSignedCookie(header: string, name: string, secret: string): 
   return dot > 0 && isSame(signature, signatureOf(token, secret)) ? token : undefined
 }
 
+/** Whether there was a session. It may have ended. */
+export function hasSessionCookie(settings: Settings, header: string | undefined): boolean {
+  if (header === undefined) return false
+  return readSignedCookie(header, cookieNames(settings.publicUrl).session, cookieSecret(settings)) !== undefined
+}
+
 /**
  * The first cookie of exactly this name; later ones are ignored. A name with spaces, tabs or quotes around it is
  * another name, and a value that is not plain URL-encoded text is ignored.

@@ -2,7 +2,7 @@ import fastifyStatic from '@fastify/static'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { contentSecurityPolicy } from '../server/headers.ts'
 import { html } from '../server/html.ts'
 import { ICON, sendPage } from '../server/page-layout.ts'
@@ -36,7 +36,12 @@ const PAGES = [
 const NONCE_PLACE = '__CSP_NONCE__'
 const YEAR_SECONDS = 365 * 24 * 3600
 
-export async function dashboardPageRoutes(app: FastifyInstance, folder = DASHBOARD): Promise<void> {
+type Options = { folder?: string; hasSession?: (request: FastifyRequest) => boolean }
+
+export async function dashboardPageRoutes(
+  app: FastifyInstance,
+  { folder = DASHBOARD, hasSession = () => false }: Options = {},
+): Promise<void> {
   app.get('/icon.svg', { schema: { hide: true } }, async (_request, reply) =>
     reply.type('image/svg+xml; charset=utf-8').header('cache-control', 'public, max-age=86400').send(ICON),
   )
@@ -44,15 +49,16 @@ export async function dashboardPageRoutes(app: FastifyInstance, folder = DASHBOA
   if (!existsSync(index)) return unbuiltPages(app)
   const document = readFileSync(index, 'utf8')
 
-  for (const url of PAGES) {
-    app.get(url, { schema: { hide: true } }, async (_request, reply) => {
-      const nonce = randomBytes(18).toString('base64')
-      return reply
-        .type('text/html; charset=utf-8')
-        .headers({ 'content-security-policy': policy(nonce), 'cache-control': 'no-store' })
-        .send(document.replaceAll(NONCE_PLACE, nonce))
-    })
+  const send = (reply: FastifyReply) => {
+    const nonce = randomBytes(18).toString('base64')
+    return reply
+      .type('text/html; charset=utf-8')
+      .headers({ 'content-security-policy': policy(nonce), 'cache-control': 'no-store' })
+      .send(document.replaceAll(NONCE_PLACE, nonce))
   }
+  for (const url of PAGES) app.get(url, { schema: { hide: true } }, async (_request, reply) => send(reply))
+  // The script renders any other path as "not found", with the navigation of who is signed in.
+  app.decorate('sendMissingPage', (request, reply) => (hasSession(request) ? send(reply) : undefined))
   // Their names change with their content.
   await app.register(fastifyStatic, {
     root: `${folder}assets`,

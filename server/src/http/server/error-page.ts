@@ -3,12 +3,21 @@ import { html } from './html.ts'
 import { readerOf, type Language } from './language.ts'
 import { sendPage } from './page-layout.ts'
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Answers for a path that does not exist, or leaves it to the error page. */
+    sendMissingPage?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined
+  }
+}
+
 /** For people who follow a link: the refusal that programs get as JSON, with advice. */
 export function errorPage(reply: FastifyReply, request: FastifyRequest, refusal: { status: number }): FastifyReply {
   const { language } = readerOf(request)
   const { title, advice } = textsFor(refusal.status, language)
   // Payers are not users of the dashboard.
   const isPayers = request.url.startsWith('/payment-link/')
+  const missing = refusal.status === 404 && !isPayers ? request.server.sendMissingPage?.(request, reply) : undefined
+  if (missing) return missing
   const home = refusal.status === 404 && !isPayers && html`<p><a href="/">${HOME[language]}</a></p>`
   return sendPage(reply, {
     language,
