@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { enter, serve, useChromium, visit } from './chromium.ts'
+import { enter, expectAccessible, serve, useChromium, visit } from './chromium.ts'
 import { until, type TestAccount, type World } from './world.ts'
 
 // Lists of the dashboard as account holders use them.
@@ -65,15 +65,83 @@ test('without a network a click on the menu keeps the frame, and the page comes 
   expect(new URL(page.url()).pathname).toBe('/settings')
 })
 
-test('an address that does not exist keeps the navigation, or leads to the start', async () => {
+test('an address that does not exist keeps the navigation', async () => {
   const { page } = await signedIn()
-  await page.goto('/deposits/nope/nope')
-  await page.getByRole('heading', { name: 'Page not found' }).waitFor()
-  await page.getByRole('link', { name: 'Statement' }).waitFor()
-  await page.goto('/nope')
+  for (const path of ['/deposits/nope/nope', '/nope']) {
+    await page.goto(path)
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    await page.getByRole('link', { name: 'Statement' }).waitFor()
+  }
   await page.getByRole('link', { name: /^Go to the / }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
   expect(new URL(page.url()).pathname).toBe('/')
+})
+
+test('without a network a list says how old it is, a new deposit says where one looks why not, and both come back', async () => {
+  const { w, account, page } = await signedIn()
+  await w.deposit(account, { externalId: 'before' })
+  await page.goto('/deposits')
+  await page.getByText('before').last().waitFor()
+  await page.context().setOffline(true)
+  await page.getByText('No connection, data from 09:00').waitFor()
+  await page.getByRole('button', { name: 'New deposit' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Opening failed' })
+  await dialog.getByText('No response from the server.').waitFor()
+  await expectAccessible(page, 'without a network')
+  await dialog.getByRole('button', { name: 'Close' }).click()
+  await dialog.waitFor({ state: 'detached' })
+
+  await w.deposit(account, { externalId: 'meanwhile' })
+  await page.getByRole('button', { name: 'New deposit' }).click()
+  await dialog.getByRole('button', { name: 'Try again' }).waitFor()
+  await page.context().setOffline(false)
+  await page.getByRole('dialog', { name: 'New deposit' }).getByLabel('Amount').waitFor()
+  expect(await page.getByText('No connection').count()).toBe(0)
+  await page.getByText('meanwhile').last().waitFor()
+})
+
+test('what is sent without a network is refused beside its button, and can be sent again', async () => {
+  const { w, page } = await signedIn()
+  await page.goto('/deposits')
+  await page.getByRole('button', { name: 'New deposit' }).first().click()
+  await page.getByLabel('Amount').fill('12.34')
+  await page.context().setOffline(true)
+  const create = page.getByRole('button', { name: 'Create deposit' })
+  await create.click()
+  await page.getByRole('dialog').getByRole('alert').getByText('Check your connection').waitFor()
+  await page.context().setOffline(false)
+  await create.click()
+  await page.getByRole('dialog', { name: 'Deposit of R$12.34 created' }).waitFor()
+  expect(await w.count('charges')).toBe(1)
+})
+
+test('a suspended account is told that it can make no deposit before it fills in the form', async () => {
+  const { w, page } = await signedIn()
+  await w.pool.query(`update accounts set suspended_at = $1, suspended_reason = 'papers'`, [w.clock.now()])
+  for (const path of ['/', '/deposits']) {
+    await page.goto(path)
+    await page.getByText('This account is suspended: papers').waitFor()
+    await page.getByText('Unavailable: account suspended').first().waitFor()
+    const create = page.getByRole('button', { name: 'New deposit' })
+    for (const button of await create.all()) expect(await button.isDisabled()).toBe(true)
+    await expectAccessible(page, `${path} of a suspended account`)
+  }
+})
+
+test('a new deposit says how long it is valid unless another time is chosen', async () => {
+  const { page } = await signedIn()
+  await page.goto('/deposits')
+  await page.getByRole('button', { name: 'New deposit' }).first().click()
+  await page.getByLabel('Expires after').waitFor()
+  expect(await page.getByLabel('Expires after').locator('option').allTextContents()).toEqual([
+    'Default (1 hour)',
+    '5 minutes',
+    '15 minutes',
+    '30 minutes',
+    '1 hour',
+    '6 hours',
+    '24 hours',
+  ])
 })
 
 test('the cells of a table stand below their headers', async () => {

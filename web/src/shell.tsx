@@ -1,9 +1,10 @@
 import { Link, Outlet } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
+import { ConnectionBar } from './ui/connection-bar.tsx'
 import * as icons from './ui/icons.tsx'
 import { translations } from './base/language.ts'
 import { signOut, useMe } from './base/session.ts'
-import { lazyComponent } from './ui/lazy-component.tsx'
+import { lazyDialog } from './ui/lazy-component.tsx'
 import { SandboxBanner } from './ui/sandbox-banner.tsx'
 
 const useTexts = translations({
@@ -52,7 +53,7 @@ const useTexts = translations({
 })
 
 // Loaded when opened: most first pages need no dialog.
-const Dialog = lazyComponent(() => import('./ui/form/dialog.tsx'), 'Dialog')
+const Dialog = lazyDialog(() => import('./ui/form/dialog.tsx'), 'Dialog')
 
 type Item = { to: string; label: string; short?: string; icon: typeof icons.OverviewIcon }
 
@@ -99,6 +100,7 @@ export function Shell() {
       <Sidebar items={items} />
       <div className="flex min-w-0 flex-col">
         <SandboxBanner />
+        <ConnectionBar />
         <header className="flex h-14 items-center gap-2.5 border-b border-line bg-card px-4 md:hidden">
           <Brand isOperator={me.kind === 'operator'} />
         </header>

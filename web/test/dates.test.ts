@@ -3,9 +3,11 @@ import {
   addDays,
   dateTimeText,
   dayOf,
+  durationText,
   endOfDayIso,
   setTimeZone,
   startOfDayIso,
+  timeText,
   timeZoneText,
 } from '../src/base/dates.ts'
 import { periodDays } from '../src/account/statement/periods.ts'
@@ -45,4 +47,15 @@ test('periods are days of the books', () => {
 test('the zone is named, with its distance from UTC', () => {
   for (const language of ['en', 'pt-BR'] as const)
     expect(timeZoneText(language, EVENING)).toMatch(/Bras[ií]lia.* \(GMT-3\)$/)
+})
+
+test('a time of today is shown without its date, and a duration in its largest whole unit', () => {
+  expect(timeText(EVENING.toISOString(), 'pt-BR', EVENING)).toBe('21:30')
+  expect(timeText(EVENING.toISOString(), 'en', new Date('2026-11-15T03:00:00Z'))).toBe('14 Nov 2026, 21:30')
+  expect([300, 3_600, 5_400, 86_400].map((seconds) => durationText(seconds, 'pt-BR'))).toEqual([
+    '5 minutos',
+    '1 hora',
+    '90 minutos',
+    '24 horas',
+  ])
 })

@@ -1,3 +1,5 @@
+import { noteAnswer, noteSilence } from './connection.ts'
+
 // Every call to the server goes through here. It returns the fields of a success; everything else throws an ApiError.
 
 const API_ROOT = '/dashboard/api'
@@ -127,8 +129,10 @@ async function exchange<T>(url: string, method: string, body: object | undefined
   } catch (error) {
     // The caller aborted: not a failure.
     if (options.signal?.aborted) throw error
+    if (!timeout.aborted) noteSilence()
     throw new ApiError(0, timeout.aborted ? 'timeout' : 'unreachable', 'The server did not answer')
   }
+  noteAnswer()
   return readAnswer<T>(response)
 }
 

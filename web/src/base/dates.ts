@@ -30,6 +30,12 @@ export function dateTimeText(iso: string, language: Language): string {
   return format(language, { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' }, iso)
 }
 
+/** "15:04", or with the date if it is not today. */
+export function timeText(iso: string, language: Language, now: Date = new Date()): string {
+  if (dayOf(new Date(iso)) !== dayOf(now)) return dateTimeText(iso, language)
+  return format(language, { hour: '2-digit', minute: '2-digit' }, iso)
+}
+
 /** "14 Nov, 15:04:09", for logs. */
 export function logTimeText(iso: string, language: Language): string {
   const time = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
@@ -59,6 +65,14 @@ export function relativeText(iso: string, language: Language, nowMs: number = Da
   if (size < DAY_MS) return relative.format(Math.trunc(offset / HOUR_MS), 'hour')
   if (size < 30 * DAY_MS) return relative.format(Math.trunc(offset / DAY_MS), 'day')
   return format(language, { day: 'numeric', month: 'short', year: 'numeric' }, iso)
+}
+
+/** "15 minutes", "1 hour": in the largest unit that fits. */
+export function durationText(seconds: number, language: Language): string {
+  const [unit, size] = seconds % 3_600 === 0 ? (['hour', 3_600] as const) : (['minute', 60] as const)
+  return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long', maximumFractionDigits: 1 }).format(
+    seconds / size,
+  )
 }
 
 /** The day of the books at a time, "2026-11-15". */

@@ -10,12 +10,15 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
+      // Without a network a request fails and says so. The library would wait for the network without a sign.
+      networkMode: 'always',
+      refetchOnReconnect: true,
       retry: (count, error) =>
         count < RETRIES &&
         error instanceof ApiError &&
         (error.status === 0 || error.status === 502 || error.status === 503),
     },
-    mutations: { retry: false },
+    mutations: { retry: false, networkMode: 'always' },
   },
 })
 

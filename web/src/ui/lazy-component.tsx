@@ -1,19 +1,46 @@
-import { useCallback, useEffect, useState, type ComponentType, type ReactNode } from 'react'
+import { useCallback, useEffect, useRef, useState, type ComponentType, type ReactNode } from 'react'
+import { ApiError, get } from '../base/api.ts'
+import { translations } from '../base/language.ts'
+import { Button } from './button.tsx'
 import { Failure } from './states.tsx'
+
+const useTexts = translations({
+  'pt-BR': { failed: 'Falha ao abrir', close: 'Fechar' },
+  en: { failed: 'Opening failed', close: 'Close' },
+})
 
 const RELOADED = 'reloaded for a new build'
 
 /**
- * A component that is loaded when it is first shown. Offline, the failure is shown in its place, with a button to
- * retry. Online, the files of an older build are gone, so the document is reloaded, once. Not Suspense: it delays
- * content by up to 300 ms.
+ * A component that is loaded when it is first shown. While the server is out of reach the failure is shown in its
+ * place, with a button to retry, and it is retried once the browser is online again. Not Suspense: it delays content
+ * by up to 300 ms.
  *
- *     const Dialog = lazyComponent(() => import('./dialog.tsx'), 'Dialog')
+ *     const Page = lazyComponent(() => import('./page.tsx'), 'Page')
  */
 export function lazyComponent<Module extends Components<Name>, Name extends string>(
   load: () => Promise<Module>,
   name: Name,
   meanwhile: ReactNode = null,
+): Module[Name] & { preload: () => Promise<void> } {
+  return lazily(load, name, meanwhile, (failure) => failure)
+}
+
+/** The same for a dialog, which has no place of its own on the page: its failure is a dialog too. */
+export function lazyDialog<Module extends Components<Name>, Name extends string>(
+  load: () => Promise<Module>,
+  name: Name,
+): Module[Name] & { preload: () => Promise<void> } {
+  // Every dialog has this property.
+  const closeOf = (props: object) => (props as { onClose: () => void }).onClose
+  return lazily(load, name, null, (failure, props) => <FailureDialog onClose={closeOf(props)}>{failure}</FailureDialog>)
+}
+
+function lazily<Module extends Components<Name>, Name extends string>(
+  load: () => Promise<Module>,
+  name: Name,
+  meanwhile: ReactNode,
+  frame: (failure: ReactNode, props: object) => ReactNode,
 ): Module[Name] & { preload: () => Promise<void> } {
   let Loaded: ComponentType<object> | undefined
   const fetchOnce = async () => {
@@ -25,17 +52,22 @@ export function lazyComponent<Module extends Components<Name>, Name extends stri
   function LazyComponent(props: object) {
     const [, setReady] = useState(false)
     const [failure, setFailure] = useState<unknown>()
-    const attempt = useCallback(
-      () =>
-        void fetchOnce().then(
+    const attempt = useCallback(() => {
+      void fetchOnce()
+        .catch(explain)
+        .then(
           () => setReady(true),
-          (error: unknown) => void (reloadOnce() || setFailure(error)),
-        ),
-      [],
-    )
+          (error: unknown) => setFailure(error),
+        )
+    }, [])
     useEffect(attempt, [attempt])
+    useEffect(() => {
+      if (failure === undefined) return
+      addEventListener('online', attempt)
+      return () => removeEventListener('online', attempt)
+    }, [failure, attempt])
     if (Loaded) return <Loaded {...props} />
-    return failure === undefined ? meanwhile : <Failure error={failure} onRetry={attempt} />
+    return failure === undefined ? meanwhile : frame(<Failure error={failure} onRetry={attempt} />, props)
   }
   // The router waits for it, and must go on to the component that shows the failure.
   const preload = () => fetchOnce().catch(() => undefined)
@@ -44,9 +76,32 @@ export function lazyComponent<Module extends Components<Name>, Name extends stri
 
 type Components<Name extends string> = { readonly [N in Name]: (props: never) => ReactNode }
 
-function reloadOnce(): boolean {
-  if (!navigator.onLine || sessionStorage.getItem(RELOADED) !== null) return false
+/** If the server answers, the file is of an older build and gone: the document is reloaded, once. */
+async function explain(failure: unknown): Promise<never> {
+  const answer = await get('/me').catch((reason: unknown) => reason)
+  if (answer instanceof ApiError && answer.status === 0) throw answer
+  if (sessionStorage.getItem(RELOADED) !== null) throw failure
   sessionStorage.setItem(RELOADED, 'yes')
   location.reload()
-  return true
+  return new Promise<never>(() => {})
+}
+
+/** The browser's own dialog, because ours may be what did not load. */
+function FailureDialog({ onClose, children }: { onClose: () => void; children: ReactNode }) {
+  const t = useTexts()
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog
+      ref={dialog}
+      aria-label={t.failed}
+      onClose={onClose}
+      className="m-auto w-full max-w-md rounded-2xl border border-line bg-raised text-ink shadow-float backdrop:bg-black/45"
+    >
+      {children}
+      <div className="flex justify-end border-t border-line px-5 py-4">
+        <Button onClick={onClose}>{t.close}</Button>
+      </div>
+    </dialog>
+  )
 }

@@ -1,4 +1,3 @@
-import { useState, type ReactNode } from 'react'
 import { endOfDayIso, startOfDayIso } from '../../base/dates.ts'
 import { useFilters, type Filters } from '../../base/filters.ts'
 import { translations } from '../../base/language.ts'
@@ -11,16 +10,15 @@ import { Card } from '../../ui/card.tsx'
 import { ExportMenu } from '../../ui/data/export-menu.tsx'
 import { DateRangeFilter, FilterBar, SearchFilter, SelectFilter } from '../../ui/data/filter-bar.tsx'
 import { Table } from '../../ui/data/table.tsx'
-import { DepositIcon, PlusIcon, SearchIcon } from '../../ui/icons.tsx'
-import { lazyComponent } from '../../ui/lazy-component.tsx'
+import { DepositIcon, SearchIcon } from '../../ui/icons.tsx'
 import { Page } from '../../ui/page.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { depositCard, useDepositColumns } from './deposit-columns.tsx'
+import { NewDepositButton } from './new-deposit-button.tsx'
 
 const useTexts = translations({
   'pt-BR': {
     title: 'Depósitos',
-    create: 'Novo depósito',
     search: 'Referência, descrição, valor ou ID',
     status: 'Todas as situações',
     emptyTitle: 'Nenhum depósito ainda',
@@ -31,7 +29,6 @@ const useTexts = translations({
   },
   en: {
     title: 'Deposits',
-    create: 'New deposit',
     search: 'Reference, description, amount or ID',
     status: 'All statuses',
     emptyTitle: 'No deposits yet',
@@ -41,8 +38,6 @@ const useTexts = translations({
     clear: 'Clear filters',
   },
 })
-
-const NewDepositDialog = lazyComponent(() => import('./new-deposit.tsx'), 'NewDepositDialog')
 
 const PAGE_ROWS = 25
 const REFRESH_MS = 5_000
@@ -59,20 +54,13 @@ export function DepositsPage() {
     field: 'deposits',
     refetchIntervalMs: REFRESH_MS,
   })
-  const [isCreating, setCreating] = useState(false)
-  const create = (
-    <Button kind="primary" onClick={() => setCreating(true)}>
-      <PlusIcon className="size-4" />
-      {t.create}
-    </Button>
-  )
   return (
     <Page
       title={t.title}
       actions={
         <>
           <ExportMenu path="/deposits.csv" query={query} />
-          {create}
+          <NewDepositButton />
         </>
       }
     >
@@ -95,24 +83,24 @@ export function DepositsPage() {
           rowLink={(deposit) => `/deposits/${deposit.paymentLinkId}`}
           card={depositCard}
           skeletonRows={10}
-          empty={<NoDeposits filters={filters} create={create} />}
+          empty={<NoDeposits filters={filters} />}
         />
       </Card>
-      {isCreating && <NewDepositDialog onClose={() => setCreating(false)} />}
     </Page>
   )
 }
 
-function NoDeposits({
-  filters,
-  create,
-}: {
-  filters: Pick<Filters<string>, 'isFiltered' | 'clear'>
-  create: ReactNode
-}) {
+function NoDeposits({ filters }: { filters: Pick<Filters<string>, 'isFiltered' | 'clear'> }) {
   const t = useTexts()
   if (!filters.isFiltered)
-    return <Empty icon={<DepositIcon className="size-6" />} title={t.emptyTitle} text={t.emptyText} action={create} />
+    return (
+      <Empty
+        icon={<DepositIcon className="size-6" />}
+        title={t.emptyTitle}
+        text={t.emptyText}
+        action={<NewDepositButton />}
+      />
+    )
   return (
     <Empty
       icon={<SearchIcon className="size-6" />}

@@ -1,9 +1,11 @@
 import { useState } from 'react'
 import { newIdempotencyKey, post } from '../../base/api.ts'
+import { durationText } from '../../base/dates.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { parseMoney } from '../../base/money.ts'
 import { refresh } from '../../base/queries.ts'
+import { useService } from '../../base/session.ts'
 import type { NewCharge } from '../../contract/types.ts'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/form/dialog.tsx'
@@ -26,15 +28,7 @@ const useTexts = translations({
     externalId: 'Sua referência',
     externalIdHint: 'Por exemplo, o número do pedido no seu sistema.',
     expiry: 'Validade',
-    expiries: {
-      '': 'Padrão',
-      '300': '5 minutos',
-      '900': '15 minutos',
-      '1800': '30 minutos',
-      '3600': '1 hora',
-      '21600': '6 horas',
-      '86400': '24 horas',
-    },
+    byDefault: (duration: string) => `Padrão (${duration})`,
     create: 'Criar depósito',
     made: (money: string) => `Depósito de ${money} criado`,
     madeText: 'Envie o link ou o código ao pagador. O saldo só muda depois do pagamento.',
@@ -53,15 +47,7 @@ const useTexts = translations({
     externalId: 'Your reference',
     externalIdHint: 'For example, the order number in your system.',
     expiry: 'Expires after',
-    expiries: {
-      '': 'Default',
-      '300': '5 minutes',
-      '900': '15 minutes',
-      '1800': '30 minutes',
-      '3600': '1 hour',
-      '21600': '6 hours',
-      '86400': '24 hours',
-    },
+    byDefault: (duration: string) => `Default (${duration})`,
     create: 'Create deposit',
     made: (money: string) => `Deposit of ${money} created`,
     madeText: 'Send the link or the code to the payer. Your balance changes once it is paid.',
@@ -94,8 +80,8 @@ export function NewDepositDialog({ onClose }: { onClose: () => void }) {
   )
 }
 
-// Seconds, within the server's bounds. A list, because an object would put numbers before the default.
-const EXPIRIES = ['', '300', '900', '1800', '3600', '21600', '86400'] as const
+// Seconds, within the server's bounds.
+const EXPIRIES = [300, 900, 1_800, 3_600, 21_600, 86_400]
 
 type FormProps = { onClose: () => void; onMade: (made: NewCharge) => void }
 
@@ -103,6 +89,7 @@ function NewDepositForm({ onClose, onMade }: FormProps) {
   const t = useTexts()
   const { language, money } = useFormat()
   const errorText = useDepositErrorText()
+  const { chargeExpiresSeconds } = useService()
   const [typed, setTyped] = useState({ value: '', description: '', externalId: '', expiresIn: '' })
   const [idempotencyKey, setKey] = useState(newIdempotencyKey)
   const cents = parseMoney(typed.value) ?? 0
@@ -145,7 +132,10 @@ function NewDepositForm({ onClose, onMade }: FormProps) {
       <Select
         {...field('expiresIn')}
         label={t.expiry}
-        choices={EXPIRIES.map((value) => ({ value, label: t.expiries[value] }))}
+        choices={[
+          { value: '', label: t.byDefault(durationText(chargeExpiresSeconds, language)) },
+          ...EXPIRIES.map((seconds) => ({ value: String(seconds), label: durationText(seconds, language) })),
+        ]}
       />
     </FormDialog>
   )

@@ -1,9 +1,10 @@
 import type { ReactNode } from 'react'
 import { translations } from '../../base/language.ts'
 import type { Attention } from '../../contract/types.ts'
-import { Button, ButtonLink } from '../../ui/button.tsx'
+import { ButtonLink } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { CheckIcon } from '../../ui/icons.tsx'
+import { NewDepositButton } from '../deposits/new-deposit-button.tsx'
 
 const useTexts = translations({
   'pt-BR': {
@@ -18,7 +19,6 @@ const useTexts = translations({
     webhookAction: 'Adicionar webhook',
     deposit: 'Crie seu primeiro depósito',
     depositText: 'Crie um aqui e veja o que o pagador recebe.',
-    depositAction: 'Novo depósito',
   },
   en: {
     title: 'Get started',
@@ -32,12 +32,11 @@ const useTexts = translations({
     webhookAction: 'Add webhook',
     deposit: 'Create your first deposit',
     depositText: 'Create one here and see what the payer gets.',
-    depositAction: 'New deposit',
   },
 })
 
 /** For an account without deposits, instead of empty charts. */
-export function FirstSteps({ attention, onDeposit }: { attention: readonly Attention[]; onDeposit: () => void }) {
+export function FirstSteps({ attention }: { attention: readonly Attention[] }) {
   const t = useTexts()
   const lacks = (kind: Attention['kind']) => attention.some((item) => item.kind === kind)
   return (
@@ -62,7 +61,7 @@ export function FirstSteps({ attention, onDeposit }: { attention: readonly Atten
           isDone={false}
           title={t.deposit}
           text={t.depositText}
-          action={<Button onClick={onDeposit}>{t.depositAction}</Button>}
+          action={<NewDepositButton kind="secondary" />}
         />
       </ol>
     </Card>

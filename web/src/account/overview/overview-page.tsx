@@ -1,73 +1,54 @@
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
 import { translations } from '../../base/language.ts'
 import { useGet } from '../../base/queries.ts'
 import type { Overview } from '../../contract/types.ts'
-import { Button } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Table } from '../../ui/data/table.tsx'
-import { PlusIcon } from '../../ui/icons.tsx'
-import { lazyComponent } from '../../ui/lazy-component.tsx'
 import { Page } from '../../ui/page.tsx'
 import { FailureCard, Skeleton } from '../../ui/states.tsx'
 import { depositCard, useDepositColumns } from '../deposits/deposit-columns.tsx'
+import { NewDepositButton } from '../deposits/new-deposit-button.tsx'
 import { ActivityCharts } from './activity-charts.tsx'
 import { AttentionList } from './attention-list.tsx'
 import { Figures } from './figures.tsx'
 import { FirstSteps } from './first-steps.tsx'
 
 const useTexts = translations({
-  'pt-BR': { title: 'Visão geral', create: 'Novo depósito', latest: 'Últimos depósitos', all: 'Ver todos' },
-  en: { title: 'Overview', create: 'New deposit', latest: 'Latest deposits', all: 'View all' },
+  'pt-BR': { title: 'Visão geral', latest: 'Últimos depósitos', all: 'Ver todos' },
+  en: { title: 'Overview', latest: 'Latest deposits', all: 'View all' },
 })
-
-const NewDepositDialog = lazyComponent(() => import('../deposits/new-deposit.tsx'), 'NewDepositDialog')
 
 const REFRESH_MS = 20_000
 
 export function OverviewPage() {
   const t = useTexts()
-  const [isCreating, setCreating] = useState(false)
   const overview = useGet<Overview>(['overview'], '/overview', {
     refetchInterval: REFRESH_MS,
   })
   const { data } = overview
   return (
-    <Page
-      title={t.title}
-      actions={
-        <Button kind="primary" onClick={() => setCreating(true)}>
-          <PlusIcon className="size-4" />
-          {t.create}
-        </Button>
-      }
-    >
+    <Page title={t.title} actions={<NewDepositButton />}>
       {!data && overview.error ? (
         <FailureCard query={overview} />
       ) : (
         <>
           <Figures overview={data} />
           {/* One placeholder for the rest: how much needs attention is not known yet. */}
-          {data ? (
-            <Rest overview={data} onDeposit={() => setCreating(true)} />
-          ) : (
-            <Skeleton className="h-180 w-full rounded-2xl" />
-          )}
+          {data ? <Rest overview={data} /> : <Skeleton className="h-180 w-full rounded-2xl" />}
         </>
       )}
-      {isCreating && <NewDepositDialog onClose={() => setCreating(false)} />}
     </Page>
   )
 }
 
-function Rest({ overview, onDeposit }: { overview: Overview; onDeposit: () => void }) {
+function Rest({ overview }: { overview: Overview }) {
   const t = useTexts()
   const columns = useDepositColumns()
   const { attention, latest } = overview
   const isEmpty = latest.length === 0
   return (
     <>
-      {isEmpty && <FirstSteps attention={attention} onDeposit={onDeposit} />}
+      {isEmpty && <FirstSteps attention={attention} />}
       <AttentionList attention={attention} isEmpty={isEmpty} />
       {!isEmpty && (
         <>

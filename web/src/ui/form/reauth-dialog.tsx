@@ -22,12 +22,12 @@ const useTexts = translations({
 })
 
 /** Asks until the password is right or the user cancels. */
-export function ReauthDialog({ onEnd }: { onEnd: (isDone: boolean) => void }) {
+export function ReauthDialog({ onDone, onClose }: { onDone: () => void; onClose: () => void }) {
   const t = useTexts()
   const [password, setPassword] = useState('')
   const prove = async () => {
     await post('/reauthenticate', { password })
-    onEnd(true)
+    onDone()
     await refresh(sessionQuery.queryKey)
   }
   return (
@@ -36,7 +36,7 @@ export function ReauthDialog({ onEnd }: { onEnd: (isDone: boolean) => void }) {
       text={t.text}
       action={t.confirm}
       onSend={prove}
-      onClose={() => onEnd(false)}
+      onClose={onClose}
       canSend={password !== ''}
     >
       <PasswordInput label={t.password} value={password} onChange={setPassword} />

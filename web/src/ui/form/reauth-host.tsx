@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'react'
 import { setAuthHandlers } from '../../base/api.ts'
-import { lazyComponent } from '../lazy-component.tsx'
+import { lazyDialog } from '../lazy-component.tsx'
 
-const ReauthDialog = lazyComponent(() => import('./reauth-dialog.tsx'), 'ReauthDialog')
+const ReauthDialog = lazyDialog(() => import('./reauth-dialog.tsx'), 'ReauthDialog')
 
 /** Mounted once. base/api.ts asks it for the password when the server wants it, and then repeats the call. */
 export function ReauthHost() {
@@ -22,5 +22,5 @@ export function ReauthHost() {
     setOpen(false)
     for (const resolve of pending.current.splice(0)) resolve(isDone)
   }
-  return <ReauthDialog onEnd={end} />
+  return <ReauthDialog onDone={() => end(true)} onClose={() => end(false)} />
 }

@@ -1,0 +1,39 @@
+import { useId } from 'react'
+import { translations } from '../../base/language.ts'
+import { useMe } from '../../base/session.ts'
+import { DialogButton } from '../../ui/action-button.tsx'
+import { PlusIcon } from '../../ui/icons.tsx'
+import { lazyDialog } from '../../ui/lazy-component.tsx'
+
+const useTexts = translations({
+  'pt-BR': { create: 'Novo depósito', suspended: 'Indisponível: conta suspensa' },
+  en: { create: 'New deposit', suspended: 'Unavailable: account suspended' },
+})
+
+const NewDepositDialog = lazyDialog(() => import('./new-deposit.tsx'), 'NewDepositDialog')
+
+/** A suspended account cannot make deposits: better said before the form than after it. */
+export function NewDepositButton({ kind = 'primary' }: { kind?: 'primary' | 'secondary' }) {
+  const t = useTexts()
+  const id = useId()
+  const { suspendedReason } = useMe()
+  const isSuspended = suspendedReason !== null
+  return (
+    <div>
+      <DialogButton
+        kind={kind}
+        disabled={isSuspended}
+        dialog={(onClose) => <NewDepositDialog onClose={onClose} />}
+        {...(isSuspended && { title: suspendedReason, 'aria-describedby': id })}
+      >
+        <PlusIcon className="size-4" />
+        {t.create}
+      </DialogButton>
+      {isSuspended && (
+        <p id={id} className="mt-1 text-sm text-soft">
+          {t.suspended}
+        </p>
+      )}
+    </div>
+  )
+}
