@@ -47,6 +47,7 @@ const WORDS = {
     confirm: /^Devolver R\$\s234,56$/,
     underWay: 'Em andamento',
     done: 'Concluída',
+    refundDone: 'Devolução concluída.',
     refundLine: /^-R\$\s234,56$/,
   },
   en: {
@@ -76,6 +77,7 @@ const WORDS = {
     confirm: /^Refund R\$234\.56$/,
     underWay: 'Processing',
     done: 'Succeeded',
+    refundDone: 'Refund succeeded.',
     refundLine: /^-R\$234\.56$/,
   },
 }
@@ -176,6 +178,8 @@ async function refundPart(w: World, page: Page, t: (typeof WORDS)[Language]): Pr
   await followToEnd(w, refunds[0]!)
   await page.clock.fastForward(POLL_MS)
   await state.getByText(t.done).waitFor()
+  // The notice that it was asked for has given way to the outcome.
+  expect(await page.locator('[data-toasts] p').allTextContents()).toEqual([t.refundDone])
 }
 
 test('the list shows what its address asks for, page by page, and the file holds the same', async () => {
@@ -275,5 +279,5 @@ async function isFocused(field: Locator): Promise<void> {
 
 /** What a screen reader is told when the page turns. */
 async function said(page: Page, text: string): Promise<void> {
-  await until(text, async () => (await page.getByRole('status').first().textContent()) === text)
+  await until(text, async () => (await page.getByRole('main').getByRole('status').first().textContent()) === text)
 }

@@ -41,6 +41,8 @@ test('a payment of another amount is told to payer and shop, and completing it i
   await console.getByRole('link', { name: 'Valor divergente' }).click()
   // Nobody must be asked again for what is credited, so the charge goes with it unless the operator says otherwise.
   await console.getByLabel('Creditar a uma conta').check()
+  // The account of the charge, until another is chosen.
+  await console.getByRole('radio', { name: account.caller.accountName, checked: true }).waitFor()
   expect(await console.getByLabel('Encerrar a cobrança').isChecked()).toBe(true)
   await console.getByLabel('Devolver ao pagador').check()
   expect(await console.getByLabel('Encerrar a cobrança').isChecked()).toBe(false)

@@ -14,16 +14,19 @@ const SHOWN_MS = { good: 5_000, bad: 10_000 }
 /** More would cover the page. */
 const MAX_SHOWN = 3
 
-type Shown = { id: number; tone: 'good' | 'bad'; text?: string; error?: unknown }
+type Shown = { id: number; tone: 'good' | 'bad'; about?: string | undefined; text?: string; error?: unknown }
 
 let shown: Shown[] = []
 let lastId = 0
 const listeners = new Set<() => void>()
 
-/** `toast.good(t.saved)`, `toast.bad(error)`: for results that have no place of their own on the page. */
+/**
+ * `toast.good(t.saved)`, `toast.bad(error)`: for results that have no place of their own on the page. A later one
+ * `about` the same thing replaces it.
+ */
 export const toast = {
-  good: (text: string) => add({ tone: 'good', text }),
-  bad: (error: unknown) => (isCanceled(error) ? undefined : add({ tone: 'bad', error })),
+  good: (text: string, about?: string) => add({ tone: 'good', text, about }),
+  bad: (error: unknown, about?: string) => (isCanceled(error) ? undefined : add({ tone: 'bad', error, about })),
 }
 
 export function Toasts() {
@@ -68,7 +71,8 @@ function Toast({ toast: { id, tone, text, error } }: { toast: Shown }) {
 }
 
 function add(toast: Omit<Shown, 'id'>): void {
-  change([...shown, { ...toast, id: ++lastId }].slice(-MAX_SHOWN))
+  const others = shown.filter(({ about }) => about === undefined || about !== toast.about)
+  change([...others, { ...toast, id: ++lastId }].slice(-MAX_SHOWN))
 }
 
 function remove(id: number): void {

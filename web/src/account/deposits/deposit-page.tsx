@@ -5,7 +5,7 @@ import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { queryClient, useGet } from '../../base/queries.ts'
 import { useService } from '../../base/session.ts'
-import type { Deposit, DepositHistory } from '../../contract/types.ts'
+import type { Deposit, DepositHistory, Refund } from '../../contract/types.ts'
 import { ActionButton } from '../../ui/action-button.tsx'
 import { useStatusText } from '../../ui/badge.tsx'
 import { Button, ButtonLink } from '../../ui/button.tsx'
@@ -21,7 +21,7 @@ import { DepositStatus } from './deposit-columns.tsx'
 import { Amounts, DepositDetails, Refunds } from './deposit-details.tsx'
 import { useDepositErrorText } from './deposit-errors.ts'
 import { PaymentCode } from './payment-code.tsx'
-import { RefundDialog } from './refund-dialog.tsx'
+import { RefundDialog, refundToast } from './refund-dialog.tsx'
 import { Timeline } from './timeline.tsx'
 
 const useTexts = translations({
@@ -36,6 +36,8 @@ const useTexts = translations({
     cancelText: 'O QR code e o código Pix deixam de valer. Não dá para desfazer.',
     cancelAction: 'Cancelar depósito',
     refund: 'Devolver',
+    refundDone: 'Devolução concluída.',
+    refundFailed: 'O banco recusou a devolução. O valor voltou ao saldo.',
     askOperator: 'Para devolver este depósito ao pagador, fale com o operador.',
     missing: 'Depósito não encontrado',
     missingText: 'Ele não existe nesta conta ou o endereço está incompleto.',
@@ -60,6 +62,8 @@ const useTexts = translations({
     cancelText: 'The QR code and the Pix code stop working. This cannot be undone.',
     cancelAction: 'Cancel deposit',
     refund: 'Refund',
+    refundDone: 'Refund succeeded.',
+    refundFailed: 'The bank declined the refund. The amount is back in your balance.',
     askOperator: 'To refund this deposit to the payer, contact your operator.',
     missing: 'Deposit not found',
     missingText: 'It does not exist in this account, or the address is incomplete.',
@@ -150,6 +154,7 @@ function Loaded(props: { history: DepositHistory; onChange: () => void; back: { 
   const mayRefund = useService().accountsMayRefund
   const canRefund = refundableCents(history) > 0
   const close = () => setDialog(undefined)
+  useRefundToasts(refunds)
   return (
     <Page
       title={money(deposit.value)}
@@ -190,6 +195,20 @@ function Loaded(props: { history: DepositHistory; onChange: () => void; back: { 
       {dialog === 'refund' && <RefundDialog history={history} onClose={close} onRefunded={onChange} />}
     </Page>
   )
+}
+
+/** Tells how a refund ended that was under way when the page last looked. */
+function useRefundToasts(refunds: readonly Refund[]): void {
+  const t = useTexts()
+  const underWay = useRef(new Set<string>())
+  useEffect(() => {
+    for (const { id, status } of refunds) {
+      if (status === 'PROCESSING') underWay.current.add(id)
+      else if (underWay.current.delete(id))
+        if (status === 'DONE') toast.good(t.refundDone, refundToast(id))
+        else toast.bad(new ApiError(200, 'refund_failed', t.refundFailed), refundToast(id))
+    }
+  }, [refunds, t])
 }
 
 function HeldNotice({ deposit: { status, value, heldValue, keptValue } }: { deposit: Deposit }) {

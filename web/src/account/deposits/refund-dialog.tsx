@@ -67,6 +67,11 @@ const useTexts = translations({
   },
 })
 
+/** Names the toast about a refund. */
+export function refundToast(refundId: string): string {
+  return `refund ${refundId}`
+}
+
 type Props = { history: Pick<DepositHistory, 'deposit' | 'refunds'>; onClose: () => void; onRefunded: () => void }
 
 /** First the amount, then the confirmation: two steps, because a refund cannot be undone. */
@@ -98,13 +103,14 @@ export function RefundDialog({ history, onClose, onRefunded }: Props) {
   const refund = async () => {
     const path = `/deposit/${history.deposit.paymentLinkId}/refund`
     const body = { value: cents, reason: reason || null }
-    const { status } = (await post<{ refund: Refund }>(path, body, { idempotencyKey })).refund
+    const { id, status } = (await post<{ refund: Refund }>(path, body, { idempotencyKey })).refund
     // A failed refund is a refusal to the user, and the same key would return it again.
     if (status === 'FAILED') {
       setKey(newIdempotencyKey())
       throw new ApiError(200, 'refund_failed', t.failed)
     }
-    toast.good(status === 'DONE' ? t.done : t.processing)
+    // The page replaces it when the bank has answered.
+    toast.good(status === 'DONE' ? t.done : t.processing, refundToast(id))
   }
   return (
     <Confirmation

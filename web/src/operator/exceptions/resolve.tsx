@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { ApiError, post } from '../../base/api.ts'
 import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
-import { refresh } from '../../base/queries.ts'
+import { refresh, useGet } from '../../base/queries.ts'
 import type { ErrorCode } from '../../contract/codes.ts'
 import type { Account, Exception, Resolution } from '../../contract/types.ts'
 import { Button } from '../../ui/button.tsx'
@@ -136,7 +136,8 @@ export function Resolve({ exception }: { exception: Exception }) {
   const isExternalRefund = exception.kind === 'foreign_refund'
   const [how, setHow] = useState<Resolution>()
   const [isClosing, setClosing] = useState<boolean>()
-  const [account, setAccount] = useState<Account>()
+  const [chosen, setChosen] = useState<Account>()
+  const account = useOwnAccount(exception.charge?.accountId, chosen)
   const [isConfirming, setConfirming] = useState(false)
   // After a refund the payer may pay the right amount; after anything else they would pay twice.
   const closes = canClose(exception, how) ? (isClosing ?? how !== 'refund') : undefined
@@ -158,7 +159,7 @@ export function Resolve({ exception }: { exception: Exception }) {
       </fieldset>
       {how === 'credit' && (
         <div className="mt-5">
-          <AccountPicker first={exception.charge?.email ?? ''} chosen={account} onChoose={setAccount} />
+          <AccountPicker first={exception.charge?.email ?? ''} chosen={account} onChoose={setChosen} />
         </div>
       )}
       {closes !== undefined && (
@@ -180,6 +181,14 @@ export function Resolve({ exception }: { exception: Exception }) {
       )}
     </Card>
   )
+}
+
+/** The account of the charge, until another one is chosen. */
+function useOwnAccount(accountId: string | undefined, chosen: Account | undefined): Account | undefined {
+  const own = useGet<{ account: Account }>(['account', accountId], `/operator/accounts/${accountId}`, {
+    enabled: accountId !== undefined,
+  })
+  return chosen ?? own.data?.account
 }
 
 function optionsOf({ kind, value, charge }: Exception): Resolution[] {
