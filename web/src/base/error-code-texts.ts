@@ -27,7 +27,8 @@ export const ERROR_TEXTS = {
       'Este serviço não envia e-mails. Peça à equipe do guiche uma nova senha ou a confirmação do seu e-mail.',
     password_length: ({ min, max }) => `A senha precisa ter de ${min} a ${max} caracteres.`,
     password_wrong: 'Senha incorreta.',
-    terms_invalid: 'A tarifa e os limites se contradizem: confira os mínimos, os máximos e o que sobra de um depósito.',
+    terms_invalid:
+      'A tarifa e os limites se contradizem: confira os mínimos, os máximos e o que sobra de uma cobrança.',
     window_invalid: ({ maxHours, maxDays }) =>
       maxHours || maxDays
         ? `O período pode ter no máximo ${maxHours ? `${maxHours} horas` : `${maxDays} dias`}.`
@@ -67,7 +68,7 @@ export const ERROR_TEXTS = {
     password_length: ({ min, max }) => `The password must have ${min} to ${max} characters.`,
     password_wrong: 'Incorrect password.',
     terms_invalid:
-      'The fee and the limits contradict each other: check the minimums, the maximums, and what is left of a deposit.',
+      'The fee and the limits contradict each other: check the minimums, the maximums, and what is left of a charge.',
     window_invalid: ({ maxHours, maxDays }) =>
       maxHours || maxDays
         ? `The period can have at most ${maxHours ? `${maxHours} hours` : `${maxDays} days`}.`

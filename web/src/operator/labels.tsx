@@ -27,7 +27,7 @@ export const useLabels = translations({
     },
     state: { open: 'Pendente', resolving: 'Devolução em andamento', resolved: 'Resolvida' },
     resolution: {
-      match: 'Concluir o depósito com este valor',
+      match: 'Concluir a cobrança com este valor',
       credit: 'Creditar a uma conta',
       refund: 'Devolver ao pagador',
       write_off: 'Dar baixa',
@@ -62,7 +62,7 @@ export const useLabels = translations({
     },
     state: { open: 'Open', resolving: 'Refund in progress', resolved: 'Resolved' },
     resolution: {
-      match: 'Complete the deposit with this amount',
+      match: 'Complete the charge with this amount',
       credit: 'Credit an account',
       refund: 'Refund the payer',
       write_off: 'Write off',

@@ -22,6 +22,7 @@ const useTexts = translations({
     PROCESSING: 'Em andamento',
     DONE: 'Concluída',
     FAILED: 'Falhou',
+    charge: { COMPLETED: 'Paga', EXPIRED: 'Expirada', CANCELED: 'Cancelada' },
   },
   en: {
     OPENING: 'Being created',
@@ -32,6 +33,7 @@ const useTexts = translations({
     PROCESSING: 'Processing',
     DONE: 'Succeeded',
     FAILED: 'Failed',
+    charge: { COMPLETED: 'Paid', EXPIRED: 'Expired', CANCELED: 'Canceled' },
   },
 })
 
@@ -49,6 +51,13 @@ const STATUS_TONES = {
 /** Of a deposit or a refund. */
 export function Status({ status }: { status: keyof typeof STATUS_TONES }) {
   return <Badge tone={STATUS_TONES[status]}>{useStatusText()(status)}</Badge>
+}
+
+/** Operators call a deposit a charge, which is feminine in Portuguese. */
+export function ChargeStatus({ status }: { status: keyof typeof STATUS_TONES }) {
+  const t = useTexts()
+  const own: Partial<Record<keyof typeof STATUS_TONES, string>> = t.charge
+  return <Badge tone={STATUS_TONES[status]}>{own[status] ?? t[status]}</Badge>
 }
 
 export function useStatusText(): (status: keyof typeof STATUS_TONES) => string {

@@ -82,12 +82,12 @@ const STATUS_TITLES: Record<ChargeStatus, string> = {
 
 const LINE_TITLES = {
   deposit: 'Depósito',
-  matched_deposit: 'Depósito',
+  matched_deposit: 'Depósito liberado pela equipe do guiche',
   refund_reserved: 'Devolução',
   refund_released: 'Devolução não realizada',
   fee_returned: 'Tarifa devolvida',
   fee_kept: 'Tarifa cobrada novamente',
-  exception_credited: 'Crédito do operador',
+  exception_credited: 'Crédito da equipe do guiche',
   refund_charged: 'Devolução feita pela instituição',
 }
 
@@ -104,7 +104,7 @@ const DEPOSIT_COLUMNS: Columns<Deposit & HeldMoney> = {
   fee: { title: 'Tarifa', cell: (charge) => cents(charge.feeCents) },
   creditedValue: { title: 'Valor creditado', cell: (charge) => cents(creditedCents(charge)) },
   refundedValue: { title: 'Valor devolvido', cell: (charge) => cents(charge.refundedCents) },
-  heldValue: { title: 'Valor retido', cell: (charge) => cents(charge.heldCents) },
+  heldValue: { title: 'Valor em análise', cell: (charge) => cents(charge.heldCents) },
   keptValue: { title: 'Valor recebido à parte', cell: (charge) => cents(charge.keptCents) },
   endToEndId: { title: 'ID da transação Pix (E2E)', cell: (charge) => text(charge.endToEndId) },
   externalId: { title: 'Referência', cell: (charge) => text(charge.externalId) },

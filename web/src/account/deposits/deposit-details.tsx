@@ -39,7 +39,7 @@ const useTexts = translations({
     reason: 'Motivo',
     requested: 'Pedida em',
     madeBy: 'Pedida por',
-    makers: { account: 'Você', operator: 'Operador', provider: 'Provedor de pagamento' },
+    makers: { account: 'Você', operator: 'Equipe do guiche', provider: 'Provedor de pagamento' },
   },
   en: {
     amounts: 'Amounts',
@@ -72,7 +72,7 @@ const useTexts = translations({
     reason: 'Reason',
     requested: 'Requested',
     madeBy: 'Requested by',
-    makers: { account: 'You', operator: 'Operator', provider: 'Payment provider' },
+    makers: { account: 'You', operator: 'guiche team', provider: 'Payment provider' },
   },
 })
 

@@ -37,7 +37,7 @@ const useTexts = translations({
   },
   en: {
     title: 'Deliveries',
-    text: 'What we sent to each webhook and what it responded.',
+    text: 'What we sent to each webhook and how it responded.',
     resend: 'Resend multiple',
     event: 'Event',
     webhook: 'Webhook',

@@ -8,7 +8,7 @@ const useTexts = translations({
   'pt-BR': {
     shape: 'Formato',
     shapeText:
-      'Todo erro tem o mesmo formato. Decida pelo status HTTP e pelo código no cabeçalho `Guiche-Error`; o texto é para pessoas e pode mudar. Toda resposta traz `X-Request-Id`: informe-o ao falar com o operador.',
+      'Todo erro tem o mesmo formato. Decida pelo status HTTP e pelo código no cabeçalho `Guiche-Error`; o texto é para pessoas e pode mudar. Toda resposta traz `X-Request-Id`: informe-o ao falar com a equipe do guiche.',
     title: 'Códigos de status',
     status: 'Status',
     means: 'Significado',
@@ -25,7 +25,7 @@ const useTexts = translations({
       422: ['`Idempotency-Key` já usada com outro corpo.', 'Use outra chave para outra requisição.'],
       429: ['Requisições demais.', 'Espere o tempo de `Retry-After`.'],
       500: ['Erro interno.', 'Repita com a mesma `Idempotency-Key`.'],
-      502: ['O provedor recusou a cobrança.', 'Avise o operador.'],
+      502: ['O provedor recusou o depósito.', 'Avise a equipe do guiche.'],
       503: [
         'Ocupado, reiniciando, ou o provedor não responde.',
         'Repita depois de `Retry-After`, com a mesma `Idempotency-Key`.',
@@ -35,7 +35,7 @@ const useTexts = translations({
   en: {
     shape: 'Format',
     shapeText:
-      'All errors have the same format. Branch on the HTTP status and the code in the `Guiche-Error` header; the text is for humans and may change. Every response has an `X-Request-Id`: include it when you contact the operator.',
+      'All errors have the same format. Branch on the HTTP status and the code in the `Guiche-Error` header; the text is for humans and may change. Every response has an `X-Request-Id`: include it when you contact the guiche team.',
     title: 'Status codes',
     status: 'Status',
     means: 'Meaning',
@@ -52,7 +52,7 @@ const useTexts = translations({
       422: ['`Idempotency-Key` was used with a different body.', 'Use a new key for a new request.'],
       429: ['Too many requests.', 'Wait for the time in `Retry-After`.'],
       500: ['Internal error.', 'Retry with the same `Idempotency-Key`.'],
-      502: ['The provider declined the charge.', 'Contact the operator.'],
+      502: ['The provider declined the deposit.', 'Contact the guiche team.'],
       503: [
         'Busy, restarting, or the provider does not respond.',
         'Retry after `Retry-After` with the same `Idempotency-Key`.',

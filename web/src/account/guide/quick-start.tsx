@@ -23,6 +23,7 @@ const useTexts = translations({
       '`Idempotency-Key` torna a repetição segura: após um timeout, envie a mesma requisição com a mesma chave e não haverá dois depósitos.',
     answer: 'A resposta',
     answerLabel: 'Resposta de exemplo',
+    names: 'O depósito se chama `charge` na API e “cobrança” na página do pagador. É a mesma coisa.',
     show: 'Mostre ao pagador',
     showText:
       'Envie o pagador para `paymentLinkUrl`, uma página pronta em três idiomas. Ou mostre você mesmo: `qrCodeLink` é a imagem do QR code, `emv` é o Pix copia e cola.',
@@ -46,6 +47,7 @@ const useTexts = translations({
       '`Idempotency-Key` makes retries safe: after a timeout, send the same request with the same key and there won’t be two deposits.',
     answer: 'The response',
     answerLabel: 'Example response',
+    names: 'The deposit is called `charge` in the API and “charge” on the payer’s page. They are the same.',
     show: 'Show it to the payer',
     showText:
       'Send the payer to `paymentLinkUrl`, a ready-made page in three languages. Or show it yourself: `qrCodeLink` is the image of the QR code, `emv` is the code to copy and paste.',
@@ -85,6 +87,7 @@ export function QuickStart() {
         <CodeSample {...samples} label={t.create} codes={createSamples(publicUrl)} />
         <h3 className="pt-2 font-semibold">{t.answer}</h3>
         <CodeBlock code={createAnswer(publicUrl)} label={t.answerLabel} />
+        <MarkedParagraph>{t.names}</MarkedParagraph>
       </Step>
       <Step number={3} title={t.show}>
         <MarkedParagraph>{t.showText}</MarkedParagraph>

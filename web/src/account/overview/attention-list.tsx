@@ -11,11 +11,11 @@ import { TONES, type Tone } from '../../ui/notice.tsx'
 const useTexts = translations({
   'pt-BR': {
     title: 'Precisa da sua atenção',
-    payment_held: (money: string) => `${money} recebidos e retidos`,
+    payment_held: (money: string) => `${money} recebidos, em análise`,
     heldText: {
-      wrong_amount: 'O valor é diferente do cobrado. O operador decide.',
-      second_payment: 'O depósito já estava pago. O operador decide.',
-      other: 'O operador decide.',
+      wrong_amount: 'O valor é diferente do cobrado. A equipe do guiche decide.',
+      second_payment: 'O depósito já estava pago. A equipe do guiche decide.',
+      other: 'A equipe do guiche decide.',
     },
     see: 'Ver',
     webhook_disabled: (name: string) => `O webhook “${name}” foi desativado`,
@@ -32,11 +32,11 @@ const useTexts = translations({
   },
   en: {
     title: 'Needs your attention',
-    payment_held: (money: string) => `${money} received and held`,
+    payment_held: (money: string) => `${money} received, under review`,
     heldText: {
-      wrong_amount: 'It is not the requested amount. The operator decides.',
-      second_payment: 'The deposit was already paid. The operator decides.',
-      other: 'The operator decides.',
+      wrong_amount: 'The amount differs from the one requested. The guiche team decides.',
+      second_payment: 'The deposit was already paid. The guiche team decides.',
+      other: 'The guiche team decides.',
     },
     see: 'View',
     webhook_disabled: (name: string) => `Webhook “${name}” was disabled`,

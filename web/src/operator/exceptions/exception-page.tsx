@@ -3,7 +3,7 @@ import { useFormat } from '../../base/format.ts'
 import { translations } from '../../base/language.ts'
 import { useGet } from '../../base/queries.ts'
 import type { Exception } from '../../contract/types.ts'
-import { Status } from '../../ui/badge.tsx'
+import { ChargeStatus, Status } from '../../ui/badge.tsx'
 import { Spinner } from '../../ui/button.tsx'
 import { Card, DetailList } from '../../ui/card.tsx'
 import { Copyable } from '../../ui/data/copy-button.tsx'
@@ -35,12 +35,12 @@ const useTexts = translations({
     chargeStatus: 'Situação da cobrança',
     account: 'Conta',
     page: 'Página de pagamento',
-    ledger: 'No razão',
+    ledger: 'No livro-razão',
     holds: {
       suspense: (amount: string) => `${amount} estão na conta transitória, aguardando identificação.`,
       missing: (amount: string) => `${amount} foram devolvidos fora do guiche. Falta decidir quem assume o valor.`,
       refunding: (amount: string) => `${amount} estão reservados para a devolução.`,
-      match: (amount: string) => `${amount} concluíram o depósito. A conta recebeu o valor menos a tarifa.`,
+      match: (amount: string) => `${amount} concluíram a cobrança. A conta recebeu o valor menos a tarifa.`,
       credit: (amount: string) => `${amount} foram creditados no saldo da conta.`,
       refund: (amount: string) => `${amount} foram devolvidos ao pagador.`,
       write_off: (amount: string) => `Baixa de ${amount}: viraram receita da operação.`,
@@ -86,7 +86,7 @@ const useTexts = translations({
       suspense: (amount: string) => `${amount} is in suspense, not yet allocated.`,
       missing: (amount: string) => `${amount} was refunded outside guiche. It is not yet decided who covers it.`,
       refunding: (amount: string) => `${amount} is reserved for the refund.`,
-      match: (amount: string) => `${amount} completed the deposit. The account received it net of the fee.`,
+      match: (amount: string) => `${amount} completed the charge. The account received it net of the fee.`,
       credit: (amount: string) => `${amount} was credited to the account’s balance.`,
       refund: (amount: string) => `${amount} was refunded to the payer.`,
       write_off: (amount: string) => `${amount} was written off (operator income).`,
@@ -222,7 +222,7 @@ function ChargeCard({ exception: { kind, charge, value } }: { exception: Excepti
           ...(kind === 'wrong_amount'
             ? [{ name: t.difference, value: <Money cents={value - charge.value} sign className="font-medium" /> }]
             : []),
-          { name: t.chargeStatus, value: <Status status={charge.status} /> },
+          { name: t.chargeStatus, value: <ChargeStatus status={charge.status} /> },
           {
             name: t.account,
             value: (

@@ -16,7 +16,7 @@ import { StateBadge, useLabels } from '../labels.tsx'
 const useTexts = translations({
   'pt-BR': {
     title: 'Exceções',
-    text: 'Pagamentos que não quitaram uma cobrança e devoluções feitas fora do guiche. Cada exceção precisa de uma decisão.',
+    text: 'Pagamentos que não quitaram uma cobrança (na loja, “depósito”) e devoluções feitas fora do guiche. Cada exceção precisa de uma decisão; até lá, loja e pagador leem “em análise”.',
     kind: 'Todos os tipos',
     state: 'Situação',
     all: 'Todas',
@@ -32,7 +32,7 @@ const useTexts = translations({
   },
   en: {
     title: 'Exceptions',
-    text: 'Payments that did not complete a charge, and refunds made outside guiche. Each needs a decision.',
+    text: 'Payments that did not complete a charge (for the shop, a “deposit”), and refunds made outside guiche. Each needs a decision; until then shop and payer read “under review”.',
     kind: 'All types',
     state: 'Status',
     all: 'All',

@@ -20,7 +20,7 @@ const useTexts = translations({
     title: 'Resolver',
     legend: 'O que fazer com o dinheiro',
     resolutionText: {
-      match: 'O depósito fica pago com este valor, menos a tarifa. Pagador e loja são avisados.',
+      match: 'A cobrança fica paga com este valor, menos a tarifa. A página do pagador e os webhooks da loja avisam.',
       credit: 'O valor inteiro, sem tarifa.',
       refund: 'O valor inteiro, pelo provedor por onde chegou.',
       write_off: 'Vira receita da operação.',
@@ -33,7 +33,7 @@ const useTexts = translations({
     closed: 'A cobrança é encerrada antes. Se ela tiver sido paga nesse meio-tempo, nada é lançado.',
     kept: 'A cobrança continua aberta e ainda pode ser paga.',
     confirm: {
-      match: 'Concluir o depósito?',
+      match: 'Concluir a cobrança?',
       credit: 'Creditar esta conta?',
       refund: 'Devolver ao pagador?',
       write_off: 'Dar baixa?',
@@ -41,7 +41,7 @@ const useTexts = translations({
     },
     books: 'O que será lançado',
     match: (amount: string, fee: string, credited: string, account: string) =>
-      `${amount} saem da conta transitória: ${credited} entram no saldo de ${account} e ${fee} ficam como tarifa. O depósito passa a pago.`,
+      `${amount} saem da conta transitória: ${credited} entram no saldo de ${account} e ${fee} ficam como tarifa. A cobrança passa a paga.`,
     credit: (amount: string, account: string) =>
       `${amount} saem da conta transitória e entram no saldo de ${account}, sem tarifa.`,
     refund: (amount: string, provider: string) =>
@@ -61,7 +61,7 @@ const useTexts = translations({
       payment_not_credited: 'Nenhuma conta recebeu este pagamento: dê baixa.',
       payment_returned: 'O provedor já devolveu este pagamento inteiro: dê baixa.',
       payment_refunded: 'O provedor já devolveu este pagamento: credite a uma conta ou dê baixa.',
-      payment_below_fee: 'O pagamento não cobre a tarifa do depósito: escolha outra opção.',
+      payment_below_fee: 'O pagamento não cobre a tarifa da cobrança: escolha outra opção.',
       charge_not_named: 'Este pagamento não indica nenhuma cobrança: escolha outra opção.',
       charge_completed: 'A cobrança já foi paga por outro pagamento: escolha outra opção.',
       not_cancelable: 'A cobrança não pôde ser encerrada, talvez porque foi paga agora. Nada foi lançado.',
@@ -76,7 +76,7 @@ const useTexts = translations({
     title: 'Resolve',
     legend: 'What to do with the money',
     resolutionText: {
-      match: 'The deposit is paid with this amount, net of the fee. Payer and shop are notified.',
+      match: 'The charge is paid with this amount, net of the fee. The payer’s page and the shop’s webhooks say so.',
       credit: 'The full amount, without a fee.',
       refund: 'The full amount, through the provider that received it.',
       write_off: 'Booked as operator income.',
@@ -89,7 +89,7 @@ const useTexts = translations({
     closed: 'The charge is closed first. If it was paid meanwhile, nothing is booked.',
     kept: 'The charge stays open and can still be paid.',
     confirm: {
-      match: 'Complete the deposit?',
+      match: 'Complete the charge?',
       credit: 'Credit this account?',
       refund: 'Refund the payer?',
       write_off: 'Write off?',
@@ -97,7 +97,7 @@ const useTexts = translations({
     },
     books: 'What will be booked',
     match: (amount: string, fee: string, credited: string, account: string) =>
-      `${amount} leaves suspense: ${credited} is credited to ${account} and ${fee} is the fee. The deposit becomes paid.`,
+      `${amount} leaves suspense: ${credited} is credited to ${account} and ${fee} is the fee. The charge becomes paid.`,
     credit: (amount: string, account: string) =>
       `${amount} leaves suspense and is credited to ${account}, without a fee.`,
     refund: (amount: string, provider: string) =>
@@ -117,7 +117,7 @@ const useTexts = translations({
       payment_not_credited: 'No account received this payment: write it off.',
       payment_returned: 'The provider already refunded this payment in full: write it off.',
       payment_refunded: 'The provider already refunded this payment: credit an account or write it off.',
-      payment_below_fee: 'The payment does not cover the deposit’s fee: choose another option.',
+      payment_below_fee: 'The payment does not cover the charge’s fee: choose another option.',
       charge_not_named: 'This payment does not name a charge: choose another option.',
       charge_completed: 'The charge was paid by another payment: choose another option.',
       not_cancelable: 'The charge could not be closed; it may have just been paid. Nothing was booked.',

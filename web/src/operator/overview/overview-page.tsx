@@ -24,7 +24,7 @@ const useTexts = translations({
     missingText: 'Falta decidir quem assume o valor.',
     closing: (count: string, day: string) =>
       count === '1' ? `1 diferença no fechamento de ${day}` : `${count} diferenças no fechamento de ${day}`,
-    closingText: 'O provedor e o razão não conferem.',
+    closingText: 'O provedor e o livro-razão não conferem.',
     provider: (name: string) => `O provedor ${name} está com problemas`,
     providerText: 'Em pausa após falhas repetidas.',
     webhooks: (count: string) => (count === '1' ? '1 webhook falhando' : `${count} webhooks falhando`),
@@ -32,7 +32,7 @@ const useTexts = translations({
     disabled: (count: string) => (count === '1' ? '1 webhook desativado' : `${count} webhooks desativados`),
     disabledText: 'Não recebem eventos até que o titular da conta os ative.',
     today: 'Recebido hoje',
-    deposits: (paid: string, created: string) => `${paid} de ${created} pagos`,
+    charges: (paid: string, created: string) => `${paid} de ${created} pagas`,
     fees: 'Tarifas hoje',
     suspense: 'Em conta transitória',
     suspenseNote: 'aguardando identificação',
@@ -40,17 +40,17 @@ const useTexts = translations({
     missingNote: 'feitas fora do guiche',
     accounts: 'Contas',
     volume: 'Últimos 30 dias',
-    volumeText: 'Depósitos pagos, todas as contas',
+    volumeText: 'Cobranças pagas, todas as contas',
     summary: (total: string) => `Valor pago por dia nos últimos 30 dias; total de ${total}.`,
     paid: 'Pago',
-    noVolume: 'Nenhum depósito pago nos últimos 30 dias',
+    noVolume: 'Nenhuma cobrança paga nos últimos 30 dias',
     providers: 'Provedores',
     lastClosing: 'Último fechamento',
     none: 'Nenhum dia fechado ainda',
     noneText: 'Cada dia é fechado duas horas depois de terminar.',
     day: 'Dia',
     atProvider: 'No provedor',
-    inLedger: 'No razão',
+    inLedger: 'No livro-razão',
     differences: 'Diferenças',
     closedAt: 'Fechado em',
   },
@@ -73,7 +73,7 @@ const useTexts = translations({
     disabled: (count: string) => (count === '1' ? '1 disabled webhook' : `${count} disabled webhooks`),
     disabledText: 'They receive no events until the account holder enables them.',
     today: 'Received today',
-    deposits: (paid: string, created: string) => `${paid} of ${created} paid`,
+    charges: (paid: string, created: string) => `${paid} of ${created} paid`,
     fees: 'Fees today',
     suspense: 'In suspense',
     suspenseNote: 'not yet allocated',
@@ -81,10 +81,10 @@ const useTexts = translations({
     missingNote: 'made outside guiche',
     accounts: 'Accounts',
     volume: 'Last 30 days',
-    volumeText: 'Paid deposits, all accounts',
+    volumeText: 'Paid charges, all accounts',
     summary: (total: string) => `Amount paid on each of the last 30 days; ${total} in total.`,
     paid: 'Paid',
-    noVolume: 'No paid deposits in the last 30 days',
+    noVolume: 'No paid charges in the last 30 days',
     providers: 'Providers',
     lastClosing: 'Last closing',
     none: 'No closed days yet',
@@ -196,7 +196,7 @@ function Figures({ overview }: { overview: OperatorOverview | undefined }) {
         <Figure
           label={t.today}
           value={money(overview?.today.paidValue)}
-          note={overview ? t.deposits(count(overview.today.paid), count(overview.today.created)) : ''}
+          note={overview ? t.charges(count(overview.today.paid), count(overview.today.created)) : ''}
         />
         <Figure
           label={t.fees}

@@ -15,7 +15,7 @@ import { ComparisonResult } from './comparison.tsx'
 const useTexts = translations({
   'pt-BR': {
     title: 'Conciliar um dia',
-    text: 'Lê o que o provedor recebeu no dia, lança o que faltar no razão e mostra cada diferença. Um dia encerrado é fechado de novo.',
+    text: 'Lê o que o provedor recebeu no dia, lança o que faltar no livro-razão e mostra cada diferença. Um dia encerrado é fechado de novo.',
     day: 'Dia',
     provider: 'Provedor',
     all: 'Todos',

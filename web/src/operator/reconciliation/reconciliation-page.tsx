@@ -18,13 +18,13 @@ import { ReconcileDialog } from './reconcile-dialog.tsx'
 const useTexts = translations({
   'pt-BR': {
     title: 'Conciliação',
-    text: 'O que cada provedor recebeu, dia a dia, comparado com o razão.',
+    text: 'O que cada provedor recebeu, dia a dia, comparado com o livro-razão.',
     run: 'Conciliar um dia',
     provider: 'Todos os provedores',
     day: 'Dia',
     providerName: 'Provedor',
     atProvider: 'No provedor',
-    inLedger: 'No razão',
+    inLedger: 'No livro-razão',
     pix: (count: string) => `${count} Pix`,
     differences: 'Diferenças',
     differenceCount: (count: string) => (count === '1' ? '1 diferença' : `${count} diferenças`),
