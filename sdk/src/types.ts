@@ -68,7 +68,10 @@ export type Deposit = {
   status: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
   /** When the charge was created. */
   createdAt: string
-  /** When the charge expires. */
+  /**
+   * When the charge expires. It stays PENDING for about a minute longer, because a payment of the last moment
+   * may still be on its way.
+   */
   expiresAt: string
   /** When the payer paid, according to the provider. */
   paidAt: string | null

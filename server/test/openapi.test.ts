@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { expect, test } from 'vitest'
 import { EVENT_KINDS } from '../src/domain/webhooks/events.ts'
 import { refundEvent } from '../src/domain/refunds/refund-events.ts'
@@ -116,6 +117,49 @@ test('the document is whole: version 3.1, three ways to send a key, and no refer
     expect(JSON.stringify(document)).toContain(`#/components/schemas/${name}"`)
 })
 
+test('the linter of Redocly finds nothing wrong with the document, by its recommended rules', async () => {
+  const config = await createConfig({ extends: ['recommended'] })
+  const problems = await lintFromString({ source: await readFile(COMMITTED, 'utf8'), config })
+  expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([])
+})
+
+test('whoever generates a client finds a server, a licence, and a name for each event and its body', async () => {
+  const { document } = await read()
+  expect(document.servers).toEqual([{ url: '/', description: expect.any(String) }])
+  expect(document.info).toMatchObject({ license: { identifier: 'MIT' }, contact: { name: expect.any(String) } })
+  for (const [kind, { post }] of Object.entries<{ post: Operation }>(document.webhooks)) {
+    const name = post.operationId.replace(/^on/, '')
+    expect([kind, name.replace(/Event$/, '').toLowerCase()]).toEqual([kind, kind.replaceAll('_', '').toLowerCase()])
+    expect(post.requestBody?.content['application/json']?.schema).toEqual({ $ref: `#/components/schemas/${name}` })
+    expect(post.parameters?.map(({ in: place, name: header, required }) => [place, header, required])).toEqual([
+      ['header', 'webhook-id', true],
+      ['header', 'webhook-timestamp', true],
+      ['header', 'webhook-signature', true],
+    ])
+  }
+})
+
+test('an operation that may get a body names what is refused about bodies, and refuses it so', async () => {
+  const w = await world()
+  const { key } = await w.account()
+  const { operations } = await read()
+  const changing = operations.filter(({ path, method }) => path.startsWith('/api/') && method !== 'get')
+  for (const { path, operation } of changing)
+    expect([path, Object.keys(operation.responses)]).toEqual([path, expect.arrayContaining(['400', '413', '415'])])
+  const send = async (path: string, method: string, type: string, payload: string) => {
+    const headers = { ...bearer(key), 'content-type': type }
+    return (await w.app.inject({ method: method.toUpperCase() as 'POST', url: path, headers, payload })).statusCode
+  }
+  for (const { path, method } of changing.filter(({ path }) => !path.startsWith('/api/operator/'))) {
+    const statuses = [
+      await send(path, method, 'application/json', '{'),
+      await send(path, method, 'application/json', JSON.stringify('x'.repeat(20_000))),
+      await send(path, method, 'text/plain', 'x'),
+    ]
+    expect([path, statuses]).toEqual([path, [400, 413, 415]])
+  }
+})
+
 test('an error code stands under the status that it is sent with, and every error under /api names its codes', async () => {
   const { operations } = await read()
   const answers = operations
@@ -145,7 +189,8 @@ test('an event is documented with exactly the fields that are sent', async () =>
   ]) {
     const { example, schema } = document.webhooks[kind].post.requestBody.content['application/json']
     expect([kind, Object.keys(example.data)]).toEqual([kind, Object.keys(data)])
-    expect([kind, Object.keys(schema.properties.data.properties)]).toEqual([kind, Object.keys(data)])
+    const { properties } = document.components.schemas[schema.$ref.split('/').at(-1)]
+    expect([kind, Object.keys(properties.data.properties)]).toEqual([kind, Object.keys(data)])
   }
 })
 

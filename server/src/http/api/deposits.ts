@@ -14,6 +14,7 @@ import {
   idempotencyHeaders,
   idempotencyKeyOf,
   listQuery,
+  NEEDLESS_BODY_ERRORS,
   nextCursor,
   oneOf,
   paymentLinkParams,
@@ -216,7 +217,10 @@ function paymentLinkUrl(publicUrl: string, { paymentLinkId }: { paymentLinkId: s
 export const depositSchema = z
   .object({
     ...queriedCharge,
-    expiresAt: time.meta({ description: 'When the charge expires.' }),
+    expiresAt: time.meta({
+      description:
+        'When the charge expires. It stays PENDING for about a minute longer, because a payment of the last moment may still be on its way.',
+    }),
     paidAt: time.nullable().meta({ description: 'When the payer paid, according to the provider.' }),
     receivedValue: cents
       .nullable()
@@ -342,6 +346,7 @@ const routes = describeOperations('Deposits', {
     params: paymentLinkParams,
     response: { 200: response('The CANCELED charge.', { charge: depositSchema }) },
     errors: {
+      ...NEEDLESS_BODY_ERRORS,
       404: NOT_FOUND,
       409: 'The charge was paid meanwhile, or has expired. The text says which.',
       502: 'The payment provider refused.',

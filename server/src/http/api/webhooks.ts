@@ -22,7 +22,15 @@ import {
   updateWebhook,
   type Webhook,
 } from '../../domain/webhooks/webhooks.ts'
-import { BODY_ERROR, describeOperations, response, text, time, type Api } from '../server/schemas.ts'
+import {
+  BODY_ERROR,
+  describeOperations,
+  NEEDLESS_BODY_ERRORS,
+  response,
+  text,
+  time,
+  type Api,
+} from '../server/schemas.ts'
 
 export function webhookRoutes(app: Api, ctx: Context): void {
   const config = { scope: 'webhooks:write' } as const
@@ -263,6 +271,7 @@ const routes = describeOperations('Webhooks', {
       'Stops deliveries; queued ones count as failed. Its events remain readable. Needs the scope `webhooks:write`.',
     ...ofWebhook,
     response: { 200: response('Deleted.', {}) },
+    errors: { ...ofWebhook.errors, ...NEEDLESS_BODY_ERRORS },
   },
   testWebhook: {
     summary: 'Send a test event',
@@ -270,6 +279,7 @@ const routes = describeOperations('Webhooks', {
       'Sends a `WEBHOOK_TEST` now, even to a disabled webhook, and returns the outcome. It is not retried. Takes no body. Needs the scope `webhooks:write`.',
     ...ofWebhook,
     response: { 200: response('The outcome.', { test: testSchema }) },
+    errors: { ...ofWebhook.errors, ...NEEDLESS_BODY_ERRORS },
   },
   rotateWebhookSecret: {
     summary: 'Rotate the signing secret',

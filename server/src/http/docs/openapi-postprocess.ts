@@ -1,5 +1,5 @@
 import { errorCodesOf } from './error-codes.ts'
-import { WEBHOOKS } from './webhook-events.ts'
+import { EVENT_SCHEMAS, WEBHOOKS } from './webhook-events.ts'
 import { ERROR_CODES, type ErrorCode } from '../server/error-codes.ts'
 
 // What the generator cannot know or says badly: headers, which hooks and handlers set where no schema sees them, and
@@ -57,6 +57,7 @@ export type Operation = {
 export type Document = {
   openapi: string
   info: { title: string; description: string }
+  servers: { url: string; description: string }[]
   tags: { name: string; description: string }[]
   security: object[]
   paths: Record<string, Record<string, Operation>>
@@ -69,10 +70,10 @@ export type Document = {
 }
 
 export function finishDocument(generated: object): Document {
-  const { openapi, info, tags, security, paths, webhooks, components } = JSON.parse(
-    JSON.stringify({ ...generated, webhooks: WEBHOOKS }),
+  const { openapi, info, servers, tags, security, paths, webhooks, components, eventSchemas } = JSON.parse(
+    JSON.stringify({ ...generated, webhooks: WEBHOOKS, eventSchemas: EVENT_SCHEMAS }),
     tidySchema,
-  ) as Document
+  ) as Document & { eventSchemas: Record<string, Schema> }
   const operations = Object.entries(paths).flatMap(([path, byMethod]) =>
     Object.values(byMethod).map((operation) => ({ path, operation })),
   )
@@ -92,15 +93,16 @@ export function finishDocument(generated: object): Document {
   const rest = { securitySchemes: components.securitySchemes, headers: HEADERS }
   // By name: the order in which they were made is that of the imports, which differs from one way to run this to
   // another.
-  const places = JSON.stringify({ paths, schemas: components.schemas })
+  const all = { ...components.schemas, ...eventSchemas }
+  const places = JSON.stringify({ paths, webhooks, schemas: all })
   const schemas = Object.fromEntries(
-    Object.entries(components.schemas)
+    Object.entries(all)
       // The generator makes two copies of each schema, for requests and for responses, and may use only one of them.
       .filter(([name]) => places.includes(`"#/components/schemas/${name}"`))
       .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   )
   for (const name of EXACT) schemas[name]!.additionalProperties = false
-  return { openapi, info, tags, security, paths, webhooks, components: { schemas, ...rest } }
+  return { openapi, info, servers, tags, security, paths, webhooks, components: { schemas, ...rest } }
 }
 
 // Clients compare these whole. Everything else may gain fields, and must not promise that it will not.

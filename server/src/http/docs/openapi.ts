@@ -11,8 +11,15 @@ export async function describeRoutes(app: FastifyInstance): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'guiche', version: '0.1.0', description: INTRODUCTION },
-      // No servers: then the document is right wherever it is served from.
+      info: {
+        title: 'guiche',
+        version: '0.1.0',
+        description: INTRODUCTION,
+        contact: { name: 'The operator of this service' },
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      // Relative, so that the document is right wherever it is served from.
+      servers: [{ url: '/', description: 'The service that serves this document.' }],
       tags: [
         { name: 'Deposits', description: 'Create deposits and follow them.' },
         { name: 'Refunds', description: 'Return deposits to their payers, whole or in part.' },

@@ -1,9 +1,9 @@
 import { ERRORS } from '../server/error-codes.ts'
 import { html, type Html } from '../server/html.ts'
 import type { Page } from '../server/page-layout.ts'
-import type { Answer, Document, Operation, Parameter } from './openapi-postprocess.ts'
+import type { Answer, Document, Operation, Parameter, Schema } from './openapi-postprocess.ts'
 import { curlOf, exampleAnswer, exampleText, prettyJson } from './reference-examples.ts'
-import { fieldItem, fieldList, objectId, prose } from './reference-fields.ts'
+import { fieldItem, fieldList, objectId, prose, refName } from './reference-fields.ts'
 import { REFERENCE_STYLE } from './reference-style.ts'
 
 type RoutedOperation = Operation & { path: string; method: string }
@@ -59,7 +59,7 @@ function contents(document: Document, groups: Group[]): Html {
       ${entry(
         'objects',
         'Objects',
-        Object.keys(document.components.schemas).map((name) => entry(objectId(name), name)),
+        objectsOf(document).map(([name]) => entry(objectId(name), name)),
       )}
       ${entry('errors', 'Error codes')}
     </ul>
@@ -210,7 +210,7 @@ function webhookSection(document: Document): Html {
       <li>New kinds of events may be added. Answer 2xx to those that you do not know.</li>
     </ul>
     ${article('webhook-signature', 'Verify the signature', SIGNATURE, { 'Node.js': VERIFY })}
-    ${Object.entries(document.webhooks).map(([kind, { post }]) => eventArticle(kind, post))}
+    ${Object.entries(document.webhooks).map(([kind, { post }]) => eventArticle(document, kind, post))}
   </section>`
 }
 
@@ -255,17 +255,27 @@ export function isGenuine(secret, headers, body) {
   return isSigned && Math.abs(age) < 300
 }`
 
-function eventArticle(kind: string, { summary, description, requestBody }: Operation): Html {
-  const { schema = {}, example } = requestBody!.content['application/json']!
-  const about = html`<p>${prose(`${summary}. ${description}`)}</p>
-    ${fieldList(schema)}`
+function eventArticle(document: Document, kind: string, operation: Operation): Html {
+  const { example } = operation.requestBody!.content['application/json']!
+  const about = html`<p>${prose(`${operation.summary}. ${operation.description}`)}</p>
+    ${fieldList(document.components.schemas[bodyName(operation)]!)}`
   return article(`event-${kind}`, kind, about, { Body: prettyJson(example) })
+}
+
+function bodyName({ requestBody }: Operation): string {
+  return refName(requestBody?.content['application/json']?.schema ?? {}) ?? ''
+}
+
+/** The bodies of events are shown with the events. */
+function objectsOf(document: Document): [name: string, Schema][] {
+  const bodies = new Set(Object.values(document.webhooks).map(({ post }) => bodyName(post)))
+  return Object.entries(document.components.schemas).filter(([name]) => !bodies.has(name))
 }
 
 function objectSection(document: Document): Html {
   return html`<section>
     <h2 id="objects">Objects</h2>
-    ${Object.entries(document.components.schemas).map(([name, schema]) =>
+    ${objectsOf(document).map(([name, schema]) =>
       article(objectId(name), name, fieldList(schema), { Example: exampleText(document, schema) }),
     )}
   </section>`

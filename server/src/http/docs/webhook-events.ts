@@ -91,8 +91,14 @@ const EVENTS: Record<NewEvent['kind'], Event> = {
   },
 }
 
-export const WEBHOOKS = Object.fromEntries(
-  Object.entries(EVENTS).map(([kind, { summary, description, data, subject, example }]) => {
+/** `DEPOSIT_REFUNDED` is `DepositRefundedEvent`: the name of its schema, and so of its type in generated clients. */
+function schemaName(kind: string): string {
+  const words = kind.toLowerCase().split('_')
+  return `${words.map((word) => word.replace(/^./, (letter) => letter.toUpperCase())).join('')}Event`
+}
+
+export const EVENT_SCHEMAS = Object.fromEntries(
+  Object.entries(EVENTS).map(([kind, { data }]) => {
     const schema = z.toJSONSchema(
       z.object({
         id: z.string().meta({
@@ -105,12 +111,42 @@ export const WEBHOOKS = Object.fromEntries(
       }),
     )
     delete schema.$schema
+    return [schemaName(kind), schema]
+  }),
+)
+
+const SIGNATURE_HEADERS = [
+  { name: 'webhook-id', description: 'The id of the event. The same in every delivery of it.', type: 'string' },
+  { name: 'webhook-timestamp', description: 'When this delivery was signed, in seconds since 1970.', type: 'integer' },
+  {
+    name: 'webhook-signature',
+    description:
+      'One or more of `v1,<base64>`, separated by spaces: the HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` with a secret of the webhook, as Standard Webhooks specifies.',
+    type: 'string',
+  },
+].map(({ type, ...header }) => ({ in: 'header', required: true, ...header, schema: { type } }))
+
+export const WEBHOOKS = Object.fromEntries(
+  Object.entries(EVENTS).map(([kind, { summary, description, subject, example }]) => {
     const id = eventName({ kind, subjectId: uuidFromHex(subject) })
     const envelope = { id, event: kind, createdAt: '2026-01-31T12:01:08.000Z' }
-    const content = { 'application/json': { schema, example: { ...envelope, data: example } } }
-    const responses = {
-      '2XX': { description: 'Received. Any other answer is a failure, and the event is sent again.' },
+    const post = {
+      operationId: `on${schemaName(kind)}`,
+      summary,
+      description,
+      security: [],
+      parameters: SIGNATURE_HEADERS,
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: { $ref: `#/components/schemas/${schemaName(kind)}` },
+            example: { ...envelope, data: example },
+          },
+        },
+      },
+      responses: { '2XX': { description: 'Received. Any other answer is a failure, and the event is sent again.' } },
     }
-    return [kind, { post: { summary, description, security: [], requestBody: { content }, responses } }]
+    return [kind, { post }]
   }),
 )

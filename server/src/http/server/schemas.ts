@@ -190,6 +190,13 @@ export function describeOperations<Routes extends Record<string, Description>>(t
   return Object.fromEntries(schemas)
 }
 
+/** For `errors` of a route that changes something and takes no body: one that is sent is read all the same. */
+export const NEEDLESS_BODY_ERRORS = {
+  400: 'A body was sent, and is not valid JSON. None is needed.',
+  413: 'The body is larger than 16 KiB. None is needed.',
+  415: 'The body is not `application/json`. None is needed.',
+}
+
 const INVALID_PARAMETER = errorResponse('A parameter is invalid. The text names it and says what is allowed.')
 
 const BODY_ERRORS = {
