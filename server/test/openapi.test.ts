@@ -1,15 +1,22 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
-import { expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { EVENT_KINDS } from '../src/domain/webhooks/events.ts'
 import { refundEvent } from '../src/domain/refunds/refund-events.ts'
 import { makeSigningSecret, signMessage } from '../src/domain/webhooks/signature.ts'
 import { renderOpenapi } from '../src/http/render-openapi.ts'
-import { curlOf } from '../src/http/docs/reference-examples.ts'
+import { exampleRequest, type ExampleRequest } from '../src/http/docs/reference-examples.ts'
 import { VERIFY } from '../src/http/docs/reference-page.ts'
+import { curlSample, javascriptSample, phpSample, pythonSample } from '../src/http/docs/reference-samples.ts'
 import { ERRORS } from '../src/http/server/error-codes.ts'
 import type { Operation } from '../src/http/docs/openapi-postprocess.ts'
 import { makeOperator } from './operators-client.ts'
+import { startChild } from './process.ts'
 import { bearer, get } from './requests.ts'
 import { world } from './world.ts'
 
@@ -233,9 +240,9 @@ test('the service understands every example request of the reference', async () 
   const operator = await makeOperator(w)
   const { document, operations } = await read()
   for (const { path, method, operation } of operations) {
-    const text = curlOf(document, '', { ...operation, path, method: method.toUpperCase() })
-    const [, url] = /^curl (?:-X \w+ )?(\S+)/.exec(text)!
-    const payload = /-d '([^']*)'/.exec(text)?.[1]
+    const curl = curlSample(exampleRequest(document, '', { ...operation, path, method: method.toUpperCase() }))
+    const [, url] = /^curl (?:-X \w+ )?(\S+)/.exec(curl)!
+    const payload = /-d '([^']*)'/.exec(curl)?.[1]
     const { statusCode, body } = await w.app.inject({
       method: method.toUpperCase() as 'GET',
       url: url!,
@@ -245,8 +252,72 @@ test('the service understands every example request of the reference', async () 
       },
       ...(payload && { payload }),
     })
-    expect([text, body, [200, 201, 404].includes(statusCode)]).toEqual([text, body, true])
+    expect([curl, body, [200, 201, 404].includes(statusCode)]).toEqual([curl, body, true])
   }
+})
+
+type Sample = (request: ExampleRequest) => string
+/** Several samples as one program. */
+const LANGUAGES: { name: string; sample: Sample; command: [string, ...string[]]; join: (codes: string[]) => string }[] =
+  [
+    {
+      name: 'JavaScript',
+      sample: javascriptSample,
+      command: [process.execPath, '--input-type=module', '-'],
+      join: (codes) => codes.map((code) => `{${code}}`).join('\n'),
+    },
+    { name: 'Python', sample: pythonSample, command: ['python3', '-'], join: (codes) => codes.join('\n') },
+    {
+      name: 'PHP',
+      sample: phpSample,
+      command: ['php'],
+      join: (codes) => `<?php ${codes.map((code) => code.replace('<?php', '')).join('\n')}`,
+    },
+  ]
+
+describe.each(LANGUAGES)('the samples in $name', ({ sample, command: [program, ...args], join }) => {
+  // A machine without Python or PHP can still develop guiche.
+  test.runIf(spawnSync(program, ['--version']).status === 0)('send the request that they stand beside', async () => {
+    const seen: string[] = []
+    const server = createServer((request, response) => {
+      void text(request).then((body) => {
+        const { authorization, 'content-type': type = '' } = request.headers
+        seen.push(
+          [request.method, request.url, authorization, type, body && JSON.stringify(JSON.parse(body))].join(' '),
+        )
+        response.setHeader('content-type', 'application/json').end('{"success":true}')
+      })
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { document, operations } = await read()
+    const requests = operations
+      .filter(({ path }) => path.startsWith('/api/'))
+      .map(({ path, method, operation }) =>
+        exampleRequest(document, url, { ...operation, path, method: method.toUpperCase() }),
+      )
+    const names = requests.flatMap((request) => request.url.match(/(?<=\$)[A-Z_]+/g) ?? [])
+    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], GUICHE_KEY: 'gk_1' }
+    const child = startChild(program, args, {
+      env: { ...env, ...Object.fromEntries(names.map((name) => [name, 'an-id'])) },
+      stdio: ['pipe', 'ignore', 'pipe'],
+    })
+    child.stdin?.end(join(requests.map(sample)))
+    const problems = child.stderr ? text(child.stderr) : ''
+    await once(child, 'exit')
+    expect(await problems).toBe('')
+    expect(seen).toEqual(
+      requests.map(({ method, url: address, body }) =>
+        [
+          method,
+          address.slice(url.length).replace(/\$[A-Z_]+/, 'an-id'),
+          'Bearer gk_1',
+          ...(body === undefined ? ['', ''] : ['application/json', JSON.stringify(body)]),
+        ].join(' '),
+      ),
+    )
+  })
 })
 
 test('the code that the reference gives for verifying a signature accepts ours and no other', async () => {

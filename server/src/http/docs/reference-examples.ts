@@ -9,31 +9,33 @@ export function prettyJson(value: unknown): string {
   return JSON.stringify(value, null, 2)
 }
 
-export function curlOf(
+/** A request as an example, for the samples in each language. */
+export type ExampleRequest = {
+  method: string
+  /** With `$NAME` for each id that a caller must fill in. */
+  url: string
+  needsKey: boolean
+  takesIdempotencyKey: boolean
+  body: unknown
+}
+
+export function exampleRequest(
   document: Document,
   publicUrl: string,
-  operation: Operation & { path: string; method: string },
-): string {
-  const { path, method, parameters = [], requestBody, security } = operation
-  const isPublic = security?.length === 0
-  const url = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+  { path, method, parameters = [], requestBody, security }: Operation & { path: string; method: string },
+): ExampleRequest {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const example = parameters.find((parameter) => parameter.name === name)?.example
     return typeof example === 'string' ? example : `$${name.replaceAll(/[A-Z]/g, '_$&').toUpperCase()}`
   })
   const json = requestBody?.content['application/json']
-  const body = json && (json.example ?? exampleOf(document, json.schema!, { isRequest: true }))
-  return [
-    `curl ${method === 'GET' ? '' : `-X ${method} `}${publicUrl}${url}`,
-    ...(isPublic ? [] : ['-H "Authorization: Bearer $GUICHE_KEY"']),
-    ...(parameters.some(({ name }) => name === 'Idempotency-Key') ? ['-H "Idempotency-Key: $(uuidgen)"'] : []),
-    ...(body === undefined ? [] : ["-H 'Content-Type: application/json'", `-d '${indented(prettyJson(body))}'`]),
-    ...(/\.(png|svg)$/.test(path) ? ['-O'] : []),
-    ...(isPublic && path.endsWith('/events') ? ['-N'] : []),
-  ].join(' \\\n  ')
-}
-
-function indented(text: string): string {
-  return text.replaceAll('\n', '\n  ')
+  return {
+    method,
+    url: `${publicUrl}${filled}`,
+    needsKey: security?.length !== 0,
+    takesIdempotencyKey: parameters.some(({ name }) => name === 'Idempotency-Key'),
+    body: json && (json.example ?? exampleOf(document, json.schema!, { isRequest: true })),
+  }
 }
 
 /** The body of the first success. */

@@ -2,8 +2,9 @@ import { ERRORS } from '../server/error-codes.ts'
 import { html, type Html } from '../server/html.ts'
 import type { Page } from '../server/page-layout.ts'
 import type { Answer, Document, Operation, Parameter, Schema } from './openapi-postprocess.ts'
-import { curlOf, exampleAnswer, exampleText, prettyJson } from './reference-examples.ts'
+import { exampleAnswer, exampleRequest, exampleText, prettyJson } from './reference-examples.ts'
 import { fieldItem, fieldList, objectId, prose, refName } from './reference-fields.ts'
+import { curlSample, javascriptSample, phpSample, pythonSample } from './reference-samples.ts'
 import { REFERENCE_STYLE } from './reference-style.ts'
 
 type RoutedOperation = Operation & { path: string; method: string }
@@ -131,14 +132,25 @@ function operationArticle(document: Document, publicUrl: string, operation: Rout
         ${errors.map(([status, answer]) => errorItem(status, answer))}
       </ul>
     </details>`
-  return article(operationId, summary, about, {
-    Request: curlOf(document, publicUrl, operation),
-    Answer: exampleAnswer(document, operation),
+  const request = exampleRequest(document, publicUrl, operation)
+  const samples = { Request: curlSample(request), Answer: exampleAnswer(document, operation) }
+  // Of the rest, such as images and a stream, a program would keep more than it prints.
+  if (!request.needsKey) return article(operationId, summary, about, samples)
+  return article(operationId, summary, about, samples, {
+    JavaScript: javascriptSample(request),
+    Python: pythonSample(request),
+    PHP: phpSample(request),
   })
 }
 
 /** Text on the left and samples on the right, where there is room for both. */
-function article(id: string, title: string, about: Html | Html[], samples: Record<string, string | undefined>): Html {
+function article(
+  id: string,
+  title: string,
+  about: Html | Html[],
+  samples: Record<string, string | undefined>,
+  folded: Record<string, string> = {},
+): Html {
   return html`<article id="${id}">
     <div>
       <h3><a href="#${id}">${title}</a></h3>
@@ -150,6 +162,13 @@ function article(id: string, title: string, about: Html | Html[], samples: Recor
           code !== undefined &&
           html`<h4>${name}</h4>
             <pre><code>${code}</code></pre>`,
+      )}
+      ${Object.entries(folded).map(
+        ([name, code]) =>
+          html`<details>
+            <summary>${name}</summary>
+            <pre><code>${code}</code></pre>
+          </details>`,
       )}
     </div>
   </article>`
