@@ -162,7 +162,7 @@ function loadSignIn(env: Env, mode: 'test' | 'live', secretKeys: () => string[])
     // Where real money moves, strangers need an invitation by default.
     signup: oneOf(env, 'SIGNUP', ['open', 'invite', 'closed'], mode === 'test' ? 'open' : 'invite'),
     secrets: () => secretKeys().map(signInSecret),
-    requireSecondFactor: oneOf(env, 'REQUIRE_SECOND_FACTOR', ['operators', 'off'], 'off'),
+    requireSecondFactor: oneOf(env, 'REQUIRE_SECOND_FACTOR', ['operators', 'everybody', 'off'], 'off'),
     sessions: {
       account: sessionLimits(env, 'SESSION', { hours: 168, idleMinutes: 0 }),
       // Shorter for operators, who decide about everybody's money.

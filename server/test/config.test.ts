@@ -65,7 +65,7 @@ test('operators’ sessions are shorter than account holders’, unless the depl
   })
   expect(() => loadConfig({ SESSION_HOURS: '0' })).toThrow('SESSION_HOURS must be a whole number from 1 to 720')
   expect(() => loadConfig({ REQUIRE_SECOND_FACTOR: 'all' })).toThrow(
-    'REQUIRE_SECOND_FACTOR must be one of operators, off',
+    'REQUIRE_SECOND_FACTOR must be one of operators, everybody, off',
   )
 })
 

@@ -5,7 +5,7 @@ import { query } from '../src/db/tx.ts'
 import { createAccount } from '../src/domain/accounts/accounts.ts'
 import { setOperatorEnabled } from '../src/domain/users/operators.ts'
 import { ask, CONSOLE, makeOperator } from './operators-client.ts'
-import { appWith } from './requests.ts'
+import { appWith, bearer } from './requests.ts'
 import { openBrowser, PASSWORD, totpOf } from './sign-in-client.ts'
 import { world } from './world.ts'
 
@@ -134,6 +134,29 @@ test('where operators must have a second factor, one without it can do nothing b
   await holder.signIn(ANA)
   expect((await holder.get('balance')).statusCode).toBe(200)
   expect((await ask({ app }, olga.key, 'GET', 'accounts')).status).toBe(200)
+})
+
+test('where everybody must have a second factor, an account holder without it can do nothing but turn it on', async () => {
+  const w = await world()
+  const signIn = { ...w.ctx.settings.signIn, requireSecondFactor: 'everybody' as const }
+  const app = await appWith({ ...w.ctx, settings: { ...w.ctx.settings, signIn } })
+  await createAccount(w.ctx, { email: ANA, name: 'Loja da Ana', password: PASSWORD })
+  const holder = openBrowser({ app })
+  await holder.signIn(ANA)
+  for (const path of ['balance', 'deposits', 'keys']) {
+    const refused = await holder.get(path)
+    expect([path, refused.statusCode, refused.json().code]).toEqual([path, 403, 'second_factor_required'])
+  }
+  const { totpURI } = (await holder.post('auth/two-factor/enable', { password: PASSWORD })).json()
+  expect((await holder.get('balance')).statusCode).toBe(403)
+  await holder.post('auth/two-factor/verify-totp', { code: totpOf(totpURI) })
+  expect((await holder.get('balance')).statusCode).toBe(200)
+  const olga = openBrowser({ app })
+  await olga.signIn((await makeOperator(w)).email)
+  expect((await olga.get('operator/accounts')).json().code).toBe('second_factor_required')
+  // A key has none.
+  const { key } = await w.account()
+  expect((await app.inject({ url: '/api/balance', headers: bearer(key) })).statusCode).toBe(200)
 })
 
 test('an operator who was disabled is answered alike with the right password and with a wrong one', async () => {

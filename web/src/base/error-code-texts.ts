@@ -22,7 +22,7 @@ export const ERROR_TEXTS = {
     password_too_common: 'Esta senha é muito comum. Escolha outra, por exemplo uma frase.',
     password_too_simple: 'Esta senha é simples demais. Escolha outra, por exemplo uma frase.',
     password_personal: 'Esta senha é parecida demais com seu e-mail, seu nome ou o nome deste serviço. Escolha outra.',
-    second_factor_required: 'Operadores precisam da verificação em duas etapas. Ative-a primeiro nas configurações.',
+    second_factor_required: 'Este serviço exige a verificação em duas etapas. Ative-a primeiro nas configurações.',
     mail_not_set_up:
       'Este serviço não envia e-mails. Peça à equipe do guiche uma nova senha ou a confirmação do seu e-mail.',
     password_length: ({ min, max }) => `A senha precisa ter de ${min} a ${max} caracteres.`,
@@ -63,7 +63,7 @@ export const ERROR_TEXTS = {
     password_too_common: 'This password is too common. Choose another one, such as a sentence.',
     password_too_simple: 'This password is too simple. Choose another one, such as a sentence.',
     password_personal: 'This password is too similar to your email, your name or this service. Choose another one.',
-    second_factor_required: 'Operators need two-step verification. Turn it on in the settings first.',
+    second_factor_required: 'This service requires two-step verification. Turn it on in the settings first.',
     mail_not_set_up: 'This service sends no email. Ask the guiche team for a new password or to confirm your email.',
     password_length: ({ min, max }) => `The password must have ${min} to ${max} characters.`,
     password_wrong: 'Incorrect password.',

@@ -44,7 +44,7 @@ export type SignInSettings = {
   secrets: () => string[]
   sessions: Record<'account' | 'operator', SessionLimits>
   /** Who must enable a second factor before using the dashboard. */
-  requireSecondFactor: 'operators' | 'off'
+  requireSecondFactor: 'operators' | 'everybody' | 'off'
 }
 
 /** hours: longest life of a session. idleMinutes: it ends after this long without a request; 0: never. */

@@ -3,6 +3,7 @@ import { Fault } from '../../base/fault.ts'
 import { isOperatorScope, requireScope } from '../../domain/accounts/callers.ts'
 import { findSession, isFresh, type Session } from '../../domain/accounts/sessions.ts'
 import type { Context } from '../../domain/context.ts'
+import type { SignInSettings } from '../../domain/core/settings.ts'
 import { makeRateLimiter, type SharedLimiter } from '../server/rate-limit.ts'
 import { checkRouteScope, limitRate, scopeOf } from './api-key-auth.ts'
 import { cookieNames, cookieSecret, readSignedCookie } from './session-cookie.ts'
@@ -48,17 +49,22 @@ export function requireSession(app: FastifyInstance, ctx: Context, limitAccount:
     if (isOperatorScope(scope)) {
       if (caller.kind !== 'operator')
         throw new Fault('scope_missing', 'Only operators can do this, and you are signed in as an account holder')
-      if (ctx.settings.signIn.requireSecondFactor === 'operators' && !session.isTwoFactor)
-        throw new Fault('second_factor_required', 'Turn on two-step verification in the settings first')
+      requireSecondFactor(session, ['operators', 'everybody'])
       request.operator = caller
     } else {
       if (caller.kind !== 'account')
         throw new Fault('scope_missing', 'Only account holders can do this, and you are signed in as an operator')
+      requireSecondFactor(session, ['everybody'])
       requireScope(caller, scope)
       request.caller = caller
     }
     if (request.routeOptions.config.fresh) requireFresh(session, ctx.now())
   })
+
+  function requireSecondFactor({ isTwoFactor }: Session, demands: SignInSettings['requireSecondFactor'][]): void {
+    if (!isTwoFactor && demands.includes(ctx.settings.signIn.requireSecondFactor))
+      throw new Fault('second_factor_required', 'Turn on two-step verification in the settings first')
+  }
 }
 
 /**
