@@ -1,3 +1,6 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { createSecureContext } from 'node:tls'
+import { readChain, type ClientCertificate } from './base/client-certificate.ts'
 import { file, integer, oneOf, refusal, secret, text, url, type Env } from './base/variables.ts'
 
 /** What a provider's adapter needs to know. */
@@ -12,7 +15,7 @@ export type ProviderConfig =
       clientSecret: string
       pixKey: string
       merchant: { name: string; city: string }
-      tls: { certPem: string; keyPem: string } | { pfx: Buffer; password?: string } | undefined
+      tls: ClientCertificate | undefined
       /** A certificate authority to trust besides the well-known ones. */
       caPem: string | undefined
       callsPerSecond: number
@@ -112,7 +115,7 @@ function loadApiPix(env: Env, prefix: string, name: string): ProviderConfig {
       city: text(env, `${prefix}_MERCHANT_CITY`, 'SAO PAULO'),
     },
     tls: loadTls(env, prefix),
-    caPem: ca ? file(`${prefix}_CA`, ca).toString() : undefined,
+    caPem: ca ? loadAuthorities(`${prefix}_CA`, ca) : undefined,
     callsPerSecond: callsPerSecond(env, prefix, name === 'sandbox' ? 0 : DEFAULT_CALLS_PER_SECOND),
   }
 }
@@ -125,18 +128,56 @@ function callsPerSecond(env: Env, prefix: string, fallback: number): number {
   return integer(env, `${prefix}_CALLS_PER_SECOND`, fallback, { min: 0, max: 100_000 })
 }
 
-function loadTls(
-  env: Env,
-  prefix: string,
-): { certPem: string; keyPem: string } | { pfx: Buffer; password?: string } | undefined {
+function loadTls(env: Env, prefix: string): ClientCertificate | undefined {
   const [cert, key, pfx] = [env[`${prefix}_CERT`], env[`${prefix}_CERT_KEY`], env[`${prefix}_PFX`]]
   if (pfx && (cert || key)) throw refusal(`${prefix}_PFX`, `and ${prefix}_CERT exclude each other: set one`)
   if (pfx) {
     const password = secret(env, `${prefix}_PFX_PASSWORD`)
-    return { pfx: file(`${prefix}_PFX`, pfx), ...(password === undefined ? {} : { password }) }
+    const tls = { pfx: file(`${prefix}_PFX`, pfx), ...(password === undefined ? {} : { password }) }
+    requirePfx(prefix, tls)
+    return tls
   }
   if (!cert && !key) return undefined
   if (!cert) throw refusal(`${prefix}_CERT`, `must be set, since ${prefix}_CERT_KEY is`)
   if (!key) throw refusal(`${prefix}_CERT_KEY`, `must be set, since ${prefix}_CERT is`)
-  return { certPem: file(`${prefix}_CERT`, cert).toString(), keyPem: file(`${prefix}_CERT_KEY`, key).toString() }
+  const tls = {
+    certPem: file(`${prefix}_CERT`, cert).toString(),
+    keyPem: file(`${prefix}_CERT_KEY`, key).toString(),
+  }
+  requirePair(prefix, tls)
+  return tls
+}
+
+function loadAuthorities(name: string, path: string): string {
+  const pem = file(name, path).toString()
+  if (!attempt(() => readChain(pem))?.length) throw refusal(name, 'must be a file with a certificate in PEM form')
+  return pem
+}
+
+/** Refuses what no connection could use. No text quotes a password. */
+function requirePfx(prefix: string, { pfx, password }: { pfx: Buffer; password?: string }): void {
+  try {
+    createSecureContext({ pfx, ...(password === undefined ? {} : { passphrase: password }) })
+  } catch (error) {
+    // OpenSSL 3 rejects the ciphers of old PFX files as "unsupported".
+    const hint = `check ${prefix}_PFX_PASSWORD; if it is an old file, convert it to PEM`
+    throw refusal(`${prefix}_PFX`, `cannot be opened (${(error as Error).message}): ${hint}`)
+  }
+}
+
+function requirePair(prefix: string, { certPem, keyPem }: { certPem: string; keyPem: string }): void {
+  const certificate = attempt(() => new X509Certificate(certPem))
+  if (!certificate) throw refusal(`${prefix}_CERT`, 'must be a file with a certificate in PEM form')
+  const key = attempt(() => createPrivateKey(keyPem))
+  if (!key) throw refusal(`${prefix}_CERT_KEY`, 'must be a file with a private key in PEM form, without a password')
+  if (!certificate.checkPrivateKey(key))
+    throw refusal(`${prefix}_CERT_KEY`, `is not the key of the certificate in ${prefix}_CERT`)
+}
+
+function attempt<Value>(work: () => Value): Value | undefined {
+  try {
+    return work()
+  } catch {
+    return undefined
+  }
 }

@@ -5,6 +5,7 @@ import { parse } from 'yaml'
 import { makeKeyText } from '../src/domain/accounts/api-keys.ts'
 import { ensureRunning } from '../src/db/embedded/server.ts'
 import { openSandbox } from '../src/sandbox/server.ts'
+import { makeClientCertificate } from './client-certificate.ts'
 import { endDatabase } from './cluster.ts'
 import { preparedHome, startServer, temporaryHome } from './process.ts'
 import { NO_PROMETHEUS, startPrometheus, type Prometheus } from './prometheus.ts'
@@ -77,6 +78,7 @@ async function startAll() {
   const place = { home: temporaryHome(), port: 0 }
   let sandbox = await openSandbox(place)
   onTestFinished(() => sandbox.stop())
+  const certificate = makeClientCertificate(temporaryHome(), 100)
   const server = await startServer({
     DATABASE_URL: databaseUrl,
     GUICHE_HOME: temporaryHome(),
@@ -85,6 +87,8 @@ async function startAll() {
     // Calls the bank often, but not so often that a breaker is never seen half-open.
     RECONCILE_SECONDS: '2',
     METRICS_TOKEN: TOKEN,
+    PROVIDER_SANDBOX_CERT: certificate.cert,
+    PROVIDER_SANDBOX_CERT_KEY: certificate.key,
   })
   const rules = read('alerts.yaml').replaceAll(
     /for: (\d+)m/g,

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { joinPresence } from '../src/db/presence.ts'
 import { signUp } from '../src/domain/accounts/sign-up.ts'
 import { runCli, runProcess, temporaryHome } from './process.ts'
+import { makeClientCertificate } from './client-certificate.ts'
 import { startSmtp } from './smtp-server.ts'
 import { authenticate, CHARGE_SECRET, world, type World } from './world.ts'
 
@@ -158,6 +159,20 @@ test('doctor says what a live service without a mail server cannot do, and that 
   expect(await mailed('smtp://127.0.0.1:1')).toMatch(/^✗ mail +the server of SMTP_URL cannot be used: .*ECONNREFUSED/m)
   const server = await startSmtp()
   expect(await mailed(server.url)).toMatch(/^✓ mail +the server of SMTP_URL takes e-mail$/m)
+})
+
+test('doctor tells how long the certificate for a bank is valid, warns for a month and fails for a week', async () => {
+  const w = await world()
+  const doctor = async (days: number) => {
+    const { cert, key } = makeClientCertificate(temporaryHome(), days)
+    const tls = { PROVIDER_SANDBOX_CERT: cert, PROVIDER_SANDBOX_CERT_KEY: key }
+    const { stdout, code } = await runCli(['doctor'], { ...envOf(w), ...tls })
+    return [code, /^.*certificate sandbox.*$/m.exec(stdout)?.[0]]
+  }
+  const day = (pattern: RegExp): unknown => expect.stringMatching(pattern)
+  expect(await doctor(31)).toEqual([0, day(/^✓ certificate sandbox +valid until \d{4}-\d\d-\d\d$/)])
+  expect(await doctor(20)).toEqual([0, day(/^! certificate sandbox +expires on \S+, in 19 days: get a new one from/)])
+  expect(await doctor(2)).toEqual([1, day(/^✗ certificate sandbox +expires on \S+, in 1 day: get a new one from/)])
 })
 
 test('doctor warns of a file with a secret that every user of the machine can read', async () => {

@@ -4,7 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { certificateExpiry, type ClientCertificate } from '../src/base/client-certificate.ts'
 import { loadConfig } from '../src/config.ts'
+import { makeClientCertificate, PFX_PASSWORD } from './client-certificate.ts'
 
 test('without any configuration, everything has the default that configuration.md names', () => {
   const config = loadConfig({})
@@ -269,17 +271,41 @@ test('two names of one bank account are refused, since each payment would be rep
   expect(load('id', 'other@example.com', elsewhere).providers).toHaveLength(2)
 })
 
-test('certificates are read from their files', () => {
-  const home = temporaryFolder()
-  const [cert, key] = [join(home, 'cert.pem'), join(home, 'key.pem')]
-  writeFileSync(cert, 'the certificate')
-  writeFileSync(key, 'the key')
-  const pem = loadConfig({ ...BANK, PROVIDER_BIG_BANK_CERT: cert, PROVIDER_BIG_BANK_CERT_KEY: key })
-  expect(pem.providers[0]).toMatchObject({ tls: { certPem: 'the certificate', keyPem: 'the key' } })
-  const pfx = loadConfig({ ...BANK, PROVIDER_BIG_BANK_PFX: cert, PROVIDER_BIG_BANK_PFX_PASSWORD: 'word' })
-  expect(pfx.providers[0]).toMatchObject({ tls: { pfx: Buffer.from('the certificate'), password: 'word' } })
-  const ca = loadConfig({ ...BANK, PROVIDER_BIG_BANK_CA: cert })
-  expect(ca.providers[0]).toMatchObject({ caPem: 'the certificate', tls: undefined })
+test('certificates are read from their files, and what no connection could use is refused by its variable', () => {
+  const folder = temporaryFolder()
+  const { cert, key, otherKey, pfx } = makeClientCertificate(folder)
+  const nonsense = join(folder, 'nonsense')
+  writeFileSync(nonsense, 'nonsense')
+  const load = (variables: Record<string, string>) => {
+    const named = Object.entries(variables).map(([name, value]) => [`PROVIDER_BIG_BANK_${name}`, value])
+    return loadConfig({ ...BANK, ...Object.fromEntries(named) }).providers[0]
+  }
+  const text = (path: string) => readFileSync(path, 'utf8')
+  expect(load({ CERT: cert, CERT_KEY: key })).toMatchObject({ tls: { certPem: text(cert), keyPem: text(key) } })
+  expect(load({ PFX: pfx, PFX_PASSWORD })).toMatchObject({ tls: { pfx: readFileSync(pfx), password: PFX_PASSWORD } })
+  expect(load({ CA: cert })).toMatchObject({ caPem: text(cert), tls: undefined })
+
+  const refused: [Record<string, string>, string][] = [
+    [{ CERT: cert, CERT_KEY: otherKey }, 'CERT_KEY is not the key of the certificate in PROVIDER_BIG_BANK_CERT'],
+    [{ CERT: nonsense, CERT_KEY: key }, 'CERT must be a file with a certificate in PEM form'],
+    [{ CERT: cert, CERT_KEY: cert }, 'CERT_KEY must be a file with a private key in PEM form, without a password'],
+    [{ PFX: pfx, PFX_PASSWORD: 'wrong' }, 'PFX cannot be opened (mac verify failure): check PROVIDER_BIG_BANK_PFX_'],
+    [{ PFX: cert }, 'PFX cannot be opened ('],
+    [{ CA: nonsense }, 'CA must be a file with a certificate in PEM form'],
+  ]
+  for (const [variables, words] of refused) expect(() => load(variables)).toThrow(`PROVIDER_BIG_BANK_${words}`)
+})
+
+test('when a client certificate expires is read from PEM and PFX, and of a chain the first end counts', () => {
+  const [long, short] = [temporaryFolder(), temporaryFolder()]
+  const { cert, key, pfx } = makeClientCertificate(long, 400)
+  const pem = (path: string) => readFileSync(path, 'utf8')
+  const days = (tls: ClientCertificate) => Math.round((certificateExpiry(tls)!.getTime() - Date.now()) / 86_400_000)
+  expect(days({ certPem: pem(cert), keyPem: pem(key) })).toBe(400)
+  expect(days({ pfx: readFileSync(pfx), password: PFX_PASSWORD })).toBe(400)
+  const chain = `${pem(cert)}\n${pem(makeClientCertificate(short, 3).cert)}`
+  expect(days({ certPem: chain, keyPem: pem(key) })).toBe(3)
+  expect(certificateExpiry({ certPem: 'nonsense', keyPem: '' })).toBeUndefined()
 })
 
 const DATABASE_SHAPE = 'DATABASE_URL must look like postgresql://user:password@host:5432/database'
@@ -557,8 +583,8 @@ test('every secret can come from a file, without its last line break, and never 
     ...bank,
     PROVIDER_BIG_BANK_CLIENT_ID_FILE: at('id', 'id of a file\n'),
     PROVIDER_BIG_BANK_CLIENT_SECRET_FILE: at('secret', ' secret of a file \r\n'),
-    PROVIDER_BIG_BANK_PFX: at('pfx', 'pfx'),
-    PROVIDER_BIG_BANK_PFX_PASSWORD_FILE: at('password', 'word'),
+    PROVIDER_BIG_BANK_PFX: makeClientCertificate(folder).pfx,
+    PROVIDER_BIG_BANK_PFX_PASSWORD_FILE: at('password', PFX_PASSWORD),
     DATABASE_URL_FILE: at('database', 'postgresql://me:word@localhost/guiche\n'),
     DATABASE_READ_URL_FILE: at('read', 'postgresql://me:word@localhost/standby\n'),
     SECRET_KEY_FILE: at('key', `${GOOD_KEY}\n`),
@@ -577,7 +603,7 @@ test('every secret can come from a file, without its last line break, and never 
     webhooks: { proxyUrl: 'http://user:word@proxy:3128' },
     tracing: { headers: { key: 'word' } },
     remote: { key: 'gk_live_x' },
-    providers: [{ clientId: 'id of a file', clientSecret: ' secret of a file ', tls: { password: 'word' } }],
+    providers: [{ clientId: 'id of a file', clientSecret: ' secret of a file ', tls: { password: PFX_PASSWORD } }],
     warnings: [],
   })
   expect(config.settings.isMetricsToken('t'.repeat(32))).toBe(true)

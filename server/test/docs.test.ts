@@ -1,21 +1,21 @@
 import type { Argument, Command, Option } from 'commander'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { posix } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, posix } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
 import { makeMetrics } from '../src/base/metrics.ts'
 import { makeProgram } from '../src/commands/program.ts'
 import { loadConfig } from '../src/config.ts'
 import { EVENT_KINDS } from '../src/domain/webhooks/events.ts'
 import { OPERATOR_SCOPES, SCOPES } from '../src/domain/accounts/callers.ts'
 import { ERRORS } from '../src/http/server/error-codes.ts'
+import { makeClientCertificate, PFX_PASSWORD } from './client-certificate.ts'
 
 // Reference pages repeat what the code says. Here each is compared with the code, in both directions.
 
 const ROOT = new URL('../../', import.meta.url)
 const UPDATE = 'run `UPDATE_DOCS=1 npx vitest run test/docs.test.ts` and commit it'
 const COMMAND_LINE = new URL('docs/command-line.md', ROOT)
-const THIS_FILE = fileURLToPath(import.meta.url)
 
 const page = (path: string) => readFileSync(new URL(path, ROOT), 'utf8')
 const sorted = (items: Iterable<string>) => [...new Set(items)].toSorted()
@@ -33,6 +33,8 @@ const API_PIX = {
   PROVIDER_BANK_PIX_KEY: 'pix@example.com',
 }
 const WOOVI = { ...API_PIX, PROVIDER_BANK_KIND: 'woovi', PROVIDER_BANK_APP_ID: 'app' }
+const CERTIFICATE = makeClientCertificate(mkdtempSync(join(tmpdir(), 'guiche-docs-')))
+afterAll(() => rmSync(dirname(CERTIFICATE.cert), { recursive: true }))
 // Between them, these make config.ts look at every variable that it knows.
 const ENVIRONMENTS = [
   {},
@@ -41,8 +43,8 @@ const ENVIRONMENTS = [
     NOTIFY_SOCKET: '/run/systemd/notify',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
   },
-  { ...API_PIX, PROVIDER_BANK_PFX: THIS_FILE },
-  { ...API_PIX, PROVIDER_BANK_CERT: THIS_FILE, PROVIDER_BANK_CERT_KEY: THIS_FILE },
+  { ...API_PIX, PROVIDER_BANK_PFX: CERTIFICATE.pfx, PROVIDER_BANK_PFX_PASSWORD: PFX_PASSWORD },
+  { ...API_PIX, PROVIDER_BANK_CERT: CERTIFICATE.cert, PROVIDER_BANK_CERT_KEY: CERTIFICATE.key },
   WOOVI,
 ]
 

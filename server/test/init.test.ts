@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -7,6 +6,7 @@ import { expect, test } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
 import { runCommand } from '../src/commands/program.ts'
 import { loadConfig } from '../src/config.ts'
+import { makeClientCertificate } from './client-certificate.ts'
 import { CLI, runCli, startChild, temporaryHome, type Ran } from './process.ts'
 import { isInstalled } from './programs.ts'
 import { until, world } from './world.ts'
@@ -77,14 +77,6 @@ function loaded(directory: string) {
   return { env, config }
 }
 
-function makeCertificate(directory: string): void {
-  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: directory, stdio: 'pipe' })
-  const subject = ['-subj', '/CN=shop', '-days', '2']
-  openssl('req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject, '-keyout', 'a.key', '-out', 'a.crt')
-  openssl('genrsa', '-out', 'other.key', '2048')
-  openssl('pkcs12', '-export', '-in', 'a.crt', '-inkey', 'a.key', '-out', 'a.pfx', '-passout', 'pass:of the file')
-}
-
 test('Enter at every question gives a sandbox, in a file that loads and that only its owner can read', async () => {
   const { code, stdout, shown, directory } = await converse(LIVE.map(([prompt]) => [prompt, ENTER]))
   expect([code, stdout]).toEqual([0, `Wrote ${join(directory, '.env')}\n`])
@@ -96,7 +88,7 @@ test('Enter at every question gives a sandbox, in a file that loads and that onl
 
 test('a live service with a PEM certificate is asked for all that it needs, and no secret is shown', async () => {
   const files = temporaryHome()
-  makeCertificate(files)
+  makeClientCertificate(files)
   const { code, shown, directory } = await converse([
     ...API_PIX,
     ['Client certificate', join(files, 'a.crt')],
@@ -126,7 +118,7 @@ test('a live service with a PEM certificate is asked for all that it needs, and 
 
 test('a PFX file is opened with its password before it is accepted', async () => {
   const files = temporaryHome()
-  makeCertificate(files)
+  makeClientCertificate(files)
   const { code, shown, directory } = await converse([
     ...API_PIX,
     ['Client certificate', join(files, 'a.pfx')],
@@ -152,7 +144,7 @@ test('woovi needs its app id alone', async () => {
 
 test('what cannot be right is told at once, and asked for again', async () => {
   const files = temporaryHome()
-  makeCertificate(files)
+  makeClientCertificate(files)
   writeFileSync(join(files, 'text'), 'no certificate')
   const at = (name: string) => join(files, name)
   const { code } = await converse([

@@ -113,6 +113,19 @@ test('payments that fit no charge are counted by kind when they are booked', asy
   })
 })
 
+test('the end of a client certificate is told, and nothing without one', async () => {
+  const w = await world()
+  const { key } = await makeOperator(w)
+  const name = 'guiche_provider_certificate_expires_timestamp_seconds{provider="sandbox"}'
+  expect(await scrape(w, key)).not.toHaveProperty([name])
+  const providers = w.ctx.providers.map((provider) => ({
+    ...provider,
+    certificateExpiresAt: new Date(1_800_000_000_000),
+  }))
+  const app = await appWith({ ...w.ctx, providers })
+  expect(await scrape({ ...w, app }, key)).toHaveProperty([name], 1_800_000_000)
+})
+
 test('a provider that fails is seen to: its calls, its breaker, and how far behind its list is', async () => {
   const w = await world()
   const { key } = await makeOperator(w)

@@ -79,11 +79,16 @@ function connect(options: Partial<ApiPixOptions>): Provider {
 test('a PEM pair opens the door, for the token and for the calls', async () => {
   const provider = connect({ tls: { certPem: text('client.crt'), keyPem: text('client.key') } })
   expect(await provider.check(TXID)).toMatchObject({ status: 'active' })
+  expect(daysLeft(provider)).toBe(2)
 })
+
+const daysLeft = (provider: Provider) =>
+  Math.round((provider.certificateExpiresAt!.getTime() - Date.now()) / 86_400_000)
 
 test('a PFX with its password opens the door', async () => {
   const provider = connect({ tls: { pfx: file('client.pfx'), password: PASSWORD } })
   expect(await provider.check(TXID)).toMatchObject({ status: 'active' })
+  expect(daysLeft(provider)).toBe(2)
 })
 
 test('without a certificate, or with a stranger’s, nothing is done', async () => {

@@ -115,6 +115,11 @@ function makeOwn({ gauge }: Makers) {
       'When a call last succeeded; 0 if none has since the start.',
       'provider',
     ),
+    certificateExpires: gauge(
+      'guiche_provider_certificate_expires_timestamp_seconds',
+      'When the client certificate for the provider expires; absent without one.',
+      'provider',
+    ),
     databaseUp: gauge('guiche_database_up', '0 if this process got no answer from the database for this scrape.'),
   }
 }

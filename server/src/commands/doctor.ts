@@ -76,6 +76,22 @@ function examineEncryption({ plainHttp, databaseUrl, databaseReadUrl }: Config):
   ]
 }
 
+const DAY_MS = 86_400_000
+// Banks take days to sign a new certificate. The alerts of deploy/prometheus have the same bounds.
+const RENEW_DAYS = 30
+const URGENT_DAYS = 7
+
+function examineCertificate({ name, certificateExpiresAt }: Provider, now: Date): Finding[] {
+  if (!certificateExpiresAt) return []
+  const what = `certificate ${name}`
+  const days = Math.floor((certificateExpiresAt.getTime() - now.getTime()) / DAY_MS)
+  const day = certificateExpiresAt.toISOString().slice(0, 10)
+  if (days < 0) return [wrong(what, `expired on ${day}: get a new one from the bank`)]
+  if (days >= RENEW_DAYS) return [fine(what, `valid until ${day}`)]
+  const text = `expires on ${day}, in ${days} ${days === 1 ? 'day' : 'days'}: get a new one from the bank`
+  return [days < URGENT_DAYS ? wrong(what, text) : warning(what, text)]
+}
+
 /** Signs in at the mail server, because it may be down, refuse the password or lack TLS. */
 async function examineMail({ settings, mail }: Config): Promise<Finding[]> {
   if (settings.mode === 'test') return []
@@ -95,7 +111,8 @@ async function examineContext(config: Config, terminal: Terminal): Promise<Findi
   const work = async (ctx: Context) => {
     findings.push(...(await examineDatabase(config, ctx)))
     findings.push(...examineProcesses(await readRunning(ctx.pool)))
-    for (const provider of ctx.providers) findings.push(await examineProvider(provider))
+    for (const provider of ctx.providers)
+      findings.push(...examineCertificate(provider, ctx.now()), await examineProvider(provider))
     findings.push(...(await examineNotifications(config, ctx)))
   }
   try {

@@ -87,12 +87,13 @@ function setOwn({ metrics, pool, providers, clock }: Context, load: Load): void 
   metrics.connections.set({ state: 'in_use' }, pool.totalCount - pool.idleCount)
   metrics.connections.set({ state: 'idle' }, pool.idleCount)
   metrics.connections.set({ state: 'waiting' }, pool.waitingCount)
-  for (const { name: provider, health } of providers) {
+  for (const { name: provider, health, certificateExpiresAt } of providers) {
     const { breaker, lastSuccessAt } = health()
     for (const state of BREAKER_STATES) metrics.breaker.set({ provider, state }, state === breaker ? 1 : 0)
     // During an outage the breaker is half-open again and again. Counted as up, that would end every alert.
     metrics.providerUp.set({ provider }, breaker === 'closed' ? 1 : 0)
     metrics.providerSuccess.set({ provider }, secondsOf(lastSuccessAt))
+    if (certificateExpiresAt) metrics.certificateExpires.set({ provider }, secondsOf(certificateExpiresAt))
   }
 }
 

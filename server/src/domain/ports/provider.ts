@@ -10,6 +10,8 @@ export type Provider = {
   readonly name: string
   /** What its rate limit allows; 0: no limit. */
   readonly callsPerSecond: number
+  /** Of the certificate that the provider knows us by, if there is one and it can be read. */
+  readonly certificateExpiresAt?: Date | undefined
   /** Creates the charge, or finds the one that an earlier call with this txid created. Else throws ProviderError. */
   create(request: ProviderChargeRequest): Promise<ProviderCharge>
   /** Asks the provider for the charge as it is now. */

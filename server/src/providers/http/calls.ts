@@ -3,7 +3,8 @@ import type { Metrics } from '../../base/metrics.ts'
 import { makeOwnBuckets, type SharedBuckets } from '../../base/shared-buckets.ts'
 import type { Tracer } from '../../base/tracer.ts'
 import { ProviderError } from '../../domain/ports/provider.ts'
-import { makeHttpClient, type ClientCertificate, type HttpClient } from './client.ts'
+import { certificateExpiry, type ClientCertificate } from '../../base/client-certificate.ts'
+import { makeHttpClient, type HttpClient } from './client.ts'
 import type { Deadline } from './deadline.ts'
 import { makeGuard, type Guard, type Reply } from './guard.ts'
 import { makeSendJson, type Call, type RequestBounds } from './json-request.ts'
@@ -32,6 +33,7 @@ export type Calls = {
   isAbsent(reply: Reply<unknown>): boolean
   errorOf(operation: string, reply: NotOk): ProviderError
   callsPerSecond: number
+  certificateExpiresAt: Date | undefined
   hasRoom: Guard['hasRoom']
   isCallable: Guard['isCallable']
   health: Guard['health']
@@ -121,6 +123,7 @@ export function makeCalls(
     isAbsent,
     errorOf,
     callsPerSecond: options.callsPerSecond,
+    certificateExpiresAt: options.tls && certificateExpiry(options.tls),
     hasRoom: guard.hasRoom,
     isCallable: guard.isCallable,
     health: guard.health,

@@ -1,5 +1,5 @@
+import { readChain, type ClientCertificate } from '../../base/client-certificate.ts'
 import { OperatorError } from '../../base/operator-error.ts'
-import { X509Certificate } from 'node:crypto'
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
 import { Pool, type Dispatcher } from 'undici'
 import type { Timings } from './timings.ts'
@@ -31,9 +31,6 @@ export type HttpResult =
 
 /** `isProviderFault` is false for our own limits and shutdown. `text` never holds what was sent or received. */
 export type HttpFailure = { kind: 'failure'; wasSent: boolean; isProviderFault: boolean; text: string }
-
-/** A client certificate, as a PEM pair or as PFX. */
-export type ClientCertificate = { certPem: string; keyPem: string } | { pfx: Buffer; password?: string }
 
 /** `maxPending`: requests in flight or waiting for a connection. */
 export type HttpBounds = Pick<Timings, 'connections' | 'maxPending' | 'maxResponseBytes' | 'connectTimeoutMs'>
@@ -178,10 +175,10 @@ function makeSecureContext(options: { tls?: ClientCertificate; caPem?: string })
 
 // One or more. Node accepts a text without any, and then every connection fails.
 function readAuthorities(pem: string): string[] {
-  const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
   try {
+    const found = readChain(pem)
     if (found.length === 0) throw new Error('no certificate in PEM form')
-    return found.map((certificate) => new X509Certificate(certificate).toString())
+    return found.map((certificate) => certificate.toString())
   } catch (error) {
     const text = `the certificate of the authority to trust cannot be read (${messageOf(error)})`
     throw new OperatorError(text, { cause: error })

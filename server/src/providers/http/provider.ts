@@ -70,6 +70,7 @@ export function makeProvider<Charge extends { charge: ProviderCharge }>(
   return {
     name,
     callsPerSecond: calls.callsPerSecond,
+    certificateExpiresAt: calls.certificateExpiresAt,
     async create(request) {
       const { txid, onBehalfOf } = request
       if (!api.isTxid(txid)) throw new Error('not a txid')
