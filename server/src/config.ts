@@ -164,7 +164,8 @@ function loadSignIn(env: Env, mode: 'test' | 'live', secretKeys: () => string[])
     secrets: () => secretKeys().map(signInSecret),
     requireSecondFactor: oneOf(env, 'REQUIRE_SECOND_FACTOR', ['operators', 'everybody', 'off'], 'off'),
     sessions: {
-      account: sessionLimits(env, 'SESSION', { hours: 168, idleMinutes: 0 }),
+      // A person who comes every day stays signed in for a week. A browser that is left alone is not.
+      account: sessionLimits(env, 'SESSION', { hours: 168, idleMinutes: 24 * 60 }),
       // Shorter for operators, who decide about everybody's money.
       operator: sessionLimits(env, 'OPERATOR_SESSION', { hours: 12, idleMinutes: 30 }),
     },

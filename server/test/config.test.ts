@@ -53,7 +53,7 @@ test('without any configuration, everything has the default that configuration.m
 
 test('operators’ sessions are shorter than account holders’, unless the deployment says otherwise', () => {
   const { sessions, requireSecondFactor } = loadConfig({}).settings.signIn
-  expect(sessions).toEqual({ account: { hours: 168, idleMinutes: 0 }, operator: { hours: 12, idleMinutes: 30 } })
+  expect(sessions).toEqual({ account: { hours: 168, idleMinutes: 1440 }, operator: { hours: 12, idleMinutes: 30 } })
   expect(requireSecondFactor).toBe('off')
   const set = {
     SESSION_HOURS: '24',

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
 import { isReadable } from '../src/base/readable-text.ts'
+import { loadConfig } from '../src/config.ts'
 import { query } from '../src/db/tx.ts'
 import { createAccount } from '../src/domain/accounts/accounts.ts'
 import { setOperatorEnabled } from '../src/domain/users/operators.ts'
@@ -26,6 +27,28 @@ test('an operator’s session ends after 30 minutes without a request, and goes 
   expect([(await browser.get('operator/accounts')).statusCode, await browser.me()]).toEqual([401, null])
   // Neither is it good for what better-auth does.
   expect((await browser.get('auth/list-sessions')).statusCode).toBe(401)
+})
+
+test('an account holder’s session ends after a day without use, though an open page asks by itself', async () => {
+  const w = await world()
+  const { sessions } = loadConfig({}).settings.signIn
+  const app = await appWith({
+    ...w.ctx,
+    settings: { ...w.ctx.settings, signIn: { ...w.ctx.settings.signIn, sessions } },
+  })
+  const { cookie } = await w.session(await w.account())
+  const ask = async (headers = {}) =>
+    (await app.inject({ url: '/dashboard/api/balance', headers: { cookie, ...headers } })).statusCode
+  for (let day = 0; day < 3; day++) {
+    w.clock.advance(23 * 60 * MINUTE)
+    expect(await ask()).toBe(200)
+  }
+  const statuses = []
+  for (let hours = 0; hours < 24; hours += 12) {
+    w.clock.advance(12 * 60 * MINUTE)
+    statuses.push(await ask({ 'guiche-unattended': 'true' }))
+  }
+  expect(statuses).toEqual([200, 401])
 })
 
 test('what an open page asks by itself, with nobody before it, does not keep an operator’s session', async () => {
