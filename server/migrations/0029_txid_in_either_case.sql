@@ -1,5 +1,5 @@
--- Some banks return a txid in upper case. A payment keeps the bank's spelling, and names its charge in either. Otherwise
--- this trigger is that of 0018.
+-- Some banks return a txid in upper case. A payment keeps the bank's spelling, and names its charge in either case.
+-- Otherwise the trigger is as in 0018.
 create or replace trigger payments_fixed before update on payments for each row
   when (
     case

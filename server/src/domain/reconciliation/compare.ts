@@ -220,8 +220,8 @@ function addReceived(tally: Tally, { mode, comparison }: Run, payment: ReceivedP
 }
 
 /**
- * Returns those that are new in this comparison. They are not counted: the slice of the time that they bear counts them,
- * and asks about those that its list lacks.
+ * Returns those that are new in this comparison. They are not counted: the slice of the time that they bear counts
+ * them, and asks about those that its list lacks.
  */
 function addStrays(tally: Tally, run: Run, slice: Window, { page, booked }: ImportedPage): ReceivedPayment[] {
   const { mode, provider, strays } = run
