@@ -376,7 +376,7 @@ create trigger events_append_only before delete or update or truncate on events 
 
 create table exceptions (
   id uuid not null,
-  payment_id uuid not null,
+  payment_id uuid,
   kind text not null,
   refund_id uuid,
   opened_at timestamptz not null,
@@ -386,26 +386,31 @@ create table exceptions (
   resolved_by text,
   reason text,
   resolved_at timestamptz,
+  charge_id uuid,
   constraint exceptions_pkey primary key (id),
-  constraint exceptions_kind_check check (kind = any (array['unknown_charge', 'wrong_provider', 'wrong_amount', 'second_payment', 'foreign_refund', 'undone_refund'])),
+  constraint exceptions_kind_check check (kind = any (array['unknown_charge', 'wrong_provider', 'wrong_amount', 'second_payment', 'refunded_payment', 'unnamed_payment', 'foreign_refund', 'undone_refund'])),
+  constraint exceptions_of_charge check ((kind = 'unnamed_payment') = (charge_id is not null) and (payment_id is null) = (charge_id is not null)),
   constraint exceptions_of_refund check ((kind = any (array['foreign_refund', 'undone_refund'])) = (refund_id is not null)),
   constraint exceptions_reason_check check (length(reason) >= 1 and length(reason) <= 500),
   constraint exceptions_resolution check (
   case
       when kind = 'foreign_refund' then resolution = any (array['charge_account', 'write_off'])
-      when kind = any (array['unknown_charge', 'wrong_amount']) then resolution = any (array['credit', 'refund', 'write_off', 'match'])
+      when kind = 'unnamed_payment' then resolution = any (array['match', 'write_off'])
+      when kind = any (array['unknown_charge', 'wrong_amount', 'refunded_payment']) then resolution = any (array['credit', 'refund', 'write_off', 'match'])
       else resolution = any (array['credit', 'refund', 'write_off'])
   end),
   constraint exceptions_resolved check ((num_nonnulls(resolution, resolved_by_kind, resolved_by, reason) = any (array[0, 4])) and (resolved_at is null or resolution is not null) and (resolution is null or resolution = 'refund' or resolved_at is not null) and (account_id is not null) = coalesce(resolution = any (array['credit', 'charge_account']), false)),
   constraint exceptions_resolved_by_kind_check check (resolved_by_kind = any (array['operator', 'account', 'console', 'system'])),
   constraint exceptions_account_id_fkey foreign key (account_id) references accounts(id),
+  constraint exceptions_charge_id_fkey foreign key (charge_id) references charges(id),
   constraint exceptions_payment_id_fkey foreign key (payment_id) references payments(id),
   constraint exceptions_refund_id_fkey foreign key (refund_id) references refunds(id)
 );
+create unique index exceptions_once_per_charge on exceptions using btree (charge_id) where charge_id is not null;
 create unique index exceptions_once_per_payment on exceptions using btree (payment_id) where refund_id is null;
 create unique index exceptions_once_per_refund on exceptions using btree (refund_id, kind) where refund_id is not null;
 create index exceptions_open on exceptions using btree (opened_at) where resolved_at is null;
-create trigger exceptions_fixed before update on exceptions for each row when (old.resolved_at is not null or old.id is distinct from new.id or old.payment_id is distinct from new.payment_id or old.kind is distinct from new.kind or old.opened_at is distinct from new.opened_at or old.refund_id is distinct from new.refund_id) execute function refuse_change();
+create trigger exceptions_fixed before update on exceptions for each row when (old.resolved_at is not null or old.id is distinct from new.id or old.payment_id is distinct from new.payment_id or old.charge_id is distinct from new.charge_id or old.kind is distinct from new.kind or old.opened_at is distinct from new.opened_at or old.refund_id is distinct from new.refund_id) execute function refuse_change();
 create trigger exceptions_kept before delete or truncate on exceptions for each statement execute function refuse_change();
 
 create table external_ids (

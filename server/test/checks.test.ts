@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
 import { transact } from '../src/db/tx.ts'
 import { claimChecks, endChecks, finishChecks } from '../src/domain/deposits/checks/check-queue.ts'
+import { openUnnamedPayment } from '../src/domain/deposits/exception-states.ts'
+import { settle } from '../src/domain/deposits/settle.ts'
 import { cancelDeposit, queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { checkDue } from '../src/workers/check.ts'
+import { untilWaiting } from './refund-steps.ts'
 import { get } from './requests.ts'
 import { connectScripted, notFound } from './scripted-psp.ts'
 import { until, world } from './world.ts'
@@ -217,6 +220,54 @@ test('a query does not pass for fresh while the provider calls the charge paid, 
   const told = await w.app.inject(get(account.key, `/api/deposit/${charge.paymentLinkId}`))
   expect(told.json()).toMatchObject({ charge: { status: 'COMPLETED' } })
   expect(told.headers['guiche-provider-check']).toBe('fresh')
+})
+
+test('a charge that is called paid without a Pix is an exception once the records should agree, and once only', async () => {
+  const w = await world()
+  const { charge } = await w.paidCharge()
+  const provider = w.ctx.providers[0]!
+  w.ctx.providers[0] = {
+    ...provider,
+    async check(txid) {
+      const answer = await provider.check(txid)
+      return answer === 'absent' ? answer : { ...answer, payments: [] }
+    },
+  }
+  await w.ctx.hints.add({ provider: 'sandbox', hints: [{ txid: charge.id, endToEndId: null }] })
+  const opened: number[] = []
+  for (let round = 0; round < 8; round++) {
+    await checkDue(w.ctx)
+    opened.push(await w.count('exceptions', `kind = 'unnamed_payment'`))
+    w.clock.advance(60_000)
+  }
+  expect(opened).toEqual([0, 0, 0, 0, 0, 1, 1, 1])
+})
+
+// Whoever holds the charge's lock first decides; the other one sees it.
+test('a Pix that is settled while its charge becomes an exception leaves none open, in either order', async () => {
+  const w = await world()
+  const [early, late] = [await w.paidCharge(), await w.paidCharge()]
+  const now = w.clock.now()
+  let second: Promise<unknown> | undefined
+  await transact(w.pool, async (tx) => {
+    expect(await openUnnamedPayment(tx, now, early.charge.id)).toEqual({ isNew: true, state: 'open' })
+    second = Promise.all([
+      transact(w.pool, (other) => settle(other, now, [early.payment])),
+      transact(w.pool, (other) => openUnnamedPayment(other, now, early.charge.id)),
+    ])
+    await untilWaiting(w, 2)
+  })
+  await second
+  expect(await w.count('exceptions', `resolution = 'match'`)).toBe(1)
+  await transact(w.pool, async (tx) => {
+    await settle(tx, now, [late.payment])
+    second = transact(w.pool, (other) => openUnnamedPayment(other, now, late.charge.id))
+    await w.lockWait()
+  })
+  expect(await second).toBeUndefined()
+  expect(await w.count('exceptions')).toBe(1)
+  expect(await w.count('charges', `status = 'COMPLETED'`)).toBe(2)
+  expect(await w.differences()).toEqual([])
 })
 
 test('a payment after expiry completes the charge, late', async () => {

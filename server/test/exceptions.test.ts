@@ -95,7 +95,7 @@ test('an exception that is refunded is being resolved until the bank is done', a
   )
   expect(await w.differences()).toEqual([])
 
-  await untilMade(w, { endToEndId: resolving.endToEndId, refundId: resolving.refund!.id })
+  await untilMade(w, { endToEndId: resolving.endToEndId!, refundId: resolving.refund!.id })
   w.clock.advance(5_000)
   await runDueRefunds(w.ctx)
   expect(await findException(w.ctx, id)).toMatchObject({

@@ -98,7 +98,7 @@ export function untilWaiting(w: World, count: number): Promise<boolean> {
 }
 
 /** What each single ledger account holds, in cents; cash as the provider sees it. */
-export async function holdings(w: World): Promise<Record<string, number>> {
+export async function holdings(w: Pick<World, 'pool'>): Promise<Record<string, number>> {
   const { rows } = await w.pool.query<{ kind: string; cents: number }>(
     `select l.kind, (case l.kind when 'cash' then -1 else 1 end * sum(b.credits_cents - b.debits_cents))::bigint as cents
      from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id group by 1`,

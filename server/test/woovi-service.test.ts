@@ -1,10 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { audit } from '../src/domain/audit/audit.ts'
 import { listClosings } from '../src/domain/reconciliation/closings.ts'
+import { listExceptions } from '../src/domain/refunds/exceptions.ts'
+import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import { makeContext, type Context } from '../src/domain/context.ts'
 import { makeWoovi } from '../src/providers/woovi/adapter.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { reconcileDue } from '../src/workers/reconcile.ts'
+import { OPERATOR } from './refund-steps.ts'
 import { appWith, bearer, deposit, get, portOf, post } from './requests.ts'
 import { APP_ID, openWooviServer } from './woovi-server.ts'
 import { world } from './world.ts'
@@ -153,6 +156,68 @@ test('a Pix without a charge, and one of a wrong amount, wait for the operator',
   expect(await s.count('exceptions', `kind = 'unknown_charge'`)).toBe(1)
   expect(await s.count('exceptions', `kind = 'wrong_amount'`)).toBe(1)
   expect(await s.balanceCents(s.account.accountId)).toBe(0)
+  expect(await s.isClean()).toEqual([])
+})
+
+// ---- Charges that are called paid without a Pix ----
+
+/** Past its expiry, Woovi calls the charge COMPLETED and has no transaction of it. */
+async function paidWithoutPix() {
+  const s = await serveWithWoovi()
+  const charge = await s.open()
+  s.woovi.charges.get(charge.id)!.paidAt = s.clock.now()
+  s.clock.advance(HOUR_MS + 60_000)
+  await s.checkAll()
+  const open = async () => (await listExceptions(s.ctx, { state: 'open', limit: 10 })).exceptions
+  const pix = { type: 'PAYMENT', status: 'CONFIRMED', value: 50_00, charge: { correlationID: charge.id } }
+  const namePix = () => s.woovi.addEntry({ ...pix, endToEndId: 'E54811417202603021200foundlater1' })
+  return { ...s, charge, open, namePix }
+}
+
+test('a charge that Woovi calls paid without a Pix is one exception, which ends when the Pix appears', async () => {
+  const s = await paidWithoutPix()
+  s.clock.advance(600_000)
+  await s.checkAll()
+  expect(await s.query(s.charge.paymentLinkId)).toMatchObject({ status: 'PENDING' })
+  const facts = { kind: 'unnamed_payment', provider: 'woovi', endToEndId: null, amountCents: 50_00, occurredAt: null }
+  expect(await s.open()).toMatchObject([{ ...facts, charge: { id: s.charge.id, status: 'PENDING' } }])
+  expect(await s.isClean()).toMatchObject([
+    { subject: `charge ${s.charge.id}`, text: expect.stringMatching(/names no Pix/) },
+  ])
+
+  s.namePix()
+  s.clock.advance(600_000)
+  await s.checkAll()
+  expect(await s.query(s.charge.paymentLinkId)).toMatchObject({ status: 'COMPLETED' })
+  expect(await s.balanceCents(s.account.accountId)).toBe(49_50)
+  expect(await s.count('exceptions', `resolution = 'match' and resolved_by_kind = 'system'`)).toBe(1)
+  expect(await s.isClean()).toEqual([])
+})
+
+test('an operator gives up a charge that is called paid: it expires, and a Pix that appears later completes it', async () => {
+  const s = await paidWithoutPix()
+  const [exception] = await s.open()
+  for (const how of ['refund', 'match'] as const)
+    await expect(resolveException(s.ctx, OPERATOR, exception!.id, { how }, 'no')).rejects.toMatchObject({
+      code: 'resolution_invalid',
+    })
+  const giveUp = { how: 'write_off', charge: 'keep' } as const
+  expect(
+    await resolveException(s.ctx, OPERATOR, exception!.id, giveUp, 'Woovi says: an error of theirs'),
+  ).toMatchObject({
+    state: 'resolved',
+  })
+  await expect(resolveException(s.ctx, OPERATOR, exception!.id, giveUp, 'again')).rejects.toMatchObject({
+    code: 'exception_resolved',
+  })
+  s.clock.advance(600_000)
+  await s.checkAll()
+  expect(await s.query(s.charge.paymentLinkId)).toMatchObject({ status: 'EXPIRED' })
+  expect(await s.count('exceptions')).toBe(1)
+  expect(await s.isClean()).toEqual([])
+  s.namePix()
+  while ((await reconcileDue(s.ctx, s.provider)) === 'more');
+  expect(await s.query(s.charge.paymentLinkId)).toMatchObject({ status: 'COMPLETED' })
   expect(await s.isClean()).toEqual([])
 })
 

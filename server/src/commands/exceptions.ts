@@ -76,7 +76,7 @@ async function listCommand(source: Exceptions, terminal: Terminal, options: List
       KIND: (exception) => exception.kind,
       AMOUNT: (exception) => formatReais(exception.value),
       STATE: stateOf,
-      PAYMENT: (exception) => exception.endToEndId,
+      PAYMENT: (exception) => exception.endToEndId ?? '',
       CHARGE: ({ charge }) => (charge === null ? '' : `${charge.email} ${charge.paymentLinkId}`),
     },
   })
@@ -128,6 +128,10 @@ function stateOf({ state, resolution }: Exception): string {
   return resolution === null ? state : `${state}: ${resolution.how}`
 }
 
+function paymentOf({ endToEndId, provider, occurredAt }: Exception): string {
+  return occurredAt === null ? `not named by ${provider}` : `${endToEndId} at ${provider}, ${moment(occurredAt)}`
+}
+
 function describe(exception: Exception): string {
   const { charge, resolution, refund, resolvedAt } = exception
   return labelled({
@@ -135,7 +139,7 @@ function describe(exception: Exception): string {
     Kind: exception.kind,
     State: stateOf(exception),
     Amount: formatReais(exception.value),
-    Payment: `${exception.endToEndId} at ${exception.provider}, ${moment(exception.occurredAt)}`,
+    Payment: paymentOf(exception),
     Opened: moment(exception.openedAt),
     Charge: charge && `${charge.paymentLinkId} of ${charge.email}, ${charge.status}, of ${formatReais(charge.value)}`,
     Refund: refund && `${refund.providerRefundId}, ${refund.failure ?? refund.status}`,

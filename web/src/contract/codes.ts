@@ -10,7 +10,8 @@ export const EVENTS = ['DEPOSIT_ASSET_SUCCESS', 'DEPOSIT_REFUNDED'] as const
 export type EventKind = (typeof EVENTS)[number]
 
 export const EXCEPTION_KINDS = [
-  'unknown_charge', 'wrong_provider', 'wrong_amount', 'second_payment', 'foreign_refund', 'undone_refund',
+  'unknown_charge', 'wrong_provider', 'wrong_amount', 'second_payment', 'refunded_payment', 'unnamed_payment',
+  'foreign_refund', 'undone_refund',
 ] as const
 export type ExceptionKind = (typeof EXCEPTION_KINDS)[number]
 

@@ -33,7 +33,7 @@ export type TimelineEntry =
       kind: 'payment_held'
       endToEndId: string
       value: number
-      why: 'unknown_charge' | 'wrong_provider' | 'wrong_amount' | 'second_payment'
+      why: 'unknown_charge' | 'wrong_provider' | 'wrong_amount' | 'second_payment' | 'refunded_payment'
     }
   | {
       at: string
@@ -254,10 +254,10 @@ export type Exception = {
   kind: ExceptionKind
   state: ExceptionState
   provider: string
-  endToEndId: string
+  endToEndId: string | null
   txid: string | null
   value: number
-  occurredAt: string
+  occurredAt: string | null
   openedAt: string
   charge: {
     id: string

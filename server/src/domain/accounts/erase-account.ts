@@ -114,7 +114,8 @@ function readUnderWay(tx: Tx, accountId: string): Promise<UnderWay> {
        exists (select from charges where account_id = $1 and status in ('OPENING', 'PENDING')) as "openCharges",
        exists (select from refunds r left join charges c on c.id = r.charge_id
         where r.due_at is not null and coalesce(r.account_id, c.account_id) = $1) as refunds,
-       exists (select from exceptions x join payments p on p.id = x.payment_id left join charges c on c.id = p.charge_id
+       exists (select from exceptions x left join payments p on p.id = x.payment_id
+        left join charges c on c.id = coalesce(p.charge_id, x.charge_id)
         where x.resolved_at is null and coalesce(x.account_id, c.account_id) = $1) as exceptions`,
     [accountId],
   )

@@ -127,6 +127,8 @@ const KIND = `
     when 'unknown_charge' then p.charge_id is null or x.resolution = 'match'
     when 'wrong_provider' then c.provider <> p.provider
     when 'second_payment' then c.provider = p.provider and d.id <> p.id and ${COMPLETED_AT} <= p.recorded_at + ${SKEW}
+    when 'refunded_payment' then c.provider = p.provider and c.value_cents = p.amount_cents
+    when 'unnamed_payment' then exists (select from charges u where u.id = x.charge_id)
     when 'wrong_amount' then c.value_cents <> p.amount_cents and coalesce(d.id = p.id or ${COMPLETED_AT} >= p.recorded_at - ${SKEW}, true)
   end`
 
@@ -142,7 +144,7 @@ const exception = check({
   left join refunds f on f.id = x.refund_id
   left join refunds r on r.exception_id = x.id and r.status <> 'FAILED'
   left join exceptions o on o.payment_id = x.payment_id and o.resolution = 'credit' and o.refund_id is null`,
-  exists: { 'is about a payment that is not there': 'p.id is not null' },
+  exists: { 'is about a payment that is not there': `p.id is not null or x.kind = 'unnamed_payment'` },
   rules: {
     ...bornAt('x.id', 'x.opened_at'),
     'its kind does not follow from its payment and charge': KIND,
@@ -150,11 +152,11 @@ const exception = check({
     'names a refund of another payment': 'x.refund_id is null or f.payment_id = x.payment_id',
     opened_at: [
       'x.opened_at',
-      `case x.kind when 'foreign_refund' then f.created_at when 'undone_refund' then x.opened_at else p.recorded_at end`,
+      `case when x.kind = 'foreign_refund' then f.created_at when x.kind in ('undone_refund', 'unnamed_payment') then x.opened_at else p.recorded_at end`,
     ],
     credited: [
       'p.credited',
-      `case when x.refund_id is null then coalesce(x.resolution = 'match', false) else p.credited end`,
+      `case when x.refund_id is null and p.id is not null then coalesce(x.resolution = 'match', false) else p.credited end`,
     ],
     'is decided in part': `num_nonnulls(x.resolution, x.resolved_by_kind, x.resolved_by, x.reason) in (0, 4)`,
     'is resolved, and nothing says how': `(x.resolution is null) <= (x.resolved_at is null)`,
@@ -172,4 +174,17 @@ const exception = check({
   },
 })
 
-export const REFUND_CHECKS: Checks = { refund, over_refunded: overRefunded, refund_check: refundCheck, exception }
+// Such a charge is PENDING past its time, and only the provider knows whether there is money.
+const unnamedPayment = `
+  select 'charge ' || ${hex('x.charge_id')} as subject,
+    format('%s calls it paid, and names no Pix that paid it: decide on exception %s', c.provider, ${hex('x.id')}) as text
+  from exceptions x join charges c on c.id = x.charge_id
+  where x.kind = 'unnamed_payment' and x.resolved_at is null`
+
+export const REFUND_CHECKS: Checks = {
+  refund,
+  over_refunded: overRefunded,
+  refund_check: refundCheck,
+  exception,
+  unnamed_payment: unnamedPayment,
+}

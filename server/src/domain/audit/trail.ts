@@ -16,8 +16,8 @@ const decision = `
   ${check({
     subject: `'exception ' || ${hex('x.id')}`,
     from: `(select * from exceptions where resolution is not null) x
-  join payments p on p.id = x.payment_id
-  left join charges c on c.id = p.charge_id
+  left join payments p on p.id = x.payment_id
+  left join charges c on c.id = x.charge_id
   left join refunds f on f.id = x.refund_id
   left join refunds r on r.exception_id = x.id and r.status <> 'FAILED'
   left join lines l on l.subject = 'exception ' || ${hex('x.id')}`,
@@ -28,7 +28,10 @@ const decision = `
       'the account in the log': ['l.account_id', 'x.account_id'],
       'the log says that it completed another charge': `coalesce(l.details ->> 'chargeId' = ${hex('p.charge_id')}, true)`,
       'the way in the log': [`l.details ->> 'how'`, 'x.resolution'],
-      'the amount in the log': [`(l.details ->> 'amountCents')::bigint`, 'coalesce(f.amount_cents, p.amount_cents)'],
+      'the amount in the log': [
+        `(l.details ->> 'amountCents')::bigint`,
+        'coalesce(f.amount_cents, p.amount_cents, c.value_cents)',
+      ],
       'the time in the log': ['l.at', `case when x.resolution = 'refund' then r.created_at else x.resolved_at end`],
     },
   })}

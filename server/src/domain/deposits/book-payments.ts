@@ -8,9 +8,16 @@ import type { ReceivedPayment } from '../ports/provider.ts'
 import { eventBody, TELL, type NewEvent } from '../webhooks/events.ts'
 import type { StoredCharge } from './charge-reads.ts'
 import { COMPLETE_CHARGES, EXPIRY_GRACE_MS, RECLAIM_EXTERNAL_IDS } from './charge-states.ts'
+import { resolveUnnamed } from './exception-states.ts'
 
 /** Why a payment completes no charge. */
-export type SuspenseKind = 'unknown_charge' | 'wrong_provider' | 'wrong_amount' | 'second_payment'
+export type SuspenseKind =
+  | 'unknown_charge'
+  | 'wrong_provider'
+  | 'wrong_amount'
+  | 'second_payment'
+  /** The provider had refunded it, or some of it, when it first told of it. */
+  | 'refunded_payment'
 
 export type Payment = Pick<ReceivedPayment, 'provider' | 'endToEndId' | 'txid' | 'amountCents' | 'occurredAt'>
 
@@ -152,10 +159,25 @@ const BOOK = prepared(`
   ), ${POST_LINES}
   select array(select payment_id from dropped) as dropped, array(select provider from lacking) as lacking,
     (select count(*) from completed) as completed, (select count(*) from told) as told,
-    (select count(*) from posted) as posted`)
+    (select count(*) from posted) as posted,
+    array(
+      select distinct id from (
+        select (select x.id from exceptions x where x.charge_id = n.charge_id and x.resolution is null) as id from kept n
+      ) x where id is not null
+    ) as unnamed`)
 
-/** `dropped` are ids of payments. `lacking` are providers without ledger accounts on this stripe. */
-type Booked = { dropped: string[]; lacking: string[]; completed: number; told: number; posted: number }
+/**
+ * `dropped` are ids of payments. `lacking` are providers without ledger accounts on this stripe. `unnamed` are ids of
+ * open exceptions of charges that their provider called paid before it named a Pix.
+ */
+type Booked = {
+  dropped: string[]
+  lacking: string[]
+  completed: number
+  told: number
+  posted: number
+  unnamed: string[]
+}
 
 /**
  * Books settlements in one statement. The caller holds the locks of their charges, and of the exceptions of matched
@@ -182,10 +204,12 @@ export async function bookPayments(tx: Tx, now: Date, settlements: Settlement[])
   return requireBooked(await book(tx, now, kept, true), kept)
 }
 
-function book(tx: Tx, now: Date, settlements: Settlement[], isRecorded: boolean): Promise<Booked> {
+async function book(tx: Tx, now: Date, settlements: Settlement[], isRecorded: boolean): Promise<Booked> {
   const tally = makeTally()
   const rows = settlements.map((settlement) => rowOf(now, settlement, tally))
-  return tx.one(BOOK, [...valuesOf(COLUMNS, rows), now, isRecorded])
+  const booked = await tx.one<Booked>(BOOK, [...valuesOf(COLUMNS, rows), now, isRecorded])
+  await resolveUnnamed(tx, now, booked.unnamed)
+  return booked
 }
 
 function requireBooked({ completed, told, posted }: Booked, kept: Settlement[]): Settlement[] {

@@ -59,6 +59,53 @@ export async function openRefundException(
   return true
 }
 
+/**
+ * unnamed_payment: the provider calls the charge paid, and names no Pix that paid it. Resolves to its state: 'resolved'
+ * if an operator gave it up, or if the Pix came and did not fit. Undefined if the charge is not PENDING any more, or a
+ * Pix of it is in the books.
+ */
+export async function openUnnamedPayment(
+  tx: Tx,
+  now: Date,
+  chargeId: string,
+): Promise<{ isNew: boolean; state: ExceptionState } | undefined> {
+  const id = uuidFromHex(chargeId)
+  // Settling holds this lock too, so it sees the exception or completes the charge before.
+  await tx.run('select from charges where id = $1 for no key update', [id])
+  const opened = await tx.run(
+    `insert into exceptions (id, charge_id, kind, opened_at)
+     select $1, id, 'unnamed_payment', $3 from charges c
+     where id = $2 and status = 'PENDING' and not exists (select from payments p where p.charge_id = c.id and not p.credited)
+     on conflict (charge_id) where charge_id is not null do nothing`,
+    [newUuid7(now), id, now],
+  )
+  const sql = `select ${EXCEPTION_STATE} as state from exceptions x where x.charge_id = $1`
+  const [exception] = await tx.rows<{ state: ExceptionState }>(sql, [id])
+  return exception && { isNew: opened === 1, ...exception }
+}
+
+/** The provider named a Pix of their charges. The caller holds the locks of the charges. */
+export async function resolveUnnamed(tx: Tx, now: Date, ids: string[]): Promise<void> {
+  if (ids.length === 0) return
+  const unnamed = await tx.rows<{ id: string; amountCents: Cents }>(
+    `select x.id, c.value_cents as "amountCents" from exceptions x join charges c on c.id = x.charge_id
+     where x.id = any($1) order by x.id`,
+    [ids],
+  )
+  // Rare, so one by one.
+  for (const { id, amountCents } of unnamed) {
+    await markDecided(tx, now, {
+      exceptionId: hexFromUuid(id),
+      how: 'match',
+      accountId: null,
+      actor: SYSTEM,
+      reason: 'the provider named a Pix that paid this charge',
+      resolvedAt: now,
+      details: { kind: 'unnamed_payment', how: 'match', amountCents },
+    })
+  }
+}
+
 export type Decided = {
   exceptionId: string
   how: Resolution['how']

@@ -10,13 +10,15 @@ import { EXCEPTION_STATE, NAMED_CHARGE, type ExceptionState, type Resolution } f
 import type { SuspenseKind } from '../deposits/book-payments.ts'
 import type { Refund } from './refund-states.ts'
 
-export type ExceptionKind = SuspenseKind | 'foreign_refund' | 'undone_refund'
+export type ExceptionKind = SuspenseKind | 'unnamed_payment' | 'foreign_refund' | 'undone_refund'
 
 export const EXCEPTION_KINDS: readonly ExceptionKind[] = [
   'unknown_charge',
   'wrong_provider',
   'wrong_amount',
   'second_payment',
+  'refunded_payment',
+  'unnamed_payment',
   'foreign_refund',
   'undone_refund',
 ]
@@ -26,14 +28,18 @@ export type Exception = {
   kind: ExceptionKind
   state: ExceptionState
   provider: string
-  endToEndId: string
+  /** Null for an unnamed_payment. */
+  endToEndId: string | null
   txid: string | null
-  /** What arrived. For a foreign_refund, what was refunded; for an undone_refund, what came back. */
+  /**
+   * What arrived. For a foreign_refund, what was refunded; for an undone_refund, what came back; for an
+   * unnamed_payment, the value of the charge.
+   */
   amountCents: Cents
-  /** When the payer paid. */
-  occurredAt: Date
+  /** When the payer paid; null for an unnamed_payment. */
+  occurredAt: Date | null
   openedAt: Date
-  /** The charge that the payment names, if it is one of ours. */
+  /** The charge that the payment names, if it is one of ours. Of an unnamed_payment, the charge that is called paid. */
   charge: {
     id: string
     paymentLinkId: string
@@ -70,7 +76,7 @@ export async function listExceptions(
      where x.id < $1
        and ($2::text is null or ${EXCEPTION_STATE} = $2)
        and ($3::text is null or x.kind = $3)
-       and ($4::text is null or p.provider = $4)
+       and ($4::text is null or coalesce(p.provider, c.provider) = $4)
        and ($5::timestamptz is null or x.opened_at >= $5)
        and ($6::timestamptz is null or x.opened_at < $6)
      order by x.id desc limit $7`,
@@ -95,10 +101,10 @@ const SELECT_EXCEPTIONS = `
     ${hexId('x.id')} as id,
     x.kind,
     ${EXCEPTION_STATE} as state,
-    p.provider,
+    coalesce(p.provider, c.provider) as provider,
     p.end_to_end_id as "endToEndId",
-    p.txid,
-    coalesce(f.amount_cents, p.amount_cents) as "amountCents",
+    case when x.charge_id is null then p.txid else ${hexId('x.charge_id')} end as txid,
+    coalesce(f.amount_cents, p.amount_cents, c.value_cents) as "amountCents",
     p.occurred_at as "occurredAt",
     x.opened_at as "openedAt",
     case when c.id is not null then json_build_object(
@@ -124,8 +130,8 @@ const SELECT_EXCEPTIONS = `
       'providerRefundId', r.provider_refund_id
     ) end as refund
   from exceptions x
-  join payments p on p.id = x.payment_id
-  left join charges c on c.id = ${NAMED_CHARGE}
+  left join payments p on p.id = x.payment_id
+  left join charges c on c.id = coalesce(x.charge_id, ${NAMED_CHARGE})
   left join accounts a on a.id = c.account_id
   left join refunds f on f.id = x.refund_id
   left join lateral (

@@ -33,7 +33,13 @@ export async function resolveException(
   resolution: Resolution,
   reason: string,
 ): Promise<Exception> {
-  const { id: exceptionId, provider, charge } = await findException(ctx, id)
+  const { id: exceptionId, kind, provider, charge } = await findException(ctx, id)
+  if (kind === 'unnamed_payment') {
+    await transact(ctx.pool, (tx) =>
+      giveUpUnnamed(tx, ctx.now(), exceptionId, { resolution, actor, reason: checkReason(reason) }),
+    )
+    return findException(ctx, exceptionId)
+  }
   if (resolution.how === 'refund') providerNamed(ctx, provider)
   const leasedUntil = refundLease(ctx.now())
   const decision = { resolution, actor, reason: checkReason(reason), leasedUntil }
@@ -47,6 +53,31 @@ export async function resolveException(
   const after = await findException(ctx, exceptionId)
   if (resolution.how === 'match' && after.charge) announceMatched(ctx, after.charge.id)
   return after
+}
+
+/**
+ * The provider calls the charge paid, and the operator found out that it was not, or that the money will not come.
+ * There is nothing to book. The charge expires with its next check; a Pix that comes after that still completes it.
+ */
+async function giveUpUnnamed(tx: Tx, now: Date, id: string, decision: Omit<Decision, 'leasedUntil'>): Promise<void> {
+  const { resolution, actor, reason } = decision
+  const kind = 'unnamed_payment'
+  const exceptionId = uuidFromHex(id)
+  // Everyone locks the charge first.
+  const charge = await tx.one<{ value_cents: Cents }>(
+    'select value_cents from charges where id = (select charge_id from exceptions where id = $1) for no key update',
+    [exceptionId],
+  )
+  const sql = `select ${EXCEPTION_STATE} as state from exceptions x where id = $1 for no key update`
+  const { state } = await tx.one<{ state: ExceptionState }>(sql, [exceptionId])
+  requireOpen({ kind, state, isHeld: false }, resolution.how)
+  if ('charge' in resolution && resolution.charge === 'close')
+    throw new Fault('resolution_invalid', 'The charge of an unnamed_payment ends by itself: do not close it', {
+      details: { kind, allowed: 'write_off' },
+    })
+  const { how } = resolution
+  const details = { kind, how, amountCents: charge.value_cents }
+  await markDecided(tx, now, { exceptionId: id, how, accountId: null, actor, reason, resolvedAt: now, details })
 }
 
 type Decision = { resolution: Resolution; actor: Actor; reason: string; leasedUntil: Date }
@@ -141,15 +172,20 @@ function requireRest({ amountCents }: LockedException, refunds: LockedException[
 }
 
 // The constraint exceptions_resolution repeats this. It also lets the provider resolve an undone_refund, by making the
-// refund again.
+// refund again, and an unnamed_payment, by naming the Pix.
 const WAYS: Partial<Record<ExceptionKind, Resolution['how'][]>> = {
   unknown_charge: ['credit', 'refund', 'write_off', 'match'],
   wrong_amount: ['credit', 'refund', 'write_off', 'match'],
+  refunded_payment: ['credit', 'refund', 'write_off', 'match'],
+  unnamed_payment: ['write_off'],
   foreign_refund: ['charge_account', 'write_off'],
   undone_refund: ['credit', 'write_off'],
 }
 
-function requireOpen({ kind, state, isHeld }: LockedException, how: Resolution['how']): void {
+function requireOpen(
+  { kind, state, isHeld }: Pick<LockedException, 'kind' | 'state' | 'isHeld'>,
+  how: Resolution['how'],
+): void {
   if (state === 'resolved') throw new Fault('exception_resolved', 'Exception is already resolved')
   if (state === 'resolving')
     throw new Fault('exception_resolving', 'Exception is being resolved: its refund is PROCESSING')

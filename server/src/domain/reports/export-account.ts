@@ -47,7 +47,10 @@ const LISTS: Record<string, List> = {
   ),
   exceptions: byUuid(
     `select x.id, to_jsonb(x) - '{account_id,resolved_by}'::text[] as row
-     from exceptions x join payments p on p.id = x.payment_id where coalesce(x.account_id, p.account_id) = $1`,
+     from exceptions x
+     left join payments p on p.id = x.payment_id
+     left join charges c on c.id = x.charge_id
+     where coalesce(x.account_id, p.account_id, c.account_id) = $1`,
   ),
   transfers: byNumber(`${side('credit', CREDITS)} union all ${side('debit', DEBITS)}`),
   events: byUuid(`select id, to_jsonb(t) - 'account_id' as row from events t where account_id = $1`),

@@ -104,13 +104,13 @@ const exceptionSchema = z
     kind: z.enum(EXCEPTION_KINDS),
     state: z.enum(STATES),
     provider: z.string(),
-    endToEndId: z.string(),
+    endToEndId: z.string().nullable().meta({ description: 'Null for an unnamed_payment.' }),
     txid: z.string().nullable(),
     value: cents.meta({
       description:
-        'The amount received, in cents. Of a foreign_refund, the amount refunded; of an undone_refund, the amount that came back.',
+        'The amount received, in cents. Of a foreign_refund, the amount refunded; of an undone_refund, the amount that came back; of an unnamed_payment, the value of the charge.',
     }),
-    occurredAt: time.meta({ description: 'When the payer paid.' }),
+    occurredAt: time.nullable().meta({ description: 'When the payer paid. Null for an unnamed_payment.' }),
     openedAt: time,
     charge: z
       .object({
@@ -123,7 +123,10 @@ const exceptionSchema = z
         fee: cents,
       })
       .nullable()
-      .meta({ description: 'The charge that the payment names, if it is one of ours.' }),
+      .meta({
+        description:
+          'The charge that the payment names, if it is one of ours. Of an unnamed_payment, the charge that the provider calls paid.',
+      }),
     resolution: z
       .object({
         how: z.enum(WAYS),
@@ -160,7 +163,7 @@ const routes = describeOperations('Operator', {
   listExceptions: {
     summary: 'List exceptions',
     description:
-      'Payments that completed no charge, refunds made outside guiche, and refunds that the provider reversed, newest first. `state=open` lists those that need a decision. Needs an operator’s key.',
+      'Payments that completed no charge, charges that the provider calls paid without naming a Pix, refunds made outside guiche, and refunds that the provider reversed, newest first. `state=open` lists those that need a decision. Needs an operator’s key.',
     querystring: exceptionsQuery,
     response: { 200: response('A page of exceptions.', { exceptions: exceptionSchema.array(), nextCursor }) },
   },

@@ -28,6 +28,7 @@ const useTexts = translations({
       second_payment: (money: string) => `Recebidos mais ${money}: já estava pago`,
       unknown_charge: (money: string) => `Recebidos ${money}`,
       wrong_provider: (money: string) => `Recebidos ${money} por outro provedor`,
+      refunded_payment: (money: string) => `Recebidos ${money} e já devolvidos pelo provedor`,
     },
     heldMore: 'Em análise até a equipe do guiche decidir.',
     released: {
@@ -67,6 +68,7 @@ const useTexts = translations({
       second_payment: (money: string) => `Received another ${money}: already paid`,
       unknown_charge: (money: string) => `Received ${money}`,
       wrong_provider: (money: string) => `Received ${money} at another provider`,
+      refunded_payment: (money: string) => `Received ${money}, already refunded by the provider`,
     },
     heldMore: 'Under review until the guiche team decides.',
     released: {

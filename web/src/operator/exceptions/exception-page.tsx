@@ -38,6 +38,7 @@ const useTexts = translations({
     ledger: 'No livro-razão',
     holds: {
       suspense: (amount: string) => `${amount} estão na conta transitória, aguardando identificação.`,
+      nothing: () => 'Nada foi lançado: o razão só conta o Pix que o provedor informa.',
       missing: (amount: string) => `${amount} foram devolvidos fora do guiche. Falta decidir quem assume o valor.`,
       refunding: (amount: string) => `${amount} estão reservados para a devolução.`,
       match: (amount: string) => `${amount} concluíram a cobrança. A conta recebeu o valor menos a tarifa.`,
@@ -84,6 +85,7 @@ const useTexts = translations({
     ledger: 'In the ledger',
     holds: {
       suspense: (amount: string) => `${amount} is in suspense, not yet allocated.`,
+      nothing: () => 'Nothing was booked: the ledger counts only a Pix that the provider reports.',
       missing: (amount: string) => `${amount} was refunded outside guiche. It is not yet decided who covers it.`,
       refunding: (amount: string) => `${amount} is reserved for the refund.`,
       match: (amount: string) => `${amount} completed the charge. The account received it net of the fee.`,
@@ -189,10 +191,10 @@ function Payment({ exception }: { exception: Exception }) {
         details={[
           { name: t.value, value: <Money cents={exception.value} className="font-semibold" /> },
           { name: t.state, value: <StateBadge state={exception.state} /> },
-          { name: t.occurredAt, value: <DateTime at={exception.occurredAt} /> },
+          { name: t.occurredAt, value: exception.occurredAt && <DateTime at={exception.occurredAt} /> },
           { name: t.openedAt, value: <DateTime at={exception.openedAt} /> },
           { name: t.provider, value: exception.provider },
-          { name: t.endToEndId, value: <Copyable text={exception.endToEndId} /> },
+          { name: t.endToEndId, value: exception.endToEndId && <Copyable text={exception.endToEndId} /> },
           {
             name: t.txid,
             value: exception.txid === null ? t.noTxid : <Copyable text={exception.txid} />,
@@ -257,6 +259,7 @@ function Ledger({ exception }: { exception: Exception }) {
 
 /** Where the money is, as each state of an exception books it. */
 function placeOf({ kind, state, resolution }: Exception) {
+  if (kind === 'unnamed_payment') return 'nothing'
   if (state === 'open' || resolution === null) return kind === 'foreign_refund' ? 'missing' : 'suspense'
   if (state === 'resolving') return 'refunding'
   return kind === 'foreign_refund' && resolution.how === 'write_off' ? 'lost' : resolution.how

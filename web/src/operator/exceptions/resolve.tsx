@@ -27,6 +27,7 @@ const useTexts = translations({
       charge_account: 'O valor sai da conta que recebeu este pagamento.',
     },
     lossText: 'Vira perda da operação.',
+    unpaidText: 'Nada é lançado. A cobrança expira; se o Pix aparecer depois, ainda a conclui.',
     review: 'Revisar e confirmar',
     close: 'Encerrar a cobrança',
     closeText: 'A cobrança ainda está aberta. Se continuar assim, o pagador pode pagar de novo.',
@@ -83,6 +84,7 @@ const useTexts = translations({
       charge_account: 'The amount is taken from the account that received this payment.',
     },
     lossText: 'Booked as operator loss.',
+    unpaidText: 'Nothing is booked. The charge expires; a Pix that appears later still completes it.',
     review: 'Review and confirm',
     close: 'Close the charge',
     closeText: 'The charge is still open. If it stays open, the payer may pay again.',
@@ -133,7 +135,7 @@ const useTexts = translations({
 export function Resolve({ exception }: { exception: Exception }) {
   const t = useTexts()
   const labels = useLabels()
-  const isExternalRefund = exception.kind === 'foreign_refund'
+  const writeOffText = { foreign_refund: t.lossText, unnamed_payment: t.unpaidText }[exception.kind as string]
   const [how, setHow] = useState<Resolution>()
   const [isClosing, setClosing] = useState<boolean>()
   const [chosen, setChosen] = useState<Account>()
@@ -153,7 +155,7 @@ export function Resolve({ exception }: { exception: Exception }) {
             isChosen={how === option}
             onChoose={() => setHow(option)}
             title={labels.resolution[option]}
-            text={isExternalRefund && option === 'write_off' ? t.lossText : t.resolutionText[option]}
+            text={(option === 'write_off' && writeOffText) || t.resolutionText[option]}
           />
         ))}
       </fieldset>
@@ -194,8 +196,9 @@ function useOwnAccount(accountId: string | undefined, chosen: Account | undefine
 function optionsOf({ kind, value, charge }: Exception): Resolution[] {
   if (kind === 'foreign_refund') return ['charge_account', 'write_off']
   if (kind === 'undone_refund') return ['credit', 'write_off']
+  if (kind === 'unnamed_payment') return ['write_off']
   const canMatch =
-    (kind === 'wrong_amount' || kind === 'unknown_charge') &&
+    (kind === 'wrong_amount' || kind === 'unknown_charge' || kind === 'refunded_payment') &&
     charge !== null &&
     charge.status !== 'COMPLETED' &&
     value > charge.fee
@@ -207,10 +210,15 @@ export function isAboutRefund({ kind }: Exception): boolean {
   return kind === 'foreign_refund' || kind === 'undone_refund'
 }
 
+/** About money in suspense that arrived. */
+function isHeldPayment(exception: Exception): boolean {
+  return !isAboutRefund(exception) && exception.kind !== 'unnamed_payment'
+}
+
 /** Whether the charge could still be paid after this resolution. */
 function canClose(exception: Exception, how: Resolution | undefined): boolean {
   const movesPayment = how === 'credit' || how === 'refund' || how === 'write_off'
-  return movesPayment && !isAboutRefund(exception) && exception.charge?.status === 'PENDING'
+  return movesPayment && isHeldPayment(exception) && exception.charge?.status === 'PENDING'
 }
 
 type DialogProps = {
@@ -244,7 +252,7 @@ function ResolveDialog({ exception, how, account, closes, onClose }: DialogProps
     >
       <Notice tone="mark" title={t.books}>
         <p className="figures">{booking}</p>
-        {!isAboutRefund(exception) && (how === 'credit' || how === 'write_off') && <p className="mt-2">{t.together}</p>}
+        {isHeldPayment(exception) && (how === 'credit' || how === 'write_off') && <p className="mt-2">{t.together}</p>}
         {closes !== undefined && <p className="mt-2">{closes ? t.closed : t.kept}</p>}
         <p className="mt-2 font-semibold">{t.final}</p>
       </Notice>
@@ -292,6 +300,7 @@ function useBooking(exception: Exception, how: Resolution, account: Account | un
     case 'charge_account':
       return t.charge_account(money(value))
     case 'write_off':
+      if (kind === 'unnamed_payment') return t.unpaidText
       return kind === 'foreign_refund' ? t.loss(money(value)) : t.write_off(money(value))
   }
 }

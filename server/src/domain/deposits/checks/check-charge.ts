@@ -1,10 +1,12 @@
 import { isHexId } from '../../../base/ids.ts'
 import type { NewSpan } from '../../../base/tracer.ts'
+import { transact } from '../../../db/tx.ts'
 import type { Context } from '../../context.ts'
 import type { Core } from '../../core/core.ts'
 import { ProviderError, providerNamed } from '../../ports/provider.ts'
 import { readCharge, type StoredCharge } from '../charge-reads.ts'
 import { EXPIRY_GRACE_MS, markCanceled, markExpired } from '../charge-states.ts'
+import { openUnnamedPayment } from '../exception-states.ts'
 import { claimIntent } from '../intent-lease.ts'
 import type { Checked } from '../lanes.ts'
 import { retryAt, type Check } from './check-queue.ts'
@@ -49,18 +51,27 @@ async function askAndApply(
   // Before its expiry, an unknown charge does not end: a misrouted gateway would say the same of every charge.
   if (answer === 'absent' && status === 'PENDING')
     ctx.log.warn({ chargeId: id, provider }, 'provider does not know a charge that it accepted')
-  else if (answer !== 'absent' && answer.status === 'paid' && payments.length === 0) await requireEnded(ctx, id)
+  else if (answer !== 'absent' && answer.status === 'paid' && payments.length === 0)
+    await requireEnded(ctx, id, isLate || (check?.attempts ?? 0) >= MAX_HINT_ATTEMPTS)
   else if (answer !== 'absent' && answer.status === 'withdrawn') await markCanceled(ctx, id)
   else if (payments.length === 0 && !isLate) return { outcome: 'unpaid' }
   if (isLate) await markExpired(ctx, id)
   return { outcome: 'changed' }
 }
 
-/** The provider calls it paid and names no Pix. That is no answer, unless we know the Pix already. */
-async function requireEnded(core: Core, chargeId: string): Promise<void> {
+/**
+ * The provider calls it paid and names no Pix. That is no answer, unless we know the Pix already or an operator has
+ * given it up. `isLasting`: the provider's records do not merely lag behind each other, so it is an exception.
+ */
+async function requireEnded(core: Core, chargeId: string, isLasting: boolean): Promise<void> {
   const { status, provider } = await readCharge(core, chargeId)
-  if (status === 'PENDING')
-    throw new ProviderError('unknown', `${provider}: check: the charge was paid, and no Pix is named that paid it`)
+  if (status !== 'PENDING') return
+  if (isLasting) {
+    const unnamed = await transact(core.pool, (tx) => openUnnamedPayment(tx, core.now(), chargeId))
+    if (unnamed?.isNew) core.metrics.exceptionsOpened.inc({ kind: 'unnamed_payment' })
+    if (unnamed?.state !== 'open') return
+  }
+  throw new ProviderError('unknown', `${provider}: check: the charge was paid, and no Pix is named that paid it`)
 }
 
 /** When a claimed check is due again: null for never. 'done': nothing is left to record. */
