@@ -48,7 +48,7 @@ test('without JavaScript the reference shows an operation by its link, and the k
 
   const codes = operation.getByRole('link', { name: 'external_id_taken' })
   expect(await codes.isVisible()).toBe(false)
-  await operation.locator('summary').focus()
+  await operation.locator('summary').first().focus()
   await page.keyboard.press('Enter')
   expect(await codes.isVisible()).toBe(true)
 })
