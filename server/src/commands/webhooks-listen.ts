@@ -10,6 +10,7 @@ import { boundedMap } from '../http/server/rate-limit.ts'
 import type { Terminal } from './terminal.ts'
 
 type Voice = Pick<Terminal, 'print' | 'say'>
+type Caller = Voice & Pick<Terminal, 'loadRemote'>
 export type ListenOptions = { port?: number; secret?: string; status?: number }
 export type Listener = { url: string; close(): Promise<void> }
 
@@ -33,8 +34,10 @@ const TOLERANCE_SECONDS = 300
 const REQUEST_TIMEOUT_MS = 15_000
 const STOP_WITHIN_MS = 3_000
 
-export async function webhooksListenCommand(terminal: Voice, options: ListenOptions): Promise<void> {
+export async function webhooksListenCommand(terminal: Caller, options: ListenOptions): Promise<void> {
   const hasColors = process.stdout.isTTY && process.stdout.hasColors()
+  // A key belongs to one account; in the database the account must be named.
+  const ofAccount = terminal.loadRemote() ? '' : ' --email …'
   const paint: Paint = hasColors ? styleText : (_, text) => text
   const listener = await openListener(terminal, options, { paint })
   closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, async ({ err }) => {
@@ -43,7 +46,7 @@ export async function webhooksListenCommand(terminal: Voice, options: ListenOpti
     else if (process.stderr.isTTY) terminal.say('')
     await listener.close()
   })
-  terminal.print(introduce(listener.url, options, paint))
+  terminal.print(introduce(listener.url, ofAccount, options, paint))
 }
 
 /** The receiver without the signal handlers of a process. */
@@ -114,9 +117,9 @@ async function receive(request: IncomingMessage): Promise<{ body: Buffer; moreBy
 
 // ---- Texts ----
 
-function introduce(url: string, { secret, status = 200 }: ListenOptions, paint: Paint): string {
+function introduce(url: string, ofAccount: string, { secret, status = 200 }: ListenOptions, paint: Paint): string {
   const rows = {
-    Register: `npx guiche webhooks add --email … --url ${url}`,
+    Register: `npx guiche webhooks add${ofAccount} --url ${url}`,
     Signatures: secret ? 'verified with --secret' : 'not verified: pass --secret whsec_…, which `webhooks add` prints',
     Answers: `${status}${consequenceOf(status)}`,
     Stop: 'Ctrl-C',

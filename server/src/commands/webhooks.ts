@@ -26,7 +26,7 @@ export function webhookCommands(program: Command, terminal: Terminal): void {
       `
 To try webhooks in sandbox mode:
   $ npx guiche webhooks listen                     # in a second terminal
-  $ npx guiche webhooks add --email ana@loja.example --url http://127.0.0.1:4747/
+  $ npx guiche webhooks add --email ana@loja.example --url http://127.0.0.1:4747/   # with GUICHE_URL, without --email
   $ npx guiche pay <paymentLinkId>                 # the second terminal shows the event`,
     )
   addCommand(webhooks, 'add', '--email ana@loja.example --url https://loja.example/guiche --authorization "Bearer abc"')

@@ -1,4 +1,3 @@
-import { hash, verify } from '@node-rs/argon2'
 import { z } from 'zod'
 import { Fault, invalidField } from '../../base/fault.ts'
 import { newUuid7, randomPassword } from '../../base/ids.ts'
@@ -53,13 +52,20 @@ export function checkEmail(text: string): string {
   return email
 }
 
-export function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string): Promise<string> {
+  const { hash } = await loadArgon2()
   return hash(password, ARGON2)
 }
 
 /** False also for text that is no hash. */
-export function isPassword(passwordHash: string, password: string): Promise<boolean> {
+export async function isPassword(passwordHash: string, password: string): Promise<boolean> {
+  const { verify } = await loadArgon2()
   return verify(passwordHash, password).catch(() => false)
+}
+
+/** At the first use: a command that asks the API of a service elsewhere runs without the packages of the platform. */
+function loadArgon2() {
+  return import('@node-rs/argon2')
 }
 
 /** Undefined: the e-mail is taken. The caller inserts the account or operator in the same transaction. */
