@@ -17,6 +17,7 @@ import {
   placeOf,
   rawAnswer,
   sendRefusal,
+  type RefusalLog,
 } from './server/envelope.ts'
 import { eventRoutes } from './api/events.ts'
 import { everywhereHeaders, requestId } from './server/headers.ts'
@@ -27,6 +28,7 @@ import { invitationRoutes } from './auth/invitations.ts'
 import { limitInFlight, MAX_IN_FLIGHT, type Load } from './server/backpressure.ts'
 import { limitConnections, maxConnections } from './server/connections.ts'
 import { metricsRoutes } from './metrics.ts'
+import { logRequests } from './request-log.ts'
 import { paymentEventRoutes } from './pay/events.ts'
 import { paymentPageRoutes } from './pay/page.ts'
 import { sandboxPaymentRoutes } from './pay/sandbox-pay.ts'
@@ -44,7 +46,6 @@ import { exceptionRoutes } from './operator/exceptions.ts'
 import { providerRoutes } from './operator/providers.ts'
 import { reconciliationRoutes } from './operator/reconciliation.ts'
 import { operatorRefundRoutes } from './operator/refunds.ts'
-import { logRequests, type RequestLog } from './server/request-log.ts'
 import { withZod, type Api } from './server/schemas.ts'
 import { makeCheckedSerializer, makeSerializer } from './server/serializers.ts'
 import { traceRequests } from './server/trace-requests.ts'
@@ -115,7 +116,7 @@ export function buildWorkerApp(ctx: Context): App {
 }
 
 /** What all routes share. */
-function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load; log: RequestLog } {
+function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load; log: RefusalLog } {
   const { maxInFlight = MAX_IN_FLIGHT } = options
   const load: Load = { inFlight: 0, maxInFlight, isLeaving: false, isDraining: false }
   const app = makeServer(ctx, options)
@@ -159,7 +160,7 @@ function dashboardApi(scope: FastifyInstance, ctx: Context, { completed, limitAc
   invitationRoutes(api, ctx)
 }
 
-function signInApi(scope: FastifyInstance, ctx: Context, log: RequestLog): void {
+function signInApi(scope: FastifyInstance, ctx: Context, log: RefusalLog): void {
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
   signInRoutes(withZod(scope), ctx, log)
 }

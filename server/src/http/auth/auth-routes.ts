@@ -12,7 +12,7 @@ import {
 import { PASSWORD_LENGTH } from '../../domain/users/users.ts'
 import { totpStepSoon } from '../../domain/users/totp.ts'
 import { challengeOwner, resetOwner } from '../../domain/users/verifications.ts'
-import type { RequestLog } from '../server/request-log.ts'
+import type { RefusalLog } from '../server/envelope.ts'
 import { authRequest, pickFields, type Fields } from './auth-request.ts'
 import type { Auth } from './better-auth.ts'
 import { confirmationLink } from './emails.ts'
@@ -92,7 +92,7 @@ export const AUTH_ROUTES: Record<string, AuthRoute> = {
 type Call = { ctx: Context; auth: Auth; request: FastifyRequest; route: AuthRoute; url: string; fields: Fields }
 
 export async function answerAuth(
-  parts: { ctx: Context; auth: Auth; limits: SignInLimits; log: RequestLog; route: AuthRoute; url: string },
+  parts: { ctx: Context; auth: Auth; limits: SignInLimits; log: RefusalLog; route: AuthRoute; url: string },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {

@@ -85,13 +85,7 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
       ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
     },
     logger: { log: (level, message) => ctx.log[level === 'error' ? 'error' : 'debug']({}, `sign-in: ${message}`) },
-    onAPIError: {
-      onError(error) {
-        // An APIError is a response already. Everything else goes to our own error handler.
-        if (error instanceof Error && error.name === 'APIError') return
-        throw error
-      },
-    },
+    onAPIError: { onError: throwUnlessAnswered },
   })
   keys.get = async () => (await auth.$context).secretConfig
   return {
@@ -104,6 +98,11 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
     emailOfToken: (token) => confirmedEmail(token, publicUrl),
     confirmationToken,
   }
+}
+
+/** An APIError is a response already. Everything else goes to our own error handler. */
+function throwUnlessAnswered(error: unknown): void {
+  if (!(error instanceof Error) || error.name !== 'APIError') throw error
 }
 
 // The key signs other things too, so a token says what it is for, and for which service.

@@ -7,7 +7,7 @@ import type { Context } from '../../domain/context.ts'
 import { DAY_ZONE } from '../../domain/core/business-days.ts'
 import { findInvitation } from '../../domain/users/invitations.ts'
 import { readerOf } from '../server/language.ts'
-import type { RequestLog } from '../server/request-log.ts'
+import type { RefusalLog } from '../server/envelope.ts'
 import { emailField, response, type Api } from '../server/schemas.ts'
 import { answerAuth, AUTH_ROUTES, shownConfirmation } from './auth-routes.ts'
 import { AUTH_PATH, loadAuth, type Auth } from './better-auth.ts'
@@ -30,7 +30,7 @@ declare module 'fastify' {
 }
 
 /** Signing up, in and out, and everything that works without a session. The rest is behind requireSession. */
-export function signInRoutes(app: Api, ctx: Context, log: RequestLog): void {
+export function signInRoutes(app: Api, ctx: Context, log: RefusalLog): void {
   const limits = makeSignInLimits(ctx)
   let loading: Promise<Auth> | undefined
   const auth = () => (loading ??= loadAuth(ctx))

@@ -7,7 +7,6 @@ import { Fault, type FaultCode, type FaultDetails } from '../../base/fault.ts'
 import { SEND_JSON, UnsupportedType } from './body.ts'
 import { ERRORS, type ErrorCode } from './error-codes.ts'
 import { errorPage } from './error-page.ts'
-import type { RequestLog } from './request-log.ts'
 
 /** What a refused request gets: `{ success: false, error }`, or a page if a browser asked for one. */
 export type Refusal = {
@@ -18,11 +17,21 @@ export type Refusal = {
   headers?: Record<string, string>
 }
 
+type Refused = { status: number; code: string }
+
+/** See request-log.ts. */
+export type RefusalLog = {
+  /** When it is refused, and not after the response: a caller who hangs up must not stay out of the log. */
+  refused(request: FastifyRequest, reply: FastifyReply, refused: Refused): void
+  /** With a status of 500 or more. */
+  failed(request: FastifyRequest, error: unknown, refused: Refused): void
+}
+
 // For faults that can be retried and do not say when.
 const RETRY_AFTER_SECONDS = 1
 const RETRIABLE = new Set<FaultCode>(['in_flight', 'rate_limited', 'unavailable', 'provider_unavailable'])
 
-export function answerRefusals(app: FastifyInstance, log: RequestLog): void {
+export function answerRefusals(app: FastifyInstance, log: RefusalLog): void {
   app.setErrorHandler((error, request, reply) => {
     const refusal = refusalOf(error, request)
     if (refusal.status >= 500) log.failed(request, error, refusal)

@@ -1,9 +1,10 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { makeCollapsedLog } from '../../base/collapsed-log.ts'
-import { Fault } from '../../base/fault.ts'
-import { DatabaseUnavailable } from '../../db/failure.ts'
-import type { Context } from '../../domain/context.ts'
-import { addressOf } from './client-address.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { makeCollapsedLog } from '../base/collapsed-log.ts'
+import { Fault } from '../base/fault.ts'
+import { DatabaseUnavailable } from '../db/failure.ts'
+import type { Context } from '../domain/context.ts'
+import { addressOf } from './server/client-address.ts'
+import type { RefusalLog } from './server/envelope.ts'
 
 // Each request is one line, by its route pattern and never by its URL, which may contain a key or a secret.
 
@@ -18,12 +19,10 @@ declare module 'fastify' {
 
 export type Identity = { keyId?: string | null; accountId?: string; operatorId?: string; userId?: string }
 
-export type RequestLog = ReturnType<typeof logRequests>
-
 /** Whoever looks for an attack looks for these: who may not, who is nobody, who comes too often. */
 const REFUSED = new Set([401, 403, 429])
 
-export function logRequests(app: FastifyInstance, { log, metrics }: Pick<Context, 'log' | 'metrics'>) {
+export function logRequests(app: FastifyInstance, { log, metrics }: Pick<Context, 'log' | 'metrics'>): RefusalLog {
   const overload = makeCollapsedLog(
     log,
     { began: 'requests refused: the service is overloaded or restarting', ended: 'no request is refused any more' },
@@ -46,8 +45,7 @@ export function logRequests(app: FastifyInstance, { log, metrics }: Pick<Context
   })
 
   return {
-    /** When it is refused, and not after the response: a caller who hangs up must not stay out of the log. */
-    refused(request: FastifyRequest, reply: FastifyReply, { status, code }: { status: number; code: string }): void {
+    refused(request, reply, { status, code }) {
       if (!REFUSED.has(status) || request.isLogged) return
       request.isLogged = true
       const { keyId, accountId, operatorId, userId } = request.identity ?? {}
@@ -65,7 +63,7 @@ export function logRequests(app: FastifyInstance, { log, metrics }: Pick<Context
         'request refused',
       )
     },
-    failed(request: FastifyRequest, error: unknown, { status, code }: { status: number; code: string }): void {
+    failed(request, error, { status, code }) {
       if (isOverload(error)) {
         request.isLogged = true
         overload.failed(error.message, { code, reason: error.message })
