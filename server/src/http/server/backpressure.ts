@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Fault } from '../../base/fault.ts'
-import type { Connections } from './connections.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -28,6 +30,12 @@ const RESERVED = 10
 const MAX_PER_CONNECTION = 32
 // About the time that a load balancer needs to notice.
 const DRAIN_RETRY_SECONDS = 2
+
+// Half of them are for open payment pages, which must not displace the API. Each takes about 10 kB of memory.
+const MAX_CONNECTIONS = 20_000
+// A process without descriptors cannot accept connections, and callers wait. The rest is for the database, providers,
+// webhooks and files.
+const SHARE_OF_DESCRIPTORS = 0.5
 
 export function limitInFlight(app: FastifyInstance, load: Load, { openResponses, closeIdle }: Connections): void {
   const leave = () => void (load.inFlight -= 1)
@@ -69,4 +77,82 @@ export function limitInFlight(app: FastifyInstance, load: Load, { openResponses,
 
 export function isSaturated({ inFlight, maxInFlight }: Load): boolean {
   return inFlight >= maxInFlight
+}
+
+export type Connections = {
+  /** Counts the responses that a connection waits for, the new one included. */
+  openResponses(socket: Socket, response: ServerResponse): number
+  /** Closes those that wait for no response. Node keeps those that sent nothing yet, or a part of their headers. */
+  closeIdle(): void
+}
+
+/** Keeps fewer than `max` open: the one that has been idle for the longest time makes room for the next. */
+export function limitConnections(server: Server, max: number): Connections {
+  const bySocket = new WeakMap<Socket, Set<ServerResponse>>()
+  const open = new Set<Socket>()
+  // In the order in which they became idle.
+  const idle = new Set<Socket>()
+  const forget = (socket: Socket) => {
+    open.delete(socket)
+    idle.delete(socket)
+  }
+  server.maxConnections = max
+  server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    idle.add(socket)
+    socket.once('close', () => forget(socket))
+    if (open.size < max) return
+    // While all others are busy, this is the new one.
+    const [oldest = socket] = idle
+    forget(oldest.destroy())
+  })
+
+  /**
+   * When a connection breaks, Node destroys only the response that it is sending, and emits no 'close' for those that
+   * wait behind it. Whatever they hold would stay taken for ever, so they are destroyed and get their 'close' here.
+   */
+  function begin(socket: Socket): Set<ServerResponse> {
+    const responses = new Set<ServerResponse>()
+    bySocket.set(socket, responses)
+    socket.once('close', () => {
+      for (const response of responses) if (isWaiting(response)) response.destroy().emit('close')
+    })
+    return responses
+  }
+
+  return {
+    openResponses(socket, response) {
+      const responses = bySocket.get(socket) ?? begin(socket)
+      responses.add(response)
+      idle.delete(socket)
+      response.once('close', () => {
+        responses.delete(response)
+        if (responses.size === 0 && open.has(socket)) idle.add(socket)
+      })
+      return responses.size
+    },
+    closeIdle() {
+      for (const socket of idle) socket.destroy()
+    },
+  }
+}
+
+/** As many as the process has file descriptors for. */
+export function maxConnections(): number {
+  return Math.min(MAX_CONNECTIONS, Math.floor(openFilesLimit() * SHARE_OF_DESCRIPTORS))
+}
+
+/** Node has no getrlimit(). Elsewhere than on Linux the limit is unknown. */
+function openFilesLimit(): number {
+  try {
+    const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return limit === undefined ? Infinity : Number(limit)
+  } catch {
+    return Infinity
+  }
+}
+
+/** Node gives a response its socket when its turn comes, and takes it away when all is sent. */
+function isWaiting({ socket, writableFinished }: ServerResponse): boolean {
+  return socket === null && !writableFinished
 }
