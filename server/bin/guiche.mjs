@@ -9,4 +9,16 @@ if (existsSync(bootstrap)) {
   ensureNode()
   await ensureBuilt()
 }
+if (process.env.npm_lifecycle_event) stopWithParent()
 await import('../dist/cli.js')
+
+/** npx passes SIGTERM to a shell in between, which ends without passing it on. */
+function stopWithParent() {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    process.kill(process.pid, 'SIGTERM')
+  }, 500)
+  timer.unref()
+}

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ import { expectAccessible, signIn, useChromium, visit } from './chromium.ts'
 import { startChild, temporaryHome } from './process.ts'
 import { until } from './world.ts'
 
-// What others get: the server packed, installed by npm in an empty folder, and run from there.
+// What others get: the server packed, unpacked in an empty folder, installed by its lockfile, and run from there.
 
 const SERVER = fileURLToPath(new URL('..', import.meta.url))
 const run = promisify(execFile)
@@ -21,16 +21,19 @@ const npmEnv = Object.fromEntries(Object.entries(process.env).filter(([name]) =>
 
 let folder: string
 let paths: string[]
+let warnings: string
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'guiche-package-'))
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: SERVER, env: npmEnv })
   const [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string; files: { path: string }[] }]
   paths = packed.files.map(({ path }) => path)
-  writeFileSync(join(folder, 'package.json'), '{ "private": true }')
+  // As docs/deploy.md says: npm install of a file would ignore the lockfile in it.
+  await run('tar', ['-xzf', join(folder, packed.filename), '-C', folder, '--strip-components', '1'])
   // From npm's cache where that has them, and from the registry otherwise.
-  const install = ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-  await run('npm', [...install, join(folder, packed.filename)], { cwd: folder, env: npmEnv })
+  const install = ['ci', '--prefer-offline', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund']
+  const installed = await run('npm', [...install, '--loglevel=warn'], { cwd: folder, env: npmEnv })
+  warnings = installed.stderr
   return () => rmSync(folder, { recursive: true, force: true })
 })
 
@@ -55,6 +58,10 @@ async function startPackage() {
     key: said('API key')!,
     email: said('E-mail')!,
     password: said('Password')!,
+    async stop() {
+      child.kill('SIGTERM')
+      await until('the service has stopped', async () => output.includes('Stopped.'))
+    },
     /** A command, with the settings of the service and more. */
     guiche: async (args: string[], more: Record<string, string> = {}) =>
       (await run('npx', npx(...args), { cwd: folder, env: { ...env, ...more } })).stdout,
@@ -62,12 +69,29 @@ async function startPackage() {
 }
 
 test('the package holds what it runs, and nothing else of the checkout', () => {
-  const allowed = /^(bin|dashboard|data|dist|migrations)\/|^package\.json$/
+  const allowed = /^(bin|dashboard|data|dist|migrations)\/|^(package|npm-shrinkwrap)\.json$/
   expect(paths.filter((path) => !allowed.test(path))).toEqual([])
 })
 
-test('npx guiche starts without a checkout, a deposit is paid, and the dashboard is served', async () => {
-  const { url, key, guiche } = await startPackage()
+type Locked = { packages: Record<string, { version?: string; integrity?: string; resolved?: string }> }
+
+test('an installation has the versions of the lockfile, from whatever registry is configured, and npm warns of none', () => {
+  const readLock = (path: string): Locked => JSON.parse(readFileSync(path, 'utf8'))
+  const installed = readLock(join(folder, 'node_modules/.package-lock.json')).packages
+  const locked = readLock(join(SERVER, '../package-lock.json')).packages
+  expect(Object.keys(installed).length).toBeGreaterThan(100)
+  const differing = Object.entries(installed).filter(([path, { version, integrity }]) => {
+    const lock = locked[`server/${path}`] ?? locked[path]
+    return lock?.version !== version || lock?.integrity !== integrity
+  })
+  expect(differing).toEqual([])
+  expect(readFileSync(join(folder, 'npm-shrinkwrap.json'), 'utf8')).not.toContain('"resolved"')
+  expect(installed).not.toHaveProperty('node_modules/vitest')
+  expect(warnings).not.toMatch(/EBADENGINE|deprecated/)
+})
+
+test('npx guiche starts without a checkout, a deposit is paid, the dashboard is served, and SIGTERM to npx stops it', async () => {
+  const { url, key, guiche, stop } = await startPackage()
   const byApi = { GUICHE_URL: url, GUICHE_KEY: key }
   const { paymentLinkId } = JSON.parse(await guiche(['deposit', 'create', '5000', '--json'], byApi))
   expect(await guiche(['pay', paymentLinkId])).toMatch(/^Paid R\$ 50,00, /)
@@ -88,6 +112,7 @@ test('npx guiche starts without a checkout, a deposit is paid, and the dashboard
       expect.stringMatching(path.endsWith('.css') ? /^text\/css/ : /javascript|^font\/|^image\//),
     ])
   }
+  await stop()
 })
 
 test('with GUICHE_URL the command line needs no database, no checkout and no package of the platform', async () => {
@@ -102,7 +127,7 @@ test('with GUICHE_URL the command line needs no database, no checkout and no pac
   try {
     const env = { PATH, HOME: join(folder, 'nowhere'), GUICHE_URL: url, GUICHE_KEY: key }
     const guiche = async (...args: string[]) =>
-      (await run(join(modules, '.bin/guiche'), args, { cwd: tmpdir(), env })).stdout
+      (await run(join(folder, 'bin/guiche.js'), args, { cwd: tmpdir(), env })).stdout
     const { paymentLinkId } = JSON.parse(await guiche('deposit', 'create', '5000', '--json'))
     expect(await guiche('deposit', 'get', paymentLinkId)).toContain(paymentLinkId)
     expect(await guiche('pay', paymentLinkId)).toContain('was told to pay')

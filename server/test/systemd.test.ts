@@ -19,10 +19,7 @@ test.skipIf(!isInstalled('systemd-analyze'))(
     const names = readdirSync(UNITS)
     for (const name of names) {
       // The program is not installed where this test runs.
-      const unit = readFileSync(join(UNITS, name), 'utf8').replaceAll(
-        '/opt/guiche/node_modules/.bin/guiche',
-        '/bin/true',
-      )
+      const unit = readFileSync(join(UNITS, name), 'utf8').replaceAll('/opt/guiche/bin/guiche.mjs', '/bin/true')
       writeFileSync(join(folder, name), unit)
     }
     const paths = names.map((name) => join(folder, name))
