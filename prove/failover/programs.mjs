@@ -55,7 +55,7 @@ export function postgresBin() {
 
 /** The versions, for the report, and what deploy/ha/README.md says of this Patroni. */
 export async function readVersions() {
-  const first = async (...command) => /\d+(\.\d+)+/.exec((await run(command)).output)?.[0] ?? 'unknown'
+  const first = async (...command) => versionIn((await run(command)).output)
   const patroni = await first('patroni', '--version')
   const [major, minor] = patroni.split('.').map(Number)
   return {
@@ -70,6 +70,11 @@ export async function readVersions() {
       ETCD_PROTOCOL: major > 3 || (major === 3 && minor >= 1) ? 'etcd3' : 'etcd',
     },
   }
+}
+
+/** etcd names its version after lines of its log, which begin with a date. */
+export function versionIn(output) {
+  return /\bversion:? *v?(\d+(?:\.\d+)+)/i.exec(output)?.[1] ?? /\d+(?:\.\d+)+/.exec(output)?.[0] ?? 'unknown'
 }
 
 /** The path of a program, also where the caller’s PATH lacks the system's. */

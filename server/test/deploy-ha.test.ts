@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { versionIn } from '../../prove/failover/programs.mjs'
 
 // prove/failover.mjs runs what these files say. Here: that they can be filled in.
 
@@ -14,6 +15,16 @@ test('the templates ask for the variables of node.env.example, and for no others
   const named = [...read('node.env.example').matchAll(/^([A-Z_0-9]+)=/gm)].map(([, name]) => name!)
   const asked = TEMPLATES.flatMap((name) => [...read(name).matchAll(/\$\{(\w+)\}/g)].map(([, variable]) => variable!))
   expect([...new Set(asked)].toSorted()).toEqual(named.toSorted())
+})
+
+test('the proof names the version of each program, and no date of its log', () => {
+  const etcd =
+    '2026-11-18 06:11:05.123456 W | running on this machine is not tested\netcd Version: 3.4.23\nGo Version: go1.19.8\n'
+  expect(
+    ['postgres (PostgreSQL) 15.18 (Debian 15.18-0)', 'patroni 3.0.2', etcd, 'HAProxy version 2.6.12-1 2026/12/16'].map(
+      versionIn,
+    ),
+  ).toEqual(['15.18', '3.0.2', '3.4.23', '2.6.12'])
 })
 
 test('every template is in the guide', () => {

@@ -1,0 +1,1 @@
+export function versionIn(output: string): string
