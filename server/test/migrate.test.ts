@@ -171,12 +171,13 @@ test('a migration that was edited after it was applied is refused, and names the
   )
 })
 
-test('a database that a newer guiche has migrated is refused, and left as it is', async () => {
+test('a database with an unknown migration is refused, and left as it is', async () => {
   const db = await emptyDatabase()
   await migrate(db.url)
   await db.client.query(`insert into migrations (name, checksum) values ('9999_future.sql', '')`)
   await expect(migrate(db.url)).rejects.toThrow(
-    'the database was migrated by a newer guiche (9999_future.sql): update guiche, or restore a backup',
+    'the database has a migration that this guiche does not know (9999_future.sql): a newer version applied it, or one ' +
+      'that was never released. Run that version, or restore a backup',
   )
 })
 

@@ -81,7 +81,8 @@ export function missingMigrations(files: Migration[], applied: { name: string; c
     const file = byName.get(row.name)
     if (!file)
       throw new OperatorError(
-        `the database was migrated by a newer guiche (${row.name}): update guiche, or restore a backup`,
+        `the database has a migration that this guiche does not know (${row.name}): a newer version applied it, or one ` +
+          'that was never released. Run that version, or restore a backup',
       )
     if (file.checksum !== row.checksum)
       throw new OperatorError(`migration ${row.name} was edited after it was applied: restore the file`)
