@@ -129,6 +129,7 @@ export async function reconcileWindow(
   // A Pix must not be in two windows that meet within a second.
   const window = { from: wholeSecond(request.from), to: wholeSecond(request.to) }
   const days = daysOf(window)
+  if (window.from > ctx.now()) throw new Fault('window_invalid', 'the beginning is in the future')
   // Audited before the first call, because a run that fails keeps what it booked and closed.
   await transact(ctx.pool, (tx) => auditRun(tx, ctx.now(), actor, { ...window, providers }))
   const statements: DayComparison[] = []
