@@ -154,6 +154,25 @@ test('a restore that cannot recover leaves nothing in the home', async () => {
   expect(existsSync(join(place, 'home'))).toBe(false)
 })
 
+test('a restore without the SECRET_KEY of the backup leaves nothing in the home, and works with it', async () => {
+  const [home, place] = [preparedHome(), temporaryHome()]
+  const [first, other] = ['a'.repeat(32), 'b'.repeat(32)]
+  const server = await startServer({ GUICHE_HOME: home, SECRET_KEY: first })
+  await server.end('SIGTERM')
+  const [backup, target] = [join(place, 'backup'), join(place, 'home')]
+  expect(await runCli(['backup', backup], { GUICHE_HOME: home, SECRET_KEY: first })).toMatchObject({ code: 0 })
+  for (const env of [{ SECRET_KEY: other }, {}]) {
+    const refused = await runCli(['restore', backup, '--home', target], env)
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/SECRET_KEY \(id .* lacks: .* Nothing was restored\n$/),
+    ])
+    expect(readdirSync(place)).toEqual(['backup'])
+  }
+  const restored = await runCli(['restore', backup, '--home', target], { SECRET_KEY: first })
+  expect([restored.code, restored.stdout]).toEqual([0, expect.stringContaining('Everything agrees')])
+})
+
 test('with DATABASE_URL, backup and restore refuse and name the page that helps', async () => {
   const place = temporaryHome()
   const env = { DATABASE_URL: inject('clusterUrl'), GUICHE_HOME: join(place, 'home') }

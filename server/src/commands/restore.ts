@@ -1,11 +1,17 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { makeMetrics } from '../base/metrics.ts'
 import { OperatorError } from '../base/operator-error.ts'
+import { makeDatabaseClock } from '../db/clock.ts'
 import { verifyBackup, type Manifest } from '../db/embedded/backup-files.ts'
 import { refuseOverwriting, restoreBackup } from '../db/embedded/restore.ts'
+import { makePool } from '../db/pool.ts'
 import type { Context } from '../domain/context.ts'
+import { makeCore } from '../domain/core/core.ts'
+import { checkSecretKeys } from '../domain/core/secret-keys.ts'
 import { ProviderError } from '../domain/ports/provider.ts'
 import { OVERLAP_MS, reconcileWindow } from '../domain/reconciliation/reconcile.ts'
+import { logTo, makeLog } from '../log.ts'
 import { addCommand } from './arguments.ts'
 import { EXIT_NOT_COMPARED, runAudit } from './audit.ts'
 import { bytesShown, describeBackup, untilStopped } from './backup.ts'
@@ -58,7 +64,15 @@ async function runRestore(terminal: Terminal, directory: string, { home: wanted,
   const { say } = terminal
   const { missingMigrations } = await untilStopped((signal) =>
     withProgress(terminal.screen, (show) =>
-      restoreBackup({ directory, manifest, home, say, signal, onProgress: bytesShown(show, 'restoring') }),
+      restoreBackup({
+        directory,
+        manifest,
+        home,
+        say,
+        signal,
+        check: (databaseUrl, aside) => requireSecretKey(terminal, databaseUrl, aside),
+        onProgress: bytesShown(show, 'restoring'),
+      }),
     ),
   )
   terminal.print(`restored   ${home}`)
@@ -68,6 +82,22 @@ async function runRestore(terminal: Terminal, directory: string, { home: wanted,
     return terminal.setExitCode(EXIT_NOT_COMPARED)
   }
   await runAudit(terminal, {}, { config, prepare: (ctx) => catchUp(ctx, terminal, manifest) })
+}
+
+/** Without its key, secrets of webhooks cannot be read, and every charge looks forged. */
+async function requireSecretKey(terminal: Terminal, databaseUrl: string, home: string): Promise<void> {
+  const { settings } = terminal.loadConfig({ home })
+  const log = makeLog('error', logTo(terminal.screen))
+  const pool = makePool(databaseUrl, log, { maxConnections: 1 })
+  try {
+    const clock = makeDatabaseClock(pool)
+    const otherKey = await checkSecretKeys(
+      makeCore({ pool, clock, log, metrics: makeMetrics(), settings, instance: 0 }),
+    )
+    if (otherKey) throw new OperatorError(`${otherKey}. Nothing was restored`)
+  } finally {
+    await pool.end()
+  }
 }
 
 /** Providers went on during and after the backup. Until their lists are read, an audit finds only that. */

@@ -28,6 +28,8 @@ type Options = {
   home: string
   say: (line: string) => void
   onProgress: CopyProgress
+  /** Throws if the recovered database, which still runs in a folder aside, must not be used. */
+  check: (databaseUrl: string, home: string) => Promise<void>
   signal?: AbortSignal
 }
 
@@ -95,7 +97,7 @@ async function copyBackup({ directory, manifest, fresh, onProgress, signal }: Op
 }
 
 /** The first start replays the WAL of the backup. The database must have reached the backup's end, and be readable. */
-async function recover(fresh: string, { manifest, say, signal }: Options): Promise<Restored> {
+async function recover(fresh: string, { manifest, say, signal, check }: Options): Promise<Restored> {
   const embedded = await openEmbedded({ home: fresh, say, mayCreate: false, signal, readyWithinMs: RECOVER_WITHIN_MS })
   try {
     const options = { name: 'guiche-restore', queryTimeoutMs: QUERY_TIMEOUT_MS }
@@ -104,6 +106,7 @@ async function recover(fresh: string, { manifest, say, signal }: Options): Promi
       return (await client.query<{ isWhole: boolean }>(sql, [manifest.end.lsn])).rows[0]?.isWhole
     })
     if (!isWhole) throw new Error(`the database did not recover to the end of the backup, ${manifest.end.lsn}`)
+    await check(embedded.databaseUrl, fresh)
     return { missingMigrations: await findMissingMigrations(embedded.databaseUrl) }
   } finally {
     await embedded.stop()
