@@ -5,8 +5,13 @@ import { isSupervised, superviseProcesses } from './base/supervise.ts'
 import { makeSystemdNotifier } from './base/systemd.ts'
 import { runCommand } from './commands/program.ts'
 
+let outputError: Error | undefined
+// A reader that hung up, or a full disk. Without a listener that would end the process with a stack trace.
+process.stdout.on('error', (error) => (outputError ??= error))
+
 const code = await runCommand(process.argv.slice(2), {
   stdout: process.stdout,
+  outputError: () => outputError,
   stderr: process.stderr,
   readInput: () => text(process.stdin),
   keyboard: isatty(0) ? process.stdin : undefined,

@@ -100,6 +100,7 @@ const program = makeProgram(
     say: never,
     screen,
     output: screen,
+    requireOutput: never,
     readInput: never,
     keyboard: undefined,
     loadConfig: never,

@@ -1,8 +1,10 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
+import { expect, onTestFinished, test } from 'vitest'
 import { runCommand } from '../src/commands/program.ts'
 import { transact } from '../src/db/tx.ts'
-import type { Charge } from '../src/domain/deposits/charge-reads.ts'
+import { readCharge, type Charge } from '../src/domain/deposits/charge-reads.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { resumeAccount, suspendAccount } from '../src/domain/accounts/accounts.ts'
 import { eraseAccount, whyNotErasable } from '../src/domain/accounts/erase-account.ts'
@@ -15,7 +17,7 @@ import { keepAttemptPartitions } from '../src/domain/webhooks/attempt-partitions
 import { exportAccount } from '../src/domain/reports/export-account.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { CONSOLE } from './operators-client.ts'
-import { runCli, temporaryHome } from './process.ts'
+import { CLI, runCli, startChild, temporaryHome } from './process.ts'
 import { completedCharge, followToEnd, refund, untilWaiting } from './refund-steps.ts'
 import { startReceiver } from './receiver.ts'
 import { cob, connectScripted, E2E, ok, TXID } from './scripted-psp.ts'
@@ -299,6 +301,48 @@ test('account export prints the document, and account erase asks for --yes where
   expect((await guiche('erase', '--reason', 'letter', '--yes')).stderr).toContain('no account has the e-mail')
   w.clock.advance(Date.now() - w.clock.now().getTime())
   expect(await w.differences()).toEqual([])
+})
+
+test.each([
+  ['a reader that hung up', 'EPIPE'],
+  ['a full disk', 'ENOSPC'],
+])('account export to %s ends with one line and exit code 1, and stops the work', async (_, code) => {
+  const w = await world()
+  const { email } = await w.account()
+  const output = code === 'ENOSPC' ? openSync('/dev/full', 'w') : 'pipe'
+  const child = startChild(process.execPath, [CLI, 'account', 'export', '--email', email], {
+    env: { ...process.env, ...envOf(w) },
+    stdio: ['ignore', output, 'pipe'],
+  })
+  child.stdout?.destroy()
+  if (typeof output === 'number') closeSync(output)
+  let said = ''
+  child.stderr!.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  expect(await once(child, 'close')).toEqual([1, null])
+  expect(said).toMatch(
+    new RegExp(`^guiche: standard output cannot be written, so the result is not whole: .*${code}.*\\n$`),
+  )
+})
+
+test('an operator cancels the open charges of a suspended account, and can then erase it', async () => {
+  const w = await world()
+  w.clock.advance(Date.now() - 20 * MINUTE_MS - w.clock.now().getTime())
+  const account = await w.account()
+  const [open, paid] = [await w.deposit(account), await w.deposit(account)]
+  const guiche = (...args: string[]) =>
+    runCli(['account', ...args, '--email', account.email, '--reason', 'closed'], envOf(w))
+  const early = await guiche('cancel-charges')
+  expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('first: guiche account suspend')])
+  await suspendAccount(w.ctx, CONSOLE, account.accountId, 'closed')
+  w.clock.advance(2 * MINUTE_MS)
+  await w.sandbox.pay({ emv: paid.emv })
+  const done = await guiche('cancel-charges')
+  expect([done.code, done.stdout, done.stderr]).toEqual([0, `${account.email}: 1 charge canceled\n`, ''])
+  const statusOf = async ({ id }: Charge) => (await readCharge(w.ctx, id)).status
+  // The bank does not withdraw what was paid. It is credited.
+  expect([await statusOf(open), await statusOf(paid)]).toEqual(['CANCELED', 'COMPLETED'])
+  expect(await w.count('audit_log', `action = 'account.charges_canceled' and reason = 'closed'`)).toBe(1)
+  expect((await guiche('erase', '--paid-out', '--yes')).code).toBe(0)
 })
 
 test('account erase does nothing unless the e-mail is typed as it is', async () => {

@@ -1,13 +1,15 @@
 import type { Command } from 'commander'
 import { OperatorError } from '../base/operator-error.ts'
 import { eraseAccount, whyNotErasable } from '../domain/accounts/erase-account.ts'
+import type { Context } from '../domain/context.ts'
 import type { Core } from '../domain/core/core.ts'
+import { cancelOpenCharges } from '../domain/deposits/cancel-open-charges.ts'
 import { exportAccount } from '../domain/reports/export-account.ts'
 import { requireAccount } from './account-source.ts'
 import { addCommand, OF_ACCOUNT } from './arguments.ts'
 import { count } from './format.ts'
 import { openPrompt } from './prompt.ts'
-import { consoleActor, databaseAction, type Terminal } from './terminal.ts'
+import { consoleActor, databaseAction, withContext, type Terminal } from './terminal.ts'
 import { addChange } from './user.ts'
 
 // What the law gives to the person behind an account: a copy of the data, and their erasure. See docs/privacy.md.
@@ -17,6 +19,10 @@ export function accountDataCommands(account: Command, terminal: Terminal): void 
     .description('print everything stored about an account and its holder as JSON, without secrets')
     .requiredOption(...OF_ACCOUNT)
     .action(databaseAction(terminal, exportCommand))
+  const cancel = (options: ChangeOptions) => withContext(terminal, (ctx) => cancelCommand(ctx, terminal, options))
+  addChange(account, 'cancel-charges', 'closed by request', cancel)
+    .description('cancel all open charges of a suspended account, so that nobody can pay them')
+    .addHelpText('after', '\nExits 1 if a charge can still be paid, and says why. Repeat it then.')
   const erase = (options: EraseOptions) => databaseAction(terminal, eraseCommand)(options)
   addChange(account, 'erase', 'asked for by letter', erase)
     .description('erase the personal data of a suspended account, keeping the books; this cannot be undone')
@@ -34,10 +40,27 @@ First print a copy: npx guiche account export --email <email>`,
 
 async function exportCommand(core: Core, terminal: Terminal, { email }: { email: string }): Promise<void> {
   const { accountId } = await requireAccount(core, email)
-  for await (const piece of exportAccount(core, accountId)) terminal.output.write(piece)
+  for await (const piece of exportAccount(core, accountId)) {
+    terminal.requireOutput()
+    terminal.output.write(piece)
+  }
 }
 
-type EraseOptions = { email: string; reason: string; paidOut?: boolean; yes?: boolean }
+type ChangeOptions = { email: string; reason: string }
+
+async function cancelCommand(ctx: Context, terminal: Terminal, { email, reason }: ChangeOptions): Promise<void> {
+  const account = await requireAccount(ctx, email)
+  const result = await cancelOpenCharges(ctx, consoleActor(), account.accountId, reason)
+  if (result === 'in_use')
+    throw new OperatorError(
+      `${account.email} is in use and would open new charges; first: guiche account suspend --email ${account.email} --reason "…"`,
+    )
+  terminal.print(`${account.email}: ${count(result.canceled, 'charge')} canceled`)
+  for (const { paymentLinkId, why } of result.left) terminal.say(`${paymentLinkId} can still be paid: ${why}`)
+  if (result.left.length > 0) terminal.setExitCode(1)
+}
+
+type EraseOptions = ChangeOptions & { paidOut?: boolean; yes?: boolean }
 
 async function eraseCommand(core: Core, terminal: Terminal, options: EraseOptions): Promise<void> {
   const account = await requireAccount(core, options.email)

@@ -38,6 +38,8 @@ import { webhookCommands } from './webhooks.ts'
 export type Surroundings = {
   stdout: Screen
   stderr: Screen
+  /** Why standard output could not be written, if it could not. */
+  outputError?: () => Error | undefined
   /** All of standard input. */
   readInput(): Promise<string>
   /** Standard input, if a person types there. */
@@ -50,12 +52,18 @@ export type Surroundings = {
 /** Runs one command, and resolves to its exit code. `start` and `sandbox` go on running. Never rejects. */
 export async function runCommand(args: string[], surroundings: Surroundings): Promise<number> {
   let exitCode = 0
-  const { stdout, stderr, readInput, keyboard, env } = surroundings
+  const { stdout, stderr, outputError = () => undefined, readInput, keyboard, env } = surroundings
+  const requireOutput = () => {
+    const error = outputError()
+    if (error)
+      throw new OperatorError(`standard output cannot be written, so the result is not whole: ${error.message}`)
+  }
   const terminal: Terminal = {
     print: (line) => void stdout.write(`${line}\n`),
     say: (line) => void stderr.write(`${line}\n`),
     screen: stderr,
     output: stdout,
+    requireOutput,
     readInput,
     keyboard,
     loadConfig: (overrides) => loadConfig(env, overrides),
@@ -65,6 +73,7 @@ export async function runCommand(args: string[], surroundings: Surroundings): Pr
   }
   try {
     await makeProgram(terminal, surroundings).parseAsync(args, { from: 'user' })
+    requireOutput()
     return exitCode
   } catch (error) {
     // Commander has already printed its help or its error.

@@ -20,6 +20,8 @@ export type Terminal = {
   screen: Screen
   /** Standard output itself, for a screen that is redrawn. */
   output: Screen
+  /** Throws if standard output could not be written. For long output, which then ends early. */
+  requireOutput(): void
   /** All of standard input. */
   readInput(): Promise<string>
   /** Where a person types. Undefined: nobody can answer a question. */

@@ -48,8 +48,8 @@ export const REASON_CODES = [
 export type ReasonCode = (typeof REASON_CODES)[number]
 
 export const AUDIT_ACTIONS = [
-  'account.created', 'account.suspended', 'account.resumed', 'account.terms_changed', 'account.erased',
-  'exception.opened', 'exception.resolved', 'exception.reopened', 'refund.requested', 'refund.ended',
+  'account.created', 'account.suspended', 'account.resumed', 'account.terms_changed', 'account.charges_canceled',
+  'account.erased', 'exception.opened', 'exception.resolved', 'exception.reopened', 'refund.requested', 'refund.ended',
   'reconcile.started', 'history.seeded', 'key.created', 'key.revoked', 'webhook.created', 'webhook.changed',
   'webhook.deleted', 'webhook.disabled', 'webhook.secret_rotated', 'operator.created', 'operator.enabled',
   'operator.disabled', 'session.opened', 'sessions.ended', 'password.changed', 'password.reset', 'password.set',

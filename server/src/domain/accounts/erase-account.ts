@@ -97,7 +97,8 @@ function refusalOf(now: Date, { email, suspendedAt, erasedAt }: Account, underWa
     return 'it was suspended less than a minute ago, and requests from before may be under way; try again in a minute'
   if (balanceCents !== 0)
     return `its balance is ${formatReais(balanceCents)}; if that was paid to its holder elsewhere, add --paid-out`
-  if (openCharges) return 'it has charges that can still be paid; cancel them, or wait until they expire'
+  if (openCharges)
+    return `it has charges that can still be paid; wait until they expire, or: guiche account cancel-charges --email ${email} --reason "closed by request"`
   if (refunds) return 'a refund is in progress; wait until it ends: guiche refunds --status PROCESSING'
   if (exceptions) return 'an exception about one of its payments is open; resolve it: guiche exceptions list'
   return undefined

@@ -41,6 +41,7 @@ export const AUDIT_ACTIONS = [
   'account.suspended',
   'account.resumed',
   'account.terms_changed',
+  'account.charges_canceled',
   'account.erased',
   'exception.opened',
   'exception.resolved',
