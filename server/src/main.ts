@@ -147,7 +147,8 @@ async function open(config: Config, { log, say, stoppers, signal }: Start): Prom
   presence.describe(makeProcessStatus(ctx))
   signal.throwIfAborted()
   const isWorker = config.role === 'worker'
-  const app = isWorker ? buildWorkerApp(ctx) : await buildApp(ctx, { trustProxy: config.trustProxy })
+  const home = config.databaseUrl ? undefined : config.home
+  const app = isWorker ? buildWorkerApp(ctx, { home }) : await buildApp(ctx, { trustProxy: config.trustProxy, home })
   await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
     throw explainListen(error, config)
   })

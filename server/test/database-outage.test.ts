@@ -8,7 +8,9 @@ import { readOperatorOverview, readOverview } from '../src/domain/reports/overvi
 import { makeLog } from '../src/log.ts'
 import { startLoop } from '../src/workers/loop.ts'
 import { startFreezingProxy } from './database-proxy.ts'
+import { makeOperator } from './operators-client.ts'
 import { appWith, deposit, get, withPool } from './requests.ts'
+import { scrape } from './scrape.ts'
 import { until, world, type World } from './world.ts'
 
 // What callers and operators see of a database that cannot be used now: read-only, too slow, frozen, away.
@@ -33,6 +35,35 @@ test('a read-only database is 503 with Retry-After and not ready, and a connecti
   await set('reset default_transaction_read_only')
   expect((await app.inject(deposit(key, VALUE))).statusCode).toBe(201)
   expect((await app.inject('/readyz')).statusCode).toBe(200)
+})
+
+test('a full disk is 503 and not ready, until there is room again', async () => {
+  const w = await world({ isDirect: true })
+  const { key } = await w.account()
+  const { key: metricsKey } = await makeOperator(w)
+  // What PostgreSQL says when it cannot make a table longer: here to deposits, and to the question for room.
+  const full = `begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end`
+  await w.pool.query(`create schema full_disk;
+    create function full_disk.repeat(text, integer) returns text language plpgsql as $$${full}$$;
+    create function full_disk.refuse() returns trigger language plpgsql as $$${full}$$;
+    create trigger full_disk before insert on charges execute function full_disk.refuse();
+    alter database ${databaseOf(w)} set search_path = full_disk, public, pg_catalog`)
+  const app = await appWith((await w.anotherProcess()).ctx)
+  const state = async () => [
+    (await app.inject('/readyz')).json(),
+    (await scrape({ app }, metricsKey))['guiche_database_writable'],
+  ]
+  expect(await state()).toMatchObject([{ status: 'ready' }, 1])
+
+  const refused = await app.inject(deposit(key, VALUE))
+  expect([refused.statusCode, refused.headers['retry-after']]).toEqual([503, '1'])
+  w.clock.advance(2_000)
+  expect(await state()).toEqual([{ status: 'not ready', reason: 'database disk full' }, 0])
+
+  await w.pool.query('drop schema full_disk cascade')
+  w.clock.advance(2_000)
+  expect(await state()).toMatchObject([{ status: 'ready' }, 1])
+  expect((await app.inject(deposit(key, VALUE))).statusCode).toBe(201)
 })
 
 test('a single statement that meets a read-only database gives its connection up too', async () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cpSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -240,6 +240,7 @@ const ALL_ON = {
   serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
   networkPolicy: { enabled: true },
 }
+const BACKED_UP = { ...WANTED, backup: { enabled: true, claim: 'dumps' } }
 const SPLIT = { ...ALL_ON, roles: { split: true, worker: { replicas: 3 } } }
 const ofKind = (manifests: Manifest[], kind: string, name = 'shop') =>
   manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name.startsWith(name))!
@@ -254,6 +255,7 @@ test('the chart renders what is needed, and the rest when it is switched on', ()
   expect(kinds(ALL_ON)).toEqual([...always, 'Ingress', 'NetworkPolicy', 'ServiceMonitor'].toSorted())
   expect(kinds({ ...WANTED, roles: { split: true } })).toEqual([...always, 'Deployment', 'Service'].toSorted())
   expect(kinds({ ...WANTED, audit: { enabled: false } })).not.toContain('CronJob')
+  expect(kinds(BACKED_UP)).toEqual([...always, 'CronJob'].toSorted())
 })
 
 test('the chart refuses to render without a secret, a public URL or providers, and says what to set', () => {
@@ -270,6 +272,7 @@ test.each([
   ['Deployment', 'shop-worker', SPLIT],
   ['Deployment', 'shop', { ...ALL_ON, secretsAsFiles: true }],
   ['CronJob', 'shop-audit', ALL_ON],
+  ['CronJob', 'shop-backup', { ...ALL_ON, ...BACKED_UP }],
 ])('the pods of the %s %s meet the restricted standard of Kubernetes', (kind, name, values) => {
   const { spec } = ofKind(renderChart(CHART, values), kind, name) as { spec: PodOwner }
   const pod = (spec.jobTemplate?.spec ?? spec).template!.spec
@@ -432,6 +435,36 @@ function selects({ matchLabels, matchExpressions = [] }: Selector, labels: Recor
     matchExpressions.every(({ key, operator, values }) => operator === 'In' && values.includes(labels[key]!))
   )
 }
+
+test('the backup of the chart dumps the database of the service, and deletes all but the last dumps', async () => {
+  expect(() => renderChart(CHART, { ...WANTED, backup: { enabled: true } })).toThrow('backup.claim must name')
+  const { spec } = ofKind(renderChart(CHART, BACKED_UP), 'CronJob', 'shop-backup') as { spec: PodOwner }
+  const { containers, volumes } = spec.jobTemplate!.spec.template!.spec
+  const [backup] = containers
+  expect(backup).toMatchObject({
+    envFrom: [{ configMapRef: { name: 'shop' } }, { secretRef: { name: 'guiche-secrets' } }],
+    env: [{ name: 'KEEP', value: '14' }],
+    volumeMounts: [{ name: 'tmp' }, { name: 'backups', mountPath: '/backups' }],
+  })
+  expect(volumes.at(-1)).toEqual({ name: 'backups', persistentVolumeClaim: { claimName: 'dumps' } })
+
+  const folder = temporaryHome()
+  const programs = temporaryHome()
+  writeFileSync(join(programs, 'pg_dump'), '#!/bin/sh\n[ "$3" = postgresql://a ] && echo dump >"${2#--file=}"\n', {
+    mode: 0o755,
+  })
+  for (const name of ['guiche-20260101T030000Z.dump', 'guiche-20260102T030000Z.dump', 'other'])
+    writeFileSync(join(folder, name), '')
+  const script = backup!.args[0]!.replace('/backups', folder)
+  const env = { PATH: `${programs}:${process.env['PATH']}`, DATABASE_URL: 'postgresql://a', KEEP: '2' }
+  await run('sh', ['-ec', script], { env })
+  const names = readdirSync(folder).toSorted()
+  expect(names).toEqual(['guiche-20260102T030000Z.dump', expect.stringMatching(/^guiche-\d{8}T\d{6}Z\.dump$/), 'other'])
+  await expect(run('sh', ['-ec', script], { env: { ...env, DATABASE_URL: 'postgresql://b' } })).rejects.toMatchObject({
+    code: 1,
+  })
+  expect(readdirSync(folder).toSorted()).toEqual(names)
+})
 
 test('the variables in the chart and in the units are ones that guiche reads', () => {
   const { config } = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as { config: Record<string, string> }

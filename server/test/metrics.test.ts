@@ -5,7 +5,9 @@ import { makeRouteTimings } from '../src/base/route-timings.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { makeDeliveryWindows } from '../src/workers/delivery-window.ts'
 import { makeSender } from '../src/workers/deliver.ts'
+import { recordBackup } from '../src/db/embedded/home-state.ts'
 import { makeOperator } from './operators-client.ts'
+import { temporaryHome } from './process.ts'
 import { startReceiver } from './receiver.ts'
 import { sweepAll } from './reconcile-bank.ts'
 import { strayPayment } from './refund-steps.ts'
@@ -315,4 +317,31 @@ test('a process tells of its memory, its processor and its event loop', async ()
   const text = await metrics.registry.metrics()
   for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'nodejs_eventloop_lag_p99_seconds'])
     expect(text).toMatch(new RegExp(`^${name} `, 'm'))
+})
+
+test('a name that ends in _total is a counter, and every counter has such a name', async () => {
+  const metrics = makeMetrics()
+  measureProcess(metrics)
+  const types = [...(await metrics.registry.metrics()).matchAll(/^# TYPE (\S+) (\S+)$/gm)]
+  expect(types.length).toBeGreaterThan(50)
+  expect(types.filter(([, name, type]) => name!.endsWith('_total') !== (type === 'counter'))).toEqual([])
+})
+
+test('what monitoring asks of the database is measured: its queues, size, interval, and the home of an embedded one', async () => {
+  const w = await world()
+  const { key } = await makeOperator(w)
+  const home = temporaryHome()
+  await recordBackup(home, '2026-03-02T03:00:00.000Z')
+  // With another database, nobody looks at a home.
+  expect(await scrape(w, key)).not.toHaveProperty('guiche_disk_free_bytes')
+  const app = await appWith(w.ctx, { home })
+  const found = await scrape({ app }, key)
+  expect(found).toMatchObject({
+    'guiche_queue_due{queue="refund_checks"}': 0,
+    guiche_reconcile_interval_seconds: w.ctx.settings.reconcileSeconds,
+    guiche_database_writable: 1,
+    guiche_backup_last_timestamp_seconds: Date.parse('2026-03-02T03:00:00Z') / 1000,
+  })
+  expect(found['guiche_database_bytes']).toBeGreaterThan(1e6)
+  expect(found['guiche_disk_free_bytes']).toBeGreaterThan(0)
 })

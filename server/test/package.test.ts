@@ -127,7 +127,7 @@ test('with GUICHE_URL the command line needs no database, no checkout and no pac
   try {
     const env = { PATH, HOME: join(folder, 'nowhere'), GUICHE_URL: url, GUICHE_KEY: key }
     const guiche = async (...args: string[]) =>
-      (await run(join(folder, 'bin/guiche.js'), args, { cwd: tmpdir(), env })).stdout
+      (await run(join(folder, 'bin/guiche.mjs'), args, { cwd: tmpdir(), env })).stdout
     const { paymentLinkId } = JSON.parse(await guiche('deposit', 'create', '5000', '--json'))
     expect(await guiche('deposit', 'get', paymentLinkId)).toContain(paymentLinkId)
     expect(await guiche('pay', paymentLinkId)).toContain('was told to pay')

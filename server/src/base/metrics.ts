@@ -16,8 +16,16 @@ export function makeMetrics() {
   const make = makersFor(registry)
   const httpSeconds = makeRouteTimings('guiche_http_request_duration_seconds', 'Answers, by route.', SECONDS)
   const read = makeRead(make)
-  const forgetRead = () => Object.values(read).forEach((gauge) => gauge.reset())
+  const forgetRead = () => Object.values(read).forEach(forget)
+  forgetRead()
   return { registry, httpSeconds, ...makeCounted(make), ...makeOwn(make), ...read, forgetRead }
+}
+
+/** A gauge without labels has the value 0 after its reset, and 0 free bytes would be an alarm. */
+function forget(gauge: Gauge): void {
+  gauge.reset()
+  const { labelNames } = gauge as unknown as { labelNames: string[] }
+  if (labelNames.length === 0) gauge.remove()
 }
 
 /** All of them in Prometheus's format. */
@@ -30,6 +38,8 @@ export async function metricsText({ registry, httpSeconds }: Metrics): Promise<s
  */
 export function measureProcess({ registry }: Metrics): void {
   collectDefaultMetrics({ register: registry })
+  // Gauges whose names promise a counter. Those by type have the same numbers.
+  for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`)
 }
 
 /** Events of this process, counted as they happen. */
@@ -120,6 +130,15 @@ function makeOwn({ gauge }: Makers) {
       'When the client certificate for the provider expires; absent without one.',
       'provider',
     ),
+    purgeFailing: gauge(
+      'guiche_purge_failing',
+      '1 if this process could not delete old rows of this kind when it last tried, every ten minutes.',
+      'step',
+    ),
+    reconcileInterval: gauge(
+      'guiche_reconcile_interval_seconds',
+      'RECONCILE_SECONDS: how often the lists of providers are read; 0 is never.',
+    ),
     databaseUp: gauge('guiche_database_up', '0 if this process got no answer from the database for this scrape.'),
   }
 }
@@ -157,6 +176,23 @@ function makeRead({ gauge }: Makers) {
       'queue',
     ),
     webhooks: gauge('guiche_webhooks', 'Webhooks of all accounts.', 'state'),
+    databaseWritable: gauge(
+      'guiche_database_writable',
+      '0 if the database answers and stores nothing: read-only, in recovery, or without room on its disk.',
+    ),
+    databaseBytes: gauge('guiche_database_bytes', 'Size of the database.'),
+    replicationLag: gauge(
+      'guiche_replication_lag_seconds',
+      'How far the slowest standby is behind. Absent without a standby, or without the role pg_monitor.',
+    ),
+    diskFree: gauge(
+      'guiche_disk_free_bytes',
+      'Free space on the disk of the embedded database. Absent with DATABASE_URL.',
+    ),
+    lastBackup: gauge(
+      'guiche_backup_last_timestamp_seconds',
+      'When `guiche backup` last copied the embedded database; 0 if it never has. Absent with DATABASE_URL.',
+    ),
   }
 }
 

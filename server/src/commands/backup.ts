@@ -1,19 +1,30 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { OperatorError } from '../base/operator-error.ts'
 import { onStopSignal } from '../base/stop-signals.ts'
+import { VERSION } from '../base/version.ts'
 import { backUp } from '../db/embedded/backup.ts'
 import type { Manifest } from '../db/embedded/backup-files.ts'
+import { recordBackup } from '../db/embedded/home-state.ts'
+import { deleteOldBackups, nameOfBackup } from '../db/embedded/kept-backups.ts'
 import { withDatabaseUrl } from '../open-database.ts'
-import { addCommand } from './arguments.ts'
+import { addCommand, wholeNumber } from './arguments.ts'
 import { mebibytes } from './format.ts'
 import { withProgress, type Progress } from './progress.ts'
 import type { Terminal } from './terminal.ts'
 
+/** Ten years of days. */
+const MAX_KEPT = 3_650
+
 export function backupCommand(program: Command, terminal: Terminal): void {
-  addCommand(program, 'backup', '/mnt/backups/guiche-2026-01-31')
+  addCommand(program, 'backup', '/mnt/backups/guiche-2026-01-31', '--keep 14 /mnt/backups')
     .description('copy the embedded database and the secrets of GUICHE_HOME, while the service runs or not')
-    .argument('<directory>', 'new or empty directory for the backup')
+    .argument('<directory>', 'new or empty directory for the backup; with --keep, a directory of backups')
+    .option(
+      '--keep <n>',
+      'name the backup after its time, and then delete all but the newest n of that directory',
+      wholeNumber({ min: 1, max: MAX_KEPT }),
+    )
     .addHelpText(
       'after',
       `
@@ -21,10 +32,12 @@ The backup holds everything that was committed before it ended, and a manifest w
 secret: it holds the secret key, unless SECRET_KEY sets it. With DATABASE_URL, back up with PostgreSQL's tools; see
 docs/operations.md.`,
     )
-    .action((directory: string) => runBackup(terminal, resolve(directory), program.version() ?? ''))
+    .action((directory: string, options: Options) => runBackup(terminal, resolve(directory), options))
 }
 
-async function runBackup(terminal: Terminal, target: string, guiche: string): Promise<void> {
+type Options = { keep?: number }
+
+async function runBackup(terminal: Terminal, directory: string, { keep }: Options): Promise<void> {
   const config = terminal.loadConfig()
   if (config.databaseUrl)
     throw new OperatorError(
@@ -32,16 +45,19 @@ async function runBackup(terminal: Terminal, target: string, guiche: string): Pr
         'back that one up with pgBackRest or WAL-G, as docs/operations.md shows',
     )
   const { home } = config
+  const target = keep === undefined ? directory : join(directory, nameOfBackup())
   const startMs = performance.now()
   const manifest = await untilStopped((signal) =>
     withDatabaseUrl(config, terminal.say, {}, (databaseUrl) =>
       withProgress(terminal.screen, (show) =>
-        backUp({ home, databaseUrl, target, guiche, signal, onProgress: bytesShown(show, 'copying') }),
+        backUp({ home, databaseUrl, target, guiche: VERSION, signal, onProgress: bytesShown(show, 'copying') }),
       ),
     ),
   )
+  await recordBackup(home, manifest.end.at)
   const seconds = Math.round((performance.now() - startMs) / 100) / 10
   terminal.print([`backup     ${target}`, ...describeBackup(manifest), `took       ${seconds} s`].join('\n'))
+  if (keep !== undefined) for (const name of await deleteOldBackups(directory, keep)) terminal.say(`Deleted ${name}.`)
   terminal.say(`Check it now and then: npx guiche restore ${target} --dry-run`)
 }
 

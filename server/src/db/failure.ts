@@ -25,6 +25,11 @@ const READ_ONLY = '25006'
 /** A full disk, no free connection (53), a statement timeout, a lock timeout: a retry may work. */
 const NOT_NOW = /^(53|57014|55P03)/
 
+/** PostgreSQL has no room for a new page of a table. */
+export function isDiskFull(error: unknown): boolean {
+  return sqlState(error) === '53100'
+}
+
 /** True if a retry may work, as opposed to a wrong statement. */
 export function isConnectionFailure(error: unknown): boolean {
   return isConnectionUseless(error) || NOT_NOW.test(sqlState(error))

@@ -41,6 +41,8 @@ type Extras = {
   keepsStatements: boolean
   /** False behind a pooler, and before the first connection: see setForSession(). */
   keepsSettings: boolean
+  /** See isDiskFull(). */
+  isDiskFull: boolean
   /** See inOrder(). */
   openInOrder: () => Pool
 }
@@ -57,6 +59,7 @@ export function makePool(databaseUrl: string, log: Log, options: PoolOptions = {
     clientGraceMs,
     keepsStatements: true,
     keepsSettings: false,
+    isDiskFull: false,
     openInOrder: () => (ordered ??= openPool(databaseUrl, options, IN_ORDER, own)),
   }
   const pool = openPool(databaseUrl, options, { maxConnections, settings: {} }, own)
@@ -145,6 +148,16 @@ export function keepsStatements(pool: Pool): boolean {
 /** The settings of the pool hold for every statement, and not only within a transaction. */
 export function keepsSettings(pool: Pool): boolean {
   return extras.get(pool)?.keepsSettings ?? true
+}
+
+/** The disk of the database was full when something was last written that needs room on it. */
+export function isDiskFull(pool: Pool): boolean {
+  return extras.get(pool)?.isDiskFull ?? false
+}
+
+export function setDiskFull(pool: Pool, isFull: boolean): void {
+  const own = extras.get(pool)
+  if (own) own.isDiskFull = isFull
 }
 
 export function stopKeepingStatements(pool: Pool): void {

@@ -1,15 +1,20 @@
 import { OperatorError } from '../base/operator-error.ts'
 import { withClient } from './connect.ts'
-import { outageLogOf, type Pool } from './pool.ts'
-import { query, unavailable } from './tx.ts'
+import { DatabaseUnavailable } from './failure.ts'
+import { isDiskFull, outageLogOf, setDiskFull, type Pool } from './pool.ts'
+import { query, transact, unavailable } from './tx.ts'
 
 // Probes time out after one or a few seconds by default.
 const READY_WITHIN_MS = 2_000
 
-export type DatabaseTrouble = 'database' | 'database in recovery' | 'database read-only'
+export type DatabaseTrouble = 'database' | 'database in recovery' | 'database read-only' | 'database disk full'
 
-/** Why no deposit could be created now: unreachable, a standby, or read-only by a setting. */
+/** Why no deposit could be created now: unreachable, a standby, read-only by a setting, or without room. */
 export async function databaseTrouble(pool: Pool): Promise<DatabaseTrouble | undefined> {
+  return (await serverTrouble(pool)) ?? (isDiskFull(pool) ? diskTrouble(pool) : undefined)
+}
+
+async function serverTrouble(pool: Pool): Promise<DatabaseTrouble | undefined> {
   try {
     const client = await pool.connect()
     let trouble: DatabaseTrouble | undefined = 'database'
@@ -30,6 +35,21 @@ export async function databaseTrouble(pool: Pool): Promise<DatabaseTrouble | und
     unavailable(pool, error)
     return 'database'
   }
+}
+
+// More than the pages that a deposit may add to its tables and their indexes.
+const ROOM = `create temporary table room on commit drop as select repeat('0', 1000) from generate_series(1, 2000)`
+
+/** A disk was full, and reads say nothing about that. So this writes. */
+async function diskTrouble(pool: Pool): Promise<DatabaseTrouble | undefined> {
+  try {
+    await transact(pool, (tx) => tx.run(ROOM))
+  } catch (error) {
+    if (error instanceof DatabaseUnavailable) return 'database disk full'
+    // The role may make no temporary tables. The next deposit tells.
+  }
+  setDiskFull(pool, false)
+  return undefined
 }
 
 /** What an operator wants to know about the database. */

@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { DatabaseUnavailable, isConnectionFailure, sqlState } from './failure.ts'
-import { begin, clientTimeoutMs, inOrder, keepsSettings, outageLogOf, type Pool } from './pool.ts'
+import { DatabaseUnavailable, isConnectionFailure, isDiskFull, sqlState } from './failure.ts'
+import { begin, clientTimeoutMs, inOrder, keepsSettings, outageLogOf, setDiskFull, type Pool } from './pool.ts'
 import { isPoolerMove, preparedName } from './prepared.ts'
 
 declare const inTransaction: unique symbol
@@ -89,6 +89,7 @@ function onlyRow<Row>(rows: Row[]): Row {
 /** For a library that uses the pool itself: maps its failures as query() and transact() do. */
 export function unavailable(pool: Pool, error: unknown): DatabaseUnavailable {
   outageLogOf(pool)?.failed(error)
+  if (isDiskFull(error)) setDiskFull(pool, true)
   return new DatabaseUnavailable(error)
 }
 

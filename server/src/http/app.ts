@@ -26,7 +26,7 @@ import { tellIgnoredFields } from './server/ignored-fields.ts'
 import { describeRoutes, docsRoutes } from './docs/openapi.ts'
 import { invitationRoutes } from './auth/invitations.ts'
 import { limitConnections, limitInFlight, MAX_IN_FLIGHT, maxConnections, type Load } from './server/backpressure.ts'
-import { metricsRoutes } from './metrics.ts'
+import { metricsRoutes, type Measured } from './metrics.ts'
 import { logRequests } from './request-log.ts'
 import { paymentEventRoutes } from './pay/events.ts'
 import { paymentPageRoutes } from './pay/page.ts'
@@ -64,6 +64,8 @@ export type AppOptions = {
   /** True if exactly one proxy in front of us reports the caller's address. */
   trustProxy?: boolean
   maxInFlight?: number
+  /** Of the embedded database, if that is used. */
+  home?: string | undefined
   /** Limit of open event streams to payment pages. */
   maxStreams?: number
   /** Compares every answer with its schema, as tests do. */
@@ -85,7 +87,7 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
   const { app, load, log } = makeBareApp(ctx, options)
   await describeRoutes(app)
   const shared = { completed: makeCompletedAnswers(), limitAccount: makeAccountLimiter(ctx) }
-  await app.register(async (scope) => apiRoutes(scope, ctx, load, shared))
+  await app.register(async (scope) => apiRoutes(scope, ctx, { load, home: options.home }, shared))
   await app.register(async (scope) => dashboardApi(scope, ctx, shared), { prefix: DASHBOARD_PREFIX })
   await app.register(async (scope) => signInApi(scope, ctx, log))
   await app.register(async (scope) => callbackRoutes(scope, ctx))
@@ -104,11 +106,11 @@ export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<
 }
 
 /** What a process without an API answers: whether it works, and how well. */
-export function buildWorkerApp(ctx: Context): App {
+export function buildWorkerApp(ctx: Context, { home }: Pick<AppOptions, 'home'> = {}): App {
   const { app, load } = makeBareApp(ctx, {})
   void app.register(async (scope) => {
     requireKeys(scope, ctx, makeAccountLimiter(ctx))
-    metricsRoutes(scope, ctx, load)
+    metricsRoutes(scope, ctx, { load, home })
   })
   healthRoutes(app, ctx, load)
   return app
@@ -136,11 +138,16 @@ function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load;
 /** Of keys and sessions together. */
 type Shared = { completed: CompletedAnswers; limitAccount: SharedLimiter }
 
-function apiRoutes(scope: FastifyInstance, ctx: Context, load: Load, { completed, limitAccount }: Shared): void {
+function apiRoutes(
+  scope: FastifyInstance,
+  ctx: Context,
+  measured: Measured,
+  { completed, limitAccount }: Shared,
+): void {
   readJsonOnly(scope, { limitBytes: API_BODY_LIMIT_BYTES })
   requireKeys(scope, ctx, limitAccount)
   tellIgnoredFields(scope)
-  metricsRoutes(scope, ctx, load)
+  metricsRoutes(scope, ctx, measured)
   sharedRoutes(withZod(scope), ctx, completed)
 }
 

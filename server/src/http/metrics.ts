@@ -2,6 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import { metricsText, type Metrics } from '../base/metrics.ts'
 import { answerForAll } from '../base/sibling-metrics.ts'
 import { withTimeLimit } from '../base/time-limit.ts'
+import { readHomeState, type HomeState } from '../db/embedded/home-state.ts'
+import { isDiskFull } from '../db/pool.ts'
+import { databaseTrouble } from '../db/ready.ts'
 import { unavailable } from '../db/tx.ts'
 import type { Context } from '../domain/context.ts'
 import { EXCEPTION_KINDS } from '../domain/refunds/exceptions.ts'
@@ -19,9 +22,15 @@ const READ_WITHIN_MS = 3_000
 
 const BREAKER_STATES: ProviderHealth['breaker'][] = ['closed', 'half-open', 'open']
 
+/** `home`: of the embedded database, if that is used. */
+export type Measured = { load: Load; home?: string | undefined }
+
+/** What is read for a scrape. */
+type Read = Gauges & { isFull: boolean; disk: HomeState | undefined }
+
 /** For Prometheus, with METRICS_TOKEN or an operator's key of the scope metrics:read. */
-export function metricsRoutes(app: FastifyInstance, ctx: Context, load: Load): void {
-  let reading: Promise<Gauges> | undefined
+export function metricsRoutes(app: FastifyInstance, ctx: Context, { load, home }: Measured): void {
+  let reading: Promise<Read> | undefined
   let readAt: Date | undefined
 
   const answer = answerForAll(async () => {
@@ -56,9 +65,15 @@ export function metricsRoutes(app: FastifyInstance, ctx: Context, load: Load): v
   }
 
   /** One at a time: a frozen database must not take one connection more with each scrape. */
-  function read(): Promise<Gauges> {
+  function read(): Promise<Read> {
+    return (reading ??= readAll().finally(() => (reading = undefined)))
+  }
+
+  async function readAll(): Promise<Read> {
     const names = ctx.providers.map((provider) => provider.name)
-    return (reading ??= readGauges(ctx, names).finally(() => (reading = undefined)))
+    const gauges = await readGauges(ctx, names)
+    const isFull = isDiskFull(ctx.pool) && (await databaseTrouble(ctx.pool)) !== undefined
+    return { ...gauges, isFull, disk: home ? await readHomeState(home) : undefined }
   }
 
   function late(): Error {
@@ -80,7 +95,8 @@ function beginAtZero({ metrics, providers }: Context): void {
   }
 }
 
-function setOwn({ metrics, pool, providers, clock }: Context, load: Load): void {
+function setOwn({ metrics, pool, providers, clock, settings }: Context, load: Load): void {
+  metrics.reconcileInterval.set(settings.reconcileSeconds)
   metrics.clockOffset.set(clock.offsetMs() / 1000)
   metrics.inFlight.set(load.inFlight)
   metrics.poolSize.set(pool.options.max)
@@ -97,7 +113,7 @@ function setOwn({ metrics, pool, providers, clock }: Context, load: Load): void 
   }
 }
 
-function setGauges(metrics: Metrics, now: Date, gauges: Gauges): void {
+function setGauges(metrics: Metrics, now: Date, gauges: Read): void {
   // Signed: a cursor in the future must not look like one that is perfectly fresh.
   const age = (since: Date | null) => (since === null ? 0 : secondsOf(now) - secondsOf(since))
   for (const kind of EXCEPTION_KINDS) {
@@ -120,6 +136,18 @@ function setGauges(metrics: Metrics, now: Date, gauges: Gauges): void {
   }
   metrics.queueDue.set({ queue: 'failing_deliveries' }, gauges.failingDeliveries)
   for (const [state, count] of Object.entries(gauges.webhooks)) metrics.webhooks.set({ state }, count)
+  setDatabase(metrics, gauges)
+}
+
+function setDatabase(metrics: Metrics, { isFull, disk, database }: Read): void {
+  metrics.databaseWritable.set(database.isWritable && !isFull ? 1 : 0)
+  metrics.databaseBytes.set(database.bytes)
+  // The lag of a standby that is gone would stay.
+  metrics.replicationLag.remove()
+  if (database.replicationLagSeconds !== null) metrics.replicationLag.set(database.replicationLagSeconds)
+  if (!disk) return
+  metrics.diskFree.set(disk.freeBytes)
+  metrics.lastBackup.set(secondsOf(disk.lastBackupAt))
 }
 
 function secondsOf(at: Date | null): number {

@@ -36,6 +36,10 @@ volumes:
 {{- define "guiche.container" -}}
 image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"
 imagePullPolicy: {{ .Values.image.pullPolicy }}
+{{- include "guiche.confined" . | nindent 0 }}
+{{- end }}
+
+{{- define "guiche.confined" -}}
 envFrom:
   - configMapRef:
       name: {{ .Release.Name }}

@@ -12,10 +12,17 @@ export type Gauges = {
   sweeps: { provider: string; sweptUntil: Date; closedUntil: Date | null; differenceCount: number | null }[]
   notifications: NotificationHealth[]
   /** Deliveries to webhooks that do not fail: a late one is our fault, and means that workers do not keep up. */
-  queues: Record<'checks' | 'refunds' | 'deliveries', Queue>
+  queues: Record<'checks' | 'refunds' | 'refund_checks' | 'deliveries', Queue>
   /** Due deliveries to webhooks that fail. They wait for their receivers, so their age tells nothing about us. */
   failingDeliveries: number
   webhooks: { working: number; failing: number; disabled: number }
+  database: {
+    /** False on a standby, and where a setting makes it read-only. */
+    isWritable: boolean
+    bytes: number
+    /** Of the standby that is furthest behind; null if there is none, or this role may not see it. */
+    replicationLagSeconds: number | null
+  }
 }
 
 /** Due and not begun: how many, up to MAX_COUNTED, and since when. */
@@ -45,10 +52,12 @@ export function readGauges(core: Core, providers: string[]): Promise<Gauges> {
       queues: {
         checks: await readQueue(tx, now, 'checks'),
         refunds: await readQueue(tx, now, 'refunds'),
+        refund_checks: await readQueue(tx, now, 'refund_checks'),
         deliveries: await readDeliveries(tx, now, 'failing_since is null'),
       },
       failingDeliveries: (await readDeliveries(tx, now, 'failing_since is not null')).due,
       webhooks: await readWebhooks(tx),
+      database: await readDatabase(tx),
     }
   })
 }
@@ -64,7 +73,7 @@ function readSweeps(tx: Tx, providers: string[]): Promise<Gauges['sweeps']> {
   )
 }
 
-function readQueue(tx: Tx, now: Date, table: 'checks' | 'refunds'): Promise<Queue> {
+function readQueue(tx: Tx, now: Date, table: 'checks' | 'refunds' | 'refund_checks'): Promise<Queue> {
   return tx.one(
     `select (select count(*) from (select from ${table} where due_at <= $1 limit $2) due) as due,
        (select min(due_at) from ${table} where due_at <= $1) as oldest`,
@@ -95,5 +104,15 @@ function readWebhooks(tx: Tx): Promise<Gauges['webhooks']> {
        count(*) filter (where disabled_at is null and failing_since is not null) as failing,
        count(*) filter (where disabled_at is not null) as disabled
      from webhooks where deleted_at is null`,
+  )
+}
+
+// A standby that has replayed everything has no lag, and without the role pg_monitor its state is null.
+function readDatabase(tx: Tx): Promise<Gauges['database']> {
+  return tx.one(
+    `select not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off' as "isWritable",
+       pg_database_size(current_database()) as bytes,
+       (select max(extract(epoch from coalesce(replay_lag, '0')))::float8 from pg_stat_replication
+        where state is not null) as "replicationLagSeconds"`,
   )
 }

@@ -20,7 +20,7 @@ export type LiveView = {
   }
   /** Null if there is too much to count. */
   today: Today | null
-  queues: Record<keyof Gauges['queues'], { due: number; oldestSeconds: number | null }>
+  queues: Record<'checks' | 'deliveries' | 'refunds', { due: number; oldestSeconds: number | null }>
   refundsInDoubt: number
   exceptionsOpen: number
   suspenseCents: Cents

@@ -1,0 +1,24 @@
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { hasPid } from './process.ts'
+
+// A directory with backups that a timer makes, each named after its time. What has another name is left alone.
+
+const NAME = /^guiche-\d{8}T\d{6}Z$/
+/** A backup that was cut off, with the id of its process. */
+const PART = /^guiche-\d{8}T\d{6}Z\.part-(\d+)$/
+
+/** The database runs on this machine, and has its clock. */
+export function nameOfBackup(): string {
+  return `guiche-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
+}
+
+/** Deletes all but the newest `keep`, and what dead processes left. Resolves to the names, oldest first. */
+export async function deleteOldBackups(directory: string, keep: number): Promise<string[]> {
+  const names = (await readdir(directory)).toSorted()
+  const backups = names.filter((name) => NAME.test(name))
+  const parts = names.filter((name) => !hasPid(Number(PART.exec(name)?.[1] ?? process.pid)))
+  const old = [...backups.slice(0, Math.max(0, backups.length - keep)), ...parts]
+  for (const name of old) await rm(join(directory, name), { recursive: true, force: true })
+  return old
+}
