@@ -91,6 +91,8 @@ function openPool(
     // Up to PostgreSQL 17, a sequential scan that is off and has no alternative adds 10^10 to the cost of its plan, and
     // PostgreSQL compiles what costs that much: 960 ms for each claim of webhooks, which then runs for 0.1 ms.
     jit: 'off',
+    // A date without a zone means the same in every session, whatever the role or the database has as its zone.
+    timezone: 'UTC',
     ...more,
   }
   const { outage, clientGraceMs } = own

@@ -10,22 +10,43 @@ import { startLoop, type Loop } from './loop.ts'
 
 const IDLE_MS = 10 * 60_000
 
+type Step = { name: string; run: (ctx: Context) => Promise<unknown> }
+
 /**
  * Deletes idempotency keys, dead processes and unused limits after a day, charges that no provider made after 90 days,
  * expired sessions, and by the retention settings webhook attempts and records of sign-ins.
  */
+const STEPS: Step[] = [
+  { name: 'attempts', run: keepAttemptPartitions },
+  { name: 'sessions', run: (ctx) => purgeSessions(ctx, ctx.now()) },
+  { name: 'processes', run: (ctx) => purgeProcesses(ctx.pool) },
+  { name: 'limits', run: (ctx) => purgeSharedLimits(ctx.pool, ctx.now()) },
+  { name: 'sign_ins', run: purgeSignIns },
+  // Keys before the charges that they name.
+  { name: 'idempotency_keys', run: purgeIdempotencyKeys },
+  { name: 'failed_charges', run: purgeFailedCharges },
+]
+
 export function startPurgeWorker(ctx: Context): Loop {
-  return startLoop(ctx, {
-    name: 'purge',
-    idleMs: IDLE_MS,
-    async round() {
-      await keepAttemptPartitions(ctx)
-      await purgeSessions(ctx, ctx.now())
-      await purgeProcesses(ctx.pool)
-      await purgeSharedLimits(ctx.pool, ctx.now())
-      // Keys before the charges that they name.
-      const rest = [await purgeSignIns(ctx), await purgeIdempotencyKeys(ctx), await purgeFailedCharges(ctx)]
-      return rest.includes('more') ? 'more' : 'idle'
-    },
-  })
+  const failedAtMs = new Map<string, number>()
+  return startLoop(ctx, { name: 'purge', idleMs: IDLE_MS, round: () => purge(ctx, failedAtMs) })
+}
+
+/** A step that fails is tried again after a pause, and does not keep the others from their work. */
+export async function purge(ctx: Context, failedAtMs = new Map<string, number>()): Promise<'more' | 'idle'> {
+  let next: 'more' | 'idle' = 'idle'
+  for (const { name, run } of STEPS) {
+    // Rounds follow each other at once while another step has more to do.
+    if (ctx.now().getTime() - (failedAtMs.get(name) ?? -Infinity) < IDLE_MS) continue
+    try {
+      if ((await run(ctx)) === 'more') next = 'more'
+      failedAtMs.delete(name)
+      ctx.metrics.purgeFailing.set({ step: name }, 0)
+    } catch (err) {
+      failedAtMs.set(name, ctx.now().getTime())
+      ctx.metrics.purgeFailing.set({ step: name }, 1)
+      ctx.log.error({ err, step: name }, 'deleting old rows failed; it is tried again in ten minutes')
+    }
+  }
+  return next
 }
