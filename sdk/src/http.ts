@@ -107,6 +107,8 @@ function asHeader(text: string): string {
 /** A program has few bodies. Without a bound, names that users choose would fill the memory. */
 const MAX_WARNINGS = 100
 
+// A library has no log of its own, and this one tells a developer of a mistake.
+// oxlint-disable-next-line no-console
 function makeWarnings(warn: GuicheOptions['onWarning'] = (message) => console.warn(message)) {
   const given = new Set<string>()
   return (message: string) => {

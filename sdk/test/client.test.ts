@@ -102,7 +102,8 @@ describe('a deposit', () => {
 test('a misspelt field of a deposit is warned of', async () => {
   const warnings: string[] = []
   const client = clientOf({ onWarning: (message) => warnings.push(message) })
-  await client.deposits.create({ value: 1_00, ...{ externalID: 'order-1' } })
+  const misspelt = { value: 1_00, externalID: 'order-1' }
+  await client.deposits.create(misspelt)
   expect(warnings).toEqual([expect.stringContaining('externalID')])
 })
 
