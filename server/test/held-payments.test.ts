@@ -78,7 +78,7 @@ test('a second payment is told beside the first one, and the page is not done un
   }
   const { refund, endToEndId } = await resolve(w, { how: 'refund' })
   expect(pix.map((one) => one.endToEndId)).toContain(endToEndId)
-  await followToEnd(w, { id: refund!.id, endToEndId })
+  await followToEnd(w, { id: refund!.id, endToEndId: endToEndId! })
   for (const [index, wanted] of [
     ['Tudo certo.', 'Devolvemos R$ 100,00, recebidos além deste pagamento.'],
     ['All done.', 'We returned R$100.00, which we received besides this payment.'],
