@@ -51,6 +51,8 @@ export type Config = {
   }
   /** Undefined: no mail server. Sandbox mode logs the links; live mode makes none. */
   mail: { smtpUrl: string; requiresTls: boolean; from: string } | undefined
+  /** Undefined: new passwords are compared with the bundled list alone. */
+  breachedPasswordsUrl: string | undefined
   settings: Settings
   remote: Remote | undefined
   /** Files that hold a secret: `.env`, and those that a variable NAME_FILE names. */
@@ -121,6 +123,7 @@ function parseConfig(env: Env, overrides: Overrides): Parsed {
     webhooks: loadWebhooks(env, { isTrial: mode === 'test' && isLocalHost(host) && isLocalUrl(publicUrl) }),
     plainHttp: loadPlainHttp(env, mode === 'test' ? [] : [['PUBLIC_URL', publicUrl], ...providers.flatMap(urlsOf)]),
     mail: loadMail(env, { mode, publicUrl }),
+    breachedPasswordsUrl: loadBreachedPasswordsUrl(env),
     remote: loadRemote(env),
     settings: {
       mode,
@@ -256,6 +259,14 @@ function loadMail(env: Env, { mode, publicUrl }: { mode: 'test' | 'live'; public
   const weak = requiresTls ? WITHOUT_TLS.exec(smtpUrl)?.[1] : undefined
   if (weak) throw refusal('SMTP_URL', `must use TLS to reach another machine in live mode: remove ${weak}`)
   return { smtpUrl, requiresTls, from }
+}
+
+function loadBreachedPasswordsUrl(env: Env): string | undefined {
+  const url = env.BREACHED_PASSWORDS_URL
+  if (!url) return undefined
+  if (!URL.canParse(url) || !/^https?:\/\/[^/]/.test(url))
+    throw refusal('BREACHED_PASSWORDS_URL', 'must look like https://api.pwnedpasswords.com/range')
+  return url
 }
 
 /** `.env` in the working directory supplies what the environment does not set. */

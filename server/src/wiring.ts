@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Log } from './base/log.ts'
+import { makeIsBreached } from './base/breached-passwords.ts'
 import { makeMetrics, type Metrics } from './base/metrics.ts'
 import { makeSharedBuckets, type SharedBuckets } from './base/shared-buckets.ts'
 import type { Tracer } from './base/tracer.ts'
@@ -170,6 +171,7 @@ export async function openContext(
       mailer,
       instance: presence.instance,
       limits,
+      ...(config.breachedPasswordsUrl && { isBreached: makeIsBreached(config.breachedPasswordsUrl, log) }),
     })
     return { value: ctx, sandboxUrl: opened.sandboxUrl, clock, presence, close }
   } catch (error) {

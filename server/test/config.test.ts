@@ -78,6 +78,15 @@ test('anybody signs up where no money is real, and by invitation where it is, un
   expect(() => loadConfig({ SIGNUP: 'yes' })).toThrow('SIGNUP must be one of open, invite, closed, not "yes"')
 })
 
+test('breached passwords are looked up only where BREACHED_PASSWORDS_URL says', () => {
+  const url = 'https://api.pwnedpasswords.com/range'
+  expect(loadConfig({}).breachedPasswordsUrl).toBeUndefined()
+  expect(loadConfig({ BREACHED_PASSWORDS_URL: url }).breachedPasswordsUrl).toBe(url)
+  expect(() => loadConfig({ BREACHED_PASSWORDS_URL: 'api.pwnedpasswords.com' })).toThrow(
+    'BREACHED_PASSWORDS_URL must look like https://api.pwnedpasswords.com/range',
+  )
+})
+
 test('mail goes out where SMTP_URL says, from MAIL_FROM or an address at the host of PUBLIC_URL', () => {
   const SMTP_URL = 'smtps://user:pa%40ss@mail.example.com:465'
   expect(loadConfig({}).mail).toBeUndefined()

@@ -1,10 +1,17 @@
-import { expect, test } from 'vitest'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
+import { makeIsBreached } from '../src/base/breached-passwords.ts'
 import { query } from '../src/db/tx.ts'
 import { createAccount } from '../src/domain/accounts/accounts.ts'
 import { createOperator } from '../src/domain/users/operators.ts'
 import { checkPassword } from '../src/domain/users/password-rules.ts'
 import { confirmEmail, setPassword } from '../src/domain/users/passwords.ts'
 import { CONSOLE } from './operators-client.ts'
+import { appWith } from './requests.ts'
 import { openBrowser, PASSWORD, type Browser } from './sign-in-client.ts'
 import { world, type World } from './world.ts'
 
@@ -95,6 +102,66 @@ test('a weak password is refused wherever one is chosen: at sign-up, by a link, 
   // The link was not used up by that.
   expect((await browser.post('auth/reset-password', { newPassword: NEW_PASSWORD, token })).statusCode).toBe(200)
 })
+
+test('a password that was breached is refused wherever people choose one, and nobody learns which it was', async () => {
+  const { w } = await prepare()
+  const leaked = 'a horse that everybody knows'
+  const service = await startRanges([leaked])
+  const browser = openBrowser({ app: await appWith({ ...w.ctx, isBreached: makeIsBreached(service.url, w.ctx.log) }) })
+  await browser.signIn(ANA)
+  await browser.post('auth/request-password-reset', { email: ANA })
+  const token = tokenIn(w)
+  const choose = async (password: string) => [
+    await browser.post('auth/sign-up/email', { name: 'Eva', email: 'eva@loja.example', password }),
+    await browser.post('auth/change-password', { currentPassword: PASSWORD, newPassword: password }),
+    await browser.post('auth/reset-password', { newPassword: password, token }),
+  ]
+  for (const answer of await choose(leaked))
+    expect([answer.statusCode, answer.json().code]).toEqual([400, 'password_too_common'])
+  expect(service.asked).toEqual(Array(3).fill(`/range/${sha1(leaked).slice(0, 5)}`))
+
+  // Padding, and a service that fails: the password is as good as before.
+  for (const [broken, isTold] of [
+    ['', false],
+    ['padded', false],
+    ['status', true],
+    ['endless', true],
+    ['gone', true],
+  ] as const) {
+    service.behave(broken)
+    const told = w.logged.length
+    const is = makeIsBreached(broken === 'gone' ? `http://127.0.0.1:${await freePort()}` : service.url, w.ctx.log)
+    expect([broken, await is(broken === '' ? NEW_PASSWORD : leaked)]).toEqual([broken, false])
+    expect([broken, w.logged.length - told]).toEqual([broken, isTold ? 1 : 0])
+  }
+  const lines = JSON.stringify(w.logged)
+  for (const secret of [leaked, sha1(leaked).slice(0, 5)]) expect(lines).not.toContain(secret)
+})
+
+/** Speaks the range API of Have I Been Pwned. */
+async function startRanges(breached: string[]) {
+  const asked: string[] = []
+  let broken = ''
+  const server = createServer((request, response) => {
+    asked.push(request.url!)
+    const found = breached.map(sha1).filter((hash) => request.url!.endsWith(`/${hash.slice(0, 5)}`))
+    const count = broken === 'padded' ? 0 : 42
+    const lines = ['0018A45C4D1DEF81644B54AB7F969B88D65:1', ...found.map((hash) => `${hash.slice(5)}:${count}`)]
+    if (broken === 'status') response.statusCode = 503
+    response.end(lines.join('\r\n') + (broken === 'endless' ? '\r\n'.repeat(1024 * 1024) : ''))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}/range/`, asked, behave: (how: string) => void (broken = how) }
+}
+
+function sha1(text: string): string {
+  return createHash('sha1').update(text).digest('hex').toUpperCase()
+}
 
 test('a link to choose a password ends with the next link, with any reset, and with a change of password', async () => {
   const { w, browser } = await prepare()

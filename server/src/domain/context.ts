@@ -1,3 +1,4 @@
+import type { IsBreached } from '../base/breached-passwords.ts'
 import { makeOwnBuckets, type SharedBuckets } from '../base/shared-buckets.ts'
 import { makeKeyCache, type KeyCache } from './accounts/key-cache.ts'
 import { makeCore, type Core } from './core/core.ts'
@@ -17,10 +18,15 @@ export type Ports = {
 }
 
 /** A function that takes the Context may call providers, besides all that `Core` allows; see core/core.ts. */
-export type Context = Core & Ports & WebhookLanes & DepositLanes & { keys: KeyCache; limits: SharedBuckets }
+export type Context = Core &
+  Ports &
+  WebhookLanes &
+  DepositLanes & { keys: KeyCache; limits: SharedBuckets; isBreached: IsBreached }
 
-/** Without `limits`, the limits are those of one process. */
-export function makeContext(parts: Parameters<typeof makeCore>[0] & Ports & { limits?: SharedBuckets }): Context {
+type Optional = { limits?: SharedBuckets; isBreached?: IsBreached }
+
+/** Without `limits`, the limits are those of one process. Without `isBreached`, no password is. */
+export function makeContext(parts: Parameters<typeof makeCore>[0] & Ports & Optional): Context {
   const core = makeCore(parts)
   // One object for all: a worker sets core.wakeDeliveries after the lanes were made.
   return Object.assign(core, {
@@ -29,6 +35,7 @@ export function makeContext(parts: Parameters<typeof makeCore>[0] & Ports & { li
     mailer: parts.mailer,
     keys: makeKeyCache(),
     limits: parts.limits ?? makeOwnBuckets(),
+    isBreached: parts.isBreached ?? (async () => false),
     ...makeWebhookLanes(core),
     ...makeDepositLanes(core, (payments) => recordExternalRefunds(core, payments)),
   })

@@ -1,3 +1,4 @@
+import type { IsBreached } from '../../base/breached-passwords.ts'
 import { Fault } from '../../base/fault.ts'
 import { guessablePasswords } from './guessable-passwords.ts'
 
@@ -29,6 +30,12 @@ export function checkPassword(password: string, owner: PasswordOwner): void {
       'This password is mostly your e-mail, your name or the name of this service: choose another',
     )
   if (isCommon(password)) throw new Fault('password_too_common', 'This password is too common: choose another')
+}
+
+/** For passwords that people choose in the dashboard, besides checkPassword(). */
+export async function checkNotBreached({ isBreached }: { isBreached: IsBreached }, password: string): Promise<void> {
+  if (await isBreached(password))
+    throw new Fault('password_too_common', 'This password was published in a breach: choose another')
 }
 
 /** Nothing visible, one short piece repeated, or consecutive characters. */

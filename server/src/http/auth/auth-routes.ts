@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '../../base/fault.ts'
 import { endSession } from '../../domain/accounts/sessions.ts'
 import type { Context } from '../../domain/context.ts'
-import { checkPassword } from '../../domain/users/password-rules.ts'
+import { checkNotBreached, checkPassword } from '../../domain/users/password-rules.ts'
 import {
   findSecondFactor,
   auditPasswordChange,
@@ -209,12 +209,12 @@ async function prepareFields(call: Call): Promise<Prepared> {
   switch (url) {
     case '/reset-password': {
       const owner = await resetOwner(ctx, textIn(fields, 'token'))
-      if (owner) checkChosen(call, owner)
+      if (owner) await checkChosen(call, owner)
       return { owner }
     }
     case '/change-password': {
       const { name, caller } = request.session
-      checkChosen(call, { name, email: caller.email })
+      await checkChosen(call, { name, email: caller.email })
       return {}
     }
     case '/verify-email':
@@ -233,11 +233,12 @@ async function prepareFields(call: Call): Promise<Prepared> {
   }
 }
 
-function checkChosen({ ctx, fields }: Call, owner: { name: string; email: string }): void {
+async function checkChosen({ ctx, fields }: Call, owner: { name: string; email: string }): Promise<void> {
   const password = textIn(fields, 'newPassword')
   // better-auth refuses one that is too short.
   if (password.length < PASSWORD_LENGTH.min) return
   checkPassword(password, { ...owner, publicUrl: ctx.settings.publicUrl })
+  await checkNotBreached(ctx, password)
 }
 
 /** Refuses a code that was used before. Whether it is right, and whether it may be tried, better-auth decides. */

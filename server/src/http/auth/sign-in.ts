@@ -6,6 +6,7 @@ import { signUp } from '../../domain/accounts/sign-up.ts'
 import type { Context } from '../../domain/context.ts'
 import { DAY_ZONE } from '../../domain/core/business-days.ts'
 import { findInvitation } from '../../domain/users/invitations.ts'
+import { checkNotBreached } from '../../domain/users/password-rules.ts'
 import { readerOf } from '../server/language.ts'
 import type { RefusalLog } from '../server/envelope.ts'
 import { emailField, response, type Api } from '../server/schemas.ts'
@@ -64,6 +65,7 @@ export function signInRoutes(app: Api, ctx: Context, log: RefusalLog): void {
   const signingUp = { schema: { ...HIDDEN, body: signUpBody }, config: NOT_FRESH }
   app.post(`${AUTH_PATH}/sign-up/email`, signingUp, async (request) => {
     limits.signUp(request)
+    await checkNotBreached(ctx, request.body.password)
     const { email: to, name, isNew, isEmailVerified } = await signUp(ctx, { invitation: null, ...request.body })
     const shown = isEmailVerified ? {} : await shownConfirmation(ctx, await auth(), to)
     const { language } = readerOf(request)
