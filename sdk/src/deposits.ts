@@ -7,8 +7,8 @@ import { pollWith, waitUntilPaid, type WaitOptions } from './wait.ts'
 export type Deposits = {
   /**
    * Creates a charge to pay by Pix. A retry, also by this client itself, never creates a second one. With an
-   * `externalId` that holds for the same fields in every later call: it returns the charge that is PENDING or COMPLETED,
-   * and creates another one only after that one expired or was canceled.
+   * `externalId` that holds for the same fields in every later call: it returns the charge that is PENDING or
+   * COMPLETED, and creates another one only after that one expired or was canceled.
    */
   create(deposit: CreateDepositBody, options?: CreateOptions): Promise<Created<NewCharge>>
   /** Whether it is paid. A PENDING charge is first checked with the payment provider. */
@@ -19,9 +19,9 @@ export type Deposits = {
   list(query?: ListDepositsQuery, options?: CallOptions): Pages<Deposit>
   cancel(paymentLinkId: string, options?: CallOptions): Promise<Deposit>
   /**
-   * Resolves when the charge is paid. Throws `payment_held` if another amount arrived, about which the operator decides:
-   * do not ask the payer to pay again. Throws `not_paid` if it expires or is canceled first, and `timeout` after
-   * `timeoutMs`. For a page or a script: what books orders should go by webhooks, which outlive the process.
+   * Resolves when the charge is paid. Throws `payment_held` if another amount arrived, about which the operator
+   * decides: do not ask the payer to pay again. Throws `not_paid` if it expires or is canceled first, and `timeout`
+   * after `timeoutMs`. For a page or a script: what books orders should go by webhooks, which outlive the process.
    */
   waitUntilPaid(paymentLinkId: string, options?: WaitOptions): Promise<Deposit>
 }

@@ -11,8 +11,8 @@ export type Receiver = {
    */
   secret: Secret | (() => Secret)
   /**
-   * Store the event under `event.id`, once, and work later: guiche waits 15 seconds. If it throws, the answer is 500, and
-   * the event is sent again.
+   * Store the event under `event.id`, once, and work later: guiche waits 15 seconds. If it throws, the answer is 500,
+   * and the event is sent again.
    */
   onEvent(event: GuicheEvent): void | Promise<void>
   /** Gets what `onEvent` threw, which the answer does not show. `console.error` unless told. */

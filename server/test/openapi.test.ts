@@ -256,6 +256,7 @@ test('the service understands every example request of the reference', async () 
   }
 })
 
+const IMPORT = "import { env } from 'node:process'\n"
 type Sample = (request: ExampleRequest) => string
 /** Several samples as one program. */
 const LANGUAGES: { name: string; sample: Sample; command: [string, ...string[]]; join: (codes: string[]) => string }[] =
@@ -264,7 +265,7 @@ const LANGUAGES: { name: string; sample: Sample; command: [string, ...string[]];
       name: 'JavaScript',
       sample: javascriptSample,
       command: [process.execPath, '--input-type=module', '-'],
-      join: (codes) => codes.map((code) => `{${code}}`).join('\n'),
+      join: (codes) => `${IMPORT}${codes.map((code) => `{${code.replace(IMPORT, '')}}`).join('\n')}`,
     },
     { name: 'Python', sample: pythonSample, command: ['python3', '-'], join: (codes) => codes.join('\n') },
     {

@@ -14,13 +14,15 @@ export function curlSample({ method, url, needsKey, takesIdempotencyKey, body }:
 }
 
 export function javascriptSample({ method, url, takesIdempotencyKey, body }: ExampleRequest): string {
-  const address = url.replaceAll(VARIABLE, '${process.env.$1}')
+  const address = url.replaceAll(VARIABLE, '${env.$1}')
   const quote = address === url ? "'" : '`'
   return lines(
+    "import { env } from 'node:process'",
+    '',
     `const response = await fetch(${quote}${address}${quote}, {`,
     method !== 'GET' && `  method: '${method}',`,
     '  headers: {',
-    '    Authorization: `Bearer ${process.env.GUICHE_KEY}`,',
+    '    Authorization: `Bearer ${env.GUICHE_KEY}`,',
     takesIdempotencyKey && "    'Idempotency-Key': crypto.randomUUID(),",
     body !== undefined && "    'Content-Type': 'application/json',",
     '  },',
