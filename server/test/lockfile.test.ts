@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
 // npm leaves out optional packages that it does not find, without a word. A lockfile made on one machine can so lack
@@ -6,6 +9,7 @@ import { expect, test } from 'vitest'
 
 type Entry = {
   version?: string
+  dev?: boolean
   resolved?: string
   link?: boolean
   hasInstallScript?: boolean
@@ -46,4 +50,33 @@ test('every native package is locked for linux-x64, linux-arm64 and darwin-arm64
 test('no package runs a script at installation, but for those known not to need it', () => {
   const scripted = entries.filter(([, entry]) => entry.hasInstallScript).map(([path]) => nameOf(path))
   expect(scripted.filter((name) => !MAY_HAVE_INSTALL_SCRIPT.some((known) => known.test(name)))).toEqual([])
+})
+
+test('`npm run sbom` names each package that is shipped, with its version and hash, without asking a registry', async () => {
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const { scripts } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as { scripts: { sbom: string } }
+  const [command, file] = scripts.sbom.split(' > ') as [string, string]
+  expect(readFileSync(`${root}/.gitignore`, 'utf8').split('\n')).toContain(file)
+  const [npm, ...args] = command.split(' ') as [string, ...string[]]
+  const registry = 'http://127.0.0.1:1/'
+  const env = { ...process.env, npm_config_registry: registry, npm_config_loglevel: 'error' }
+  const { stdout } = await promisify(execFile)(npm, args, { cwd: root, env, maxBuffer: 64 * 1024 * 1024 })
+  const sbom = JSON.parse(stdout) as {
+    bomFormat: string
+    components: { name: string; version: string; hashes?: { alg: string }[] }[]
+  }
+  expect(sbom.bomFormat).toBe('CycloneDX')
+  const named = new Set(
+    sbom.components
+      .filter(({ hashes }) => hashes?.some(({ alg }) => alg === 'SHA-512'))
+      .map(({ name, version }) => `${name}@${version}`),
+  )
+  const shipped = entries.filter(([path, { dev }]) => path.includes('node_modules/') && !dev)
+  const bundled = entries.filter(([path]) => /^(?:web\/)?node_modules\/(?:react|react-dom|radix-ui|uplot)$/.test(path))
+  expect([shipped.length > 80, bundled.length]).toEqual([true, 4])
+  const missing = [...shipped, ...bundled]
+    .filter(([, { link }]) => !link)
+    .map(([path, { version }]) => `${nameOf(path)}@${version}`)
+    .filter((name) => !named.has(name))
+  expect(missing).toEqual([])
 })
