@@ -519,6 +519,11 @@ export function forgeries({ victim, eve }) {
     ],
 
     [
+      'a charge that its provider is said to call paid without a Pix',
+      ['unnamed_payment'],
+      `insert into exceptions (id, charge_id, kind, opened_at) select newid(created_at), id, 'unnamed_payment', created_at from charges where id = ${pendingOfEve}`,
+    ],
+    [
       'a refund of the bank that is said to repeat one that was undone',
       ['refund'],
       `update refunds set undone_exception_id = (select id from exceptions where kind = 'foreign_refund' order by id limit 1) where source = 'provider' and exception_id is null and undone_exception_id is null`,
