@@ -295,9 +295,19 @@ test.each([
   s.woovi.changeEntry(endToEndId, { status })
   const text = `woovi gave back ${share}, our books 0 cents`
   expect((await audit(s.ctx)).differences).toEqual([{ check: 'provider', subject: `payment ${endToEndId}`, text }])
-  expect((await compareWindow(s.ctx, s.provider, DAY)).differences).toMatchObject([
-    { kind: 'refund_not_in_books', text },
-  ])
+  const read = await compareWindow(s.ctx, s.provider, DAY, { mode: 'read' })
+  expect(read.differences).toMatchObject([{ kind: 'refund_not_in_books', text }])
+})
+
+test('money in suspense that Woovi calls REFUNDED is booked as gone when its day is compared', async () => {
+  const s = await withWoovi()
+  const endToEndId = await s.paid()
+  expect(await holdings(s)).toEqual({ cash: 50_00, suspense: 50_00 })
+  s.woovi.changeEntry(endToEndId, { status: 'REFUNDED' })
+  expect((await compareWindow(s.ctx, s.provider, DAY)).differences).toEqual([])
+  expect(await holdings(s)).toEqual({})
+  expect(await s.count('exceptions', `resolution = 'refund'`)).toBe(1)
+  expect((await audit(s.ctx)).differences).toEqual([])
 })
 
 test('a Pix of which Woovi does not say how it stands is reported as compared without refunds', async () => {

@@ -6,7 +6,7 @@ import { findException, listExceptions } from '../src/domain/refunds/exceptions.
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import { ProviderError, type ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { requestRefund } from '../src/domain/refunds/request-refund.ts'
-import { recordExternalRefunds } from '../src/domain/refunds/external-refunds.ts'
+import { recordExternalRefunds, reportOf } from '../src/domain/refunds/external-refunds.ts'
 import { runDueRefunds } from '../src/workers/refund.ts'
 import {
   changeProvider,
@@ -226,7 +226,7 @@ test.each(['a deposit', 'money in suspense'])(
     await transact(w.pool, async (tx) => {
       await tx.run('select from charges for update')
       await tx.run('select from exceptions for update')
-      const note = () => recordExternalRefunds(w.ctx, [reported as ReceivedPayment])
+      const note = () => recordExternalRefunds(w.ctx, [reportOf(reported as ReceivedPayment)])
       reporting = Promise.all([note(), note()])
       await untilWaiting(w, 2)
     })

@@ -1,5 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { audit } from '../src/domain/audit/audit.ts'
+import { transact } from '../src/db/tx.ts'
+import { settle } from '../src/domain/deposits/settle.ts'
+import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { listClosings } from '../src/domain/reconciliation/closings.ts'
 import { listExceptions } from '../src/domain/refunds/exceptions.ts'
 import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
@@ -7,7 +10,8 @@ import { makeContext, type Context } from '../src/domain/context.ts'
 import { makeWoovi } from '../src/providers/woovi/adapter.ts'
 import { checkDue } from '../src/workers/check.ts'
 import { reconcileDue } from '../src/workers/reconcile.ts'
-import { OPERATOR } from './refund-steps.ts'
+import { runDueRefunds } from '../src/workers/refund.ts'
+import { holdings, OPERATOR } from './refund-steps.ts'
 import { appWith, bearer, deposit, get, portOf, post } from './requests.ts'
 import { APP_ID, openWooviServer } from './woovi-server.ts'
 import { world } from './world.ts'
@@ -157,6 +161,73 @@ test('a Pix without a charge, and one of a wrong amount, wait for the operator',
   expect(await s.count('exceptions', `kind = 'wrong_amount'`)).toBe(1)
   expect(await s.balanceCents(s.account.accountId)).toBe(0)
   expect(await s.isClean()).toEqual([])
+})
+
+// ---- Money that is gone before it is credited ----
+
+test('a Pix that Woovi had refunded when it first told of it is recorded with its refund, and credited to nobody', async () => {
+  const s = await serveWithWoovi()
+  const charge = await s.open()
+  const endToEndId = await s.woovi.pay(charge.id, { sent: false })
+  s.woovi.changeEntry(endToEndId, { status: 'REFUNDED' })
+  expect(await s.query(charge.paymentLinkId)).toMatchObject({ status: 'PENDING' })
+  expect(await s.count('payments', `end_to_end_id = '${endToEndId}' and not credited`)).toBe(1)
+  expect(await s.count('refunds', `status = 'DONE' and source = 'provider' and amount_cents = 5000`)).toBe(1)
+  expect(await s.count('exceptions', `kind = 'refunded_payment' and resolution = 'refund'`)).toBe(1)
+  expect(await s.count('events')).toBe(0)
+  expect(await holdings(s)).toEqual({})
+  expect(await s.isClean()).toEqual([])
+
+  // Woovi has the money after all: asked about the Pix by itself, it says so again.
+  s.woovi.changeEntry(endToEndId, { status: 'CONFIRMED' })
+  s.clock.advance(26 * HOUR_MS)
+  while ((await reconcileDue(s.ctx, s.provider)) === 'more');
+  const [closing] = await listClosings(s.ctx, { limit: 1 })
+  expect(closing).toMatchObject({ differences: [{ kind: 'refund_not_at_provider', endToEndId }] })
+  await runDueRefunds(s.ctx)
+  const { exceptions } = await listExceptions(s.ctx, { state: 'open', limit: 10 })
+  expect(exceptions).toMatchObject([{ kind: 'undone_refund', amountCents: 50_00 }])
+  expect(await holdings(s)).toEqual({ cash: 50_00, suspense: 50_00 })
+  await resolveException(
+    s.ctx,
+    OPERATOR,
+    exceptions[0]!.id,
+    { how: 'credit', accountId: s.account.accountId },
+    'theirs',
+  )
+  expect(await s.balanceCents(s.account.accountId)).toBe(50_00)
+  await s.checkAll()
+  expect(await s.isClean()).toEqual([])
+})
+
+test('a process that dies before it books the refund of such a Pix leaves it to the next sweep', async () => {
+  const s = await serveWithWoovi()
+  const charge = await s.open()
+  const endToEndId = await s.woovi.pay(charge.id, { sent: false })
+  s.woovi.changeEntry(endToEndId, { status: 'REFUNDED' })
+  const payment = await s.provider.findPayment(endToEndId)
+  await transact(s.pool, (tx) => settle(tx, s.clock.now(), [payment as ReceivedPayment]))
+  expect(await holdings(s)).toEqual({ cash: 50_00, suspense: 50_00 })
+  s.clock.advance(60_000)
+  while ((await reconcileDue(s.ctx, s.provider)) === 'more');
+  expect(await holdings(s)).toEqual({})
+  expect(await s.count('refunds')).toBe(1)
+  expect(await s.isClean()).toEqual([])
+})
+
+test('a Pix of which a part was refunded before it is credited waits for the operator', async () => {
+  const s = await serveWithWoovi()
+  const charge = await s.open()
+  const endToEndId = await s.woovi.pay(charge.id, { sent: false })
+  s.woovi.changeEntry(endToEndId, { status: 'PARTIAL_REFUND' })
+  await s.query(charge.paymentLinkId)
+  expect(await holdings(s)).toEqual({ cash: 50_00, suspense: 50_00 })
+  const { exceptions } = await listExceptions(s.ctx, { state: 'open', limit: 10 })
+  expect(exceptions).toMatchObject([{ kind: 'refunded_payment', charge: { id: charge.id } }])
+  await resolveException(s.ctx, OPERATOR, exceptions[0]!.id, { how: 'match' }, 'the shop gave a discount')
+  expect(await s.query(charge.paymentLinkId)).toMatchObject({ status: 'COMPLETED' })
+  // Nobody knows how much went back, so it is named until an operator has looked.
+  expect(await s.isClean()).toMatchObject([{ subject: `payment ${endToEndId}` }])
 })
 
 // ---- Charges that are called paid without a Pix ----

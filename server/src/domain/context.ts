@@ -6,7 +6,7 @@ import { makeDepositLanes, type DepositLanes } from './deposits/lanes.ts'
 import type { Mailer } from './ports/mailer.ts'
 import type { Provider } from './ports/provider.ts'
 import type { WebhookSender } from './ports/webhook-sender.ts'
-import { recordExternalRefunds } from './refunds/external-refunds.ts'
+import { recordExternalRefunds, reportOf } from './refunds/external-refunds.ts'
 import { makeWebhookLanes, type WebhookLanes } from './webhooks/lanes.ts'
 
 /** What the domain calls outside of this process. */
@@ -37,6 +37,6 @@ export function makeContext(parts: Parameters<typeof makeCore>[0] & Ports & Opti
     limits: parts.limits ?? makeOwnBuckets(),
     isBreached: parts.isBreached ?? (async () => false),
     ...makeWebhookLanes(core),
-    ...makeDepositLanes(core, (payments) => recordExternalRefunds(core, payments)),
+    ...makeDepositLanes(core, (payments) => recordExternalRefunds(core, payments.map(reportOf))),
   })
 }

@@ -99,6 +99,8 @@ function fitOf(payment: ReceivedPayment, charge: LockedCharge | undefined, compl
   if (charge.provider !== payment.provider) return { exception: 'wrong_provider' }
   if (charge.status === 'COMPLETED' || completed?.has(charge.id)) return { exception: 'second_payment' }
   if (charge.valueCents !== payment.amountCents) return { exception: 'wrong_amount' }
+  // Money that is gone is not credited: nobody would have it when the account asks for it.
+  if (payment.givenBack === 'all' || payment.givenBack === 'part') return { exception: 'refunded_payment' }
   return { charge }
 }
 

@@ -96,11 +96,20 @@ export type UnreadEntry = {
   text: string
 }
 
+/** Our name for the refund of a whole payment whose own id the provider does not tell. No id of theirs has a hyphen. */
+export const WHOLE_REFUND = 'whole-payment'
+
+/** That refund, as a provider tells of it that says only how much it refunded; undefined where it says less. */
+export function wholeRefundOf({ givenBack, amountCents }: ReceivedPayment): ProviderRefund | undefined {
+  if (givenBack !== 'all' && givenBack !== 'nothing') return undefined
+  return { refundId: WHOLE_REFUND, amountCents, status: givenBack === 'all' ? 'done' : 'failed', reason: null }
+}
+
 /** The id is null if that cannot be read either. */
 export type UnreadRefund = { refundId: string | null; text: string }
 
 /**
- * Adapters may ask for this much more than a window on either side: providers round, or compare another of a Pix's times
+ * Adapters may ask for this much more than a window on either side: providers round, or compare another time of a Pix
  * than they show. What a list shows beyond it, nobody asked for.
  */
 export const LIST_MARGIN_MS = 60_000

@@ -1,6 +1,13 @@
 import type { Cents } from '../../base/money.ts'
 import { query } from '../../db/tx.ts'
-import { ProviderError, type Provider, type ProviderRefund, type ReceivedPayment } from '../ports/provider.ts'
+import {
+  ProviderError,
+  WHOLE_REFUND,
+  wholeRefundOf,
+  type Provider,
+  type ProviderRefund,
+  type ReceivedPayment,
+} from '../ports/provider.ts'
 import { bookRefunds, type Booked, type ImportedPage, type ImportMode } from './import-received.ts'
 import type { ComparisonDifference, DifferenceKind } from './differences.ts'
 import { UNDONE_JOINS } from '../refunds/refund-states.ts'
@@ -57,7 +64,9 @@ export async function compareRefunds(
     compared.differences.push(...compareSums(payment, refunds), ...differences)
     if (!isComplete || payment.givenBack === undefined) compared.notCompared++
     const told = [...answers.values()].flatMap((theirs) => theirs ?? [])
-    if (mode === 'book' && differences.length > 0) await bookRefunds(core, [{ ...payment, refunds: told }])
+    const { endToEndId } = payment
+    if (mode === 'book' && differences.length > 0)
+      await bookRefunds(core, [{ provider: provider.name, endToEndId, refunds: told }])
   }
   return compared
 }
@@ -150,7 +159,7 @@ async function askAboutRefunds(
   const answers: Answers = new Map()
   let isComplete = true
   for (const row of ours.filter(({ isSettled }) => isSettled)) {
-    const answer = allowance.left-- > 0 ? await askAbout(core, provider, payment.endToEndId, row.refundId) : 'unknown'
+    const answer = await askAbout(core, provider, payment, row.refundId, allowance)
     if (answer === 'unknown') isComplete = false
     else answers.set(row, answer === 'absent' ? undefined : answer)
   }
@@ -158,7 +167,16 @@ async function askAboutRefunds(
 }
 
 // A refund that the provider cannot tell of must not block the others. An unreachable provider ends the comparison.
-async function askAbout(core: Core, provider: Provider, endToEndId: string, refundId: string) {
+async function askAbout(
+  core: Core,
+  provider: Provider,
+  payment: ReceivedPayment,
+  refundId: string,
+  allowance: Allowance,
+) {
+  if (refundId === WHOLE_REFUND) return wholeRefundOf(payment) ?? 'unknown'
+  if (allowance.left-- <= 0) return 'unknown'
+  const { endToEndId } = payment
   try {
     return await provider.checkRefund({ endToEndId, refundId })
   } catch (err) {

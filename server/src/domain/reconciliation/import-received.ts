@@ -2,7 +2,7 @@ import { Fault } from '../../base/fault.ts'
 import type { Cents } from '../../base/money.ts'
 import { query } from '../../db/tx.ts'
 import { LIST_MARGIN_MS, type Provider, type ReceivedPayment, type UnreadEntry } from '../ports/provider.ts'
-import { recordExternalRefunds } from '../refunds/external-refunds.ts'
+import { recordExternalRefunds, reportOf, type Reporting } from '../refunds/external-refunds.ts'
 import type { Core } from '../core/core.ts'
 import type { Context } from '../context.ts'
 
@@ -95,10 +95,7 @@ async function importPage(
   for (const row of await findBooked(ctx, 'end_to_end_id = any($2) order by provider = $1', provider, changed))
     booked.set(row.endToEndId, row)
   if (mode === 'read') return { page, booked, settled: [] }
-  await bookRefunds(
-    ctx,
-    page.filter(({ refunds }) => refunds !== undefined && refunds.length > 0),
-  )
+  await bookRefunds(ctx, page.map(reportOf))
   const isSettled = ({ endToEndId }: ReceivedPayment) => booked.get(endToEndId)?.provider === provider
   return { page, booked, settled: missing.filter(isSettled) }
 }
@@ -137,7 +134,8 @@ async function findBooked(core: Core, where: string, provider: string, of: Recei
 }
 
 /** All at once. If that fails, payment by payment, so that one failure does not block the others. */
-export async function bookRefunds(core: Core, payments: ReceivedPayment[]): Promise<void> {
+export async function bookRefunds(core: Core, reports: Reporting[]): Promise<void> {
+  const payments = reports.filter(({ refunds }) => refunds.length > 0)
   const [first, ...others] = payments
   if (!first) return
   try {

@@ -5,11 +5,11 @@ import { SYSTEM } from '../core/audit-log.ts'
 import type { Core } from '../core/core.ts'
 import { markDecided, openRefundException } from '../deposits/exception-states.ts'
 import { holdBalances, type LedgerKey } from '../ledger/ledger.ts'
-import type { ReceivedPayment } from '../ports/provider.ts'
+import { WHOLE_REFUND, wholeRefundOf, type ProviderRefund, type ReceivedPayment } from '../ports/provider.ts'
 import { recordExternalRefund, UNDONE_JOINS, type ExternalRefund, type Refund } from './refund-states.ts'
 
 /** A payment with the refunds that its provider lists. */
-export type Reporting = Pick<ReceivedPayment, 'provider' | 'endToEndId' | 'refunds'>
+export type Reporting = Pick<ReceivedPayment, 'provider' | 'endToEndId'> & { refunds: ProviderRefund[] }
 
 /** One refund that a provider lists, beside the last of ours of that id that did not FAIL. */
 type Report = Omit<ExternalRefund, 'exceptionId' | 'undoneExceptionId'> & {
@@ -31,10 +31,17 @@ type Report = Omit<ExternalRefund, 'exceptionId' | 'undoneExceptionId'> & {
  * A transaction of its own and not settle()'s: it locks charges, which come before the balances that settle() holds.
  */
 export async function recordExternalRefunds(core: Core, payments: Reporting[]): Promise<void> {
-  const reporting = payments.filter((payment) => payment.refunds?.some((refund) => refund.status !== 'processing'))
+  const reporting = payments.filter((payment) => payment.refunds.some((refund) => refund.status !== 'processing'))
   if (reporting.length === 0) return
   const opened = await transact(core.pool, (tx) => recordReports(tx, core.now(), reporting))
   core.metrics.exceptionsOpened.inc({ kind: 'foreign_refund' }, opened)
+}
+
+/** What a payment tells of its refunds. One that is refunded whole, without an id, tells of that refund. */
+export function reportOf(payment: ReceivedPayment): Reporting {
+  const { provider, endToEndId, givenBack, refunds } = payment
+  const whole = givenBack === 'all' ? wholeRefundOf(payment) : undefined
+  return { provider, endToEndId, refunds: refunds ?? (whole ? [whole] : []) }
 }
 
 /** Resolves to how many exceptions it opened. */
@@ -138,10 +145,11 @@ async function enqueueRefundChecks(tx: Tx, now: Date, reports: Report[]): Promis
 
 /**
  * Those that we do not have, or have as FAILED; those that are PROCESSING with us; and those that are DONE with us and
- * called failed, or undone with us and called done.
+ * called failed, or undone with us and called done. A refund without an id may be one of ours. So it is new only to a
+ * payment that was never credited and of which our books have no refund; comparisons name the others.
  */
 function readReports(tx: Tx, payments: Reporting[]): Promise<Report[]> {
-  const reported = payments.flatMap(({ provider, endToEndId, refunds = [] }) =>
+  const reported = payments.flatMap(({ provider, endToEndId, refunds }) =>
     refunds.map((refund) => ({ provider, endToEndId, ...refund })),
   )
   return tx.rows(
@@ -162,7 +170,10 @@ function readReports(tx: Tx, payments: Reporting[]): Promise<Report[]> {
      ${UNDONE_JOINS}
      where n.status <> 'processing' and again.id is null
        and (r.id is null or r.status = 'PROCESSING' or (n.status = 'failed') = (u.id is null))
+       and (n.refund_id <> $6 or r.id is not null or not (p.credited or exists (
+         select from refunds o where o.payment_id = p.id and o.status <> 'FAILED'
+       )))
      order by p.id, n.refund_id`,
-    columnsOf(reported, 'provider', 'endToEndId', 'refundId', 'amountCents', 'status'),
+    [...columnsOf(reported, 'provider', 'endToEndId', 'refundId', 'amountCents', 'status'), WHOLE_REFUND],
   )
 }

@@ -4,7 +4,14 @@ import { query, transact, type Tx } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import type { Core } from '../core/core.ts'
 import { retryAt } from '../deposits/checks/check-queue.ts'
-import { ProviderError, providerNamed, type Provider, type ProviderRefund } from '../ports/provider.ts'
+import {
+  ProviderError,
+  providerNamed,
+  WHOLE_REFUND,
+  wholeRefundOf,
+  type Provider,
+  type ProviderRefund,
+} from '../ports/provider.ts'
 import { recordExternalRefunds } from './external-refunds.ts'
 import { endRefund, readRefund, REFUND_COLUMNS, REFUND_JOINS, type Refund, type RefundEnd } from './refund-states.ts'
 
@@ -138,6 +145,7 @@ async function findListed(provider: Provider, refund: Refund): Promise<ProviderR
   if (payment === 'absent')
     throw new ProviderError('unknown', `${refund.provider} does not know the payment ${refund.endToEndId}`)
   const { providerRefundId } = refund
+  if (providerRefundId === WHOLE_REFUND) return wholeRefundOf(payment) ?? 'absent'
   const listed = payment.refunds?.find(({ refundId }) => refundId === providerRefundId)
   if (!listed && payment.unreadRefunds?.some(({ refundId }) => (refundId ?? providerRefundId) === providerRefundId))
     throw new ProviderError(
