@@ -13,7 +13,8 @@ password=$(random)
 
 umask 077
 mkdir secrets
-printf '%s' "$password" >secrets/postgres-password
+printf '%s' "$(random)" >secrets/postgres-password
+printf '%s' "$password" >secrets/guiche-password
 cat >secrets/guiche.env <<END
 # Both containers are on this machine, in a network of their own.
 DATABASE_URL=postgresql://guiche:$password@postgres:5432/guiche?sslmode=disable
@@ -24,10 +25,11 @@ PUBLIC_URL=http://localhost:3000
 END
 # Compose mounts these files with their owner and mode. The service runs as user 1000, and PostgreSQL as another one. The
 # folder stays closed.
-chmod 644 secrets/postgres-password
+chmod 644 secrets/guiche-password secrets/postgres-password
 case $(id -u) in
   0) chown 1000 secrets/guiche.env ;;
   1000) ;;
   *) chmod 644 secrets/guiche.env ;;
 esac
-echo "Written: secrets/guiche.env, secrets/postgres-password. Keep a copy of SECRET_KEY apart from the database."
+echo "Written: secrets/guiche.env, secrets/guiche-password, secrets/postgres-password."
+echo "Keep a copy of SECRET_KEY apart from the database."

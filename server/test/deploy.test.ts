@@ -194,8 +194,28 @@ test('compose keeps secrets in files, the root file system read-only, and waits 
   expect(JSON.stringify(postgres.environment)).not.toMatch(/PASSWORD"/)
   expect(postgres.image).toMatch(/^postgres:\d+\.\d+-bookworm$/)
   expect(postgres.healthcheck.test).toContain('pg_isready')
-  expect(Object.keys(secrets)).toEqual(['guiche_env', 'postgres_password'])
+  expect(Object.keys(secrets)).toEqual(['guiche_env', 'postgres_password', 'guiche_password'])
   expect(Object.keys(volumes)).toEqual(['guiche-home', 'postgres-data'])
+})
+
+test('the role that compose gives the service owns its database and is no superuser', async () => {
+  const { services } = parse(read('docker/compose.yaml'), { merge: true })
+  const { postgres } = services
+  expect(postgres.environment.POSTGRES_USER).toBe('postgres')
+  expect(postgres.volumes).toContain('./create-role.sh:/docker-entrypoint-initdb.d/create-role.sh:ro')
+  // What the script gives to psql, by a psql that prints it.
+  const folder = temporaryHome()
+  writeFileSync(join(folder, 'psql'), '#!/bin/sh\necho "$@"; cat\n', { mode: 0o755 })
+  writeFileSync(join(folder, 'cat-secret'), 'the password')
+  const script = read('docker/create-role.sh').replace('/run/secrets/guiche_password', join(folder, 'cat-secret'))
+  const { stdout } = await run('sh', ['-c', script], {
+    env: { ...process.env, PATH: `${folder}:${process.env['PATH']}` },
+  })
+  expect(stdout).toContain('--username postgres')
+  expect(stdout).toContain('password=the password')
+  expect(stdout).toMatch(/create role guiche login nosuperuser nocreatedb nocreaterole .*password :'password';/)
+  expect(stdout).toContain('create database guiche owner guiche;')
+  expect(stdout.toLowerCase()).not.toMatch(/\bsuperuser\b|\bpg_(read|write|execute)_/)
 })
 
 test('the worker that compose has as a comment is guiche in all but its role and its port', () => {
@@ -221,7 +241,9 @@ test('the script makes secrets that guiche accepts, with one password on both si
   // Of the user of the container, or of somebody whose folder is closed to others.
   if (uid === 1000) expect(mode & 0o077).toBe(0)
   expect(statSync(join(folder, 'secrets')).mode & 0o077).toBe(0)
-  expect(new URL(config.databaseUrl!).password).toBe(readFileSync(join(folder, 'secrets/postgres-password'), 'utf8'))
+  const { username, password } = new URL(config.databaseUrl!)
+  expect([username, password]).toEqual(['guiche', readFileSync(join(folder, 'secrets/guiche-password'), 'utf8')])
+  expect(readFileSync(join(folder, 'secrets/postgres-password'), 'utf8')).not.toBe(password)
   for (const name of ['SECRET_KEY', 'METRICS_TOKEN']) expect(env[name]).toMatch(/^[0-9a-f]{64}$/)
   await expect(run('sh', [script])).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('already') })
 })
