@@ -109,10 +109,8 @@ const PROBE_MS = 60_000
 async function cancelAbsent(ctx: Context, provider: Provider, charge: Charge): Promise<StoredCharge | undefined> {
   const now = ctx.now()
   const window = { from: new Date(now.getTime() - PROBE_MS), to: now }
-  await provider
-    .listReceived(window, () => {})
-    [Symbol.asyncIterator]()
-    .next()
+  const pages = provider.listReceived(window, () => {})[Symbol.asyncIterator]()
+  await pages.next()
   const canceled = await transact(ctx.pool, async (tx) => {
     const closed = await endCharge(tx, now, charge.id, { from: 'PENDING', to: 'CANCELED' })
     if (closed) await enqueueWithdrawal(tx, closed, new Date(now.getTime() + WITHDRAW_AGAIN_MS))
