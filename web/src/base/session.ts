@@ -26,7 +26,10 @@ export function useService(): Service {
 
 let isLeaving = false
 
-/** The session has ended. Redirects once, though every request of the page fails: a second redirect would cut the first one off. */
+/**
+ * The session has ended. Redirects once, though every request of the page fails: a second redirect would cut the first
+ * one off.
+ */
 export function leaveToSignIn(to: string): void {
   if (!isLeaving) leave(`/sign-in?${new URLSearchParams({ to, done: 'session' })}`)
 }

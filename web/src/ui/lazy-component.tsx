@@ -96,7 +96,7 @@ function FailureDialog({ onClose, children }: { onClose: () => void; children: R
       ref={dialog}
       aria-label={t.failed}
       onClose={onClose}
-      className="m-auto w-full max-w-md rounded-2xl border border-line bg-raised text-ink shadow-float backdrop:bg-black/45"
+      className="m-auto w-[calc(100%-2rem)] max-w-md rounded-2xl border border-line bg-raised text-ink shadow-float backdrop:bg-black/45"
     >
       {children}
       <div className="flex justify-end border-t border-line px-5 py-4">

@@ -43,7 +43,7 @@ export function Page({
               </h1>
               {text && <p className="mt-1 max-w-2xl text-soft">{text}</p>}
             </div>
-            {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
+            {actions && <div className="flex flex-wrap items-start gap-2">{actions}</div>}
           </div>
         </header>
         {children}

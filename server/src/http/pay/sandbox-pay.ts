@@ -17,8 +17,8 @@ export function isSandboxCharge(ctx: Context, charge: Charge): boolean {
 }
 
 /**
- * The button "Simulate payment", in the sandbox only. A form, so that it works without scripts. Anyone with the link may
- * press the button, but a page of another site may not press it for them.
+ * The button "Simulate payment", in the sandbox only. A form, so that it works without scripts. Anyone with the link
+ * may press the button, but a page of another site may not press it for them.
  */
 export function sandboxPaymentRoutes(app: Api, ctx: Context): void {
   const bankUrl = ctx.settings.sandboxBankUrl

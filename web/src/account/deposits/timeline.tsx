@@ -97,6 +97,10 @@ const useTexts = translations({
 /** More entries are those of a webhook that failed for days: shown on request. */
 const SHOWN = 20
 
+function Code({ children }: { children: string }) {
+  return <code className="font-mono text-xs">{children}</code>
+}
+
 type Line = { icon: (props: { className?: string }) => ReactNode; tone: Tone; text: ReactNode; more?: ReactNode }
 
 export function Timeline({ entries }: { entries: readonly TimelineEntry[] }) {
@@ -159,7 +163,7 @@ function useLines(entries: readonly TimelineEntry[]): (entry: TimelineEntry) => 
           icon: icons.DepositIcon,
           tone: 'good',
           text: t.paid[entry.timing](money(entry.value)),
-          more: <code className="font-mono text-xs">{entry.endToEndId}</code>,
+          more: <Code>{entry.endToEndId}</Code>,
         }
       case 'confirmed':
         return { icon: icons.BankIcon, tone: 'good', text: t.confirmed(entry.provider) }
@@ -177,7 +181,7 @@ function useLines(entries: readonly TimelineEntry[]): (entry: TimelineEntry) => 
           text: t.held[entry.why](money(entry.value)),
           more: (
             <>
-              {t.heldMore} <code className="font-mono text-xs">{entry.endToEndId}</code>
+              {t.heldMore} <Code>{entry.endToEndId}</Code>
             </>
           ),
         }
@@ -192,18 +196,13 @@ function useLines(entries: readonly TimelineEntry[]): (entry: TimelineEntry) => 
       case 'refund_requested':
       case 'refund_done':
       case 'refund_failed':
-        return {
-          icon: icons.ArrowLeftIcon,
-          tone: ({ refund_requested: 'wait', refund_done: 'good', refund_failed: 'bad' } as const)[entry.kind],
-          text: t[entry.kind](money(entry.value)),
-          ...(entry.reason && entry.kind === 'refund_requested' && { more: entry.reason }),
-        }
+        return refundLine(entry, t[entry.kind](money(entry.value)))
       case 'event':
         return {
           icon: icons.LogIcon,
           tone: 'mark',
           text: (sent.has(entry.eventId) ? t.eventSent : t.eventMade)(eventName(entry.event)),
-          more: <code className="font-mono text-xs">{entry.event}</code>,
+          more: <Code>{entry.event}</Code>,
         }
       case 'webhook_attempt':
         return attemptLine(
@@ -215,6 +214,15 @@ function useLines(entries: readonly TimelineEntry[]): (entry: TimelineEntry) => 
       case 'next_check':
         return { icon: icons.ClockIcon, tone: 'wait', text: t.next_check }
     }
+  }
+}
+
+function refundLine({ kind, reason }: Extract<TimelineEntry, { refundId: string }>, text: string): Line {
+  return {
+    icon: icons.ArrowLeftIcon,
+    tone: ({ refund_requested: 'wait', refund_done: 'good', refund_failed: 'bad' } as const)[kind],
+    text,
+    ...(reason && kind === 'refund_requested' && { more: reason }),
   }
 }
 

@@ -58,7 +58,7 @@ export function Dialog(props: {
   )
 }
 
-/** The first field, or else the first button or link. The button that closes it comes first, and nobody opens it for that. */
+/** The first field, or else the first button or link: not the one that closes the dialog, which comes first. */
 function focusContent(event: Event): void {
   const dialog = event.currentTarget
   if (!(dialog instanceof Element)) return
