@@ -23,15 +23,21 @@ const PICTURES = process.env['PICTURES']
 // For a machine that has other things to do.
 const BOUND_MS = 30_000
 const TWO_FRAMES = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))'
+/** Cells of tables that end outside of the card, which hides what is there. */
+const CUT_CELLS = `[...document.querySelectorAll('main table')].flatMap((table) => {
+  const { right } = table.closest('section').getBoundingClientRect()
+  return [...table.querySelectorAll('th, td')].filter((cell) => cell.getBoundingClientRect().right > right + 1)
+}).map((cell) => cell.textContent)`
 const ROUTER = new URL('../../web/src/router.tsx', import.meta.url)
 const WIDE = { width: 1440, height: 900 }
+const TABLET = { width: 1024, height: 768 }
 const PHONE = { width: 390, height: 844 }
 
 type Who = 'nobody' | 'account' | 'operator'
 /** Addresses of a route: itself unless it has parameters or shows more than one thing. */
 type Addresses = Record<string, string[]>
 
-test('every page is accessible in light and dark, fits a phone, and has nothing to complain of', async () => {
+test('every page is accessible in light and dark, fits a phone, cuts no table off, and has nothing to complain of', async () => {
   const { url, sessions, addresses } = await filledWorld()
   const routes = routesOf(readFileSync(ROUTER, 'utf8'))
   expect(routes.length).toBeGreaterThan(20)
@@ -63,6 +69,10 @@ async function look(page: Page, url: string, path: string): Promise<void> {
   expect([path, await page.evaluate('location.pathname')]).toEqual([path, new URL(path, url).pathname])
   await expectAccessible(page, `${path} light, wide`)
   await takePicture(page, path, 'wide')
+  await page.setViewportSize(TABLET)
+  await page.evaluate(TWO_FRAMES)
+  expect([path, await page.evaluate(CUT_CELLS)]).toEqual([path, []])
+  await takePicture(page, path, 'tablet')
   await page.emulateMedia({ colorScheme: 'dark' })
   await page.setViewportSize(PHONE)
   // Colours turn by transitions, from one element to the next within it: half of the way is neither light nor dark.

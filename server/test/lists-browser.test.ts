@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { cancelDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { enter, expectAccessible, serve, useChromium, visit } from './chromium.ts'
 import { until, type TestAccount, type World } from './world.ts'
 
@@ -60,7 +61,6 @@ test('without a network a click on the menu keeps the frame, and the page comes 
   await page.getByText('Unable to load').waitFor()
   await page.getByRole('link', { name: 'Statement' }).waitFor()
   await page.context().setOffline(false)
-  await page.getByRole('button', { name: 'Try again' }).click()
   await page.getByRole('heading', { name: 'Settings' }).waitFor()
   expect(new URL(page.url()).pathname).toBe('/settings')
 })
@@ -104,7 +104,7 @@ test('what is sent without a network is refused beside its button, and can be se
   const { w, page } = await signedIn()
   await page.goto('/deposits')
   await page.getByRole('button', { name: 'New deposit' }).first().click()
-  await page.getByLabel('Amount').fill('12.34')
+  await page.getByRole('dialog').getByLabel('Amount').fill('12.34')
   await page.context().setOffline(true)
   const create = page.getByRole('button', { name: 'Create deposit' })
   await create.click()
@@ -167,8 +167,33 @@ test('a list names its time zone, and its days are those of the books in a brows
   expect(await page.locator('tbody tr').count()).toBe(0)
 })
 
+test('on a phone the filters are in a sheet, and a row has two lines and a short date', async () => {
+  const { w, account, page } = await signedIn({ viewport: { width: 390, height: 844 } })
+  const { paymentLinkId } = await w.deposit(account, { externalId: 'kept' })
+  w.clock.advance(60_000)
+  await cancelDeposit(w.ctx, account.accountId, paymentLinkId)
+  await w.deposit(account, { externalId: 'other' })
+  await page.goto('/deposits')
+  await page.getByText('2 Mar, 09:01').waitFor()
+  expect(await page.getByText('2026').filter({ visible: true }).count()).toBe(0)
+  const row = await page.locator('tbody tr').first().boundingBox()
+  expect(row!.height).toBeLessThan(90)
+  const filters = await page.getByRole('search').boundingBox()
+  expect(filters!.height).toBeLessThan(140)
+
+  await page.getByRole('button', { name: 'Filters', exact: true }).click()
+  const sheet = page.getByRole('dialog', { name: 'Filters' })
+  await sheet.getByLabel('All statuses').selectOption('Canceled')
+  await sheet.getByLabel('From').fill('2026-03-02')
+  await expectAccessible(page, 'the sheet of filters')
+  await sheet.getByRole('button', { name: 'Show results' }).click()
+  await page.getByRole('button', { name: 'Filters (2)' }).waitFor()
+  await until('what was asked for', async () => (await page.locator('tbody tr').count()) === 1)
+  await page.getByText('kept').first().waitFor()
+})
+
 async function signedIn(
-  options: { timezoneId?: string } = {},
+  options: { timezoneId?: string; viewport?: { width: number; height: number } } = {},
 ): Promise<{ w: World; account: TestAccount; page: Page; errors: string[] }> {
   const { w, url: baseURL } = await serve()
   const account = await w.account()

@@ -30,6 +30,12 @@ export function dateTimeText(iso: string, language: Language): string {
   return format(language, { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' }, iso)
 }
 
+/** "14 Nov, 15:04", with the year if it is not the current one. */
+export function shortDateTimeText(iso: string, language: Language, now: Date = new Date()): string {
+  if (dayOf(new Date(iso)).slice(0, 4) !== dayOf(now).slice(0, 4)) return dateTimeText(iso, language)
+  return format(language, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }, iso)
+}
+
 /** "15:04", or with the date if it is not today. */
 export function timeText(iso: string, language: Language, now: Date = new Date()): string {
   if (dayOf(new Date(iso)) !== dayOf(now)) return dateTimeText(iso, language)

@@ -82,6 +82,7 @@ export const SearchIcon = icon(
     <path d="m16 16 4.5 4.5" />
   </>,
 )
+export const FilterIcon = icon(<path d="M4 7h16M7 12h10M10 17h4" />)
 export const DownloadIcon = icon(<path d="M12 4v11m0 0 4-4m-4 4-4-4M5 20h14" />)
 export const RefreshIcon = icon(<path d="M19.5 12a7.5 7.5 0 1 1-2.2-5.3L20 9.4M20 4.5v4.9h-4.9" />)
 export const ExternalIcon = icon(

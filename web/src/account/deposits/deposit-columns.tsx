@@ -59,7 +59,7 @@ export function depositCard(deposit: Deposit) {
       name={<Money cents={deposit.value} />}
       mark={<DepositStatus deposit={deposit} />}
       text={<Name deposit={deposit} />}
-      end={<DateTime at={deposit.createdAt} />}
+      end={<DateTime at={deposit.createdAt} isShort />}
     />
   )
 }

@@ -65,8 +65,7 @@ export function DepositsPage() {
       }
     >
       <Card isFlush>
-        <FilterBar filters={filters}>
-          <SearchFilter filters={filters} name="search" label={t.search} />
+        <FilterBar filters={filters} search={<SearchFilter filters={filters} name="search" label={t.search} />}>
           <SelectFilter
             filters={filters}
             name="status"

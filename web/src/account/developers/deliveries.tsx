@@ -8,7 +8,7 @@ import { DialogButton } from '../../ui/action-button.tsx'
 import { Button, ButtonLink } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { FilterBar, SelectFilter } from '../../ui/data/filter-bar.tsx'
-import { Table, type Column } from '../../ui/data/table.tsx'
+import { CardLines, Table, type Column } from '../../ui/data/table.tsx'
 import { DateTime } from '../../ui/data/values.tsx'
 import { RefreshIcon, WebhookIcon } from '../../ui/icons.tsx'
 import { Empty } from '../../ui/states.tsx'
@@ -104,6 +104,14 @@ export function Deliveries() {
         list={list}
         rowKey={deliveryPath}
         rowLink={deliveryPath}
+        card={(delivery) => (
+          <CardLines
+            name={eventName(delivery.event)}
+            mark={<DeliveryStatus status={delivery.status} />}
+            text={delivery.webhookName}
+            end={<DateTime at={delivery.createdAt} isShort />}
+          />
+        )}
         empty={<NoDeliveries isFiltered={filters.isFiltered} onClear={filters.clear} onEarlier={list.next} />}
       />
     </Card>

@@ -93,13 +93,12 @@ export function StatementPage() {
       <Card isFlush>
         <div className="flex flex-wrap items-center gap-x-4 gap-y-3 px-5 py-4">
           <PeriodChoice value={period} onChange={choose} />
-          {period === 'own' ? (
+          {period === 'own' && (
             <div className="flex flex-wrap gap-2 max-sm:w-full max-sm:flex-col">
               <DateRangeFilter filters={filters} />
             </div>
-          ) : (
-            <TimeZone />
           )}
+          <TimeZone />
         </div>
         <Table
           caption={t.title}
@@ -110,7 +109,7 @@ export function StatementPage() {
             <CardLines
               name={<Entry line={line} />}
               mark={<Amount line={line} />}
-              text={<DateTime at={line.recordedAt} />}
+              text={<DateTime at={line.recordedAt} isShort />}
               end={<Money cents={line.balance} />}
             />
           )}

@@ -5,7 +5,7 @@ import type { Account } from '../../contract/types.ts'
 import { DialogButton } from '../../ui/action-button.tsx'
 import { Card } from '../../ui/card.tsx'
 import { FilterBar, SearchFilter } from '../../ui/data/filter-bar.tsx'
-import { Table } from '../../ui/data/table.tsx'
+import { CardLines, Table } from '../../ui/data/table.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
 import { PeopleIcon, PlusIcon } from '../../ui/icons.tsx'
 import { Page } from '../../ui/page.tsx'
@@ -81,9 +81,7 @@ function AccountList() {
   })
   return (
     <Card isFlush>
-      <FilterBar filters={filters}>
-        <SearchFilter filters={filters} name="search" label={t.search} />
-      </FilterBar>
+      <FilterBar filters={filters} search={<SearchFilter filters={filters} name="search" label={t.search} />} />
       <Table
         caption={t.title}
         columns={[
@@ -113,6 +111,14 @@ function AccountList() {
         list={list}
         rowKey={(row) => row.id}
         rowLink={(row) => `/operator/accounts/${row.id}`}
+        card={(row) => (
+          <CardLines
+            name={row.name}
+            mark={<AccountBadge account={row} />}
+            text={row.email}
+            end={<Money cents={row.balance} />}
+          />
+        )}
         empty={
           <Empty
             title={filters.isFiltered ? t.none : t.empty}

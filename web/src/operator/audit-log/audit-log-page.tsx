@@ -77,8 +77,7 @@ export function AuditLogPage() {
   return (
     <Page title={t.title} text={t.text}>
       <Card isFlush>
-        <FilterBar filters={filters}>
-          <SearchFilter filters={filters} name="actor" label={t.actor} />
+        <FilterBar filters={filters} search={<SearchFilter filters={filters} name="actor" label={t.actor} />}>
           <SelectFilter filters={filters} name="action" label={t.action} choices={useActionChoices()} />
           <DateRangeFilter filters={filters} />
         </FilterBar>

@@ -6,7 +6,7 @@ import { EXCEPTION_KINDS, EXCEPTION_STATES } from '../../contract/codes.ts'
 import type { Exception } from '../../contract/types.ts'
 import { Card } from '../../ui/card.tsx'
 import { DateRangeFilter, FilterBar, SelectFilter } from '../../ui/data/filter-bar.tsx'
-import { Table, type Column } from '../../ui/data/table.tsx'
+import { CardLines, Table, type Column } from '../../ui/data/table.tsx'
 import { DateTime, Money } from '../../ui/data/values.tsx'
 import { CheckIcon, WarningIcon } from '../../ui/icons.tsx'
 import { Page } from '../../ui/page.tsx'
@@ -99,6 +99,14 @@ export function ExceptionsPage() {
           list={list}
           rowKey={(row) => row.id}
           rowLink={(row) => `/operator/exceptions/${row.id}`}
+          card={(row) => (
+            <CardLines
+              name={<Money cents={row.value} />}
+              mark={<StateBadge state={row.state} />}
+              text={labels.kind[row.kind]}
+              end={<DateTime at={row.openedAt} isShort />}
+            />
+          )}
           empty={
             <Empty
               title={isQueue ? t.empty : t.none}

@@ -4,12 +4,30 @@ import type { Filters } from '../../base/filters.ts'
 import { translations, useLanguage } from '../../base/language.ts'
 import { Button } from '../button.tsx'
 import { BareSelect } from '../form/field.tsx'
-import { CloseIcon, SearchIcon } from '../icons.tsx'
+import { CloseIcon, FilterIcon, SearchIcon } from '../icons.tsx'
+import { lazyDialog } from '../lazy-component.tsx'
 
 const useTexts = translations({
-  'pt-BR': { clear: 'Limpar', filters: 'Filtros', from: 'De', to: 'Até' },
-  en: { clear: 'Clear', filters: 'Filters', from: 'From', to: 'To' },
+  'pt-BR': {
+    clear: 'Limpar',
+    filters: 'Filtros',
+    active: (count: number) => `Filtros (${count})`,
+    show: 'Ver resultados',
+    from: 'De',
+    to: 'Até',
+  },
+  en: {
+    clear: 'Clear',
+    filters: 'Filters',
+    active: (count: number) => `Filters (${count})`,
+    show: 'Show results',
+    from: 'From',
+    to: 'To',
+  },
 })
+
+// Only phones need it.
+const Dialog = lazyDialog(() => import('../form/dialog.tsx'), 'Dialog')
 
 /** After the last key, so that not each letter is a request. */
 const SEARCH_DELAY_MS = 350
@@ -18,34 +36,77 @@ const CONTROL =
   'min-h-10 rounded-lg border border-edge bg-card text-sm text-ink placeholder:text-soft focus-visible:outline-offset-0'
 
 /**
+ * On phones all but the search are in a sheet.
+ *
  *     const filters = useFilters(['search', 'status', 'from', 'to'])
- *     <FilterBar filters={filters}>
- *       <SearchFilter filters={filters} name="search" label={t.search} />
+ *     <FilterBar filters={filters} search={<SearchFilter filters={filters} name="search" label={t.search} />}>
  *       <DateRangeFilter filters={filters} />
  *     </FilterBar>
  */
-export function FilterBar<K extends string>({ filters, children }: { filters: Filters<K>; children: ReactNode }) {
+export function FilterBar<K extends string>(props: { filters: Filters<K>; search?: ReactNode; children?: ReactNode }) {
   const t = useTexts()
+  const { filters, search, children } = props
   return (
-    <div
-      role="search"
-      aria-label={t.filters}
-      className="flex flex-wrap items-end gap-2 px-5 py-4 max-sm:flex-col max-sm:items-stretch"
-    >
-      {children}
+    <div role="search" aria-label={t.filters} className="flex flex-wrap items-center gap-2 px-5 py-4">
+      {search}
+      {children && (
+        <>
+          <div className="contents max-sm:hidden">{children}</div>
+          <FilterSheet filters={filters}>{children}</FilterSheet>
+        </>
+      )}
+      <TimeZone />
       {filters.isFiltered && (
-        <Button kind="quiet" size="small" onClick={filters.clear}>
-          <CloseIcon className="size-4" />
-          {t.clear}
-        </Button>
+        <span className="max-sm:hidden">
+          <Clear onClear={filters.clear} />
+        </span>
       )}
     </div>
   )
 }
 
+function FilterSheet<K extends string>({ filters, children }: { filters: Filters<K>; children: ReactNode }) {
+  const t = useTexts()
+  const [isOpen, setOpen] = useState(false)
+  const count = Object.entries(filters.values).filter(([name, value]) => name !== 'search' && value !== '').length
+  return (
+    <div className="sm:hidden">
+      <Button size="small" aria-haspopup="dialog" onClick={() => setOpen(true)}>
+        <FilterIcon className="size-4" />
+        {count === 0 ? t.filters : t.active(count)}
+      </Button>
+      {isOpen && (
+        <Dialog
+          onClose={() => setOpen(false)}
+          title={t.filters}
+          footer={
+            <>
+              {filters.isFiltered && <Clear onClear={filters.clear} />}
+              <Button kind="primary" onClick={() => setOpen(false)}>
+                {t.show}
+              </Button>
+            </>
+          }
+        >
+          <div className="flex flex-col gap-3">{children}</div>
+        </Dialog>
+      )}
+    </div>
+  )
+}
+
+function Clear({ onClear }: { onClear: () => void }) {
+  return (
+    <Button kind="quiet" size="small" onClick={onClear}>
+      <CloseIcon className="size-4" />
+      {useTexts().clear}
+    </Button>
+  )
+}
+
 /** Once per list: all of its times are in this zone. */
 export function TimeZone() {
-  return <span className="self-center text-sm text-soft">{timeZoneText(useLanguage())}</span>
+  return <span className="self-center text-sm text-soft max-sm:text-xs">{timeZoneText(useLanguage())}</span>
 }
 
 function setFilter<K extends string>(filters: Filters<K>, name: K, value: string): void {
@@ -72,7 +133,7 @@ export function SearchFilter<K extends string>({ filters, name, label }: Bound<K
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [typed, current, name])
   return (
-    <div className="relative min-w-72 grow">
+    <div className="relative min-w-60 grow max-sm:w-full">
       <SearchIcon className="pointer-events-none absolute top-1/2 left-3 size-4 -translate-y-1/2 text-soft" />
       <input
         type="search"
@@ -119,7 +180,6 @@ export function DateRangeFilter({ filters }: { filters: Filters<'from' | 'to'> }
           />
         </label>
       ))}
-      <TimeZone />
     </>
   )
 }

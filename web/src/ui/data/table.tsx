@@ -28,7 +28,7 @@ export type Column<Row> = {
   align?: 'right'
   /** A width class, such as 'w-40'; the other columns share the rest. */
   width?: string
-  /** Left out on phones, where each row is a card. */
+  /** Left out where there is little room. */
   isWideOnly?: boolean
   /** Sentences: on a card they go below the header, not beside it. */
   isProse?: boolean
@@ -50,6 +50,9 @@ type TableProps<Row> = {
   card?: (row: Row) => ReactNode
 }
 
+/** The card of a list is narrower than this on a tablet. */
+const WIDE_ONLY = '@max-4xl:hidden!'
+
 /** All lists: rows on a wide screen, cards on a phone, and in the same place loading, empty, failed and the pages. */
 export function Table<Row>(props: TableProps<Row>) {
   const { list, empty = null } = props
@@ -68,39 +71,41 @@ function Grid<Row>({ caption, columns, list, rowKey, rowLink, skeletonRows = 6, 
   const { rows, isStale = false } = list
   // The roles are repeated because some screen readers ignore a table that is laid out as blocks.
   return (
-    <table
-      role="table"
-      aria-busy={rows === undefined || isStale}
-      className="w-full border-collapse text-left max-md:block"
-    >
-      <caption className="sr-only">{rows === undefined ? `${caption}: ${t.loading}` : caption}</caption>
-      <thead role="rowgroup" className="max-md:sr-only">
-        <tr role="row">
-          {columns.map((column, index) => (
-            <th
-              key={index}
-              role="columnheader"
-              scope="col"
-              className={`sticky top-0 z-10 border-b border-line bg-card px-3 py-2.5 text-sm font-semibold whitespace-nowrap text-soft first:pl-5 last:pr-5 ${column.align === 'right' ? 'text-right' : ''} ${column.width ?? ''}`}
-            >
-              {column.header}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody
-        role="rowgroup"
-        className={`divide-y divide-line transition-opacity max-md:block ${isStale ? 'opacity-50' : ''}`}
+    <div className="@container">
+      <table
+        role="table"
+        aria-busy={rows === undefined || isStale}
+        className="w-full border-collapse text-left max-md:block"
       >
-        {rows === undefined
-          ? Array.from({ length: skeletonRows }, (_, index) => (
-              <SkeletonRow key={index} columns={columns} hasCard={card !== undefined} />
-            ))
-          : rows.map((row) => (
-              <DataRow key={rowKey(row)} row={row} columns={columns} link={rowLink?.(row)} card={card?.(row)} />
+        <caption className="sr-only">{rows === undefined ? `${caption}: ${t.loading}` : caption}</caption>
+        <thead role="rowgroup" className="max-md:sr-only">
+          <tr role="row">
+            {columns.map((column, index) => (
+              <th
+                key={index}
+                role="columnheader"
+                scope="col"
+                className={`sticky top-0 z-10 border-b border-line bg-card px-3 py-2.5 text-sm font-semibold whitespace-nowrap text-soft first:pl-5 last:pr-5 ${column.align === 'right' ? 'text-right' : ''} ${column.width ?? ''} ${column.isWideOnly ? WIDE_ONLY : ''}`}
+              >
+                {column.header}
+              </th>
             ))}
-      </tbody>
-    </table>
+          </tr>
+        </thead>
+        <tbody
+          role="rowgroup"
+          className={`divide-y divide-line transition-opacity max-md:block ${isStale ? 'opacity-50' : ''}`}
+        >
+          {rows === undefined
+            ? Array.from({ length: skeletonRows }, (_, index) => (
+                <SkeletonRow key={index} columns={columns} hasCard={card !== undefined} />
+              ))
+            : rows.map((row) => (
+                <DataRow key={rowKey(row)} row={row} columns={columns} link={rowLink?.(row)} card={card?.(row)} />
+              ))}
+        </tbody>
+      </table>
+    </div>
   )
 }
 
@@ -166,7 +171,7 @@ function Cell<Row>({
   return (
     <td
       role="cell"
-      className={`px-3 py-3 align-middle ${isFirst ? 'pl-5' : ''} last:pr-5 max-md:px-0! max-md:py-1 ${column.isProse ? 'max-md:block' : 'max-md:flex max-md:items-center max-md:justify-between max-md:gap-4'} ${column.align === 'right' ? 'figures md:text-right' : ''} ${isWideOnly || column.isWideOnly ? 'max-md:hidden!' : ''}`}
+      className={`px-3 py-3 align-middle ${isFirst ? 'pl-5' : ''} last:pr-5 max-md:px-0! max-md:py-1 ${column.isProse ? 'max-md:block' : 'max-md:flex max-md:items-center max-md:justify-between max-md:gap-4'} ${column.align === 'right' ? 'figures md:text-right' : ''} ${isWideOnly ? 'max-md:hidden!' : ''} ${column.isWideOnly ? WIDE_ONLY : ''}`}
     >
       {/* The header again on cards; screen readers have it from the table. */}
       <span aria-hidden="true" className="shrink-0 text-sm text-soft md:hidden">

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { dateTimeText, preciseText, relativeText } from '../../base/dates.ts'
+import { dateTimeText, preciseText, relativeText, shortDateTimeText } from '../../base/dates.ts'
 import { useLanguage } from '../../base/language.ts'
 import { moneyText } from '../../base/money.ts'
 
@@ -11,12 +11,20 @@ export function Money({ cents, sign = false, className = '' }: { cents: number; 
 /** How often relative times are updated. */
 const TICK_MS = 30_000
 
-/** A time. Its title has the seconds and the zone. */
-export function DateTime({ at, relative = false }: { at: string; relative?: boolean }) {
+/** A time. Its title has the seconds and the zone. `isShort`: without the current year, for cards. */
+export function DateTime({
+  at,
+  relative = false,
+  isShort = false,
+}: {
+  at: string
+  relative?: boolean
+  isShort?: boolean
+}) {
   const language = useLanguage()
   return (
     <time dateTime={at} title={preciseText(at, language)} className="figures whitespace-nowrap">
-      {relative ? <Relative at={at} /> : dateTimeText(at, language)}
+      {relative ? <Relative at={at} /> : isShort ? shortDateTimeText(at, language) : dateTimeText(at, language)}
     </time>
   )
 }
