@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
-import { query, transact } from '../src/db/tx.ts'
+import { inTurn, query, READS_AT_ONCE, transact } from '../src/db/tx.ts'
 import { centsIn, searchCharges, listDeposits } from '../src/domain/reports/list-deposits.ts'
 import { CSV_PAGE } from '../src/http/dashboard/exports.ts'
 import { completedCharge } from './refund-steps.ts'
@@ -142,6 +142,43 @@ test('a search looks at what matches, and not at all deposits of the account', a
     expect([text, ids.length]).toEqual([text, count])
     expect(rowsRead).toBeLessThan(1_000)
   }
+})
+
+test('a burst of lists leaves connections for deposits', async () => {
+  const w = await world({ isDirect: true })
+  const account = await w.account()
+  const charge = await w.deposit(account)
+  const { lists } = await transact(w.pool, async (tx) => {
+    await tx.run('lock table payments in access exclusive mode')
+    const lists = Array.from({ length: 40 }, () => listDeposits(w.ctx, account.accountId, { limit: 1 }))
+    await w.lockWait()
+    // Without a free connection this would fail.
+    expect(await query(w.pool, 'select 1 as answer')).toEqual([{ answer: 1 }])
+    return { lists }
+  })
+  for (const { deposits } of await Promise.all(lists)) expect(deposits.map(({ id }) => id)).toEqual([charge.id])
+})
+
+test('lists begin in the order in which they came, each when an earlier one has ended or failed', async () => {
+  const w = await world()
+  const begun: number[] = []
+  const ends: (() => void)[] = []
+  const read = (index: number) =>
+    inTurn(w.pool, async () => {
+      begun.push(index)
+      await new Promise<void>((resolve) => ends.push(resolve))
+      if (index === 0) throw new Error('failed')
+    }).catch(() => {})
+  const reads = Array.from({ length: READS_AT_ONCE + 3 }, (_, index) => read(index))
+  const firstIndexes = (count: number) => Array.from({ length: count }, (_, index) => index)
+  for (let ended = 0; ended < 3; ended++) {
+    await until('all free turns are taken', async () => begun.length === READS_AT_ONCE + ended)
+    expect(begun).toEqual(firstIndexes(READS_AT_ONCE + ended))
+    ends[ended]!()
+  }
+  await until('the last one began', async () => ends.length === reads.length)
+  for (const end of ends) end()
+  await Promise.all(reads)
 })
 
 test('a search goes with the other filters, and finds what has ended too', async () => {

@@ -17,7 +17,7 @@ pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
 // Enough for the batched money paths and a burst of reads; PostgreSQL's own default allows 100 in all.
 const DEFAULT_POOL_SIZE = 20
 // After this long without a connection a caller gets 503: waiting longer would only lengthen the queue.
-const CONNECT_TIMEOUT_MS = 3_000
+export const CONNECT_TIMEOUT_MS = 3_000
 // No statement of ours is slow by design except migrations and audits, which set their own.
 const STATEMENT_TIMEOUT_MS = 10_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000

@@ -1,6 +1,15 @@
 import type pg from 'pg'
 import { DatabaseUnavailable, isConnectionFailure, isDiskFull, sqlState } from './failure.ts'
-import { begin, clientTimeoutMs, inOrder, keepsSettings, outageLogOf, setDiskFull, type Pool } from './pool.ts'
+import {
+  begin,
+  clientTimeoutMs,
+  CONNECT_TIMEOUT_MS,
+  inOrder,
+  keepsSettings,
+  outageLogOf,
+  setDiskFull,
+  type Pool,
+} from './pool.ts'
 import { isPoolerMove, preparedName } from './prepared.ts'
 
 declare const inTransaction: unique symbol
@@ -68,6 +77,44 @@ export function query<Row>(pool: Pool, sql: string, params: unknown[] = []): Pro
 export function queryInOrder<Row>(pool: Pool, sql: string, params: unknown[]): Promise<Row[]> {
   const ordered = inOrder(pool)
   return keepsSettings(ordered) ? query(ordered, sql, params) : transact(ordered, (tx) => tx.rows(sql, params))
+}
+
+// One process of Node answers no more lists than two connections read. Without a bound, a burst of lists opens every
+// connection of the pool at once, and deposits wait behind it. In the first ten seconds of 64 callers, the p99 of lists
+// was 4.5 to 12 times their p50, and 2.3 to 3.2 times with this bound, on two busy cores.
+export const READS_AT_ONCE = 4
+
+type Turns = { free: number; waiting: (() => void)[] }
+const turnsOf = new WeakMap<Pool, Turns>()
+
+/** Runs long reads of a pool a few at a time, in the order in which they came. */
+export async function inTurn<Result>(pool: Pool, read: () => Promise<Result>): Promise<Result> {
+  const turns = turnsOf.get(pool) ?? { free: READS_AT_ONCE, waiting: [] }
+  turnsOf.set(pool, turns)
+  if (turns.free > 0) turns.free -= 1
+  else await nextTurn(pool, turns)
+  try {
+    return await read()
+  } finally {
+    const next = turns.waiting.shift()
+    if (next) next()
+    else turns.free += 1
+  }
+}
+
+/** Waits as long as for a connection. */
+function nextTurn(pool: Pool, { waiting }: Turns): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const begin = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    const timer = setTimeout(() => {
+      waiting.splice(waiting.indexOf(begin), 1)
+      reject(unavailable(pool, new Error('timeout exceeded while waiting for other lists')))
+    }, CONNECT_TIMEOUT_MS)
+    waiting.push(begin)
+  })
 }
 
 /** Runs each statement as a transaction of its own. */

@@ -2,7 +2,7 @@ import { uuidFromHex, uuidOfTime } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
 import { isoTime } from '../../db/iso-time.ts'
 import { prepared } from '../../db/prepared.ts'
-import { query } from '../../db/tx.ts'
+import { inTurn, query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { cursorUuid, page, type ListFilter } from '../core/cursor.ts'
 import { hexId, type Charge, type ChargeStatus } from '../deposits/charge-reads.ts'
@@ -77,12 +77,18 @@ const FILTERED = `${SELECT_ROWS}
 // A charge gets its id before it waits in the lane of intents, which is never longer than this.
 const ID_BEFORE_CREATION_MS = 60_000
 
+export type DepositPage = { deposits: Deposit[]; held: Map<string, HeldMoney>; nextCursor: string | null }
+
 /** Newest first. Deposits without held money are not in `held`. */
-export async function listDeposits(
+export function listDeposits(core: Core, accountId: string, filter: DepositFilter): Promise<DepositPage> {
+  return inTurn(core.pool, () => readPage(core, accountId, filter))
+}
+
+async function readPage(
   core: Core,
   accountId: string,
   { cursor, limit, ...filter }: DepositFilter,
-): Promise<{ deposits: Deposit[]; held: Map<string, HeldMoney>; nextCursor: string | null }> {
+): Promise<DepositPage> {
   const scan = [[accountId], cursorUuid(cursor), limit + 1]
   const isFiltered = Object.keys(filter).length > 0
   const rows = isFiltered
