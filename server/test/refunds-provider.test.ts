@@ -142,7 +142,7 @@ test('what a bank refunds beyond a payment is the operator’s to decide, and th
   await resolveException(w.ctx, OPERATOR, exceptions[1]!.id, { how: 'write_off' }, 'the bank owes it to us')
   expect(await bookDifferences(w)).toEqual([])
   expect(await holdings(w)).toEqual({ cash: 40_00, balance: 69_00, fees: 1_00, written_off: -30_00 })
-  await expect(refund(w, charge, { amountCents: 1 })).rejects.toThrow()
+  await expect(refund(w, charge, { amountCents: 1 })).rejects.toMatchObject({ code: 'already_refunded' })
 })
 
 test('a refund of ours that is not in the books is booked from the bank’s list under the id that we gave it', async () => {

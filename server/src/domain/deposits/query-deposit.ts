@@ -109,8 +109,8 @@ const PROBE_MS = 60_000
 async function cancelAbsent(ctx: Context, provider: Provider, charge: Charge): Promise<StoredCharge | undefined> {
   const now = ctx.now()
   const window = { from: new Date(now.getTime() - PROBE_MS), to: now }
-  const pages = provider.listReceived(window, () => {})[Symbol.asyncIterator]()
-  await pages.next()
+  // One page is enough.
+  for await (const _ of provider.listReceived(window, () => {})) break
   const canceled = await transact(ctx.pool, async (tx) => {
     const closed = await endCharge(tx, now, charge.id, { from: 'PENDING', to: 'CANCELED' })
     if (closed) await enqueueWithdrawal(tx, closed, new Date(now.getTime() + WITHDRAW_AGAIN_MS))
