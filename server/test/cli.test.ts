@@ -2,8 +2,12 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
+import { examineDisk } from '../src/commands/doctor-machine.ts'
+import { migrate } from '../src/db/migrate.ts'
 import { joinPresence } from '../src/db/presence.ts'
 import { signUp } from '../src/domain/accounts/sign-up.ts'
+import { emptyDatabase } from './empty-database.ts'
 import { runCli, runProcess, temporaryHome } from './process.ts'
 import { makeClientCertificate } from './client-certificate.ts'
 import { startSmtp } from './smtp-server.ts'
@@ -173,6 +177,86 @@ test('doctor tells how long the certificate for a bank is valid, warns for a mon
   expect(await doctor(31)).toEqual([0, day(/^✓ certificate sandbox +valid until \d{4}-\d\d-\d\d$/)])
   expect(await doctor(20)).toEqual([0, day(/^! certificate sandbox +expires on \S+, in 19 days: get a new one from/)])
   expect(await doctor(2)).toEqual([1, day(/^✗ certificate sandbox +expires on \S+, in 1 day: get a new one from/)])
+})
+
+test('doctor names a key of another certificate by its variable', async () => {
+  const w = await world()
+  const { cert, otherKey } = makeClientCertificate(temporaryHome())
+  const tls = { PROVIDER_SANDBOX_CERT: cert, PROVIDER_SANDBOX_CERT_KEY: otherKey }
+  expect(await runCli(['doctor'], { ...envOf(w), ...tls })).toEqual({
+    code: 1,
+    stdout:
+      '✗ configuration        PROVIDER_SANDBOX_CERT_KEY is not the key of the certificate in PROVIDER_SANDBOX_CERT\n',
+    stderr: '',
+  })
+})
+
+/** The lines of what must be fixed. */
+async function faults(env: Record<string, string>): Promise<string[]> {
+  const { stdout, code } = await runCli(['doctor'], env)
+  expect(code).toBe(1)
+  return stdout.split('\n').filter((line) => line.startsWith('✗'))
+}
+
+test('doctor names a home that cannot be written to', async () => {
+  const [home] = await faults({ GUICHE_HOME: '/proc/guiche' })
+  expect(home).toMatch(
+    /^✗ home +\/proc\/guiche cannot be written to \(E\w+: .*\): give it to the user that runs guiche/,
+  )
+})
+
+test('doctor names the rights that a role lacks, and does not take that for a database that is away', async () => {
+  const w = await world()
+  await w.pool.query('revoke insert on table charges from guiche')
+  expect(await faults(envOf(w))).toEqual([
+    expect.stringMatching(
+      /^✗ permissions +the role of DATABASE_URL may not .* 1 table \(charges\): make it their owner/,
+    ),
+  ])
+  await w.pool.query('revoke all on table migrations from guiche')
+  expect(await faults(envOf(w))).toEqual([
+    expect.stringMatching(/^✗ permissions +the role of DATABASE_URL lacks a permission \(.* for table migrations\)/),
+  ])
+})
+
+test('doctor names a full disk, also before it is full', async () => {
+  const db = await emptyDatabase()
+  await migrate(db.url)
+  await db.client.query(`
+    create function fail() returns text language plpgsql as $$
+    begin raise exception 'No space left on device' using errcode = '53100'; end $$;
+    alter table migrations rename to stored;
+    create view migrations as select name, fail() as checksum from stored`)
+  expect(await faults({ DATABASE_URL: db.url, GUICHE_HOME: temporaryHome() })).toEqual([
+    '✗ disk                 the disk of the database is full (No space left on device): make room on it',
+  ])
+  const MB = 1024 ** 2
+  expect(examineDisk('/home', 5_000 * MB)).toEqual([])
+  expect(examineDisk('/home', 900 * MB)).toMatchObject([{ mark: '!', what: 'disk' }])
+  expect(examineDisk('/home', 99 * MB)).toMatchObject([{ mark: '✗', what: 'disk' }])
+})
+
+test('a PostgreSQL that is too old is refused at start, and named by doctor', async () => {
+  const db = await emptyDatabase()
+  const [name] = await db.names('select current_database() as name')
+  await db.client.query(`
+    create function public.current_setting(name text) returns text language sql as
+    $$ select case name when 'server_version' then '14.9' else pg_catalog.current_setting(name) end $$;
+    alter database ${name} set search_path = public, pg_catalog`)
+  const env = { DATABASE_URL: db.url, GUICHE_HOME: temporaryHome(), PORT: String(await freePort()) }
+  const old = 'the database at DATABASE_URL is PostgreSQL 14.9, and guiche needs 15 or newer'
+  expect(await faults(env)).toEqual([`✗ PostgreSQL           ${old}`])
+  const started = await runProcess(['start'], env)
+  expect([started.code, started.stderr]).toEqual([1, `guiche: ${old}\n`])
+})
+
+test('doctor does not blame the database for the port of the sandbox', async () => {
+  const w = await world()
+  const { PROVIDER_SANDBOX_URL: _, ...env } = envOf(w)
+  const SANDBOX_PORT = new URL(w.sandbox.url).port
+  expect(await faults({ ...env, SANDBOX_PORT })).toEqual([
+    expect.stringMatching(/^✗ sandbox +port \d+ is in use by another program/),
+  ])
 })
 
 test('doctor warns of a file with a secret that every user of the machine can read', async () => {

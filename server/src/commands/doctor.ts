@@ -1,79 +1,79 @@
 import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
-import { statSync } from 'node:fs'
-import { join } from 'node:path'
-import { requireListen } from '../base/listen.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import type { Config } from '../config.ts'
 import { clockText } from '../db/clock.ts'
-import { unencryptedHosts } from '../db/database-url.ts'
-import { explainDatabase } from '../db/failure.ts'
+import { DISK_FULL, explainDatabase, LACKS_PERMISSION, sqlState } from '../db/failure.ts'
 import { readRunning, SERVICE_ROLES, type Running } from '../db/presence.ts'
-import { databaseTrouble, describeDatabase } from '../db/ready.ts'
+import { databaseTrouble, describeDatabase, missingRights } from '../db/ready.ts'
 import type { Context } from '../domain/context.ts'
 import type { Provider } from '../domain/ports/provider.ts'
 import { readNotificationHealth, silenceText } from '../domain/deposits/notifications.ts'
 import { checkSecretKeys } from '../domain/core/secret-keys.ts'
 import { findCursorsAhead } from '../domain/reconciliation/sweeps.ts'
-import { NO_MAIL } from '../mail/none.ts'
-import { findRunning } from '../sandbox/address.ts'
 import { addCommand } from './arguments.ts'
+import { examineMachine } from './doctor-machine.ts'
+import { fine, warning, wrong, type Finding } from './finding.ts'
 import { withContext, type Terminal } from './terminal.ts'
-
-/** A warning does not change the exit code. */
-type Finding = { mark: '✓' | '!' | '✗'; what: string; text: string }
-
-const fine = (what: string, text: string): Finding => ({ mark: '✓', what, text })
-const warning = (what: string, text: string): Finding => ({ mark: '!', what, text })
-const wrong = (what: string, text: string): Finding => ({ mark: '✗', what, text })
 
 export function doctorCommand(program: Command, terminal: Terminal): void {
   addCommand(program, 'doctor', '')
     .description('check configuration, database, clock and providers; exits 1 if something is wrong')
     .addHelpText('after', '\n✓ is fine, ! is a warning, ✗ must be fixed.')
-    .action(() => examine(terminal))
+    .action(async () => {
+      const findings = await examine(terminal)
+      for (const { mark, what, text } of findings) terminal.print(`${mark} ${what.padEnd(20)} ${text}`)
+      if (findings.some(({ mark }) => mark === '✗')) terminal.setExitCode(1)
+    })
 }
 
-async function examine(terminal: Terminal): Promise<void> {
-  const config = terminal.loadConfig()
-  const findings = [
-    ...examineConfig(config),
-    ...examineSecretFiles(config),
-    ...examineEncryption(config),
-    ...(await examineMail(config)),
-    ...(await examineHost(config)),
-    ...(await examineSandbox(config)),
-    ...(await examineContext(config, terminal)),
-  ]
-  for (const { mark, what, text } of findings) terminal.print(`${mark} ${what.padEnd(20)} ${text}`)
-  if (findings.some(({ mark }) => mark === '✗')) terminal.setExitCode(1)
+async function examine(terminal: Terminal): Promise<Finding[]> {
+  const config = readConfig(terminal)
+  if ('mark' in config) return [config]
+  const machine = await examineMachine(config)
+  return [...machine, ...(await examineContext(config, terminal, machine))]
 }
 
-function examineConfig({ settings, publicUrl, home, warnings }: Config): Finding[] {
-  return [
-    fine('configuration', `${settings.mode} mode, PUBLIC_URL ${publicUrl}, GUICHE_HOME ${home}`),
-    ...warnings.map((text) => warning('configuration', text)),
-  ]
+function readConfig(terminal: Terminal): Config | Finding {
+  try {
+    return terminal.loadConfig()
+  } catch (error) {
+    if (error instanceof OperatorError) return wrong('configuration', error.message)
+    throw error
+  }
 }
 
-const OTHERS_MAY_READ = 0o004
-
-function examineSecretFiles({ secretFiles }: Config): Finding[] {
-  const open = secretFiles.filter((path) => (statSync(path).mode & OTHERS_MAY_READ) !== 0)
-  return open.map((path) => warning('secrets', `every user of this machine can read ${path}: run chmod o= ${path}`))
+async function examineContext(config: Config, terminal: Terminal, known: Finding[]): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const work = async (ctx: Context) => {
+    findings.push(...(await examineDatabase(config, ctx)))
+    findings.push(...examineProcesses(await readRunning(ctx.pool)))
+    for (const provider of ctx.providers)
+      findings.push(...examineCertificate(provider, ctx.now()), await examineProvider(provider))
+    findings.push(...(await examineNotifications(config, ctx)))
+  }
+  try {
+    await withContext(terminal, work, config)
+  } catch (error) {
+    const failure = wrong(topicOf(error), explainDatabase(error) ?? (error as Error).message)
+    // The reason was found before, and said in better words.
+    const isKnown = [...known, ...findings].some(({ mark, what }) => mark === '✗' && what === failure.what)
+    if (!isKnown) findings.push(failure)
+  }
+  return findings
 }
 
-function examineEncryption({ plainHttp, databaseUrl, databaseReadUrl }: Config): Finding[] {
-  const unencrypted = `${plainHttp.join(', ')}: traffic is not encrypted, because ALLOW_PLAIN_HTTP is set`
-  const urls = Object.entries({ DATABASE_URL: databaseUrl, DATABASE_READ_URL: databaseReadUrl })
-  return [
-    ...(plainHttp.length > 0 ? [warning('plain http', unencrypted)] : []),
-    ...urls.flatMap(([name, url]) => {
-      const hosts = url ? unencryptedHosts(url) : []
-      if (hosts.length === 0) return []
-      const text = `${name} leads to ${hosts.join(', ')} without TLS: add sslmode=verify-full`
-      return [warning('database TLS', `${text}, or sslmode=disable if nobody else is on that network`)]
-    }),
-  ]
+/** What is to blame: not everything that keeps the database from opening is the database. */
+function topicOf(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof OperatorError && cause.topic) return cause.topic
+    const code = sqlState(cause)
+    if (code === LACKS_PERMISSION) return 'permissions'
+    if ([DISK_FULL, 'ENOSPC', 'EDQUOT'].includes(code)) return 'disk'
+    // Of a file, and not of the database's socket.
+    if (['EACCES', 'EPERM', 'EROFS'].includes(code) && Reflect.get(cause, 'syscall') !== 'connect') return 'home'
+  }
+  return 'database'
 }
 
 const DAY_MS = 86_400_000
@@ -92,61 +92,16 @@ function examineCertificate({ name, certificateExpiresAt }: Provider, now: Date)
   return [days < URGENT_DAYS ? wrong(what, text) : warning(what, text)]
 }
 
-/** Signs in at the mail server, because it may be down, refuse the password or lack TLS. */
-async function examineMail({ settings, mail }: Config): Promise<Finding[]> {
-  if (settings.mode === 'test') return []
-  if (!mail) return [warning('mail', NO_MAIL)]
-  const { trySmtp } = await import('../mail/smtp.ts')
-  try {
-    await trySmtp(mail)
-    return [fine('mail', `the server of SMTP_URL takes e-mail${mail.requiresTls ? ', over TLS' : ''}`)]
-  } catch (error) {
-    const lacksTls = (error as { code?: string }).code === 'ETLS' ? '. In live mode another machine must offer TLS' : ''
-    return [wrong('mail', `the server of SMTP_URL cannot be used: ${(error as Error).message}${lacksTls}`)]
-  }
-}
-
-async function examineContext(config: Config, terminal: Terminal): Promise<Finding[]> {
-  const findings: Finding[] = []
-  const work = async (ctx: Context) => {
-    findings.push(...(await examineDatabase(config, ctx)))
-    findings.push(...examineProcesses(await readRunning(ctx.pool)))
-    for (const provider of ctx.providers)
-      findings.push(...examineCertificate(provider, ctx.now()), await examineProvider(provider))
-    findings.push(...(await examineNotifications(config, ctx)))
-  }
-  try {
-    await withContext(terminal, work, config)
-  } catch (error) {
-    findings.push(wrong('database', explainDatabase(error) ?? (error as Error).message))
-  }
-  return findings
-}
-
-/** On any free port, because the running service holds its own. */
-async function examineHost(config: Config): Promise<Finding[]> {
-  return requireListen({ host: config.host, port: 0 }).then(
-    () => [],
-    (error: Error) => [wrong('configuration', error.message)],
-  )
-}
-
-/** Comes before the providers: withContext starts a sandbox if none is running. */
-async function examineSandbox(config: Config): Promise<Finding[]> {
-  const home = join(config.home, 'sandbox')
-  const isOurs = config.providers.some((provider) => provider.kind === 'sandbox')
-  if (!isOurs || (await findRunning(home))) return []
-  return [warning('sandbox', `the sandbox of ${home} is not running: run guiche start or guiche sandbox`)]
-}
-
 async function examineDatabase(config: Config, ctx: Context): Promise<Finding[]> {
   const { version, migrations } = await describeDatabase(ctx.pool)
   const trouble = await databaseTrouble(ctx.pool)
   const ahead = await findCursorsAhead(ctx)
   const secretKeys = await checkSecretKeys(ctx)
+  const rights = await missingRights(ctx.pool)
   const database = `PostgreSQL ${version}${config.databaseUrl ? '' : ' (embedded)'}, ${migrations} migrations`
   return [
     trouble === undefined ? fine('database', database) : wrong('database', `${database}: ${trouble}`),
+    ...(rights ? [wrong('permissions', rights)] : []),
     ctx.clock.agrees() ? fine('clock', 'agrees with the database') : wrong('clock', clockText(ctx.clock.offsetMs())),
     ...(secretKeys ? [wrong('SECRET_KEY', secretKeys)] : []),
     ...ahead.map(({ provider, sweptUntil, nextClosing }) => {

@@ -33,3 +33,14 @@ export async function withClient<Result>(
     await client.end().catch(() => {})
   }
 }
+
+const OLDEST_POSTGRESQL = 15
+
+/** Refuses a PostgreSQL that lacks what guiche's statements need. Resolves to its version. */
+export async function requireVersion(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ version: string }>(`select current_setting('server_version') as version`)
+  const { version } = rows[0]!
+  if (Number.parseInt(version, 10) >= OLDEST_POSTGRESQL) return version
+  const text = `the database at DATABASE_URL is PostgreSQL ${version}, and guiche needs ${OLDEST_POSTGRESQL} or newer`
+  throw new OperatorError(text, { topic: 'PostgreSQL' })
+}

@@ -22,6 +22,8 @@ const LOST_TEXTS =
   /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Client was closed and is not queryable|Query read timeout/
 /** Read-only: a standby, or a primary that was demoted. Another connection may lead to the primary. */
 const READ_ONLY = '25006'
+export const LACKS_PERMISSION = '42501'
+export const DISK_FULL = '53100'
 /** A full disk, no free connection (53), a statement timeout, a lock timeout: a retry may work. */
 const NOT_NOW = /^(53|57014|55P03)/
 
@@ -65,11 +67,12 @@ export function explainDatabase(error: unknown): string | undefined {
       'or leave the setting out of DATABASE_URL'
     )
   if (/statement pooling mode/.test(text)) return STATEMENT_POOLING
-  if (code === '42501')
+  if (code === LACKS_PERMISSION)
     return (
       `the role of DATABASE_URL lacks a permission (${text}): make it the owner of the database ` +
       '("alter database … owner to …"), or run "grant create, usage on schema public to …" and let it own guiche’s tables'
     )
+  if (code === DISK_FULL) return `the disk of the database is full (${text}): make room on it`
   if (code === READ_ONLY)
     return `the database at DATABASE_URL is read-only (${text}): name the primary, or wait for its promotion`
   if (/CERT|TLS|SIGNATURE/.test(code) || text === 'The server does not support SSL connections')

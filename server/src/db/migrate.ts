@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { withClient } from './connect.ts'
+import { requireVersion, withClient } from './connect.ts'
 import { explainDatabase, isLockTimeout } from './failure.ts'
 import { setForSession, setLocal } from './pool.ts'
 import { isTransient } from './tx.ts'
@@ -97,9 +97,10 @@ async function inspect<Result>(
   work: (client: pg.Client, files: Migration[]) => Promise<Result>,
 ): Promise<Result> {
   const files = await readMigrations(folder)
-  return withClient(databaseUrl, { name: 'guiche-migrate', queryTimeoutMs: CLIENT_TIMEOUT_MS }, (client) =>
-    work(client, files),
-  )
+  return withClient(databaseUrl, { name: 'guiche-migrate', queryTimeoutMs: CLIENT_TIMEOUT_MS }, async (client) => {
+    await requireVersion(client)
+    return work(client, files)
+  })
 }
 
 async function readMissing(client: pg.Client, files: Migration[]): Promise<Migration[]> {

@@ -1,5 +1,5 @@
 import { OperatorError } from '../base/operator-error.ts'
-import { withClient } from './connect.ts'
+import { requireVersion, withClient } from './connect.ts'
 import { DatabaseUnavailable } from './failure.ts'
 import { isDiskFull, outageLogOf, setDiskFull, type Pool } from './pool.ts'
 import { query, transact, unavailable } from './tx.ts'
@@ -61,26 +61,48 @@ export async function describeDatabase(pool: Pool): Promise<{ version: string; m
   return row!
 }
 
-const OLDEST_POSTGRESQL = 15
-
 /** Connects once, before anything is configured. Resolves to the version, or says what keeps guiche from using it. */
 export function tryDatabase(databaseUrl: string): Promise<string> {
   return withClient(databaseUrl, { name: 'guiche-init', queryTimeoutMs: READY_WITHIN_MS }, async (client) => {
-    const { rows } = await client.query<{ version: string; writes: boolean; creates: boolean }>(
-      `select current_setting('server_version') as version,
-         not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off' as writes,
+    const version = await requireVersion(client)
+    const { rows } = await client.query<{ writes: boolean; creates: boolean }>(
+      `select not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off' as writes,
          coalesce(has_schema_privilege(current_schema(), 'create'), false) as creates`,
     )
-    const { version, writes, creates } = rows[0]!
-    if (Number.parseInt(version, 10) < OLDEST_POSTGRESQL)
-      throw new OperatorError(
-        `the database at DATABASE_URL is PostgreSQL ${version}, and guiche needs ${OLDEST_POSTGRESQL} or newer`,
-      )
+    const { writes, creates } = rows[0]!
     if (!writes) throw new OperatorError('the database at DATABASE_URL is read-only: name the primary')
-    if (!creates)
-      throw new OperatorError(
-        'the role of DATABASE_URL may not create tables: make it the owner of the database ("alter database … owner to …")',
-      )
+    if (!creates) throw new OperatorError(MAY_NOT_CREATE)
     return version
   })
+}
+
+const MAY_NOT_CREATE =
+  'the role of DATABASE_URL may not create tables: make it the owner of the database ("alter database … owner to …")'
+
+// Enough to see whether it is one table or all of them.
+const SHOWN_TABLES = 3
+
+/** What the role of DATABASE_URL lacks, in words; undefined if nothing. Migrations and partitions need the owner. */
+export async function missingRights(pool: Pool): Promise<string | undefined> {
+  const [row] = await query<{ creates: boolean; owner: string; tables: string[] }>(
+    pool,
+    `select has_schema_privilege(current_schema(), 'create') as creates, pg_get_userbyid(relowner) as owner,
+       array(
+         select each.relname::text from pg_class each
+         where each.relnamespace = known.relnamespace and each.relowner = known.relowner and each.relkind in ('r', 'p')
+           and not (
+             pg_has_role(each.relowner, 'usage') and has_table_privilege(each.oid, 'select')
+             and has_table_privilege(each.oid, 'insert') and has_table_privilege(each.oid, 'update')
+             and has_table_privilege(each.oid, 'delete'))
+         order by each.relname
+       ) as tables
+     from pg_class known where oid = 'migrations'::regclass`,
+  )
+  const { creates, owner, tables } = row!
+  if (!creates) return MAY_NOT_CREATE
+  if (tables.length === 0) return undefined
+  const shown = `${tables.slice(0, SHOWN_TABLES).join(', ')}${tables.length > SHOWN_TABLES ? ' …' : ''}`
+  const count = tables.length === 1 ? '1 table' : `${tables.length} tables`
+  const remedy = `make it their owner or a member of ${owner}, and grant it all rights on them`
+  return `the role of DATABASE_URL may not do all it must with ${count} (${shown}): ${remedy}`
 }

@@ -67,9 +67,11 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     if ('release' in lock) return run(resolved, lock)
     const running = await findRunning(home)
     if (running && (isBrief || !running.isBrief)) return use(resolved, running)
-    if (performance.now() > deadline) throw new OperatorError(explainWait(home, running, lock.heldBy.pid))
+    if (performance.now() > deadline) throw sandboxError(explainWait(home, running, lock.heldBy.pid))
   }
 }
+
+const sandboxError = (text: string): OperatorError => new OperatorError(text, { topic: 'sandbox' })
 
 function explainWait(home: string, running: Address | undefined, pid: number): string {
   if (!running) return `process ${pid} has been starting the sandbox of ${home} for too long`
@@ -155,13 +157,13 @@ async function shutDown(server: Server, state: ServerState, lock: Lock): Promise
 async function listen(server: Server, { host, port }: ResolvedOptions, lastPort: number | undefined): Promise<number> {
   if (port !== 0) {
     if (await bind(server, host, port)) return port
-    throw new OperatorError(`port ${port} is in use by another program; choose another port for the sandbox`)
+    throw sandboxError(`port ${port} is in use by another program; choose another port for the sandbox`)
   }
   for (let tries = 0; tries < FREE_PORT_TRIES; tries++) {
     const candidate = tries === 0 && lastPort ? lastPort : PORT_FROM + randomInt(PORT_SPAN)
     if (await bind(server, host, candidate)) return candidate
   }
-  throw new OperatorError(`no free port found from ${PORT_FROM} to ${PORT_FROM + PORT_SPAN - 1}`)
+  throw sandboxError(`no free port found from ${PORT_FROM} to ${PORT_FROM + PORT_SPAN - 1}`)
 }
 
 function bind(server: Server, host: string, port: number): Promise<boolean> {

@@ -169,7 +169,7 @@ function isAway(error: unknown): boolean {
 function explain(home: string, error: unknown): unknown {
   const fixable = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST', 'ENOENT']
   if (!fixable.includes(codeOf(error))) return error
-  return new OperatorError(`the database in ${home} cannot be opened: ${messageOf(error)}`)
+  return new OperatorError(`the database in ${home} cannot be opened: ${messageOf(error)}`, { cause: error })
 }
 
 function messageOf(error: unknown): string {
