@@ -120,11 +120,11 @@ test('oldest first is the same list turned round, whatever the filter and the si
        then 'delivered' else 'failed' end, 1, $1 from done`,
     [w.clock.now()],
   )
-  const ids = async (query: string) => {
+  const ids = async (query: string, limit = 1) => {
     const found: string[] = []
     let cursor = ''
     do {
-      const page = (await w.app.inject(get(account.key, `/api/events?limit=1&${query}${cursor}`))).json()
+      const page = (await w.app.inject(get(account.key, `/api/events?limit=${limit}&${query}${cursor}`))).json()
       found.push(...page.events.map(({ id }: { id: string }) => id))
       cursor = page.nextCursor === null ? '' : `&cursor=${page.nextCursor}`
     } while (cursor !== '')
@@ -142,7 +142,8 @@ test('oldest first is the same list turned round, whatever the filter and the si
   ] as const) {
     const newest = await ids(query)
     expect([query, newest.length]).toEqual([query, count])
-    expect([query, await ids(`${query}&order=asc`)]).toEqual([query, newest.toReversed()])
+    for (const limit of [1, 2, 100])
+      expect([query, await ids(`${query}&order=asc`, limit)]).toEqual([query, newest.toReversed()])
   }
   const { error } = (await w.app.inject(get(account.key, '/api/events?order=up'))).json()
   expect(error).toBe('order must be one of desc, asc')
