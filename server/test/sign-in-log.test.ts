@@ -80,7 +80,11 @@ test('whoever is refused is one line: why, from where, and who it was as far as 
   await browser.post('keys', { name: 'x' })
 
   const refused = lines('request refused')
-  expect(refused.map(({ requestId, ms, method, ...line }) => (expect([requestId, ms, method]).not.toContain(undefined), line))).toEqual(
+  expect(
+    refused.map(
+      ({ requestId, ms, method, ...line }) => (expect([requestId, ms, method]).not.toContain(undefined), line),
+    ),
+  ).toEqual(
     [
       { route: '/api/balance', status: 401, code: 'key_missing' },
       { route: '/api/balance', status: 401, code: 'key_invalid' },

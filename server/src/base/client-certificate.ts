@@ -23,7 +23,7 @@ export function readChain(pem: string): X509Certificate[] {
 /** Node has no reader of PFX files, but its context of TLS tells the certificate that it would present. */
 function readPfx({ pfx, password }: { pfx: Buffer; password?: string }): X509Certificate[] {
   const options = password === undefined ? { pfx } : { pfx, passphrase: password }
-  const { context } = createSecureContext(options) as { context: { getCertificate?: () => Buffer | null } }
+  const { context }: { context: { getCertificate?: () => Buffer | null } } = createSecureContext(options)
   const certificate = context.getCertificate?.()
   return certificate ? [new X509Certificate(certificate)] : []
 }
