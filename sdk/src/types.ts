@@ -274,6 +274,8 @@ export type ErrorCode =
   | 'key_limit'
   | 'webhook_limit'
   | 'invitation_used'
+  | 'invitation_expired'
+  | 'invitation_other_email'
   | 'not_cancelable'
   | 'payment_held'
   | 'not_refundable'

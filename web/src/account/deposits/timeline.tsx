@@ -179,11 +179,7 @@ function useLines(entries: readonly TimelineEntry[]): (entry: TimelineEntry) => 
           icon: icons.WarningIcon,
           tone: 'wait',
           text: t.held[entry.why](money(entry.value)),
-          more: (
-            <>
-              {t.heldMore} <Code>{entry.endToEndId}</Code>
-            </>
-          ),
+          more: [t.heldMore, ' ', <Code key="endToEndId">{entry.endToEndId}</Code>],
         }
       case 'payment_released': {
         const way = entry.how === 'credit' && !entry.isOwn ? 'creditElsewhere' : entry.how

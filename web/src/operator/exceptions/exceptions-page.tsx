@@ -73,18 +73,7 @@ export function ExceptionsPage() {
     <Page title={t.title} text={t.text}>
       <Card isFlush>
         <FilterBar filters={filters}>
-          <SelectFilter
-            filters={filters}
-            name="state"
-            label={t.open}
-            choices={[
-              ...EXCEPTION_STATES.filter((state) => state !== 'open').map((value) => ({
-                value,
-                label: labels.state[value],
-              })),
-              { value: ALL, label: t.all },
-            ]}
-          />
+          <SelectFilter filters={filters} name="state" label={t.open} choices={useStateChoices()} />
           <SelectFilter
             filters={filters}
             name="kind"
@@ -118,6 +107,13 @@ export function ExceptionsPage() {
       </Card>
     </Page>
   )
+}
+
+function useStateChoices() {
+  const t = useTexts()
+  const labels = useLabels()
+  const others = EXCEPTION_STATES.filter((state) => state !== 'open')
+  return [...others.map((value) => ({ value, label: labels.state[value] })), { value: ALL, label: t.all }]
 }
 
 function useColumns(): Column<Exception>[] {
