@@ -93,7 +93,9 @@ test('the same idempotency key creates one charge, and a taken reference is refu
   expect(JSON.parse(second.stdout)).toEqual(JSON.parse(first.stdout))
   expect(await w.count('charges')).toBe(1)
   const taken = await guiche('deposit', 'create', '5000', '--external-id', 'a')
-  expect(taken).toEqual({ code: 1, stdout: '', stderr: 'guiche: externalId is already used by another deposit\n' })
+  const { paymentLinkId } = JSON.parse(first.stdout)
+  const stderr = `guiche: externalId is already used by the deposit ${paymentLinkId}\n`
+  expect(taken).toEqual({ code: 1, stdout: '', stderr })
 })
 
 test('--wait ends when the charge is paid, and says so by its exit code when it is canceled', async () => {
