@@ -122,7 +122,8 @@ describe('waiting for a payment', () => {
   test('ends with what was paid when another amount arrived, and not with its deadline', async () => {
     const charge = await guiche.deposits.create({ value: 50_00 })
     const body = JSON.stringify({ emv: charge.emv, amountCents: 40_00 })
-    await fetch(`${bankUrl}/bank/pay`, { method: 'POST', body })
+    const headers = { 'content-type': 'application/json' }
+    expect((await fetch(`${bankUrl}/bank/pay`, { method: 'POST', headers, body })).ok).toBe(true)
     const error = (await catchError(guiche.deposits.waitUntilPaid(charge.paymentLinkId))) as GuicheError
     expect(error).toMatchObject({ code: 'payment_held', message: '4000 cents were paid and are held' })
     expect(error.deposit).toMatchObject({ id: charge.id, status: 'PENDING', heldValue: 40_00 })

@@ -5,9 +5,6 @@ import { useSyncExternalStore } from 'react'
 const listeners = new Set<() => void>()
 let answeredMs = Date.now()
 let lostMs: number | undefined
-addEventListener('offline', noteSilence)
-// Queries load again by themselves, and report if the server is still out of reach.
-addEventListener('online', () => set(undefined))
 
 export function noteAnswer(): void {
   answeredMs = Date.now()
@@ -29,7 +26,14 @@ function set(ms: number | undefined): void {
   for (const listener of listeners) listener()
 }
 
+// Queries load again by themselves, and report if the server is still out of reach.
+function noteReturn(): void {
+  set(undefined)
+}
+
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
+  addEventListener('offline', noteSilence)
+  addEventListener('online', noteReturn)
   return () => listeners.delete(listener)
 }

@@ -38,7 +38,7 @@ const useTexts = translations({
     ledger: 'No livro-razão',
     holds: {
       suspense: (amount: string) => `${amount} estão na conta transitória, aguardando identificação.`,
-      nothing: () => 'Nada foi lançado: o razão só conta o Pix que o provedor informa.',
+      nothing: () => 'Nada foi lançado: o livro-razão só conta o Pix que o provedor informa.',
       missing: (amount: string) => `${amount} foram devolvidos fora do guiche. Falta decidir quem assume o valor.`,
       refunding: (amount: string) => `${amount} estão reservados para a devolução.`,
       match: (amount: string) => `${amount} concluíram a cobrança. A conta recebeu o valor menos a tarifa.`,
