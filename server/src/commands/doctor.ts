@@ -70,7 +70,7 @@ function topicOf(error: unknown): string {
     const code = sqlState(cause)
     if (code === LACKS_PERMISSION) return 'permissions'
     if ([DISK_FULL, 'ENOSPC', 'EDQUOT'].includes(code)) return 'disk'
-    // Of a file, and not of the database's socket.
+    // A file of the home. Without rights to connect, it is the socket of the database.
     if (['EACCES', 'EPERM', 'EROFS'].includes(code) && Reflect.get(cause, 'syscall') !== 'connect') return 'home'
   }
   return 'database'

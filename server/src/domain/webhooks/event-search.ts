@@ -3,7 +3,7 @@ import { query } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import type { ListFilter } from '../core/cursor.ts'
 
-// Finds events and deliveries by what a list filters, a page at a time and without a walk through all of them.
+// Lists events and deliveries that match a filter, a page at a time, without reading all of them.
 
 /**
  * pending: queued, and not tried since. retrying: queued, and the last attempt failed. delivered, failed: no longer

@@ -129,7 +129,7 @@ function writeHeaderName(parameter: Parameter): void {
 // no entry.
 const ERRORS: Record<string, string> = {
   'createDeposit 400': 'value must be a positive integer (cents)',
-  'createDeposit 409': 'externalId is already used by another deposit',
+  'createDeposit 409': 'externalId is already used by the deposit 0190163d-8694-739b-aea5-966c26f8ad91',
   'createDeposit 422': 'Idempotency-Key was already used with a different request',
   'createDeposit 502': 'The payment provider refused the charge',
   'listDeposits 400': 'limit must be an integer from 1 to 100',
