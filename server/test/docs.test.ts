@@ -271,6 +271,24 @@ test('the list of mistakes that are made on purpose is complete, and the README 
 
 // ---- Links ----
 
+test('SECURITY.md names for each requirement of the ASVS a test that exists, and no requirement twice', () => {
+  const [, section = ''] = page('SECURITY.md').split('\n## OWASP ASVS')
+  const rows = [...section.matchAll(/^\| (\d+\.\d+\.\d+) (.+) \|$/gm)].map(([, id, rest]) => ({
+    id,
+    cells: rest!.split(' | '),
+  }))
+  expect(rows.length).toBeGreaterThan(150)
+  expect(rows.map(({ id }) => id).filter((id, at, all) => all.indexOf(id) !== at)).toEqual([])
+  const shown = rows.filter(({ cells }) => cells.length === 3)
+  expect(shown.length).toBeGreaterThan(100)
+  const missing = shown.filter(({ cells }) => {
+    const [, file, title] = /^`([\w-]+\.test\.ts)`: (.+)$/.exec(cells[2]!.trim()) ?? []
+    if (file === undefined || !existsSync(new URL(`server/test/${file}`, ROOT))) return true
+    return !page(`server/test/${file}`).includes(`('${title}'`)
+  })
+  expect(missing).toEqual([])
+})
+
 test('every relative link in every document leads to a file, and to a heading in it', () => {
   const broken = documents().flatMap(({ path, text }) =>
     linksOf(text)
