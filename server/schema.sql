@@ -26,6 +26,12 @@ begin
   return new;
 end $function$;
 
+create or replace function public.fold_text(text)
+ returns text
+ language sql
+ immutable parallel safe strict
+return replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(lower($1), 'á', 'a'), 'à', 'a'), 'â', 'a'), 'ã', 'a'), 'é', 'e'), 'ê', 'e'), 'í', 'i'), 'ó', 'o'), 'ô', 'o'), 'õ', 'o'), 'ú', 'u'), 'ü', 'u'), 'ç', 'c'), 'ñ', 'n');
+
 create or replace function public.have_one_balance()
  returns trigger
  language plpgsql
@@ -265,8 +271,8 @@ create table charges (
 ) with (fillfactor=35);
 create index charges_by_account on charges using btree (account_id, id desc);
 create index charges_by_external_id on charges using btree (account_id, external_id) where external_id is not null;
-create index charges_by_text on charges using gin (account_id, lower((coalesce(external_id, '') || ' ') || coalesce(description, '')) gin_trgm_ops) with (gin_pending_list_limit='256') where external_id is not null or description is not null;
 create index charges_by_value on charges using btree (account_id, value_cents, id desc);
+create index charges_by_words on charges using gin (account_id, fold_text((coalesce(external_id, '') || ' ') || coalesce(description, '')) gin_trgm_ops) with (gin_pending_list_limit='256') where external_id is not null or description is not null;
 
 create table checks (
   provider text not null,
@@ -275,10 +281,12 @@ create table checks (
   due_at timestamptz not null,
   attempts integer default 0 not null,
   claim uuid,
+  account_id uuid,
   constraint checks_pkey primary key (provider, subject),
   constraint checks_kind_check check (kind = any (array['charge', 'payment', 'withdrawal']))
 ) with (fillfactor=70);
 create index checks_by_due on checks using btree (due_at);
+create index checks_of_account on checks using btree (account_id, (subject::uuid)) where kind = 'charge';
 
 create table closings (
   provider text not null,

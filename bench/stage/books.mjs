@@ -85,9 +85,14 @@ async function insertCharges(pool, charges, emvs) {
       ],
     )
     await tx.run(
-      `insert into checks (provider, subject, kind, due_at)
-       select '${PROVIDER}', subject, 'charge', due from unnest($1::text[], $2::timestamptz[]) as n (subject, due)`,
-      [column(({ txid }) => txid), column(({ facts }) => new Date(facts.expiresAt.getTime() + GRACE_MS))],
+      `insert into checks (provider, subject, kind, account_id, due_at)
+       select '${PROVIDER}', subject, 'charge', account, due
+       from unnest($1::text[], $2::uuid[], $3::timestamptz[]) as n (subject, account, due)`,
+      [
+        column(({ txid }) => txid),
+        column(({ facts }) => facts.accountId),
+        column(({ facts }) => new Date(facts.expiresAt.getTime() + GRACE_MS)),
+      ],
     )
   })
 }

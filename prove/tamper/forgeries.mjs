@@ -704,6 +704,11 @@ export function forgeries({ victim, eve }) {
       `insert into checks (provider, subject, kind, due_at) select 'sandbox', repeat('a', 32), 'charge', now()`,
     ],
     [
+      'an open charge that its account does not see in its list',
+      ['check'],
+      `update checks set account_id = '${victim}' where subject = ${hex(pendingOfEve)}`,
+    ],
+    [
       'a claim of an external id that is gone',
       ['external_id'],
       `delete from external_ids where charge_id = ${deposit}`,

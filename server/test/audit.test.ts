@@ -115,6 +115,12 @@ test.each<[lie: string, sql: string, checks: string[], found: (books: Books) => 
     }),
   ],
   [
+    'a check of another account than its charge',
+    `update checks set account_id = gen_random_uuid()`,
+    ['check'],
+    ({ charge }) => ({ check: 'check', subject: `check ${charge.id}`, text: 'is of another account than its charge' }),
+  ],
+  [
     'an event that is gone',
     `delete from events`,
     ['deposit_event'],
@@ -139,7 +145,7 @@ test.each<[lie: string, sql: string, checks: string[], found: (books: Books) => 
   [
     'a deposit in another account’s name',
     `update charges c set account_id = a.id from accounts a where a.id <> c.account_id`,
-    ['transfer', 'payment', 'deposit_event', 'code'],
+    ['transfer', 'payment', 'deposit_event', 'code', 'check'],
     ({ account, other }) => ({
       check: 'transfer',
       subject: 'transfer 2',

@@ -11,6 +11,7 @@ const SWEEP_WITHIN = `interval '1 day'`
 const CLOSING = `interval '10 minutes'`
 
 // Every charge that can still be paid has a check when it expires. No check is put off for ever, or without a charge.
+// One of another account would hide its charge from the list of PENDING ones.
 const dueCheck = `
   select 'charge ' || ${hex('c.id')} as subject, case when k.subject is null then format('is %s, and no check of it is queued', c.status)
     else format('is %s, and its check is only due at %s', c.status, k.due_at) end as text
@@ -19,8 +20,9 @@ const dueCheck = `
   where c.status in ('OPENING', 'PENDING')
     and (k.subject is null or k.due_at > greatest(c.expires_at + ${EXPIRY_GRACE_MS} * interval '1 millisecond', ${NOW}) + ${PATIENCE})
   union all
-  select 'check ' || k.subject, 'is of a charge that does not exist'
-  from checks k left join charges c on ${hex('c.id')} = k.subject where k.kind in ('charge', 'withdrawal') and c.id is null
+  select 'check ' || k.subject, case when c.id is null then 'is of a charge that does not exist' else 'is of another account than its charge' end
+  from checks k left join charges c on ${hex('c.id')} = k.subject
+  where k.kind in ('charge', 'withdrawal') and (c.id is null or k.account_id <> c.account_id)
   union all
   select 'check ' || k.subject, format('is only due at %s', k.due_at)
   from checks k where k.kind <> 'charge' and k.due_at > ${NOW} + ${PATIENCE}`

@@ -123,18 +123,25 @@ type ProviderMove = { chargeId: string; instance: number; from: string; to: stri
 async function moveIntent(tx: Tx, now: Date, move: ProviderMove): Promise<void> {
   const { chargeId, instance, from, to, mayStillBeMade } = move
   const dueAt = new Date(now.getTime() + INTENT_TIMEOUT_MS)
-  const moved = await tx.run(
-    `update charges set provider = $3 where id = $1 and provider = $2 and status = 'OPENING' and opening_instance = $4`,
+  const [moved] = await tx.rows<{ accountId: string }>(
+    `update charges set provider = $3 where id = $1 and provider = $2 and status = 'OPENING' and opening_instance = $4
+     returning account_id as "accountId"`,
     [uuidFromHex(chargeId), from, to, instance],
   )
   // Another process claimed it at the last moment.
-  if (moved !== 1) throw notConfirmed()
+  if (!moved) throw notConfirmed()
   // A request that was in flight when we withdrew may still arrive, so the check withdraws the charge once more.
   const oldCheck = mayStillBeMade
     ? `update checks set kind = 'withdrawal', due_at = $3, claim = null where provider = $1 and subject = $2`
     : 'delete from checks where provider = $1 and subject = $2'
   await tx.run(oldCheck, mayStillBeMade ? [from, chargeId, dueAt] : [from, chargeId])
-  await insertRow(tx, 'checks', { provider: to, subject: chargeId, kind: 'charge', due_at: dueAt })
+  await insertRow(tx, 'checks', {
+    provider: to,
+    subject: chargeId,
+    kind: 'charge',
+    account_id: moved.accountId,
+    due_at: dueAt,
+  })
 }
 
 async function intentFault(ctx: Context, chargeId: string, error: unknown): Promise<unknown> {

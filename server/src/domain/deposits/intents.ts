@@ -160,10 +160,10 @@ function storeSql(ifTaken: '' | 'on conflict do nothing'): string {
     from n
     where (id in (select charge_id from keyed) or key is null)
       and (id in (select charge_id from named) or external_id is null)
-    returning id, provider
+    returning id, provider, account_id
   ), queued as (
-    insert into checks (provider, subject, kind, due_at)
-    select provider, ${hexId('id')}, 'charge', $${Object.keys(COLUMNS).length + 1} from opened
+    insert into checks (provider, subject, kind, account_id, due_at)
+    select provider, ${hexId('id')}, 'charge', account_id, $${Object.keys(COLUMNS).length + 1} from opened
   )
   select id from n where id not in (select id from opened)`
 }

@@ -31,8 +31,7 @@ export type DepositFilter = ListFilter & {
 
 type Row = Deposit & { mayHold: true | null }
 
-const SELECT_ROWS = `
-  select
+const COLUMNS = `
     ${hexId('c.id')} as id,
     c.payment_link_id as "paymentLinkId",
     c.status,
@@ -49,30 +48,56 @@ const SELECT_ROWS = `
     c.paid_late as "paidLate",
     c.received_cents as "receivedCents",
     c.refunded_cents as "refundedCents",
-    (select true from payments p where p.charge_id = c.id and not p.credited limit 1) as "mayHold"
-  from charges c
-  where c.account_id = any($1) and c.id < $2 and c.status not in ('OPENING', 'FAILED')`
+    (select true from payments p where p.charge_id = c.id and not p.credited limit 1) as "mayHold"`
+
+const OF_ACCOUNT = `c.account_id = any($1) and c.id < $2 and c.status not in ('OPENING', 'FAILED')`
 
 // A list of one account, and in the order of the index of accounts. With `=` and the order of ids, a plan that is made
 // for any account could scan the ids of all, which takes seconds for an account with few of them.
 const ORDER = 'order by c.account_id, c.id desc limit $3'
 
-const NEWEST = prepared(`${SELECT_ROWS} ${ORDER}`)
+const NEWEST = prepared(`select ${COLUMNS} from charges c where ${OF_ACCOUNT} ${ORDER}`)
 
-// Planned for its values: what is best depends on which filters are given. Ids contain their time, so they bound the
-// scan of a period. Every PENDING charge has a check, and the oldest check is hardly older than a day, so checks bound
-// the scan of what is PENDING.
-const FILTERED = `${SELECT_ROWS}
-  and ($4::text is null or c.status = $4)
-  and ($5::timestamptz is null or c.created_at >= $5 and c.id >= $9)
-  and ($6::timestamptz is null or c.created_at < $6 and c.id < $10)
-  and ($7::text is null or c.external_id = $7)
-  and ($8::uuid[] is null or c.id = any($8))
-  and (
-    $4::text is distinct from 'PENDING'
-    or c.id >= (select min(subject)::uuid from checks where kind = 'charge')
-  )
-  ${ORDER}`
+// The statements below are planned for their values: what is best depends on which filters are given.
+
+// Ids contain their time, so they bound the scan of a period.
+const FILTERS = `
+  ($4::text is null or c.status = $4)
+  and ($5::timestamptz is null or c.created_at >= $5 and c.id >= $8)
+  and ($6::timestamptz is null or c.created_at < $6 and c.id < $9)
+  and ($7::text is null or c.external_id = $7)`
+
+const FILTERED = `select ${COLUMNS} from charges c where ${OF_ACCOUNT} and ${FILTERS} ${ORDER}`
+
+// Only the previous release stores checks without their account. They are gone when their charges have ended.
+const OLDEST_WITHOUT_ACCOUNT = `(
+  select k.subject::uuid from checks k
+  where k.kind = 'charge' and k.account_id is null order by k.account_id, k.subject::uuid limit 1
+)`
+
+const PENDING = `select ${COLUMNS} from (${pendingCharges(FILTERS)}) c order by c.id desc limit $3`
+
+/** Newest first. Every PENDING charge has a check, and the status itself is in no index, because it changes. */
+function pendingCharges(condition: string, newest = ''): string {
+  return `
+    (
+      select c.*
+      from (
+        select k.account_id, k.subject::uuid as id from checks k
+        where k.kind = 'charge' and k.account_id = any($1) and k.subject::uuid < $2
+          and ($8::uuid is null or k.subject::uuid >= $8) and ($9::uuid is null or k.subject::uuid < $9)
+        ${newest}
+      ) k
+      cross join lateral (select * from charges c where c.id = k.id and ${OF_ACCOUNT} offset 0) c
+      where ${condition}
+      order by k.account_id desc, k.id desc limit $3
+    ) union all (
+      select * from charges c
+      where ${OF_ACCOUNT} and c.status = 'PENDING' and c.id >= ${OLDEST_WITHOUT_ACCOUNT} and ${condition}
+        and (select k.account_id from checks k where k.provider = c.provider and k.subject = ${hexId('c.id')}) is null
+      order by c.account_id, c.id desc limit $3
+    )`
+}
 
 // A charge gets its id before it waits in the lane of intents, which is never longer than this.
 const ID_BEFORE_CREATION_MS = 60_000
@@ -84,17 +109,9 @@ export function listDeposits(core: Core, accountId: string, filter: DepositFilte
   return inTurn(core.pool, () => readPage(core, accountId, filter))
 }
 
-async function readPage(
-  core: Core,
-  accountId: string,
-  { cursor, limit, ...filter }: DepositFilter,
-): Promise<DepositPage> {
-  const scan = [[accountId], cursorUuid(cursor), limit + 1]
-  const isFiltered = Object.keys(filter).length > 0
-  const rows = isFiltered
-    ? await query<Row>(core.pool, FILTERED, [...scan, ...(await filterValues(core, accountId, filter))])
-    : await query<Row>(core.pool, NEWEST, scan)
-  const { items: deposits, nextCursor } = page(rows, limit, ({ id }) => id)
+async function readPage(core: Core, accountId: string, filter: DepositFilter): Promise<DepositPage> {
+  const rows = await readRows(core, accountId, filter)
+  const { items: deposits, nextCursor } = page(rows, filter.limit, ({ id }) => id)
   const mayHold = deposits.filter((deposit) => deposit.mayHold)
   const held = await readHeld(
     core,
@@ -103,48 +120,118 @@ async function readPage(
   return { deposits, held, nextCursor }
 }
 
-async function filterValues(core: Core, accountId: string, filter: Omit<DepositFilter, 'cursor' | 'limit'>) {
+/** One row more than the limit, if there are so many. */
+function readRows(core: Core, accountId: string, { cursor, limit, ...filter }: DepositFilter): Promise<Row[]> {
   const { status, from, to, externalId, search } = filter
-  const found = search === undefined ? null : await searchCharges(core, accountId, search.trim())
+  const scan = [[accountId], cursorUuid(cursor), limit + 1]
+  if (Object.keys(filter).length === 0) return query(core.pool, NEWEST, scan)
   const firstId = from && uuidOfTime(new Date(from.getTime() - ID_BEFORE_CREATION_MS))
-  return [status, from, to, externalId, found, firstId, to && uuidOfTime(to)]
+  const values = [...scan, status, from, to, externalId, firstId, to && uuidOfTime(to)]
+  if (search !== undefined) return searchRows(core, { status, limit: limit + 1, values, text: search.trim() })
+  return query(core.pool, status === 'PENDING' ? PENDING : FILTERED, values)
 }
 
 // ---- Search ----
 
-// Of each way to match, the newest. Nobody reads a longer list of results.
-const MAX_FOUND = 1_000
 // Shorter texts match by chance, and the trigram index needs three characters.
 const MIN_TEXT = 3
 const MIN_ID_DIGITS = 4
 // The links of all accounts share one index. Their first twelve digits are the millisecond of creation.
 const MIN_LINK_DIGITS = 12
 const ID_DIGITS = 32
+// Shorter parts of an endToEndId are in too many of them.
+const MIN_PAYMENT_PART = 5
+// An endToEndId is E, the bank's number (8 digits), the minute (12 digits) and 11 characters.
+const PAYMENT_MINUTE = /^E\d{20}/
+const BEFORE_LAST_CHARACTERS = '_'.repeat(21)
+const LAST_CHARACTERS = 11
+// Of one bank in one minute, or of one id.
+const MAX_PAYMENTS = 1_000
+
+// A word that is in more than one deposit of this many is found by reading the newest. The index would give all
+// deposits that have it, before they can be sorted. A rarer word is found by the index.
+const NEWEST_PER_RESULT = 100
+
+const TEXT = `fold_text(coalesce(c.external_id, '') || ' ' || coalesce(c.description, ''))`
+const PATTERN = `'%' || fold_text($15) || '%'`
+
+const MATCHES = `${FILTERS} and (
+    c.id between $10 and $11
+    or c.payment_link_id between $12 and $13
+    or c.value_cents = $14
+    or ${TEXT} like ${PATTERN}
+    or lower(c.end_to_end_id) like $16
+  )`
+
+const SEARCH_NEWEST = `
+  select id from (
+    select * from charges c
+    where ${OF_ACCOUNT} and ($8::uuid is null or c.id >= $8) and ($9::uuid is null or c.id < $9)
+    order by c.account_id, c.id desc limit $17
+  ) c
+  where ${MATCHES} ${ORDER}`
+
+const NEWEST_CHECKS = 'order by k.account_id desc, k.subject::uuid desc limit $17'
+const SEARCH_PENDING = `select id from (${pendingCharges(MATCHES, NEWEST_CHECKS)}) c ${ORDER}`
+
+const found = (charges: string, order: string) => `(select id from (${charges}) c order by ${order} limit $3)`
+const foundBy = (condition: string) => `select * from charges c where ${OF_ACCOUNT} and ${FILTERS} and ${condition}`
+
+// Some ways have an index that gives the newest first. For the others, `offset 0` keeps PostgreSQL from reading all
+// charges in the order of their ids until enough of them match.
+const SEARCH_ALL = [
+  found(foundBy('c.id between $10 and $11'), 'account_id, id desc'),
+  found(`${foundBy('c.payment_link_id between $12 and $13')} offset 0`, 'id desc'),
+  found(foundBy('c.value_cents = $14'), 'account_id, value_cents, id desc'),
+  found(
+    `${foundBy(`(c.external_id is not null or c.description is not null) and ${TEXT} like ${PATTERN}`)} offset 0`,
+    'id desc',
+  ),
+  found(
+    `${foundBy(`c.id = any(array(
+      select charge_id from payments where end_to_end_id between $16 and $17 and credited limit ${MAX_PAYMENTS}
+    ))`)} offset 0`,
+    'id desc',
+  ),
+].join(' union ')
+
+const BY_ID = `select ${COLUMNS} from charges c where c.id = any($1) order by c.id desc`
+
+type Search = { text: string; status: ChargeStatus | undefined; limit: number; values: unknown[] }
 
 /**
- * The ids of the account's charges whose external id or description contains the text in any case, whose id or payment
- * link begins with it, whose value it is, or whose payment's endToEndId it is. Each way uses an index.
+ * The newest charges whose external id or description contains the text, in any case and with or without accents; whose
+ * id or payment link begins with it; whose value it is; or whose endToEndId it is or begins, down to the minute. Of the
+ * newest charges, also those whose endToEndId contains it.
  */
-export async function searchCharges(core: Core, accountId: string, text: string): Promise<string[]> {
+async function searchRows(core: Core, { text, status, limit, values }: Search): Promise<Row[]> {
   const id = idRange(text, MIN_ID_DIGITS)
   const link = idRange(text, MIN_LINK_DIGITS)
-  const pattern = text.length >= MIN_TEXT ? `%${escapeLike(text.toLowerCase())}%` : null
-  const rows = await query<{ id: string }>(
-    core.pool,
-    `(select id from charges where account_id = $1 and id between $2 and $3 order by id desc limit $9)
-     union (select id from charges where payment_link_id between $4 and $5 and account_id = $1 limit $9)
-     union (select id from charges where account_id = $1 and value_cents = $6 order by id desc limit $9)
-     union (
-       select id from charges
-       where account_id = $1
-         and (external_id is not null or description is not null)
-         and lower(coalesce(external_id, '') || ' ' || coalesce(description, '')) like $7
-       order by id desc limit $9
-     )
-     union select charge_id from payments where end_to_end_id = $8 and credited`,
-    [accountId, id?.first, id?.last, link?.first, link?.last, centsIn(text), pattern, text, MAX_FOUND],
-  )
-  return rows.map((row) => row.id)
+  const part = text.length >= MIN_TEXT ? escapeLike(text) : null
+  const given = [...values, id?.first, id?.last, link?.first, link?.last, centsIn(text), part]
+  const isPending = status === 'PENDING'
+  const newest = await query<{ id: string }>(core.pool, isPending ? SEARCH_PENDING : SEARCH_NEWEST, [
+    ...given,
+    paymentPattern(text),
+    limit * NEWEST_PER_RESULT,
+  ])
+  const all =
+    newest.length < limit ? await query<{ id: string }>(core.pool, SEARCH_ALL, [...given, ...payments(text)]) : []
+  const ids = new Set([...newest, ...all].map((row) => row.id))
+  return query(core.pool, BY_ID, [[...ids].toSorted().slice(-limit)])
+}
+
+/** For `like` on an endToEndId in lower case. A few digits could be of its bank or time, and do not count there. */
+function paymentPattern(text: string): string | null {
+  if (text.length < MIN_PAYMENT_PART || !/^[a-z\d]+$/i.test(text)) return null
+  const isNumber = /^\d+$/.test(text) && text.length <= LAST_CHARACTERS
+  return `${isNumber ? BEFORE_LAST_CHARACTERS : ''}%${text.toLowerCase()}%`
+}
+
+/** The first and the last endToEndId that begin with the text. */
+function payments(text: string): [first: string, last: string] {
+  // Behind all that it can continue with, in any collation.
+  return [text, PAYMENT_MINUTE.test(text) ? text + 'z'.repeat(LAST_CHARACTERS + 1) : text]
 }
 
 /** The ids that begin with these hexadecimal digits, with dashes or without. */

@@ -142,7 +142,7 @@ export const depositsQuery = z.object({
     .meta({ description: 'Only charges with this reference of yours.' }),
   search: searchField.exactOptional().meta({
     description:
-      'Only charges that match this text: part of `externalId` or `description` (3 characters or more, case-insensitive), the beginning of `id` or `paymentLinkId`, an amount (`199,90` or `199.90`), or the whole `endToEndId`.',
+      'Only charges that match this text: part of `externalId` or `description` (3 characters or more, in any case, with or without accents), the beginning of `id` or `paymentLinkId`, an amount (`199,90` or `199.90`), or the `endToEndId`. Part of an `endToEndId` (5 characters or more) finds newer charges; narrow the period for older ones.',
   }),
   ...listQuery,
 })

@@ -65,22 +65,24 @@ const RECORD_HINTS = prepared(`
   with hinted as materialized (
     select
       n.provider,
+      n.txid,
       n.end_to_end_id,
       n.mentions_refunds,
-      (select n.txid from charges c where c.id = n.txid::uuid) as txid,
+      (select c.account_id from charges c where c.id = n.txid::uuid) as account_id,
       (select p.provider = n.provider and p.txid is not null from payments p
        where p.end_to_end_id = n.end_to_end_id) as is_booked
     from ${unnestOf(HINT_COLUMNS)}
   ), claimed as (
-    insert into checks (provider, subject, kind, due_at, claim)
+    insert into checks (provider, subject, kind, account_id, due_at, claim)
     select distinct on (1, 2)
       provider collate "C",
-      coalesce(txid, end_to_end_id) collate "C",
-      case when txid is null then 'payment' else 'charge' end,
+      case when account_id is null then end_to_end_id else txid end collate "C",
+      case when account_id is null then 'payment' else 'charge' end,
+      account_id,
       $5::timestamptz,
       $6::uuid
     from hinted
-    where coalesce(txid, end_to_end_id) is not null and (mentions_refunds or is_booked is not true)
+    where (account_id is not null or end_to_end_id is not null) and (mentions_refunds or is_booked is not true)
     order by 1, 2, 3
     on conflict (provider, subject) do update set
       due_at = case when $6 is null then least(checks.due_at, excluded.due_at) else excluded.due_at end,
