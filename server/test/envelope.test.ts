@@ -176,7 +176,7 @@ describe('the id of a request', () => {
 })
 
 describe('on a real socket', () => {
-  test('requests too broken for the router get the envelope and an id too', async () => {
+  test('requests too broken for the router get the envelope, an id and the strictest policies too', async () => {
     const w = await world()
     await w.app.listen({ host: '127.0.0.1', port: 0 })
     for (const [name, request, status, error] of [
@@ -205,6 +205,9 @@ describe('on a real socket', () => {
       const answer = await exchange(w.app, request)
       expect([name, answer.split('\r\n')[0]]).toEqual([name, expect.stringContaining(`HTTP/1.1 ${status} `)])
       expect([name, answer]).toEqual([name, expect.stringMatching(/x-request-id: /i)])
+      expect([name, answer]).toEqual([name, expect.stringMatching(/x-content-type-options: nosniff/i)])
+      expect([name, answer]).toEqual([name, expect.stringMatching(/referrer-policy: no-referrer/i)])
+      expect([name, answer]).toEqual([name, expect.stringMatching(/security-policy: .*frame-ancestors 'none'/i)])
       expect([name, answer.split('\r\n\r\n')[1]]).toEqual([name, JSON.stringify({ success: false, error })])
     }
   })

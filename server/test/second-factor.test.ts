@@ -86,6 +86,7 @@ test('with a second factor, what changes the sign-in or ends sessions needs a co
     ['two-factor/generate-backup-codes', { password: PASSWORD }],
     ['change-password', { currentPassword: PASSWORD, newPassword: 'another long one', revokeOtherSessions: true }],
     ['two-factor/disable', { password: PASSWORD }],
+    ['two-factor/enable', { password: PASSWORD }],
   ]
   // None, wrong ones, one that was used, and a right one beside a wrong password, which stays good.
   for (const [path, body] of changes) {

@@ -41,7 +41,7 @@ function guardsSql({ tables, functions }: { tables: string; functions: string })
     select format('trigger %s%s', pg_get_triggerdef(t.oid, true), case when t.tgenabled = 'O' then '' else ' not enabled' end)
     from watched c join pg_trigger t on t.tgrelid = c.oid where not t.tgisinternal
     union all
-    select format('function %s(%s) %s', p.proname, pg_get_function_identity_arguments(p.oid), md5(replace(pg_get_functiondef(p.oid), n.nspname || '.', '')))
+    select format('function %s(%s) %s', p.proname, pg_get_function_identity_arguments(p.oid), sha256(convert_to(replace(pg_get_functiondef(p.oid), n.nspname || '.', ''), 'UTF8')))
     from pg_proc p join pg_namespace n on n.oid = p.pronamespace
     where (p.pronamespace = ${OURS} and p.proname in (${functions}))
       or p.oid in (select t.tgfoid from watched c join pg_trigger t on t.tgrelid = c.oid where not t.tgisinternal)

@@ -57,7 +57,7 @@ export const AUTH_ROUTES: Record<string, AuthRoute> = {
   'POST /reset-password': { fields: ['newPassword', 'token'], fresh: false, guessed: 'token' },
   'POST /send-verification-email': { fields: ['email'], fresh: false, sends: 'confirm' },
   'GET /verify-email': { fields: ['token'] },
-  'POST /two-factor/enable': { fields: ['password'], ...GIVES_PASSWORD },
+  'POST /two-factor/enable': { fields: ['password'], ...GIVES_PASSWORD, needsCode: true },
   'POST /two-factor/verify-totp': {
     fields: ['code'],
     fresh: false,

@@ -7,6 +7,7 @@ import { Fault, type FaultCode, type FaultDetails } from '../../base/fault.ts'
 import { SEND_JSON, UnsupportedType } from './body.ts'
 import { ERRORS, type ErrorCode } from './error-codes.ts'
 import { errorPage } from './error-page.ts'
+import { contentSecurityPolicy } from './headers.ts'
 
 /** What a refused request gets: `{ success: false, error }`, or a page if a browser asked for one. */
 export type Refusal = {
@@ -179,6 +180,9 @@ export function rawAnswer({ status, error, code }: Refusal): string {
     `X-Request-Id: ${randomUUID()}`,
     `Guiche-Error: ${code}`,
     'Cache-Control: no-store',
+    `Content-Security-Policy: ${contentSecurityPolicy({})}`,
+    'Referrer-Policy: no-referrer',
+    'X-Content-Type-Options: nosniff',
     'Connection: close',
     '',
     body,
