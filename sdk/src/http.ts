@@ -7,6 +7,11 @@ export type GuicheOptions = {
   url: string
   /** An API key, `gk_live_…` or `gk_test_…`. */
   key: string
+  /**
+   * Also sends to an `http://` address of another machine, such as `http://guiche:3000` in a cluster. Everybody on the
+   * way can read the key, so this is only for a network that is yours.
+   */
+  allowInsecureHttp?: boolean | undefined
   /** Used in place of the runtime's own `fetch`. */
   fetch?: typeof fetch
   /** How long one attempt may take: 30,000 unless told. */
@@ -118,11 +123,14 @@ function makeWarnings(warn: GuicheOptions['onWarning'] = (message) => console.wa
   }
 }
 
-function readBase({ url, key }: GuicheOptions): string {
+function readBase({ url, key, allowInsecureHttp }: GuicheOptions): string {
   if (!URL.canParse(url) || !/^https?:\/\//.test(url))
     throw new TypeError(`url must be the address of guiche, such as https://pay.example.com, and is "${url}"`)
-  if (url.startsWith('http:') && !isLocal(new URL(url).hostname))
-    throw new TypeError(`url must be an https URL, because the key is sent with each request, and is "${url}"`)
+  // Only `true`: text from the environment, such as "false", must not turn the protection off.
+  if (url.startsWith('http:') && allowInsecureHttp !== true && !isLocal(new URL(url).hostname))
+    throw new TypeError(
+      `url must be an https URL, because the key is sent with each request, and is "${url}" (in a private network: allowInsecureHttp)`,
+    )
   if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key))
     throw new TypeError('key must be an API key, such as gk_live_…: is the variable set?')
   return url.replace(/\/+$/, '')

@@ -252,6 +252,23 @@ test('a key is never sent over a network in the clear', () => {
     expect(() => clientOf(`http://${host}`)).not.toThrow()
 })
 
+test('a network of one’s own may be plain http, if the client is told so', async () => {
+  const sent: unknown[] = []
+  const options = {
+    fetch: async (url: unknown) => {
+      sent.push(url)
+      return new Response(CREATED.body, { status: CREATED.status })
+    },
+  }
+  const url = 'http://guiche:3000'
+  await clientOf(url, { ...options, allowInsecureHttp: true }).deposits.create({ value: 1 })
+  expect(sent).toEqual([`${url}/api/deposit`])
+  // Text of a variable is no consent.
+  for (const allowInsecureHttp of [undefined, false, 'false', 'true', 1])
+    expect(() => clientOf(url, { ...options, allowInsecureHttp })).toThrow('in a private network: allowInsecureHttp')
+  expect(() => clientOf('ftp://guiche', { allowInsecureHttp: true })).toThrow('url must be the address of guiche')
+})
+
 test('a field that the server ignored is told once, by name', async () => {
   const server = await startScripted({ ...CREATED, headers: { 'guiche-ignored': 'externalID, cor' } })
   const warnings: string[] = []
