@@ -124,7 +124,8 @@ describe('waiting for a payment', () => {
     const body = JSON.stringify({ emv: charge.emv, amountCents: 40_00 })
     const headers = { 'content-type': 'application/json' }
     expect((await fetch(`${bankUrl}/bank/pay`, { method: 'POST', headers, body })).ok).toBe(true)
-    const error = (await catchError(guiche.deposits.waitUntilPaid(charge.paymentLinkId))) as GuicheError
+    const waiting = guiche.deposits.waitUntilPaid(charge.paymentLinkId, { timeoutMs: 30_000 })
+    const error = (await catchError(waiting)) as GuicheError
     expect(error).toMatchObject({ code: 'payment_held', message: '4000 cents were paid and are held' })
     expect(error.deposit).toMatchObject({ id: charge.id, status: 'PENDING', heldValue: 40_00 })
     expect(error.isTransient).toBe(false)

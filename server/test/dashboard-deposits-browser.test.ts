@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
 import { query } from '../src/db/tx.ts'
-import { markCanceled } from '../src/domain/deposits/charge-states.ts'
+import { markCanceled, markExpired } from '../src/domain/deposits/charge-states.ts'
 import { listRefunds } from '../src/domain/refunds/request-refund.ts'
 import { seedHistory } from '../src/domain/demo/seed.ts'
 import { startCheckWorker } from '../src/workers/check.ts'
@@ -231,11 +231,15 @@ test('the list shows what its address asks for, page by page, and the file holds
 test('a deposit that ended unpaid shows no fee, and one that is paid after that tells both, and what was sent', async () => {
   const { w, account, page } = await signedIn('pt-BR')
   await w.sandbox.faults({ dropNotifications: true })
+  const expired = await w.deposit(account)
+  await markExpired(w.ctx, expired.id)
   const { charge, payment } = await w.paidCharge({ account })
   await markCanceled(w.ctx, charge.id)
-  await page.goto(`/deposits/${charge.paymentLinkId}`)
-  await page.getByText('não houve pagamento').waitFor()
-  expect(await page.getByText('Tarifa').count()).toBe(0)
+  for (const { paymentLinkId } of [expired, charge]) {
+    await page.goto(`/deposits/${paymentLinkId}`)
+    await page.getByText('não houve pagamento').waitFor()
+    expect(await page.getByText('Tarifa').count()).toBe(0)
+  }
 
   w.clock.advance(60_000)
   await w.ctx.settlements.add([{ ...payment, occurredAt: w.clock.now() }])

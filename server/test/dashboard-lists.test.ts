@@ -424,9 +424,14 @@ test('a file for spreadsheets in Brazil has semicolons, decimal commas, local ti
   const [line] = rowsOf(await ask('statement.csv?format=excel-br'))
   expect(line).toMatch(/^\d+;Depósito;02\/03\/2026 09:00:00;02\/03\/2026 09:00:00;1234,56;12,35;1222,21;1222,21;/)
   // Beside the file for programs in the same folder.
-  expect((await session.ask('GET', '/dashboard/api/deposits.csv?format=excel-br')).headers).toMatchObject({
-    'content-disposition': 'attachment; filename="deposits-2026-03-02-excel-br.csv"',
-  })
+  const fileName = async (path: string) =>
+    /filename="(.+)"$/.exec(
+      String((await session.ask('GET', `/dashboard/api/${path}`)).headers['content-disposition']),
+    )?.[1]
+  for (const name of ['deposits', 'statement']) {
+    expect(await fileName(`${name}.csv`)).toBe(`${name}-2026-03-02.csv`)
+    expect(await fileName(`${name}.csv?format=excel-br`)).toBe(`${name}-2026-03-02-excel-br.csv`)
+  }
   expect(await ask('deposits.csv?format=xls')).toContain('format must be one of csv, excel-br')
 })
 
