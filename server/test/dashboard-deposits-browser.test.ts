@@ -28,6 +28,7 @@ const WORDS = {
     submit: 'Criar depósito',
     open: 'Abrir página de pagamento',
     see: 'Ver depósito',
+    qrCode: 'QR code para pagar este depósito',
     waiting: 'Situação: Aguardando',
     paid: 'Situação: Pago',
     payerWaits: 'Aguardando pagamento',
@@ -58,6 +59,7 @@ const WORDS = {
     submit: 'Create deposit',
     open: 'Open payment page',
     see: 'View deposit',
+    qrCode: 'QR code to pay this deposit',
     waiting: 'Status: Pending',
     paid: 'Status: Paid',
     payerWaits: 'Waiting for payment',
@@ -101,6 +103,8 @@ test.each(['pt-BR', 'en'] as const)(
     await payer.getByRole('heading', { name: t.payerWaits }).waitFor()
     await page.getByRole('link', { name: t.see }).click()
     await said(page, t.waiting)
+    const qrCode = page.getByRole('img', { name: t.qrCode })
+    expect(await qrCode.count()).toBe(1)
 
     const { pix } = await w.sandbox.pay({ emv: await page.locator('code').first().textContent() })
     expect(pix[0]!.amountCents).toBe(1_234_56)
@@ -108,6 +112,7 @@ test.each(['pt-BR', 'en'] as const)(
     await payer.close()
     await page.clock.fastForward(POLL_MS)
     await said(page, t.paid)
+    expect(await qrCode.count()).toBe(0)
     await page.getByText(t.credited).waitFor()
     await page.getByText(pix[0]!.endToEndId).first().waitFor()
     expect(await w.balanceCents(account.accountId)).toBe(1_222_21)

@@ -2,7 +2,7 @@ import { decodeQR } from 'qr/decode.js'
 import { expect, test } from 'vitest'
 import { qrMatrix, qrPng } from '../src/http/pay/qr-image.ts'
 import { drawSvg, hasZbar, openPage, readPng, readWithZbar } from './pages.ts'
-import { UNKNOWN_ID } from './requests.ts'
+import { bearer, UNKNOWN_ID } from './requests.ts'
 import { world } from './world.ts'
 
 test('the QR code of a charge is read back as its copy-and-paste code, in every size and as it stands on the page', async () => {
@@ -75,6 +75,26 @@ test('a QR code keeps a quiet zone of four modules on all sides', () => {
   }
   // The longest code that a provider may send still has whole pixels in the smallest image.
   expect(decodeQR(readPng(qrPng(matrix, 128)))).toBe('x'.repeat(512))
+})
+
+test('only a paid charge may lack its code, and then no page and no image shows an empty one', async () => {
+  const w = await world()
+  const account = await w.account()
+  const { charge, payment } = await w.paidCharge({ account })
+  await expect(w.pool.query('update charges set emv = null')).rejects.toThrow('violates check constraint')
+  // As if the answer to the creation never came, and the payment did.
+  await w.pool.query(`update charges set status = 'OPENING', emv = null`)
+  await w.ctx.settlements.add([payment])
+  const api = { headers: bearer(account.key) }
+  const queried = await w.app.inject({ url: `/api/deposit/${charge.paymentLinkId}`, ...api })
+  expect(queried.json().charge).toMatchObject({ status: 'COMPLETED', emv: '' })
+
+  const page = await openPage(w, charge.paymentLinkId, {})
+  expect([page.status, page.state, /class="qr"|id="code"/.test(page.body)]).toEqual([200, 'COMPLETED', false])
+  for (const type of ['png', 'svg']) {
+    const image = await w.app.inject(`/qr/${charge.paymentLinkId}.${type}`)
+    expect([type, image.statusCode]).toEqual([type, 404])
+  }
 })
 
 test('a QR code that cannot be drawn is refused in the envelope', async () => {

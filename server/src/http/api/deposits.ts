@@ -149,11 +149,11 @@ export const depositsQuery = z.object({
 
 // ---- Responses. Presenters translate our names into those of the API. ----
 
+const EMV = 'The copy-and-paste code for banking apps. The QR code contains the same text.'
+
 const newCharge = {
   id: z.string().meta({ description: 'The id of the charge, 32 hexadecimal digits. Events call it `transactionId`.' }),
-  emv: z
-    .string()
-    .meta({ description: 'The copy-and-paste code for banking apps. The QR code contains the same text.' }),
+  emv: z.string().meta({ description: EMV }),
   qrCodeLink: z.string().meta({ description: 'URL of the QR code as PNG. `?size=` takes 128 to 1024 pixels.' }),
   paymentLinkId: z.string().meta({ description: 'UUID to query the charge with.' }),
   paymentLinkUrl: z.string().meta({ description: 'Payment page to send the payer to.' }),
@@ -183,7 +183,12 @@ const CREATED_AT = '2026-01-31T12:00:00.000Z'
 
 const newChargeSchema = z.object(newCharge).meta({ id: 'NewCharge', examples: [EXAMPLE] })
 
-const queriedCharge = { ...newCharge, createdAt: time.meta({ description: 'When the charge was created.' }) }
+const queriedCharge = {
+  ...newCharge,
+  // Nobody can pay it any more, so the provider is not asked for a code that is of no use.
+  emv: z.string().meta({ description: `${EMV} Empty only if a COMPLETED charge was paid before its code was known.` }),
+  createdAt: time.meta({ description: 'When the charge was created.' }),
+}
 const queriedChargeSchema = z
   .object(queriedCharge)
   .meta({ id: 'Charge', examples: [{ ...EXAMPLE, createdAt: CREATED_AT }] })
