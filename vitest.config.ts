@@ -1,4 +1,4 @@
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { BaseSequencer, type Reporter, type TestModule, type TestSpecification } from 'vitest/node'
 import { defineConfig } from 'vitest/config'
 
 /** What takes longest. Vitest knows it by itself from the second run on; a fresh clone does not. */
@@ -17,11 +17,30 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
+/** Names what a whole run left out, and why: beside a green file the count of skipped tests is overlooked. */
+const NAMES_SKIPPED: Reporter = {
+  onTestRunEnd(modules) {
+    const lines = modules.flatMap(skippedIn)
+    if (lines.length > 0) process.stdout.write(`\n Skipped\n${lines.join('\n')}\n`)
+  },
+}
+
+function skippedIn(module: TestModule): string[] {
+  // Who asks for tests by name has left the others out.
+  if (module.project.vitest.config.testNamePattern) return []
+  return [...module.children.allTests('skipped')].map((test) => {
+    const { note } = test.result() as { note?: string }
+    return `   ${module.project.name} ${module.relativeModuleId} > ${test.fullName}${note ? `: ${note}` : ''}`
+  })
+}
+
 export default defineConfig({
   test: {
     projects: ['server', 'web', 'sdk'],
     // On two processors: while one test waits for PostgreSQL, a browser or another process, two others compute.
     maxWorkers: 3,
     sequence: { sequencer: SlowestFirst },
+    // The first two are Vitest's own choice.
+    reporters: ['default', ...(process.env['GITHUB_ACTIONS'] ? ['github-actions'] : []), NAMES_SKIPPED],
   },
 })
