@@ -16,10 +16,17 @@ type Exchange = [prompt: string, answer: string]
 const ENTER = ''
 // Needs marks around it in the file, and not the most common ones.
 const SECRET = `s3cr'et"of#client$1`
+const SANDBOX: Exchange[] = [
+  ['Mode', ENTER],
+  ['Port', ENTER],
+  ['outside world', ENTER],
+  ['PostgreSQL', ENTER],
+]
 const LIVE: Exchange[] = [
   ['Mode', 'live'],
   ['Port', ENTER],
   ['outside world', 'https://pay.example.com'],
+  ['Trust the proxy', ENTER],
   ['PostgreSQL', ENTER],
 ]
 const API_PIX: Exchange[] = [
@@ -78,7 +85,7 @@ function loaded(directory: string) {
 }
 
 test('Enter at every question gives a sandbox, in a file that loads and that only its owner can read', async () => {
-  const { code, stdout, shown, directory } = await converse(LIVE.map(([prompt]) => [prompt, ENTER]))
+  const { code, stdout, shown, directory } = await converse(SANDBOX)
   expect([code, stdout]).toEqual([0, `Wrote ${join(directory, '.env')}\n`])
   expect(shown).toMatch(/\$ npx guiche doctor .*\n {2}\$ npx guiche start .*\n$/)
   const { env, config } = loaded(directory)
@@ -130,6 +137,26 @@ test('a PFX file is opened with its password before it is accepted', async () =>
   expect(loaded(directory).config.providers).toMatchObject([{ tls: { password: 'of the file' } }])
 })
 
+test('a live service trusts the proxy that its https URL needs, unless it is told otherwise', async () => {
+  const { shown, directory } = await converse([...API_PIX, ['Client certificate', ENTER], NO_MAIL])
+  expect(shown).toContain('Answer true if exactly one proxy is in front and writes that address to\n  X-Forwarded-For.')
+  expect(loaded(directory).env['TRUST_PROXY']).toBe('true')
+
+  const woovi = ['--yes', '--mode', 'live', '--provider', 'woovi', '--app-id', 'app']
+  const written = async (...args: string[]) => {
+    const path = temporaryHome()
+    expect((await init(path, ...args)).stderr).not.toContain('Warning')
+    return loaded(path).env['TRUST_PROXY']
+  }
+  expect(await written(...woovi, '--public-url', 'https://pay.example.com')).toBe('true')
+  expect(await written(...woovi, '--public-url', 'https://pay.example.com', '--trust-proxy', 'false')).toBe('false')
+  expect(await written(...woovi, '--public-url', 'http://localhost:3000')).toBe('false')
+  expect(await written('--yes')).toBeUndefined()
+  expect(await written('--yes', '--trust-proxy', 'true')).toBe('true')
+  const wrong = await init(temporaryHome(), '--yes', '--trust-proxy', 'yes')
+  expect(wrong.stderr).toBe('guiche: TRUST_PROXY must be one of true, false, not "yes"\n')
+})
+
 test('woovi needs its app id alone', async () => {
   const { code, shown, directory } = await converse([
     ...LIVE,
@@ -156,6 +183,8 @@ test('what cannot be right is told at once, and asked for again', async () => {
     ['An answer is needed', 'http://pay.example.com'],
     ['PUBLIC_URL must be an https URL', 'https://pay.example.com/guiche'],
     ['PUBLIC_URL must be a scheme and a host', 'https://pay.example.com'],
+    ['Trust the proxy', 'yes'],
+    ['TRUST_PROXY must be one of true, false', 'false'],
     ['PostgreSQL', 'mysql://here'],
     ['DATABASE_URL must look like', ENTER],
     ['Payment provider', ENTER],
@@ -232,7 +261,10 @@ test('with --yes options answer, secrets come from files, and one refusal names 
 test('an existing file is replaced only by --force, which keeps a copy, its key and what is not asked for', async () => {
   const directory = temporaryHome()
   const path = join(directory, '.env')
-  writeFileSync(path, `SECRET_KEY=${'ab'.repeat(32)}\nFEE_BPS=80\nPORT=4000\nPROVIDER_OLD_URL=https://old.example\n`)
+  writeFileSync(
+    path,
+    `SECRET_KEY=${'ab'.repeat(32)}\nFEE_BPS=80\nTRUST_PROXY=true\nPORT=4000\nPROVIDER_OLD_URL=https://old.example\n`,
+  )
   const before = readFileSync(path, 'utf8')
   const refused = await init(directory, '--yes')
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('is there already')])
@@ -245,8 +277,10 @@ test('an existing file is replaced only by --force, which keeps a copy, its key 
   expect(readFileSync(join(directory, '.env.old-1'), 'utf8')).toBe(before)
   expect(statSync(join(directory, '.env.old-1')).mode & 0o077).toBe(0)
   const { env, config } = loaded(directory)
-  expect(env).toMatchObject({ SECRET_KEY: 'ab'.repeat(32), FEE_BPS: '80', PORT: '3000' })
+  expect(env).toMatchObject({ SECRET_KEY: 'ab'.repeat(32), FEE_BPS: '80', TRUST_PROXY: 'true', PORT: '3000' })
   expect(config.providers).toEqual([{ kind: 'sandbox', name: 'sandbox' }])
+  await init(directory, '--yes', '--force', '--trust-proxy', 'false')
+  expect(loaded(directory).config.trustProxy).toBe(false)
 })
 
 test('secrets that a file names stay there, and those that are asked for are replaced', async () => {
@@ -313,7 +347,7 @@ test.skipIf(!isInstalled('script'))('on a real terminal secrets are not shown, a
   expect(loaded(directory).config.providers).toMatchObject([{ appId: 'hidden-app-id' }])
 
   const other = temporaryHome()
-  const stopped = await typeInto(other, [...lines.slice(0, 6), ['AppID', 'half\u0003']])
+  const stopped = await typeInto(other, [...lines.slice(0, 7), ['AppID', 'half\u0003']])
   expect([stopped.code, stopped.shown]).toEqual([1, expect.stringContaining('stopped; nothing was written')])
   expect(stopped.shown).not.toContain('half')
   expect(readdirSync(other)).toEqual([])

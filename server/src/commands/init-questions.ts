@@ -12,6 +12,10 @@ export const ANSWERS = {
   mode: ['--mode <mode>', 'sandbox or live (default: sandbox)'],
   port: ['--port <port>', 'port to listen on (default: 3000)'],
   publicUrl: ['--public-url <url>', 'how the outside world reaches guiche; required for live'],
+  trustProxy: [
+    '--trust-proxy <answer>',
+    'true if exactly one proxy is in front, else false (default: true if live and https)',
+  ],
   databaseUrl: ['--database-url <url>', 'your PostgreSQL (default: the embedded one)'],
   provider: ['--provider <kind>', 'api-pix or woovi (default: api-pix)'],
   providerName: ['--provider-name <name>', 'name of the provider in the settings (default: bank, or woovi)'],
@@ -33,6 +37,8 @@ export type AnswerName = keyof typeof ANSWERS
 export type Question = {
   name: AnswerName
   text: string
+  /** How to find the answer: a person reads it before the question. */
+  advice?: string
   /** What Enter stands for. Empty: nothing is set. Undefined: an answer is needed. */
   fallback?: string | undefined
   isSecret?: boolean
@@ -67,6 +73,8 @@ export async function askSettings(
       return isLive ? encrypted('PUBLIC_URL', checked) : checked
     },
   })
+  // Most sandboxes have no proxy in front.
+  const proxy = isLive || isGiven('trustProxy') ? await askProxy(ask, publicUrl) : {}
   const databaseUrl = await ask({
     name: 'databaseUrl',
     text: 'URL of your PostgreSQL, or Enter for the embedded one',
@@ -81,11 +89,25 @@ export async function askSettings(
   return {
     PORT: port,
     PUBLIC_URL: publicUrl,
+    ...proxy,
     ...(databaseUrl && { DATABASE_URL: databaseUrl }),
     ...(isLive ? await askProvider(ask) : { PROVIDERS: 'sandbox' }),
     // The sandbox logs what it would mail.
     ...(isLive || isGiven('smtpUrl') ? await askMail(ask, publicUrl) : {}),
   }
+}
+
+/** guiche speaks plain HTTP, so an https URL has a proxy in front. */
+async function askProxy(ask: Asker['ask'], publicUrl: string): Promise<Record<string, string>> {
+  const trustProxy = await ask({
+    name: 'trustProxy',
+    advice: `  Limits go by the caller's address. Answer true if exactly one proxy is in front and writes that address to
+  X-Forwarded-For. Answer false if there is none, or if it passes on what callers write there.`,
+    text: 'Trust the proxy: true or false',
+    fallback: String(!publicUrl.startsWith('http:')),
+    check: byConfig('TRUST_PROXY'),
+  })
+  return { TRUST_PROXY: trustProxy }
 }
 
 async function askProvider(ask: Asker['ask']): Promise<Record<string, string>> {

@@ -52,7 +52,7 @@ async function runInit(terminal: Terminal, options: Options): Promise<void> {
   const kept = keptSettings(path)
   const answers = await gather(terminal, options)
   const hasKey = kept['SECRET_KEY'] || kept['SECRET_KEY_FILE']
-  const settings = { ...answers, ...kept, ...(!hasKey && { SECRET_KEY: secretKeyFor(terminal, answers) }) }
+  const settings = { ...kept, ...answers, ...(!hasKey && { SECRET_KEY: secretKeyFor(terminal, answers) }) }
   // Every answer was checked, so this refuses only what contradicts another.
   for (const warning of loadConfig(settings).warnings) terminal.say(`Warning: ${warning}`)
   const copy = writeSettings(path, settings)
@@ -129,9 +129,10 @@ function askPerson({ say }: Terminal, prompt: Prompt, given: Given): Asker {
   return {
     isGiven: (name) => given[name] !== undefined,
     async ask(question) {
-      const { text, fallback, isSecret = false, check } = question
+      const { text, advice, fallback, isSecret = false, check } = question
       const answer = readAnswer(question, given)
       if (answer !== undefined) return check(answer)
+      if (advice) say(advice)
       const shown = `${text}${isSecret ? ' (not shown)' : ''}${fallback ? ` [${fallback}]` : ''}:`
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         const typed = (await prompt.ask(shown, { isSecret })) || fallback
