@@ -157,6 +157,25 @@ test('a live service trusts the proxy that its https URL needs, unless it is tol
   expect(wrong.stderr).toBe('guiche: TRUST_PROXY must be one of true, false, not "yes"\n')
 })
 
+test('a live service has a METRICS_TOKEN that opens /metrics, and init says what it is for', async () => {
+  const directory = temporaryHome()
+  const live = ['--yes', '--mode', 'live', '--public-url', 'https://pay.example.com', '--provider', 'woovi']
+  const { stderr } = await init(directory, ...live, '--app-id', 'app')
+  const { env, config } = loaded(directory)
+  const token = env['METRICS_TOKEN']!
+  expect(token).toMatch(/^[0-9a-f]{64}$/)
+  expect([config.settings.isMetricsToken(token), token === env['SECRET_KEY']]).toEqual([true, false])
+  expect(stderr).toContain('Prometheus reads /metrics with METRICS_TOKEN as its bearer token.')
+  expect(stderr).not.toContain(token)
+
+  // Prometheus goes on with the token that it has.
+  await init(directory, ...live, '--app-id', 'other', '--force')
+  expect(loaded(directory).env['METRICS_TOKEN']).toBe(token)
+  const sandbox = temporaryHome()
+  expect((await init(sandbox, '--yes')).stderr).not.toContain('METRICS_TOKEN')
+  expect(loaded(sandbox).env).not.toHaveProperty('METRICS_TOKEN')
+})
+
 test('woovi needs its app id alone', async () => {
   const { code, shown, directory } = await converse([
     ...LIVE,

@@ -36,8 +36,9 @@ export function initCommand(program: Command, terminal: Terminal): void {
       'after',
       `
 A question whose option is given is not asked. A secret may be @file, which reads it from that file: then the list of
-processes does not show it. SECRET_KEY is generated; with --force, it and all that is not asked for are kept. To keep a
-secret in a file of its own, replace its variable NAME in .env by NAME_FILE, the path of that file.
+processes does not show it. SECRET_KEY is generated, and METRICS_TOKEN for a live service; with --force, both and all
+that is not asked for are kept. To keep a secret in a file of its own, replace its variable NAME in .env by NAME_FILE,
+the path of that file.
 guiche reads .env from the directory that it is started in. docs/configuration.md lists all settings.`,
     )
     .action((options: Options) => runInit(terminal, options))
@@ -51,8 +52,14 @@ async function runInit(terminal: Terminal, options: Options): Promise<void> {
     throw new OperatorError(`${path} is there already: edit it, or replace it with --force, which keeps a copy`)
   const kept = keptSettings(path)
   const answers = await gather(terminal, options)
-  const hasKey = kept['SECRET_KEY'] || kept['SECRET_KEY_FILE']
-  const settings = { ...kept, ...answers, ...(!hasKey && { SECRET_KEY: secretKeyFor(terminal, answers) }) }
+  const isLive = answers['PROVIDERS'] !== 'sandbox'
+  const lacks = (name: string) => !kept[name] && !kept[`${name}_FILE`]
+  const settings = {
+    ...kept,
+    ...answers,
+    ...(lacks('SECRET_KEY') && { SECRET_KEY: secretKeyFor(terminal, answers) }),
+    ...(isLive && lacks('METRICS_TOKEN') && { METRICS_TOKEN: makeSecret() }),
+  }
   // Every answer was checked, so this refuses only what contradicts another.
   for (const warning of loadConfig(settings).warnings) terminal.say(`Warning: ${warning}`)
   const copy = writeSettings(path, settings)
@@ -63,7 +70,12 @@ async function runInit(terminal: Terminal, options: Options): Promise<void> {
 Next:
   $ npx guiche doctor    # checks the settings; it misses the database until the first start
   $ npx guiche start     # creates the database, and runs the service`)
+  if (isLive) terminal.say(MONITORING)
 }
+
+const MONITORING = `
+Prometheus reads /metrics with METRICS_TOKEN as its bearer token. Copy the token to a file that only Prometheus can read,
+and name that file as credentials_file: docs/operations.md has the lines, under Metrics.`
 
 /** Before the questions, which nobody wants to answer in vain. */
 function requireWritable(directory: string): void {
@@ -171,7 +183,11 @@ function keptSettings(path: string): Settings {
 /** An embedded database that was used before goes on with its key: no other one opens what it stores. */
 function secretKeyFor(terminal: Terminal, { DATABASE_URL: databaseUrl }: Settings): string {
   const known = databaseUrl === undefined ? findSecretKey(terminal.loadHome()) : undefined
-  return known ?? randomBytes(32).toString('hex')
+  return known ?? makeSecret()
+}
+
+function makeSecret(): string {
+  return randomBytes(32).toString('hex')
 }
 
 /** Returns the path of the copy, if there was a file before. */
