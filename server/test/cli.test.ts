@@ -5,13 +5,14 @@ import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
 import { examineDisk } from '../src/commands/doctor-machine.ts'
 import { migrate } from '../src/db/migrate.ts'
-import { joinPresence } from '../src/db/presence.ts'
+import { joinPresence, readRunning } from '../src/db/presence.ts'
 import { signUp } from '../src/domain/accounts/sign-up.ts'
+import { makeProcessStatus } from '../src/domain/reports/process-status.ts'
 import { emptyDatabase } from './empty-database.ts'
 import { runCli, runProcess, temporaryHome } from './process.ts'
 import { makeClientCertificate } from './client-certificate.ts'
 import { startSmtp } from './smtp-server.ts'
-import { authenticate, CHARGE_SECRET, world, type World } from './world.ts'
+import { authenticate, CHARGE_SECRET, until, world, type World } from './world.ts'
 
 function envOf(w: World): Record<string, string> {
   const bank = { PROVIDER_SANDBOX_URL: w.sandbox.url, SECRET_KEY: CHARGE_SECRET }
@@ -120,6 +121,28 @@ test('doctor says which processes run, and that is a failure if none of them is 
   const complete = await runCli(['doctor'], envOf(w))
   expect(complete.stdout).toMatch(/^✓ processes +2 api, 1 worker$/m)
   expect(complete.code).toBe(0)
+})
+
+/** What doctor says of a topic, once a process has told how it does. */
+async function told(w: World, topic: string): Promise<string[]> {
+  const presence = await joinPresence(w.databaseUrl, { role: 'all', renewEveryMs: 20 })
+  presence.describe(makeProcessStatus(w.ctx))
+  await until('it has told', async () => (await readRunning(w.pool)).some(({ status }) => status !== null))
+  const { stdout, code } = await runCli(['doctor'], envOf(w))
+  await presence.leave()
+  expect(code).toBe(0)
+  return stdout.split('\n').filter((line) => line.slice(2).startsWith(`${topic} `))
+}
+
+test('doctor warns of a proxy whose headers a running process ignores', async () => {
+  const w = await world()
+  await w.app.inject({ url: '/livez' })
+  expect(await told(w, 'proxy')).toEqual([])
+  await w.app.inject({ url: '/livez', headers: { 'x-forwarded-for': '203.0.113.9' } })
+  await w.app.inject({ url: '/livez', headers: { 'x-forwarded-for': '203.0.113.10' } })
+  expect(await told(w, 'proxy')).toEqual([
+    expect.stringMatching(/^! proxy +X-Forwarded-For .* was in 2 requests and is ignored: .* Set TRUST_PROXY=true and/),
+  ])
 })
 
 test('doctor names what a live service sends over plain http', async () => {

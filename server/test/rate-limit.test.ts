@@ -170,6 +170,27 @@ test('behind a proxy the caller is who the proxy says, and not who the caller sa
   expect((await guess('203.0.113.9, 198.51.100.7')).statusCode).toBe(401)
 })
 
+test('a proxy that is not trusted is counted by request and logged once, whoever sends its headers', async () => {
+  const w = await world()
+  const ignored = async () => (await w.ctx.metrics.forwardedIgnored.get()).values[0]?.value
+  const trusting = await appWith(w.ctx, { trustProxy: true })
+  await trusting.inject({ url: '/livez', headers: { 'x-forwarded-for': '203.0.113.9' } })
+  const app = await appWith(w.ctx)
+  await app.inject({ url: '/livez' })
+  expect([await ignored(), w.logged]).toEqual([0, []])
+  for (const url of ['/livez', '/api/balance', '/docs'])
+    await app.inject({ url, headers: { 'x-forwarded-for': '203.0.113.9' } })
+  await app.inject({ url: '/livez', headers: { forwarded: 'for=203.0.113.9' } })
+  expect(await ignored()).toBe(4)
+  expect(w.logged).toEqual([
+    {
+      level: 'warn',
+      fields: {},
+      text: expect.stringContaining('set TRUST_PROXY=true if exactly one proxy is in front'),
+    },
+  ])
+})
+
 test('one address counts as one however a proxy spells it, and with any port', async () => {
   const w = await world()
   const app = await appWith(w.ctx, { trustProxy: true })

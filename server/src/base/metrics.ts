@@ -59,6 +59,10 @@ function makeCounted({ counter, timing }: Makers) {
       'Reports of a payment that stands in the books under another provider, and was not booked again.',
       'provider',
     ),
+    forwardedIgnored: counter(
+      'guiche_forwarded_ignored_total',
+      'Requests with X-Forwarded-For or Forwarded, which is not read without TRUST_PROXY.',
+    ),
     signIns: counter('guiche_sign_ins_total', 'Tries to sign in, second steps and sign-outs.', 'outcome'),
     exceptionsOpened: counter('guiche_exceptions_opened_total', 'Exceptions that were opened.', 'kind'),
     providerSeconds: timing(

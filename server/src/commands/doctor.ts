@@ -10,6 +10,7 @@ import type { Context } from '../domain/context.ts'
 import type { Provider } from '../domain/ports/provider.ts'
 import { readNotificationHealth, silenceText } from '../domain/deposits/notifications.ts'
 import { checkSecretKeys } from '../domain/core/secret-keys.ts'
+import { readProcessStatus } from '../domain/reports/process-status.ts'
 import { findCursorsAhead } from '../domain/reconciliation/sweeps.ts'
 import { addCommand } from './arguments.ts'
 import { examineMachine } from './doctor-machine.ts'
@@ -47,7 +48,8 @@ async function examineContext(config: Config, terminal: Terminal, known: Finding
   const findings: Finding[] = []
   const work = async (ctx: Context) => {
     findings.push(...(await examineDatabase(config, ctx)))
-    findings.push(...examineProcesses(await readRunning(ctx.pool)))
+    const running = await readRunning(ctx.pool)
+    findings.push(...examineProcesses(running), ...examineProxy(running))
     for (const provider of ctx.providers)
       findings.push(...examineCertificate(provider, ctx.now()), await examineProvider(provider))
     findings.push(...(await examineNotifications(config, ctx)))
@@ -123,6 +125,16 @@ function examineProcesses(running: Running[]): Finding[] {
   if (roles.some((role) => role !== 'api')) return [fine('processes', counts)]
   const text = `${counts}, and no worker: payments are confirmed only by queries, and no webhook is sent`
   return [wrong('processes', `${text}. Start one with guiche start --role worker`)]
+}
+
+/** Only a warning: strangers may write these headers too. */
+function examineProxy(running: Running[]): Finding[] {
+  const ignored = running.map(({ status }) => readProcessStatus(status)?.forwardedIgnored ?? 0)
+  const count = ignored.reduce((sum, requests) => sum + requests, 0)
+  if (count === 0) return []
+  const text = `X-Forwarded-For or Forwarded was in ${count} ${count === 1 ? 'request' : 'requests'} and is ignored`
+  const advice = 'Set TRUST_PROXY=true and restart, if exactly one proxy is in front; else a caller wrote the header'
+  return [warning('proxy', `${text}: all callers behind a proxy count as one address. ${advice}`)]
 }
 
 async function examineProvider(provider: Provider): Promise<Finding> {

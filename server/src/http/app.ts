@@ -5,6 +5,7 @@ import { requireKeys } from './auth/api-key-auth.ts'
 import { statementRoutes } from './api/statement.ts'
 import { readJsonOnly, tellIgnoredFields } from './server/body.ts'
 import { callbackRoutes } from './callbacks.ts'
+import { noticeForwarded } from './server/client-address.ts'
 import { dashboardPageRoutes } from './dashboard/static.ts'
 import { makeCompletedAnswers, type CompletedAnswers } from './api/completed-answers.ts'
 import { depositRoutes } from './api/deposits.ts'
@@ -84,6 +85,7 @@ const API_BODY_LIMIT_BYTES = 16 * 1024
 
 export async function buildApp(ctx: Context, options: AppOptions = {}): Promise<App> {
   const { app, load, log } = makeBareApp(ctx, options)
+  if (!options.trustProxy) noticeForwarded(app, ctx)
   await describeRoutes(app)
   const shared = { completed: makeCompletedAnswers(), limitAccount: makeAccountLimiter(ctx) }
   await app.register(async (scope) => apiRoutes(scope, ctx, { load, home: options.home }, shared))

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Context } from '../context.ts'
 
-/** What a process says of itself, for `guiche top`. Rates are those since it last said so. */
+/** What a process says of itself, for `guiche top` and `guiche doctor`. Rates are those since it last said so. */
 const processStatus = z.object({
   mode: z.enum(['test', 'live']),
   /** The share of time that the event loop was busy, from 0 to 1. */
@@ -16,6 +16,8 @@ const processStatus = z.object({
       callsPerSecond: z.number(),
     }),
   ),
+  /** Requests with a header of a proxy that it does not trust. Processes of older versions do not say. */
+  forwardedIgnored: z.number().default(0),
 })
 
 export type ProcessStatus = z.infer<typeof processStatus>
@@ -50,6 +52,7 @@ export function makeProcessStatus(ctx: Context): () => Promise<ProcessStatus> {
         breaker: health().breaker,
         callsPerSecond: ((counted.calls.get(name) ?? 0) - (last.calls.get(name) ?? 0)) / seconds,
       })),
+      forwardedIgnored: (await ctx.metrics.forwardedIgnored.get()).values[0]?.value ?? 0,
     }
     lastLoop = loop
     last = counted

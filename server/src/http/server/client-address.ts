@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Context } from '../../domain/context.ts'
 
 /**
  * The caller's address. Some proxies write `address:port`, and addresses have many spellings; limits per address would
@@ -8,6 +9,22 @@ import type { FastifyRequest } from 'fastify'
 export function addressOf(request: FastifyRequest): string {
   return plainAddress(request.ip) ?? plainAddress(request.raw.socket.remoteAddress ?? '') ?? 'unknown'
 }
+
+/** Logged once per process, because strangers may send these headers too. `guiche doctor` says how many came. */
+export function noticeForwarded(app: FastifyInstance, { log, metrics }: Pick<Context, 'log' | 'metrics'>): void {
+  let isSaid = false
+  app.addHook('onRequest', ({ headers }, _reply, done) => {
+    if (headers['x-forwarded-for'] !== undefined || headers['forwarded'] !== undefined) {
+      metrics.forwardedIgnored.inc()
+      if (!isSaid) log.warn({}, FORWARDED_IGNORED)
+      isSaid = true
+    }
+    done()
+  })
+}
+
+const FORWARDED_IGNORED =
+  'a request has X-Forwarded-For or Forwarded, which is ignored: set TRUST_PROXY=true if exactly one proxy is in front'
 
 /** Without port, brackets and zone; IPv6 in its shortest form; IPv4-mapped IPv6 as IPv4. */
 export function plainAddress(text: string): string | undefined {
