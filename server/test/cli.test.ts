@@ -6,8 +6,10 @@ import { freePort } from '../../scripts/free-port.mjs'
 import { examineDisk } from '../src/commands/doctor-machine.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { joinPresence, readRunning } from '../src/db/presence.ts'
+import { query } from '../src/db/tx.ts'
 import { signUp } from '../src/domain/accounts/sign-up.ts'
 import { makeProcessStatus } from '../src/domain/reports/process-status.ts'
+import { purge } from '../src/workers/purge.ts'
 import { emptyDatabase } from './empty-database.ts'
 import { runCli, runProcess, temporaryHome } from './process.ts'
 import { makeClientCertificate } from './client-certificate.ts'
@@ -123,26 +125,51 @@ test('doctor says which processes run, and that is a failure if none of them is 
   expect(complete.code).toBe(0)
 })
 
-/** What doctor says of a topic, once a process has told how it does. */
-async function told(w: World, topic: string): Promise<string[]> {
-  const presence = await joinPresence(w.databaseUrl, { role: 'all', renewEveryMs: 20 })
-  presence.describe(makeProcessStatus(w.ctx))
-  await until('it has told', async () => (await readRunning(w.pool)).some(({ status }) => status !== null))
-  const { stdout, code } = await runCli(['doctor'], envOf(w))
-  await presence.leave()
-  expect(code).toBe(0)
+/** What doctor says of a topic while processes of these states run. */
+async function told(w: World, topic: string, ...statuses: object[]): Promise<string[]> {
+  const presences = await Promise.all(
+    statuses.map(() => joinPresence(w.databaseUrl, { role: 'all', renewEveryMs: 20 })),
+  )
+  presences.forEach((presence, index) => presence.describe(async () => statuses[index]!))
+  const haveTold = async () => (await readRunning(w.pool)).filter(({ status }) => status).length === statuses.length
+  await until('all have told', haveTold)
+  const { stdout } = await runCli(['doctor'], envOf(w))
+  await Promise.all(presences.map((presence) => presence.leave()))
   return stdout.split('\n').filter((line) => line.slice(2).startsWith(`${topic} `))
 }
 
 test('doctor warns of a proxy whose headers a running process ignores', async () => {
   const w = await world()
+  const status = makeProcessStatus(w.ctx)
   await w.app.inject({ url: '/livez' })
-  expect(await told(w, 'proxy')).toEqual([])
+  expect(await told(w, 'proxy', await status())).toEqual([])
   await w.app.inject({ url: '/livez', headers: { 'x-forwarded-for': '203.0.113.9' } })
   await w.app.inject({ url: '/livez', headers: { 'x-forwarded-for': '203.0.113.10' } })
-  expect(await told(w, 'proxy')).toEqual([
+  expect(await told(w, 'proxy', await status())).toEqual([
     expect.stringMatching(/^! proxy +X-Forwarded-For .* was in 2 requests and is ignored: .* Set TRUST_PROXY=true and/),
   ])
+})
+
+test('doctor names old rows that no worker could delete for an hour', async () => {
+  const w = await world()
+  const status = makeProcessStatus(w.ctx)
+  const healthy = await status()
+  await query(w.pool, 'alter table attempts rename to away')
+  await purge(w.ctx)
+  await status()
+  w.clock.advance(3_599_000)
+  expect(await told(w, 'old rows', await status())).toEqual([])
+  w.clock.advance(1_000)
+  const failing = await status()
+  expect(await told(w, 'old rows', failing)).toEqual([
+    expect.stringMatching(
+      /^✗ old rows +attempts: could not be deleted for more than an hour, .*deleting old rows failed/,
+    ),
+  ])
+  expect(await told(w, 'old rows', failing, healthy)).toEqual([])
+  await query(w.pool, 'alter table away rename to attempts')
+  await purge(w.ctx)
+  expect(await status()).toMatchObject({ purgeFailing: [] })
 })
 
 test('doctor names what a live service sends over plain http', async () => {

@@ -49,7 +49,7 @@ async function examineContext(config: Config, terminal: Terminal, known: Finding
   const work = async (ctx: Context) => {
     findings.push(...(await examineDatabase(config, ctx)))
     const running = await readRunning(ctx.pool)
-    findings.push(...examineProcesses(running), ...examineProxy(running))
+    findings.push(...examineProcesses(running), ...examineProxy(running), ...examinePurge(running))
     for (const provider of ctx.providers)
       findings.push(...examineCertificate(provider, ctx.now()), await examineProvider(provider))
     findings.push(...(await examineNotifications(config, ctx)))
@@ -135,6 +135,22 @@ function examineProxy(running: Running[]): Finding[] {
   const text = `X-Forwarded-For or Forwarded was in ${count} ${count === 1 ? 'request' : 'requests'} and is ignored`
   const advice = 'Set TRUST_PROXY=true and restart, if exactly one proxy is in front; else a caller wrote the header'
   return [warning('proxy', `${text}: all callers behind a proxy count as one address. ${advice}`)]
+}
+
+// Less may be a lock or a restart of the database. The alert of deploy/prometheus waits as long.
+const PURGE_FAILS_SECONDS = 3_600
+
+/** What one worker cannot delete, another may. So only what all of them fail at is named. */
+function examinePurge(running: Running[]): Finding[] {
+  const workers = running.filter(({ role }) => role === 'all' || role === 'worker')
+  const failing = workers.flatMap(({ status }) => readProcessStatus(status)?.purgeFailing ?? [])
+  const steps = [...new Set(failing.map(({ step }) => step))].filter((name) => {
+    const seconds = failing.flatMap((failure) => (failure.step === name ? failure.seconds : []))
+    return seconds.length === workers.length && Math.max(...seconds) >= PURGE_FAILS_SECONDS
+  })
+  if (steps.length === 0) return []
+  const text = `${steps.join(', ')}: could not be deleted for more than an hour, so the database grows`
+  return [wrong('old rows', `${text}. The log says why (deleting old rows failed)`)]
 }
 
 async function examineProvider(provider: Provider): Promise<Finding> {

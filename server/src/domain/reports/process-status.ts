@@ -18,6 +18,8 @@ const processStatus = z.object({
   ),
   /** Requests with a header of a proxy that it does not trust. Processes of older versions do not say. */
   forwardedIgnored: z.number().default(0),
+  /** Old rows of these kinds cannot be deleted, and for how long. */
+  purgeFailing: z.array(z.object({ step: z.string(), seconds: z.number() })).default([]),
 })
 
 export type ProcessStatus = z.infer<typeof processStatus>
@@ -31,6 +33,7 @@ export function readProcessStatus(stored: object | null): ProcessStatus | undefi
 export function makeProcessStatus(ctx: Context): () => Promise<ProcessStatus> {
   let lastLoop = performance.eventLoopUtilization()
   let last = { atMs: ctx.now().getTime(), delivered: 0, calls: new Map<string, number>() }
+  const failingSinceMs = new Map<string, number>()
   return async () => {
     const loop = performance.eventLoopUtilization()
     const counted = { atMs: ctx.now().getTime(), ...(await readCounts(ctx)) }
@@ -53,6 +56,7 @@ export function makeProcessStatus(ctx: Context): () => Promise<ProcessStatus> {
         callsPerSecond: ((counted.calls.get(name) ?? 0) - (last.calls.get(name) ?? 0)) / seconds,
       })),
       forwardedIgnored: (await ctx.metrics.forwardedIgnored.get()).values[0]?.value ?? 0,
+      purgeFailing: await readPurgeFailing(ctx, failingSinceMs),
     }
     lastLoop = loop
     last = counted
@@ -71,4 +75,25 @@ async function readCounts({ metrics }: Context): Promise<{ delivered: number; ca
       calls.set(String(provider), (calls.get(String(provider)) ?? 0) + value)
   }
   return { delivered: counts.find(({ labels }) => labels.outcome === 'delivered')?.value ?? 0, calls }
+}
+
+/** The metric says which steps fail. `sinceMs` remembers since when, from one call to the next. */
+async function readPurgeFailing(
+  { metrics, now }: Context,
+  sinceMs: Map<string, number>,
+): Promise<ProcessStatus['purgeFailing']> {
+  const nowMs = now().getTime()
+  const steps = (await metrics.purgeFailing.get()).values.map(({ labels, value }) => ({
+    step: String(labels.step),
+    isFailing: value === 1,
+  }))
+  return steps.flatMap(({ step, isFailing }) => {
+    if (!isFailing) {
+      sinceMs.delete(step)
+      return []
+    }
+    const beganMs = sinceMs.get(step) ?? nowMs
+    sinceMs.set(step, beganMs)
+    return [{ step, seconds: Math.floor((nowMs - beganMs) / 1000) }]
+  })
 }
