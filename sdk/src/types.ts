@@ -3,7 +3,10 @@
 export type Charge = {
   /** The id of the charge, 32 hexadecimal digits. Events call it `transactionId`. */
   id: string
-  /** The copy-and-paste code for banking apps. The QR code contains the same text. */
+  /**
+   * The copy-and-paste code for banking apps. The QR code contains the same text. Empty only if a COMPLETED
+   * charge was paid before its code was known.
+   */
   emv: string
   /** URL of the QR code as PNG. `?size=` takes 128 to 1024 pixels. */
   qrCodeLink: string
@@ -47,7 +50,10 @@ export type DeliveryAttempt = {
 export type Deposit = {
   /** The id of the charge, 32 hexadecimal digits. Events call it `transactionId`. */
   id: string
-  /** The copy-and-paste code for banking apps. The QR code contains the same text. */
+  /**
+   * The copy-and-paste code for banking apps. The QR code contains the same text. Empty only if a COMPLETED
+   * charge was paid before its code was known.
+   */
   emv: string
   /** URL of the QR code as PNG. `?size=` takes 128 to 1024 pixels. */
   qrCodeLink: string
