@@ -184,7 +184,12 @@ test('on a phone the filters are in a sheet, and a row has two lines and a short
   await page.getByRole('button', { name: 'Filters', exact: true }).click()
   const sheet = page.getByRole('dialog', { name: 'Filters' })
   await sheet.getByLabel('All statuses').selectOption('Canceled')
+  const answered = page.waitForResponse(/\/deposits\?.*from=/)
   await sheet.getByLabel('From').fill('2026-03-02')
+  await answered
+  // The rows behind the sheet are dimmed until they are those that were asked for.
+  const isStill = '!document.querySelector("[aria-busy=true]") && document.getAnimations().length === 0'
+  await until('the list has turned', () => page.evaluate<boolean>(isStill))
   await expectAccessible(page, 'the sheet of filters')
   await sheet.getByRole('button', { name: 'Show results' }).click()
   await page.getByRole('button', { name: 'Filters (2)' }).waitFor()
