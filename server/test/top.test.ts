@@ -146,6 +146,8 @@ const STATUS = {
   pool: { max: 20, inUse: 20, idle: 0, waiting: 3 },
   deliveredPerSecond: 8.04,
   providers: [],
+  forwardedIgnored: 0,
+  purgeFailing: [],
 }
 const VIEW: LiveView = {
   at: new Date('2026-03-02T14:03:22Z'),

@@ -94,11 +94,7 @@ function makeCounted({ counter, timing }: Makers) {
       'Spans for OpenTelemetry: exported, or dropped because the collector did not take them in time.',
       'outcome',
     ),
-    laneBatches: counter(
-      'guiche_lane_batches_total',
-      'Transactions in which lanes gathered the work of callers.',
-      'lane',
-    ),
+    laneBatches: counter('guiche_lane_batches_total', 'Transactions that gathered the work of callers.', 'lane'),
     laneItems: counter(
       'guiche_lane_items_total',
       'Items in them: divided by the transactions, the mean batch.',
