@@ -6,8 +6,10 @@ import { loadConfig } from '../src/config.ts'
 import { transact } from '../src/db/tx.ts'
 import { readStatement } from '../src/domain/ledger/account-statement.ts'
 import { ProviderError } from '../src/domain/ports/provider.ts'
-import { endRefund } from '../src/domain/refunds/refund-states.ts'
+import { listExceptions } from '../src/domain/refunds/exceptions.ts'
+import { endRefund, type RefundEnd } from '../src/domain/refunds/refund-states.ts'
 import { feeShare, listRefunds, requestRefund, type RefundRequest } from '../src/domain/refunds/request-refund.ts'
+import { resolveException } from '../src/domain/refunds/resolve-exception.ts'
 import { runDueRefunds } from '../src/workers/refund.ts'
 import {
   changeProvider,
@@ -17,6 +19,7 @@ import {
   OPERATOR,
   refund,
   stateOf,
+  strayPayment,
   untilWaiting,
   wholeOf,
 } from './refund-steps.ts'
@@ -199,6 +202,46 @@ test('a refund whose end is told twice at once ends once', async () => {
   expect(await holdings(w)).toEqual({ cash: 40_00, balance: 39_50, fees: 50 })
   expect(await w.count('events', `kind = 'DEPOSIT_REFUNDED'`)).toBe(1)
 })
+
+// All refunds share the balance `refunding`. What one of them does between its posting and its commit, all others wait
+// for.
+test('a refund that waits for the balance of all refunds has written everything else', async () => {
+  const w = await world()
+  const { charge, account } = await completedCharge(w)
+  const { charge: other } = await completedCharge(w, { account })
+  const made = await refund(w, charge, { amountCents: 10_00 })
+  await strayPayment(w)
+  const [exception] = (await listExceptions(w.ctx, { limit: 1 })).exceptions
+  await resolveException(w.ctx, OPERATOR, exception!.id, { how: 'refund' }, 'not ours')
+  const returned = (await listRefunds(w.ctx, { limit: 1 })).refunds[0]!
+  const end = (refundId: string, how: RefundEnd) =>
+    transact(w.pool, (tx) => endRefund(tx, w.clock.now(), refundId, how))
+
+  expect(await writtenBeforeBalance(w, () => refund(w, other, { amountCents: 10_00 }))).toContain('audit_log')
+  expect(await writtenBeforeBalance(w, () => end(made.id, { status: 'done' }))).toContain('events')
+  const failed = await writtenBeforeBalance(w, () => end(returned.id, { status: 'failed', failure: 'no' }))
+  expect(failed).toContain('audit_log')
+})
+
+/** The tables that the work has written when it waits for the balance `refunding`. */
+async function writtenBeforeBalance(w: World, work: () => Promise<unknown>): Promise<string[]> {
+  const { working, written } = await transact(w.pool, async (tx) => {
+    await tx.run(
+      `select from ledger_balances
+       where ledger_account_id = (select id from ledger_accounts where kind = 'refunding') for update`,
+    )
+    const begun = work()
+    await w.lockWait()
+    const rows = await tx.rows<{ name: string }>(
+      `select c.relname as name from pg_locks l join pg_class c on c.oid = l.relation and c.relkind = 'r'
+       where l.mode = 'RowExclusiveLock' and l.pid in (select pid from pg_locks where not granted)
+         and l.database = (select oid from pg_database where datname = current_database())`,
+    )
+    return { working: [begun], written: rows.map(({ name }) => name) }
+  })
+  await Promise.all(working)
+  return written
+}
 
 test('one key for two different refunds is refused, also when both come at once', async () => {
   const w = await world()

@@ -59,9 +59,12 @@ export function isInDoubt({ status, doubtedAt }: Pick<Refund, 'status' | 'doubte
 export type EndedBy = { actor: Actor; reason: string }
 
 // The states of a refund, in the order of its life. Its money moves in the same transaction. Everyone takes locks in
-// the same order: charges by id, exceptions by id, refunds, checks of refunds, balances by id.
+// the same order: charges by id, exceptions by id, refunds, checks of refunds, balances by id. Reserving and ending
+// move the money last: all refunds share the balance `refunding`, and whoever moves it next waits until the commit.
 
 export type NewRefund = {
+  /** A UUID. A new one, if it is left out. */
+  id?: string
   paymentId: string
   chargeId: string | null
   amountCents: Cents
@@ -167,24 +170,24 @@ export async function endRefund(
 
 async function finish(tx: Tx, now: Date, refund: Refund): Promise<void> {
   const { provider, amountCents } = refund
+  await recordRefunded(tx, now, refund)
+  if (refund.exceptionId !== null) await markRefunded(tx, now, refund.exceptionId)
   await post(tx, now, refund, [
     { kind: 'refund_paid', debit: { kind: 'refunding' }, credit: { kind: 'cash', provider }, amountCents },
   ])
-  await recordRefunded(tx, now, refund)
-  if (refund.exceptionId !== null) await markRefunded(tx, now, refund.exceptionId)
 }
 
 async function release(tx: Tx, now: Date, refund: Refund): Promise<void> {
+  if (refund.exceptionId !== null) {
+    const failure = refund.endedBy?.reason ?? refund.failure
+    await reopenException(tx, now, refund.exceptionId, { id: refund.id, failure })
+  }
   const source = sourceOf(refund)
   const { amountCents, feeReturnedCents } = refund
   const back = { kind: 'refund_released', debit: { kind: 'refunding' }, credit: source, amountCents } as const
   const fees = { kind: 'fees', ofPayment: refund.paymentId } as const
   const fee = { kind: 'fee_kept', debit: source, credit: fees, amountCents: feeReturnedCents } as const
   await post(tx, now, refund, feeReturnedCents > 0 ? [back, fee] : [back])
-  if (refund.exceptionId !== null) {
-    const failure = refund.endedBy?.reason ?? refund.failure
-    await reopenException(tx, now, refund.exceptionId, { id: refund.id, failure })
-  }
 }
 
 /**
@@ -238,8 +241,6 @@ export async function recordExternalRefund(tx: Tx, now: Date, seen: ExternalRefu
 // ---- Steps ----
 
 type RefundInsert = {
-  /** A new one, if it is left out. */
-  id?: string
   source: Refund['source']
   requestedBy: Actor
   paymentId: string

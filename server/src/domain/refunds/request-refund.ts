@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Fault, invalidField } from '../../base/fault.ts'
-import { hexFromUuid, isHexId, uuidFromHex } from '../../base/ids.ts'
+import { hexFromUuid, isHexId, newUuid7, uuidFromHex } from '../../base/ids.ts'
 import { isCents, type Cents } from '../../base/money.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
@@ -177,7 +177,17 @@ export async function reserveForCharge(
 
   const payment = await requirePayment(tx, charge)
   const { amountCents, feeReturnedCents } = sharesOf(charge, payment, asked)
+  const id = newUuid7(now)
+  // Before the money moves: see refund-states.ts.
+  await writeAudit(tx, now, actor, {
+    action: 'refund.requested',
+    subject: `refund ${hexFromUuid(id)}`,
+    accountId: charge.accountId,
+    reason: asked.reason,
+    details: { paymentLinkId: charge.paymentLinkId, amountCents, feeReturnedCents },
+  })
   const refund = await reserveRefund(tx, now, actor, {
+    id,
     source: 'balance',
     accountId: charge.accountId,
     paymentId: payment.id,
@@ -190,13 +200,6 @@ export async function reserveForCharge(
   })
   // A request for another charge took the key since we read.
   if (!refund) throw mismatch()
-  await writeAudit(tx, now, actor, {
-    action: 'refund.requested',
-    subject: `refund ${refund.id}`,
-    accountId: charge.accountId,
-    reason: asked.reason,
-    details: { paymentLinkId: charge.paymentLinkId, amountCents, feeReturnedCents },
-  })
   return { refund, replayed: false }
 }
 
