@@ -2,6 +2,7 @@ import { Histogram, Registry } from 'prom-client'
 import { expect, test, vi } from 'vitest'
 import { makeMetrics, measureProcess } from '../src/base/metrics.ts'
 import { makeRouteTimings } from '../src/base/route-timings.ts'
+import { queryOne } from '../src/db/tx.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { makeDeliveryWindows } from '../src/workers/delivery-window.ts'
 import { makeSender } from '../src/workers/deliver.ts'
@@ -344,4 +345,21 @@ test('what monitoring asks of the database is measured: its queues, size, interv
   })
   expect(found['guiche_database_bytes']).toBeGreaterThan(1e6)
   expect(found['guiche_disk_free_bytes']).toBeGreaterThan(0)
+})
+
+test('the lag of the slowest standby is measured, and absent without one that this role may see', async () => {
+  const w = await world({ isDirect: true })
+  const { key } = await makeOperator(w)
+  expect(await scrape(w, key)).not.toHaveProperty('guiche_replication_lag_seconds')
+  // What PostgreSQL says of two standbys, of which one has replayed everything.
+  const { name } = await queryOne<{ name: string }>(w.pool, 'select current_database() as name')
+  await w.pool.query(`create schema standbys;
+    create table standbys.pg_stat_replication (state text, replay_lag interval);
+    insert into standbys.pg_stat_replication values ('streaming', '90 s'), ('streaming', null);
+    alter database ${name} set search_path = standbys, public, pg_catalog`)
+  const app = await appWith((await w.anotherProcess()).ctx)
+  expect(await scrape({ app }, key)).toMatchObject({ guiche_replication_lag_seconds: 90 })
+  await w.pool.query('update standbys.pg_stat_replication set state = null, replay_lag = null')
+  w.clock.advance(2_000)
+  expect(await scrape({ app }, key)).not.toHaveProperty('guiche_replication_lag_seconds')
 })
