@@ -306,7 +306,7 @@ test('account export prints the document, and account erase asks for --yes where
 test.each([
   ['a reader that hung up', 'EPIPE'],
   ['a full disk', 'ENOSPC'],
-])('account export to %s ends with one line and exit code 1, and stops the work', async (_, code) => {
+])('account export to %s ends with one line and exit code 1', async (_, code) => {
   const w = await world()
   const { email } = await w.account()
   const output = code === 'ENOSPC' ? openSync('/dev/full', 'w') : 'pipe'
@@ -324,6 +324,22 @@ test.each([
   )
 })
 
+test('account export reads nothing more once its output cannot be written', async () => {
+  const w = await world()
+  const { email } = await w.account()
+  const written: string[] = []
+  const code = await runCommand(['account', 'export', '--email', email], {
+    stdout: { write: (text) => void written.push(text) },
+    outputError: () => (written.length > 0 ? new Error('EPIPE') : undefined),
+    stderr: { write: () => {} },
+    readInput: async () => '',
+    keyboard: undefined,
+    env: envOf(w),
+    start: () => Promise.reject(new Error('export starts nothing')),
+  })
+  expect([code, written.length]).toEqual([1, 1])
+})
+
 test('an operator cancels the open charges of a suspended account, and can then erase it', async () => {
   const w = await world()
   w.clock.advance(Date.now() - 20 * MINUTE_MS - w.clock.now().getTime())
@@ -336,6 +352,8 @@ test('an operator cancels the open charges of a suspended account, and can then 
   await suspendAccount(w.ctx, CONSOLE, account.accountId, 'closed')
   w.clock.advance(2 * MINUTE_MS)
   await w.sandbox.pay({ emv: paid.emv })
+  const refused = await guiche('erase', '--paid-out', '--yes')
+  expect(refused.stderr).toContain(`guiche account cancel-charges --email ${account.email} --reason`)
   const done = await guiche('cancel-charges')
   expect([done.code, done.stdout, done.stderr]).toEqual([0, `${account.email}: 1 charge canceled\n`, ''])
   const statusOf = async ({ id }: Charge) => (await readCharge(w.ctx, id)).status
