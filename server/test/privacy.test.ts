@@ -324,18 +324,21 @@ test.each([
   )
 })
 
-test('account export reads nothing more once its output cannot be written', async () => {
+test.each([
+  ['account export, which then reads nothing more', (email: string) => ['account', 'export', '--email', email]],
+  ['account list', () => ['account', 'list', '--json']],
+])('a command whose output cannot be written exits with 1: %s', async (_, argsFor) => {
   const w = await world()
   const { email } = await w.account()
   const written: string[] = []
-  const code = await runCommand(['account', 'export', '--email', email], {
-    stdout: { write: (text) => void written.push(text) },
+  const code = await runCommand(argsFor(email), {
+    stdout: { write: (text) => written.push(text) },
     outputError: () => (written.length > 0 ? new Error('EPIPE') : undefined),
     stderr: { write: () => {} },
     readInput: async () => '',
     keyboard: undefined,
     env: envOf(w),
-    start: () => Promise.reject(new Error('export starts nothing')),
+    start: () => Promise.reject(new Error('it starts nothing')),
   })
   expect([code, written.length]).toEqual([1, 1])
 })
