@@ -505,7 +505,7 @@ test('.env fills what the environment leaves out, and the environment wins', () 
   expect(loadConfig().secretFiles).toEqual([join(folder, '.env')])
   writeFileSync(join(folder, '.env'), 'COLOUR=blue\nPORTT=80\nBLANK=\n')
   vi.stubEnv('PORT', undefined)
-  // The tests may be told by it which PostgreSQL to use, and the service does not read it.
+  // Selects the PostgreSQL of the tests. The service does not read it.
   vi.stubEnv('GUICHE_TEST_POSTGRES', undefined)
   expect(loadConfig().warnings).toEqual([
     'COLOUR is set in .env, but nothing reads it',

@@ -203,7 +203,7 @@ test('the role that compose gives the service owns its database and is no superu
   const { postgres } = services
   expect(postgres.environment.POSTGRES_USER).toBe('postgres')
   expect(postgres.volumes).toContain('./create-role.sh:/docker-entrypoint-initdb.d/create-role.sh:ro')
-  // What the script gives to psql, by a psql that prints it.
+  // A fake psql prints the SQL that the script sends.
   const folder = temporaryHome()
   writeFileSync(join(folder, 'psql'), '#!/bin/sh\necho "$@"; cat\n', { mode: 0o755 })
   writeFileSync(join(folder, 'cat-secret'), 'the password')

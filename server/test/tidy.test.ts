@@ -138,7 +138,7 @@ const RULES: Rule[] = [
     // PATH is no setting of ours: it is how a child process finds its programs.
     guarantee: 'config.ts alone reads the environment',
     check: forbid(
-      // The samples of the reference are text: programs of callers, which read their own environment.
+      // Code samples of the API reference run at the caller, and read the caller's environment.
       (path) => inSource(path) && !['server/src/config.ts', 'server/src/http/docs/reference-samples.ts'].includes(path),
       /process\.env\b(?!\['PATH'\])|from 'node:process'/g,
       'read it in config.ts and hand the value in',

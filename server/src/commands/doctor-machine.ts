@@ -72,7 +72,7 @@ async function examineHost(config: Config): Promise<Finding[]> {
   )
 }
 
-// PostgreSQL keeps up to 1 GB of its log (max_wal_size), and a day of many deposits needs about as much again.
+// PostgreSQL keeps up to 1 GB of WAL (max_wal_size). A busy day of deposits needs about as much for its tables.
 const DISK_LOW_BYTES = 2 * 1024 ** 3
 // With less, the next checkpoint or the next partition may fail.
 const DISK_FULL_BYTES = 100 * 1024 ** 2

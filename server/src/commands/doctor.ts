@@ -58,7 +58,7 @@ async function examineContext(config: Config, terminal: Terminal, known: Finding
     await withContext(terminal, work, config)
   } catch (error) {
     const failure = wrong(topicOf(error), explainDatabase(error) ?? (error as Error).message)
-    // The reason was found before, and said in better words.
+    // An earlier check reported the cause already.
     const isKnown = [...known, ...findings].some(({ mark, what }) => mark === '✗' && what === failure.what)
     if (!isKnown) findings.push(failure)
   }
@@ -137,7 +137,7 @@ function examineProxy(running: Running[]): Finding[] {
   return [warning('proxy', `${text}: all callers behind a proxy count as one address. ${advice}`)]
 }
 
-// Less may be a lock or a restart of the database. The alert of deploy/prometheus waits as long.
+// A lock or a restart of the database may fail a purge for a while. The alert in deploy/prometheus also waits an hour.
 const PURGE_FAILS_SECONDS = 3_600
 
 /** What one worker cannot delete, another may. So only what all of them fail at is named. */

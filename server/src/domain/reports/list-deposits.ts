@@ -145,11 +145,11 @@ const MIN_PAYMENT_PART = 5
 const PAYMENT_MINUTE = /^E\d{20}/
 const BEFORE_LAST_CHARACTERS = '_'.repeat(21)
 const LAST_CHARACTERS = 11
-// Of one bank in one minute, or of one id.
+// At most this many payments are searched: those of one bank in one minute.
 const MAX_PAYMENTS = 1_000
 
-// A word that is in more than one deposit of this many is found by reading the newest. The index would give all
-// deposits that have it, before they can be sorted. A rarer word is found by the index.
+// Reads this many of the newest deposits for each result. That finds common words without the index, which would return
+// every match before sorting. Words that are rarer than one in this many are then looked up in the index.
 const NEWEST_PER_RESULT = 100
 
 const TEXT = `fold_text(coalesce(c.external_id, '') || ' ' || coalesce(c.description, ''))`
@@ -177,8 +177,8 @@ const SEARCH_PENDING = `select id from (${pendingCharges(MATCHES, NEWEST_CHECKS)
 const found = (charges: string, order: string) => `(select id from (${charges}) c order by ${order} limit $3)`
 const foundBy = (condition: string) => `select * from charges c where ${OF_ACCOUNT} and ${FILTERS} and ${condition}`
 
-// Some ways have an index that gives the newest first. For the others, `offset 0` keeps PostgreSQL from reading all
-// charges in the order of their ids until enough of them match.
+// Searches by id and by amount have an index in order of age. For the others, `offset 0` keeps PostgreSQL from scanning
+// all charges by id until enough of them match.
 const SEARCH_ALL = [
   found(foundBy('c.id between $10 and $11'), 'account_id, id desc'),
   found(`${foundBy('c.payment_link_id between $12 and $13')} offset 0`, 'id desc'),
@@ -200,9 +200,9 @@ const BY_ID = `select ${COLUMNS} from charges c where c.id = any($1) order by c.
 type Search = { text: string; status: ChargeStatus | undefined; limit: number; values: unknown[] }
 
 /**
- * The newest charges whose external id or description contains the text, in any case and with or without accents; whose
- * id or payment link begins with it; whose value it is; or whose endToEndId it is or begins, down to the minute. Of the
- * newest charges, also those whose endToEndId contains it.
+ * Searches the external id and the description (contains, ignoring case and accents), the id and the payment link
+ * (starts with), the amount (equals) and the endToEndId (equals, or starts with at least bank and minute). A shorter
+ * part of an endToEndId is searched for among the newest charges only.
  */
 async function searchRows(core: Core, { text, status, limit, values }: Search): Promise<Row[]> {
   const id = idRange(text, MIN_ID_DIGITS)

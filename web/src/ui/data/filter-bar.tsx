@@ -26,7 +26,7 @@ const useTexts = translations({
   },
 })
 
-// Only phones need it.
+// Loaded on phones only.
 const Dialog = lazyDialog(() => import('../form/dialog.tsx'), 'Dialog')
 
 /** After the last key, so that not each letter is a request. */
