@@ -270,7 +270,7 @@ export function workspaces() {
 }
 
 /** Over names and contents: times of change differ between clones, and would rebuild for nothing. */
-function hashOf(paths) {
+export function hashOf(paths) {
   const hash = createHash('sha256').update(`${process.platform}-${process.arch}\0`)
   const add = (path, entry) => {
     if (entry.isDirectory()) {

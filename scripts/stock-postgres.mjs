@@ -32,11 +32,19 @@ export function stockBin() {
   return binOf(newestMajor())
 }
 
+export function hasStockPostgres() {
+  return installedMajors().length > 0
+}
+
 function newestMajor() {
-  const majors = existsSync(VERSIONS) ? readdirSync(VERSIONS).map(Number) : []
-  const major = Math.max(...majors.filter((major) => existsSync(join(binOf(major), 'initdb'))))
+  const major = Math.max(...installedMajors())
   if (Number.isFinite(major)) return major
   throw new Error(`there is no PostgreSQL in ${VERSIONS}: install Debian's package (apt-get install postgresql)`)
+}
+
+function installedMajors() {
+  const majors = existsSync(VERSIONS) ? readdirSync(VERSIONS).map(Number) : []
+  return majors.filter((major) => existsSync(join(binOf(major), 'initdb')))
 }
 
 function binOf(major) {

@@ -1,5 +1,6 @@
-// `npm test`: everything that must hold before a change goes in. With arguments, only the tests they name:
-// `npm test -- settle` runs test/settle.test.ts.
+// `npm test`: what must hold before a change goes in, in minutes. With arguments, only the tests they name: `npm test --
+// settle` runs test/settle.test.ts. `npm run test:long`: what takes longer by nature (test/long/), and the tests of the
+// server again on Debian's PostgreSQL.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,22 +18,47 @@ const CHROMIUM_PLACES = [
 ]
 
 const began = performance.now()
-const named = process.argv.slice(2)
+const isLong = process.argv[2] === '--long'
+const named = process.argv.slice(isLong ? 3 : 2)
 ensureNode()
 await ensureInstalled()
 await ensureBuilt()
 const chromium = await findChromium()
-const env = { ...process.env, ...(chromium && { CHROMIUM_PATH: chromium }) }
-const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-// Beside the tests, which wait a lot; what they find is told at the end, where it is read.
-const checking = named.length === 0 ? checkStatically() : []
-const tests = await run([process.execPath, vitest, 'run', ...named], { env, inherit: true })
-const failed = (await checking).filter(({ code }) => code !== 0)
-for (const { name, output } of failed) process.stderr.write(`\n--- ${name} ---\n${output.trim()}\n`)
-if (tests.code !== 0) failed.push({ name: 'tests' })
+const failed = isLong ? await testLong() : await testAll()
+for (const { name, output } of failed) if (output) process.stderr.write(`\n--- ${name} ---\n${output.trim()}\n`)
 const outcome = failed.length === 0 ? 'all passed' : `FAILED: ${failed.map(({ name }) => name).join(', ')}`
-process.stderr.write(`\nnpm test: ${outcome} in ${elapsed()}\n`)
+process.stderr.write(`\nnpm ${isLong ? 'run test:long' : 'test'}: ${outcome} in ${elapsed()}\n`)
 process.exitCode = failed.length === 0 ? 0 : 1
+
+async function testAll() {
+  // Beside the tests, which wait a lot. What the checks find is printed at the end, where it is read.
+  const checking = named.length === 0 ? checkStatically() : []
+  const tests = await runTests('tests', named)
+  return [tests, ...(await checking)].filter(({ code }) => code !== 0)
+}
+
+async function testLong() {
+  const long = await runTests('long tests', named, { GUICHE_TEST_LONG: '1' })
+  if (named.length > 0) return [long].filter(({ code }) => code !== 0)
+  // It imports the build, which is there by now.
+  const { hasStockPostgres } = await import('./stock-postgres.mjs')
+  if (!hasStockPostgres()) {
+    process.stderr.write('\nThe tests on Debian’s PostgreSQL are skipped: install it (apt-get install postgresql).\n')
+    return [long].filter(({ code }) => code !== 0)
+  }
+  // Pages reach the database only through the API, so their tests would show nothing new.
+  const args = ['--project', 'server', '--exclude', '**/*-browser.test.ts']
+  const stock = await runTests('tests on Debian’s PostgreSQL', args, { GUICHE_TEST_POSTGRES: 'stock' })
+  return [long, stock].filter(({ code }) => code !== 0)
+}
+
+/** What it prints goes to the terminal at once. */
+async function runTests(name, args, settings = {}) {
+  const env = { ...process.env, ...settings, ...(chromium && { CHROMIUM_PATH: chromium }) }
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
+  const { code } = await run([process.execPath, vitest, 'run', ...args], { env, inherit: true })
+  return { name, code }
+}
 
 /** Types, lint and format. */
 function checkStatically() {

@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config'
 import { ensureBuilt } from '../scripts/bootstrap.mjs'
 import { patience } from '../scripts/patience.ts'
 import { useScratch } from '../scripts/scratch.ts'
+import { chosenTests } from '../scripts/test-files.ts'
 
 useScratch()
 await ensureBuilt()
@@ -19,7 +20,7 @@ export default defineConfig({
   },
   test: {
     name: 'sdk',
-    include: ['test/**/*.test.ts'],
+    include: chosenTests(),
     // One server for all files: to start it takes longer than most of them.
     globalSetup: ['test/guiche-process.ts'],
     // The README's receivers start as processes of their own; npm packs and installs, ten seconds on a busy machine.

@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config'
 import { ensureBuilt } from '../scripts/bootstrap.mjs'
 import { patience } from '../scripts/patience.ts'
 import { useScratch } from '../scripts/scratch.ts'
+import { chosenTests } from '../scripts/test-files.ts'
 
 useScratch()
 await ensureBuilt()
@@ -13,12 +14,12 @@ const TIMEOUT_MS = 240_000 * patience()
 export default defineConfig({
   // Tests import the build, which is what users run. It also loads faster than sources that must be compiled first.
   resolve: {
-    alias: [{ find: /^\.\.\/src\/(.+)\.ts$/, replacement: fileURLToPath(new URL('dist/$1.js', import.meta.url)) }],
+    alias: [{ find: /^(?:\.\.\/)+src\/(.+)\.ts$/, replacement: fileURLToPath(new URL('dist/$1.js', import.meta.url)) }],
   },
   test: {
     server: { deps: { external: [/\/server\/dist\//] } },
     name: 'server',
-    include: ['test/**/*.test.ts'],
+    include: chosenTests(),
     globalSetup: ['test/cluster.ts'],
     provide: { patience: patience() },
     testTimeout: TIMEOUT_MS,

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { freePort } from '../../scripts/free-port.mjs'
 import { patience } from '../../scripts/patience.ts'
-import { isStockRun, makeStockHome } from '../../scripts/stock-postgres.mjs'
+import { copyPreparedHome } from '../../scripts/prepared-home.mjs'
 
 /** The built service in sandbox mode, as `npx guiche start` runs it. `key` is that of its demo account. */
 export type GuicheProcess = { url: string; key: string; bankUrl: string; home: string }
@@ -21,14 +21,14 @@ declare module 'vitest' {
 }
 
 const CLI = fileURLToPath(new URL('../../server/bin/guiche.mjs', import.meta.url))
-/** The first start makes a database. */
 const START_WITHIN_MS = 120_000
 
 export default async function setup(project: TestProject) {
-  const home = mkdtempSync(join(tmpdir(), 'guiche-sdk-'))
+  const place = mkdtempSync(join(tmpdir(), 'guiche-sdk-'))
   // The database's own user must reach it also when the tests run as root.
-  chmodSync(home, 0o755)
-  if (isStockRun()) await makeStockHome(home)
+  chmodSync(place, 0o755)
+  const home = join(place, 'home')
+  await copyPreparedHome(home)
   const port = await freePort()
   const settings = { REFUNDS_BY_ACCOUNTS: 'true', WEBHOOK_ALLOW_HTTP: 'true', RATE_LIMIT_PER_SECOND: '0' }
   const child = spawn(process.execPath, [CLI, 'start'], {
@@ -49,7 +49,7 @@ export default async function setup(project: TestProject) {
   return async () => {
     child.kill('SIGTERM')
     await exited
-    rmSync(home, { recursive: true, force: true })
+    rmSync(place, { recursive: true, force: true })
   }
 }
 

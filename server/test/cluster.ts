@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
-import { isStockRun, makeStockHome } from '../../scripts/stock-postgres.mjs'
+import { copyPreparedHome } from '../../scripts/prepared-home.mjs'
 import { openEmbedded } from '../src/db/embedded/server.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { launchPgBouncer } from './pgbouncer.ts'
@@ -42,11 +42,7 @@ export default async function setup(project: TestProject) {
   const scratch = mkdtempSync(join(tmpdir(), 'guiche-test-'))
   chmodSync(scratch, 0o755)
   mkdirSync(join(scratch, CHILDREN))
-  if (isStockRun()) await makeStockHome(join(scratch, 'prepared'))
-  const first = await openEmbedded({ home: join(scratch, 'prepared'), say: () => {} })
-  await migrate(first.databaseUrl)
-  await first.stop()
-
+  await copyPreparedHome(join(scratch, 'prepared'))
   const home = join(scratch, 'cluster')
   copyHome(scratch, home)
   appendFileSync(join(home, 'data/postgresql.conf'), HURRY)

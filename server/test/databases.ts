@@ -1,64 +1,143 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject, onTestFinished } from 'vitest'
+import type { Log } from '../src/base/log.ts'
+import { makePool, type Pool } from '../src/db/pool.ts'
+import { superuserUrl } from '../src/db/embedded/server.ts'
 import { joinPresence, type Presence } from '../src/db/presence.ts'
 import { databaseNamed } from './cluster.ts'
 
-// Databases for tests, made while other tests run: to clone the template takes longer than most tests do.
+// Databases for tests. A worker empties its database after each test and keeps the connections: in a new database, each
+// new connection reads the catalogs and plans every statement again, which takes longer than most tests.
 
-/** `directUrl` is the same, unless the run goes through a pooler. */
-type Database = { databaseUrl: string; directUrl: string; presence: Presence }
-type Prepared = Database & { name: string }
+/** `directUrl` is the same as `databaseUrl`, unless the run goes through a pooler. */
+export type Database = { databaseUrl: string; directUrl: string; presence: Presence; pool: Pool }
 
-/** The one in use is replaced while its test runs; the second is for a test that is shorter than a clone. */
-const READY = 2
-/** The last few are dropped later: a drop waits for sessions that are still ending, and clones queue behind it. */
-const KEPT = 5
+type Kept = Database & {
+  name: string
+  janitor: pg.Client
+  /** Inserts what a migrated database holds. */
+  restore: string
+  catalogs: string
+  listeners: number
+  setLog(log: Log): void
+}
 
-const ready: Promise<Prepared>[] = []
-const done: string[] = []
-let connecting: Promise<pg.Client> | undefined
-let queue: Promise<unknown> = Promise.resolve()
+/** A database with a table of more bytes is not emptied: a new one is faster. */
+const KEPT_BYTES = 256 * 1024
+/** For sessions that a test left at work, to end. */
+const END_WITHIN_MS = 5_000
+const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
-/**
- * A migrated database of the test's own, in which a first process is present. It is dropped some time after the test.
- */
-export async function takeDatabase(): Promise<Database> {
-  const taken = ready.shift() ?? prepare()
-  while (ready.length < READY) ready.push(prepare())
-  // Made while the machine was busy with another test, it may have run out of time.
-  const { name, ...database } = await taken.catch(prepare)
+const free: Promise<Kept | undefined>[] = []
+
+/** A migrated database for this test alone, a first process that is present in it, and its pool. */
+export async function takeDatabase(log: Log): Promise<Database> {
+  const database = (await free.pop()) ?? (await makeDatabase())
+  database.setLog(log)
   onTestFinished(() => {
-    done.push(name)
-    if (done.length > KEPT) inTurn(`drop database ${done.shift()} with (force)`).catch(() => {})
+    database.setLog(SILENT)
+    free.push(empty(database).catch(() => drop(database)))
   })
   return database
 }
 
-function prepare(): Promise<Prepared> {
+async function makeDatabase(): Promise<Kept> {
   const name = `test_${randomBytes(6).toString('hex')}`
+  await inCluster(`create database ${name} template guiche_template strategy file_copy`)
   const databaseUrl = databaseNamed(inject('worldsUrl'), name)
   const directUrl = databaseNamed(inject('clusterUrl'), name)
-  const prepared = inTurn(`create database ${name} template guiche_template strategy file_copy`).then(async () => ({
-    name,
-    databaseUrl,
-    directUrl,
-    presence: await joinPresence(databaseUrl),
-  }))
-  // Whoever takes it meets the failure, and perhaps nobody does.
-  prepared.catch(() => {})
-  return prepared
+  const [janitor, presence] = await Promise.all([connect(superuserUrl(directUrl)), joinPresence(databaseUrl)])
+  const restore = await remember(janitor)
+  let log = SILENT
+  const pool = makePool(databaseUrl, {
+    debug: (...args) => log.debug(...args),
+    info: (...args) => log.info(...args),
+    warn: (...args) => log.warn(...args),
+    error: (...args) => log.error(...args),
+  })
+  const setLog = (to: Log) => void (log = to)
+  const [catalogs, listeners] = [await readCatalogs(janitor), countListeners(pool)]
+  return { name, databaseUrl, directUrl, presence, pool, janitor, restore, catalogs, listeners, setLog }
 }
+
+/** Undefined if the test did more than fill the database. */
+async function empty(database: Kept): Promise<Kept | undefined> {
+  const { janitor, presence, pool, catalogs, listeners, restore } = database
+  const isWatched = Object.hasOwn(pool, 'query') || Object.hasOwn(pool, 'connect') || countListeners(pool) !== listeners
+  const isIdle = pool.idleCount === pool.totalCount && pool.waitingCount === 0
+  if (pool.ended || isWatched || !isIdle || inject('worldsUrl') !== inject('clusterUrl')) return drop(database)
+  await janitor.query(END_SESSIONS)
+  if ((await readCatalogs(janitor)) !== catalogs) return drop(database)
+  const { rows } = await janitor.query<{ name: string; isLarge: boolean }>(FILLED)
+  if (rows.some(({ isLarge }) => isLarge)) return drop(database)
+  const deletes = rows.map(({ name }) => `delete from ${name}`)
+  const leave = `delete from processes where instance <> ${presence.instance}`
+  // As a replica, neither foreign keys nor triggers look at the rows.
+  await janitor.query(
+    ['begin', 'set local session_replication_role = replica', leave, ...deletes, restore, 'commit'].join(';'),
+  )
+  return database
+}
+
+async function drop({ name, janitor, presence, pool }: Kept): Promise<undefined> {
+  await Promise.allSettled([presence.leave(), janitor.end(), ...(pool.ended ? [] : [pool.end()])])
+  await inCluster(`drop database ${name} with (force)`).catch(() => {})
+}
+
+// What idles holds no lock. What does not was left by a test that ended, or its process was killed.
+const END_SESSIONS = `
+  select pg_terminate_backend(pid, ${END_WITHIN_MS}) from pg_stat_activity
+  where datname = current_database() and backend_type = 'client backend' and state <> 'idle' and pid <> pg_backend_pid()`
+
+const FILLED = `
+  select oid::regclass::text as name, pg_relation_size(oid) > ${KEPT_BYTES} as "isLarge" from pg_class
+  where relkind = 'r' and relnamespace = 'public'::regnamespace and relname <> 'processes' and pg_relation_size(oid) > 0`
+
+/** Copies the rows of a migrated database, and tells how to insert them again. */
+async function remember(janitor: pg.Client): Promise<string> {
+  const { rows: tables } = await janitor.query<{ name: string }>(FILLED)
+  const { rows: sequences } = await janitor.query<{ name: string }>(
+    `select format('%I.%I', schemaname, sequencename) as name from pg_sequences where last_value is null`,
+  )
+  for (const { name } of tables) await janitor.query(`create temp table kept_${name} as table public.${name}`)
+  return [
+    ...tables.map(({ name }) => `insert into ${name} overriding system value table pg_temp.kept_${name}`),
+    ...sequences.map(({ name }) => `select setval('${name}', 1, false)`),
+  ].join(';')
+}
+
+/** Changes with every change of the schema, with statistics, and with settings of the database. */
+async function readCatalogs(janitor: pg.Client): Promise<string> {
+  const { rows } = await janitor.query<{ state: string }>(CATALOGS)
+  return rows[0]!.state
+}
+
+const CATALOGS = `select concat_ws(' ', ${[
+  'pg_class',
+  'pg_attribute',
+  'pg_constraint',
+  'pg_trigger',
+  'pg_proc',
+  'pg_statistic',
+  'pg_db_role_setting',
+]
+  .map((name) => `(select (count(*), max(xmin::text::bigint)) from ${name})`)
+  .join(', ')}) as state`
+
+function countListeners(pool: Pool): number {
+  return pool.eventNames().reduce((count, name) => count + pool.listenerCount(name), 0)
+}
+
+let cluster: Promise<pg.Client> | undefined
 
 /** On one connection, which each worker keeps. */
-function inTurn(sql: string): Promise<unknown> {
-  const asked = queue.then(async () => (await (connecting ??= connect())).query(sql))
-  queue = asked.catch(() => {})
-  return asked
+async function inCluster(sql: string): Promise<void> {
+  await (await (cluster ??= connect(inject('clusterUrl')))).query(sql)
 }
 
-async function connect(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: inject('clusterUrl') })
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
   // The cluster is stopped at the end of the run, maybe before this worker.
   client.on('error', () => {})
   await client.connect()

@@ -125,10 +125,11 @@ type Options = {
 }
 
 export async function world(options: Options = {}): Promise<World> {
-  const { presence, directUrl, ...taken } = await takeDatabase()
-  const databaseUrl = options.isDirect ? directUrl : taken.databaseUrl
   const clock = makeClock()
   const logged: World['logged'] = []
+  const log = recordingLog(logged)
+  const { presence, directUrl, pool, ...taken } = await takeDatabase(log)
+  const databaseUrl = options.isDirect ? directUrl : taken.databaseUrl
   const sandbox = await startSandbox(clock.now)
   const second = options.second ? await startSandbox(clock.now) : undefined
   const banks = { sandbox: sandbox.url, ...(second && { second: second.url }) }
@@ -167,8 +168,8 @@ export async function world(options: Options = {}): Promise<World> {
   }
   const letters: Email[] = []
   const { processes = 1, tracer } = options
-  const parts = { databaseUrl, clock, banks, settings, processes, log: recordingLog(logged), letters, tracer }
-  const { ctx } = openContext({ ...parts, presence })
+  const parts = { databaseUrl, clock, banks, settings, processes, log, letters, tracer }
+  const { ctx } = openContext({ ...parts, presence, kept: databaseUrl === taken.databaseUrl ? pool : undefined })
   const app = lazily(() => buildApp(ctx, { checksAnswers: true }))
   onTestFinished(() => app.close())
 
@@ -266,8 +267,10 @@ function openContext(parts: {
   letters: Email[]
   tracer: Tracer | undefined
   pool?: PoolOptions
+  /** The pool of the database, which outlives the test, as its presence does. */
+  kept?: Pool | undefined
 }): { ctx: Context; die(): Promise<void> } {
-  const pool = makePool(parts.databaseUrl, parts.log, parts.pool)
+  const pool = parts.kept ?? makePool(parts.databaseUrl, parts.log, parts.pool)
   const metrics = makeMetrics()
   const limits = makeSharedBuckets({
     report: (reports) => reportTaken(pool, parts.clock.now(), reports),
@@ -301,6 +304,7 @@ function openContext(parts: {
       limits.close()
       await webhookSender.close()
       await Promise.all(providers.map((provider) => provider.close()))
+      if (parts.kept) return
       await parts.presence.leave()
       await pool.end()
     })())

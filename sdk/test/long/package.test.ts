@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
-import { CONSUMER, EXPRESS_TYPES, RESOLUTIONS, STRICT } from './consumer.ts'
-import { SECRET, sign, DEPOSIT } from './signer.ts'
+import { CONSUMER, EXPRESS_TYPES, RESOLUTIONS, STRICT } from '../consumer.ts'
+import { SECRET, sign, DEPOSIT } from '../signer.ts'
 
 // What others install: packed, and installed by npm in an empty folder.
 
@@ -15,7 +15,7 @@ const run = promisify(execFile)
 // Names that npm sets for the command that runs the tests would lead another npm to this checkout.
 const OUTER_NPM = /^(npm_(package|lifecycle|command|config_local_prefix|config_prefix)|INIT_CWD)/
 const npmEnv = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OUTER_NPM.test(name)))
-const sdk = fileURLToPath(new URL('..', import.meta.url))
+const sdk = fileURLToPath(new URL('../..', import.meta.url))
 const { url, key } = inject('guiche')
 const RUNTIMES = [
   { name: 'node', args: ['program.mjs'] },
@@ -156,7 +156,7 @@ type Compiler = {
 
 async function compileByCommand(config: Config): Promise<string[]> {
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
-  const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
+  const tsc = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
   const { stdout } = await run('node', [tsc, '-p', folder, '--pretty', 'false']).catch(
     (error: { stdout: string }) => error,
   )
@@ -186,7 +186,7 @@ function nameOf(code: string, place: number): string {
 }
 
 function link(name: string): void {
-  const target = fileURLToPath(new URL(`../../node_modules/${name}`, import.meta.url))
+  const target = fileURLToPath(new URL(`../../../node_modules/${name}`, import.meta.url))
   rmSync(join(folder, 'node_modules', name), { force: true, recursive: true })
   symlinkSync(target, join(folder, 'node_modules', name))
 }

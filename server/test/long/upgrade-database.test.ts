@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { chooseOwner, createCluster } from '../src/db/embedded/home.ts'
-import { preparedHome, runCli, startServer, temporaryHome } from './process.ts'
+import { chooseOwner, createCluster } from '../../src/db/embedded/home.ts'
+import { preparedHome, runCli, startServer, temporaryHome } from '../process.ts'
 
 const OLD_MAJOR = 15
 const OLD_PROGRAMS = `/usr/lib/postgresql/${OLD_MAJOR}/bin`

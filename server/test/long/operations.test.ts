@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { query } from '../src/db/tx.ts'
-import { readNotificationHealth } from '../src/domain/deposits/notifications.ts'
-import { makeSecretBox } from '../src/domain/core/secret-box.ts'
-import { checkSecretKeys, recordSecretKey } from '../src/domain/core/secret-keys.ts'
-import { makeOperator, makeOperatorKey } from './operators-client.ts'
-import { runCli, startServer, preparedHome, temporaryHome } from './process.ts'
-import { sweepAll } from './reconcile-bank.ts'
-import { appWith, bearer } from './requests.ts'
-import { until, world, type World } from './world.ts'
+import { query } from '../../src/db/tx.ts'
+import { readNotificationHealth } from '../../src/domain/deposits/notifications.ts'
+import { makeSecretBox } from '../../src/domain/core/secret-box.ts'
+import { checkSecretKeys, recordSecretKey } from '../../src/domain/core/secret-keys.ts'
+import { makeOperator, makeOperatorKey } from '../operators-client.ts'
+import { runCli, startServer, preparedHome, temporaryHome } from '../process.ts'
+import { sweepAll } from '../reconcile-bank.ts'
+import { appWith, bearer } from '../requests.ts'
+import { until, world, type World } from '../world.ts'
 
 const MINUTE_MS = 60_000
 

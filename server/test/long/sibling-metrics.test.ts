@@ -1,11 +1,11 @@
 import { Counter, Registry } from 'prom-client'
 import { expect, test } from 'vitest'
-import { mergeMetrics } from '../src/base/sibling-metrics.ts'
-import { startFreezingProxy } from './database-proxy.ts'
-import { makeOperator } from './operators-client.ts'
-import { CLI, startServer, temporaryHome, type ServerProcess } from './process.ts'
-import { bearer } from './requests.ts'
-import { until, world } from './world.ts'
+import { mergeMetrics } from '../../src/base/sibling-metrics.ts'
+import { startFreezingProxy } from '../database-proxy.ts'
+import { makeOperator } from '../operators-client.ts'
+import { CLI, startServer, temporaryHome, type ServerProcess } from '../process.ts'
+import { bearer } from '../requests.ts'
+import { until, world } from '../world.ts'
 
 test('metrics of several processes stand together by name, each with the label of its process', async () => {
   const textOf = async (value: number) => {

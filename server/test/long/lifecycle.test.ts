@@ -4,8 +4,8 @@ import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../scripts/free-port.mjs'
-import { openSandbox } from '../src/sandbox/server.ts'
+import { freePort } from '../../../scripts/free-port.mjs'
+import { openSandbox } from '../../src/sandbox/server.ts'
 import {
   CLI,
   preparedHome,
@@ -15,12 +15,12 @@ import {
   startServer,
   temporaryHome,
   type ServerProcess,
-} from './process.ts'
-import { until } from './world.ts'
+} from '../process.ts'
+import { until } from '../world.ts'
 
 // The whole service as a user runs it, with the embedded database and the sandbox: how it starts, is killed, and ends.
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const root = fileURLToPath(new URL('../../..', import.meta.url))
 
 test('npm start serves, and ends itself and its database in order after a SIGTERM to npm', async () => {
   const home = preparedHome()

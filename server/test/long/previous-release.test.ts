@@ -4,16 +4,16 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { migrate } from '../src/db/migrate.ts'
-import { emptyDatabase } from './empty-database.ts'
-import { runCli, runProcess, startServer, temporaryHome, type ServerProcess } from './process.ts'
-import { startReceiver } from './receiver.ts'
-import { until } from './world.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { emptyDatabase } from '../empty-database.ts'
+import { runCli, runProcess, startServer, temporaryHome, type ServerProcess } from '../process.ts'
+import { startReceiver } from '../receiver.ts'
+import { until } from '../world.ts'
 
 // During an update the last release runs on the new schema, beside the new version: see
 // docs/decisions/0036-expand-and-contract.md. Its build is kept in releases/, so that a clone is enough to run it.
-const RELEASES = fileURLToPath(new URL('releases', import.meta.url))
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const RELEASES = fileURLToPath(new URL('../releases', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
 test('the last release works on while its database is migrated, and beside the new version', async () => {
   const database = await emptyDatabase()

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { beforeEach, expect, inject, onTestFinished, test } from 'vitest'
-import { migrate } from '../src/db/migrate.ts'
-import { query } from '../src/db/tx.ts'
-import { databaseNamed } from './cluster.ts'
-import { launchPgBouncer, NO_PGBOUNCER, type PoolMode } from './pgbouncer.ts'
-import { runCli, startServer, temporaryHome } from './process.ts'
-import { startReceiver } from './receiver.ts'
-import { appWith, deposit } from './requests.ts'
-import { until, world } from './world.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { query } from '../../src/db/tx.ts'
+import { databaseNamed } from '../cluster.ts'
+import { launchPgBouncer, NO_PGBOUNCER, type PoolMode } from '../pgbouncer.ts'
+import { runCli, startServer, temporaryHome } from '../process.ts'
+import { startReceiver } from '../receiver.ts'
+import { appWith, deposit } from '../requests.ts'
+import { until, world } from '../world.ts'
 
 beforeEach((context) => {
   // Developers without a pooler still run everything else.
@@ -87,7 +87,7 @@ test('PgBouncer in session mode works as it comes', async () => {
 
 test('with the connect_query of the documents, single statements have the settings of a direct connection', async () => {
   const w = await world({ isDirect: true })
-  const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8')
   const [, connectQuery] = /connect_query='([^']+)'/.exec(page)!
   const { ctx } = await w.anotherProcess({ databaseUrl: await pooledUrl(w.directUrl, 'transaction', connectQuery) })
   const sql = `select array_agg(name || ' = ' || current_setting(name)) as settings

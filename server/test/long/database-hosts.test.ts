@@ -1,12 +1,12 @@
 import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
-import { freePort } from '../../scripts/free-port.mjs'
-import { openEmbedded } from '../src/db/embedded/server.ts'
-import { makePool, type Pool } from '../src/db/pool.ts'
-import { query } from '../src/db/tx.ts'
-import { startFreezingProxy } from './database-proxy.ts'
-import { preparedHome } from './process.ts'
-import { until } from './world.ts'
+import { freePort } from '../../../scripts/free-port.mjs'
+import { openEmbedded } from '../../src/db/embedded/server.ts'
+import { makePool, type Pool } from '../../src/db/pool.ts'
+import { query } from '../../src/db/tx.ts'
+import { startFreezingProxy } from '../database-proxy.ts'
+import { preparedHome } from '../process.ts'
+import { until } from '../world.ts'
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 const END_CONNECTIONS = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'guiche'`

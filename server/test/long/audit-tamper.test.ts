@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { transact, type Tx } from '../src/db/tx.ts'
-import { auditBooks, bookChecks, type Difference } from '../src/domain/audit/books.ts'
-import { makeHistory } from './tamper-history.ts'
-import { world, type World } from './world.ts'
+import { transact, type Tx } from '../../src/db/tx.ts'
+import { auditBooks, bookChecks, type Difference } from '../../src/domain/audit/books.ts'
+import { makeHistory } from '../tamper-history.ts'
+import { world, type World } from '../world.ts'
 
 // The forgeries are those of prove/tamper.mjs, which tries all of them on the real service.
 type Forgery = { name: string; by: string[]; isBanks: boolean; sql: string }
@@ -12,7 +12,7 @@ type Forgeries = {
   statementsOf(forgery: Forgery): string[]
 }
 const { forgeries, statementsOf } = (await import(
-  new URL('../../prove/tamper/forgeries.mjs', import.meta.url).href
+  new URL('../../../prove/tamper/forgeries.mjs', import.meta.url).href
 )) as Forgeries
 
 test('each check of the books names a forgery that the other rows are consistent with', async () => {

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { decimalFromCents } from '../src/base/money.ts'
-import { preparedHome, runProcess, startServer, temporaryHome, type ServerProcess } from './process.ts'
-import { startReceiver, type Received } from './receiver.ts'
-import { clientOf, open } from './sandbox-client.ts'
-import { until } from './world.ts'
+import { decimalFromCents } from '../../src/base/money.ts'
+import { preparedHome, runProcess, startServer, temporaryHome, type ServerProcess } from '../process.ts'
+import { startReceiver, type Received } from '../receiver.ts'
+import { clientOf, open } from '../sandbox-client.ts'
+import { until } from '../world.ts'
 
 // After a loss, the newest backup lacks what happened since. The bank does not: what it lists is booked again, and
 // announced again. The bank runs apart from the service, so the restore does not take it back in time too.

@@ -1,10 +1,10 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { query } from '../src/db/tx.ts'
-import { makeOperator } from './operators-client.ts'
-import { CLI, runCli, runProcess, startServer, temporaryHome, type ServerProcess } from './process.ts'
-import { startReceiver } from './receiver.ts'
-import { until, world, type World } from './world.ts'
+import { query } from '../../src/db/tx.ts'
+import { makeOperator } from '../operators-client.ts'
+import { CLI, runCli, runProcess, startServer, temporaryHome, type ServerProcess } from '../process.ts'
+import { startReceiver } from '../receiver.ts'
+import { until, world, type World } from '../world.ts'
 
 const SECRET_KEY = 'k'.repeat(32)
 

@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { freePort } from '../../scripts/free-port.mjs'
-import { expectAccessible, signIn, useChromium, visit } from './chromium.ts'
-import { startChild, temporaryHome } from './process.ts'
-import { until } from './world.ts'
+import { freePort } from '../../../scripts/free-port.mjs'
+import { expectAccessible, signIn, useChromium, visit } from '../chromium.ts'
+import { startChild, temporaryHome } from '../process.ts'
+import { until } from '../world.ts'
 
 // What others get: the server packed, unpacked in an empty folder, installed by its lockfile, and run from there.
 
-const SERVER = fileURLToPath(new URL('..', import.meta.url))
+const SERVER = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
 
 // Names that npm sets for the command that runs the tests would lead another npm to this checkout.

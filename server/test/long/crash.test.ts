@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { startServer, temporaryHome, type ServerProcess } from './process.ts'
-import { until, world } from './world.ts'
+import { startServer, temporaryHome, type ServerProcess } from '../process.ts'
+import { until, world } from '../world.ts'
 
 // The bank makes the charge and its answer never arrives, so the process is surely between the provider's answer and
 // its own when it is killed.

@@ -12,11 +12,11 @@ import {
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { expect, inject, test } from 'vitest'
-import type { Manifest } from '../src/db/embedded/backup-files.ts'
-import { readHomeState } from '../src/db/embedded/home-state.ts'
-import { openEmbedded, superuserUrl } from '../src/db/embedded/server.ts'
-import { CLI, preparedHome, runCli, runProcess, startChild, startServer, temporaryHome } from './process.ts'
-import { until } from './world.ts'
+import type { Manifest } from '../../src/db/embedded/backup-files.ts'
+import { readHomeState } from '../../src/db/embedded/home-state.ts'
+import { openEmbedded, superuserUrl } from '../../src/db/embedded/server.ts'
+import { CLI, preparedHome, runCli, runProcess, startChild, startServer, temporaryHome } from '../process.ts'
+import { until } from '../world.ts'
 
 // Homes and backups lie in one temporary directory per test, which the end of the test removes.
 

@@ -2,20 +2,20 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
-import { makeKeyText } from '../src/domain/accounts/api-keys.ts'
-import { ensureRunning } from '../src/db/embedded/server.ts'
-import { openSandbox } from '../src/sandbox/server.ts'
-import { makeClientCertificate } from './client-certificate.ts'
-import { endDatabase } from './cluster.ts'
-import { preparedHome, startServer, temporaryHome } from './process.ts'
-import { NO_PROMETHEUS, startPrometheus, type Prometheus } from './prometheus.ts'
-import { bearer } from './requests.ts'
-import { until } from './world.ts'
+import { makeKeyText } from '../../src/domain/accounts/api-keys.ts'
+import { ensureRunning } from '../../src/db/embedded/server.ts'
+import { openSandbox } from '../../src/sandbox/server.ts'
+import { makeClientCertificate } from '../client-certificate.ts'
+import { endDatabase } from '../cluster.ts'
+import { preparedHome, startServer, temporaryHome } from '../process.ts'
+import { NO_PROMETHEUS, startPrometheus, type Prometheus } from '../prometheus.ts'
+import { bearer } from '../requests.ts'
+import { until } from '../world.ts'
 
 // The alert rules on the real thing: a service, its database, a bank and a Prometheus.
 
 const read = (name: string) =>
-  readFileSync(fileURLToPath(new URL(`../../deploy/prometheus/${name}`, import.meta.url)), 'utf8')
+  readFileSync(fileURLToPath(new URL(`../../../deploy/prometheus/${name}`, import.meta.url)), 'utf8')
 const TOKEN = 't'.repeat(32)
 /** The rules wait so many times less here. Two minutes become eight seconds; a breaker is half-open every five. */
 const HURRY = 15

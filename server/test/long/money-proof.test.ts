@@ -1,16 +1,16 @@
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { openDeposit, type DepositRequest } from '../src/domain/deposits/open-deposit.ts'
-import { ProviderError, type Provider } from '../src/domain/ports/provider.ts'
-import { checkDue } from '../src/workers/check.ts'
-import { startChild } from './process.ts'
-import { world, type World } from './world.ts'
+import { openDeposit, type DepositRequest } from '../../src/domain/deposits/open-deposit.ts'
+import { ProviderError, type Provider } from '../../src/domain/ports/provider.ts'
+import { checkDue } from '../../src/workers/check.ts'
+import { startChild } from '../process.ts'
+import { world, type World } from '../world.ts'
 
 // The short form of prove/money.mjs, and by name what its long form has found.
 
-const PROOF = fileURLToPath(new URL('../../prove/money.mjs', import.meta.url))
-const DIST = fileURLToPath(new URL('../dist', import.meta.url))
+const PROOF = fileURLToPath(new URL('../../../prove/money.mjs', import.meta.url))
+const DIST = fileURLToPath(new URL('../../dist', import.meta.url))
 
 test('no centavo is lost, doubled or made up while the bank errs and the service is killed', async () => {
   const { code, output } = await prove(['--seed', '5', '--plans', 'drop,errors', '--scenarios', '9', '--kills', '1'])

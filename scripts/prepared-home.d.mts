@@ -1,0 +1,1 @@
+export function copyPreparedHome(to: string): Promise<void>
