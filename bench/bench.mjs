@@ -1,90 +1,71 @@
 // One run of the bench: starts everything, takes the measures in their order, audits, and ends everything.
 import { writeFileSync } from 'node:fs'
-import { MEASURES } from './measures.mjs'
-import { curves } from './measures/curves.mjs'
-import { makeOnce } from './measures/turns.mjs'
-import { auditBooks, today } from './stage/audit.mjs'
-import { endAll, onUnexpectedEnd } from './stage/children.mjs'
-import { readMachineTicks, stealSince } from './stage/cpu.mjs'
-import { describeRun } from './stage/machine.mjs'
-import { makeProgress } from './stage/progress.mjs'
-import { openStage } from './stage/stage.mjs'
-import { renderLine, renderMarkdown, renderText, toEntry } from './table.mjs'
-
-const EXIT_FAILED = 1
-const EXIT_MISSED = 2
+import { cpus, totalmem } from 'node:os'
+import { endAll, onUnexpectedEnd } from './children.mjs'
+import { watchSteal } from './cost.mjs'
+import { makeCharges, MEASURES } from './measures.mjs'
+import { openStage } from './stage.mjs'
+import { renderLine, renderTable } from './table.mjs'
+import { findPgbench } from './tpcb.mjs'
 
 /** Resolves to the exit code. */
 export async function runBench(options) {
-  const progress = makeProgress()
   const closers = []
   const stopped = new Promise((_, reject) => {
     const stop = (text) => reject(Object.assign(new Error(text), { isExpected: true }))
     onUnexpectedEnd(stop)
     process.on('unhandledRejection', reject)
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(`stopped by ${signal}`))
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(`Stopped by ${signal}`))
   })
   try {
-    return await Promise.race([measureAll(options, { progress, onOpen: (close) => closers.push(close) }), stopped])
+    return await Promise.race([measureAll(options, (close) => closers.push(close)), stopped])
   } catch (error) {
-    progress.clear()
     console.error(`The bench failed: ${error.isExpected ? error.message : (error.stack ?? error)}`)
-    return EXIT_FAILED
+    return 1
   } finally {
     await endAll()
     for (const close of closers.toReversed()) await close().catch((error) => console.error(error.message))
   }
 }
 
-async function measureAll(options, { progress, onOpen }) {
-  const chosen = MEASURES.filter(({ id }) => !options.only || options.only.includes(id))
-  const startedOn = today()
-  progress.say('starting the service, the bank and the reference')
+async function measureAll(options, onOpen) {
+  if (options.only.includes('settle')) findPgbench()
   const stage = await openStage({ ...options, onOpen })
-  const run = await describeRun(options, stage)
-  const measured = new Map()
-  const once = makeOnce()
-  const isChosen = (id) => chosen.some((measure) => measure.id === id)
-  for (const measure of chosen) {
-    const show = (text) => progress.say(`${measured.size + 1} of ${chosen.length}: ${measure.name}: ${text}`)
-    const bench = { stage, options, rounds: options.rounds, warmUp: options.warmUp, show, onOpen, isChosen, measured }
-    bench.once = (make) => once(make, bench)
-    await allowCalls(stage, measure)
+  let charges
+  const bench = { stage, options, charges: () => (charges ??= makeCharges(bench)) }
+  const entries = []
+  for (const [name, { says, reference: beside, run }] of Object.entries(MEASURES)) {
+    if (!options.only.includes(name)) continue
     const beganMs = performance.now()
-    const machine = readMachineTicks()
-    const result = await measure.run(bench)
-    const curve = options.curveSeconds > 0 ? await curves[measure.id]?.(bench, result) : undefined
+    const stealSince = watchSteal()
+    const result = await run(bench)
     const tookSeconds = Math.round((performance.now() - beganMs) / 1000)
-    const steal = stealSince(machine)
-    const entry = toEntry(measure, { ...result, ...(curve && { curve }), steal, tookSeconds, run })
-    measured.set(measure.id, entry)
-    progress.keep(renderLine(entry))
+    entries.push({ name, says, beside, ...result, tookSeconds, steal: stealSince() })
+    console.error(renderLine(entries.at(-1)))
   }
-  const audit = await auditBooks(stage, startedOn, (text) => progress.say(text))
-  progress.clear()
-  const entries = [...measured.values()].toSorted((a, b) => a.id - b.id)
-  return report(options, entries, audit)
+  const run = describeRun(options, stage)
+  console.log(`\n${renderTable(entries)}\n\n${run}`)
+  if (options.json) writeFileSync(options.json, `${JSON.stringify({ run, entries }, null, 2)}\n`)
+  return audit(stage)
 }
 
-/** One measure is about the default budget of calls to the bank. For the others there is none. */
-async function allowCalls({ service }, { id }) {
-  const callsPerSecond = id === 12 ? 'default' : 0
-  if (service.callsPerSecond() !== callsPerSecond) await service.restart({ callsPerSecond })
+/** What the figures of a run depend on, in one line. */
+function describeRun({ rounds, seconds, processes, dist }, { database }) {
+  return [
+    `${cpus().length} × ${cpus()[0].model.trim()}`,
+    `${Math.round(totalmem() / 2 ** 30)} GB`,
+    `Node ${process.version}`,
+    `PostgreSQL ${database.version} with full durability`,
+    `${processes} ${processes === 1 ? 'process' : 'processes'} of ${dist}`,
+    `${rounds} ${rounds === 1 ? 'round' : 'rounds'} of ${seconds} s`,
+  ].join('; ')
 }
 
-function report(options, entries, audit) {
-  console.log(renderText(entries))
-  if (options.json) writeFileSync(options.json, `${JSON.stringify(entries, null, 2)}\n`)
-  if (options.markdown) writeFileSync(options.markdown, renderMarkdown(entries))
-  if (audit.code !== 0) {
-    const { differences, notCompared } = audit.report
-    console.error(
-      'The audit does NOT agree:',
-      JSON.stringify({ differences: differences.slice(0, 10), notCompared }, null, 2),
-    )
-    return EXIT_FAILED
-  }
-  const { charges, payments } = audit.report
-  console.log(`\nThe audit agrees: ${charges} charges, ${payments} payments, every one of them proved.`)
-  return options.strict && entries.some(({ met }) => !met) ? EXIT_MISSED : 0
+async function audit({ service }) {
+  const { code, report } = await service.audit()
+  const { charges, payments, differences, notCompared } = report
+  if (code === 0) console.log(`The audit agrees: ${charges} charges, ${payments} payments, every one of them proved.`)
+  else
+    console.error('The audit does NOT agree:', JSON.stringify({ differences: differences.slice(0, 10), notCompared }))
+  return code === 0 ? 0 : 1
 }

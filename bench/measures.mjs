@@ -1,47 +1,251 @@
-// The measures in the order in which they run, with what they are compared with and what they should reach.
-import { deliveryMeasures } from './measures/deliveries.mjs'
-import { enduranceMeasures } from './measures/endurance.mjs'
-import { lifeMeasures } from './measures/lives.mjs'
-import { notificationMeasures } from './measures/notifications.mjs'
-import { outageMeasures } from './measures/outage.mjs'
-import { requestMeasures } from './measures/requests.mjs'
-import { settlementMeasures } from './measures/settlement.mjs'
+// The measures in the order in which they run: each is one thing that the service does, beside what a user would write
+// for it.
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startProgram } from './children.mjs'
+import { withCost } from './cost.mjs'
+import { openTpcb } from './tpcb.mjs'
+import { compare, takeTurns } from './turns.mjs'
 
-const RUNS = {
-  ...requestMeasures,
-  ...settlementMeasures,
-  ...notificationMeasures,
-  ...deliveryMeasures,
-  ...lifeMeasures,
-  ...enduranceMeasures,
-  ...outageMeasures,
+const PROVIDER = 'bank'
+const MANY_PER_POST = { perPost: 100, connections: 4 }
+const ONE_PER_POST = { perPost: 1, connections: 32 }
+const POLL_MS = 20
+const CREDITED_WITHIN_MS = 120_000
+// Longer than it takes to record the last attempts of a turn after they arrived.
+const RECORDED_WITHIN_MS = 200
+const WARM_UP_PAYMENTS = 1_000
+
+/** By name, as --only takes them. `run` resolves to ours, the reference and their ratio. */
+export const MEASURES = {
+  create: {
+    says: 'POST /api/deposit with an idempotency key',
+    reference: 'one bank call, one INSERT',
+    // The first measure of a service that has just started: it is never without a warm-up.
+    run: (bench) =>
+      beside(
+        { ...bench, options: { ...bench.options, warmUp: true } },
+        { ours: { path: '/api/deposit' }, reference: { path: '/deposit' }, how: 'post' },
+      ),
+  },
+  pending: {
+    says: 'GET of pending charges in turn; each asks the bank',
+    reference: 'one SELECT, one bank call',
+    async run(bench) {
+      const { pending } = await bench.charges()
+      return besideGet(bench, pathsOf('/api/deposit', pending), pathsOf('/asked', pending))
+    },
+  },
+  completed: {
+    says: 'GET of completed charges in turn',
+    reference: 'one SELECT',
+    async run(bench) {
+      const { completed } = await bench.charges()
+      return besideGet(bench, pathsOf('/api/deposit', completed), pathsOf('/deposit', completed))
+    },
+  },
+  list: {
+    says: 'GET /api/deposits?limit=50',
+    reference: 'one SELECT of 50 rows',
+    async run(bench) {
+      await bench.charges()
+      return besideGet(bench, ['/api/deposits?limit=50'], ['/deposits'])
+    },
+  },
+  // Before those below, which make more events.
+  deliver: {
+    says: 'webhooks resent by POST /api/events/resend',
+    reference: 'a loop that signs and posts the same bytes',
+    run: deliver,
+  },
+  credit: {
+    says: 'payments credited, one Pix in each notification',
+    reference: 'one INSERT for each notification',
+    run: (bench) => turnsOf(bench, { ours: () => credit(bench), reference: () => insertEach(bench) }),
+  },
+  settle: {
+    says: 'settle(), one account, batches of 200',
+    reference: 'TPC-B by pgbench',
+    run: settle,
+  },
+  life: {
+    says: 'whole lives: create, pay, notify, credit, deliver',
+    reference: 'bare handlers: INSERT, INSERT, UPDATE, one webhook',
+    run: live,
+  },
 }
 
-const SELECT = 'handler (SELECT)'
-const ASKING = 'handler (SELECT + bank call)'
+async function turnsOf({ options }, sides) {
+  return compare(await takeTurns(options, sides))
+}
 
-/**
- * `atLeast` is the ratio to reach. A measure with a target of another kind says itself whether it met it. The first one
- * needs a bank without earlier payments, and the last ones age the tables and the service.
- */
-export const MEASURES = [
-  { id: 12, name: '10,000 payments notified, 10 calls a second allowed', reference: 'one call each' },
-  { id: 1, name: 'POST /api/deposit, key + idempotency key', reference: 'handler (bank call + INSERT)', atLeast: 1 },
-  { id: 2, name: 'GET of 500 pending charges', reference: ASKING, atLeast: 1 },
-  { id: 3, name: 'GET of one pending charge by 64 pollers', reference: ASKING, atLeast: 3 },
-  { id: 4, name: 'GET of completed charges', reference: SELECT, atLeast: 2 },
-  { id: 5, name: 'GET of completed charges', reference: 'Fastify, a constant of that size', atLeast: 0.6 },
-  { id: 6, name: 'GET /api/balance', reference: SELECT, atLeast: 1 },
-  { id: 7, name: 'GET /api/deposits?limit=50', reference: 'handler (SELECT of 50 rows)', atLeast: 0.8 },
-  { id: 8, name: 'settle, one account, batches of 200', reference: 'TPC-B', atLeast: 3 },
-  { id: 9, name: 'settle, one account', reference: 'settle, 1,000 accounts', atLeast: 0.9 },
-  { id: 10, name: 'credited, 100 Pix per notification', reference: 'TPC-B', atLeast: 1 },
-  { id: 11, name: 'credited, one Pix per notification', reference: 'handler (one INSERT each)', atLeast: 0.4 },
-  { id: 13, name: 'webhook deliveries', reference: 'bare signing loop' },
-  { id: 14, name: 'whole lives', reference: 'DBOS' },
-  { id: 15, name: 'own time of POST at 100 a second', reference: 'Hyperswitch, as it reports' },
-  { id: 19, name: 'refused deposit, with a bank that is down', reference: 'GET /api/balance' },
-  { id: 17, name: '10 and 13 with an old snapshot', reference: 'without' },
-  { id: 18, name: 'memory under whole lives', reference: 'before' },
-  { id: 16, name: '1, 8 and 14 with a history', reference: 'fresh tables' },
-].map((measure) => ({ ...measure, run: RUNS[measure.id] }))
+// ---- Requests ----
+
+function beside(bench, { ours, reference, how }) {
+  const { stage, options } = bench
+  const side = ({ url, headers, pid }, request) =>
+    withCost(stage, pid, () => stage.load.ask(how, { url, headers, seconds: options.seconds, ...request }))
+  return turnsOf(bench, {
+    ours: () => side(stage.service, ours),
+    reference: () => side(stage.reference, reference),
+  })
+}
+
+function besideGet(bench, ours, reference) {
+  return beside(bench, { ours: { paths: ours }, reference: { paths: reference }, how: 'get' })
+}
+
+function pathsOf(prefix, charges) {
+  return charges.map(({ paymentLinkId }) => `${prefix}/${paymentLinkId}`)
+}
+
+/** The charges that are queried: the same at the service, at the reference and at the bank. */
+export async function makeCharges({ stage, options }) {
+  const since = new Date()
+  const completed = await createCharges(stage, options.completed)
+  await payAndCredit(stage, completed, MANY_PER_POST)
+  const pending = await createCharges(stage, options.pending)
+  await stage.reference.ask('fill', { charges: completed, status: 'COMPLETED' })
+  await stage.reference.ask('fill', { charges: pending, status: 'PENDING' })
+  return { pending, completed, since }
+}
+
+function createCharges({ load, service: { url, headers } }, count) {
+  return load.ask('create', { url, headers, count })
+}
+
+// ---- Deliveries ----
+
+async function deliver(bench) {
+  const { stage } = bench
+  const { completed, since } = await bench.charges()
+  const count = completed.length
+  const webhookId = await addWebhook(stage)
+  let body
+  const ours = async () => {
+    const arriving = stage.load.ask('receive', { count })
+    const [{ queued }, arrived] = await Promise.all([ask(stage, 'POST', '/api/events/resend', { since }), arriving])
+    if (queued !== count) throw new Error(`${queued} events were resent, and not ${count}`)
+    body = arrived.body
+    await sleep(RECORDED_WITHIN_MS)
+    return arrived
+  }
+  const reference = async () => {
+    const [sent] = await Promise.all([
+      stage.reference.ask('deliver', { body, count }),
+      stage.load.ask('receive', { count }),
+    ])
+    return sent
+  }
+  const result = await turnsOf(bench, {
+    ours: () => withCost(stage, stage.service.pid, ours),
+    reference: () => withCost(stage, stage.reference.pid, reference),
+  })
+  await ask(stage, 'DELETE', `/api/webhooks/${webhookId}`)
+  return result
+}
+
+async function addWebhook(stage) {
+  const { webhook } = await ask(stage, 'POST', '/api/webhooks', { url: stage.load.receiverUrl })
+  return webhook.id
+}
+
+/** Asks the service. */
+async function ask({ service: { url, headers } }, method, path, body) {
+  const sent = body && { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  const answer = await fetch(url + path, { method, headers, ...sent })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text.slice(0, 300)}`)
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+// ---- Payments ----
+
+async function credit({ stage, options }) {
+  const charges = await createCharges(stage, options.payments)
+  return withCost(stage, stage.service.pid, () => payAndCredit(stage, charges, ONE_PER_POST))
+}
+
+/** Payments a second, from the first notification until the balance has the last payment. */
+async function payAndCredit(stage, charges, posts) {
+  const balance = async () => (await ask(stage, 'GET', '/api/balance')).balance
+  const [{ value, fee }] = charges
+  const wanted = (await balance()) + charges.length * (value - fee)
+  const payments = await stage.bank.ask('pay', { txids: charges.map(({ id }) => id) })
+  // A sweep of the service may have credited some of them already.
+  const requests = (wanted - (await balance())) / (value - fee)
+  const beganMs = performance.now()
+  const posting = stage.load.ask('notify', { url: stage.service.notifyUrl, payments, ...posts })
+  while ((await balance()) < wanted) {
+    if (performance.now() - beganMs > CREDITED_WITHIN_MS) throw new Error('Payments were not credited in time')
+    await sleep(POLL_MS)
+  }
+  const perSecond = (requests * 1000) / (performance.now() - beganMs)
+  await posting
+  return { requests, perSecond }
+}
+
+/** The bare handler. */
+function insertEach({ stage, options }) {
+  const url = `${stage.reference.url}/notifications`
+  const at = new Date().toISOString()
+  const payments = Array.from({ length: options.payments }, () => ({
+    endToEndId: `E${randomBytes(16).toString('hex').slice(1)}`,
+    txid: randomBytes(16).toString('hex'),
+    at,
+  }))
+  return withCost(stage, stage.reference.pid, () => stage.load.ask('notify', { url, payments, ...ONE_PER_POST }))
+}
+
+async function settle(bench) {
+  const { stage, options } = bench
+  const measureTpcb = await openTpcb(stage.database)
+  const program = startProgram('settle.mjs')
+  await program.ask('open', { dist: options.dist, databaseUrl: stage.database.url })
+  const settleOnce = async (count) => {
+    const payments = paymentsOf(await createCharges(stage, count))
+    const result = await withCost(stage, program.pid, () => program.ask('settle', { payments }))
+    await stage.bank.ask('record', { payments })
+    return result
+  }
+  // A process that has just started is slow.
+  await settleOnce(WARM_UP_PAYMENTS)
+  return turnsOf(bench, {
+    ours: () => settleOnce(options.payments),
+    reference: () => measureTpcb(options.seconds),
+  })
+}
+
+let paid = 0
+
+/** Payments of charges, as settle() takes them. */
+function paymentsOf(charges) {
+  const occurredAt = new Date()
+  const minute = occurredAt.toISOString().replaceAll(/[-:T]/g, '').slice(0, 12)
+  return charges.map(({ id, value }) => ({
+    provider: PROVIDER,
+    endToEndId: `E00000001${minute}${(++paid).toString(36).padStart(11, '0')}`,
+    txid: id,
+    amountCents: value,
+    occurredAt,
+    refunds: [],
+  }))
+}
+
+// ---- Lives ----
+
+async function live(bench) {
+  const { stage, options } = bench
+  const { service, reference, bank, load } = stage
+  const webhookId = await addWebhook(stage)
+  const side = ({ url, headers, pid }, rest) =>
+    withCost(stage, pid, () =>
+      load.ask('live', { url, headers, bankUrl: bank.url, seconds: options.lifeSeconds, ...rest }),
+    )
+  const result = await turnsOf(bench, {
+    ours: () => side(service, { path: '/api/deposit', notifyUrl: service.notifyUrl }),
+    reference: () => side(reference, { path: '/deposit', notifyUrl: `${reference.url}/paid` }),
+  })
+  await ask(stage, 'DELETE', `/api/webhooks/${webhookId}`)
+  return result
+}

@@ -1,17 +1,19 @@
 // What a user would write without the service: Fastify handlers with one statement each, prepared, on a pool of
-// connections, and one call to the bank over connections that are kept. No key, no idempotency, no ledger.
-import { randomUUID } from 'node:crypto'
+// connections, and calls to the bank and to the receiver of webhooks over connections that are kept. No key, no
+// idempotency, no ledger, no second attempt.
+import { createHmac, randomUUID } from 'node:crypto'
 import Fastify from 'fastify'
 import pg from 'pg'
 import { Pool as HttpPool } from 'undici'
-import { readDatabaseUrl } from '../server/dist/db/database-url.js'
-import { answerQuestions } from './stage/questions.mjs'
+import { answerQuestions } from './questions.mjs'
 
 // As many as the service has by default, of both.
 const DATABASE_CONNECTIONS = 20
 const BANK_CONNECTIONS = 64
+const DELIVERIES_AT_ONCE = 128
 const ACCOUNT = '00000000-0000-4000-8000-000000000001'
 const PUBLIC_URL = 'https://pay.example.com'
+const SECRET = 'a secret of the bench that signs webhooks'
 
 const SCHEMA = `
   create table charges (
@@ -23,9 +25,7 @@ const SCHEMA = `
   create table notifications (
     end_to_end_id text primary key, txid text not null, value_cents bigint not null, occurred_at timestamptz not null,
     received_at timestamptz not null
-  );
-  create table balances (account_id uuid primary key, balance_cents bigint not null);
-  insert into balances values ('${ACCOUNT}', 123456700);`
+  );`
 
 const COLUMNS = `id, payment_link_id, status, value_cents, original_value_cents, fee_cents, emv, created_at`
 const STATEMENTS = {
@@ -33,34 +33,21 @@ const STATEMENTS = {
       emv, created_at, expires_at) values ($1, $2, $3, 'PENDING', $4, $4, $5, $6, $7, $8)`,
   select: `select ${COLUMNS} from charges where payment_link_id = $1 and account_id = $2`,
   list: `select ${COLUMNS}, expires_at, paid_at, end_to_end_id from charges where account_id = $1 order by id desc limit 50`,
-  balance: `select balance_cents from balances where account_id = $1`,
   notify: `insert into notifications (end_to_end_id, txid, value_cents, occurred_at, received_at)
     values ($1, $2, $3, $4, $5) on conflict do nothing`,
+  complete: `update charges set status = 'COMPLETED', end_to_end_id = $2, paid_at = $3
+    where id = $1 and status = 'PENDING' returning ${COLUMNS}, expires_at, paid_at, end_to_end_id`,
 }
 
-const text = { type: 'string' }
-const number = { type: 'integer' }
-const CHARGE = {
+const typed = (type, names) => Object.fromEntries(names.map((name) => [name, { type }]))
+const charge = {
   type: 'object',
   properties: {
-    success: { type: 'boolean' },
-    charge: {
-      type: 'object',
-      properties: {
-        id: text,
-        emv: text,
-        qrCodeLink: text,
-        paymentLinkId: text,
-        paymentLinkUrl: text,
-        value: number,
-        originalValue: number,
-        fee: number,
-        status: text,
-        createdAt: text,
-      },
-    },
+    ...typed('string', ['id', 'emv', 'qrCodeLink', 'paymentLinkId', 'paymentLinkUrl', 'status', 'createdAt']),
+    ...typed('integer', ['value', 'originalValue', 'fee']),
   },
 }
+const CHARGE = { type: 'object', properties: { success: { type: 'boolean' }, charge } }
 /** Fastify's normal way: it checks requests and compiles the serializer of responses. */
 const SCHEMAS = {
   create: {
@@ -72,12 +59,13 @@ const SCHEMAS = {
 
 let pool
 let bank
-let constant = '{}'
+let receiver
 
 answerQuestions({
-  async open({ databaseUrl, bankUrl }) {
-    pool = new pg.Pool({ ...readDatabaseUrl(databaseUrl), max: DATABASE_CONNECTIONS })
+  async open({ connection, bankUrl, receiverUrl }) {
+    pool = new pg.Pool({ ...connection, max: DATABASE_CONNECTIONS })
     bank = new HttpPool(bankUrl, { connections: BANK_CONNECTIONS })
+    receiver = new HttpPool(new URL(receiverUrl).origin, { connections: DELIVERIES_AT_ONCE })
     await pool.query(SCHEMA)
     const app = buildApp()
     await app.listen({ host: '127.0.0.1', port: 0 })
@@ -90,12 +78,19 @@ answerQuestions({
          created_at, expires_at)
        select id, link, $3, $4, 5000, 5000, 50, repeat('0', 180), now(), now() + interval '1 hour'
        from unnest($1::uuid[], $2::uuid[]) as n (id, link)`,
-      [charges.map(({ txid }) => txid), charges.map(({ paymentLinkId }) => paymentLinkId), ACCOUNT, status],
+      [charges.map(({ id }) => id), charges.map(({ paymentLinkId }) => paymentLinkId), ACCOUNT, status],
     )
     await pool.query('analyze charges')
   },
-  setConstant({ text }) {
-    constant = text
+  /** A bare loop that signs so many copies of a body, and posts them. */
+  async deliver({ body, count }) {
+    let left = count
+    const line = async () => {
+      while (left-- > 0) await deliver(`evt_${String(left).padStart(32, '0')}`, body)
+    }
+    const beganMs = performance.now()
+    await Promise.all(Array.from({ length: DELIVERIES_AT_ONCE }, line))
+    return { perSecond: (count * 1000) / (performance.now() - beganMs), requests: count }
   },
 })
 
@@ -109,32 +104,25 @@ async function askBank(method, path, body) {
   return answer.body.json()
 }
 
+/** Signed as Standard Webhooks say. */
+async function deliver(id, body) {
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const signature = createHmac('sha256', SECRET).update(`${id}.${timestamp}.${body}`).digest('base64')
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+  }
+  const answer = await receiver.request({ path: '/hook', method: 'POST', headers, body })
+  await answer.body.dump()
+}
+
 function buildApp() {
   const app = Fastify()
   app.post('/deposit', { schema: SCHEMAS.create }, async (request, reply) => {
-    const { value } = request.body
-    const id = randomUUID()
-    const createdAt = new Date()
-    const txid = id.replaceAll('-', '')
-    const cob = await askBank('PUT', `/cob/${txid}`, {
-      calendario: { expiracao: 3600 },
-      valor: { original: (value / 100).toFixed(2) },
-      chave: 'bench@guiche.example',
-    })
-    const row = {
-      id,
-      payment_link_id: randomUUID(),
-      status: 'PENDING',
-      value_cents: value,
-      original_value_cents: value,
-      fee_cents: Math.ceil(value / 100),
-      emv: cob.pixCopiaECola,
-      created_at: createdAt,
-    }
-    const expiresAt = new Date(createdAt.getTime() + 3_600_000)
-    await run('insert', [id, row.payment_link_id, ACCOUNT, value, row.fee_cents, row.emv, createdAt, expiresAt])
     reply.code(201)
-    return { success: true, charge: present(row) }
+    return { success: true, charge: present(await create(request.body.value)) }
   })
   app.get('/deposit/:id', { schema: SCHEMAS.get }, async (request) => {
     const [row] = (await run('select', [request.params.id, ACCOUNT])).rows
@@ -145,25 +133,58 @@ function buildApp() {
     const cob = await askBank('GET', `/cob/${row.id.replaceAll('-', '')}`)
     return { success: true, charge: present({ ...row, status: cob.status === 'ATIVA' ? 'PENDING' : 'COMPLETED' }) }
   })
-  app.get('/constant', async (_request, reply) => {
-    reply.type('application/json; charset=utf-8')
-    return constant
-  })
-  app.get('/balance', async () => {
-    const [row] = (await run('balance', [ACCOUNT])).rows
-    return { success: true, balance: Number(row.balance_cents) }
-  })
   app.get('/deposits', async (_request, reply) => {
     const { rows } = await run('list', [ACCOUNT])
     reply.type('application/json; charset=utf-8')
     return JSON.stringify({ success: true, deposits: rows.map(presentListed), nextCursor: null })
   })
   app.post('/notifications', async (request) => {
-    for (const { endToEndId, txid, valor, horario } of request.body.pix)
-      await run('notify', [endToEndId, txid, Math.round(Number(valor) * 100), horario, new Date()])
+    await Promise.all(request.body.pix.map(record))
+    return { success: true }
+  })
+  app.post('/paid', async (request) => {
+    await Promise.all(request.body.pix.map(complete))
     return { success: true }
   })
   return app
+}
+
+async function create(value) {
+  const id = randomUUID()
+  const createdAt = new Date()
+  const cob = await askBank('PUT', `/cob/${id.replaceAll('-', '')}`, {
+    calendario: { expiracao: 3600 },
+    valor: { original: (value / 100).toFixed(2) },
+    chave: 'reference@guiche.example',
+  })
+  const row = {
+    id,
+    payment_link_id: randomUUID(),
+    status: 'PENDING',
+    value_cents: value,
+    original_value_cents: value,
+    fee_cents: Math.ceil(value / 100),
+    emv: cob.pixCopiaECola,
+    created_at: createdAt,
+  }
+  const expiresAt = new Date(createdAt.getTime() + 3_600_000)
+  await run('insert', [id, row.payment_link_id, ACCOUNT, value, row.fee_cents, row.emv, createdAt, expiresAt])
+  return row
+}
+
+function record({ endToEndId, txid, valor, horario }) {
+  return run('notify', [endToEndId, txid, Math.round(Number(valor) * 100), horario, new Date()])
+}
+
+/** Its webhook is sent once, and nobody waits for it. */
+async function complete(pix) {
+  await record(pix)
+  const [row] = (await run('complete', [pix.txid, pix.endToEndId, pix.horario])).rows
+  const { id: transactionId, ...data } = presentListed(row)
+  const id = `evt_${transactionId}`
+  const createdAt = new Date().toISOString()
+  const event = { id, event: 'DEPOSIT_ASSET_SUCCESS', createdAt, data: { transactionId, ...data } }
+  deliver(id, JSON.stringify(event)).catch(console.error)
 }
 
 function present(row) {

@@ -3,6 +3,3 @@ export function isStockRun(): boolean
 
 /** Makes a database by Debian's programs. A home keeps the version of its database, so it runs by them from then on. */
 export function makeStockHome(path: string): Promise<void>
-
-/** Where the programs of that database are. */
-export function stockBin(): string

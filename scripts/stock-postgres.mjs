@@ -27,11 +27,6 @@ export async function makeStockHome(path) {
   await createCluster({ home, bin, major, owner, password: randomBytes(32).toString('hex') })
 }
 
-/** Where the programs of that database are. */
-export function stockBin() {
-  return binOf(newestMajor())
-}
-
 export function hasStockPostgres() {
   return installedMajors().length > 0
 }

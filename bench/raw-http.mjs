@@ -5,7 +5,8 @@ const END_OF_HEAD = Buffer.from('\r\n\r\n')
 
 /**
  * Connections are opened when they are needed, up to a number; past it requests wait, in order. One that the server
- * closes while nothing is asked on it is forgotten. Resolves to { status, text, retryAfterSeconds }.
+ * closes while nothing is asked on it is forgotten. An answer other than 2xx is an error; others resolve to
+ * their text.
  */
 export function makeClient(url, { connections, headers = {} }) {
   const { hostname, port, host } = new URL(url)
@@ -70,14 +71,16 @@ function openConnection(hostname, port, { onFree, onClosed }) {
     const response = readResponse(received)
     if (!response) return
     received = Buffer.alloc(0)
-    const { resolve } = current
+    const { resolve, reject } = current
     current = undefined
     onFree(connection)
-    resolve(response)
+    const { status, text } = response
+    if (status >= 200 && status <= 299) resolve(text)
+    else reject(new Error(`Answered ${status}: ${text.slice(0, 300)}`))
   })
   const fail = (error) => {
     onClosed(connection)
-    current?.reject(error ?? new Error('the connection was closed'))
+    current?.reject(error ?? new Error('The connection was closed'))
   }
   socket.on('error', fail)
   socket.on('close', () => fail())
@@ -90,22 +93,8 @@ function readResponse(bytes) {
   if (end < 0) return undefined
   const head = bytes.latin1Slice(0, end)
   const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
-  if (length === undefined) throw new Error(`an answer without a length: ${head}`)
+  if (length === undefined) throw new Error(`An answer without a length: ${head}`)
   const begin = end + END_OF_HEAD.length
   if (bytes.length < begin + Number(length)) return undefined
-  const retryAfterSeconds = Number(/\r\nretry-after: (\d+)/i.exec(head)?.[1] ?? 0)
-  return { status: Number(head.slice(9, 12)), text: bytes.utf8Slice(begin, begin + Number(length)), retryAfterSeconds }
-}
-
-/** Throws unless the answer is a 2xx. */
-export async function expectOk(answering) {
-  const answer = await answering
-  if (answer.status < 200 || answer.status > 299)
-    throw new Error(`answered ${answer.status}: ${answer.text.slice(0, 300)}`)
-  return answer
-}
-
-/** A clock that all processes of this machine share, in milliseconds. */
-export function sharedMs() {
-  return Number(process.hrtime.bigint()) / 1e6
+  return { status: Number(head.slice(9, 12)), text: bytes.utf8Slice(begin, begin + Number(length)) }
 }
