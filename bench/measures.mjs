@@ -131,10 +131,9 @@ async function deliver(bench) {
     return arrived
   }
   const reference = async () => {
-    const [sent] = await Promise.all([
-      stage.reference.ask('deliver', { body, count }),
-      stage.load.ask('receive', { count }),
-    ])
+    const arriving = stage.load.ask('receive', { count })
+    const sent = await stage.reference.ask('deliver', { body, count })
+    await arriving
     return sent
   }
   const result = await turnsOf(bench, {
