@@ -236,7 +236,7 @@ const BREAKS = [
   {
     name: 'believes-a-lagging-lookup',
     says: 'a refund whose answer was lost is failed because the repeat is refused and a lookup finds nothing',
-    file: 'providers/http/retry.js',
+    file: 'providers/http/provider.js',
     find: "isKnown &&= !saysTaken(reply) && found.kind === 'refused'",
     replace: "isKnown = !saysTaken(reply) && found.kind === 'refused' && found.status === 404",
     proof: 'refunds',
@@ -254,7 +254,7 @@ const BREAKS = [
   {
     name: 'stumbles-over-the-malformed',
     says: 'one malformed entry in the bank’s list stops the sweep',
-    file: 'providers/http/received.js',
+    file: 'providers/http/messages.js',
     find: 'if (!(error instanceof MalformedResponse))',
     replace: 'if (error)',
     plans: 'calm',
@@ -281,7 +281,7 @@ const BREAKS = [
   {
     name: 'small-pages',
     says: 'reads the list of the bank in pages of ten',
-    file: 'providers/http/timings.js',
+    file: 'providers/http/limits.js',
     find: 'pageSize: 1_000',
     replace: 'pageSize: 10',
     proof: 'many',

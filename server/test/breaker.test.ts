@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeBreaker, type BreakerState } from '../src/providers/http/breaker.ts'
+import { makeBreaker, type BreakerState } from '../src/providers/http/limits.ts'
 
 function setUp() {
   const clock = { ms: 1_000_000 }

@@ -1,16 +1,13 @@
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { makeHttpClient, type HttpBounds, type HttpClient } from '../src/providers/http/client.ts'
+import { makeHttp, type Http } from '../src/providers/http/call.ts'
 import { closeAfterTest, listen, openScriptedPsp, type Script, type ScriptedPsp } from './scripted-psp.ts'
 
-const BOUNDS: HttpBounds = { connections: 4, maxPending: 10, maxResponseBytes: 1_000, connectTimeoutMs: 2_000 }
+const BOUNDS = { connections: 4, maxPending: 10, maxResponseBytes: 1_000, connectTimeoutMs: 2_000 }
 
-async function setUp(
-  script: Script,
-  bounds: Partial<HttpBounds> = {},
-): Promise<{ http: HttpClient; psp: ScriptedPsp }> {
+async function setUp(script: Script, bounds: Partial<typeof BOUNDS> = {}): Promise<{ http: Http; psp: ScriptedPsp }> {
   const psp = await openScriptedPsp(script)
-  const http = makeHttpClient({ timings: { ...BOUNDS, ...bounds } })
+  const http = makeHttp({ timings: { ...BOUNDS, ...bounds } })
   closeAfterTest(() => psp.stop())
   closeAfterTest(() => http.close())
   return { http, psp }
@@ -46,7 +43,7 @@ test('what nobody listens to was surely not sent', async () => {
   await psp.stop()
   const failure = await http.send(get(psp.url))
   expect(failure).toMatchObject({
-    kind: 'failure',
+    kind: 'failed',
     wasSent: false,
     isProviderFault: true,
     text: 'no connection (ECONNREFUSED)',
@@ -55,18 +52,18 @@ test('what nobody listens to was surely not sent', async () => {
 
 test('a name that does not resolve was surely not sent', async () => {
   const { http } = await setUp(() => 'hang')
-  expect(await http.send(get('http://nobody.invalid/'))).toMatchObject({ kind: 'failure', wasSent: false })
+  expect(await http.send(get('http://nobody.invalid/'))).toMatchObject({ kind: 'failed', wasSent: false })
 })
 
 test('a hang, a reset and a half answer may have been done', async () => {
   const { http, psp } = await setUp((request) => (request.path === '/hang' ? 'hang' : 'reset'))
   expect(await http.send(get(`${psp.url}/hang`, 50))).toMatchObject({
-    kind: 'failure',
+    kind: 'failed',
     wasSent: true,
     text: 'no response within 50 ms',
   })
   expect(await http.send(get(`${psp.url}/reset`))).toMatchObject({
-    kind: 'failure',
+    kind: 'failed',
     wasSent: true,
     isProviderFault: true,
   })
@@ -75,7 +72,7 @@ test('a hang, a reset and a half answer may have been done', async () => {
     socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"txid":')),
   )
   const url = `http://127.0.0.1:${await listen(half)}`
-  expect(await http.send(get(url))).toMatchObject({ kind: 'failure', wasSent: true })
+  expect(await http.send(get(url))).toMatchObject({ kind: 'failed', wasSent: true })
   half.close()
 })
 
@@ -92,7 +89,7 @@ test('the deadline covers the body too', async () => {
   const { http } = await setUp(() => 'hang', { maxResponseBytes: 1_000_000 })
   const url = `http://127.0.0.1:${await listen(drip)}`
   expect(await http.send(get(url, 100))).toMatchObject({
-    kind: 'failure',
+    kind: 'failed',
     wasSent: true,
     text: 'no response within 100 ms',
   })
@@ -102,7 +99,7 @@ test('the deadline covers the body too', async () => {
 test('an answer over the bound is dropped', async () => {
   const { http, psp } = await setUp(() => ({ status: 200, text: 'x'.repeat(1_001) }))
   expect(await http.send(get(psp.url))).toMatchObject({
-    kind: 'failure',
+    kind: 'failed',
     wasSent: true,
     text: 'a response of more than 1000 bytes',
   })
@@ -120,7 +117,7 @@ test('a call whose time is up before it has a connection is never sent', async (
   )
   const first = http.send(get(`${psp.url}/first`))
   const second = await http.send(get(`${psp.url}/second`, 50))
-  expect(second).toMatchObject({ kind: 'failure', wasSent: false, text: 'no response within 50 ms' })
+  expect(second).toMatchObject({ kind: 'failed', wasSent: false, text: 'no response within 50 ms' })
   letGo()
   expect(await first).toMatchObject({ kind: 'response', status: 200 })
   expect(await http.send(get(`${psp.url}/third`))).toMatchObject({ kind: 'response', status: 200 })
@@ -131,9 +128,9 @@ test('a call whose time is up before it has a connection is never sent', async (
 test('no more calls than the bound are pending', async () => {
   const { http, psp } = await setUp(() => 'hang', { maxPending: 3 })
   const pending = [1, 2, 3].map(() => http.send(get(psp.url, 200)))
-  expect(await http.send(get(psp.url))).toMatchObject({ kind: 'failure', wasSent: false, isProviderFault: false })
+  expect(await http.send(get(psp.url))).toMatchObject({ kind: 'failed', wasSent: false, isProviderFault: false })
   await Promise.all(pending)
-  expect(await http.send(get(psp.url, 20))).toMatchObject({ kind: 'failure', wasSent: true })
+  expect(await http.send(get(psp.url, 20))).toMatchObject({ kind: 'failed', wasSent: true })
 })
 
 test('closing breaks off what is under way, and nothing goes out afterwards', async () => {
@@ -141,6 +138,6 @@ test('closing breaks off what is under way, and nothing goes out afterwards', as
   const pending = http.send(get(psp.url, 60_000))
   await expect.poll(() => psp.seen.length).toBe(1)
   await http.close()
-  expect(await pending).toMatchObject({ kind: 'failure', isProviderFault: false })
-  expect(await http.send(get(psp.url))).toMatchObject({ kind: 'failure', wasSent: false, isProviderFault: false })
+  expect(await pending).toMatchObject({ kind: 'failed', isProviderFault: false })
+  expect(await http.send(get(psp.url))).toMatchObject({ kind: 'failed', wasSent: false, isProviderFault: false })
 })

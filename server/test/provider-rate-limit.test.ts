@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
-import { makeRateLimit, type RateLimitCall } from '../src/providers/http/rate-limit.ts'
+import { makeOwnBuckets } from '../src/base/shared-buckets.ts'
+import { makeRateLimit, rateOf, type RateLimitCall } from '../src/providers/http/limits.ts'
 
 // Sleeping is moving the clock, so that waiting costs the test no time.
 function setUp(options: { callsPerSecond: number; maxWaiting?: number }) {
   const clock = { ms: 0 }
   const rateLimit = makeRateLimit({
     callsPerSecond: options.callsPerSecond,
+    bucket: makeOwnBuckets().bucket('', rateOf(options.callsPerSecond)),
     maxWaiting: options.maxWaiting ?? 100,
     now: () => new Date(clock.ms),
     sleep: async (ms) => {
@@ -72,6 +74,7 @@ test('who cannot have a turn before the deadline is refused at once', async () =
 test('a waiting call is let go at its deadline even when the clock stands still', async () => {
   const rateLimit = makeRateLimit({
     callsPerSecond: 100,
+    bucket: makeOwnBuckets().bucket('', rateOf(100)),
     maxWaiting: 10,
     now: () => new Date(0),
     sleep: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
-import { createSecureContext } from 'node:tls'
+import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
+import { OperatorError } from './operator-error.ts'
 
 /** What a provider knows us by: a PEM pair, or a PFX file. */
 export type ClientCertificate = { certPem: string; keyPem: string } | { pfx: Buffer; password?: string }
@@ -26,4 +27,36 @@ function readPfx({ pfx, password }: { pfx: Buffer; password?: string }): X509Cer
   const { context }: { context: { getCertificate?: () => Buffer | null } } = createSecureContext(options)
   const certificate = context.getCertificate?.()
   return certificate ? [new X509Certificate(certificate)] : []
+}
+
+/** Throws at the start, and not at the first call, if a certificate cannot be read. */
+export function makeSecureContext(options: { tls?: ClientCertificate; caPem?: string }): SecureContext {
+  const { tls, caPem } = options
+  const ca = caPem === undefined ? {} : { ca: [...rootCertificates, ...readAuthorities(caPem)] }
+  if (!tls) return createSecureContext(ca)
+  try {
+    if ('certPem' in tls) return createSecureContext({ ...ca, cert: tls.certPem, key: tls.keyPem })
+    const passphrase = tls.password === undefined ? {} : { passphrase: tls.password }
+    return createSecureContext({ ...ca, pfx: tls.pfx, ...passphrase })
+  } catch (error) {
+    // OpenSSL 3 rejects the ciphers of old PFX files as "unsupported".
+    const text = `The client certificate cannot be read (${messageOf(error)}); if it is an old PFX, convert it to PEM`
+    throw new OperatorError(text, { cause: error })
+  }
+}
+
+// One or more. Node accepts a text without any, and then every connection fails.
+function readAuthorities(pem: string): string[] {
+  try {
+    const found = readChain(pem)
+    if (found.length === 0) throw new Error('no certificate in PEM form')
+    return found.map((certificate) => certificate.toString())
+  } catch (error) {
+    const text = `The certificate of the authority to trust cannot be read (${messageOf(error)})`
+    throw new OperatorError(text, { cause: error })
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown reason'
 }

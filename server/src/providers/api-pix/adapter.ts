@@ -1,12 +1,29 @@
+import { z } from 'zod'
 import { decimalFromCents } from '../../base/money.ts'
 import type { Provider } from '../../domain/ports/provider.ts'
-import { get, makeCalls, type CallsOptions } from '../http/calls.ts'
-import { startDeadline } from '../http/deadline.ts'
-import type { Call } from '../http/json-request.ts'
-import { makeProvider, type Adapter, type ProviderApi } from '../http/provider.ts'
-import { makeReportUnread, unreadError } from '../http/received.ts'
-import { isLost, isRefusedWith } from '../http/retry.ts'
-import { DEFAULT_TIMINGS, type Timings } from '../http/timings.ts'
+import {
+  get,
+  makeCalls,
+  parseJson,
+  startDeadline,
+  type Call,
+  type CallOptions,
+  type Credentials,
+  type Deadline,
+  type Http,
+  type Reply,
+} from '../http/call.ts'
+import { DEFAULT_TIMINGS, type Timings } from '../http/limits.ts'
+import {
+  isLost,
+  isRefusedWith,
+  makeProvider,
+  makeReportUnread,
+  readOrThrow,
+  unreadError,
+  type Adapter,
+  type ProviderApi,
+} from '../http/provider.ts'
 import {
   chargeBody,
   isEndToEndId,
@@ -23,7 +40,6 @@ import {
   type Charge,
   type Merchant,
 } from './messages.ts'
-import { makeTokenSource } from './oauth.ts'
 
 export type ApiPixTimings = Timings & { tokenTimeoutMs: number; tokenMarginMs: number }
 
@@ -31,11 +47,12 @@ export const API_PIX_TIMINGS: ApiPixTimings = {
   ...DEFAULT_TIMINGS,
   // Below the deadline of a check, so that the error names the token request.
   tokenTimeoutMs: 2_500,
-  // More than the longest deadline, so that a token does not expire during a call.
+  // A token is renewed this long before its end, or in the last tenth of its life if that is shorter. This is more than
+  // the longest deadline, so that a token does not expire during a call.
   tokenMarginMs: 60_000,
 }
 
-export type ApiPixOptions = CallsOptions & {
+export type ApiPixOptions = CallOptions & {
   tokenUrl: string
   clientId: string
   clientSecret: string
@@ -49,26 +66,23 @@ export type ApiPixOptions = CallsOptions & {
 /** Any Brazilian PSP that implements the central bank's API Pix. */
 export function makeApiPix(options: ApiPixOptions): Provider {
   const timings = { ...API_PIX_TIMINGS, ...options.timings }
-  const calls = makeCalls({
-    ...options,
-    timings,
-    readProblem,
-    absentStatuses: new Set([404]),
-    makeCredentials: (http) => makeTokenSource({ ...options, http, timings }),
-  })
+  const makeCredentials = (http: Http) => makeTokenSource(http, { ...options, timings })
+  const calls = makeCalls({ ...options, timings, readProblem, makeCredentials })
   const adapter = { ...options, calls, timings, reportUnread: makeReportUnread(options) }
   return makeProvider(adapter, makeApi(adapter))
 }
 
+const ABSENT = new Set([404])
 // With these statuses a PSP says that a charge is no longer active.
 const NOT_ACTIVE = new Set([400, 409, 422])
 
 function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>): ProviderApi<Charge> {
-  const { name: provider, calls, timings, pixKey, merchant } = adapter
+  const { name: provider, timings, pixKey, merchant } = adapter
   const refundPath = ({ endToEndId, refundId }: { endToEndId: string; refundId: string }) =>
     `/pix/${endToEndId}/devolucao/${refundId}`
 
   return {
+    absentStatuses: ABSENT,
     isTxid,
     isRefund: ({ endToEndId, refundId }) => isEndToEndId(endToEndId) && isRefundId(refundId),
     create: (request) => ({
@@ -99,12 +113,12 @@ function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>):
       read: readWithdrawn,
     }),
     async settleCancel(reply, inDoubt, lookUp) {
-      if (calls.isAbsent(reply)) return 'absent'
+      if (isRefusedWith(reply, ABSENT)) return 'absent'
       const isNotActive = isRefusedWith(reply, NOT_ACTIVE)
       if (isNotActive && !inDoubt) return 'not_active'
       if (!isNotActive && !isLost(reply)) return undefined
       const found = await lookUp()
-      if (calls.isAbsent(found)) return 'absent'
+      if (isRefusedWith(found, ABSENT)) return 'absent'
       if (found.kind !== 'ok' || found.body.charge.status === 'active') return undefined
       return found.body.charge.status === 'withdrawn' ? 'withdrawn' : 'not_active'
     },
@@ -125,8 +139,8 @@ function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>):
       })
       return get(`/pix?${query.toString()}`, (json) => readReceivedPage(json, { page, provider }))
     },
-    async registerNotifications(url) {
-      const operation = 'registerNotifications'
+    // Registering is idempotent, so it is retried like a read.
+    registerNotifications(url) {
       const call: Call<void> = {
         method: 'PUT',
         path: `/webhook/${encodeURIComponent(pixKey)}`,
@@ -136,9 +150,8 @@ function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>):
         // Notifications are not signed: the URL is the only secret.
         secrets: [url],
       }
-      // Registering is idempotent, so it is retried like a read.
-      const reply = await calls.read(call, { operation, deadline: startDeadline(timings.registerDeadlineMs) })
-      if (reply.kind !== 'ok') throw calls.errorOf(operation, reply)
+      const deadline = startDeadline(timings.registerDeadlineMs)
+      return readOrThrow(adapter, call, { operation: 'registerNotifications', deadline })
     },
     // API Pix signs nothing: the secret in the URL is the only authentication.
     readNotification: async ({ body }) => readHints(body),
@@ -149,4 +162,96 @@ function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>):
 // rounded outwards.
 function wholeSeconds(at: Date, round: (seconds: number) => number): string {
   return new Date(round(at.getTime() / 1000) * 1000).toISOString().replace('.000Z', 'Z')
+}
+
+const SCOPE = 'cob.write cob.read pix.read pix.write webhook.read webhook.write'
+
+const tokenResponse = z.object({
+  access_token: z.string().min(1).max(16_384),
+  // RFC 6749 only recommends it; some send it as text.
+  expires_in: z.coerce.number().positive().default(300),
+})
+
+type TokenOptions = Pick<ApiPixOptions, 'tokenUrl' | 'clientId' | 'clientSecret' | 'now'> & { timings: ApiPixTimings }
+
+/** Access tokens by client credentials. A token is kept until shortly before its end; callers share one request. */
+function makeTokenSource(http: Http, options: TokenOptions): Credentials {
+  const { now, clientId, clientSecret, timings } = options
+  const url = new URL(options.tokenUrl)
+  const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
+  let held: { token: string; usableUntilMs: number } | undefined
+  let refreshing: Promise<Reply<string>> | undefined
+
+  async function refresh(): Promise<Reply<string>> {
+    const askedAtMs = now().getTime()
+    const reply = await requestToken(http, { url, basic, timeoutMs: timings.tokenTimeoutMs })
+    if (reply.kind !== 'ok') return reply
+    const lifeMs = reply.body.expires_in * 1000
+    const token = reply.body.access_token
+    held = { token, usableUntilMs: askedAtMs + lifeMs - Math.min(timings.tokenMarginMs, lifeMs / 10) }
+    return { kind: 'ok', body: token }
+  }
+
+  return {
+    scheme: 'Bearer ',
+    secrets: [clientSecret, basic],
+    async token(deadline) {
+      if (held && now().getTime() < held.usableUntilMs) return { kind: 'ok', body: held.token }
+      const isShared = refreshing !== undefined
+      refreshing ??= refresh().finally(() => {
+        refreshing = undefined
+      })
+      const reply = await within(deadline, refreshing)
+      // A failed refresh counts once for the breaker, and not once per caller.
+      return reply.kind === 'failed' && isShared ? { ...reply, isProviderFault: false } : reply
+    },
+    drop(token) {
+      if (held?.token === token) held = undefined
+    },
+  }
+}
+
+// A failure here means that the operation itself was not sent.
+async function requestToken(
+  http: Http,
+  { url, basic, timeoutMs }: { url: URL; basic: string; timeoutMs: number },
+): Promise<Reply<z.infer<typeof tokenResponse>>> {
+  const result = await http.send({
+    method: 'POST',
+    origin: url.origin,
+    path: url.pathname + url.search,
+    headers: {
+      authorization: `Basic ${basic}`,
+      'content-type': 'application/x-www-form-urlencoded',
+      accept: 'application/json',
+    },
+    body: new URLSearchParams({ grant_type: 'client_credentials', scope: SCOPE }).toString(),
+    timeoutMs,
+  })
+  if (result.kind === 'failed') return failed(result.text, result.isProviderFault)
+  if (result.status === 429) return failed('too many requests', false)
+  if (result.status >= 400 && result.status < 500) {
+    const text = `the provider refused our credentials (HTTP ${result.status} at the token URL)`
+    return { kind: 'refused', status: 401, isFromProvider: true, text }
+  }
+  const parsed = result.status < 300 ? tokenResponse.safeParse(parseJson(result.text)) : undefined
+  if (!parsed?.success) return failed(`HTTP ${result.status} without a token at the token URL`, true)
+  return { kind: 'ok', body: parsed.data }
+}
+
+function failed(text: string, isProviderFault: boolean): Reply<never> {
+  return { kind: 'failed', wasSent: false, isProviderFault, isRetryable: true, text: `no access token: ${text}` }
+}
+
+// Ends the wait of one caller. The shared request continues for the others.
+async function within(deadline: Deadline, refreshing: Promise<Reply<string>>): Promise<Reply<string>> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<Reply<string>>((resolve) => {
+    timer = setTimeout(() => resolve(failed('the deadline passed', false)), deadline.remainingMs())
+  })
+  try {
+    return await Promise.race([refreshing, late])
+  } finally {
+    clearTimeout(timer)
+  }
 }

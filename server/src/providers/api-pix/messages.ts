@@ -11,21 +11,17 @@ import type {
   UnreadEntry,
   UnreadRefund,
 } from '../../domain/ports/provider.ts'
+import { MalformedResponse } from '../http/call.ts'
 import {
-  END_TO_END_ID,
   MAX_HINTS,
-  MalformedResponse,
   claimedTime,
-  instant,
   matching,
   objectOf,
-  parseMessage,
   parseNotification,
-  isSameTxid,
-  readEmv,
+  readEntries,
   sentence,
 } from '../http/messages.ts'
-import { readEntries, type Entries, type Page } from '../http/received.ts'
+import { END_TO_END_ID, instant, isSameTxid, parseMessage, readEmv, type Entries, type Page } from '../http/provider.ts'
 
 // The messages of API Pix. Unknown fields are ignored, as the standard asks of clients. Fields that money depends on
 // are checked strictly.
@@ -120,6 +116,8 @@ export function chargeBody(request: ProviderChargeRequest, pixKey: string): obje
   }
 }
 
+const NONE: Entries = { payments: [], unread: [] }
+
 /** `emvNeeded`: the code to pay is needed, and not only the state. */
 export function readCharge(
   json: unknown,
@@ -129,7 +127,7 @@ export function readCharge(
   const { txid } = expected
   if (!isSameTxid(body.txid, txid)) throw new MalformedResponse('another txid than the one asked for')
   // A Pix that a charge lists pays that charge, even if it does not repeat the txid.
-  const { payments, unread } = readPixList(body.pix ?? [], expected.provider, txid)
+  const { payments, unread } = body.pix ? readPixList(body.pix, expected.provider, txid) : NONE
   const charge: ProviderCharge = {
     txid,
     status: chargeStatus(body.status),

@@ -1,36 +1,41 @@
-import { z } from 'zod'
-import { decodeBrCode } from '../../base/brcode.ts'
 import { Fault } from '../../base/fault.ts'
+import type { ReceivedPayment } from '../../domain/ports/provider.ts'
+import { MalformedResponse } from './call.ts'
+import { END_TO_END_ID, instant, type Entries } from './provider.ts'
+
+// What the readers of lists and notifications share.
 
 /**
- * A response that does not match the provider's description. It is rejected as a whole: money depends on its fields.
+ * Reads entries one by one, so that a malformed one does not hide the others. `read` returns undefined for an entry that is not
+ * a received Pix.
  */
-export class MalformedResponse extends Error {
-  override name = 'MalformedResponse'
-}
-
-/** `description` names the API that the message should follow. */
-export function parseMessage<Body>(schema: z.ZodType<Body>, json: unknown, description: string): Body {
-  const parsed = schema.safeParse(json)
-  if (parsed.success) return parsed.data
-  // Field names only: values may hold anything.
-  const fields = parsed.error.issues.slice(0, 3).map((issue) => issue.path.join('.') || 'the whole message')
-  throw new MalformedResponse(`does not match ${description}: ${fields.join(', ')}`)
-}
-
-/**
- * The code to pay, which banking apps must be able to read. Where only the state is needed (isNeeded false), a bad code
- * must not hide a payment: it counts as empty.
- */
-export function readEmv(give: () => string, isNeeded: boolean): string {
-  try {
-    const emv = give()
-    decodeBrCode(emv)
-    return emv
-  } catch {
-    if (isNeeded) throw new MalformedResponse('no readable BR Code')
-    return ''
+export function readEntries(
+  entries: unknown[],
+  read: (entry: unknown) => ReceivedPayment | undefined,
+  identify: (entry: unknown) => { id: unknown; time: unknown; isMoney: boolean },
+): Entries {
+  const found: Entries = { payments: [], unread: [] }
+  for (const entry of entries) {
+    try {
+      const payment = read(entry)
+      if (payment) found.payments.push(payment)
+    } catch (error) {
+      if (!(error instanceof MalformedResponse)) throw error
+      const { id, time, isMoney } = identify(entry)
+      const endToEndId = matching(id, END_TO_END_ID)
+      const text = endToEndId === null ? error.message + showId(id) : error.message
+      found.unread.push({ endToEndId, isMoney, occurredAt: instant.safeParse(time).data ?? null, text })
+    }
   }
+  return found
+}
+
+// Enough to find the entry at the provider.
+const MAX_ID_LENGTH = 60
+
+function showId(id: unknown): string {
+  if (typeof id !== 'string' || id === '') return ''
+  return ` (its id is ${id.replaceAll(/\p{C}/gu, '\u{fffd}').slice(0, MAX_ID_LENGTH)})`
 }
 
 /** The texts among the parts of an error body. */
@@ -38,21 +43,11 @@ export function sentence(parts: unknown[]): string {
   return parts.filter((part) => typeof part === 'string' && part !== '').join(' ')
 }
 
-/** RFC 3339 with a zone. Without one it would be read in this machine's zone, three hours off. */
-export const instant = z
-  .string()
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i)
-  .transform((text) => new Date(text))
-  .refine((date) => !Number.isNaN(date.getTime()))
-
 /** The time that a notification claims. Nothing depends on it but where to look, so it may be missing or wrong. */
 export function claimedTime(value: unknown): Date | undefined {
   const at = new Date(typeof value === 'string' ? value : Number.NaN)
   return Number.isNaN(at.getTime()) ? undefined : at
 }
-
-/** The id that the central bank's system gives to every Pix. */
-export const END_TO_END_ID = /^[a-zA-Z0-9]{32}$/
 
 /** The largest page of API Pix, so no provider has reason to send a longer list. */
 export const MAX_HINTS = 1_000
@@ -72,21 +67,8 @@ export function parseNotification(body: Buffer): Record<string, unknown> {
   throw new Fault('bad_request', 'Request body must be a JSON object')
 }
 
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 export function matching(value: unknown, pattern: RegExp): string | null {
   return typeof value === 'string' && pattern.test(value) ? value : null
-}
-
-/** Some providers return our txid in upper case. */
-export function isSameTxid(a: string, b: string): boolean {
-  return a.toLowerCase() === b.toLowerCase()
 }
 
 /** {} for anything that is not an object. */

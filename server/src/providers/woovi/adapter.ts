@@ -5,13 +5,19 @@ import {
   type ProviderCharge,
   type ReceivedPayment,
 } from '../../domain/ports/provider.ts'
-import { get, makeCalls, type CallsOptions } from '../http/calls.ts'
-import type { Deadline } from '../http/deadline.ts'
-import { isSameTxid } from '../http/messages.ts'
-import { makeProvider, type Adapter, type ProviderApi } from '../http/provider.ts'
-import { makeReportUnread, unreadError } from '../http/received.ts'
-import { isLost, isRefusedWith } from '../http/retry.ts'
-import { DEFAULT_TIMINGS, type Timings } from '../http/timings.ts'
+import { get, makeCalls, type CallOptions, type Credentials, type Deadline } from '../http/call.ts'
+import { DEFAULT_TIMINGS, type Timings } from '../http/limits.ts'
+import {
+  isLost,
+  isRefusedWith,
+  isSameTxid,
+  makeProvider,
+  makeReportUnread,
+  readOrThrow,
+  unreadError,
+  type Adapter,
+  type ProviderApi,
+} from '../http/provider.ts'
 import {
   chargeBody,
   isPlainId,
@@ -44,7 +50,7 @@ const WOOVI_TIMINGS: WooviTimings = {
   connections: 16,
 }
 
-export type WooviOptions = Omit<CallsOptions, 'tls' | 'caPem'> & {
+export type WooviOptions = Omit<CallOptions, 'tls' | 'caPem'> & {
   appId: string
   timings?: Partial<WooviTimings>
 }
@@ -53,16 +59,9 @@ export type WooviOptions = Omit<CallsOptions, 'tls' | 'caPem'> & {
 export function makeWoovi(options: WooviOptions): Provider {
   const { appId, now } = options
   const timings = { ...WOOVI_TIMINGS, ...options.timings }
-  const calls = makeCalls({
-    ...options,
-    timings,
-    readProblem,
-    // Woovi answers 400 for an unknown id, and nothing else in such a request can be wrong.
-    absentStatuses: new Set([400, 404]),
-    // The bare AppID, without a scheme.
-    makeCredentials: () => ({ scheme: '', token: async () => ({ kind: 'ok', body: appId }), secrets: [] }),
-  })
-  const adapter = { name: options.name, calls, timings, reportUnread: makeReportUnread(options) }
+  const credentials: Credentials = { scheme: '', token: async () => ({ kind: 'ok', body: appId }), secrets: [] }
+  const calls = makeCalls({ ...options, timings, readProblem, makeCredentials: () => credentials })
+  const adapter = { ...options, calls, timings, reportUnread: makeReportUnread(options) }
   const signatures = makeSignatures({ fetchKeys: () => fetchPublicKeys(adapter), bounds: timings, now })
   return makeProvider(adapter, {
     ...makeApi(adapter),
@@ -71,14 +70,17 @@ export function makeWoovi(options: WooviOptions): Provider {
   })
 }
 
+// Woovi answers 400 for an unknown id, and nothing else in such a request can be wrong.
+const ABSENT = new Set([400, 404])
 // With these statuses Woovi says that there is no such charge, and also that it cannot be deleted.
 const NOT_DELETED = new Set([400, 404, 409, 422])
 
 type Api = Omit<ProviderApi<Charge>, 'registerNotifications' | 'readNotification'>
 
 function makeApi(adapter: Adapter): Api {
-  const { name: provider, calls } = adapter
+  const { name: provider } = adapter
   return {
+    absentStatuses: ABSENT,
     isTxid: isPlainId,
     isRefund: ({ endToEndId, refundId }) => isPlainId(endToEndId) && isPlainId(refundId),
     create: (request) => ({
@@ -101,7 +103,7 @@ function makeApi(adapter: Adapter): Api {
       const isRefused = isRefusedWith(reply, NOT_DELETED)
       if (!isRefused && !isLost(reply)) return undefined
       const found = await lookUp()
-      if (calls.isAbsent(found)) return inDoubt ? 'withdrawn' : 'absent'
+      if (isRefusedWith(found, ABSENT)) return inDoubt ? 'withdrawn' : 'absent'
       return found.kind === 'ok' && (isRefused || found.body.stage !== 'ACTIVE') ? 'not_active' : undefined
     },
     refund: ({ endToEndId, refundId, amountCents }) => ({
@@ -135,7 +137,7 @@ function transactionPage(
 async function findPaymentsOf(adapter: Adapter, link: ChargeLink, deadline: Deadline): Promise<ReceivedPayment[]> {
   const operation = 'check'
   const call = transactionPage(adapter, { charge: link.txid }, { skip: 0, link })
-  const page = await adapter.calls.readOrThrow(call, { operation, deadline })
+  const page = await readOrThrow(adapter, call, { operation, deadline })
   page.unread.forEach(adapter.reportUnread)
   // Woovi's filter may let a Pix of another charge through. It must not pay this one.
   const payments = page.payments.filter(({ txid }) => txid !== null && isSameTxid(txid, link.txid))

@@ -8,20 +8,9 @@ import type {
   ProviderRefund,
   ReceivedPayment,
 } from '../../domain/ports/provider.ts'
-import {
-  END_TO_END_ID,
-  MalformedResponse,
-  claimedTime,
-  instant,
-  matching,
-  objectOf,
-  parseMessage,
-  parseNotification,
-  isSameTxid,
-  readEmv,
-  sentence,
-} from '../http/messages.ts'
-import { readEntries, type Entries, type Page } from '../http/received.ts'
+import { MalformedResponse } from '../http/call.ts'
+import { claimedTime, matching, objectOf, parseNotification, readEntries, sentence } from '../http/messages.ts'
+import { END_TO_END_ID, instant, isSameTxid, parseMessage, readEmv, type Entries, type Page } from '../http/provider.ts'
 
 // The messages of Woovi. Amounts are in cents. Its description requires no field of any response, so this file requires
 // those that money depends on; all others may be missing or malformed.

@@ -1,8 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { ProviderError, type Hint, type NotificationRequest } from '../../domain/ports/provider.ts'
-import { get } from '../http/calls.ts'
-import { startDeadline, type Deadline } from '../http/deadline.ts'
-import type { Adapter } from '../http/provider.ts'
+import { get, startDeadline, type Call, type Deadline } from '../http/call.ts'
+import { bodyOf, readOrThrow, type Adapter } from '../http/provider.ts'
 import { readHints, readPublicKeys, readWebhooks } from './messages.ts'
 import type { Signatures } from './signature.ts'
 
@@ -18,22 +17,19 @@ const OPERATION = 'registerNotifications'
  * one.
  */
 export async function registerNotifications(adapter: Adapter, url: string): Promise<void> {
-  const { calls, timings } = adapter
-  const deadline = startDeadline(timings.registerDeadlineMs)
-  if (await isRegistered(adapter, url, deadline)) return
-  const webhook = { name: 'guiche', event: EVENT, url, isActive: true }
-  const reply = await calls.once(
-    { method: 'POST', path: '/api/v1/webhook', body: { webhook }, read: () => undefined, secrets: [url] },
-    { operation: OPERATION, deadline },
-  )
+  const bounds = { operation: OPERATION, deadline: startDeadline(adapter.timings.registerDeadlineMs) }
+  if (await isRegistered(adapter, url, bounds.deadline)) return
+  const body = { webhook: { name: 'guiche', event: EVENT, url, isActive: true } }
+  const call: Call<void> = { method: 'POST', path: '/api/v1/webhook', body, read: () => undefined, secrets: [url] }
   // Not retried here: if the answer was lost, the next registration finds the webhook.
-  if (reply.kind !== 'ok') throw calls.errorOf(OPERATION, reply)
+  bodyOf(adapter, bounds, await adapter.calls.once(call, bounds))
 }
 
 async function isRegistered(adapter: Adapter, url: string, deadline: Deadline): Promise<boolean> {
   for (let page = 0, skip = 0; page < MAX_WEBHOOK_PAGES; page++) {
     const query = new URLSearchParams({ url, skip: String(skip), limit: String(adapter.timings.pageSize) })
-    const { webhooks, hasNext } = await adapter.calls.readOrThrow(
+    const { webhooks, hasNext } = await readOrThrow(
+      adapter,
       // The URL is secret: it lets anybody send hints.
       { ...get(`/api/v1/webhook?${query.toString()}`, readWebhooks), secrets: [url, encodeURIComponent(url)] },
       { operation: OPERATION, deadline },

@@ -1,0 +1,399 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { makeCollapsedLog } from '../../base/collapsed-log.ts'
+import type { Log } from '../../base/log.ts'
+import type { SharedBucket, SharedBuckets } from '../../base/shared-buckets.ts'
+import type { Rate } from '../../base/token-bucket.ts'
+import type { ProviderHealth } from '../../domain/ports/provider.ts'
+
+// How long, how often and how much a provider is called.
+
+/** The bounds of an adapter. Tests pass smaller ones. */
+export type Timings = typeof DEFAULT_TIMINGS
+
+export const DEFAULT_TIMINGS = {
+  // A payer waits for the QR code and tries again after about this long.
+  createDeadlineMs: 8_000,
+  // Per call of a write. After one hang, half of the deadline is left to look up the outcome.
+  writeTimeoutMs: 4_000,
+  // A caller waits for the query. After this time it is answered from the database.
+  checkDeadlineMs: 3_000,
+  cancelDeadlineMs: 8_000,
+  // Per page of a sweep, which is background work. A thousand Pix take a bank a while.
+  listDeadlineMs: 20_000,
+  refundDeadlineMs: 15_000,
+  // Some providers call the new URL before they answer.
+  registerDeadlineMs: 20_000,
+  // The most that API Pix allows.
+  pageSize: 1_000,
+  // Half a million Pix in one window. A sweep that finds more must ask for shorter windows.
+  maxPages: 500,
+  // With one failure in three, 96 % of reads and writes still succeed.
+  readAttempts: 3,
+  writeAttempts: 3,
+  backoffBaseMs: 100,
+  backoffCapMs: 1_000,
+  // Ten failures in a row are not chance. A restart of the provider takes about five seconds.
+  breakerFailures: 10,
+  breakerCoolDownMs: 5_000,
+  // A time-out shorter than this says nothing about the provider.
+  fairTimeoutMs: 1_000,
+  // At 10 calls per second, the lowest limit known, these wait longer than any deadline.
+  rateLimitMaxWaiting: 200,
+  // For a 429 without Retry-After.
+  defaultRetryAfterMs: 1_000,
+  // At 200 ms per call these carry 300 calls per second, more than any provider allows.
+  connections: 64,
+  maxPending: 1_000,
+  // A page of a thousand Pix is about half a megabyte.
+  maxResponseBytes: 4 * 1024 * 1024,
+  connectTimeoutMs: 5_000,
+}
+
+/** Breaker, rate limit and health of one provider. The processes on one database share the first two. */
+export function makeLimits(options: {
+  name: string
+  /** 0: no limit. */
+  callsPerSecond: number
+  timings: Pick<Timings, 'breakerFailures' | 'breakerCoolDownMs' | 'rateLimitMaxWaiting'>
+  limits: SharedBuckets
+  now: () => Date
+  log: Log
+}) {
+  const { name, callsPerSecond, timings, now, log } = options
+  let lastError: string | null = null
+  let lastSuccessAt: Date | null = null
+  let isKnownDown = false
+  const outage = makeCollapsedLog(
+    log,
+    { began: 'provider call failed', ended: 'the provider works again', fields: { provider: name } },
+    () => now().getTime(),
+  )
+  const breaker = makeBreaker({
+    failures: timings.breakerFailures,
+    coolDownMs: timings.breakerCoolDownMs,
+    now,
+    onChange(state, isOwn) {
+      if (!isOwn) lastError = 'another process found the provider down'
+      // A probe every few seconds is part of the outage.
+      const isNews = state !== 'half-open' && isKnownDown !== (state === 'open')
+      isKnownDown = state !== 'closed'
+      log[isNews ? 'warn' : 'debug']({ provider: name, breaker: state, lastError }, `provider breaker is ${state}`)
+      if (state === 'open' && isOwn) bucket.announceOpen(timings.breakerCoolDownMs)
+    },
+  })
+  const bucket = options.limits.bucket(`provider:${name}`, rateOf(callsPerSecond), {
+    isDivided: true,
+    onOpen: breaker.openWithOther,
+  })
+  const maxWaiting = timings.rateLimitMaxWaiting
+
+  return {
+    breaker,
+    rateLimit: makeRateLimit({ callsPerSecond, bucket, maxWaiting, now, sleep: (ms) => sleep(ms) }),
+    succeeded() {
+      lastSuccessAt = now()
+      outage.worked()
+    },
+    failed(operation: string, text: string) {
+      lastError = `${operation}: ${text}`
+      outage.failed(text, { operation, text })
+    },
+    /** The breaker let no call through. Returns the reason. */
+    heldBack(operation: string): string {
+      outage.failed('down', { operation, text: 'held back by the breaker' })
+      return `the provider is down, retried later (${lastError ?? 'breaker open'})`
+    },
+    /** Learns soon whether the breaker of another process is open. Without a rate limit nothing else reads it. */
+    askOthers: () => bucket.ask(),
+    health: (): ProviderHealth => ({ breaker: breaker.state(), lastError, lastSuccessAt }),
+  }
+}
+
+/**
+ * A circuit breaker. Closed: calls go through. It opens after `failures` in a row and refuses calls. After the
+ * cool-down it lets one call through, the probe (half-open), whose outcome closes or reopens it.
+ */
+export type Breaker = {
+  /** Admits one call, which must report its verdict. Undefined: the call is refused. */
+  enter(): Report | undefined
+  mayEnter(): boolean
+  /**
+   * Opens because another process opened its breaker, for the rest of that cool-down. Stays closed if its own calls
+   * succeed: then perhaps only the connection of the other process is broken.
+   */
+  openWithOther(forMs: number): void
+  state(): BreakerState
+}
+
+export type BreakerState = 'closed' | 'open' | 'half-open'
+
+/** 'none': the call was not sent, or its time-out was too short to blame the provider. */
+export type Verdict = 'healthy' | 'faulty' | 'none'
+export type Report = (verdict: Verdict) => void
+
+export function makeBreaker(options: {
+  failures: number
+  coolDownMs: number
+  now: () => Date
+  /** `isOwn` is false if only another process found the provider down. */
+  onChange: (state: BreakerState, isOwn: boolean) => void
+}): Breaker {
+  let current: BreakerState = 'closed'
+  let failuresInARow = 0
+  let openedAtMs = 0
+  let healthyAtMs = -Infinity
+  let isProbing = false
+  // Counts changes of state. A call that began before the last change is ignored.
+  let generation = 0
+
+  const nowMs = () => options.now().getTime()
+
+  function change(state: BreakerState) {
+    current = state
+    generation += 1
+    failuresInARow = 0
+    isProbing = false
+    if (state === 'open') openedAtMs = nowMs()
+    options.onChange(state, true)
+  }
+
+  // The absolute distance: a clock that is set back must not keep the breaker open.
+  const isCool = () => Math.abs(nowMs() - openedAtMs) >= options.coolDownMs
+  const mayEnter = () => current === 'closed' || (current === 'open' ? isCool() : !isProbing)
+
+  function count(verdict: Verdict) {
+    if (verdict === 'none') isProbing = false
+    else if (verdict === 'healthy') {
+      healthyAtMs = nowMs()
+      if (current !== 'closed') change('closed')
+      else failuresInARow = 0
+    } else {
+      failuresInARow += 1
+      if (current === 'half-open' || failuresInARow >= options.failures) change('open')
+    }
+  }
+
+  return {
+    mayEnter,
+    enter() {
+      if (!mayEnter()) return undefined
+      if (current === 'open') change('half-open')
+      if (current === 'half-open') isProbing = true
+      const entered = generation
+      let isReported = false
+      return (verdict) => {
+        if (isReported || entered !== generation) return
+        isReported = true
+        count(verdict)
+      }
+    },
+    openWithOther(forMs) {
+      const succeeds = failuresInARow === 0 && nowMs() - healthyAtMs < options.coolDownMs
+      if (current !== 'closed' || succeeds) return
+      // Calls in flight keep their vote: one that succeeds closes it.
+      current = 'open'
+      openedAtMs = nowMs() - Math.max(0, options.coolDownMs - forMs)
+      options.onChange('open', false)
+    },
+    state: () => (current === 'open' && isCool() ? 'half-open' : current),
+  }
+}
+
+/**
+ * Keeps within the rate that a provider allows, and shares it. Calls without capacity wait. Accounts take turns, so a
+ * flood of one account delays only its own calls. A call that cannot have a turn before its deadline is refused at
+ * once.
+ */
+export type RateLimit = {
+  acquire(call: RateLimitCall): Promise<boolean>
+  /** False when acquire() would refuse the call at once. */
+  hasRoom(call: RateLimitCall): boolean
+  /** Refuses all that wait. */
+  close(): void
+}
+
+export type RateLimitCall = {
+  priority: Priority
+  /** Who takes turns within a priority: an account, or in the background an operation. */
+  sharer: string
+  remainingMs: number
+}
+
+/** write: a caller waits for a change. read: a caller waits for an answer. background: nobody waits. */
+export type Priority = 'write' | 'read' | 'background'
+
+// Writes come first: a payer waits for the code, and a query can be answered from the database. The others get at least
+// every fourth turn each, which keeps settlement, refunds and sweeps going and leaves half of the rate to writes.
+const PRIORITIES: Priority[] = ['write', 'read', 'background']
+const GUARANTEED_EVERY = 4
+// This share of the bucket is for sharers without a recent turn. Without it, every call of a quiet account would wait
+// for the next token while another account floods.
+const RESERVED_SHARE = 0.2
+// A sharer is quiet after this many turns of others. So quiet sharers use no more than the reserve.
+const QUIET_TURNS = 5
+// Far more than may wait, so the last turn of all who wait is known.
+const MAX_REMEMBERED = 1_000
+
+type Waiting = { answer: (granted: boolean) => void }
+/** The waiting calls of one sharer and priority, oldest first. */
+type Queue = { priority: Priority; key: string; waiting: Waiting[] }
+
+/** A bucket holds the calls of one second, since providers count per second or longer. */
+export function rateOf(callsPerSecond: number): Rate {
+  return { perSecond: callsPerSecond, burst: Math.max(1, callsPerSecond) }
+}
+
+export function makeRateLimit(options: {
+  /** 0: no limit. */
+  callsPerSecond: number
+  bucket: SharedBucket
+  maxWaiting: number
+  now: () => Date
+  sleep: (ms: number) => Promise<void>
+}): RateLimit {
+  if (options.callsPerSecond <= 0) return { acquire: () => Promise.resolve(true), hasRoom: () => true, close: () => {} }
+  const { bucket } = options
+  const reserved = Math.floor(rateOf(options.callsPerSecond).burst * RESERVED_SHARE)
+  const nowMs = () => options.now().getTime()
+  const turns = makeTurns(options.callsPerSecond)
+  const queues = new Map<string, Queue>()
+  let waitingCount = 0
+  let pumping = false
+
+  function join(call: RateLimitCall): Promise<boolean> {
+    const key = keyOf(call)
+    const queue = queues.get(key) ?? { priority: call.priority, key, waiting: [] }
+    queues.set(key, queue)
+    return new Promise((resolve) => {
+      const waiting: Waiting = {
+        answer(granted) {
+          clearTimeout(timer)
+          queue.waiting.splice(queue.waiting.indexOf(waiting), 1)
+          if (queue.waiting.length === 0) queues.delete(key)
+          waitingCount -= 1
+          resolve(granted)
+        },
+      }
+      const timer = setTimeout(() => waiting.answer(false), call.remainingMs)
+      queue.waiting.push(waiting)
+      waitingCount += 1
+    })
+  }
+
+  /** The queue that gets the next turn, if the bucket has a token for it. */
+  function takeTurn(waiting: Queue[]): Queue | undefined {
+    const atMs = nowMs()
+    const next = turns.next(waiting, atMs)
+    if (!bucket.take(atMs, next.mayUseReserve ? 0 : reserved).ok) return undefined
+    turns.record(next.queue, atMs)
+    return next.queue
+  }
+
+  /** Grants turns as long as the bucket has tokens. */
+  function serve() {
+    while (queues.size > 0) {
+      const queue = takeTurn([...queues.values()])
+      if (!queue) return
+      queue.waiting[0]!.answer(true)
+    }
+  }
+
+  async function pump() {
+    pumping = true
+    while (queues.size > 0) {
+      await (bucket.reported() ?? options.sleep(bucket.nextTokenMs(nowMs())))
+      serve()
+    }
+    pumping = false
+  }
+
+  /** Past the bound, the longest queue loses its newest call. */
+  function keepBound(own: Queue) {
+    if (waitingCount > options.maxWaiting) longestOf(own).waiting.at(-1)!.answer(false)
+  }
+
+  function longestOf(own: Queue): Queue {
+    return [...queues.values()].reduce((a, b) => (b.waiting.length > a.waiting.length ? b : a), own)
+  }
+
+  /** The earliest turn of the nth call of this queue: queues of the same priority alternate. */
+  function turnInMs(own: Queue, nth: number): number {
+    let before = nth - 1
+    for (const queue of queues.values()) {
+      if (queue !== own && queue.priority === own.priority) before += Math.min(queue.waiting.length, nth - 1)
+    }
+    return bucket.nextTokenMs(nowMs()) + (before * 1000) / options.callsPerSecond
+  }
+
+  return {
+    acquire(call) {
+      // Where nobody waits, the call needs no place in a queue.
+      const alone = { priority: call.priority, key: keyOf(call), waiting: [] }
+      if (queues.size === 0 && takeTurn([alone])) return Promise.resolve(true)
+      const granted = join(call)
+      serve()
+      const own = queues.get(keyOf(call))
+      if (own && turnInMs(own, own.waiting.length) > call.remainingMs) own.waiting.at(-1)!.answer(false)
+      else if (own) keepBound(own)
+      if (!pumping && queues.size > 0) void pump()
+      return granted
+    },
+    hasRoom(call) {
+      const own = queues.get(keyOf(call))
+      // A sharer without a queue may find a token, or replace a call of the longest queue.
+      if (!own) return true
+      if (turnInMs(own, own.waiting.length + 1) > call.remainingMs) return false
+      return waitingCount < options.maxWaiting || longestOf(own).waiting.length > own.waiting.length + 1
+    },
+    close() {
+      for (const queue of queues.values()) while (queue.waiting.length > 0) queue.waiting[0]!.answer(false)
+    },
+  }
+}
+
+function keyOf({ priority, sharer }: RateLimitCall): string {
+  return `${priority} ${sharer}`
+}
+
+type Next = { queue: Queue; mayUseReserve: boolean }
+
+function makeTurns(perSecond: number) {
+  const quietMs = (QUIET_TURNS * 1000) / perSecond
+  // By queue, the one with the latest turn last.
+  const served = new Map<string, { turn: number; atMs: number }>()
+  const priorityTurn: Record<Priority, number> = { write: 0, read: 0, background: 0 }
+  let turn = 0
+
+  const lastTurn = ({ key }: Queue) => served.get(key)?.turn ?? -1
+  // The absolute distance: a clock that is set back must not make all sharers loud.
+  const isQuiet = ({ key }: Queue, atMs: number) => {
+    const last = served.get(key)
+    return last === undefined || Math.abs(atMs - last.atMs) >= quietMs
+  }
+  const longestAgo = (queues: Queue[]) =>
+    queues.length > 0 ? queues.reduce((a, b) => (lastTurn(b) < lastTurn(a) ? b : a)) : undefined
+  const firstOf = (queues: Queue[]) => {
+    for (const priority of PRIORITIES) {
+      const found = longestAgo(queues.filter((queue) => queue.priority === priority))
+      if (found) return found
+    }
+    return undefined
+  }
+
+  return {
+    next(queues: Queue[], atMs: number): Next {
+      const quiet = firstOf(queues.filter((queue) => isQuiet(queue, atMs)))
+      const overdue = longestAgo(
+        queues.filter(({ priority }) => priority !== 'write' && turn - priorityTurn[priority] >= GUARANTEED_EVERY - 1),
+      )
+      return { queue: overdue ?? quiet ?? firstOf(queues)!, mayUseReserve: quiet !== undefined }
+    },
+    record(queue: Queue, atMs: number) {
+      turn += 1
+      priorityTurn[queue.priority] = turn
+      served.delete(queue.key)
+      served.set(queue.key, { turn, atMs })
+      if (served.size > MAX_REMEMBERED) served.delete(served.keys().next().value!)
+    },
+  }
+}
