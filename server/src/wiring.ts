@@ -16,7 +16,6 @@ import { reportTaken } from './db/shared-limits.ts'
 import { openStandby } from './domain/core/standby.ts'
 import { makeContext, type Context } from './domain/context.ts'
 import type { Settings } from './domain/core/settings.ts'
-import { traceSender } from './egress/trace-sender.ts'
 import { makeWebhookSender } from './egress/webhook-sender.ts'
 import type { Mailer } from './domain/ports/mailer.ts'
 import type { Provider } from './domain/ports/provider.ts'
@@ -153,8 +152,7 @@ export async function openContext(
     const { value: opened, close: closeProviders } = await openProviders(config, common, options)
     closers.push(closeProviders)
     const { proxyUrl, ...webhooks } = config.webhooks
-    const sender = makeWebhookSender({ ...webhooks, now: clock.now, ...(proxyUrl && { proxyUrl }) })
-    const webhookSender = tracer ? traceSender(tracer, sender) : sender
+    const webhookSender = makeWebhookSender({ ...webhooks, now: clock.now, tracer, ...(proxyUrl && { proxyUrl }) })
     closers.push(() => webhookSender.close())
     const mailer = makeMailer(config, log)
     closers.push(() => mailer.close())

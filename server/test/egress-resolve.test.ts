@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
-import { addressesInHosts, makeResolve, type Resolve } from '../src/egress/resolve.ts'
+import { addressesInHosts, makeResolve, type Resolve } from '../src/egress/dial.ts'
 
 const closing: (() => void)[] = []
 afterEach(() => closing.splice(0).forEach((close) => close()))

@@ -27,7 +27,6 @@ import { createKey, identify } from '../src/domain/accounts/api-keys.ts'
 import type { Email } from '../src/domain/ports/mailer.ts'
 import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { makeSecretBox } from '../src/domain/core/secret-box.ts'
-import { traceSender } from '../src/egress/trace-sender.ts'
 import { makeWebhookSender } from '../src/egress/webhook-sender.ts'
 import { buildApp, type App } from '../src/http/app.ts'
 import { cookieNames, signToken } from '../src/http/auth/session-cookie.ts'
@@ -280,8 +279,8 @@ function openContext(parts: {
     reportWithinMs: 60_000,
   })
   const { tracer } = parts
-  const sender = makeWebhookSender({ allowNetworks: ['127.0.0.0/8'], allowHttp: false, showsPrivateAnswers: true })
-  const webhookSender = tracer ? traceSender(tracer, sender) : sender
+  const allowed = { allowNetworks: ['127.0.0.0/8'], allowHttp: false, showsPrivateAnswers: true }
+  const webhookSender = makeWebhookSender({ ...allowed, tracer })
   const providers = Object.entries(parts.banks).map(([name, url]) =>
     makeApiPix({
       name,
