@@ -4,28 +4,6 @@ create extension btree_gin;
 
 create extension pg_trgm;
 
-create or replace function public.fill_payment_account()
- returns trigger
- language plpgsql
-as $function$
-begin
-  new.account_id := (select account_id from charges where id = new.charge_id);
-  return new;
-end $function$;
-
-create or replace function public.fill_transfer_account()
- returns trigger
- language plpgsql
-as $function$
-begin
-  new.account_id := coalesce(
-    (select account_id from ledger_accounts where id = new.debit_id),
-    (select account_id from ledger_accounts where id = new.credit_id),
-    (select account_id from charges where id = new.charge_id)
-  );
-  return new;
-end $function$;
-
 create or replace function public.fold_text(text)
  returns text
  language sql
@@ -200,7 +178,7 @@ create table attempts (
   error_detail text,
   latency_ms integer not null,
   excerpt text not null,
-  constraint attempts_check check ((status is null) = (error is not null))
+  constraint attempts_check check ((status is null) = (error is not null) and (error is null) = (error_code is null))
 ) partition by range (at);
 create index attempts_by_event on only attempts using btree (event_id, at);
 
@@ -227,12 +205,6 @@ create index audit_log_by_actor on audit_log using btree (actor, id desc);
 create index audit_log_sign_ins on audit_log using btree (at) where action = any (array['session.opened', 'sessions.ended', 'password.changed', 'password.reset', 'password.set', 'email.confirmed', 'second_factor.enabled', 'second_factor.disabled', 'second_factor.locked', 'recovery_codes.made', 'recovery_code.used', 'invitation.created', 'invitation.revoked']);
 create trigger audit_log_append_only before update or truncate on audit_log for each statement execute function refuse_change();
 create trigger audit_log_kept before delete on audit_log for each row execute function keep_audit_log();
-
-create table backfills (
-  table_name text not null,
-  filled_until text not null,
-  constraint backfills_pkey primary key (table_name)
-);
 
 create table charges (
   id uuid not null,
@@ -278,11 +250,12 @@ create table checks (
   provider text not null,
   subject text not null,
   kind text not null,
-  due_at timestamptz not null,
-  attempts integer default 0 not null,
-  claim uuid,
   account_id uuid,
+  due_at timestamptz not null,
+  claim uuid,
+  attempts integer default 0 not null,
   constraint checks_pkey primary key (provider, subject),
+  constraint checks_account check (kind <> 'charge' or account_id is not null),
   constraint checks_kind_check check (kind = any (array['charge', 'payment', 'withdrawal']))
 ) with (fillfactor=70);
 create index checks_by_due on checks using btree (due_at);
@@ -385,6 +358,7 @@ create trigger events_append_only before delete or update or truncate on events 
 create table exceptions (
   id uuid not null,
   payment_id uuid,
+  charge_id uuid,
   kind text not null,
   refund_id uuid,
   opened_at timestamptz not null,
@@ -394,7 +368,6 @@ create table exceptions (
   resolved_by text,
   reason text,
   resolved_at timestamptz,
-  charge_id uuid,
   constraint exceptions_pkey primary key (id),
   constraint exceptions_kind_check check (kind = any (array['unknown_charge', 'wrong_provider', 'wrong_amount', 'second_payment', 'refunded_payment', 'unnamed_payment', 'foreign_refund', 'undone_refund'])),
   constraint exceptions_of_charge check ((kind = 'unnamed_payment') = (charge_id is not null) and (payment_id is null) = (charge_id is not null)),
@@ -478,10 +451,10 @@ create unique index ledger_accounts_once on ledger_accounts using btree (kind, a
 
 create table ledger_balances (
   ledger_account_id bigint not null,
+  version bigint default 0 not null,
   debits_cents bigint default 0 not null,
   credits_cents bigint default 0 not null,
   may_be_negative boolean not null,
-  version bigint default 0 not null,
   constraint ledger_balances_pkey primary key (ledger_account_id, version),
   constraint ledger_balances_check check (may_be_negative or credits_cents >= debits_cents),
   constraint ledger_balances_credits_cents_check check (credits_cents >= 0),
@@ -521,24 +494,20 @@ create table payments (
   txid text,
   amount_cents bigint not null,
   charge_id uuid,
+  account_id uuid,
   credited boolean not null,
   occurred_at timestamptz not null,
   recorded_at timestamptz not null,
-  account_id uuid,
   constraint payments_pkey primary key (id),
   constraint payments_end_to_end_id_key unique (end_to_end_id),
+  constraint payments_account check ((account_id is null) = (charge_id is null)),
   constraint payments_amount_cents_check check (amount_cents > 0),
   constraint payments_check check (not credited or charge_id is not null)
 );
 create index payments_by_occurrence on payments using brin (occurred_at timestamptz_minmax_multi_ops) with (autosummarize='on');
 create unique index payments_one_credit_per_charge on payments using btree (charge_id) where credited;
 create index payments_uncredited_by_charge on payments using btree (charge_id) where not credited;
-create trigger payments_account before insert or update on payments for each row when (new.account_id is null and new.charge_id is not null) execute function fill_payment_account();
-create trigger payments_fixed before update on payments for each row when (
-        case
-            when not (old.credited is distinct from new.credited or old.charge_id is distinct from new.charge_id or old.txid is distinct from new.txid) then old.account_id is not null or new.account_id is null
-            else old.credited or not new.credited or coalesce(old.charge_id, new.charge_id) is distinct from new.charge_id or coalesce(old.txid, new.txid) is distinct from new.txid or lower(new.txid) is distinct from replace(new.charge_id::text, '-', '') or coalesce(old.account_id, new.account_id) is distinct from new.account_id
-        end or old.id is distinct from new.id or old.provider is distinct from new.provider or old.end_to_end_id is distinct from new.end_to_end_id or old.amount_cents is distinct from new.amount_cents or old.occurred_at is distinct from new.occurred_at or old.recorded_at is distinct from new.recorded_at) execute function refuse_change();
+create trigger payments_fixed before update on payments for each row when (old.credited or not new.credited or coalesce(old.charge_id, new.charge_id) is distinct from new.charge_id or coalesce(old.account_id, new.account_id) is distinct from new.account_id or coalesce(old.txid, new.txid) is distinct from new.txid or lower(new.txid) is distinct from replace(new.charge_id::text, '-', '') or old.id is distinct from new.id or old.provider is distinct from new.provider or old.end_to_end_id is distinct from new.end_to_end_id or old.amount_cents is distinct from new.amount_cents or old.occurred_at is distinct from new.occurred_at or old.recorded_at is distinct from new.recorded_at) execute function refuse_change();
 create trigger payments_kept before delete or truncate on payments for each statement execute function refuse_change();
 
 create table processes (
@@ -582,6 +551,7 @@ create table refunds (
   source text not null,
   account_id uuid,
   exception_id uuid,
+  undone_exception_id uuid,
   provider_refund_id text not null,
   amount_cents bigint not null,
   fee_returned_cents bigint default 0 not null,
@@ -603,7 +573,6 @@ create table refunds (
   ended_at timestamptz,
   due_at timestamptz,
   attempts integer default 0 not null,
-  undone_exception_id uuid,
   constraint refunds_pkey primary key (id),
   constraint refunds_absent check (absent_since is null or doubted_at is not null),
   constraint refunds_amount_cents_check check (amount_cents > 0),
@@ -719,10 +688,11 @@ create table transfers (
   charge_id uuid,
   refund_id uuid,
   exception_id uuid,
+  account_id uuid,
   occurred_at timestamptz not null,
   recorded_at timestamptz not null,
-  account_id uuid,
   constraint transfers_pkey primary key (id),
+  constraint transfers_account check (charge_id is null or account_id is not null),
   constraint transfers_amount_cents_check check (amount_cents > 0),
   constraint transfers_check check (debit_id <> credit_id),
   constraint transfers_kind_check check (
@@ -742,9 +712,7 @@ create unique index transfers_once_per_refund on transfers using btree (refund_i
 create unique index transfers_one_end on transfers using btree (refund_id) where kind = any (array['refund_paid', 'refund_released', 'refund_seen']);
 create unique index transfers_one_matched_fee on transfers using btree (exception_id) where kind = 'matched_fee';
 create unique index transfers_one_resolution on transfers using btree (exception_id) where exception_id is not null and kind <> 'matched_fee';
-create trigger transfers_account before insert on transfers for each row when (new.account_id is null) execute function fill_transfer_account();
-create trigger transfers_fixed before update on transfers for each row when (old.account_id is not null or new.account_id is null or old.id is distinct from new.id or old.kind is distinct from new.kind or old.debit_id is distinct from new.debit_id or old.credit_id is distinct from new.credit_id or old.amount_cents is distinct from new.amount_cents or old.debit_after_cents is distinct from new.debit_after_cents or old.credit_after_cents is distinct from new.credit_after_cents or old.payment_id is distinct from new.payment_id or old.charge_id is distinct from new.charge_id or old.refund_id is distinct from new.refund_id or old.exception_id is distinct from new.exception_id or old.occurred_at is distinct from new.occurred_at or old.recorded_at is distinct from new.recorded_at) execute function refuse_change();
-create trigger transfers_kept before delete or truncate on transfers for each statement execute function refuse_change();
+create trigger transfers_append_only before delete or update or truncate on transfers for each statement execute function refuse_change();
 
 create table users (
   id uuid not null,
@@ -793,7 +761,7 @@ create table webhooks (
   disabled_reason text,
   deleted_at timestamptz,
   constraint webhooks_pkey primary key (id),
-  constraint webhooks_check check ((disabled_at is null) = (disabled_reason is null)),
+  constraint webhooks_check check (num_nonnulls(disabled_at, disabled_code, disabled_reason) = any (array[0, 3])),
   constraint webhooks_check1 check ((previous_secret_box is null) = (previous_secret_until is null)),
   constraint webhooks_event_kinds_check check (cardinality(event_kinds) > 0),
   constraint webhooks_name_check check (length(name) >= 1 and length(name) <= 100),

@@ -28,8 +28,8 @@ export function forgeries({ victim, eve }) {
   const credited = `(select id from exceptions where resolution = 'credit' limit 1)`
   const matched = `(select id from exceptions where resolution = 'match' limit 1)`
   const post = (kind, from, to, cents, paymentId, more = '') => `
-    insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, occurred_at, recorded_at ${more && ', charge_id'})
-    select '${kind}', ${from}, ${to}, ${cents}, 0, 0, p.id, p.occurred_at, p.recorded_at ${more && `, ${more}`} from payments p where p.id = ${paymentId};
+    insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, account_id, occurred_at, recorded_at ${more && ', charge_id'})
+    select '${kind}', ${from}, ${to}, ${cents}, 0, 0, p.id, p.account_id, p.occurred_at, p.recorded_at ${more && `, ${more}`} from payments p where p.id = ${paymentId};
     select rebook();`
   const body = (from, to) => `body = replace(body, '${from}', '${to}')`
 
@@ -90,7 +90,7 @@ export function forgeries({ victim, eve }) {
     [
       'a deposit of no account',
       ['transfer'],
-      `update transfers set account_id = null where kind = 'deposit' and payment_id = ${payment}`,
+      `alter table transfers drop constraint transfers_account; update transfers set account_id = null where kind = 'deposit' and payment_id = ${payment}`,
     ],
     [
       'a fee that is gone',
@@ -122,8 +122,8 @@ export function forgeries({ victim, eve }) {
     [
       'a transfer twice, without the index that forbids it',
       ['schema', 'balance'],
-      `drop index transfers_once_per_payment; insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, occurred_at, recorded_at)
-      select kind, debit_id, credit_id, amount_cents, 0, 0, payment_id, charge_id, occurred_at, recorded_at from transfers where kind = 'suspense' limit 1; select rebook();`,
+      `drop index transfers_once_per_payment; insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, account_id, occurred_at, recorded_at)
+      select kind, debit_id, credit_id, amount_cents, 0, 0, payment_id, charge_id, account_id, occurred_at, recorded_at from transfers where kind = 'suspense' limit 1; select rebook();`,
     ],
     [
       'a running total that jumps and comes back',
@@ -277,7 +277,11 @@ export function forgeries({ victim, eve }) {
       `update payments set recorded_at = recorded_at + interval '1 second' where id = ${suspended}; update transfers set recorded_at = recorded_at + interval '1 second' where payment_id = ${suspended}; update exceptions set opened_at = opened_at + interval '1 second' where payment_id = ${suspended}`,
     ],
     ['a payment of another account', ['payment'], `update payments set account_id = '${eve}' where id = ${payment}`],
-    ['a payment of no account', ['payment'], `update payments set account_id = null where id = ${payment}`],
+    [
+      'a payment of no account',
+      ['payment'],
+      `alter table payments drop constraint payments_account; update payments set account_id = null where id = ${payment}`,
+    ],
     [
       'another endToEndId on the payment',
       ['charge'],
@@ -305,10 +309,10 @@ export function forgeries({ victim, eve }) {
       ['one_provider'],
       `alter table payments drop constraint payments_end_to_end_id_key;
       with made as (insert into ledger_accounts (kind, provider) values ('cash', 'ghost') returning id) insert into ledger_balances (ledger_account_id, may_be_negative) select id, true from made;
-      insert into payments select newid(recorded_at), 'ghost', end_to_end_id, txid, amount_cents, charge_id, false, occurred_at, recorded_at from payments where id = ${payment};
+      insert into payments select newid(recorded_at), 'ghost', end_to_end_id, txid, amount_cents, charge_id, account_id, false, occurred_at, recorded_at from payments where id = ${payment};
       insert into exceptions (id, payment_id, kind, opened_at) select newid(recorded_at), id, 'wrong_provider', recorded_at from payments where provider = 'ghost';
-      insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, occurred_at, recorded_at)
-      select 'suspense', (select id from ledger_accounts where provider = 'ghost'), ${at('suspense')}, amount_cents, 0, 0, id, charge_id, occurred_at, recorded_at from payments where provider = 'ghost'; select rebook();`,
+      insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, account_id, occurred_at, recorded_at)
+      select 'suspense', (select id from ledger_accounts where provider = 'ghost'), ${at('suspense')}, amount_cents, 0, 0, id, charge_id, account_id, occurred_at, recorded_at from payments where provider = 'ghost'; select rebook();`,
     ],
     [
       'money in suspense that names another charge',
@@ -513,8 +517,8 @@ export function forgeries({ victim, eve }) {
       'a refund that the bank never took back',
       ['exception_opened'],
       `insert into exceptions (id, payment_id, refund_id, kind, opened_at) select newid(ended_at), payment_id, id, 'undone_refund', ended_at from refunds where id = ${refund};
-      insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, refund_id, occurred_at, recorded_at)
-      select 'refund_undone', t.credit_id, ${at('suspense')}, r.amount_cents, 0, 0, r.payment_id, r.charge_id, r.id, r.ended_at, r.ended_at from refunds r join transfers t on t.refund_id = r.id and t.kind = 'refund_paid' where r.id = ${refund};
+      insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, account_id, refund_id, occurred_at, recorded_at)
+      select 'refund_undone', t.credit_id, ${at('suspense')}, r.amount_cents, 0, 0, r.payment_id, r.charge_id, r.account_id, r.id, r.ended_at, r.ended_at from refunds r join transfers t on t.refund_id = r.id and t.kind = 'refund_paid' where r.id = ${refund};
       update charges c set refunded_cents = c.refunded_cents - r.amount_cents from refunds r where r.id = ${refund} and c.id = r.charge_id; select rebook();`,
     ],
 
@@ -583,8 +587,8 @@ export function forgeries({ victim, eve }) {
       'money out of suspense that nobody decided on',
       ['decision'],
       `update exceptions set resolution = 'credit', account_id = '${eve}', resolved_by_kind = 'console', resolved_by = 'x', reason = 'x', resolved_at = opened_at where payment_id = ${suspended};
-      insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, exception_id, charge_id, occurred_at, recorded_at)
-      select 'exception_credited', ${at('suspense')}, ${balance(eve)}, p.amount_cents, 0, 0, p.id, x.id, (select c.id from charges c where c.id = p.charge_id and c.account_id = '${eve}'), x.resolved_at, x.resolved_at from payments p join exceptions x on x.payment_id = p.id where p.id = ${suspended}; select rebook();`,
+      insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, exception_id, account_id, charge_id, occurred_at, recorded_at)
+      select 'exception_credited', ${at('suspense')}, ${balance(eve)}, p.amount_cents, 0, 0, p.id, x.id, '${eve}', (select c.id from charges c where c.id = p.charge_id and c.account_id = '${eve}'), x.resolved_at, x.resolved_at from payments p join exceptions x on x.payment_id = p.id where p.id = ${suspended}; select rebook();`,
     ],
     [
       'a decision that the log forgot',
@@ -701,7 +705,7 @@ export function forgeries({ victim, eve }) {
     [
       'a question about a charge that is not there',
       ['check'],
-      `insert into checks (provider, subject, kind, due_at) select 'sandbox', repeat('a', 32), 'charge', now()`,
+      `insert into checks (provider, subject, kind, account_id, due_at) select 'sandbox', repeat('a', 32), 'charge', '${eve}', now()`,
     ],
     [
       'an open charge that its account does not see in its list',
@@ -849,7 +853,12 @@ export function forgeries({ victim, eve }) {
     ],
 
     // ---- What guards the rows
-    ['a trigger that stays disabled', ['schema'], 'alter table transfers disable trigger transfers_fixed', 'last'],
+    [
+      'a trigger that stays disabled',
+      ['schema'],
+      'alter table transfers disable trigger transfers_append_only',
+      'last',
+    ],
     ['a trigger that is gone', ['schema'], 'drop trigger payments_kept on payments', 'last'],
     [
       'a trigger that does nothing',
@@ -954,7 +963,7 @@ function movePayment({ deposit, pendingOfEve, payment, eve, txid }) {
       || ',"creditedValue":' || c.value_cents - c.fee_cents || ',"status":"COMPLETED","paidLate":false,"endToEndId":"' || c.end_to_end_id || '","paidAt":"'
       || to_char(c.paid_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"}}' from target t join charges c on c.id = t.hers where e.subject_id = t.mine;
     update charges c set status = 'PENDING', end_to_end_id = null, paid_at = null, closed_at = null from target t where c.id = t.mine;
-    insert into checks (provider, subject, kind, due_at) select c.provider, replace(c.id::text, '-', ''), 'charge', c.expires_at + interval '1 minute' from charges c, target t where c.id = t.mine on conflict do nothing;
+    insert into checks (provider, subject, kind, account_id, due_at) select c.provider, replace(c.id::text, '-', ''), 'charge', c.account_id, c.expires_at + interval '1 minute' from charges c, target t where c.id = t.mine on conflict do nothing;
     delete from daily_total_marks; delete from daily_totals; select rebook();`
 }
 

@@ -21,7 +21,6 @@ import { NO_MAIL } from './mail/none.ts'
 import { DEFAULT_TIMINGS } from './providers/http/limits.ts'
 import { openContext } from './wiring.ts'
 import { makeLog, type Logger } from './log.ts'
-import { startBackfillWorker } from './workers/backfill.ts'
 import { startCheckWorker } from './workers/check.ts'
 import { startDeliverWorker } from './workers/deliver.ts'
 import { startPurgeWorker } from './workers/purge.ts'
@@ -180,7 +179,6 @@ function startWorkers({ role, ...config }: Config, ctx: Context): Loop[] {
     startDeliverWorker(ctx),
     startRefundWorker(ctx),
     startPurgeWorker(ctx),
-    startBackfillWorker(ctx),
     ...(ctx.settings.reconcileSeconds > 0 ? [startReconcileWorker(ctx)] : []),
   ]
 }

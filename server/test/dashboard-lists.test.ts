@@ -217,18 +217,6 @@ test('the list of PENDING deposits reads only those, whatever else is stored', a
   expect(searched.rowsRead).toBeLessThan(2_000)
 })
 
-test('what is PENDING is listed also if the previous release stored it', async () => {
-  const w = await world()
-  const account = await w.account()
-  const [first, second] = [await w.deposit(account), await w.deposit(account)]
-  await w.pool.query('update checks set account_id = null where subject = $1', [first.id])
-  await w.deposit(await w.account())
-  for (const filter of [{ status: 'PENDING' }, { status: 'PENDING', search: '50,00' }] as const) {
-    const { deposits } = await listDeposits(w.ctx, account.accountId, { limit: 10, ...filter })
-    expect(deposits.map(({ id }) => id)).toEqual([second.id, first.id].toSorted().toReversed())
-  }
-})
-
 test('a burst of lists leaves connections for deposits', async () => {
   const w = await world({ isDirect: true })
   const account = await w.account()

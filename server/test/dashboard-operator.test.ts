@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
+import { transact } from '../src/db/tx.ts'
+import { makeReason } from '../src/domain/ports/delivery-reasons.ts'
+import { createWebhook, disableWebhook } from '../src/domain/webhooks/webhooks.ts'
 import { makeOperator } from './operators-client.ts'
 import { startReceiver } from './receiver.ts'
 import { completedCharge, strayPayment } from './refund-steps.ts'
@@ -73,10 +75,7 @@ test('webhooks that fail or are disabled are counted and listed of all accounts,
   await completedCharge(w, { account })
   await deliver(w)
   const disabled = await add('disabled', receiver.url)
-  await w.pool.query(`update webhooks set disabled_at = $2, disabled_reason = 'gone' where id = $1`, [
-    disabled,
-    w.clock.now(),
-  ])
+  await transact(w.pool, (tx) => disableWebhook(tx, w.clock.now(), disabled, makeReason('receiver_gone', 'gone')))
   const { failingWebhooks, disabledWebhooks } = (await session.ask('GET', `${API}/overview`)).json()
   expect([failingWebhooks, disabledWebhooks]).toEqual([1, 1])
   const answer = await session.ask('GET', `${API}/webhook-failures`)

@@ -187,8 +187,8 @@ test('what wants attention is named, the most urgent first', async () => {
     ['b', 'null', 'now()'],
   ])
     await w.pool.query(
-      `insert into webhooks (id, account_id, name, url, event_kinds, secret_box, created_at, failing_since, disabled_at, disabled_reason)
-       values (gen_random_uuid(), $1, $2, 'https://a.example', '{X}', '', now(), ${failing}, ${disabled}, ${disabled}::text)`,
+      `insert into webhooks (id, account_id, name, url, event_kinds, secret_box, created_at, failing_since, disabled_at, disabled_code, disabled_reason)
+       values (gen_random_uuid(), $1, $2, 'https://a.example', '{X}', '', now(), ${failing}, ${disabled}, ${disabled}::text, ${disabled}::text)`,
       [account.accountId, name],
     )
   expect(await kinds()).toEqual(['webhook_disabled', 'webhook_failing', 'no_key'])

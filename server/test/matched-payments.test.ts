@@ -433,9 +433,9 @@ test.each([
   ],
   [
     'a second fee of one match',
-    `insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, exception_id, occurred_at, recorded_at)
+    `insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, account_id, exception_id, occurred_at, recorded_at)
      select kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, (select id from payments where end_to_end_id = 'E-held'),
-       charge_id, exception_id, occurred_at, recorded_at from transfers where kind = 'matched_fee'`,
+       charge_id, account_id, exception_id, occurred_at, recorded_at from transfers where kind = 'matched_fee'`,
   ],
 ])('the schema refuses %s', async (_, sql) => {
   const w = await world()

@@ -15,7 +15,7 @@ const TABLES = `select tablename as name from pg_tables where schemaname = 'publ
 test('an empty database is migrated once; after that there is nothing to do', async () => {
   const db = await emptyDatabase()
   const applied = await migrate(db.url)
-  expect(applied[0]).toBe('0001_core.sql')
+  expect(applied[0]).toBe('0001_baseline.sql')
   expect(await migrate(db.url)).toEqual([])
   expect(await db.names('select name from migrations order by name')).toEqual(applied)
 })
@@ -48,7 +48,7 @@ test('whoever waits for another process that migrates is told, and one with noth
   await until('it is told', async () => said.length > 0)
   expect(said).toEqual(['Waiting for another process that migrates the database…'])
   await blocker.query('rollback')
-  expect(await waiting).toContain('0001_core.sql')
+  expect(await waiting).toContain('0001_baseline.sql')
 
   await blocker.query('begin; select pg_advisory_xact_lock(4782113)')
   expect(await migrate(db.url)).toEqual([])
@@ -67,7 +67,7 @@ test('a process that dies while it migrates leaves no lock behind', async () => 
   )
   expect(await killed).toMatch(/^the database at DATABASE_URL cannot be reached/)
   await blocker.end()
-  expect(await migrate(db.url)).toContain('0001_core.sql')
+  expect(await migrate(db.url)).toContain('0001_baseline.sql')
 })
 
 test('a migration gives up waiting for a table in use, so that others pass, says so, and tries again', async () => {
@@ -77,22 +77,22 @@ test('a migration gives up waiting for a table in use, so that others pass, says
   const said: string[] = []
   const options = { lockTimeoutMs: 50, lockPauseMs: 1, say: (line: string) => void said.push(line) }
   await expect(migrate(db.url, { ...options, lockAttempts: 2 })).rejects.toThrow(
-    /^migration 0005_deposits\.sql cannot lock a table that is in use: end what holds it/,
+    /^migration 0001_baseline\.sql cannot lock a table that is in use: end what holds it/,
   )
-  expect(said).toEqual(['Migration 0005_deposits.sql needs a table that is in use; trying again (1 of 2)…'])
+  expect(said).toEqual(['Migration 0001_baseline.sql needs a table that is in use; trying again (1 of 2)…'])
 
   const later = migrate(db.url, { ...options, lockAttempts: 10_000 })
   await until('it tries again', async () => said.length > 2)
   await user.end()
-  expect(await later).toContain('0005_deposits.sql')
+  expect(await later).toContain('0001_baseline.sql')
 })
 
 test('a database that is behind is refused by name, and looking at it alters nothing', async () => {
   const db = await emptyDatabase()
   const missing = await findMissingMigrations(db.url)
-  expect(missing[0]).toBe('0001_core.sql')
+  expect(missing[0]).toBe('0001_baseline.sql')
   await expect(requireMigrated(db.url)).rejects.toThrow(
-    `the database lacks ${missing.length} migrations (0001_core.sql …): run guiche migrate, or start the service, which migrates too`,
+    `the database lacks ${missing.length === 1 ? '1 migration' : `${missing.length} migrations`} (0001_baseline.sql …): run guiche migrate, or start the service, which migrates too`,
   )
   expect(await db.names(TABLES)).toEqual([])
   await migrate(db.url)
@@ -119,7 +119,7 @@ test.each([[['key', 'list']], [['audit']], [['doctor']]])(
     const ran = await runCli(command, { DATABASE_URL: db.url, GUICHE_HOME: temporaryHome() })
     expect(ran.code).toBe(1)
     expect(ran.stdout + ran.stderr).toMatch(
-      /the database lacks \d+ migrations \(0001_core\.sql …\): run guiche migrate/,
+      /the database lacks \d+ migrations? \(0001_baseline\.sql …\): run guiche migrate/,
     )
     expect(await db.names(TABLES)).toEqual([])
   },
@@ -138,7 +138,7 @@ test(
     ])
     expect(readdirSync(home)).toEqual([])
 
-    expect((await runCli(['migrate'], env)).stdout).toMatch(/^0001_core\.sql\n/)
+    expect((await runCli(['migrate'], env)).stdout).toMatch(/^0001_baseline\.sql\n/)
     expect(await runCli(['key', 'list', '--json'], env)).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
   },
 )
@@ -165,9 +165,9 @@ test('a role that may not read the tables is told so in one line too', async () 
 test('a migration that was edited after it was applied is refused, and names the file', async () => {
   const db = await emptyDatabase()
   await migrate(db.url)
-  await db.client.query(`update migrations set checksum = 'another' where name = '0001_core.sql'`)
+  await db.client.query(`update migrations set checksum = 'another' where name = '0001_baseline.sql'`)
   await expect(migrate(db.url)).rejects.toThrow(
-    'migration 0001_core.sql was edited after it was applied: restore the file',
+    'migration 0001_baseline.sql was edited after it was applied: restore the file',
   )
 })
 
@@ -239,18 +239,20 @@ test('an index whose build failed or was not recorded is no obstacle to the next
 test('a migration that fails half-way leaves nothing behind, and works once its cause is gone', async () => {
   const db = await emptyDatabase()
   await db.client.query('create table transfers ()')
-  await expect(migrate(db.url)).rejects.toThrow('migration 0007_ledger.sql failed: relation "transfers" already exists')
-  expect(await db.names(`select relname as name from pg_class where relname like 'ledger%'`)).toEqual([])
-  expect((await findMissingMigrations(db.url))[0]).toBe('0007_ledger.sql')
+  await expect(migrate(db.url)).rejects.toThrow(
+    'migration 0001_baseline.sql failed: relation "transfers" already exists',
+  )
+  expect(await db.names(TABLES)).toEqual(['migrations', 'transfers'])
+  expect((await findMissingMigrations(db.url))[0]).toBe('0001_baseline.sql')
 
   await db.client.query('drop table transfers')
-  expect((await migrate(db.url))[0]).toBe('0007_ledger.sql')
+  expect((await migrate(db.url))[0]).toBe('0001_baseline.sql')
 })
 
 test('a migration that cannot be recorded is not applied either', async () => {
   const db = await emptyDatabase()
   await db.client.query('create table migrations (name text, checksum text check (false), applied_at timestamptz)')
-  await expect(migrate(db.url)).rejects.toThrow('migration 0001_core.sql failed')
+  await expect(migrate(db.url)).rejects.toThrow('migration 0001_baseline.sql failed')
   expect(await db.names(TABLES)).toEqual(['migrations'])
 })
 

@@ -239,17 +239,17 @@ test.each([
 test.each([
   [
     'a second credit of one charge',
-    `insert into payments select gen_random_uuid(), provider, 'E-x', txid, amount_cents, charge_id, true, occurred_at, recorded_at from payments`,
+    `insert into payments select gen_random_uuid(), provider, 'E-x', txid, amount_cents, charge_id, account_id, true, occurred_at, recorded_at from payments`,
     /payments_one_credit_per_charge/,
   ],
   [
     'the same Pix a second time',
-    `insert into payments select gen_random_uuid(), provider, end_to_end_id, txid, amount_cents, null, false, occurred_at, recorded_at from payments`,
+    `insert into payments select gen_random_uuid(), provider, end_to_end_id, txid, amount_cents, null, null, false, occurred_at, recorded_at from payments`,
     /payments_end_to_end_id_key/,
   ],
   [
     'a second transfer of one payment',
-    `insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, occurred_at, recorded_at) select kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, occurred_at, recorded_at from transfers`,
+    `insert into transfers (kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, account_id, occurred_at, recorded_at) select kind, debit_id, credit_id, amount_cents, debit_after_cents, credit_after_cents, payment_id, charge_id, account_id, occurred_at, recorded_at from transfers`,
     /transfers_once_per_payment/,
   ],
   [

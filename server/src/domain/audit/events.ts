@@ -17,10 +17,9 @@ function nameOf(subject: string): string {
   return `'evt_' || e.kind || '_' || ${hex(subject)}`
 }
 
-/** The id follows from kind and subject. The last release made it from the key of the row. */
+/** The id follows from kind and subject. */
 function named(subject: string): Rules {
-  const ofLastRelease = `'evt_' || ${hex('e.id')}`
-  return { 'the event’s id': [NAME, `case when ${NAME} = ${ofLastRelease} then ${NAME} else ${nameOf(subject)} end`] }
+  return { 'the event’s id': [NAME, nameOf(subject)] }
 }
 
 function head(kind: string): string {
@@ -63,13 +62,10 @@ const REFUND_SUBJECT = `
     ${hex('r.charge_id')} || ' ' || r.provider_refund_id || ' ' || (${MADE_BEFORE}), 'UTF8'
   )), 'hex'), 32)::uuid`
 
-// Each event counts the refunds of its charge up to its own; the ledger has their order. The last release made the
-// refund itself the subject of its event.
+// Each event counts the refunds of its charge up to its own; the ledger has their order.
 const refundEvent = `
   with r as (
-    select r.*, coalesce(o.subject_id, ${REFUND_SUBJECT}) as subject
-    from refunds r left join events o on o.kind = 'DEPOSIT_REFUNDED' and o.subject_id = r.id
-    where r.status = 'DONE' and r.charge_id is not null
+    select r.*, ${REFUND_SUBJECT} as subject from refunds r where r.status = 'DONE' and r.charge_id is not null
   ), s as (
     select r.id, t.kind, sum(case when t.kind = 'refund_undone' then -r.amount_cents else r.amount_cents end)
       over (partition by r.charge_id order by t.id) as cents
@@ -89,7 +85,7 @@ const refundEvent = `
     rules: {
       'the event’s account': ['e.account_id', 'c.account_id'],
       'the event’s time': ['e.created_at', 'r.ended_at'],
-      ...named(REFUND_SUBJECT),
+      ...named('r.subject'),
       'the event’s body is not what the charge and its refunds say': `e.body = ${REFUND_BODY}`,
       ...bornAt('e.id', 'e.created_at'),
     },

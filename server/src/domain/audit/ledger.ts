@@ -1,4 +1,4 @@
-import { broken, check, hex, isUnfilled, type Checks } from './rules.ts'
+import { broken, check, hex, type Checks } from './rules.ts'
 
 // Every transfer that payments, refunds and exceptions require, with all its columns. A new kind of transfer is a line
 // here.
@@ -90,12 +90,10 @@ const transferRules = broken({
   recorded_at: ['x.t_recorded', 'x.w_recorded'],
 })
 
-const ACCOUNT = 'case when not t.is_unfilled then w.account_id end'
-
 // Unique indexes allow one transfer of a kind for each payment, refund and exception; the check `schema` guards them.
 const transfer = `
   with books as (${BOOKS}), single as (${SINGLE}), wanted as (${WANTED}), t as (
-    select t.*, d.book as debit_book, c.book as credit_book, ${isUnfilled('transfers', 't')} as is_unfilled
+    select t.*, d.book as debit_book, c.book as credit_book
     from transfers t left join books d on d.id = t.debit_id left join books c on c.id = t.credit_id
   ), x as (
     select t.id, coalesce(t.kind, w.kind) as kind, w.kind is not null as is_wanted, coalesce(t.payment_id, w.payment_id) as payment_id,
@@ -103,13 +101,13 @@ const transfer = `
       t.amount_cents as t_amount, w.amount_cents as w_amount, t.charge_id as t_charge, w.charge_id as w_charge,
       t.refund_id as t_refund, w.refund_id as w_refund, t.exception_id as t_exception, w.exception_id as w_exception,
       t.occurred_at as t_occurred, w.occurred_at as w_occurred, t.recorded_at as t_recorded, w.recorded_at as w_recorded,
-      t.account_id as t_account, ${ACCOUNT} as w_account
+      t.account_id as t_account, w.account_id as w_account
     from t
     full join wanted w on w.payment_id = t.payment_id and w.kind = t.kind
       and coalesce(w.refund_id, w.exception_id, w.payment_id) = coalesce(t.refund_id, t.exception_id, t.payment_id)
-    where (t.debit_book, t.credit_book, t.amount_cents, t.charge_id, t.refund_id, t.exception_id, t.occurred_at, t.recorded_at)
-      is distinct from (w.debit_id, w.credit_id, w.amount_cents, w.charge_id, w.refund_id, w.exception_id, w.occurred_at, w.recorded_at)
-      or t.account_id is distinct from ${ACCOUNT} or t.id is null or w.kind is null
+    where (t.debit_book, t.credit_book, t.amount_cents, t.charge_id, t.account_id, t.refund_id, t.exception_id, t.occurred_at, t.recorded_at)
+      is distinct from (w.debit_id, w.credit_id, w.amount_cents, w.charge_id, w.account_id, w.refund_id, w.exception_id, w.occurred_at, w.recorded_at)
+      or t.id is null or w.kind is null
   )
   select case when x.id is not null then 'transfer ' || x.id
       when x.w_refund is not null then 'refund ' || ${hex('x.w_refund')}

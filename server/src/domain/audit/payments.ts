@@ -2,7 +2,7 @@ import { BrCodeError, decodeBrCode } from '../../base/brcode.ts'
 import type { Cents } from '../../base/money.ts'
 import type { Tx } from '../../db/tx.ts'
 import { FACTS_SQL, type ChargeSeal } from '../core/charge-seal.ts'
-import { BANK_SKEW, bornAt, check, hex, idMs, isUnfilled, SKEW, timeMs, type Checks } from './rules.ts'
+import { BANK_SKEW, bornAt, check, hex, idMs, SKEW, timeMs, type Checks } from './rules.ts'
 
 // What a charge received: its value, unless an operator matched it with a payment of another amount.
 const RECEIVED = 'coalesce(c.received_cents, c.value_cents)'
@@ -68,7 +68,7 @@ const payment = check({
   rules: {
     ...bornAt('p.id', 'p.recorded_at'),
     charge_id: ['p.charge_id', 'c.id'],
-    account_id: ['p.account_id', `case when not ${isUnfilled('payments', 'p')} then c.account_id end`],
+    account_id: ['p.account_id', 'c.account_id'],
     'has no amount': 'p.amount_cents > 0',
     'completed nothing and is no exception, or was credited and is one too': `
       coalesce(x.count, 0) = case when p.credited and x.resolution is distinct from 'match' then 0 else 1 end`,

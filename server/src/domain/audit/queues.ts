@@ -1,7 +1,7 @@
 import { EXPIRY_GRACE_MS } from '../deposits/charge-states.ts'
 import { DAY_ZONE } from '../core/business-days.ts'
 import { OVERLAP_MS } from '../reconciliation/reconcile.ts'
-import { check, hex, idMs, NOW, SKEW, timeMs, type Checks } from './rules.ts'
+import { check, hex, idMs, isHashOf, NOW, SKEW, timeMs, type Checks } from './rules.ts'
 
 // A check is put off by at most five minutes, and a claim ends after two.
 const PATIENCE = `interval '10 minutes'`
@@ -41,16 +41,14 @@ const externalId = `
   from external_ids i left join charges c on c.id = i.charge_id
   where (c.account_id, c.external_id) is distinct from (i.account_id, i.external_id) or c.status in ('EXPIRED', 'CANCELED', 'FAILED')`
 
-// The request for a charge as it is hashed, see base/request-hash.ts: with the default expiry or its own, and in the
-// form of older versions.
+// The request for a charge as it is hashed, see base/request-hash.ts: with the default expiry or its own.
 const EXTERNAL_ID = `coalesce(to_json(c.external_id)::text, 'null')`
 const DESCRIPTION = `coalesce(to_json(c.description)::text, 'null')`
 const SECONDS = `div((${timeMs('c.expires_at')} - ${idMs('c.id')})::numeric, 1000)`
-const REQUESTS = [`'null'`, SECONDS].flatMap((seconds) => [
-  `format('[["description",%s],["expiresInSeconds",%s],["externalId",%s],["valueCents",%s]]', ${DESCRIPTION}, ${seconds}, ${EXTERNAL_ID},
-    c.original_value_cents)`,
-  `format('[%s,%s,%s,%s]', c.original_value_cents, ${EXTERNAL_ID}, ${DESCRIPTION}, ${seconds})`,
-])
+const REQUESTS = [`'null'`, SECONDS].map(
+  (seconds) => `format('[["description",%s],["expiresInSeconds",%s],["externalId",%s],["valueCents",%s]]',
+    ${DESCRIPTION}, ${seconds}, ${EXTERNAL_ID}, c.original_value_cents)`,
+)
 
 const idempotencyKey = check({
   subject: `'idempotency key ' || k.key`,
@@ -59,8 +57,7 @@ const idempotencyKey = check({
   rules: {
     'belongs to a charge of another account': 'c.account_id = k.account_id',
     'was used at another time than its charge was made': 'k.created_at = c.created_at',
-    'was used with another request than its charge': `
-      k.request_hash in (${REQUESTS.map((text) => `sha256(convert_to(${text}, 'UTF8'))`).join(', ')})`,
+    'was used with another request than its charge': isHashOf('k.request_hash', REQUESTS),
   },
 })
 

@@ -1,5 +1,5 @@
 import { EXCEPTION_STATE } from '../deposits/exception-states.ts'
-import { bornAt, check, hex, idMs, NOW, SKEW, timeMs, type Checks } from './rules.ts'
+import { bornAt, check, hex, idMs, isHashOf, NOW, SKEW, timeMs, type Checks } from './rules.ts'
 
 // The worker asks again within minutes; a refund that is due much later is forgotten.
 const DUE_WITHIN = `interval '1 day'`
@@ -21,6 +21,12 @@ const SHARES = `
   join payments p on p.id = h.payment_id
   join charges c on c.id = h.charge_id
   where h0.kind = 'refund_reserved'`
+
+// The request for a refund as it is hashed: of an amount, or of all that is left.
+const REQUESTS = ['r.amount_cents::text', `'null'`].map(
+  (amount) => `format('[["amountCents",%s],["paymentLinkId","%s"],["reason",%s]]',
+    ${amount}, c.payment_link_id, coalesce(to_json(r.reason)::text, 'null'))`,
+)
 
 const refund = check({
   subject: `'refund ' || ${hex('r.id')}`,
@@ -74,9 +80,8 @@ const refund = check({
       num_nonnulls(r.ended_by_kind, r.ended_by, r.ended_reason) in (0, 3) and (r.ended_by is null or r.status <> 'PROCESSING')`,
     'has ended, and still wants attention': `r.attention is null or r.status = 'PROCESSING'`,
     'has a reason for failing, and did not fail': `r.failure is null or r.status = 'FAILED'`,
-    'its idempotency key was used with another request': `r.idempotency_key is null or r.request_hash in (
-        sha256(convert_to(format('["%s",%s,%s]', c.payment_link_id, r.amount_cents, coalesce(to_json(r.reason)::text, 'null')), 'UTF8')),
-        sha256(convert_to(format('["%s",null,%s]', c.payment_link_id, coalesce(to_json(r.reason)::text, 'null')), 'UTF8')))`,
+    'its idempotency key was used with another request': `
+      r.idempotency_key is null or ${isHashOf('r.request_hash', REQUESTS)}`,
     'was made without us, and is no exception': `r.source <> 'provider' or r.exception_id is not null or f.id is not null`,
     fee_returned_cents: [
       'r.fee_returned_cents',

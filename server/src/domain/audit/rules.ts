@@ -70,15 +70,13 @@ export function idMs(uuid: string): string {
   return `('x' || left(${hex(uuid)}, 12))::bit(48)::bigint`
 }
 
-export function timeMs(at: string): string {
-  return `floor(extract(epoch from ${at}) * 1000)`
+/** As hashRequest() in base/request-hash.ts hashes one of these texts. */
+export function isHashOf(column: string, texts: string[]): string {
+  return `${column} in (${texts.map((text) => `sha256(convert_to(${text}, 'UTF8'))`).join(', ')})`
 }
 
-/** An older row of this table, whose account id is yet to be filled in: see deposits/backfill.ts. */
-export function isUnfilled(table: 'payments' | 'transfers', row: string): string {
-  const idType = table === 'payments' ? 'uuid' : 'bigint'
-  const filledUntil = `(select filled_until::${idType} from backfills where table_name = '${table}')`
-  return `(${row}.account_id is null and coalesce(${row}.id > ${filledUntil}, false))`
+export function timeMs(at: string): string {
+  return `floor(extract(epoch from ${at}) * 1000)`
 }
 
 /** newUuid7() made the id at the time of the row. */

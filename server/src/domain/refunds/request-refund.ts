@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { Fault, invalidField } from '../../base/fault.ts'
 import { hexFromUuid, isHexId, newUuid7, uuidFromHex } from '../../base/ids.ts'
 import { isCents, type Cents } from '../../base/money.ts'
+import { hashRequest } from '../../base/request-hash.ts'
 import { query, transact, type Tx } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import { checkReason, writeAudit, type Actor } from '../core/audit-log.ts'
@@ -171,7 +171,7 @@ export async function reserveForCharge(
   const [locked] = await lockCharges(tx, [chargeId])
   const charge = visible(locked)
   const idempotency =
-    asked.idempotencyKey === null ? null : { key: asked.idempotencyKey, requestHash: hashRequest(asked) }
+    asked.idempotencyKey === null ? null : { key: asked.idempotencyKey, requestHash: hashRefundRequest(asked) }
   const earlier = idempotency && (await findByKey(tx, charge.accountId, actor, idempotency))
   if (earlier) return { refund: earlier, replayed: true }
 
@@ -275,12 +275,10 @@ async function findByKey(
 /** Account and key tell where the hash is looked up, and all other fields are hashed: a new one must be added here. */
 type HashedFields = Omit<RefundRequest, 'accountId' | 'idempotencyKey'>
 
-function hashRequest({ paymentLinkId, amountCents, reason }: RefundRequest): Buffer {
-  // Add new fields at the end, and only when given: stored hashes must stay comparable.
+/** Keys belong to their refunds for good. So add a field only when given: hashes that are stored must stay the same. */
+function hashRefundRequest({ paymentLinkId, amountCents, reason }: RefundRequest): Buffer {
   const link = paymentLinkId.toLowerCase()
-  const hashed = { paymentLinkId: link, amountCents, reason } satisfies Record<keyof HashedFields, unknown>
-  const text = JSON.stringify(Object.values(hashed))
-  return createHash('sha256').update(text).digest()
+  return hashRequest({ paymentLinkId: link, amountCents, reason } satisfies Record<keyof HashedFields, unknown>)
 }
 
 function mismatch(): Fault {

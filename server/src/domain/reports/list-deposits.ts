@@ -69,34 +69,21 @@ const FILTERS = `
 
 const FILTERED = `select ${COLUMNS} from charges c where ${OF_ACCOUNT} and ${FILTERS} ${ORDER}`
 
-// Only the previous release stores checks without their account. They are gone when their charges have ended.
-const OLDEST_WITHOUT_ACCOUNT = `(
-  select k.subject::uuid from checks k
-  where k.kind = 'charge' and k.account_id is null order by k.account_id, k.subject::uuid limit 1
-)`
-
-const PENDING = `select ${COLUMNS} from (${pendingCharges(FILTERS)}) c order by c.id desc limit $3`
+const PENDING = `select ${COLUMNS} from (${pendingCharges(FILTERS)}) c order by c.id desc`
 
 /** Newest first. Every PENDING charge has a check, and the status itself is in no index, because it changes. */
 function pendingCharges(condition: string, newest = ''): string {
   return `
-    (
-      select c.*
-      from (
-        select k.account_id, k.subject::uuid as id from checks k
-        where k.kind = 'charge' and k.account_id = any($1) and k.subject::uuid < $2
-          and ($8::uuid is null or k.subject::uuid >= $8) and ($9::uuid is null or k.subject::uuid < $9)
-        ${newest}
-      ) k
-      cross join lateral (select * from charges c where c.id = k.id and ${OF_ACCOUNT} offset 0) c
-      where ${condition}
-      order by k.account_id desc, k.id desc limit $3
-    ) union all (
-      select * from charges c
-      where ${OF_ACCOUNT} and c.status = 'PENDING' and c.id >= ${OLDEST_WITHOUT_ACCOUNT} and ${condition}
-        and (select k.account_id from checks k where k.provider = c.provider and k.subject = ${hexId('c.id')}) is null
-      order by c.account_id, c.id desc limit $3
-    )`
+    select c.*
+    from (
+      select k.account_id, k.subject::uuid as id from checks k
+      where k.kind = 'charge' and k.account_id = any($1) and k.subject::uuid < $2
+        and ($8::uuid is null or k.subject::uuid >= $8) and ($9::uuid is null or k.subject::uuid < $9)
+      ${newest}
+    ) k
+    cross join lateral (select * from charges c where c.id = k.id and ${OF_ACCOUNT} offset 0) c
+    where ${condition}
+    order by k.account_id desc, k.id desc limit $3`
 }
 
 // A charge gets its id before it waits in the lane of intents, which is never longer than this.

@@ -100,7 +100,7 @@ async function readSums(core: Core): Promise<Omit<OperatorOverview, 'ageSeconds'
        (select count(*) from webhooks
         where failing_since is not null and disabled_at is null and deleted_at is null) as "failingWebhooks",
        (select count(*) from webhooks where disabled_at is not null and deleted_at is null
-          and coalesce(disabled_code, 'receiver_gone') in ('receiver_gone', 'failed_for_days')) as "disabledWebhooks",
+          and disabled_code in ('receiver_gone', 'failed_for_days')) as "disabledWebhooks",
        coalesce(sum(b.credits_cents - b.debits_cents) filter (where l.kind = 'suspense'), 0)::bigint as "suspenseCents",
        coalesce(sum(b.debits_cents - b.credits_cents) filter (where l.kind = 'missing'), 0)::bigint as "missingCents"
      from ledger_accounts l join ledger_balances b on b.ledger_account_id = l.id where l.kind in ('suspense', 'missing')`,

@@ -16,10 +16,10 @@ const processStatus = z.object({
       callsPerSecond: z.number(),
     }),
   ),
-  /** Requests with a header of a proxy that it does not trust. Processes of older versions do not say. */
-  forwardedIgnored: z.number().default(0),
+  /** Requests with a header of a proxy that it does not trust. */
+  forwardedIgnored: z.number(),
   /** Old rows of these kinds cannot be deleted, and for how long. */
-  purgeFailing: z.array(z.object({ step: z.string(), seconds: z.number() })).default([]),
+  purgeFailing: z.array(z.object({ step: z.string(), seconds: z.number() })),
 })
 
 export type ProcessStatus = z.infer<typeof processStatus>

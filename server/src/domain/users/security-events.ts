@@ -104,16 +104,6 @@ export async function findSecondFactor(core: Core, userId: string): Promise<Seco
   return factor
 }
 
-/** False if they were changed meanwhile. */
-export async function replaceRecoveryCodes(
-  core: Core,
-  userId: string,
-  { before, after }: { before: string; after: string },
-): Promise<boolean> {
-  const sql = 'update second_factors set backup_codes = $3 where user_id = $1 and backup_codes = $2 returning id'
-  return (await query(core.pool, sql, [userId, before, after])).length === 1
-}
-
 /** False if a code of this time step or a later one was accepted before. Of two calls at once, one gets true. */
 export async function useTotpStep(core: Core, userId: string, step: number): Promise<boolean> {
   const sql = 'update second_factors set last_step = $2 where user_id = $1 and last_step < $2 returning id'

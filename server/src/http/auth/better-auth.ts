@@ -5,7 +5,7 @@ import { isConnectionFailure } from '../../db/failure.ts'
 import { unavailable } from '../../db/tx.ts'
 import type { Context } from '../../domain/context.ts'
 import { hashRecoveryCodes, hashTypedCode } from '../../domain/users/recovery-codes.ts'
-import { auditPasswordChange, findSecondFactor, replaceRecoveryCodes } from '../../domain/users/security-events.ts'
+import { auditPasswordChange, findSecondFactor } from '../../domain/users/security-events.ts'
 import { sessionLifeMs } from '../../domain/accounts/sessions.ts'
 import { hashPassword, isPassword, PASSWORD_LENGTH } from '../../domain/users/users.ts'
 import { endOlderResets, storedIdentifier } from '../../domain/users/verifications.ts'
@@ -90,7 +90,7 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
   keys.get = async () => (await auth.$context).secretConfig
   return {
     totpSecret: open,
-    storedRecoveryCode: makeStoredRecoveryCode(ctx, { open, seal }),
+    storedRecoveryCode: makeStoredRecoveryCode(ctx, open),
     handle: (request) =>
       auth.handler(request).catch((error: unknown) => {
         throw isConnectionFailure(error) ? unavailable(ctx.pool, error) : error
@@ -148,22 +148,14 @@ function codeOptions({ open, seal }: Seal) {
   return { storeBackupCodes: { encrypt, decrypt: open } }
 }
 
-function makeStoredRecoveryCode(ctx: Context, { open, seal }: Seal): Auth['storedRecoveryCode'] {
-  return async function storedRecoveryCode(userId, code) {
+function makeStoredRecoveryCode(ctx: Context, open: Seal['open']): Auth['storedRecoveryCode'] {
+  return async (userId, code) => {
     const factor = await findSecondFactor(ctx, userId)
-    if (!factor) return ''
-    const { recoveryCodes: before } = factor
-    const stored = JSON.parse(await open(before)) as string[]
-    const hashed = await hashRecoveryCodes(stored)
-    if (hashed !== stored) {
-      const after = await seal(JSON.stringify(hashed))
-      if (!(await replaceRecoveryCodes(ctx, userId, { before, after }))) return storedRecoveryCode(userId, code)
-    }
-    return hashTypedCode(hashed, code)
+    return factor ? hashTypedCode(JSON.parse(await open(factor.recoveryCodes)) as string[], code) : ''
   }
 }
 
-/** Our tables and columns, see migrations/0002_users.sql. Those that only social sign-in fills are left out. */
+/** Our tables and columns, see migrations/0001_baseline.sql. Those that only social sign-in fills are left out. */
 function tableNames(ctx: Context) {
   const times = { createdAt: 'created_at', updatedAt: 'updated_at' }
   return {

@@ -181,15 +181,12 @@ export type FinishedCheck = { check: Check; nextDueAt: Date | null; untilEnded: 
 
 // A subquery instead of a join, so that a cached plan never scans the whole table (decision 29).
 const TID = `(select k.ctid from checks k where k.provider = n.provider and k.subject = n.subject) as tid`
-// The previous release does not write `claim`, but every change it makes also changes due_at. `is not distinct from`
-// instead of `=` keeps the planner from the index on due_at: all checks of a claim have the same due_at.
-const MINE = `k.ctid = n.tid and k.claim = n.claim and k.due_at is not distinct from n.leased_until`
+const MINE = `k.ctid = n.tid and k.claim = n.claim`
 
 const CLAIM_COLUMNS: Columns<Check> = {
   provider: ['text', ({ provider }) => provider],
   subject: ['text', ({ subject }) => subject],
   claim: ['uuid', ({ claim }) => claim],
-  leased_until: ['timestamptz', ({ leasedUntil }) => leasedUntil],
 }
 
 const FINISHED_COLUMNS: Columns<Check & Omit<FinishedCheck, 'check'>> = {
