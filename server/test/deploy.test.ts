@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { makeMetrics, measureProcess } from '../src/base/metrics.ts'
+import { VERSION } from '../src/base/version.ts'
 import { loadConfig } from '../src/config.ts'
 import { STOP_WITHIN_MS } from '../src/main.ts'
 import { DEFAULT_TIMINGS } from '../src/providers/http/limits.ts'
@@ -343,7 +344,7 @@ test('a pod is asked at the right paths, and has time to migrate, to drain and t
         ],
         containers: [
           {
-            image: 'registry.example.com/guiche:0.1.0',
+            image: `registry.example.com/guiche:${VERSION}`,
             envFrom: [{ configMapRef: { name: 'shop' } }, { secretRef: { name: 'guiche-secrets' } }],
             startupProbe: { httpGet: { path: '/livez' }, periodSeconds: 2, failureThreshold: 600 },
             livenessProbe: { httpGet: { path: '/livez' } },

@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { createJsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import { VERSION } from '../../base/version.ts'
 import { referencePage } from './reference-page.ts'
 import { pageHeaders, pageText } from '../server/page-layout.ts'
 import { finishDocument, type Document } from './openapi-postprocess.ts'
@@ -13,7 +14,7 @@ export async function describeRoutes(app: FastifyInstance): Promise<void> {
       openapi: '3.1.0',
       info: {
         title: 'guiche',
-        version: '0.1.0',
+        version: VERSION,
         description: INTRODUCTION,
         contact: { name: 'The operator of this service' },
         license: { name: 'MIT', identifier: 'MIT' },
