@@ -211,7 +211,7 @@ function describe(pix) {
   return `${pix.endToEndId} of ${pix.amountCents} cents for ${pix.txid}`
 }
 
-export function groupBy(list, keyOf) {
+function groupBy(list, keyOf) {
   const groups = new Map()
   for (const item of list) {
     const key = keyOf(item)

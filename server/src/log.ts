@@ -148,7 +148,7 @@ export function logTo(screen: Screen): Destination {
   return { write: (line) => void screen.write(shown(line)) }
 }
 
-export function inWords(line: Line): string {
+function inWords(line: Line): string {
   const time = new Date(line.time).toTimeString().slice(0, 8)
   const label = LABELS[line.level] ? `${LABELS[line.level]}: ` : ''
   const request = `${time} ${label}${String(line.method)} ${String(line.route)} ${String(line.status)}`

@@ -68,7 +68,7 @@ export const chargeBody = (): Record<string, unknown> => ({
 let txids = 0
 export const newTxid = (): string => `test${process.pid}x${String((txids += 1)).padStart(20, '0')}`.slice(0, 35)
 
-export async function fetchToken(url: string): Promise<string> {
+async function fetchToken(url: string): Promise<string> {
   const reply = await send(`${url}/oauth/token`, {
     method: 'POST',
     body: { grant_type: 'client_credentials', client_id: 'sandbox', client_secret: 'sandbox' },

@@ -7,7 +7,7 @@ export type Owner = { uid: number; gid: number; name: string }
 export type Ran = { ok: boolean; output: string }
 
 /** Each poll costs one small read. */
-export const POLL_MS = 10
+const POLL_MS = 10
 
 /** Runs a program to its end and keeps its output. Never rejects. */
 export async function run(

@@ -19,7 +19,7 @@ export const MAX_REASON_LENGTH = 500
 export const REASON_RULE = `reason must be 1 to ${MAX_REASON_LENGTH} characters, ${READABLE_RULE}`
 
 /** Lines that may be deleted, as the trigger audit_log_kept allows; the index audit_log_sign_ins finds them. */
-export const SIGN_IN_ACTIONS = [
+const SIGN_IN_ACTIONS = [
   'session.opened',
   'sessions.ended',
   'password.changed',

@@ -86,7 +86,7 @@ export function makeTally(): (account: string | number, cents: Cents) => Cents {
  * In SQL, the account that a transfer concerns: the one whose balance it moves, or else the one of its charge. None for
  * a payment that fits no charge.
  */
-export function transferAccount(row: string): string {
+function transferAccount(row: string): string {
   return `coalesce(
     (select account_id from ledger_accounts where id = ${row}.debit_id),
     (select account_id from ledger_accounts where id = ${row}.credit_id),

@@ -11,7 +11,7 @@ type Cursor = { provider: string; beganAt: Date; sweptUntil: Date; nextClosing: 
 export type Sweep = Cursor & { claim: string }
 
 /** Our lease ended while we were busy, and another process has the provider. */
-export class ClaimLost extends Error {
+class ClaimLost extends Error {
   override name = 'ClaimLost'
 }
 

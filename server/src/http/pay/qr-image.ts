@@ -29,7 +29,7 @@ export function qrMatrix(text: string): QrMatrix {
 const LONG_CODE = 300
 
 /** One dashed line per row of modules, an eighth of the size of one rectangle per module. */
-export function qrSvg(matrix: QrMatrix, label: string): Html {
+function qrSvg(matrix: QrMatrix, label: string): Html {
   const size = matrix.length
   const path = matrix.map((row, y) => dashes(row, y)).join('')
   return html`<svg
