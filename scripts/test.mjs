@@ -4,7 +4,7 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureBuilt, ensureInstalled, ensureNode, fail, root, run, withProgress, workspaces } from './bootstrap.mjs'
+import { ensureBuilt, ensureInstalled, ensureNode, fail, root, run, workspaces } from './bootstrap.mjs'
 
 // The headless shell comes first: the same engine without windows opens a page with a quarter of the work.
 const CHROMIUM_PLACES = [
@@ -23,7 +23,7 @@ const named = process.argv.slice(isLong ? 3 : 2)
 ensureNode()
 await ensureInstalled()
 await ensureBuilt()
-const chromium = await findChromium()
+const chromium = findChromium()
 const failed = isLong ? await testLong() : await testAll()
 for (const { name, output } of failed) if (output) process.stderr.write(`\n--- ${name} ---\n${output.trim()}\n`)
 const outcome = failed.length === 0 ? 'all passed' : `FAILED: ${failed.map(({ name }) => name).join(', ')}`
@@ -60,7 +60,7 @@ async function runTests(name, args, settings = {}) {
   return { name, code }
 }
 
-/** Types, lint and format. */
+/** Types, lint, format, and code that nothing uses. */
 function checkStatically() {
   const bin = (name) => join(root, 'node_modules/.bin', name)
   // Not by its name, which the older compilers that the client is tested with have too.
@@ -72,6 +72,7 @@ function checkStatically() {
     ),
     lint: [bin('oxlint'), '--type-aware', '--deny-warnings'],
     format: [bin('oxfmt'), '--check'],
+    unused: [bin('knip')],
   }
   return Promise.all(Object.entries(checks).map(async ([name, command]) => ({ name, ...(await run(command)) })))
 }
@@ -81,36 +82,15 @@ function remembering(name) {
   return ['--noEmit', '--incremental', '--tsBuildInfoFile', `node_modules/.cache/${name}.tsbuildinfo`]
 }
 
-/** A browser for the tests that need one. Only a whole run installs it, and only where that is ours to do. */
-async function findChromium() {
+/** A browser for the tests that need one. */
+function findChromium() {
   const given = process.env.CHROMIUM_PATH
   if (given) return existsSync(given) ? given : fail(`CHROMIUM_PATH names ${given}, which does not exist.`)
-  const find = () => CHROMIUM_PLACES.find((path) => existsSync(path))
-  const isOurs = process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')
-  if (find() === CHROMIUM_PLACES[0] || named.length > 0) return find()
-  if (isOurs) await installChromium(find() !== undefined)
-  const installed = find()
-  if (installed) return installed
-  const missing = 'No Chromium was found: install it or set CHROMIUM_PATH'
+  const found = CHROMIUM_PLACES.find((path) => existsSync(path))
+  if (found || named.length > 0) return found
+  const missing = 'No Chromium was found: install it (apt-get install chromium-headless-shell) or set CHROMIUM_PATH'
   if (process.env.CI) fail(`${missing}. In CI (CI is set) the browser tests must run.`)
   process.stderr.write(`${missing}. The browser tests are skipped.\n`)
-}
-
-/** From Debian's packages. If there is a browser already, a short attempt to get the faster one is enough. */
-async function installChromium(hasBrowser) {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  // A mirror that does not answer is given up soon. apt-get itself is not killed: it may be unpacking.
-  const bounds = ['Acquire::Retries=0', 'Acquire::http::Timeout=10', 'Acquire::https::Timeout=10']
-  const flags = ['-y', '-q', '--no-install-recommends', ...bounds.flatMap((bound) => ['-o', bound])]
-  const aptGet = (...args) => run(['apt-get', ...flags, ...args], { env })
-  await withProgress('Installing a Chromium for the browser tests (once, about half a minute)', async () => {
-    if (!hasBrowser) await aptGet('update')
-    const { code, output } = await aptGet('install', 'chromium-headless-shell')
-    if (code === 0 || hasBrowser) return
-    const instead = await aptGet('install', 'chromium')
-    if (instead.code !== 0)
-      process.stderr.write(`\n${(output + instead.output).trim().split('\n').slice(-5).join('\n')}\n`)
-  })
 }
 
 function elapsed() {
