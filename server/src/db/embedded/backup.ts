@@ -96,7 +96,7 @@ type Copying = Options & { part: string; bytes: { done: number; all: number } }
 async function copyDatabase(copying: Copying): Promise<Manifest> {
   const { databaseUrl, guiche, part } = copying
   const options = { name: 'guiche-backup', queryTimeoutMs: QUERY_TIMEOUT_MS }
-  const asSuperuser = withClient(superuserUrl(databaseUrl), options, async (client) => {
+  return withClient(superuserUrl(databaseUrl), options, async (client) => {
     const start = await startBackup(client)
     const copied = await copyHome(copying, ['data'], (path) => !LEFT_OUT.test(path) && path !== CONTROL_FILE)
     const add = async (path: string, content: Buffer): Promise<FileEntry> => {
@@ -122,10 +122,6 @@ async function copyDatabase(copying: Copying): Promise<Manifest> {
       directories: [...copied.directories, ...rest.directories],
       files,
     }
-  })
-  return asSuperuser.catch((error: unknown) => {
-    if (!(error instanceof Error) || codeOf(error.cause ?? error) !== '28000') throw error
-    throw new OperatorError('an older guiche started the database: restart every guiche process, and back up again')
   })
 }
 
