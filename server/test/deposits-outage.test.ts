@@ -123,7 +123,7 @@ test('a deposit that surely came to nothing leaves no question for the provider,
   const w = await world()
   const account = await w.account()
   const bank = w.ctx.providers[0]!
-  w.ctx.hintFollower.room = () => 100
+  w.ctx.hintFollower.attach({ room: () => 100, follow: () => {} })
   const notify = (txid: string) => w.ctx.hints.add({ provider: 'sandbox', hints: [{ txid, endToEndId: null }] })
   w.ctx.providers[0] = { ...bank, create: () => fail('refused') }
   await expect(w.deposit(account, { externalId: 'order-1' })).rejects.toMatchObject({ code: 'provider_refused' })

@@ -118,6 +118,26 @@ test('a worker follows a hint up as soon as it is stored, without a claim from t
   expect(await w.differences()).toEqual([])
 })
 
+test('a worker that was stopped and started again in one process follows hints up as before', async () => {
+  const w = await world()
+  const account = await w.account()
+  const txids = await paidCharges(w, account, 40)
+  for (const some of [txids.slice(0, 20), txids.slice(20)]) {
+    const worker = startCheckWorker(w.ctx)
+    await Promise.all(some.map((txid) => hint(w, [txid])))
+    await until(
+      'all is credited',
+      async () => (await w.count('charges', `status = 'COMPLETED'`)) >= txids.indexOf(some.at(-1)!) + 1,
+    )
+    await worker.stop()
+  }
+  expect(await w.count('checks')).toBe(0)
+  // While none runs, hints wait in the queue, due at once.
+  const { payment } = await w.paidCharge({ account })
+  await hint(w, [payment.txid!])
+  expect(await w.count('checks', 'claim is not null')).toBe(0)
+})
+
 test('what the list does not show is asked about alone', async () => {
   const w = await world()
   const account = await w.account()
@@ -244,7 +264,7 @@ test('a hint whose payment a list has shown just before costs no call', async ()
 test('a process that dies after it stored a hint leaves it to others when its lease ends', async () => {
   const w = await world()
   const { payment, account } = await w.paidCharge()
-  Object.assign(w.ctx.hintFollower, { room: () => 10, follow: () => {} })
+  w.ctx.hintFollower.attach({ room: () => 10, follow: () => {} })
   await hint(w, [payment.txid!])
   const other = await w.anotherProcess()
   expect(await checkDue(other.ctx)).toBe('idle')
@@ -259,7 +279,7 @@ test('the hints that a dead process left are answered by one list, however many 
   const account = await w.account()
   const txids = await makeCharges(w, account, 600)
   await payAll(w, txids)
-  Object.assign(w.ctx.hintFollower, { room: () => 1_000, follow: () => {} })
+  w.ctx.hintFollower.attach({ room: () => 1_000, follow: () => {} })
   for (let at = 0; at < txids.length; at += 100) await hint(w, txids.slice(at, at + 100))
   w.clock.advance(30_000)
   const other = await w.anotherProcess()
@@ -286,7 +306,7 @@ test('with no room in memory hints wait in the queue, due at once', async () => 
   const w = await world()
   const { payment, account } = await w.paidCharge()
   const followed: unknown[] = []
-  Object.assign(w.ctx.hintFollower, { room: () => 0, follow: (checks: unknown[]) => followed.push(...checks) })
+  w.ctx.hintFollower.attach({ room: () => 0, follow: (checks) => void followed.push(...checks) })
   await hint(w, [payment.txid!])
   expect(followed).toEqual([])
   expect(await checkDue(w.ctx)).toBe('more')

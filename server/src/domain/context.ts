@@ -28,8 +28,8 @@ type Optional = { limits?: SharedBuckets; isBreached?: IsBreached }
 /** Without `limits`, the limits are those of one process. Without `isBreached`, no password is. */
 export function makeContext(parts: Parameters<typeof makeCore>[0] & Ports & Optional): Context {
   const core = makeCore(parts)
-  // One object for all: a worker sets core.wakeDeliveries after the lanes were made.
-  return Object.assign(core, {
+  return {
+    ...core,
     providers: parts.providers,
     webhookSender: parts.webhookSender,
     mailer: parts.mailer,
@@ -38,5 +38,5 @@ export function makeContext(parts: Parameters<typeof makeCore>[0] & Ports & Opti
     isBreached: parts.isBreached ?? (async () => false),
     ...makeWebhookLanes(core),
     ...makeDepositLanes(core, (payments) => recordExternalRefunds(core, payments.map(reportOf))),
-  })
+  }
 }

@@ -23,7 +23,6 @@ const STOP_PATIENCE_MS = 2_000
  * it.
  */
 export function startCheckWorker(ctx: Context): Loop {
-  let isStopping = false
   let mayHaveMore = false
   const followed = makeHeld((check) => answerOrLeave(ctx, check))
   const claimed = makeHeld(async (check) => {
@@ -51,15 +50,17 @@ export function startCheckWorker(ctx: Context): Loop {
       return 'idle'
     },
   })
-  ctx.wakeChecks = loop.wake
-  Object.assign(ctx.hintFollower, {
-    room: () => (isStopping || !ctx.clock.agrees() ? 0 : MAX_FOLLOWED - followed.size()),
+  ctx.receivedLists.start()
+  const detach = ctx.checkWorker.attach(loop)
+  const unfollow = ctx.hintFollower.attach({
+    room: () => (ctx.clock.agrees() ? MAX_FOLLOWED - followed.size() : 0),
     follow: followed.hold,
   })
   return {
     wake: loop.wake,
     async stop() {
-      isStopping = true
+      unfollow()
+      detach()
       await loop.stop()
       ctx.receivedLists.stop()
       const emptied = Promise.all([claimed.emptied(), followed.emptied()])

@@ -69,10 +69,11 @@ export function startDeliverWorker(ctx: Context): Loop {
     sender.queued(since)
     loop.wake()
   }
-  ctx.wakeDeliveries = wake
+  const detach = ctx.deliverWorker.attach({ wake })
   return {
     wake: () => wake(),
     async stop() {
+      detach()
       await joinLoops([loop, passed]).stop()
       await sender.stop(STOP_PATIENCE_MS)
     },

@@ -5,6 +5,7 @@ import type { Clock } from '../../db/clock.ts'
 import type { Pool } from '../../db/pool.ts'
 import { makeSharedReads, type SharedReads } from '../../db/shared-reads.ts'
 import type { Settings } from './settings.ts'
+import { makeWorkerSlot, type WorkerSlot } from './worker-slot.ts'
 
 /**
  * The first argument tells what a function may do. None: it is pure. `Tx`: it reads and writes in the caller's
@@ -26,14 +27,18 @@ export type Core = {
   settings: Settings
   /** This process's number among those that share the database, see db/presence.ts. */
   instance: number
-  /** Makes the worker that checks charges look for due checks now. The worker sets it. */
+  checkWorker: WorkerSlot<{ wake(): void }>
+  deliverWorker: WorkerSlot<{ wake(since?: Date): void }>
+  /** Makes the worker that checks charges look for due checks now. */
   wakeChecks: () => void
   /**
    * Makes the worker that delivers webhooks look for due deliveries now. `since`: the time with which they were queued,
-   * which spares a longer search. The worker sets it.
+   * which spares a longer search.
    */
   wakeDeliveries: (since?: Date) => void
 }
+
+type Made = 'readShared' | 'now' | 'checkWorker' | 'deliverWorker' | 'wakeChecks' | 'wakeDeliveries'
 
 /** A standby for reports (DATABASE_READ_URL). Its data are a little old, so nothing about money is decided by them. */
 export type Standby = {
@@ -42,7 +47,16 @@ export type Standby = {
   ageSeconds(now: Date): Promise<number | undefined>
 }
 
-export function makeCore(parts: Omit<Core, 'readShared' | 'now' | 'wakeChecks' | 'wakeDeliveries'>): Core {
-  const readShared = makeSharedReads(parts.pool)
-  return { ...parts, readShared, now: parts.clock.now, wakeChecks: () => {}, wakeDeliveries: () => {} }
+export function makeCore(parts: Omit<Core, Made>): Core {
+  const checkWorker: Core['checkWorker'] = makeWorkerSlot({ wake: () => {} })
+  const deliverWorker: Core['deliverWorker'] = makeWorkerSlot({ wake: () => {} })
+  return {
+    ...parts,
+    readShared: makeSharedReads(parts.pool),
+    now: parts.clock.now,
+    checkWorker,
+    deliverWorker,
+    wakeChecks: () => checkWorker.current().wake(),
+    wakeDeliveries: (since) => deliverWorker.current().wake(since),
+  }
 }

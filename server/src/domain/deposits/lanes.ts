@@ -2,6 +2,7 @@ import { makeSingleFlight, type SingleFlight } from '../../base/single-flight.ts
 import { autocommit, transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { makeLane, type Lane } from '../core/lane.ts'
+import { makeWorkerSlot, type WorkerSlot } from '../core/worker-slot.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import { makePendingLimit, type PendingLimit } from './admission.ts'
 import type { Charge } from './charge-reads.ts'
@@ -24,7 +25,7 @@ export type DepositLanes = {
   /** What notifications name. When a call resolves, its hints are stored as checks. */
   hints: Lane<Hints>
   finishedChecks: Lane<FinishedCheck>
-  hintFollower: HintFollower
+  hintFollower: WorkerSlot<HintFollower>
   receivedLists: ReceivedLists
   /** Status checks at the provider, shared by simultaneous callers. */
   checkCalls: SingleFlight<Checked>
@@ -35,7 +36,7 @@ export type DepositLanes = {
   pendingLimit: PendingLimit
 }
 
-/** Asks about hints as soon as they are stored. The worker sets it; without one, hints wait in the queue of checks. */
+/** Asks about hints as soon as they are stored. While no check worker runs, hints wait in the queue of checks. */
 export type HintFollower = {
   /** How many more it takes now. */
   room(): number
@@ -60,7 +61,7 @@ const FINISHED = { maxWaiting: 25_000 }
 export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayment[]) => Promise<void>): DepositLanes {
   const chargeWatch = makeChargeWatch(core)
   const settlements = makeSettlements(core, { chargeWatch, onSettled })
-  const hintFollower: HintFollower = { room: () => 0, follow: () => {} }
+  const hintFollower: WorkerSlot<HintFollower> = makeWorkerSlot({ room: () => 0, follow: () => {} })
   return {
     intents: makeIntentLane(core),
     heldIntents: new Set(),
@@ -74,7 +75,9 @@ export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayme
       core.metrics.deposits.inc({ state: 'failed' }, failed)
     }),
     settlements,
-    hints: makeLane(core, 'hints', (given) => storeHints(core, hintFollower, given), { maxBatch: MAX_NOTIFICATIONS }),
+    hints: makeLane(core, 'hints', (given) => storeHints(core, hintFollower.current(), given), {
+      maxBatch: MAX_NOTIFICATIONS,
+    }),
     finishedChecks: makeLane(core, 'finished_checks', (finished) => finishChecks(core, finished), FINISHED),
     hintFollower,
     receivedLists: makeReceivedLists(core, settlements),

@@ -27,7 +27,12 @@ export type ReceivedList = {
   stop(): void
 }
 
-export type ReceivedLists = { of(provider: Provider): ReceivedList; stop(): void }
+export type ReceivedLists = {
+  of(provider: Provider): ReceivedList
+  /** Lets go whoever waits. No check is asked until start(). */
+  stop(): void
+  start(): void
+}
 
 // Up to this many are asked about alone. Then a list costs less, even if it takes a few pages.
 const FEW = 8
@@ -59,6 +64,7 @@ export function makeReceivedLists(core: Core, settlements: Settlements): Receive
       return list
     },
     stop: () => lists.forEach((list) => list.stop()),
+    start: () => lists.clear(),
   }
 }
 
