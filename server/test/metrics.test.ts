@@ -103,6 +103,24 @@ test('lanes count their transactions and what was in them, which gives the mean 
   expect(before).toMatchObject({ 'guiche_lane_batches_total{lane="failed_attempts"}': 0 })
 })
 
+test('a batch that is committed is not repeated when what follows it fails', async () => {
+  const w = await world()
+  const { key } = await makeOperator(w)
+  const { payment } = await w.paidCharge()
+  const before = await scrape(w, key)
+  w.ctx.deliverWorker.attach({
+    wake() {
+      throw new Error('made to fail')
+    },
+  })
+  const payments = [payment, { ...payment, endToEndId: 'E-second' }, { ...payment, endToEndId: 'E-third' }]
+  const added = await Promise.allSettled(payments.map((one) => w.ctx.settlements.add([one])))
+  expect(added.filter(({ status }) => status === 'rejected')).toHaveLength(1)
+  const name = 'guiche_lane_batches_total{lane="settlements"}'
+  expect((await scrape(w, key))[name]! - before[name]!).toBe(1)
+  expect(await w.count('payments')).toBe(3)
+})
+
 test('payments that fit no charge are counted by kind when they are booked', async () => {
   const w = await world()
   const { key } = await makeOperator(w)

@@ -3,7 +3,6 @@ import { autocommit, transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { makeLane, type Lane } from '../core/lane.ts'
 import { makeWorkerSlot, type WorkerSlot } from '../core/worker-slot.ts'
-import type { ReceivedPayment } from '../ports/provider.ts'
 import { makePendingLimit, type PendingLimit } from './admission.ts'
 import type { Charge } from './charge-reads.ts'
 import { endIntents, markPending, type Acceptance, type IntentEnd } from './charge-states.ts'
@@ -11,7 +10,7 @@ import { makeChargeWatch, type ChargeWatch } from './charge-watch.ts'
 import { finishChecks, recordHints, type Check, type FinishedCheck, type Hints } from './checks/check-queue.ts'
 import { makeReceivedLists, type ReceivedLists } from './checks/received-list.ts'
 import { insertIntents, openIntents, type Intent, type IntentResult } from './intents.ts'
-import { makeSettlements, type Settlements } from './settlements.ts'
+import { makeSettlements, type RecordRefunds, type Settlements } from './settlements.ts'
 
 export type DepositLanes = {
   intents: Lane<Intent, IntentResult>
@@ -57,10 +56,9 @@ const MAX_NOTIFICATIONS = 64
 // A list answers thousands of checks at once. Room for all that a process holds: an answer must not get lost.
 const FINISHED = { maxWaiting: 25_000 }
 
-/** `onSettled` gets every payment of a committed batch, also those that were recorded before. */
-export function makeDepositLanes(core: Core, onSettled: (payments: ReceivedPayment[]) => Promise<void>): DepositLanes {
+export function makeDepositLanes(core: Core, recordRefunds: RecordRefunds): DepositLanes {
   const chargeWatch = makeChargeWatch(core)
-  const settlements = makeSettlements(core, { chargeWatch, onSettled })
+  const settlements = makeSettlements(core, { chargeWatch, recordRefunds })
   const hintFollower: WorkerSlot<HintFollower> = makeWorkerSlot({ room: () => 0, follow: () => {} })
   return {
     intents: makeIntentLane(core),

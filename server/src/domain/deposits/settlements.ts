@@ -26,12 +26,15 @@ const CONCURRENCY = { concurrency: 2 }
 /** `cause`: the span that waits for it. */
 type Item = { payment: ReceivedPayment; check: Check | undefined; cause?: SpanContext }
 
-/** `onSettled` gets every payment of a committed batch, also those that were recorded before. */
+/** `hasEnded`: the check ended with the batch. `announce` tells others of the whole batch, when first called. */
+type Booked = { hasEnded: boolean; announce: () => void }
+
+/** `recordRefunds` is one transaction. It gets payments of committed batches, also those that were recorded before. */
 export function makeSettlements(
   core: Core,
-  { chargeWatch, onSettled }: { chargeWatch: ChargeWatch; onSettled: (payments: ReceivedPayment[]) => Promise<void> },
+  { chargeWatch, recordRefunds }: { chargeWatch: ChargeWatch; recordRefunds: RecordRefunds },
 ): Settlements {
-  async function settleBatch(items: Item[]): Promise<boolean[]> {
+  async function settleBatch(items: Item[]): Promise<Booked[]> {
     const payments = items.map(({ payment }) => payment)
     const now = core.now()
     const settled = await transact(core.pool, async (tx) => {
@@ -43,17 +46,34 @@ export function makeSettlements(
       )
       return outcome
     })
-    countSettled(core, settled)
-    chargeWatch.announce(settled.completed, 'COMPLETED')
-    core.wakeDeliveries(now)
-    await onSettled(payments)
+    const announce = once(() => {
+      countSettled(core, settled)
+      chargeWatch.announce(settled.completed, 'COMPLETED')
+      core.wakeDeliveries(now)
+    })
     const ended = endedBy(settled)
-    return items.map(({ check }) => check !== undefined && ended(check))
+    return items.map(({ check }) => ({ hasEnded: check !== undefined && ended(check), announce }))
   }
   const { tracer } = core
   const lane = makeLane(core, 'settlements', tracer ? traceBatch(tracer, settleBatch) : settleBatch, CONCURRENCY)
   const addItem = tracer ? traceItem(tracer, lane.add) : lane.add
-  const addOne: Settlements['addOne'] = (payment, check) => addItem({ payment, check })
+  const refunds = makeLane(core, 'reported_refunds', recordRefunds)
+  const adding = new Set<Promise<boolean>>()
+
+  // What follows a commit stands outside of the lane: a failure there must not repeat the batch.
+  async function settleOne(payment: ReceivedPayment, check: Check | undefined): Promise<boolean> {
+    const { hasEnded, announce } = await addItem({ payment, check })
+    announce()
+    if (payment.refunds?.length || payment.givenBack === 'all') await refunds.add(payment)
+    return hasEnded
+  }
+
+  function addOne(payment: ReceivedPayment, check: Check | undefined): Promise<boolean> {
+    const settling = settleOne(payment, check).finally(() => adding.delete(settling))
+    adding.add(settling)
+    return settling
+  }
+
   return {
     async add(payments, check) {
       const inOrder = payments.toSorted((a, b) => a.occurredAt.getTime() - b.occurredAt.getTime())
@@ -62,12 +82,23 @@ export function makeSettlements(
       return last ? addOne(last, check) : false
     },
     addOne,
-    drained: lane.drained,
+    drained: async () => void (await Promise.allSettled(adding)),
   }
 }
 
-type SettleBatch = (items: Item[]) => Promise<boolean[]>
-type AddItem = (item: Item) => Promise<boolean>
+function once(work: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (isDone) return
+    isDone = true
+    work()
+  }
+}
+
+export type RecordRefunds = (payments: ReceivedPayment[]) => Promise<void>
+
+type SettleBatch = (items: Item[]) => Promise<Booked[]>
+type AddItem = (item: Item) => Promise<Booked>
 
 /** A trace of its own, linked to the span of each payment. */
 function traceBatch(tracer: Tracer, settleBatch: SettleBatch): SettleBatch {
