@@ -208,7 +208,7 @@ const BREAKS = [
   {
     name: 'gives-up-at-once',
     says: 'a failed attempt ends its delivery, and is not retried',
-    file: 'domain/webhooks/record-attempts.js',
+    file: 'domain/webhooks/attempts.js',
     find: "outcome.kind === 'retry' ? new Date(at.getTime() + outcome.afterMs) : null",
     replace: 'null',
     plans: 'calm',

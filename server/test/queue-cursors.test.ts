@@ -3,12 +3,16 @@ import { expect, onTestFinished, test } from 'vitest'
 import { newUuid7 } from '../src/base/ids.ts'
 import { begin, inOrder, type Pool } from '../src/db/pool.ts'
 import { transact } from '../src/db/tx.ts'
-import { claimDeliveries, type FoundDelivery, type Reading } from '../src/domain/webhooks/delivery-queue.ts'
+import {
+  claimDeliveries,
+  recordDelivered,
+  type FoundDelivery,
+  type Reading,
+} from '../src/domain/webhooks/delivery-queue.ts'
 import { insertEvents } from '../src/domain/webhooks/events.ts'
-import { recordDelivered, recordFailed } from '../src/domain/webhooks/record-attempts.ts'
+import { recordFailed } from '../src/domain/webhooks/attempts.ts'
 import { createWebhook } from '../src/domain/webhooks/webhooks.ts'
-import { makeSender } from '../src/workers/deliver.ts'
-import { makeDeliveryWindows } from '../src/workers/delivery-window.ts'
+import { makeDeliveryWindows, makeSender } from '../src/workers/deliver.ts'
 import { makeQueueCursors, type QueueCursors } from '../src/workers/queue-cursors.ts'
 import { startReceiver } from './receiver.ts'
 import { world, type World } from './world.ts'

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
-import { outcomeOf, recordDelivered, RETRY_AFTER_MS, type Attempt } from '../src/domain/webhooks/record-attempts.ts'
+import { outcomeOf, RETRY_AFTER_MS, type Attempt } from '../src/domain/webhooks/attempts.ts'
 import { keepAttemptPartitions } from '../src/domain/webhooks/attempt-partitions.ts'
-import { claimDeliveries } from '../src/domain/webhooks/delivery-queue.ts'
+import { claimDeliveries, isDelivered, recordDelivered } from '../src/domain/webhooks/delivery-queue.ts'
 import { findEvent, listEvents } from '../src/domain/webhooks/delivery-history.ts'
 import { resendEvent, resendMany } from '../src/domain/webhooks/resend.ts'
 import { testWebhook } from '../src/domain/webhooks/test-webhook.ts'
@@ -15,8 +15,7 @@ import {
   rotateSecret,
   updateWebhook,
 } from '../src/domain/webhooks/webhooks.ts'
-import { makeSender } from '../src/workers/deliver.ts'
-import { makeDeliveryWindows } from '../src/workers/delivery-window.ts'
+import { makeDeliveryWindows, makeSender } from '../src/workers/deliver.ts'
 import { startReceiver, type Received } from './receiver.ts'
 import { makeReason } from '../src/domain/ports/delivery-reasons.ts'
 import { world, type TestAccount, type World } from './world.ts'
@@ -146,8 +145,14 @@ test('the schedule is the promised one, each step off by at most a fifth, and th
   expect(outcomeOf(attemptOf(11), 0)).toEqual({ kind: 'failed' })
 })
 
+test('2xx delivers, and nothing else does', () => {
+  const answer = { kind: 'answered', latencyMs: 1, retryAfterMs: null, excerpt: '' } as const
+  const delivers = [199, 200, 204, 299, 300, 302, 404, 500].filter((status) => isDelivered({ ...answer, status }))
+  expect(delivers).toEqual([200, 204, 299])
+  expect(isDelivered(undefined)).toBe(false)
+})
+
 test.each([
-  ['2xx delivers', { status: 204 }, { kind: 'delivered' }],
   ['3xx is a failure', { status: 302 }, { kind: 'retry', afterMs: 5000 }],
   ['410 ends it', { status: 410 }, { kind: 'gone' }],
   ['Retry-After is honoured', { status: 503, retryAfterMs: 90_000 }, { kind: 'retry', afterMs: 90_000 }],

@@ -7,7 +7,7 @@ import type { Mailer } from './ports/mailer.ts'
 import type { Provider } from './ports/provider.ts'
 import type { WebhookSender } from './ports/webhook-sender.ts'
 import { recordExternalRefunds, reportOf } from './refunds/external-refunds.ts'
-import { makeWebhookLanes, type WebhookLanes } from './webhooks/lanes.ts'
+import { makeWebhookLanes, type WebhookLanes } from './webhooks/delivery-queue.ts'
 
 /** What the domain calls outside of this process. */
 export type Ports = {

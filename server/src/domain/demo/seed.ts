@@ -6,13 +6,8 @@ import { queryOne, transact, type Tx } from '../../db/tx.ts'
 import { readAccountTerms } from '../accounts/terms.ts'
 import type { Account } from '../accounts/accounts.ts'
 import { keepAttemptPartitions } from '../webhooks/attempt-partitions.ts'
-import {
-  recordDeliveredIn,
-  recordFailed,
-  RETRY_AFTER_MS,
-  type Attempt,
-  type Claimed,
-} from '../webhooks/record-attempts.ts'
+import { recordFailed, RETRY_AFTER_MS, type Attempt, type Claimed } from '../webhooks/attempts.ts'
+import { recordDeliveredIn } from '../webhooks/delivery-queue.ts'
 import { writeAudit, type Actor } from '../core/audit-log.ts'
 import { endCharge, EXPIRY_GRACE_MS, markPending } from '../deposits/charge-states.ts'
 import type { Context } from '../context.ts'

@@ -1,14 +1,21 @@
-import { unnest } from '../../db/insert-rows.ts'
+import { unnest, unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
-import { query, queryInOrder } from '../../db/tx.ts'
-import type { Claimed, Delivery } from './record-attempts.ts'
-import type { WebhookAnswer } from '../ports/webhook-sender.ts'
+import { isUniqueViolation, query, queryInOrder, transact, type Tx } from '../../db/tx.ts'
+import type { WebhookAnswer, WebhookSender } from '../ports/webhook-sender.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
 import { nameInBody } from './events.ts'
-import { signWithKeys } from './signature.ts'
-import { targetsFromRows, targetsSql, type TargetRow, type WebhookTarget } from './targets.ts'
+import {
+  outcomeOf,
+  OVERWRITE_OUTCOME,
+  recordFailed,
+  type Attempt,
+  type Claimed,
+  type Delivery,
+  type WebhookTarget,
+} from './attempts.ts'
+import { signingKey, signWithKeys } from './signature.ts'
 import type { Core } from '../core/core.ts'
-import type { Context } from '../context.ts'
+import { makeLane, type Lane } from '../core/lane.ts'
 
 // For the whole exchange: DNS, connection, request, answer.
 export const DEADLINE_MS = 15_000
@@ -138,8 +145,60 @@ const FIND_UNCLAIMED = `
   )
   select webhook_id as "webhookId", due_at as since from first`
 
+export async function readTargets(core: Core, webhookIds: string[]): Promise<Map<string, WebhookTarget>> {
+  return targetsFromRows(core, await query<TargetRow>(core.pool, READ_TARGETS, [webhookIds, core.now()]))
+}
+
+const READ_TARGETS = targetsSql('$1', '$2')
+
+/** The columns of TargetRow. `ids` and `now` are SQL. */
+function targetsSql(ids: string, now: string): string {
+  return `select id, url, secret_box, authorization_box, disabled_at is not null as is_disabled,
+      case when previous_secret_until > ${now} then previous_secret_box end as previous_secret_box
+    from webhooks where id = any(${ids})`
+}
+
+type TargetRow = {
+  id: string
+  url: string
+  secret_box: string
+  previous_secret_box: string | null
+  authorization_box: string | null
+  is_disabled: boolean
+}
+
+function targetsFromRows(core: Core, rows: TargetRow[]): Map<string, WebhookTarget> {
+  return new Map(rows.map((row) => [row.id, targetFromRow(core, row)]))
+}
+
+/** Without secrets if they cannot be opened: then only the deliveries of this webhook fail. */
+function targetFromRow(core: Core, row: TargetRow): WebhookTarget {
+  const opened = (box: string | null): string[] => {
+    if (box === null) return []
+    try {
+      return [core.settings.secretBox.open(box, row.id)]
+    } catch (error) {
+      core.log.error({ err: error, webhookId: row.id }, 'the secret of a webhook cannot be opened: check SECRET_KEY')
+      return []
+    }
+  }
+  const [authorization = null] = opened(row.authorization_box)
+  const isWhole = (authorization !== null) === (row.authorization_box !== null)
+  return {
+    url: row.url,
+    // During a rotation one of the two is enough: receivers accept either.
+    keys: isWhole ? [row.secret_box, row.previous_secret_box].flatMap(opened).map(signingKey) : [],
+    authorization,
+    isDisabled: row.is_disabled,
+  }
+}
+
 /** One attempt. Failures are returned, not thrown. */
-export function sendDelivery(ctx: Context, delivery: Delivery, at: Date): Promise<WebhookAnswer> {
+export function sendDelivery(
+  { webhookSender }: { webhookSender: WebhookSender },
+  delivery: Delivery,
+  at: Date,
+): Promise<WebhookAnswer> {
   const { body, target } = delivery
   const { url, keys, authorization } = target
   // The account holder reads this reason. The log tells the operator what to fix.
@@ -147,7 +206,7 @@ export function sendDelivery(ctx: Context, delivery: Delivery, at: Date): Promis
   // An account whose URL hangs must not block others on the same host.
   const connectionGroup = delivery.webhookId
   const headers = headersOf({ body, keys, authorization }, at)
-  return ctx.webhookSender.send({ url, headers, body, deadlineMs: DEADLINE_MS, connectionGroup })
+  return webhookSender.send({ url, headers, body, deadlineMs: DEADLINE_MS, connectionGroup })
 }
 
 /** All attempts have the same id, so that receivers recognize a repetition, and each has its own timestamp. */
@@ -168,3 +227,119 @@ export function headersOf(
   if (authorization !== null) headers['authorization'] = authorization
   return headers
 }
+
+export function isDelivered(answer: WebhookAnswer | undefined): boolean {
+  return answer?.kind === 'answered' && answer.status >= 200 && answer.status < 300
+}
+
+export type WebhookLanes = {
+  attempts: Lane<Attempt>
+  /** By account, how many tests are under way in this process. */
+  webhookTests: Map<string, number>
+}
+
+// Nothing waits for the record of an attempt or for its locks, and larger batches cost less.
+const DELIVERED = { maxBatch: 500, paceMs: 20 }
+
+export function makeWebhookLanes(core: Core): WebhookLanes {
+  const delivered = makeLane<Attempt>(
+    core,
+    'delivered_attempts',
+    (attempts) => recordDelivered(core, attempts),
+    DELIVERED,
+  )
+  const failed = makeLane<Attempt>(core, 'failed_attempts', (attempts) =>
+    transact(core.pool, (tx) => recordFailed(tx, core.now(), attempts, Math.random)),
+  )
+  return {
+    webhookTests: new Map(),
+    attempts: {
+      add(attempt) {
+        const isOk = isDelivered(attempt.answer)
+        const outcome = isOk ? 'delivered' : outcomeOf(attempt, 0).kind
+        core.metrics.webhookSeconds.observe({ outcome }, (attempt.answer?.latencyMs ?? 0) / 1000)
+        return (isOk ? delivered : failed).add(attempt)
+      },
+      async drained() {
+        await Promise.all([delivered.drained(), failed.drained()])
+      },
+    },
+  }
+}
+
+/** The common case, in one statement: at thousands per second, round trips dominate the cost. */
+export async function recordDelivered(core: Core, delivered: Attempt[]): Promise<void> {
+  const now = core.now()
+  try {
+    await query(core.pool, RECORD_DELIVERED, deliveredParams(now, delivered))
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error
+    // A delivery was made twice: its lease ran out, or it was resent meanwhile. The later outcome holds.
+    for (const once of withoutRepeats(delivered))
+      await query(core.pool, RECORD_DELIVERED_AGAIN, deliveredParams(now, once))
+  }
+}
+
+/** The same in the caller's transaction. No delivery may be in the list twice. */
+export async function recordDeliveredIn(tx: Tx, now: Date, delivered: Attempt[]): Promise<void> {
+  await tx.run(RECORD_DELIVERED_AGAIN, deliveredParams(now, delivered))
+}
+
+/** Splits the list: a statement can write the outcome of a delivery only once. */
+function withoutRepeats(delivered: Attempt[]): Attempt[][] {
+  const lists: Attempt[][] = []
+  const counts = new Map<string, number>()
+  for (const attempt of delivered) {
+    const key = `${attempt.delivery.eventId} ${attempt.delivery.webhookId}`
+    const count = counts.get(key) ?? 0
+    counts.set(key, count + 1)
+    ;(lists[count] ??= []).push(attempt)
+  }
+  return lists
+}
+
+// Times are numbers: neither side has to write or read a date.
+const DELIVERED_COLUMNS: Columns<Attempt> = {
+  event_id: ['uuid', ({ delivery }) => delivery.eventId],
+  webhook_id: ['uuid', ({ delivery }) => delivery.webhookId],
+  number: ['int', ({ delivery }) => delivery.attempt],
+  at_ms: ['float8', ({ at }) => at.getTime()],
+  status: ['int', ({ answer }) => (answer?.kind === 'answered' ? answer.status : null)],
+  latency_ms: ['int', ({ answer }) => Math.round(answer?.latencyMs ?? 0)],
+  excerpt: ['text', ({ answer }) => (answer?.kind === 'answered' ? answer.excerpt : '')],
+  tid: ['tid', ({ delivery }) => delivery.place],
+}
+
+function deliveredParams(now: Date, delivered: Attempt[]): unknown[] {
+  return [
+    ...valuesOf(DELIVERED_COLUMNS, delivered),
+    [...new Set(delivered.map(({ delivery }) => delivery.leasedUntil))],
+    [...new Set(delivered.map(({ delivery }) => delivery.webhookId))],
+    now,
+  ]
+}
+
+/**
+ * Rows of the queue are found by ctid: with a join, PostgreSQL would read the whole queue for each batch. A delivery
+ * that was resent meanwhile has another ctid and lease, and stays queued.
+ */
+const RECORD_DELIVERED = prepared(`
+  with n as materialized (
+    select * from ${unnestOf(DELIVERED_COLUMNS)}
+  ), logged as (
+    insert into attempts (event_id, webhook_id, number, at, status, latency_ms, excerpt)
+    select event_id, webhook_id, number, to_timestamp(at_ms / 1000), status, latency_ms, excerpt from n
+  ), gone as (
+    delete from deliveries where ctid = any(array(
+      select d.ctid from n cross join lateral (
+        select ctid from deliveries
+        where ctid = n.tid and event_id = n.event_id and webhook_id = n.webhook_id offset 0
+      ) d
+    )) and leased_until = any($9)
+  ), healed as (
+    update webhooks set failing_since = null where id = any($10) and failing_since is not null
+  )
+  insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
+  select event_id, webhook_id, 'delivered', number, $11 from n`)
+
+const RECORD_DELIVERED_AGAIN = `${RECORD_DELIVERED} ${OVERWRITE_OUTCOME}`

@@ -4,10 +4,9 @@ import { insertRow } from '../../db/insert-rows.ts'
 import { transact } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
-import { DEADLINE_MS, sendDelivery } from './delivery-queue.ts'
+import { DEADLINE_MS, isDelivered, readTargets, sendDelivery } from './delivery-queue.ts'
 import { insertEvents, type NewEvent } from './events.ts'
-import { insertAttempts, isDelivered } from './record-attempts.ts'
-import { readTargets } from './targets.ts'
+import { insertAttempts } from './attempts.ts'
 import { findWebhook } from './webhooks.ts'
 
 // A person tests one webhook at a time, a deployment script a few. A silent receiver holds each test for DEADLINE_MS.

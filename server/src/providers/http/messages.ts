@@ -5,10 +5,7 @@ import { END_TO_END_ID, instant, type Entries } from './provider.ts'
 
 // What the readers of lists and notifications share.
 
-/**
- * Reads entries one by one, so that a malformed one does not hide the others. `read` returns undefined for an entry that is not
- * a received Pix.
- */
+/** Reads entries one by one, so that a malformed one hides no other. `read` returns undefined for what is no Pix. */
 export function readEntries(
   entries: unknown[],
   read: (entry: unknown) => ReceivedPayment | undefined,

@@ -63,7 +63,7 @@ export type ProviderApi<Charge extends { charge: ProviderCharge }> = Pick<
   /** The answer of check() when the provider knows no such charge. */
   checkAbsent(txid: string, deadline: Deadline): Promise<ProviderCharge | 'absent'>
   cancel(txid: string): Call<'withdrawn'>
-  /** What a failed cancel() came to; undefined: unknown. See Write for `inDoubt`. */
+  /** What a failed cancel() came to; undefined: unknown. See Settle for `inDoubt`. */
   settleCancel(reply: NotOk, inDoubt: boolean, lookUp: () => Promise<Reply<Charge>>): Promise<Cancelled | undefined>
   refund(request: ProviderRefundRequest): Call<ProviderRefund>
   getRefund(ids: RefundIds): Call<ProviderRefund>
@@ -159,8 +159,8 @@ export function makeProvider<Charge extends { charge: ProviderCharge }>(
 }
 
 /**
- * May learn the result after a failed attempt, by a lookup for example; undefined: it did not. `inDoubt`: an attempt was
- * sent and its outcome is unknown.
+ * May learn the result after a failed attempt, by a lookup for example. Undefined: it did not. `inDoubt`: an attempt
+ * was sent and its outcome is unknown.
  */
 type Settle<Body> = (reply: NotOk, inDoubt: boolean) => Promise<Body | undefined>
 

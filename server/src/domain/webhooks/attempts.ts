@@ -1,11 +1,10 @@
 import { insertRows, unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
-import { isUniqueViolation, query, type Tx } from '../../db/tx.ts'
+import type { Tx } from '../../db/tx.ts'
 import type { WebhookAnswer } from '../ports/webhook-sender.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
-import type { WebhookTarget } from './targets.ts'
+import type { SigningKey } from './signature.ts'
 import { disableFailingWebhook } from './webhooks.ts'
-import type { Core } from '../core/core.ts'
 
 /** One event for one webhook. */
 export type Delivery = {
@@ -22,6 +21,15 @@ export type Claimed = Delivery & {
   leasedUntil: Date
   /** PostgreSQL's ctid of its row. */
   place: string
+}
+
+/** Where a webhook's deliveries go, and how they are signed, as it was when they were claimed. */
+export type WebhookTarget = {
+  url: string
+  /** Empty if the secrets cannot be opened. */
+  keys: SigningKey[]
+  authorization: string | null
+  isDisabled: boolean
 }
 
 /** Without an answer, the webhook was disabled and nothing was sent. */
@@ -52,12 +60,11 @@ const FAILING_UNTIL_DISABLED_MS = 5 * 24 * HOUR_MS
 const GONE = makeReason('receiver_gone', 'the receiver answered 410 Gone')
 const FAILED_FOR_DAYS = makeReason('failed_for_days', 'every delivery failed for 5 days')
 
-export type Outcome = { kind: 'delivered' } | { kind: 'retry'; afterMs: number } | { kind: 'failed' } | { kind: 'gone' }
+export type Outcome = { kind: 'retry'; afterMs: number } | { kind: 'failed' } | { kind: 'gone' }
 
-/** Pure: `random` is in [0, 1). */
+/** What follows an attempt that did not deliver. `random` is in [0, 1). */
 export function outcomeOf({ delivery, answer }: Attempt, random: number): Outcome {
   if (!answer) return { kind: 'failed' }
-  if (isDelivered(answer)) return { kind: 'delivered' }
   if (answer.kind === 'answered' && answer.status === 410) return { kind: 'gone' }
   const scheduledMs = RETRY_AFTER_MS[delivery.attempt - 1]
   if (scheduledMs === undefined) return { kind: 'failed' }
@@ -66,88 +73,9 @@ export function outcomeOf({ delivery, answer }: Attempt, random: number): Outcom
   return { kind: 'retry', afterMs: Math.max(jitteredMs, requestedMs) }
 }
 
-export function isDelivered(answer: WebhookAnswer | undefined): boolean {
-  return answer?.kind === 'answered' && answer.status >= 200 && answer.status < 300
-}
-
-/** The common case, in one statement: at thousands per second, round trips dominate the cost. */
-export async function recordDelivered(core: Core, delivered: Attempt[]): Promise<void> {
-  const now = core.now()
-  try {
-    await query(core.pool, RECORD_DELIVERED, deliveredParams(now, delivered))
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error
-    // A delivery was made twice: its lease ran out, or it was resent meanwhile. The later outcome holds.
-    for (const once of withoutRepeats(delivered))
-      await query(core.pool, RECORD_DELIVERED_AGAIN, deliveredParams(now, once))
-  }
-}
-
-/** The same in the caller's transaction. No delivery may be in the list twice. */
-export async function recordDeliveredIn(tx: Tx, now: Date, delivered: Attempt[]): Promise<void> {
-  await tx.run(RECORD_DELIVERED_AGAIN, deliveredParams(now, delivered))
-}
-
-/** Splits the list: a statement can write the outcome of a delivery only once. */
-function withoutRepeats(delivered: Attempt[]): Attempt[][] {
-  const lists: Attempt[][] = []
-  const counts = new Map<string, number>()
-  for (const attempt of delivered) {
-    const key = `${attempt.delivery.eventId} ${attempt.delivery.webhookId}`
-    const count = counts.get(key) ?? 0
-    counts.set(key, count + 1)
-    ;(lists[count] ??= []).push(attempt)
-  }
-  return lists
-}
-
-// Times are numbers: neither side has to write or read a date.
-const DELIVERED_COLUMNS: Columns<Attempt> = {
-  event_id: ['uuid', ({ delivery }) => delivery.eventId],
-  webhook_id: ['uuid', ({ delivery }) => delivery.webhookId],
-  number: ['int', ({ delivery }) => delivery.attempt],
-  at_ms: ['float8', ({ at }) => at.getTime()],
-  status: ['int', ({ answer }) => (answer?.kind === 'answered' ? answer.status : null)],
-  latency_ms: ['int', ({ answer }) => Math.round(answer?.latencyMs ?? 0)],
-  excerpt: ['text', ({ answer }) => (answer?.kind === 'answered' ? answer.excerpt : '')],
-  tid: ['tid', ({ delivery }) => delivery.place],
-}
-
-function deliveredParams(now: Date, delivered: Attempt[]): unknown[] {
-  return [
-    ...valuesOf(DELIVERED_COLUMNS, delivered),
-    [...new Set(delivered.map(({ delivery }) => delivery.leasedUntil))],
-    [...new Set(delivered.map(({ delivery }) => delivery.webhookId))],
-    now,
-  ]
-}
-
-/**
- * Rows of the queue are found by ctid: with a join, PostgreSQL would read the whole queue for each batch. A delivery
- * that was resent meanwhile has another ctid and lease, and stays queued.
- */
-const RECORD_DELIVERED = prepared(`
-  with n as materialized (
-    select * from ${unnestOf(DELIVERED_COLUMNS)}
-  ), logged as (
-    insert into attempts (event_id, webhook_id, number, at, status, latency_ms, excerpt)
-    select event_id, webhook_id, number, to_timestamp(at_ms / 1000), status, latency_ms, excerpt from n
-  ), gone as (
-    delete from deliveries where ctid = any(array(
-      select d.ctid from n cross join lateral (
-        select ctid from deliveries
-        where ctid = n.tid and event_id = n.event_id and webhook_id = n.webhook_id offset 0
-      ) d
-    )) and leased_until = any($9)
-  ), healed as (
-    update webhooks set failing_since = null where id = any($10) and failing_since is not null
-  )
-  insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
-  select event_id, webhook_id, 'delivered', number, $11 from n`)
-
-const OVERWRITE_OUTCOME = `on conflict (event_id, webhook_id) do update
+// A delivery may be made twice: its lease ran out, or it was resent meanwhile. The later outcome holds.
+export const OVERWRITE_OUTCOME = `on conflict (event_id, webhook_id) do update
   set outcome = excluded.outcome, attempts = excluded.attempts, ended_at = excluded.ended_at`
-const RECORD_DELIVERED_AGAIN = `${RECORD_DELIVERED} ${OVERWRITE_OUTCOME}`
 
 type Failed = Attempt & { outcome: Outcome }
 
