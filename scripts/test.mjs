@@ -1,6 +1,6 @@
-// `npm test`: what must hold before a change goes in, in minutes. With arguments, only the tests they name: `npm test --
-// settle` runs test/settle.test.ts. `npm run test:long`: what takes longer by nature (test/long/), and the tests of the
-// server again on Debian's PostgreSQL.
+// `npm test`: what must hold before a change goes in, in minutes. With arguments, only the tests that they name:
+// `npm test -- settle` runs test/settle.test.ts. `npm run test:long`: what takes longer by nature (test/long/), and the
+// tests of the server again on Debian's PostgreSQL.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
