@@ -1,11 +1,20 @@
 // Generated from server/openapi.json: UPDATE_SDK_TYPES=1 npx vitest run sdk/test/api-types.test.ts
 
 import type {
+  Account,
+  AccountCounts,
+  AccountTerms,
+  AuditLogEntry,
   Charge,
+  Closing,
+  DayStatement,
   DeliveryAttempt,
   Deposit,
   Event,
+  Exception,
   NewCharge,
+  OperatorRefund,
+  ProviderHealth,
   Refund,
   StatementLine,
   Webhook,
@@ -34,6 +43,22 @@ export const OPERATIONS = {
   getEvent: ['GET', '/api/events/{eventId}'],
   resendEvent: ['POST', '/api/events/{eventId}/resend'],
   resendEvents: ['POST', '/api/events/resend'],
+  listAccounts: ['GET', '/api/operator/accounts'],
+  getAccount: ['GET', '/api/operator/accounts/{accountId}'],
+  setAccountTerms: ['PATCH', '/api/operator/accounts/{accountId}/terms'],
+  suspendAccount: ['POST', '/api/operator/accounts/{accountId}/suspend'],
+  resumeAccount: ['POST', '/api/operator/accounts/{accountId}/resume'],
+  signOutAccount: ['POST', '/api/operator/accounts/{accountId}/sign-out'],
+  listExceptions: ['GET', '/api/operator/exceptions'],
+  getException: ['GET', '/api/operator/exceptions/{exceptionId}'],
+  resolveException: ['POST', '/api/operator/exceptions/{exceptionId}/resolve'],
+  listAllRefunds: ['GET', '/api/operator/refunds'],
+  refundAnyDeposit: ['POST', '/api/operator/deposits/{paymentLinkId}/refund', 'key'],
+  endRefund: ['POST', '/api/operator/refunds/{refundId}/end'],
+  listClosings: ['GET', '/api/operator/closings'],
+  reconcile: ['POST', '/api/operator/reconcile'],
+  listAuditLog: ['GET', '/api/operator/audit-log'],
+  listProviders: ['GET', '/api/operator/providers'],
 } as const
 
 /** What each operation takes and answers. */
@@ -201,6 +226,136 @@ export type Operations = {
       queued: number
     }
   }
+  /** List accounts. */
+  listAccounts: {
+    query?: ListAccountsQuery
+    answer: {
+      accounts: Account[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** Get an account. */
+  getAccount: {
+    path: { accountId: string }
+    answer: {
+      account: Account
+      terms: AccountTerms
+      counts: AccountCounts
+    }
+  }
+  /** Set fee and limits of an account. */
+  setAccountTerms: {
+    path: { accountId: string }
+    body: SetAccountTermsBody
+    answer: {
+      terms: AccountTerms
+    }
+  }
+  /** Suspend an account. */
+  suspendAccount: {
+    path: { accountId: string }
+    body: SuspendAccountBody
+    answer: {
+      account: Account
+    }
+  }
+  /** Resume an account. */
+  resumeAccount: {
+    path: { accountId: string }
+    body: ResumeAccountBody
+    answer: {
+      account: Account
+    }
+  }
+  /** End the sessions of an account holder. */
+  signOutAccount: {
+    path: { accountId: string }
+    body: SignOutAccountBody
+    answer: {
+      /** Number of ended sessions. */
+      ended: number
+    }
+  }
+  /** List exceptions. */
+  listExceptions: {
+    query?: ListExceptionsQuery
+    answer: {
+      exceptions: Exception[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** Get an exception. */
+  getException: {
+    path: { exceptionId: string }
+    answer: {
+      exception: Exception
+    }
+  }
+  /** Resolve an exception. */
+  resolveException: {
+    path: { exceptionId: string }
+    body: ResolveExceptionBody
+    answer: {
+      exception: Exception
+    }
+  }
+  /** List refunds. */
+  listAllRefunds: {
+    query?: ListAllRefundsQuery
+    answer: {
+      refunds: OperatorRefund[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** Refund a deposit of any account. */
+  refundAnyDeposit: {
+    path: { paymentLinkId: string }
+    body: RefundAnyDepositBody
+    answer: {
+      refund: OperatorRefund
+    }
+  }
+  /** End a refund in doubt. */
+  endRefund: {
+    path: { refundId: string }
+    body: EndRefundBody
+    answer: {
+      refund: OperatorRefund
+    }
+  }
+  /** List closings. */
+  listClosings: {
+    query?: ListClosingsQuery
+    answer: {
+      closings: Closing[]
+    }
+  }
+  /** Reconcile with the providers. */
+  reconcile: {
+    body: ReconcileBody
+    answer: {
+      statements: DayStatement[]
+      differenceCount: number
+    }
+  }
+  /** List the audit log. */
+  listAuditLog: {
+    query?: ListAuditLogQuery
+    answer: {
+      entries: AuditLogEntry[]
+      /** Send it as `cursor` to get the next page. Null on the last page. */
+      nextCursor: string | null
+    }
+  }
+  /** Get the health of the payment providers. */
+  listProviders: {
+    answer: {
+      providers: ProviderHealth[]
+    }
+  }
 }
 
 export type CreateDepositBody = {
@@ -328,4 +483,166 @@ export type ResendEventsBody = {
   since?: string
   /** Only to this webhook. */
   webhookId?: string
+}
+
+export type ListAccountsQuery = {
+  /** Part of the e-mail or the name, case-insensitive. */
+  search?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+}
+
+/** Changes only the fields given. null restores the default. */
+export type SetAccountTermsBody = {
+  /** The fee in basis points of the value: 100 is 1 %. */
+  feeBps?: number | null
+  /** Fixed fee added to that, in cents. */
+  feeFixed?: number | null
+  /** Minimum fee, in cents. */
+  feeMin?: number | null
+  /** Maximum fee, in cents. */
+  feeMax?: number | null
+  /** Who pays the fee. */
+  feeBearer?: 'account' | 'payer' | null
+  /** Minimum deposit, in cents. */
+  valueMin?: number | null
+  /** Maximum deposit, in cents. */
+  valueMax?: number | null
+  /** Why you do this. Kept in the audit log. */
+  reason: string
+}
+
+export type SuspendAccountBody = {
+  /** Why you do this. Kept in the audit log. */
+  reason: string
+}
+
+export type ResumeAccountBody = {
+  /** Why you do this. Kept in the audit log. */
+  reason: string
+}
+
+export type SignOutAccountBody = {
+  /** Why you do this. Kept in the audit log. */
+  reason: string
+}
+
+export type ListExceptionsQuery = {
+  /** resolving: its refund is in progress. */
+  state?: 'open' | 'resolving' | 'resolved'
+  /** Only exceptions of this kind. */
+  kind?:
+    | 'unknown_charge'
+    | 'wrong_provider'
+    | 'wrong_amount'
+    | 'second_payment'
+    | 'refunded_payment'
+    | 'unnamed_payment'
+    | 'foreign_refund'
+    | 'undone_refund'
+  /** Only exceptions of this provider. */
+  provider?: string
+  /** Only items from this time on (inclusive). */
+  from?: string
+  /** Only items before this time (exclusive). */
+  to?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+}
+
+export type ResolveExceptionBody = {
+  /**
+   * credit: the whole amount to an account, without a fee. refund: back to the payer. write_off: the operator
+   * keeps it, or bears the loss. charge_account: the credited account bears a refund that was made outside
+   * guiche. match: the payment completes the charge that it names although its amount differs; the account is
+   * credited with the amount less the fee.
+   */
+  how: 'credit' | 'refund' | 'write_off' | 'charge_account' | 'match'
+  /** The account to credit. For `credit` only. */
+  accountId?: string
+  /**
+   * What happens to the PENDING charge that the payment names. For `credit`, `refund` and `write_off` only.
+   * keep (default): it can still be paid. close: it is canceled at the provider first; if it was paid
+   * meanwhile, the response is 409 and nothing is resolved.
+   */
+  charge?: 'keep' | 'close'
+  /** Why you do this. Kept in the audit log. */
+  reason: string
+}
+
+export type ListAllRefundsQuery = {
+  /** Only refunds with this status. */
+  status?: 'PROCESSING' | 'DONE' | 'FAILED'
+  /** Only refunds of deposits of this account. */
+  accountId?: string
+  /** Only refunds of this deposit. */
+  paymentLinkId?: string
+  /** true: only refunds whose outcome at the provider is unknown. */
+  inDoubt?: 'true' | 'false'
+  /** Only items from this time on (inclusive). */
+  from?: string
+  /** Only items before this time (exclusive). */
+  to?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
+}
+
+export type RefundAnyDepositBody = {
+  /** How much to refund, in cents. The default is all that is left. */
+  value?: number | null
+  /** Why you do this. Kept in the audit log. */
+  reason: string
+}
+
+export type EndRefundBody = {
+  /**
+   * done: the provider made it, and the payer has the money. failed: it did not, and the money returns to
+   * where it came from.
+   */
+  outcome: 'done' | 'failed'
+  /** Why you do this. Kept in the audit log. */
+  reason: string
+}
+
+export type ListClosingsQuery = {
+  /** Only closings of this provider. */
+  provider?: string
+  /** The first day, in Brasília time. */
+  from?: string
+  /** The last day. To page back, give the day before the oldest one returned. */
+  to?: string
+  /** Maximum number of items. */
+  limit?: number
+}
+
+export type ReconcileBody = {
+  /** Start of the window. */
+  from: string
+  /** End of the window, at most 25 hours later. */
+  to: string
+  /** Only this provider. The default is all of them. */
+  provider?: string
+}
+
+export type ListAuditLogQuery = {
+  /** Only entries about this account. */
+  accountId?: string
+  /** Only entries by this actor: an e-mail, or a user of the server’s terminal. */
+  actor?: string
+  /** Only this action. */
+  action?: string
+  /** Only items from this time on (inclusive). */
+  from?: string
+  /** Only items before this time (exclusive). */
+  to?: string
+  /** The `nextCursor` of the previous page. */
+  cursor?: string
+  /** Maximum number of items. */
+  limit?: number
 }

@@ -1,6 +1,6 @@
 import { makeBalance, type Balance } from './balance.ts'
 import { makeDeposits, type Deposits } from './deposits.ts'
-import { makeCall, type GuicheOptions } from './http.ts'
+import { makeCall, type Call, type GuicheOptions } from './http.ts'
 import { makeRefunds, type Refunds } from './refunds.ts'
 import { makeSentEvents, type SentEvents } from './sent-events.ts'
 import { makeWebhooks, type Webhooks } from './webhooks.ts'
@@ -12,6 +12,7 @@ export type {
   ListDepositsQuery,
   ListEventsQuery,
   ListRefundsQuery,
+  Operations,
   RefundDepositBody,
   ResendEventBody,
   ResendEventsBody,
@@ -19,7 +20,7 @@ export type {
   UpdateWebhookBody,
 } from './api.ts'
 export { GuicheError, type ClientErrorCode, type GuicheErrorCode } from './errors.ts'
-export type { CallOptions, Created, CreateOptions, GuicheOptions } from './http.ts'
+export type { Call, CallOptions, Created, CreateOptions, GuicheOptions } from './http.ts'
 export type { Page, Pages } from './pages.ts'
 export type { SentEvent } from './sent-events.ts'
 export type {
@@ -56,6 +57,11 @@ export type Guiche = {
   balance: Balance
   webhooks: Webhooks
   events: SentEvents
+  /**
+   * Any operation of the API by its name, with the types of the OpenAPI document. Those of operators, which need an
+   * operator's key, have no method of their own.
+   */
+  call: Call
 }
 
 /**
@@ -70,5 +76,6 @@ export function makeGuiche(options: GuicheOptions): Guiche {
     balance: makeBalance(call),
     webhooks: makeWebhooks(call),
     events: makeSentEvents(call),
+    call,
   }
 }

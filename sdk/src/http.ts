@@ -18,6 +18,8 @@ export type GuicheOptions = {
   timeoutMs?: number | undefined
   /** How long a failed request is sent again, counted from its first failure: 15,000 unless told. 0 turns it off. */
   retryForMs?: number | undefined
+  /** Told of each failure after which the request is sent again. */
+  onRetry?: ((error: GuicheError) => void) | undefined
   /** Gets a sentence when the server ignored a field, once for each. `console.warn` unless told. */
   onWarning?: (message: string) => void
 }
@@ -76,7 +78,7 @@ type Prepared = {
 /** Sends requests, and sends them again when that is safe. */
 export function makeCall(options: GuicheOptions): Call {
   const base = readBase(options)
-  const { key, retryForMs = RETRY_FOR_MS } = options
+  const { key, retryForMs = RETRY_FOR_MS, onRetry } = options
   // Called without an object: some runtimes refuse their fetch as the method of another.
   const send = options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args))
   const warnOnce = makeWarnings(options.onWarning)
@@ -95,7 +97,7 @@ export function makeCall(options: GuicheOptions): Call {
     }
     const prepared = { url: base + fill(path, parts) + search(query), init, timeoutMs, signal, idempotencyKey }
     const isRepeatable = method !== 'POST' || takesKey !== undefined || REPEATABLE.has(name)
-    const bounds = { retryForMs, isRepeatable, signal }
+    const bounds = { retryForMs, isRepeatable, signal, onRetry }
     const { answer, headers: received } = await withRetries((attempts) => attempt(send, prepared, attempts), bounds)
     for (const field of received.get('guiche-ignored')?.split(', ') ?? [])
       warnOnce(`guiche ignored the field ${field} of ${name}: it is misspelt, or newer than the server`)
@@ -159,14 +161,18 @@ function search(query: Values = {}): string {
   return given.size > 0 ? `?${given.toString()}` : ''
 }
 
-type Bounds = { retryForMs: number; isRepeatable: boolean; signal: AbortSignal | undefined }
+type Bounds = Pick<GuicheOptions, 'onRetry'> & {
+  retryForMs: number
+  isRepeatable: boolean
+  signal: AbortSignal | undefined
+}
 type Clock = { nowMs(): number; sleep(ms: number, signal?: AbortSignal): Promise<void> }
 
 const CLOCK: Clock = { nowMs: () => performance.now(), sleep }
 
 export async function withRetries<Result>(
   send: (attempts: number) => Promise<Result>,
-  { retryForMs, isRepeatable, signal }: Bounds,
+  { retryForMs, isRepeatable, signal, onRetry }: Bounds,
   clock = CLOCK,
 ): Promise<Result> {
   // From the first failure on: an attempt that took as long as it may has a second one too.
@@ -179,6 +185,7 @@ export async function withRetries<Result>(
       endsAtMs ??= clock.nowMs() + retryForMs
       const waitMs = retryInMs(error, turn, endsAtMs - clock.nowMs())
       if (waitMs === undefined) throw error
+      onRetry?.(error)
       await clock.sleep(waitMs, signal)
     }
   }
@@ -236,7 +243,9 @@ function readAnswer(response: Response, text: string, sent: Pick<ErrorDetails, '
     paymentLinkId: /^\/api\/deposit\/([0-9a-f-]{36})$/.exec(headers.get('location') ?? '')?.[1],
   }
   if (code && typeof content?.error === 'string') throw new GuicheError(code, content.error, details)
-  throw new GuicheError('unexpected_answer', `status ${status}, and the body is not of guiche: check the url`, details)
+  const to = status < 400 && headers.get('location')
+  const what = to ? `a redirect to ${to}` : 'and the body is not of guiche'
+  throw new GuicheError('unexpected_answer', `status ${status}, ${what}: check the url`, details)
 }
 
 type Content = Record<string, unknown>

@@ -1,5 +1,87 @@
 // Generated from server/openapi.json: UPDATE_SDK_TYPES=1 npx vitest run sdk/test/api-types.test.ts
 
+export type Account = {
+  id: string
+  email: string
+  /** The name that payers see. */
+  name: string
+  createdAt: string
+  /** In cents. */
+  balance: number
+  /** When it was suspended. Null if it is not. */
+  suspendedAt: string | null
+  suspendedReason: string | null
+}
+
+export type AccountCounts = {
+  pending: number
+  completed: number
+  expired: number
+  canceled: number
+  /** True if only the newest 100 000 charges were counted. */
+  isCut: boolean
+  activeKeys: number
+  webhooks: number
+}
+
+export type AccountTerms = {
+  /** The account’s own terms. null: the default applies. */
+  own: {
+    feeBps: number | null
+    feeFixed: number | null
+    feeMin: number | null
+    feeMax: number | null
+    feeBearer: 'account' | 'payer' | null
+    valueMin: number | null
+    valueMax: number | null
+  }
+  /** The terms of new deposits. Existing charges keep theirs. */
+  effective: {
+    feeBps: number
+    feeFixed: number
+    feeMin: number | null
+    feeMax: number | null
+    feeBearer: 'account' | 'payer'
+    valueMin: number
+    valueMax: number
+  }
+  /** Newest first, at most 100. */
+  history: Array<{
+    validFrom: string
+    /** The account’s own terms. null: the default applies. */
+    own: {
+      feeBps: number | null
+      feeFixed: number | null
+      feeMin: number | null
+      feeMax: number | null
+      feeBearer: 'account' | 'payer' | null
+      valueMin: number | null
+      valueMax: number | null
+    }
+    /** Who set them, for humans. */
+    setBy: string
+    reason: string
+  }>
+}
+
+export type AuditLogEntry = {
+  id: string
+  at: string
+  actorKind: 'operator' | 'account' | 'console' | 'system'
+  /** Who did it: an e-mail, or a user of the server’s terminal. */
+  actor: string
+  /** The API key used, if any. */
+  keyId: string | null
+  action: string
+  /** What was changed: its kind and id. */
+  subject: string
+  /** The account concerned, if any. */
+  accountId: string | null
+  reason: string | null
+  /** What changed, before and after. Never a secret. */
+  details: Record<string, unknown>
+}
+
 export type Charge = {
   /** The id of the charge, 32 hexadecimal digits. Events call it `transactionId`. */
   id: string
@@ -27,6 +109,58 @@ export type Charge = {
   status: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
   /** When the charge was created. */
   createdAt: string
+}
+
+export type Closing = {
+  provider: string
+  /** A day in Brasília time, such as 2026-01-31. */
+  day: string
+  from: string
+  to: string
+  /** Pix received according to the provider. */
+  providerCount: number
+  providerTotal: number
+  /** Pix in the ledger, credited or in suspense. */
+  ledgerCount: number
+  ledgerTotal: number
+  differenceCount: number
+  /** The first hundred. */
+  differences: Array<{
+    kind: string
+    endToEndId: string
+    text: string
+  }>
+  /** How many times the day was closed. Only the latest is shown. */
+  revision: number
+  closedAt: string
+}
+
+export type DayStatement = {
+  provider: string
+  /** A day in Brasília time, such as 2026-01-31. */
+  day: string
+  from: string
+  to: string
+  /** Pix received according to the provider. */
+  providerCount: number
+  providerTotal: number
+  /** Pix in the ledger, credited or in suspense. */
+  ledgerCount: number
+  ledgerTotal: number
+  differenceCount: number
+  /** The first hundred. */
+  differences: Array<{
+    kind: string
+    endToEndId: string
+    text: string
+  }>
+  /** How many of these were missing in the ledger and are booked now. */
+  settledCount: number
+  settledTotal: number
+  /** Payments for which the provider reports no refunds, so that only the refunds known to guiche were checked. */
+  refundsNotCompared: number
+  /** Revision of the closing, if the window covered the whole day and the day is over. */
+  revision: number | null
 }
 
 export type DeliveryAttempt = {
@@ -129,6 +263,61 @@ export type Event = {
   }>
 }
 
+export type Exception = {
+  /** 32 hexadecimal digits. */
+  id: string
+  kind:
+    | 'unknown_charge'
+    | 'wrong_provider'
+    | 'wrong_amount'
+    | 'second_payment'
+    | 'refunded_payment'
+    | 'unnamed_payment'
+    | 'foreign_refund'
+    | 'undone_refund'
+  state: 'open' | 'resolving' | 'resolved'
+  provider: string
+  /** Null for an unnamed_payment. */
+  endToEndId: string | null
+  txid: string | null
+  /**
+   * The amount received, in cents. Of a foreign_refund, the amount refunded; of an undone_refund, the amount
+   * that came back; of an unnamed_payment, the value of the charge.
+   */
+  value: number
+  /** When the payer paid. Null for an unnamed_payment. */
+  occurredAt: string | null
+  openedAt: string
+  /**
+   * The charge that the payment names, if it is one of ours. Of an unnamed_payment, the charge that the
+   * provider calls paid.
+   */
+  charge: {
+    id: string
+    paymentLinkId: string
+    accountId: string
+    email: string
+    status: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED' | 'OPENING' | 'FAILED'
+    value: number
+    fee: number
+  } | null
+  /** The decision. While its refund is in progress, it is not carried out yet. */
+  resolution: {
+    how: 'credit' | 'refund' | 'write_off' | 'charge_account' | 'match'
+    /** The account that was credited or charged. */
+    accountId: string | null
+    by: string
+    reason: string
+  } | null
+  resolvedAt: string | null
+  refund: {
+    id: string
+    status: 'PROCESSING' | 'DONE' | 'FAILED'
+    failure: string | null
+    providerRefundId: string
+  } | null
+}
+
 export type NewCharge = {
   /** The id of the charge, 32 hexadecimal digits. Events call it `transactionId`. */
   id: string
@@ -151,6 +340,63 @@ export type NewCharge = {
    * canceled it.
    */
   status: 'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELED'
+}
+
+export type OperatorRefund = {
+  /** 32 hexadecimal digits. */
+  id: string
+  /**
+   * Who pays for it. balance: the account. suspense: the money of an exception. provider: made at the provider
+   * outside guiche, and not charged to anyone yet.
+   */
+  source: 'balance' | 'suspense' | 'provider'
+  /** What goes back to the payer, in cents. */
+  value: number
+  /** The part of the fee that the account gets back, in cents. */
+  returnedFee: number
+  status: 'PROCESSING' | 'DONE' | 'FAILED'
+  /** Why it failed, as the provider says. */
+  failure: string | null
+  reason: string | null
+  /** Who requested it. */
+  by: string
+  provider: string
+  providerRefundId: string
+  endToEndId: string
+  chargeId: string | null
+  paymentLinkId: string | null
+  accountId: string | null
+  exceptionId: string | null
+  createdAt: string
+  /** When it was first sent to the provider. Null: not yet. */
+  sentAt: string | null
+  /**
+   * True while the outcome of a request to the provider is unknown. It ends when the provider reports an
+   * outcome, when the provider has not known the refund for hours, or by `end`.
+   */
+  inDoubt: boolean
+  /** Since when it is in doubt. */
+  doubtedAt: string | null
+  /** Since when the provider says that it does not know the refund. */
+  absentSince: string | null
+  /** Why the last attempt was inconclusive, while it is PROCESSING. */
+  attention: string | null
+  endedAt: string | null
+  /** The operator who ended it, if one did. */
+  endedBy: string | null
+  /** The reason that the operator gave. */
+  endedReason: string | null
+  /** When the provider reversed it after it was DONE: see the exception of kind undone_refund. */
+  undoneAt: string | null
+}
+
+export type ProviderHealth = {
+  name: string
+  /** open: it failed repeatedly and is not called for a while. */
+  breaker: 'closed' | 'open' | 'half-open'
+  lastError: string | null
+  /** Null: no call has succeeded since this process started. */
+  lastSuccessAt: string | null
 }
 
 export type Refund = {

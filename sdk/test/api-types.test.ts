@@ -14,8 +14,9 @@ test('api.ts and types.ts are what the OpenAPI document of the server says today
   }
 })
 
-test('every operation of the API has a method', async () => {
+test('every operation of an account has a method', async () => {
   const names = (await readdir(SOURCE)).filter((name) => name !== 'api.ts')
   const sources = await Promise.all(names.map((name) => readFile(new URL(name, SOURCE), 'utf8')))
-  expect(Object.keys(OPERATIONS).filter((id) => !sources.some((source) => source.includes(`'${id}'`)))).toEqual([])
+  const ofAccounts = Object.entries(OPERATIONS).filter(([, [, path]]) => !path.startsWith('/api/operator/'))
+  expect(ofAccounts.filter(([id]) => !sources.some((source) => source.includes(`'${id}'`)))).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { format } from 'oxfmt'
 
-// TypeScript from the OpenAPI document: the operations that an account's key may call, with their types.
+// TypeScript from the OpenAPI document: the operations that an API key may call, with their types.
 
 // As .oxfmtrc.json has it.
 const MAX_COLUMNS = 120
@@ -61,10 +61,9 @@ export async function renderTypes(document: Document): Promise<Record<'api.ts' |
   return { 'api.ts': await formatted(api.join('\n')), 'types.ts': await formatted(shared.join('\n')) }
 }
 
-/** Operators have keys of their own, and their routes are no part of a shop's client. */
 function routesOf({ paths }: Document): Route[] {
   return Object.entries(paths)
-    .filter(([path]) => path.startsWith('/api/') && !path.startsWith('/api/operator/'))
+    .filter(([path]) => path.startsWith('/api/'))
     .flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
     )

@@ -99,6 +99,12 @@ describe('a deposit', () => {
   })
 })
 
+test('every operation can be called by its name, and one of operators needs an operator’s key', async () => {
+  expect(await guiche.call('getBalance', {})).toEqual(await guiche.balance.get())
+  const refused = guiche.call('getException', { path: { exceptionId: '1' } })
+  expect(await catchError(refused)).toMatchObject({ code: 'scope_missing', status: 403 })
+})
+
 test('a misspelt field of a deposit is warned of', async () => {
   const warnings: string[] = []
   const client = clientOf({ onWarning: (message) => warnings.push(message) })

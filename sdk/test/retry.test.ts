@@ -19,7 +19,10 @@ const clientOf = (url: string, options: object = {}) => makeGuiche({ url, key: '
 
 test('a deposit is sent again after 5xx, a proxy that fails and a request in progress, always with one key', async () => {
   const server = await startScripted(refusal(503, 'unavailable'), HTML, refusal(409, 'in_flight'), CREATED)
-  expect(await clientOf(server.url).deposits.create({ value: 1 })).toEqual({ id: '1', replayed: false })
+  const failures: string[] = []
+  const client = clientOf(server.url, { onRetry: ({ code }: GuicheError) => failures.push(code) })
+  expect(await client.deposits.create({ value: 1 })).toEqual({ id: '1', replayed: false })
+  expect(failures).toEqual(['unavailable', 'unexpected_answer', 'in_flight'])
   const keys = server.requests.map(({ headers }) => headers['idempotency-key'])
   expect(keys).toEqual(Array(4).fill(expect.stringMatching(/^[0-9a-f-]{36}$/)))
   expect(new Set(keys).size).toBe(1)
