@@ -30,6 +30,14 @@ const SPINNER_MS = 100
 /** Everything that is compiled. `command` gets the directory to write to; `sources` are hashed to see what changed. */
 const builds = [
   {
+    // The server carries the client that its commands use, so that an installed package needs no other one of ours.
+    name: 'client',
+    out: 'server/sdk/dist',
+    sources: ['sdk/src', 'sdk/tsconfig.build.json', 'tsconfig.base.json'],
+    tool: 'node_modules/typescript/bin/tsc',
+    args: (/** @type {string} */ out) => ['-p', join(root, 'sdk/tsconfig.build.json'), '--outDir', out],
+  },
+  {
     name: 'server',
     out: 'server/dist',
     sources: ['server/src', 'server/tsconfig.build.json', 'tsconfig.base.json'],

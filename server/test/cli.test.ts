@@ -354,7 +354,7 @@ test.each([
     'an unknown account',
     ['key', 'create', '--email', 'no@body.example', '--name', 'x'],
     {},
-    'guiche: no account has the e-mail no@body.example; create it with: guiche account create --email no@body.example\n',
+    'guiche: No account has the e-mail no@body.example; create it with: guiche account create --email no@body.example\n',
   ],
   [
     'an unknown scope',
@@ -381,7 +381,7 @@ test.each([
       PROVIDER_EFI_PIX_KEY: 'c',
       PUBLIC_URL: 'https://pay.example',
     },
-    'guiche: pay works in sandbox mode only: PROVIDERS names no sandbox\n',
+    'guiche: This command works in sandbox mode only: PROVIDERS names no sandbox\n',
   ],
 ])('%s is refused in one line', async (_, args, env, line) => {
   const w = await world()

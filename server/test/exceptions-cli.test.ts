@@ -67,7 +67,7 @@ test('an exception is refunded from the terminal, and a server follows it', asyn
 
 test('one way to resolve must be named, and only one', async () => {
   const { guiche } = await worldOfToday()
-  const refused = 'guiche: give exactly one of: --credit <email>, --refund, --write-off, --charge-account, --match\n'
+  const refused = 'guiche: Give exactly one of: --credit <email>, --refund, --write-off, --charge-account, --match\n'
   for (const ways of [[], ['--refund', '--write-off']]) {
     const answer = await guiche('exceptions', 'resolve', 'x', '--reason', 'x', ...ways)
     expect(answer).toMatchObject({ code: 1, stderr: refused })

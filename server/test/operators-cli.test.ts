@@ -139,7 +139,7 @@ test('account suspend and resume take a reason, and the audit log shows who did 
 })
 
 test.each([
-  ['a change without a reason', ['account', 'terms', '--fee-bps', '1'], 'to change terms, add --reason "…"'],
+  ['a change without a reason', ['account', 'terms', '--fee-bps', '1'], 'To change terms, add --reason "…"'],
   ['a rate above all', ['account', 'terms', '--fee-bps', '10001'], 'It must be a whole number from 0 to 10000.'],
   ['a bearer that is none', ['account', 'terms', '--fee-bearer', 'me'], 'It must be account, payer or default.'],
   [
@@ -155,7 +155,7 @@ test.each([
   [
     'a key of an operator who is none',
     ['operator', 'key', 'create', '--name', 'x'],
-    'no operator has the e-mail ana@loja.example; create one with: guiche operator create --email ana@loja.example',
+    'No operator has the e-mail ana@loja.example; create one with: guiche operator create --email ana@loja.example',
   ],
 ])('%s is refused in one line', async (_, args, words) => {
   const { w, guiche } = await terminal()

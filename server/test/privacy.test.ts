@@ -298,7 +298,7 @@ test('account export prints the document, and account erase asks for --yes where
     0,
     `${account.email}: erased; the account is now ${account.accountId}@erased.invalid\n`,
   ])
-  expect((await guiche('erase', '--reason', 'letter', '--yes')).stderr).toContain('no account has the e-mail')
+  expect((await guiche('erase', '--reason', 'letter', '--yes')).stderr).toContain('No account has the e-mail')
   w.clock.advance(Date.now() - w.clock.now().getTime())
   expect(await w.differences()).toEqual([])
 })
@@ -320,7 +320,7 @@ test.each([
   child.stderr!.on('data', (chunk: Buffer) => (said += chunk.toString()))
   expect(await once(child, 'close')).toEqual([1, null])
   expect(said).toMatch(
-    new RegExp(`^guiche: standard output cannot be written, so the result is not whole: .*${code}.*\\n$`),
+    new RegExp(`^guiche: Standard output cannot be written, so the result is not whole: .*${code}.*\\n$`),
   )
 })
 

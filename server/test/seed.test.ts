@@ -223,5 +223,5 @@ test('guiche seed fills an account so that guiche audit agrees, and refuses wher
   }
   const refused = await runCli(['seed', '--deposits', '10', '--email', account.email], live)
   expect([refused.code, refused.stdout]).toEqual([1, ''])
-  expect(refused.stderr).toContain('seed works in sandbox mode only')
+  expect(refused.stderr).toContain('Seed works in sandbox mode only')
 })

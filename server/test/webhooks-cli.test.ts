@@ -274,9 +274,9 @@ describe('guiche events', () => {
 })
 
 const ADD = ['webhooks', 'add', '--url', 'http://127.0.0.1:1234/']
-const ONE_OF = 'guiche: give exactly one of: an event (evt_…), --failed, --since <time>'
+const ONE_OF = 'guiche: Give exactly one of: an event (evt_…), --failed, --since <time>'
 const NO_ACCOUNT =
-  'guiche: no account has the e-mail no@body.example; create it with: guiche account create --email no@body.example'
+  'guiche: No account has the e-mail no@body.example; create it with: guiche account create --email no@body.example'
 
 test('what the operator can mend is refused in one line, with nothing written', async () => {
   const { w, guiche } = await worldOfToday()
@@ -301,7 +301,8 @@ test('what the operator can mend is refused in one line, with nothing written', 
     [['webhooks', 'remove', 'x'], 'guiche: Webhook not found'],
     [['events', 'show', UNKNOWN_EVENT], 'guiche: Event not found'],
     [['events', 'resend', 'x'], 'guiche: Event not found'],
-    [['events', 'resend', '--failed', '--webhook', 'x'], 'guiche: Webhook not found'],
+    [['events', 'resend', '--failed', '--webhook', 'x'], 'guiche: webhookId must be the id of a webhook'],
+    [['events', 'resend', '--failed', '--webhook', UNKNOWN_ID], 'guiche: Webhook not found'],
     [['events', 'resend'], ONE_OF],
     [['events', 'resend', UNKNOWN_EVENT, '--failed'], ONE_OF],
   ] as const) {

@@ -5,7 +5,7 @@ import type { Context } from '../domain/context.ts'
 import type { Core } from '../domain/core/core.ts'
 import { cancelOpenCharges } from '../domain/deposits/cancel-open-charges.ts'
 import { exportAccount } from '../domain/reports/export-account.ts'
-import { requireAccount } from './account-source.ts'
+import { requireAccount } from './api.ts'
 import { addCommand, OF_ACCOUNT } from './arguments.ts'
 import { count } from './format.ts'
 import { openPrompt } from './prompt.ts'
@@ -82,12 +82,12 @@ function refuseIf(email: string, refusal: string | undefined): void {
 }
 
 async function confirm(terminal: Terminal, { email, name }: { email: string; name: string }): Promise<void> {
-  if (!terminal.keyboard) throw new OperatorError('nobody can confirm here: add --yes to erase it for good')
+  if (!terminal.keyboard) throw new OperatorError('Nobody can confirm here: add --yes to erase it for good')
   terminal.say(`This erases the personal data of ${name} for good. It cannot be undone.`)
   const prompt = openPrompt(terminal.keyboard, terminal.screen)
   try {
     const typed = await prompt.ask(`Type ${email} to erase it:`)
-    if (typed.toLowerCase() !== email) throw new OperatorError('that is another e-mail; nothing was erased')
+    if (typed.toLowerCase() !== email) throw new OperatorError('That is another e-mail; nothing was erased')
   } finally {
     prompt.close()
   }

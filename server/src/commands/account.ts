@@ -7,11 +7,10 @@ import type { TermsOverrides } from '../domain/accounts/pricing.ts'
 import type { Terms } from '../domain/core/settings.ts'
 import { confirmEmail } from '../domain/users/passwords.ts'
 import { accountDataCommands } from './account-data.ts'
-import { ACCOUNTS, requireAccount, type AccountChange, type Accounts } from './account-source.ts'
+import { apiAction, requireAccount, type Api } from './api.ts'
 import { addCommand, AS_JSON, limit, OF_ACCOUNT, REASON, wholeNumber } from './arguments.ts'
 import { addChange, addCreate, addPassword, printChange } from './user.ts'
 import { count, moment, tableOf } from './format.ts'
-import { sourceAction } from './source.ts'
 import { consoleActor, printList, printOne, withDatabase, type JsonOption, type Terminal } from './terminal.ts'
 
 export function accountCommands(program: Command, terminal: Terminal): void {
@@ -22,7 +21,7 @@ export function accountCommands(program: Command, terminal: Terminal): void {
     .option('--search <text>', 'only accounts with this text in the e-mail or name')
     .option(...limit(50))
     .option(...AS_JSON)
-    .action(sourceAction(terminal, ACCOUNTS, listAccountsCommand))
+    .action(apiAction(terminal, listAccountsCommand, withDatabase))
   registerTerms(account, terminal)
   registerChanges(account, terminal)
   addPassword(account, terminal, 'account')
@@ -39,36 +38,35 @@ export function accountCommands(program: Command, terminal: Terminal): void {
 }
 
 function registerChanges(account: Command, terminal: Terminal): void {
-  const add = (name: string, why: string, work: (accounts: Accounts, change: AccountChange) => Promise<string>) =>
+  type Change = { email: string; reason: string }
+  const add = (name: string, why: string, work: (api: Api, id: string, change: Change) => Promise<string>) =>
     addChange(
       account,
       name,
       why,
-      sourceAction(terminal, ACCOUNTS, async (accounts, _, change: AccountChange) =>
-        terminal.print(await work(accounts, change)),
+      apiAction(
+        terminal,
+        async (api, _, change: Change) => terminal.print(await work(api, await api.accountId(change.email), change)),
+        withDatabase,
       ),
     )
-  add('suspend', 'under review', async (accounts, change) => describeState(await accounts.suspend(change))).description(
-    'make the keys of an account read-only; open charges stay payable, and payments are credited',
-  )
-  add('resume', 'review finished', async (accounts, change) =>
-    describeState(await accounts.resume(change)),
+  add('suspend', 'under review', async ({ call }, accountId, { reason }) =>
+    describeState((await call('suspendAccount', { path: { accountId }, body: { reason } })).account),
+  ).description('make the keys of an account read-only; open charges stay payable, and payments are credited')
+  add('resume', 'review finished', async ({ call }, accountId, { reason }) =>
+    describeState((await call('resumeAccount', { path: { accountId }, body: { reason } })).account),
   ).description('end the suspension of an account')
-  add('sign-out', 'lost phone', async (accounts, change) => {
-    const ended = await accounts.signOut(change)
-    return `${change.email}: ${count(ended, 'session')} ended`
+  add('sign-out', 'lost phone', async ({ call }, accountId, { email, reason }) => {
+    const { ended } = await call('signOutAccount', { path: { accountId }, body: { reason } })
+    return `${email}: ${count(ended, 'session')} ended`
   }).description('end all dashboard sessions of an account; its API keys keep working')
 }
 
 type ListOptions = JsonOption & { search?: string; limit: number }
 
-async function listAccountsCommand(source: Accounts, terminal: Terminal, options: ListOptions): Promise<void> {
-  const { json: _, ...filter } = options
-  const { accounts, nextCursor } = await source.list(filter)
-  const empty = 'No account matches. Create one with: guiche account create --email <email>'
-  printList(terminal, options, accounts, {
-    nextCursor,
-    empty,
+async function listAccountsCommand(api: Api, terminal: Terminal, { json, ...filter }: ListOptions): Promise<void> {
+  printList(terminal, { json }, await api.list('listAccounts', filter), {
+    empty: 'No account matches. Create one with: guiche account create --email <email>',
     columns: {
       ID: (account) => account.id,
       'E-MAIL': (account) => account.email,
@@ -134,7 +132,7 @@ async function termsCommand(terminal: Terminal, options: TermsOptions): Promise<
   const { email, reason } = options
   const patch = patchOf(options)
   const isChange = Object.keys(patch).length > 0
-  if (isChange && reason === undefined) throw new OperatorError('to change terms, add --reason "…"')
+  if (isChange && reason === undefined) throw new OperatorError('To change terms, add --reason "…"')
   await withDatabase(terminal, async (core) => {
     const { accountId } = await requireAccount(core, email)
     const terms =

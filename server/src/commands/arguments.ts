@@ -48,6 +48,12 @@ export function time(text: string): Date {
   throw new InvalidArgumentError('It must be a date and time with its zone, such as 2026-01-31T00:00:00Z.')
 }
 
+/** An id in the path of a request. None may make it the path of something else. */
+export function id(text: string): string {
+  if (/^\.{0,2}$/.test(text)) throw new InvalidArgumentError('It must be an id.')
+  return text
+}
+
 export function commaSeparated(text: string): string[] {
   return text.split(',').map((part) => part.trim())
 }

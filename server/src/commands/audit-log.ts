@@ -1,12 +1,7 @@
 import type { Command } from 'commander'
-import { listAuditLog, type LoggedChange } from '../domain/core/audit-log.ts'
-import type { Core } from '../domain/core/core.ts'
-import type { toApi } from '../http/server/schemas.ts'
-import { accountIdOf, findAccountAt } from './account-source.ts'
+import { apiAction, type Api } from './api.ts'
 import { addCommand, AS_JSON, limit, ONLY_ACCOUNT, time } from './arguments.ts'
 import { cut, moment } from './format.ts'
-import type { Service } from './service.ts'
-import { sourceAction, type Places } from './source.ts'
 import { printList, withDatabase, type JsonOption, type Terminal } from './terminal.ts'
 
 // The beginning is enough for people. Programs get all of it as JSON.
@@ -22,40 +17,22 @@ export function auditLogCommand(program: Command, terminal: Terminal): void {
     .option('--to <time>', 'only before this time', time)
     .option(...limit(50))
     .option(...AS_JSON)
-    .action(sourceAction(terminal, AUDIT_LOG, showAuditLog))
+    .action(apiAction(terminal, showAuditLog, withDatabase))
 }
 
-type Filter = { email?: string; actor?: string; action?: string; from?: Date; to?: Date; limit: number }
-type Options = JsonOption & Filter
-type Entry = ReturnType<typeof toApi<LoggedChange>>
-type AuditLog = { list(filter: Filter): Promise<Entry[]> }
-
-const AUDIT_LOG: Places<Core, AuditLog> = { open: withDatabase, inDatabase, atService }
-
-async function inDatabase(core: Core): Promise<AuditLog> {
-  const { toApi } = await import('../http/server/schemas.ts')
-  return {
-    async list({ email, ...filter }) {
-      const accountId = await accountIdOf(core, email)
-      const { changes } = await listAuditLog(core, { ...filter, ...(accountId && { accountId }) })
-      return changes.map((change) => toApi(change))
-    },
-  }
+type Options = JsonOption & {
+  email?: string
+  actor?: string
+  action?: string
+  from?: Date
+  to?: Date
+  limit: number
 }
 
-function atService(service: Service): AuditLog {
-  return {
-    async list({ email, ...filter }) {
-      const accountId = email === undefined ? undefined : await findAccountAt(service, email)
-      const query = { ...filter, accountId }
-      return (await service.list<Entry>('/api/operator/audit-log', 'entries', query)).items
-    },
-  }
-}
-
-async function showAuditLog(auditLog: AuditLog, terminal: Terminal, options: Options): Promise<void> {
-  const { json: _, ...filter } = options
-  printList(terminal, options, await auditLog.list(filter), {
+async function showAuditLog(api: Api, terminal: Terminal, { json, email, ...filter }: Options): Promise<void> {
+  const accountId = email && (await api.accountId(email))
+  const { items } = await api.list('listAuditLog', { ...filter, accountId })
+  printList(terminal, { json }, items, {
     empty: 'No entry of the audit log matches.',
     columns: {
       AT: (change) => moment(change.at),

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { formatReais } from '../base/money.ts'
+import { BY_API, serviceAction, type Api } from './api.ts'
 import { addCommand, AS_JSON } from './arguments.ts'
-import type { Service } from './service.ts'
-import { BY_API, serviceAction } from './source.ts'
 import { printOne, type JsonOption, type Terminal } from './terminal.ts'
 
 export function balanceCommand(program: Command, terminal: Terminal): void {
@@ -13,7 +12,6 @@ export function balanceCommand(program: Command, terminal: Terminal): void {
     .action(serviceAction(terminal, showBalance))
 }
 
-async function showBalance({ ask }: Service, terminal: Terminal, options: JsonOption): Promise<void> {
-  const { balance, currency } = await ask<{ balance: number; currency: string }>('GET', '/api/balance')
-  printOne(terminal, options, { balance, currency }, () => formatReais(balance))
+async function showBalance({ call }: Api, terminal: Terminal, options: JsonOption): Promise<void> {
+  printOne(terminal, options, await call('getBalance', {}), ({ balance }) => formatReais(balance))
 }

@@ -1,21 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Option, type Command } from 'commander'
-import type { z } from 'zod'
+import type { Charge, Deposit, GuicheError, NewCharge } from '#sdk'
 import { formatReais } from '../base/money.ts'
-import { OperatorError } from '../base/operator-error.ts'
-import type { depositSchema } from '../http/api/deposits.ts'
-import type { refundSchema } from '../http/api/refunds.ts'
-import { addCommand, AS_JSON, limit, positive, time } from './arguments.ts'
+import { BY_API, serviceAction, type Api } from './api.ts'
+import { addCommand, AS_JSON, id, limit, positive, time } from './arguments.ts'
 import { labelled, moment } from './format.ts'
-import { path, type Service } from './service.ts'
-import { BY_API, serviceAction } from './source.ts'
 import { printList, printOne, type JsonOption, type Terminal } from './terminal.ts'
-
-type Deposit = z.output<typeof depositSchema>
-/** What the answer to a creation and to a query have in common. */
-type Charge = Pick<Deposit, 'paymentLinkId' | 'paymentLinkUrl' | 'emv' | 'value' | 'fee' | 'status'>
-type Refund = z.output<typeof refundSchema>
 
 const STATUSES = ['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELED'] satisfies Deposit['status'][]
 const EXAMPLE_ID = '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57'
@@ -41,7 +31,7 @@ export function depositCommands(program: Command, terminal: Terminal): void {
     .option(...AS_JSON)
     .action(serviceAction(terminal, createDeposit))
   const ofOne = (name: string, example: string) =>
-    add(name, `${EXAMPLE_ID} ${example}`).argument('<paymentLinkId>', 'payment link id of the charge')
+    add(name, `${EXAMPLE_ID} ${example}`).argument('<paymentLinkId>', 'payment link id of the charge', id)
   ofOne('get', '--wait')
     .description('show a charge; a PENDING one is first checked with the provider')
     .option(...WAIT)
@@ -78,20 +68,30 @@ type CreateOptions = JsonOption & {
   wait?: boolean
 }
 
-async function createDeposit(service: Service, terminal: Terminal, value: number, options: CreateOptions) {
+async function createDeposit(api: Api, terminal: Terminal, value: number, options: CreateOptions) {
   const { externalId, description, expiresIn, idempotencyKey = randomUUID() } = options
-  const body = { value, externalId, description, expiresIn }
-  const { charge } = await service.ask<{ charge: Charge }>('POST', '/api/deposit', { body, idempotencyKey })
+  const body = {
+    value,
+    ...(externalId !== undefined && { externalId }),
+    ...(description !== undefined && { description }),
+    ...(expiresIn !== undefined && { expiresIn }),
+  }
+  const { charge } = await api.call('createDeposit', { body }, { idempotencyKey })
   if (!options.wait) return printOne(terminal, options, charge, describe)
   // Programs get one JSON document, at the end. Whoever pays needs the page before.
   if (options.json) terminal.say(`To be paid at ${charge.paymentLinkUrl}`)
   else terminal.print(describe(charge))
-  printEnd(terminal, options, await waitForEnd(service, terminal, charge.paymentLinkId))
+  await waitForEnd(api, terminal, charge.paymentLinkId, options)
 }
 
-async function getDeposit(service: Service, terminal: Terminal, id: string, options: JsonOption & { wait?: boolean }) {
-  if (!options.wait) return printOne(terminal, options, await readCharge(service, id), describe)
-  printEnd(terminal, options, await waitForEnd(service, terminal, id))
+async function getDeposit(
+  api: Api,
+  terminal: Terminal,
+  paymentLinkId: string,
+  options: JsonOption & { wait?: boolean },
+) {
+  if (options.wait) return waitForEnd(api, terminal, paymentLinkId, options)
+  printOne(terminal, options, await api.deposits.get(paymentLinkId), describe)
 }
 
 type ListOptions = JsonOption & {
@@ -103,11 +103,8 @@ type ListOptions = JsonOption & {
   limit: number
 }
 
-async function listDeposits(service: Service, terminal: Terminal, { json, ...query }: ListOptions): Promise<void> {
-  const { items, nextCursor } = await service.list<Deposit>('/api/deposits', 'deposits', query)
-  const options = json === undefined ? {} : { json }
-  printList(terminal, options, items, {
-    nextCursor,
+async function listDeposits(api: Api, terminal: Terminal, { json, ...query }: ListOptions): Promise<void> {
+  printList(terminal, { json }, await api.list('listDeposits', query), {
     empty: 'No deposit matches.',
     columns: {
       ID: (deposit) => deposit.paymentLinkId,
@@ -120,51 +117,32 @@ async function listDeposits(service: Service, terminal: Terminal, { json, ...que
   })
 }
 
-async function cancelDeposit({ ask }: Service, terminal: Terminal, id: string, options: JsonOption): Promise<void> {
-  const { charge } = await ask<{ charge: Deposit }>('POST', path`/api/deposit/${id}/cancel`)
-  printOne(terminal, options, charge, describe)
+async function cancelDeposit(api: Api, terminal: Terminal, paymentLinkId: string, options: JsonOption): Promise<void> {
+  printOne(terminal, options, await api.deposits.cancel(paymentLinkId), describe)
 }
 
 type RefundOptions = JsonOption & { amount?: number; reason?: string; idempotencyKey?: string }
 
-async function refundDeposit({ ask }: Service, terminal: Terminal, id: string, options: RefundOptions): Promise<void> {
-  const { amount: value, reason, idempotencyKey = randomUUID() } = options
-  const request = { body: { value, reason }, idempotencyKey }
-  const { refund } = await ask<{ refund: Refund }>('POST', path`/api/deposit/${id}/refund`, request)
+async function refundDeposit({ call }: Api, terminal: Terminal, paymentLinkId: string, options: RefundOptions) {
+  const { amount: value = null, reason = null, idempotencyKey } = options
+  const input = { path: { paymentLinkId }, body: { value, reason } }
+  const { refund } = await call('refundDeposit', input, { idempotencyKey })
   printOne(terminal, options, refund, () => `Refund ${refund.id} of ${formatReais(refund.value)} is ${refund.status}`)
   if (refund.status === 'FAILED') terminal.setExitCode(1)
 }
 
-// ---- Waiting ----
-
-const FIRST_PAUSE_MS = 1_000
-const PAUSE_FACTOR = 1.5
-/** The service asks the provider for each query. */
-const MAX_PAUSE_MS = 15_000
-/** No charge lives longer than a day. The hour is for clocks that differ. */
-const MAX_WAIT_MS = 25 * 3_600_000
-
-async function waitForEnd(service: Service, terminal: Terminal, id: string): Promise<Charge> {
-  const startMs = performance.now()
+async function waitForEnd({ deposits }: Api, terminal: Terminal, paymentLinkId: string, options: JsonOption) {
   terminal.say('Waiting for the payment… Ctrl-C ends the waiting, and the charge stays payable.')
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * PAUSE_FACTOR, MAX_PAUSE_MS)) {
-    const charge = await readCharge(service, id)
-    if (charge.status !== 'PENDING') return charge
-    if (performance.now() - startMs > MAX_WAIT_MS) throw new OperatorError('the charge is still PENDING after 25 hours')
-    await sleep(pauseMs)
-  }
+  const ended = await deposits.waitUntilPaid(paymentLinkId).catch((error: GuicheError) => {
+    if (!error.deposit) throw error
+    if (error.code === 'payment_held') terminal.say(`The operator decides about the payment: ${error.message}`)
+    return error.deposit
+  })
+  printOne(terminal, options, ended, ({ status }) => `${paymentLinkId} is ${status}`)
+  if (ended.status !== 'COMPLETED') terminal.setExitCode(1)
 }
 
-async function readCharge({ ask }: Service, id: string): Promise<Charge> {
-  return (await ask<{ charge: Charge }>('GET', path`/api/deposit/${id}`)).charge
-}
-
-function printEnd(terminal: Terminal, options: JsonOption, charge: Charge): void {
-  printOne(terminal, options, charge, ({ paymentLinkId, status }) => `${paymentLinkId} is ${status}`)
-  if (charge.status !== 'COMPLETED') terminal.setExitCode(1)
-}
-
-function describe(charge: Charge): string {
+function describe(charge: NewCharge | Charge | Deposit): string {
   const lines = labelled({
     Deposit: charge.paymentLinkId,
     Status: charge.status,

@@ -1,10 +1,9 @@
 import { Option, type Command } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../domain/webhooks/event-search.ts'
-import { addCommand, AS_JSON, limit, ONLY_ACCOUNT, time } from './arguments.ts'
-import { EVENTS, type Attempt, type Event, type Events, type Which } from './events-source.ts'
+import { apiAction, type Answer, type Api, type WithAccount } from './api.ts'
+import { addCommand, AS_JSON, id, limit, ONLY_ACCOUNT, time } from './arguments.ts'
 import { accountColumn, count, cut, json, moment, second, tableOf } from './format.ts'
-import { sourceAction } from './source.ts'
 import { printList, printOne, type JsonOption, type Terminal } from './terminal.ts'
 
 const STATES = [...DELIVERY_STATES]
@@ -20,36 +19,37 @@ export function eventCommands(program: Command, terminal: Terminal): void {
     .addOption(new Option('--state <state>', 'only events with a delivery in this state').choices(STATES))
     .option(...limit(50))
     .option(...AS_JSON)
-    .action(sourceAction(terminal, EVENTS, listEventsCommand))
+    .action(apiAction(terminal, listEventsCommand))
   addCommand(events, 'show', EVENT_ID)
     .description('show an event, its deliveries, and each attempt that is kept')
-    .argument('<id>', 'id from `events list`: evt_…')
+    .argument('<id>', 'id from `events list`: evt_…', id)
     .option(...AS_JSON)
-    .action(sourceAction(terminal, EVENTS, showEventCommand))
+    .action(apiAction(terminal, showEventCommand))
   const all = ['--failed --email ana@loja.example', '--since 2026-01-31T00:00:00-03:00']
   addCommand(events, 'resend', EVENT_ID, ...all)
     .description('queue one event, all failed ones, or all since a time; the running server sends them')
-    .argument('[id]', 'id from `events list`: evt_…')
+    .argument('[id]', 'id from `events list`: evt_…', id)
     .option('--failed', 'all failed deliveries')
     .option('--since <time>', 'all events since this time, delivered or not', time)
     .option(...ONLY_ACCOUNT)
     .option('--webhook <id>', 'only to this webhook')
     .option(...AS_JSON)
     .addHelpText('after', '\nA resent event has the same id and body, so receivers can recognise it.')
-    .action((id, options) => sourceAction(terminal, EVENTS, resendCommand)(whichOf(id, options), options))
+    .action((id, options) => apiAction(terminal, resendCommand)(whichOf(id, options), options))
 }
 
+type Event = WithAccount<Answer<'getEvent'>['event']>
+type Attempt = Answer<'getEvent'>['attempts'][number]
 type ListOptions = JsonOption & { email?: string; state?: DeliveryState; limit: number }
 
-async function listEventsCommand(source: Events, terminal: Terminal, options: ListOptions): Promise<void> {
-  const { json: _, ...filter } = options
-  const { events, nextCursor } = await source.list(filter)
-  printList(terminal, options, events, {
-    nextCursor,
+async function listEventsCommand(api: Api, terminal: Terminal, options: ListOptions): Promise<void> {
+  const { json, email, ...filter } = options
+  const listed = await (await api.as(email)).list('listEvents', filter)
+  printList<Event>(terminal, { json }, listed, {
     empty: 'No event matches.',
     columns: {
       ID: (event) => event.id,
-      ...accountColumn(events),
+      ...accountColumn<Event>(listed.items),
       EVENT: (event) => event.event,
       CREATED: (event) => moment(event.createdAt),
       DELIVERIES: (event) => summaryOf(event.deliveries),
@@ -57,17 +57,23 @@ async function listEventsCommand(source: Events, terminal: Terminal, options: Li
   })
 }
 
-async function showEventCommand(source: Events, terminal: Terminal, id: string, options: JsonOption): Promise<void> {
-  const { event, attempts } = await source.find(id)
+async function showEventCommand(api: Api, terminal: Terminal, eventId: string, options: JsonOption): Promise<void> {
+  const { event, attempts }: { event: Event; attempts: Attempt[] } = await api.call('getEvent', { path: { eventId } })
   if (options.json) return terminal.print(json({ ...event, attempts }))
-  const names = await source.webhookNames(event)
+  const { webhooks } = await (await api.as(event.account)).call('listWebhooks', {})
+  const names = new Map(webhooks.map(({ id, name }) => [id, name]))
   terminal.print(describe(event, attempts, ({ webhookId }) => names.get(webhookId) ?? '(removed)'))
 }
 
 type ResendOptions = JsonOption & { failed?: true; since?: Date; email?: string; webhook?: string }
 
-async function resendCommand(source: Events, terminal: Terminal, which: Which, options: ResendOptions): Promise<void> {
-  const queued = await source.resend(which, options.email, options.webhook)
+async function resendCommand(api: Api, terminal: Terminal, which: Which, options: ResendOptions): Promise<void> {
+  const { call } = await api.as(options.email)
+  const to = options.webhook === undefined ? {} : { webhookId: options.webhook }
+  const { queued } =
+    'eventId' in which
+      ? await call('resendEvent', { path: which, body: to })
+      : await call('resendEvents', { body: { ...which, ...to } })
   printOne(terminal, options, { queued }, () => `Queued ${count(queued, 'delivery', 'deliveries')}.`)
   terminal.say(
     queued === 0
@@ -76,14 +82,17 @@ async function resendCommand(source: Events, terminal: Terminal, which: Which, o
   )
 }
 
-function whichOf(id: string | undefined, { failed, since }: ResendOptions): Which {
+/** One event, all that failed, or all since a time. */
+type Which = { eventId: string } | { failed: true } | { since: string }
+
+function whichOf(eventId: string | undefined, { failed, since }: ResendOptions): Which {
   const given: Which[] = [
-    ...(id === undefined ? [] : [{ id }]),
+    ...(eventId === undefined ? [] : [{ eventId }]),
     ...(failed ? [{ failed }] : []),
-    ...(since ? [{ since }] : []),
+    ...(since ? [{ since: since.toISOString() }] : []),
   ]
   if (given.length === 1) return given[0]!
-  throw new Fault('bad_request', 'give exactly one of: an event (evt_…), --failed, --since <time>')
+  throw new Fault('bad_request', 'Give exactly one of: an event (evt_…), --failed, --since <time>')
 }
 
 function summaryOf(deliveries: Event['deliveries']): string {

@@ -3,11 +3,10 @@ import { formatReais } from '../base/money.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import type { ExceptionState, Resolution } from '../domain/deposits/exception-states.ts'
 import { EXCEPTION_KINDS, type ExceptionKind } from '../domain/refunds/exceptions.ts'
-import { addCommand, AS_JSON, limit, ONLY_PROVIDER, REASON, time } from './arguments.ts'
-import { EXCEPTIONS, type Exception, type Exceptions } from './exceptions-source.ts'
+import { apiAction, type Answer, type Api } from './api.ts'
+import { addCommand, AS_JSON, id, limit, ONLY_PROVIDER, REASON, time } from './arguments.ts'
 import { labelled, moment } from './format.ts'
 import { FOLLOWED } from './refund.ts'
-import { sourceAction } from './source.ts'
 import { printList, printOne, type JsonOption, type Terminal } from './terminal.ts'
 
 const STATES: (ExceptionState | 'all')[] = ['open', 'resolving', 'resolved', 'all']
@@ -25,12 +24,12 @@ export function exceptionCommands(program: Command, terminal: Terminal): void {
     .option('--to <time>', 'only opened before this time', time)
     .option(...limit(50))
     .option(...AS_JSON)
-    .action(sourceAction(terminal, EXCEPTIONS, listCommand))
+    .action(apiAction(terminal, listCommand))
   addCommand(exceptions, 'show', '<id>')
     .description('show an exception with its payment, charge and refund')
-    .argument('<id>', 'id from `exceptions list`')
+    .argument('<id>', 'id from `exceptions list`', id)
     .option(...AS_JSON)
-    .action(sourceAction(terminal, EXCEPTIONS, showCommand))
+    .action(apiAction(terminal, showCommand))
   addCommand(
     exceptions,
     'resolve',
@@ -40,7 +39,7 @@ export function exceptionCommands(program: Command, terminal: Terminal): void {
     '<id> --refund --close-charge --reason "paid too little, order canceled"',
   )
     .description('decide what happens with the money; this cannot be undone')
-    .argument('<id>', 'id from `exceptions list`')
+    .argument('<id>', 'id from `exceptions list`', id)
     .requiredOption(...REASON)
     .option('--credit <email>', 'credit all of it to this account, without a fee')
     .option('--refund', 'refund it to the payer')
@@ -51,10 +50,11 @@ export function exceptionCommands(program: Command, terminal: Terminal): void {
     .option(...AS_JSON)
     .action((id, options) => {
       checkWays(options)
-      return sourceAction(terminal, EXCEPTIONS, resolveCommand)(id, options)
+      return apiAction(terminal, resolveCommand)(id, options)
     })
 }
 
+type Exception = Answer<'getException'>['exception']
 type ListOptions = JsonOption & {
   state: ExceptionState | 'all'
   kind?: ExceptionKind
@@ -64,11 +64,9 @@ type ListOptions = JsonOption & {
   limit: number
 }
 
-async function listCommand(source: Exceptions, terminal: Terminal, options: ListOptions): Promise<void> {
-  const { state, json: _, ...filter } = options
-  const { exceptions, nextCursor } = await source.list({ ...filter, ...(state !== 'all' && { state }) })
-  printList(terminal, options, exceptions, {
-    nextCursor,
+async function listCommand(api: Api, terminal: Terminal, { json, state, ...filter }: ListOptions): Promise<void> {
+  const listed = await api.list('listExceptions', { ...filter, state: state === 'all' ? undefined : state })
+  printList(terminal, { json }, listed, {
     empty: state === 'open' ? 'No open exception matches.' : 'No exception matches.',
     columns: {
       ID: (exception) => exception.id,
@@ -82,8 +80,8 @@ async function listCommand(source: Exceptions, terminal: Terminal, options: List
   })
 }
 
-async function showCommand(source: Exceptions, terminal: Terminal, id: string, options: JsonOption): Promise<void> {
-  printOne(terminal, options, await source.find(id), describe)
+async function showCommand(api: Api, terminal: Terminal, exceptionId: string, options: JsonOption): Promise<void> {
+  printOne(terminal, options, (await api.call('getException', { path: { exceptionId } })).exception, describe)
 }
 
 type ResolveOptions = JsonOption & {
@@ -98,27 +96,23 @@ type ResolveOptions = JsonOption & {
 
 function checkWays({ credit, refund, writeOff, chargeAccount, match, closeCharge }: ResolveOptions): void {
   if ([credit, refund, writeOff, chargeAccount, match].filter((way) => way !== undefined).length !== 1)
-    throw new OperatorError('give exactly one of: --credit <email>, --refund, --write-off, --charge-account, --match')
+    throw new OperatorError('Give exactly one of: --credit <email>, --refund, --write-off, --charge-account, --match')
   if (closeCharge && (match || chargeAccount))
     throw new OperatorError('--close-charge needs --credit, --refund or --write-off')
 }
 
-async function resolveCommand(
-  source: Exceptions,
-  terminal: Terminal,
-  id: string,
-  options: ResolveOptions,
-): Promise<void> {
-  const exception = await source.resolve(id, await resolutionFrom(source, options), options.reason)
+async function resolveCommand(api: Api, terminal: Terminal, exceptionId: string, options: ResolveOptions) {
+  const body = { ...(await resolutionFrom(api, options)), reason: options.reason }
+  const { exception } = await api.call('resolveException', { path: { exceptionId }, body })
   printOne(terminal, options, exception, describe)
   if (exception.state === 'resolving') terminal.say(FOLLOWED)
   // The provider declined the refund at once.
   if (exception.state === 'open') terminal.setExitCode(1)
 }
 
-async function resolutionFrom(source: Exceptions, options: ResolveOptions): Promise<Resolution> {
+async function resolutionFrom(api: Api, options: ResolveOptions): Promise<Resolution> {
   const charge = options.closeCharge ? 'close' : 'keep'
-  if (options.credit !== undefined) return { how: 'credit', accountId: await source.accountId(options.credit), charge }
+  if (options.credit !== undefined) return { how: 'credit', accountId: await api.accountId(options.credit), charge }
   if (options.match) return { how: 'match' }
   if (options.chargeAccount) return { how: 'charge_account' }
   return { how: options.refund ? 'refund' : 'write_off', charge }

@@ -4,7 +4,7 @@ import { transact } from '../db/tx.ts'
 import { SCOPES, type Scope } from '../domain/accounts/callers.ts'
 import { createKey, listKeys, revokeKey, type ListedKey } from '../domain/accounts/api-keys.ts'
 import type { Core } from '../domain/core/core.ts'
-import { requireAccount } from './account-source.ts'
+import { requireAccount } from './api.ts'
 import { addCommand, AS_JSON, commaSeparated, EXPIRES_IN_DAYS, OF_ACCOUNT } from './arguments.ts'
 import { moment } from './format.ts'
 import { consoleActor, databaseAction, printList, type JsonOption, type Terminal } from './terminal.ts'
@@ -72,7 +72,7 @@ async function listKeysCommand(
 
 async function revokeKeyCommand(core: Core, terminal: Terminal, idOrText: string): Promise<void> {
   const revoked = await transact(core.pool, (tx) => revokeKey(tx, core.now(), idOrText, consoleActor()))
-  if (!revoked) throw new Fault('not_found', 'no such key; list the keys with: guiche key list')
+  if (!revoked) throw new Fault('not_found', 'No such key; list the keys with: guiche key list')
   terminal.print(`Revoked ${revoked.keyId} (${revoked.name}).`)
 }
 

@@ -3,11 +3,10 @@ import type { Command } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { formatReais } from '../base/money.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import type { Config } from '../config.ts'
+import type { Config, Remote } from '../config.ts'
 import type { Context } from '../domain/context.ts'
 import { findPublicCharge } from '../domain/deposits/charge-reads.ts'
-import { addCommand, positive } from './arguments.ts'
-import { makeService, path, type Service } from './service.ts'
+import { addCommand, id, positive } from './arguments.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
 const PAY_TIMEOUT_MS = 10_000
@@ -15,7 +14,7 @@ const PAY_TIMEOUT_MS = 10_000
 export function payCommand(program: Command, terminal: Terminal): void {
   addCommand(program, 'pay', '7c9f6a1e-0c5e-4d0f-9a3b-2f6d1c8b4e57')
     .description('pay a charge at the sandbox bank, as a payer would')
-    .argument('<paymentLinkId>', 'payment link id of the charge')
+    .argument('<paymentLinkId>', 'payment link id of the charge', id)
     .option('--amount <cents>', 'amount in cents (default: that of the charge)', positive)
     .option('--times <n>', 'how often to pay (default: once)', positive)
     .action((paymentLinkId, options) => payCharge(terminal, paymentLinkId, options))
@@ -26,36 +25,44 @@ type Answer = { error?: string; pix?: { amountCents: number; endToEndId: string 
 
 async function payCharge(terminal: Terminal, paymentLinkId: string, options: PayOptions): Promise<void> {
   const remote = terminal.loadRemote()
-  if (remote) return payAt(makeService(remote, terminal.say), terminal, paymentLinkId, options)
+  if (remote) return payAt(remote, terminal, paymentLinkId, options)
   const { amount: amountCents, times } = options
-  await withSandbox(terminal.loadConfig(), terminal, 'pay', async (ctx, bank) => {
+  await withSandbox(terminal.loadConfig(), terminal, async (ctx, bank) => {
     const charge = await findPublicCharge(ctx, paymentLinkId)
     if (!charge) throw new Fault('not_found', `Charge not found: ${paymentLinkId}`)
     const body = { txid: charge.id, amountCents, times }
     const { status, text } = await postToBank(`${bank.url}/bank/pay`, body, PAY_TIMEOUT_MS)
     const { error, pix } = JSON.parse(text) as Answer
-    if (status >= 300 || !pix) throw new Fault('provider_refused', `the bank refused: ${error ?? `status ${status}`}`)
+    if (status >= 300 || !pix) throw new Fault('provider_refused', `The bank refused: ${error ?? `status ${status}`}`)
     for (const paid of pix) terminal.print(`Paid ${formatReais(paid.amountCents)}, endToEndId ${paid.endToEndId}`)
   })
 }
 
-/** Presses the button of the payment page, which a service in sandbox mode has. It needs no key. */
-async function payAt({ ask, url }: Service, terminal: Terminal, paymentLinkId: string, options: PayOptions) {
+/** Presses the button of the payment page, which a service in sandbox mode has. It is no part of the API. */
+async function payAt({ url }: Remote, terminal: Terminal, paymentLinkId: string, options: PayOptions) {
   if (options.amount !== undefined || options.times !== undefined)
     throw new OperatorError('--amount and --times need the sandbox bank itself: unset GUICHE_URL where it runs')
-  await ask('POST', path`/payment-link/${paymentLinkId}/sandbox-payment`)
+  const to = `${url}/payment-link/${encodeURIComponent(paymentLinkId)}/sandbox-payment`
+  const init: RequestInit = { method: 'POST', redirect: 'manual', signal: AbortSignal.timeout(PAY_TIMEOUT_MS) }
+  const response = await fetch(to, init).catch((cause: Error) => {
+    throw new OperatorError(`GUICHE_URL ${url}: no answer: ${(cause.cause as Error | undefined) ?? cause}`, { cause })
+  })
+  // The answer to a form is a redirect back to the page.
+  if (response.status !== 303) {
+    const { error } = (await response.json().catch(() => ({}))) as Answer
+    throw new OperatorError(error ?? `GUICHE_URL ${url}: status ${response.status}, and the body is not of guiche`)
+  }
   terminal.print(`The sandbox bank of ${url} was told to pay ${paymentLinkId}`)
 }
 
-/** Runs `work` with the sandbox bank, which runs in this process or elsewhere. `command` is for the refusal. */
+/** Runs `work` with the sandbox bank, which runs in this process or elsewhere. */
 export async function withSandbox(
   config: Config,
   terminal: Terminal,
-  command: string,
   work: (ctx: Context, bank: { name: string; url: string }) => Promise<void>,
 ): Promise<void> {
   const sandbox = config.providers.find((provider) => provider.name === 'sandbox')
-  if (!sandbox) throw new Fault('bad_request', `${command} works in sandbox mode only: PROVIDERS names no sandbox`)
+  if (!sandbox) throw new Fault('bad_request', 'This command works in sandbox mode only: PROVIDERS names no sandbox')
   const run = async (ctx: Context, sandboxUrl: string | undefined) => {
     const url = sandbox.kind === 'sandbox' ? sandboxUrl : sandbox.url
     assert(url, 'the context opens the sandbox')

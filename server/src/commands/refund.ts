@@ -1,10 +1,9 @@
 import { Option, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
 import type { RefundStatus } from '../domain/refunds/refund-states.ts'
-import { addCommand, AS_JSON, limit, ONLY_ACCOUNT, positive, REASON } from './arguments.ts'
+import { apiAction, type Answer, type Api } from './api.ts'
+import { addCommand, AS_JSON, id, limit, ONLY_ACCOUNT, positive, REASON } from './arguments.ts'
 import { moment } from './format.ts'
-import { REFUNDS, type Refund, type Refunds } from './refund-source.ts'
-import { sourceAction } from './source.ts'
 import { printList, printOne, type JsonOption, type Terminal } from './terminal.ts'
 
 const STATUSES: RefundStatus[] = ['PROCESSING', 'DONE', 'FAILED']
@@ -19,7 +18,7 @@ export function refundCommands(program: Command, terminal: Terminal): void {
   const refund = addCommand(program, 'refund', example)
     .description('refund a completed deposit to its payer; exits 1 if the provider declines')
     .enablePositionalOptions()
-    .argument('<paymentLinkId>', 'payment link id of the charge')
+    .argument('<paymentLinkId>', 'payment link id of the charge', id)
     .option(REASON[0], `${REASON[1]} (required)`)
     .option('--amount <cents>', 'amount in cents (default: all that is left)', positive)
     .option('--idempotency-key <key>', 'a repetition with the same key refunds nothing more')
@@ -28,12 +27,12 @@ export function refundCommands(program: Command, terminal: Terminal): void {
     .action((paymentLinkId, options) => {
       // Checked here, because Commander would require the option of `refund end` as well.
       if (options.reason === undefined) refund.error("error: required option '--reason <text>' not specified")
-      return sourceAction(terminal, REFUNDS, refundCommand)(paymentLinkId, options)
+      return apiAction(terminal, refundCommand)(paymentLinkId, options)
     })
   const endExample = '0199a3c2f4b87d6e9b1a5c0d3e2f4a69 --as failed --reason "bank support found no such refund"'
   addCommand(refund, 'end', endExample)
     .description('record the outcome of a refund that is in doubt; this cannot be undone')
-    .argument('<refundId>', 'id from `refunds`')
+    .argument('<refundId>', 'id from `refunds`', id)
     .addOption(
       new Option('--as <outcome>', 'outcome according to the provider').choices(OUTCOMES).makeOptionMandatory(),
     )
@@ -45,7 +44,7 @@ export function refundCommands(program: Command, terminal: Terminal): void {
 done: the payer has the money. failed: the provider made no refund, and the money returns to where it came from.
 If the provider reports another outcome later, it is booked and needs another decision.`,
     )
-    .action(sourceAction(terminal, REFUNDS, endCommand))
+    .action(apiAction(terminal, endCommand))
   addCommand(program, 'refunds', '--in-doubt --email ana@loja.example')
     .description('list the newest refunds')
     .option(...ONLY_ACCOUNT)
@@ -54,19 +53,16 @@ If the provider reports another outcome later, it is booked and needs another de
     .option('--in-doubt', 'only refunds whose outcome at the provider is unknown')
     .option(...limit(50))
     .option(...AS_JSON)
-    .action(sourceAction(terminal, REFUNDS, refundsCommand))
+    .action(apiAction(terminal, refundsCommand))
 }
 
+type Refund = Answer<'endRefund'>['refund']
 type RefundOptions = JsonOption & { reason: string; amount?: number; idempotencyKey?: string }
 
-async function refundCommand(refunds: Refunds, terminal: Terminal, paymentLinkId: string, options: RefundOptions) {
-  const { amount, reason, idempotencyKey } = options
-  const refund = await refunds.request({
-    paymentLinkId,
-    reason,
-    ...(amount !== undefined && { amountCents: amount }),
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-  })
+async function refundCommand({ call }: Api, terminal: Terminal, paymentLinkId: string, options: RefundOptions) {
+  const { amount: value = null, reason, idempotencyKey } = options
+  const input = { path: { paymentLinkId }, body: { value, reason } }
+  const { refund } = await call('refundAnyDeposit', input, { idempotencyKey })
   printOne(terminal, options, refund, describe)
   if (refund.status === 'PROCESSING') terminal.say(FOLLOWED)
   if (refund.status === 'FAILED') terminal.setExitCode(1)
@@ -74,9 +70,9 @@ async function refundCommand(refunds: Refunds, terminal: Terminal, paymentLinkId
 
 type EndOptions = JsonOption & { as: 'done' | 'failed'; reason: string }
 
-async function endCommand(refunds: Refunds, terminal: Terminal, refundId: string, options: EndOptions): Promise<void> {
-  const decision = { outcome: options.as, reason: options.reason }
-  printOne(terminal, options, await refunds.end(refundId, decision), describe)
+async function endCommand({ call }: Api, terminal: Terminal, refundId: string, options: EndOptions): Promise<void> {
+  const body = { outcome: options.as, reason: options.reason }
+  printOne(terminal, options, (await call('endRefund', { path: { refundId }, body })).refund, describe)
 }
 
 function describe(refund: Refund): string {
@@ -94,14 +90,11 @@ type ListOptions = JsonOption & {
   limit: number
 }
 
-async function refundsCommand(source: Refunds, terminal: Terminal, options: ListOptions): Promise<void> {
-  const { charge, json: _, ...filter } = options
-  const { refunds, nextCursor } = await source.list({
-    ...filter,
-    ...(charge !== undefined && { paymentLinkId: charge }),
-  })
-  printList(terminal, options, refunds, {
-    nextCursor,
+async function refundsCommand(api: Api, terminal: Terminal, options: ListOptions): Promise<void> {
+  const { json, email, charge: paymentLinkId, inDoubt, ...filter } = options
+  const accountId = email && (await api.accountId(email))
+  const query = { ...filter, accountId, paymentLinkId, ...(inDoubt && { inDoubt: 'true' as const }) }
+  printList(terminal, { json }, await api.list('listAllRefunds', query), {
     empty: 'No refund matches.',
     columns: {
       ID: (refund) => refund.id,

@@ -3,7 +3,7 @@ import { OperatorError } from '../base/operator-error.ts'
 import { findAccount } from '../domain/accounts/accounts.ts'
 import { DEMO_EMAIL } from '../domain/demo/demo-account.ts'
 import { seedHistory, type BankHistory } from '../domain/demo/seed.ts'
-import { requireAccount } from './account-source.ts'
+import { requireAccount } from './api.ts'
 import { addCommand, wholeNumber } from './arguments.ts'
 import { postToBank, withSandbox } from './pay.ts'
 import { withProgress } from './progress.ts'
@@ -37,11 +37,11 @@ type Options = { deposits: number; email?: string; days: number; seed: number }
 function seed(terminal: Terminal, options: Options): Promise<void> {
   const config = databaseConfig(terminal)
   if (config.settings.mode === 'live')
-    throw new OperatorError('seed works in sandbox mode only: it creates deposits that nobody paid')
-  return withSandbox(config, terminal, 'seed', async (ctx, bank) => {
+    throw new OperatorError('Seed works in sandbox mode only: it creates deposits that nobody paid')
+  return withSandbox(config, terminal, async (ctx, bank) => {
     const account = options.email ? await requireAccount(ctx, options.email) : await findAccount(ctx, DEMO_EMAIL)
     if (!account)
-      throw new OperatorError('there is no demo account: start the service once, or name an account with --email')
+      throw new OperatorError('There is no demo account: start the service once, or name an account with --email')
     const { deposits, payments, refunds, pending } = await withProgress(terminal.screen, (show) =>
       seedHistory(
         ctx,
@@ -59,5 +59,5 @@ function seed(terminal: Terminal, options: Options): Promise<void> {
 async function sendToBank(url: string, history: BankHistory): Promise<void> {
   const { status, text } = await postToBank(`${url}/bank/history`, history, BANK_TIMEOUT_MS)
   if (status === 201) return
-  throw new OperatorError(`the sandbox bank refused the history, so audit will list it: ${text.slice(0, 300)}`)
+  throw new OperatorError(`The sandbox bank refused the history, so audit will list it: ${text.slice(0, 300)}`)
 }

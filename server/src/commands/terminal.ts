@@ -40,17 +40,18 @@ export type Keyboard = NodeJS.ReadableStream & {
   setRawMode?(isRaw: boolean): unknown
 }
 
-export type JsonOption = { json?: boolean }
+export type JsonOption = { json?: boolean | undefined }
 
-/** Prints a list as a table, or as JSON. */
+/** Prints a list as a table, or as JSON. `listed` is all of it, or its first page. */
 export function printList<Item extends object>(
   terminal: Terminal,
   options: JsonOption,
-  items: Item[],
-  list: { empty: string; columns: Columns<Item>; nextCursor?: string | null; toJson?: (item: Item) => object },
+  listed: Item[] | { items: Item[]; nextCursor: string | null },
+  list: { empty: string; columns: Columns<Item> },
 ): void {
-  if (list.nextCursor) terminal.say(`Showing the newest ${items.length}. To see more, raise --limit.`)
-  if (options.json) terminal.print(json(list.toJson ? items.map(list.toJson) : items))
+  const { items, nextCursor } = Array.isArray(listed) ? { items: listed, nextCursor: null } : listed
+  if (nextCursor) terminal.say(`Showing the newest ${items.length}. To see more, raise --limit.`)
+  if (options.json) terminal.print(json(items))
   else if (items.length === 0) terminal.say(list.empty)
   else terminal.print(tableOf(items, list.columns))
 }
@@ -118,7 +119,7 @@ export function databaseConfig(terminal: Terminal): Config {
   const config = terminal.loadConfig()
   if (!config.remote) return config
   throw new OperatorError(
-    `this command needs the database, and GUICHE_URL names the service at ${config.remote.url}: ` +
+    `This command needs the database, and GUICHE_URL names the service at ${config.remote.url}: ` +
       'run it where that service runs, or unset GUICHE_URL',
   )
 }

@@ -1,17 +1,27 @@
 import type { Command } from 'commander'
-import { EVENT_KINDS } from '../domain/webhooks/events.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import { EVENT_KINDS, type EventKind } from '../domain/webhooks/events.ts'
 import {
+  canOpenNewestSecret,
   MAX_OVERLAP_SECONDS,
   nameFromUrl,
   DEFAULT_EVENT_KINDS,
   DEFAULT_OVERLAP_SECONDS,
 } from '../domain/webhooks/webhooks.ts'
-import { addCommand, AS_JSON, commaSeparated, OF_ACCOUNT, ONLY_ACCOUNT, positive, wholeNumber } from './arguments.ts'
+import { apiAction, type Answer, type Api, type WithAccount } from './api.ts'
+import {
+  addCommand,
+  AS_JSON,
+  commaSeparated,
+  id,
+  OF_ACCOUNT,
+  ONLY_ACCOUNT,
+  positive,
+  wholeNumber,
+} from './arguments.ts'
 import { accountColumn, cut, json, moment } from './format.ts'
-import { sourceAction } from './source.ts'
-import { printList, type JsonOption, type Terminal } from './terminal.ts'
+import { printList, printOne, type JsonOption, type Terminal } from './terminal.ts'
 import { webhooksListenCommand } from './webhooks-listen.ts'
-import { WEBHOOKS, type ListedWebhook, type Test, type Webhooks } from './webhooks-source.ts'
 
 const HOUR_SECONDS = 3600
 // Enough to see what is wrong with a receiver.
@@ -37,7 +47,7 @@ To try webhooks in sandbox mode:
     .option('--events <kinds>', `comma-separated: ${EVENT_KINDS.join(', ')}`, DEFAULT_EVENT_KINDS.join(','))
     .option('--authorization <value>', 'Authorization header of each delivery')
     .option(...AS_JSON)
-    .action(sourceAction(terminal, WEBHOOKS, addWebhook))
+    .action(apiAction(terminal, addWebhook))
   addCommand(webhooks, 'listen', '--status 500   # shows the retries')
     .description('run a receiver that prints each delivery and verifies its signature')
     .option('--port <port>', 'port to listen on (default: 4747)', positive)
@@ -48,18 +58,18 @@ To try webhooks in sandbox mode:
     .description('list webhooks with their state')
     .option(...ONLY_ACCOUNT)
     .option(...AS_JSON)
-    .action(sourceAction(terminal, WEBHOOKS, listWebhooks))
+    .action(apiAction(terminal, listWebhooks))
   registerForOne(webhooks, terminal)
 }
 
 function registerForOne(webhooks: Command, terminal: Terminal): void {
   const maxHours = MAX_OVERLAP_SECONDS / HOUR_SECONDS
   const add = (name: string, example = '') =>
-    addCommand(webhooks, name, `<id> ${example}`).argument('<id>', 'id from `webhooks list`')
+    addCommand(webhooks, name, `<id> ${example}`).argument('<id>', 'id from `webhooks list`', id)
   add('test')
     .description('send a WEBHOOK_TEST now; exits 1 if it is not delivered')
     .option(...AS_JSON)
-    .action(sourceAction(terminal, WEBHOOKS, sendTest))
+    .action(apiAction(terminal, sendTest))
   add('rotate', '--overlap-hours 1')
     .description('replace the signing secret; prints only the new one, once')
     .option(
@@ -68,42 +78,38 @@ function registerForOne(webhooks: Command, terminal: Terminal): void {
       wholeNumber({ min: 0, max: maxHours }),
       DEFAULT_OVERLAP_SECONDS / HOUR_SECONDS,
     )
-    .action(sourceAction(terminal, WEBHOOKS, rotateWebhook))
+    .action(apiAction(terminal, rotateWebhook))
   add('enable')
     .description('send events to a webhook again, and reset its failure count')
-    .action(sourceAction(terminal, WEBHOOKS, enableWebhook))
+    .action(apiAction(terminal, enableWebhook))
   add('disable')
     .description('send no more events to a webhook; pending deliveries fail')
-    .action(sourceAction(terminal, WEBHOOKS, disableWebhook))
-  add('remove')
-    .description('remove a webhook for good; its events are kept')
-    .action(sourceAction(terminal, WEBHOOKS, removeWebhook))
+    .action(apiAction(terminal, disableWebhook))
+  add('remove').description('remove a webhook for good; its events are kept').action(apiAction(terminal, removeWebhook))
 }
 
+type Webhook = WithAccount<Answer<'getWebhook'>['webhook']>
 type AddOptions = JsonOption & { email?: string; url: string; name?: string; events: string; authorization?: string }
 
-async function addWebhook(webhooks: Webhooks, terminal: Terminal, options: AddOptions): Promise<void> {
-  const { url, name = nameFromUrl(url), events, authorization = null } = options
-  const wanted = { url, name, events: commaSeparated(events), authorization }
-  const { webhook, secret, test: sendTest } = await webhooks.add(options.email, wanted)
-  // Before the test, which may be interrupted: the secret cannot be shown again.
-  if (!options.json) terminal.print(`Webhook  ${webhook.id}\nSecret   ${secret}`)
-  const test = await sendTest()
-  terminal.print(options.json ? json({ webhook, secret, test }) : describeTest(test))
+async function addWebhook(api: Api, terminal: Terminal, options: AddOptions): Promise<void> {
+  const { email, url, name = nameFromUrl(url), events, authorization = null } = options
+  if (api.core && email === undefined) throw new OperatorError("Required option '--email <email>' not specified")
+  await warnOfForeignKey(api, terminal)
+  // The API refuses unknown kinds and lists the known ones.
+  const body = { url, name, events: commaSeparated(events) as EventKind[], authorization }
+  const { webhook, secret, test } = await (await api.as(email)).call('createWebhook', { body })
+  const text = `Webhook  ${webhook.id}\nSecret   ${secret}\n${describeTest(test)}`
+  terminal.print(options.json ? json({ webhook, secret, test }) : text)
   terminal.say('Save the secret now, it is not shown again. The receiver needs it to verify signatures.')
 }
 
-async function listWebhooks(
-  webhooks: Webhooks,
-  terminal: Terminal,
-  options: JsonOption & { email?: string },
-): Promise<void> {
-  const listed = await webhooks.list(options.email)
-  printList(terminal, options, listed, {
+async function listWebhooks(api: Api, terminal: Terminal, options: JsonOption & { email?: string }): Promise<void> {
+  const { webhooks } = await (await api.as(options.email)).call('listWebhooks', {})
+  printList<Webhook>(terminal, options, webhooks, {
     empty: 'There are no webhooks. Add one with: guiche webhooks add --email <email> --url <url>',
     columns: {
       ID: (webhook) => webhook.id,
-      ...accountColumn(listed),
+      ...accountColumn<Webhook>(webhooks),
       NAME: (webhook) => webhook.name,
       URL: (webhook) => webhook.url,
       STATE: stateOf,
@@ -111,50 +117,56 @@ async function listWebhooks(
   })
 }
 
-async function sendTest(webhooks: Webhooks, terminal: Terminal, id: string, options: JsonOption): Promise<void> {
-  const test = await webhooks.test(id)
-  terminal.print(options.json ? json(test) : describeTest(test))
+async function sendTest({ call }: Api, terminal: Terminal, webhookId: string, options: JsonOption): Promise<void> {
+  const { test } = await call('testWebhook', { path: { webhookId } })
+  printOne(terminal, options, test, describeTest)
   if (!test.delivered) terminal.setExitCode(1)
 }
 
-async function rotateWebhook(
-  webhooks: Webhooks,
-  terminal: Terminal,
-  id: string,
-  options: { overlapHours: number },
-): Promise<void> {
-  const { webhook, secret } = await webhooks.rotate(id, options.overlapHours * HOUR_SECONDS)
+async function rotateWebhook(api: Api, terminal: Terminal, webhookId: string, options: { overlapHours: number }) {
+  await warnOfForeignKey(api, terminal)
+  const body = { overlapSeconds: options.overlapHours * HOUR_SECONDS }
+  const { webhook, secret } = await api.call('rotateWebhookSecret', { path: { webhookId }, body })
   terminal.print(secret)
   const until = webhook.previousSecretUntil
   terminal.say(until ? `The old secret also signs until ${moment(until)} UTC.` : 'The old secret no longer signs.')
 }
 
-async function enableWebhook(webhooks: Webhooks, terminal: Terminal, id: string): Promise<void> {
-  const { disabledAt } = await webhooks.find(id)
-  const { name } = await webhooks.enable(id, true)
-  terminal.print(`Enabled ${id} (${name}).`)
+async function enableWebhook({ call }: Api, terminal: Terminal, webhookId: string): Promise<void> {
+  const { disabledAt, name } = (await call('getWebhook', { path: { webhookId } })).webhook
+  await call('updateWebhook', { path: { webhookId }, body: { enabled: true } })
+  terminal.print(`Enabled ${webhookId} (${name}).`)
   if (!disabledAt) return
-  terminal.say(`To resend failed deliveries:  guiche events resend --failed --webhook ${id}`)
-  terminal.say(`To send what it missed:       guiche events resend --since ${disabledAt} --webhook ${id}`)
+  terminal.say(`To resend failed deliveries:  guiche events resend --failed --webhook ${webhookId}`)
+  terminal.say(`To send what it missed:       guiche events resend --since ${disabledAt} --webhook ${webhookId}`)
 }
 
-async function disableWebhook(webhooks: Webhooks, terminal: Terminal, id: string): Promise<void> {
-  const { name } = await webhooks.enable(id, false)
-  terminal.print(`Disabled ${id} (${name}).`)
+async function disableWebhook({ call }: Api, terminal: Terminal, webhookId: string): Promise<void> {
+  const { webhook } = await call('updateWebhook', { path: { webhookId }, body: { enabled: false } })
+  terminal.print(`Disabled ${webhookId} (${webhook.name}).`)
 }
 
-async function removeWebhook(webhooks: Webhooks, terminal: Terminal, id: string): Promise<void> {
-  const { name } = await webhooks.find(id)
-  await webhooks.remove(id)
-  terminal.print(`Removed ${id} (${name}).`)
+async function removeWebhook({ call }: Api, terminal: Terminal, webhookId: string): Promise<void> {
+  const { name } = (await call('getWebhook', { path: { webhookId } })).webhook
+  await call('deleteWebhook', { path: { webhookId } })
+  terminal.print(`Removed ${webhookId} (${name}).`)
 }
 
-function stateOf(webhook: ListedWebhook): string {
+// With another home or environment than the server's, a command seals secrets that the server cannot open. This is only
+// a warning, because after a key was lost, webhooks get new secrets this way.
+async function warnOfForeignKey({ core }: Api, terminal: Terminal): Promise<void> {
+  if (!core || (await canOpenNewestSecret(core))) return
+  terminal.say(
+    'Warning: this SECRET_KEY does not open the stored secrets. If the server uses another one, it cannot sign with the new secret.',
+  )
+}
+
+function stateOf(webhook: Webhook): string {
   if (webhook.disabledAt) return `off since ${moment(webhook.disabledAt)}: ${webhook.disabledReason}`
   return webhook.failingSince ? `failing since ${moment(webhook.failingSince)}` : 'enabled'
 }
 
-function describeTest({ delivered, status, error, latencyMs, excerpt }: Test): string {
+function describeTest({ delivered, status, error, latencyMs, excerpt }: Answer<'testWebhook'>['test']): string {
   const outcome = error ?? `the receiver answered ${status}`
   const first = `Test     ${delivered ? 'delivered' : 'not delivered'}: ${outcome}, after ${latencyMs} ms`
   return excerpt === '' ? first : `${first}\nAnswer   ${cut(excerpt, EXCERPT_LENGTH)}`

@@ -69,7 +69,7 @@ async function startPackage() {
 }
 
 test('the package holds what it runs, and nothing else of the checkout', () => {
-  const allowed = /^(bin|dashboard|data|dist|migrations)\/|^(package|npm-shrinkwrap)\.json$/
+  const allowed = /^(bin|dashboard|data|dist|migrations|sdk)\/|^(package|npm-shrinkwrap)\.json$/
   expect(paths.filter((path) => !allowed.test(path))).toEqual([])
 })
 

@@ -17,6 +17,8 @@ export function isOperatorScope(scope: string): scope is OperatorScope {
   return OPERATOR_SCOPES.some((known) => known === scope)
 }
 
+// `console` is set only by http/console.ts: the user of the terminal acts in place of the caller.
+
 /** The account holder who makes the request, by API key or session. */
 export type Caller = {
   kind: 'account'
@@ -28,6 +30,7 @@ export type Caller = {
   suspendedAt: Date | null
   scopes: Scope[]
   overrides: TermsOverrides
+  console?: { actor: Actor; seesAllAccounts: boolean }
 }
 
 /** The operator who makes the request. Operators have no account, so no function that takes a Caller takes this. */
@@ -37,6 +40,7 @@ export type OperatorCaller = {
   operatorId: string
   email: string
   scope: OperatorScope
+  console?: { actor: Actor }
 }
 
 export function requireAccount(caller: Caller | OperatorCaller): Caller {
@@ -66,5 +70,11 @@ export function requireScope(caller: Caller, scope: Scope): void {
 
 /** The caller as the audit log names it. */
 export function actorOf(caller: Caller | OperatorCaller): Actor {
+  if (caller.console) return caller.console.actor
   return { kind: caller.kind, name: caller.email, ...(caller.keyId !== null && { keyId: caller.keyId }) }
+}
+
+/** Whose webhooks and events the caller sees. Null: those of all accounts, which only the console may. */
+export function accountScopeOf({ accountId, console }: Caller): string | null {
+  return console?.seesAllAccounts ? null : accountId
 }

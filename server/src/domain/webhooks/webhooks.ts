@@ -90,16 +90,8 @@ export async function createWebhook(
   return { webhook, secret }
 }
 
-export function listWebhooks(core: Core, accountId: string): Promise<Webhook[]> {
-  return query<Webhook>(
-    core.pool,
-    `select ${WEBHOOK_COLUMNS} from webhooks where account_id = $1 and deleted_at is null order by created_at, id`,
-    [accountId],
-  )
-}
-
-/** For the operator: those of one account, or of all accounts if it is null. */
-export function listWebhooksOf(core: Core, accountId: string | null): Promise<(Webhook & { email: string })[]> {
+/** Those of one account, or of all accounts if it is null. `email` is that of the account. */
+export function listWebhooks(core: Core, accountId: string | null): Promise<(Webhook & { email: string })[]> {
   return query<Webhook & { email: string }>(
     core.pool,
     `select ${WEBHOOK_COLUMNS}, (select a.email from accounts a where a.id = account_id) as email

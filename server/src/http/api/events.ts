@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { accountScopeOf } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import { findEvent, listEvents, type AttemptRecord, type EventRecord } from '../../domain/webhooks/delivery-history.ts'
 import { DELIVERY_STATES } from '../../domain/webhooks/event-search.ts'
@@ -24,7 +25,7 @@ export function eventRoutes(app: Api, ctx: Context): void {
 
   app.get('/api/events', { schema: routes.listEvents, config: reading }, async (request) => {
     const { webhookId, event, ...filter } = request.query
-    const { events, nextCursor } = await listEvents(ctx, request.caller.accountId, {
+    const { events, nextCursor } = await listEvents(ctx, accountScopeOf(request.caller), {
       ...filter,
       ...(event && { kind: event }),
       ...(webhookId && { webhookId }),
@@ -33,20 +34,20 @@ export function eventRoutes(app: Api, ctx: Context): void {
   })
 
   app.get('/api/events/:eventId', { schema: routes.getEvent, config: reading }, async (request) => {
-    const { event, attempts } = await findEvent(ctx, request.caller.accountId, request.params.eventId)
+    const { event, attempts } = await findEvent(ctx, accountScopeOf(request.caller), request.params.eventId)
     return { success: true as const, event: presentEvent(event), attempts: attempts.map(presentAttempt) }
   })
 
   app.post('/api/events/:eventId/resend', { schema: routes.resendEvent, config: resending }, async (request) => {
     const webhookId = request.body?.webhookId ?? null
-    const queued = await resendEvent(ctx, request.caller.accountId, request.params.eventId, webhookId)
+    const queued = await resendEvent(ctx, accountScopeOf(request.caller), request.params.eventId, webhookId)
     return { success: true as const, queued }
   })
 
   app.post('/api/events/resend', { schema: routes.resendEvents, config: resending }, async (request) => {
     const { since, webhookId = null } = request.body
     const which = since ? { since } : { failed: true as const }
-    return { success: true as const, queued: await resendMany(ctx, request.caller.accountId, which, webhookId) }
+    return { success: true as const, queued: await resendMany(ctx, accountScopeOf(request.caller), which, webhookId) }
   })
 }
 
@@ -121,6 +122,8 @@ const eventSchema = z
 
 export function presentEvent(event: EventRecord) {
   return {
+    // Only the console gets `account`: the schema leaves it out.
+    account: event.email,
     id: event.id,
     event: event.kind,
     createdAt: event.createdAt.toISOString(),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { actorOf } from '../../domain/accounts/callers.ts'
+import { accountScopeOf, actorOf } from '../../domain/accounts/callers.ts'
 import type { Context } from '../../domain/context.ts'
 import type { WebhookAnswer } from '../../domain/ports/webhook-sender.ts'
 import { testWebhook, withTestPlace } from '../../domain/webhooks/test-webhook.ts'
@@ -39,8 +39,10 @@ export function webhookRoutes(app: Api, ctx: Context): void {
   const path = '/api/webhooks/:webhookId'
 
   app.get('/api/webhooks', { schema: routes.listWebhooks, config }, async (request) => {
-    const webhooks = await listWebhooks(ctx, request.caller.accountId)
-    return { success: true as const, webhooks: webhooks.map(presentWebhook) }
+    const webhooks = await listWebhooks(ctx, accountScopeOf(request.caller))
+    // Only the console gets `account`: the schema leaves it out.
+    const presented = webhooks.map((webhook) => ({ account: webhook.email, ...presentWebhook(webhook) }))
+    return { success: true as const, webhooks: presented }
   })
 
   app.post('/api/webhooks', { schema: routes.createWebhook, config: fresh }, async (request, reply) => {

@@ -14,6 +14,7 @@ import { endSessions } from '../../domain/accounts/sessions.ts'
 import { readAccountTerms, setAccountTerms, type AccountTerms } from '../../domain/accounts/terms.ts'
 import type { Context } from '../../domain/context.ts'
 import { REASON_RULE } from '../../domain/core/audit-log.ts'
+import type { Core } from '../../domain/core/core.ts'
 import {
   BODY_ERROR,
   cents,
@@ -32,42 +33,42 @@ import {
 const config = { scope: OPERATOR_SCOPE } as const
 const fresh = { ...config, fresh: true } as const
 
-export function accountRoutes(app: Api, ctx: Context): void {
+export function accountRoutes(app: Api, core: Core): void {
   const url = '/api/operator/accounts/:accountId'
   app.get('/api/operator/accounts', { schema: routes.listAccounts, config }, async (request) => {
-    const { accounts, nextCursor } = await listAccounts(ctx, request.query)
+    const { accounts, nextCursor } = await listAccounts(core, request.query)
     return { success: true as const, accounts: accounts.map(presentAccount), nextCursor }
   })
 
   app.get(url, { schema: routes.getAccount, config }, async (request) => {
-    const { account, counts } = await readAccount(ctx, request.params.accountId)
-    const terms = await readAccountTerms(ctx, account.accountId)
+    const { account, counts } = await readAccount(core, request.params.accountId)
+    const terms = await readAccountTerms(core, account.accountId)
     return { success: true as const, account: presentAccount(account), terms: presentTerms(terms), counts }
   })
 
   app.patch(`${url}/terms`, { schema: routes.setAccountTerms, config: fresh }, async (request) => {
     const { reason, ...terms } = request.body
     const { accountId } = request.params
-    const changed = await setAccountTerms(ctx, actorOf(request.operator), accountId, overridesFrom(terms), reason)
+    const changed = await setAccountTerms(core, actorOf(request.operator), accountId, overridesFrom(terms), reason)
     return { success: true as const, terms: presentTerms(changed) }
   })
 
   app.post(`${url}/suspend`, { schema: routes.suspendAccount, config: fresh }, async (request) => {
     const { accountId } = request.params
-    await suspendAccount(ctx, actorOf(request.operator), accountId, request.body.reason)
-    return { success: true as const, account: presentAccount((await readAccount(ctx, accountId)).account) }
+    await suspendAccount(core, actorOf(request.operator), accountId, request.body.reason)
+    return { success: true as const, account: presentAccount((await readAccount(core, accountId)).account) }
   })
 
   app.post(`${url}/resume`, { schema: routes.resumeAccount, config: fresh }, async (request) => {
     const { accountId } = request.params
-    await resumeAccount(ctx, actorOf(request.operator), accountId, request.body.reason)
-    return { success: true as const, account: presentAccount((await readAccount(ctx, accountId)).account) }
+    await resumeAccount(core, actorOf(request.operator), accountId, request.body.reason)
+    return { success: true as const, account: presentAccount((await readAccount(core, accountId)).account) }
   })
 
   // For an account holder who lost a device or must be locked out.
   app.post(`${url}/sign-out`, { schema: routes.signOutAccount, config: fresh }, async (request) => ({
     success: true as const,
-    ended: await endSessions(ctx, actorOf(request.operator), request.params.accountId, request.body.reason),
+    ended: await endSessions(core, actorOf(request.operator), request.params.accountId, request.body.reason),
   }))
 }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { READABLE_RULE } from '../../base/readable-text.ts'
 import { OPERATOR_SCOPE } from '../../domain/accounts/callers.ts'
-import type { Context } from '../../domain/context.ts'
 import { listAuditLog } from '../../domain/core/audit-log.ts'
+import type { Core } from '../../domain/core/core.ts'
 import {
   describeOperations,
   idField,
@@ -15,10 +15,10 @@ import {
   type Api,
 } from '../server/schemas.ts'
 
-export function auditLogRoutes(app: Api, ctx: Context): void {
+export function auditLogRoutes(app: Api, core: Core): void {
   const config = { scope: OPERATOR_SCOPE } as const
   app.get('/api/operator/audit-log', { schema: routes.listAuditLog, config }, async (request) => {
-    const { changes, nextCursor } = await listAuditLog(ctx, request.query)
+    const { changes, nextCursor } = await listAuditLog(core, request.query)
     return { success: true as const, entries: changes.map(toApi), nextCursor }
   })
 }

@@ -1,0 +1,82 @@
+import Fastify, { type FastifyRequest } from 'fastify'
+import { OPERATOR_SCOPE, type Caller } from '../domain/accounts/callers.ts'
+import type { Context } from '../domain/context.ts'
+import type { Actor } from '../domain/core/audit-log.ts'
+import type { Core } from '../domain/core/core.ts'
+import { findWebhookOwner } from '../domain/webhooks/webhooks.ts'
+import { accountRoutes } from './operator/accounts.ts'
+import { auditLogRoutes } from './operator/audit-log.ts'
+import { readJsonOnly } from './server/body.ts'
+import { answerRefusals } from './server/envelope.ts'
+import { withZod, type Api } from './server/schemas.ts'
+
+/** The API key with which the console acts for all accounts. */
+export const ALL_ACCOUNTS = 'all-accounts'
+
+/**
+ * The API for commands on the machine of the service, as a `fetch`. `actor` may do what operators may, and act for
+ * every account: the API key is the id of that account, or ALL_ACCOUNTS. Nobody can reach it from outside: it never
+ * listens, and no server that listens identifies callers this way. Routes that call providers need a Context.
+ *
+ * Failures with a status of 500 or more are thrown as they are, so that a command can explain them.
+ */
+export async function makeConsole(core: Core, actor: Actor): Promise<typeof fetch> {
+  const app = Fastify({ logger: false })
+  let failure: unknown
+  answerRefusals(app, { refused: () => {}, failed: (_request, error) => void (failure = error) })
+  // Writes `account` too, which the schemas leave out.
+  app.setSerializerCompiler(() => (answer) => JSON.stringify(answer))
+  readJsonOnly(app, { limitBytes: MAX_BODY_BYTES })
+  app.decorateRequest('caller')
+  app.decorateRequest('operator')
+  app.addHook('onRequest', (request) => identify(core, actor, request))
+  const api = withZod(app)
+  accountRoutes(api, core)
+  auditLogRoutes(api, core)
+  if (isContext(core)) await contextRoutes(api, core)
+
+  return async (url, init = {}) => {
+    failure = undefined
+    const { statusCode, headers, payload } = await app.inject({
+      method: init.method as 'GET',
+      url: url as string,
+      headers: init.headers as Record<string, string>,
+      ...(init.body && { payload: init.body as string }),
+    })
+    if (failure !== undefined) throw failure
+    return new Response(payload, { status: statusCode, headers: headers as Record<string, string> })
+  }
+}
+
+/** As in the API for keys. */
+const MAX_BODY_BYTES = 16 * 1024
+
+function isContext(core: Core): core is Context {
+  return 'providers' in core
+}
+
+/** Loaded only if they are needed: it takes as long as all the rest. */
+async function contextRoutes(api: Api, ctx: Context): Promise<void> {
+  const [{ webhookRoutes }, { eventRoutes }, { exceptionRoutes }, { operatorRefundRoutes }] = await Promise.all([
+    import('./api/webhooks.ts'),
+    import('./api/events.ts'),
+    import('./operator/exceptions.ts'),
+    import('./operator/refunds.ts'),
+  ])
+  webhookRoutes(api, ctx)
+  eventRoutes(api, ctx)
+  exceptionRoutes(api, ctx)
+  operatorRefundRoutes(api, ctx)
+}
+
+async function identify(core: Core, actor: Actor, request: FastifyRequest): Promise<void> {
+  const key = request.headers.authorization!.slice('Bearer '.length)
+  const { webhookId } = request.params as { webhookId?: string }
+  // A command names a webhook by its id alone.
+  const accountId = webhookId === undefined ? key : await findWebhookOwner(core, webhookId)
+  const console = { actor, seesAllAccounts: accountId === ALL_ACCOUNTS }
+  // As much of a caller as these routes read.
+  request.caller = { kind: 'account', keyId: null, accountId, console } as Caller
+  const { name: email } = actor
+  request.operator = { kind: 'operator', keyId: null, operatorId: '', email, scope: OPERATOR_SCOPE, console }
+}
