@@ -195,7 +195,7 @@ test('what cannot be right is told at once, and asked for again', async () => {
   const at = (name: string) => join(files, name)
   const { code } = await converse([
     ['Mode', 'production'],
-    ['it must be sandbox or live', 'live'],
+    ['It must be sandbox or live', 'live'],
     ['Port', '99999'],
     ['PORT must be a whole number', '8080'],
     ['outside world', ENTER],
@@ -260,11 +260,11 @@ test('with --yes options answer, secrets come from files, and one refusal names 
     code: 1,
     stdout: '',
     stderr:
-      'guiche: add --public-url <url>, --provider-url <url>, --token-url <url>, --client-id <id>, --client-secret <secret>, --pix-key <key>\n',
+      'guiche: Add --public-url <url>, --provider-url <url>, --token-url <url>, --client-id <id>, --client-secret <secret>, --pix-key <key>\n',
   })
   const unattended = await init(directory, '--mode', 'live', '--provider', 'woovi')
   expect(unattended.stderr).toBe(
-    'guiche: there is no terminal to ask at: add --yes, --public-url <url>, --app-id <id>\n',
+    'guiche: There is no terminal to ask at: add --yes, --public-url <url>, --app-id <id>\n',
   )
   expect(readdirSync(directory)).toEqual([])
 
@@ -367,7 +367,7 @@ test.skipIf(!isInstalled('script'))('on a real terminal secrets are not shown, a
 
   const other = temporaryHome()
   const stopped = await typeInto(other, [...lines.slice(0, 7), ['AppID', 'half\u0003']])
-  expect([stopped.code, stopped.shown]).toEqual([1, expect.stringContaining('stopped; nothing was written')])
+  expect([stopped.code, stopped.shown]).toEqual([1, expect.stringContaining('Stopped; nothing was written')])
   expect(stopped.shown).not.toContain('half')
   expect(readdirSync(other)).toEqual([])
 })

@@ -57,7 +57,7 @@ test('reconcile exits 1 and names each difference, for people and for programs',
 })
 
 test.each([
-  [[], /^guiche: name the days: --from 2026-01-31/],
+  [[], /^guiche: Name the days: --from 2026-01-31/],
   [['--from', '2026-02-30'], /The calendar has no such day/],
   [['--from', 'yesterday'], /must be a date and time with its zone/],
   [['--from', '2026-03-02', '--to', '2026-03-01'], /^guiche: the end must be after the beginning\n$/],

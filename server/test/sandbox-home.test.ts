@@ -236,7 +236,7 @@ describe('one home', () => {
     expect(refused).toEqual({
       code: 1,
       stdout: '',
-      stderr: `guiche: the sandbox of ${home} already runs at ${url}, in process ${process.pid}\n`,
+      stderr: `guiche: The sandbox of ${home} already runs at ${url}, in process ${process.pid}\n`,
     })
   })
 

@@ -175,7 +175,7 @@ test('a port that is taken is refused with what to do', async () => {
   const { url } = await listening()
   const port = Number(new URL(url).port)
   await expect(openListener({ print() {}, say() {} }, { port })).rejects.toThrow(
-    `port ${port} is in use: choose another with --port`,
+    `Port ${port} is in use: choose another with --port`,
   )
 })
 

@@ -41,7 +41,7 @@ async function runBackup(terminal: Terminal, directory: string, { keep }: Option
   const config = terminal.loadConfig()
   if (config.databaseUrl)
     throw new OperatorError(
-      'backup copies the embedded database, and DATABASE_URL names another one: ' +
+      'Backup copies the embedded database, and DATABASE_URL names another one: ' +
         'back that one up with pgBackRest or WAL-G, as docs/operations.md shows',
     )
   const { home } = config
@@ -76,7 +76,7 @@ export function bytesShown(show: Progress['show'], doing: string): (done: number
 /** Ctrl-C ends the work at its next file, and what it has written is removed. */
 export async function untilStopped<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const stopping = new AbortController()
-  const stopped = new OperatorError('stopped; nothing was kept')
+  const stopped = new OperatorError('Stopped; nothing was kept')
   const unlisten = onStopSignal(
     () => stopping.abort(stopped),
     () => process.exit(1),

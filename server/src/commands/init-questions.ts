@@ -205,7 +205,7 @@ async function askMail(ask: Asker['ask'], publicUrl: string): Promise<Record<str
 function oneOf(...choices: string[]) {
   return (answer: string) => {
     if (choices.includes(answer)) return answer
-    throw new OperatorError(`it must be ${choices.join(' or ')}, not ${JSON.stringify(answer)}`)
+    throw new OperatorError(`It must be ${choices.join(' or ')}, not ${JSON.stringify(answer)}`)
   }
 }
 
@@ -225,14 +225,14 @@ function encrypted(variable: string, answer: string): string {
 
 function providerName(answer: string): string {
   checkProviderName(answer)
-  if (answer === 'sandbox') throw new OperatorError('sandbox is the name of the sandbox bank: choose another one')
+  if (answer === 'sandbox') throw new OperatorError('The sandbox bank has the name sandbox: choose another one')
   return answer
 }
 
 /** Part of what was pasted, or too much of it. */
 function oneWord(answer: string): string {
   if (/^\S+$/.test(answer)) return answer
-  throw new OperatorError('it must not have spaces within')
+  throw new OperatorError('It must not have spaces within')
 }
 
 function read(path: string): string {

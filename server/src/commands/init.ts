@@ -100,7 +100,7 @@ async function gather(terminal: Terminal, options: Options): Promise<Settings> {
     const settings = await askSettings(asker, options.yes ? connect : async () => {})
     if (!options.yes) missing.unshift('--yes')
     if (missing.length > 0)
-      throw new OperatorError(`${options.yes ? '' : 'there is no terminal to ask at: '}add ${missing.join(', ')}`)
+      throw new OperatorError(`${options.yes ? 'Add' : 'There is no terminal to ask at: add'} ${missing.join(', ')}`)
     return settings
   }
   terminal.say('Enter takes what is in brackets. Ctrl-C stops, and nothing is written.\n')
@@ -157,7 +157,7 @@ function askPerson({ say }: Terminal, prompt: Prompt, given: Given): Asker {
           say(`  ${error.message}`)
         }
       }
-      throw new OperatorError(`no answer to "${text}" could be used; nothing was written`)
+      throw new OperatorError(`No answer to "${text}" could be used; nothing was written`)
     },
   }
 }
@@ -194,7 +194,7 @@ function makeSecret(): string {
 function writeSettings(path: string, settings: Settings): string | undefined {
   const text = `# Settings of guiche. docs/configuration.md lists all of them. Keep this file secret.\n${render(settings)}`
   if (!isDeepStrictEqual({ ...parseEnv(text) }, settings))
-    throw new OperatorError('a value cannot be written to .env: it must not hold several kinds of quotation marks')
+    throw new OperatorError('A value cannot be written to .env: it must not hold several kinds of quotation marks')
   const copy = existsSync(path) ? keepCopy(path) : undefined
   writeFileSync(path, text, { mode: 0o600, flag: copy ? 'w' : 'wx' })
   return copy

@@ -89,5 +89,5 @@ async function requireOperator(core: Core, email: string): Promise<Operator> {
   const operator = await findOperator(core, email)
   if (operator) return operator
   const command = `guiche operator create --email ${email}`
-  throw new Fault('not_found', `no operator has the e-mail ${email}; create one with: ${command}`)
+  throw new Fault('not_found', `No operator has the e-mail ${email}; create one with: ${command}`)
 }

@@ -56,7 +56,7 @@ export async function runCommand(args: string[], surroundings: Surroundings): Pr
   const requireOutput = () => {
     const error = outputError()
     if (error)
-      throw new OperatorError(`standard output cannot be written, so the result is not whole: ${error.message}`)
+      throw new OperatorError(`Standard output cannot be written, so the result is not whole: ${error.message}`)
   }
   const terminal: Terminal = {
     print: (line) => void stdout.write(`${line}\n`),

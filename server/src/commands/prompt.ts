@@ -34,7 +34,7 @@ export function openPrompt(keyboard: Keyboard, screen: Screen): Prompt {
       isSilent = false
       if (isSecret) screen.write('\n')
       // Ctrl-C and Ctrl-D.
-      if (done) throw new OperatorError('stopped; nothing was written')
+      if (done) throw new OperatorError('Stopped; nothing was written')
       return value.trim()
     },
     close: () => lines.close(),

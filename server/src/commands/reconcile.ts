@@ -44,7 +44,7 @@ async function compareCommand(terminal: Terminal, options: Options): Promise<voi
   const { from, to, provider } = options
   if (!from)
     throw new OperatorError(
-      'name the days: --from 2026-01-31, with --to for more than one; or list closed days with --list',
+      'Name the days: --from 2026-01-31, with --to for more than one; or list closed days with --list',
     )
   const report = await withContext(terminal, (ctx) => {
     const window = { from: startOf(from), to: endOf(to ?? ('day' in from ? from : { at: ctx.now() })) }

@@ -51,7 +51,7 @@ async function runRestore(terminal: Terminal, directory: string, { home: wanted,
   const { home } = config
   if (!dryRun) {
     if (config.databaseUrl)
-      throw new OperatorError('restore makes an embedded database, and DATABASE_URL names another one: unset it')
+      throw new OperatorError('Restore makes an embedded database, and DATABASE_URL names another one: unset it')
     await refuseOverwriting(home)
   }
   const manifest = await untilStopped((signal) =>

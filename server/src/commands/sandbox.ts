@@ -25,7 +25,7 @@ async function runSandbox(terminal: Terminal, options: { port?: number; host?: s
   const { host = config.sandboxHost, port = config.sandboxPort } = options
   const sandbox = await openSandbox({ home, port, host })
   if (sandbox.pid !== process.pid)
-    throw new OperatorError(`the sandbox of ${home} already runs at ${sandbox.url}, in process ${sandbox.pid}`)
+    throw new OperatorError(`The sandbox of ${home} already runs at ${sandbox.url}, in process ${sandbox.pid}`)
   closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, () => sandbox.stop())
   terminal.print(
     [

@@ -23,7 +23,9 @@ before-upgrade-<version>. To go back, stop the service, move data away, and move
 async function runUpgrade(terminal: Terminal, { dryRun = false }: { dryRun?: boolean }): Promise<void> {
   const config = terminal.loadConfig()
   if (config.databaseUrl)
-    throw new OperatorError('upgrade-database is for the embedded database, and DATABASE_URL names another one')
+    throw new OperatorError(
+      'The command upgrade-database is for the embedded database, and DATABASE_URL names another one',
+    )
   const { home } = config
   const check = async (databaseUrl: string) => {
     const { differences } = await runAudit(terminal, {}, { config: { ...config, databaseUrl } })
@@ -34,7 +36,7 @@ async function runUpgrade(terminal: Terminal, { dryRun = false }: { dryRun?: boo
   )
   if (!done) return terminal.say('The database has the newest version that is installed here: there is nothing to do.')
   const versions = `from PostgreSQL ${done.from} to ${done.to}`
-  if (!done.isRight) throw new OperatorError('the audit of the copy found differences, so nothing was changed')
+  if (!done.isRight) throw new OperatorError('The audit of the copy found differences, so nothing was changed')
   if (done.kept === undefined) return terminal.print(`The upgrade ${versions} would work. Nothing was changed.`)
   terminal.print(`Upgraded ${versions}. The old database is kept in ${done.kept}.`)
 }

@@ -98,8 +98,8 @@ async function listen(server: Server, port: number): Promise<void> {
     await once(server, 'listening')
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    if (code === 'EADDRINUSE') throw new OperatorError(`port ${port} is in use: choose another with --port`)
-    if (code === 'EACCES') throw new Fault('bad_request', `port ${port} needs root: choose one above 1023 with --port`)
+    if (code === 'EADDRINUSE') throw new OperatorError(`Port ${port} is in use: choose another with --port`)
+    if (code === 'EACCES') throw new Fault('bad_request', `Port ${port} needs root: choose one above 1023 with --port`)
     throw error
   }
 }
