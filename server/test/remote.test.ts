@@ -7,13 +7,12 @@ import { freePort } from '../../scripts/free-port.mjs'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import type { Scope } from '../src/domain/accounts/callers.ts'
 import { ALL_ACCOUNTS } from '../src/http/console.ts'
-import { makeDeliveryWindows, makeSender } from '../src/workers/deliver.ts'
 import { makeOperator } from './operators-client.ts'
 import { runCli, temporaryHome } from './process.ts'
 import { startReceiver } from './receiver.ts'
 import { strayPayment } from './refund-steps.ts'
 import { portOf, UNKNOWN_ID } from './requests.ts'
-import { until, world, type World } from './world.ts'
+import { until, world } from './world.ts'
 
 // Commands with GUICHE_URL and GUICHE_KEY, and without a database: the home that they would make one in stays missing.
 
@@ -125,7 +124,7 @@ test('a list goes on past the pages of the API, and says when there is more', as
   expect(some.stderr).toBe('Showing the newest 101. To see more, raise --limit.\n')
 })
 
-test('webhooks and events of the account are managed from anywhere, as in the database', async () => {
+test('webhooks and events of the account are managed from anywhere', async () => {
   const { w, account, guiche } = await accountAt()
   const receiver = await startReceiver()
   const added = await guiche('webhooks', 'add', '--url', receiver.url, '--name', 'shop')
@@ -133,35 +132,21 @@ test('webhooks and events of the account are managed from anywhere, as in the da
     added.stdout,
   )!
   expect((await guiche('webhooks', 'list')).stdout.split('\n')[1]).toMatch(`${id}  shop  ${receiver.url}  enabled`)
-  expect((await guiche('webhooks', 'test', id!)).code).toBe(0)
   expect((await guiche('webhooks', 'rotate', id!)).stdout).toMatch(/^whsec_\S+\n$/)
-  expect((await guiche('webhooks', 'disable', id!)).stdout).toBe(`Disabled ${id} (shop).\n`)
-  expect((await guiche('webhooks', 'enable', id!)).stderr).toContain(`guiche events resend --since 20`)
 
   const { charge } = await w.paidCharge({ account })
   await queryDeposit(w.ctx, account.accountId, charge.paymentLinkId)
-  await deliver(w)
-  const [event] = JSON.parse((await guiche('events', 'list', '--state', 'delivered', '--json')).stdout)
+  const [event] = JSON.parse((await guiche('events', 'list', '--state', 'pending', '--json')).stdout)
   expect(event).toMatchObject({ event: 'DEPOSIT_ASSET_SUCCESS', deliveries: [{ webhookId: id }] })
-  const shown = (await guiche('events', 'show', event.id)).stdout
-  expect(shown).toMatch(new RegExp(`\nBody     {"id":"${event.id}",.*"transactionId":"${charge.id}"`))
-  expect(shown).toMatch(new RegExp(`\n${id}  shop  delivered `))
+  expect(event).not.toHaveProperty('account')
+  expect((await guiche('events', 'show', event.id)).stdout).toMatch(new RegExp(`\n${id}  shop  pending `))
   expect((await guiche('events', 'resend', event.id)).stdout).toBe('Queued 1 delivery.\n')
-  expect((await guiche('events', 'resend', '--since', '2020-01-01T00:00:00Z')).stdout).toMatch(/^Queued [12] deliver/)
-
   expect((await guiche('webhooks', 'remove', id!)).stdout).toBe(`Removed ${id} (shop).\n`)
-  expect((await guiche('webhooks', 'list')).stderr).toMatch(/^There are no webhooks/)
   const ofAnother = await guiche('webhooks', 'list', '--email', account.email)
   expect(ofAnother.stderr).toBe(
     'guiche: --email and GUICHE_URL exclude each other: GUICHE_KEY already belongs to an account\n',
   )
 })
-
-async function deliver(w: World): Promise<void> {
-  const sender = makeSender(w.ctx, makeDeliveryWindows(), () => {})
-  await sender.claim()
-  await sender.stop(10_000)
-}
 
 // ---- Of an operator ----
 
@@ -171,9 +156,7 @@ test('an operator decides on exceptions from anywhere, and the audit log names t
   const payment = await strayPayment(w, 7_00)
   const list = (await guiche('exceptions', 'list')).stdout.split('\n').map((line) => line.split(/ {2,}/))
   expect(list[1]!.slice(2)).toEqual(['unknown_charge', 'R$ 7,00', 'open', payment.endToEndId])
-  const id = list[1]![0]!
-  expect((await guiche('exceptions', 'show', id)).stdout).toContain(`Payment    ${payment.endToEndId} at sandbox`)
-  const credit = ['exceptions', 'resolve', id, '--credit', account.email.toUpperCase(), '--reason', 'order 7']
+  const credit = ['exceptions', 'resolve', list[1]![0]!, '--credit', account.email.toUpperCase(), '--reason', 'order 7']
   expect((await guiche(...credit)).stdout).toContain(`Decided by  operator ${email}: order 7`)
   expect(await w.balanceCents(account.accountId)).toBe(7_00)
   expect((await guiche(...credit)).stderr).toBe('guiche: Exception is already resolved\n')
@@ -191,15 +174,8 @@ test('an operator refunds deposits and suspends accounts from anywhere', async (
   expect((await guiche(...ask)).stdout).toContain(id)
   const listed = await guiche('refunds', '--email', account.email, '--charge', charge.paymentLinkId)
   expect(listed.stdout).toContain(`${id}  `)
-  expect((await guiche('refund', 'end', id!, '--as', 'done', '--reason', 'x')).code).toBe(1)
-
   const suspended = await guiche('account', 'suspend', '--email', account.email, '--reason', 'review')
   expect(suspended.stdout).toMatch(new RegExp(`^${account.email}: suspended since .*: review\n$`))
-  expect((await guiche('account', 'list', '--search', account.email)).stdout).toMatch(/R\$ 29,50 .*: review\n$/)
-  const resumed = await guiche('account', 'resume', '--email', account.email, '--reason', 'cleared')
-  expect(resumed.stdout).toBe(`${account.email}: active\n`)
-  const out = await guiche('account', 'sign-out', '--email', account.email, '--reason', 'lost phone')
-  expect(out.stdout).toBe(`${account.email}: 0 sessions ended\n`)
   const nobody = await guiche('account', 'suspend', '--email', 'no@body.example', '--reason', 'x')
   expect(nobody.stderr).toMatch(/^guiche: No account has the e-mail no@body\.example/)
 })

@@ -120,7 +120,7 @@ const eventSchema = z
   })
   .meta({ id: 'Event' })
 
-export function presentEvent(event: EventRecord) {
+function presentEvent(event: EventRecord) {
   return {
     // Only the console gets `account`: the schema leaves it out.
     account: event.email,
@@ -143,7 +143,7 @@ const attemptSchema = z
   })
   .meta({ id: 'DeliveryAttempt' })
 
-export function presentAttempt({ webhookId, ...attempt }: AttemptRecord) {
+function presentAttempt({ webhookId, ...attempt }: AttemptRecord) {
   return { webhookId, ...toApi(attempt) }
 }
 

@@ -173,7 +173,7 @@ const webhookSchema = z
   })
   .meta({ id: 'Webhook' })
 
-export function presentWebhook(webhook: Webhook) {
+function presentWebhook(webhook: Webhook) {
   return {
     id: webhook.webhookId,
     name: webhook.name,
@@ -209,7 +209,7 @@ const testSchema = z
   })
   .meta({ id: 'WebhookTest' })
 
-export function presentTest(answer: WebhookAnswer) {
+function presentTest(answer: WebhookAnswer) {
   const latencyMs = Math.round(answer.latencyMs)
   if (answer.kind !== 'answered') {
     const { text, code, detail } = answer.reason

@@ -110,7 +110,7 @@ const accountSchema = z
   })
   .meta({ id: 'Account' })
 
-export function presentAccount({ accountId, ...account }: ListedAccount) {
+function presentAccount({ accountId, ...account }: ListedAccount) {
   return { id: accountId, ...toApi(account) }
 }
 

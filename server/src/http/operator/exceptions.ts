@@ -148,7 +148,7 @@ const exceptionSchema = z
   })
   .meta({ id: 'Exception' })
 
-export function presentException({ amountCents, charge, resolution, ...exception }: Exception) {
+function presentException({ amountCents, charge, resolution, ...exception }: Exception) {
   return {
     ...toApi(exception),
     value: amountCents,
