@@ -12,7 +12,7 @@ import { openPrompt } from './prompt.ts'
 import { consoleActor, databaseAction, withContext, type Terminal } from './terminal.ts'
 import { addChange } from './user.ts'
 
-// What the law gives to the person behind an account: a copy of the data, and their erasure. See docs/privacy.md.
+// The law entitles account holders to a copy of their data and to its erasure. See docs/privacy.md.
 
 export function accountDataCommands(account: Command, terminal: Terminal): void {
   addCommand(account, 'export', '--email ana@loja.example > ana.json')

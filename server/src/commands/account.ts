@@ -92,7 +92,6 @@ function describeState(account: Suspension & { email: string }): string {
 
 const cents = wholeNumber({ min: 0, max: MAX_CENTS })
 
-/** Each term with its option, in the order in which they are shown. */
 const TERMS = [
   term('feeBps', '--fee-bps <n>', 'fee in basis points of the value; 100 is 1 %', wholeNumber({ min: 0, max: 10_000 })),
   term('feeFixedCents', '--fee-fixed <cents>', 'fixed fee, added to that', cents),

@@ -13,16 +13,15 @@ import { consoleActor, withContext, type Terminal } from './terminal.ts'
 export type Api = Pick<Guiche, 'call' | 'deposits'> & {
   /** The database of this machine. Undefined: the service is elsewhere. */
   core?: Core
-  /** The newest items, page by page. */
+  /** Reads page by page, up to the limit. */
   list<Name extends ListName>(name: Name, query: ListQuery<Name>): Promise<Page<ItemOf<Name>>>
   accountId(email: string): Promise<string>
   /** For the account with this e-mail. Without one: for the account of the key, or for all accounts in the database. */
   as(email: string | undefined): Promise<Api>
 }
 
-/** What an operation returns. */
 export type Answer<Name extends keyof Operations> = Operations[Name]['answer']
-/** Webhooks and events of the database come with the e-mail of their account. */
+/** In the database, webhooks and events come with the e-mail of their account. */
 export type WithAccount<Item> = Item & { account?: string }
 
 type Work<Args extends unknown[]> = (api: Api, terminal: Terminal, ...args: Args) => Promise<void>
@@ -102,7 +101,7 @@ async function atService({ url, key }: Remote, terminal: Terminal, work: (api: A
 }
 
 async function atConsole(core: Core, work: (api: Api) => Promise<void>): Promise<void> {
-  // Other commands do not wait until these are loaded.
+  // Loaded here, so that other commands start sooner.
   const [{ GuicheError, makeGuiche }, { ALL_ACCOUNTS, makeConsole }] = await Promise.all([
     import('#sdk'),
     import('../http/console.ts'),
@@ -122,7 +121,7 @@ async function atConsole(core: Core, work: (api: Api) => Promise<void>): Promise
   }
 }
 
-/** Few e-mails contain the whole of another one. */
+/** The search finds each e-mail that contains this one. Hardly any has so many. */
 const MAX_SIMILAR = 100
 
 export async function requireAccount(core: Core, email: string): Promise<Account> {
@@ -150,7 +149,7 @@ type ListQuery<Name extends ListName> = { [Field in keyof Queries[Name]]: Querie
   limit: number
 }
 
-/** The API allows no longer pages. */
+/** The limit of the API. */
 const MAX_PAGE = 100
 
 function makeList({ call }: Guiche): Api['list'] {

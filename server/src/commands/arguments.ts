@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { z } from 'zod'
 
-// Parsers of options, and the options that several commands share. Commander prefixes a refusal with the option.
+// Options that several commands share, and parsers of options. Commander adds the name of the option to a refusal.
 
 export const AS_JSON = ['--json', 'print JSON'] as const
 export const REASON = ['--reason <text>', 'reason, for the audit log'] as const
@@ -17,7 +17,7 @@ export function limit(initial: number) {
   return ['--limit <n>', `how many to show, up to ${MAX_LIMIT}`, parse, initial] as const
 }
 
-/** Adds a command whose help shows examples. Each is what follows the name of the command. */
+/** Adds a command. Its help shows the examples after the name of the command. */
 export function addCommand(parent: Command, name: string, ...examples: string[]): Command {
   const lines = examples.map((example) => `\n  $ npx ${pathOf(parent)} ${name} ${example}`.trimEnd())
   return parent.command(name).addHelpText('after', `\nExample${lines.length > 1 ? 's' : ''}:${lines.join('')}`)
@@ -42,13 +42,13 @@ export function wholeNumber(
   }
 }
 
-/** The zone is required: the terminal and the server often differ, by three hours of events. */
+/** Requires a time zone, because that of the terminal often differs from that of the server. */
 export function time(text: string): Date {
   if (z.iso.datetime({ offset: true }).safeParse(text).success) return new Date(text)
   throw new InvalidArgumentError('It must be a date and time with its zone, such as 2026-01-31T00:00:00Z.')
 }
 
-/** An id in the path of a request. None may make it the path of something else. */
+/** Refuses dots, which would change the path of the request. */
 export function id(text: string): string {
   if (/^\.{0,2}$/.test(text)) throw new InvalidArgumentError('It must be an id.')
   return text

@@ -9,7 +9,7 @@ import { withProgress } from './progress.ts'
 import { count } from './format.ts'
 import { printOne, withContext, type JsonOption, type Terminal } from './terminal.ts'
 
-// Not 2, which shells use for wrong arguments.
+// Shells use 2 for wrong arguments.
 const EXIT_DIFFERENCES = 1
 export const EXIT_NOT_COMPARED = 3
 
@@ -37,7 +37,7 @@ Exit codes:
 
 type Cost = { tookSeconds: number; peakMemoryBytes: number }
 
-/** Audits, prints the verdict, and sets the exit code by it. `prepare` comes before, in the same context. */
+/** Audits, prints the verdict and sets the exit code. `prepare` runs first, in the same context. */
 export async function runAudit(
   terminal: Terminal,
   options: Options,

@@ -13,7 +13,7 @@ import { mebibytes } from './format.ts'
 import { withProgress, type Progress } from './progress.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Ten years of days. */
+/** Ten years of daily backups. */
 const MAX_KEPT = 3_650
 
 export function backupCommand(program: Command, terminal: Terminal): void {
@@ -73,7 +73,7 @@ export function bytesShown(show: Progress['show'], doing: string): (done: number
   return (done, all) => show(done / Math.max(all, 1), `${doing}, ${mebibytes(done)} of ${mebibytes(all)}`)
 }
 
-/** Ctrl-C ends the work at its next file, and what it has written is removed. */
+/** Ctrl-C stops the work at the next file and removes what was written. */
 export async function untilStopped<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const stopping = new AbortController()
   const stopped = new OperatorError('Stopped; nothing was kept')
@@ -84,7 +84,7 @@ export async function untilStopped<Result>(work: (signal: AbortSignal) => Promis
   try {
     return await work(stopping.signal)
   } catch (error) {
-    // A full disk, a closed directory: the operator can fix what the system refuses.
+    // The operator can fix a full disk or a directory without permission.
     if (!(error instanceof Error && 'syscall' in error)) throw error
     throw new OperatorError(`${error.message}; nothing was kept`, { cause: error })
   } finally {

@@ -78,7 +78,7 @@ async function createDeposit(api: Api, terminal: Terminal, value: number, option
   }
   const { charge } = await api.call('createDeposit', { body }, { idempotencyKey })
   if (!options.wait) return printOne(terminal, options, charge, describe)
-  // Programs get one JSON document, at the end. Whoever pays needs the page before.
+  // With --json, standard output gets one document, at the end. The payer needs the page before that.
   if (options.json) terminal.say(`To be paid at ${charge.paymentLinkUrl}`)
   else terminal.print(describe(charge))
   await waitForEnd(api, terminal, charge.paymentLinkId, options)
@@ -150,6 +150,6 @@ function describe(charge: NewCharge | Charge | Deposit): string {
     Fee: formatReais(charge.fee),
     Page: charge.paymentLinkUrl,
   })
-  // As it is: without one of its spaces the code would be wrong.
+  // Not by labelled(), which would remove spaces that belong to the code.
   return `${lines}\nCode     ${charge.emv}`
 }

@@ -7,7 +7,7 @@ import { accountColumn, count, cut, json, moment, second, tableOf } from './form
 import { printList, printOne, type JsonOption, type Terminal } from './terminal.ts'
 
 const STATES = [...DELIVERY_STATES]
-// Fits beside the rest of the line.
+// Longer excerpts would wrap the line.
 const EXCERPT_LENGTH = 60
 const EVENT_ID = 'evt_DEPOSIT_ASSET_SUCCESS_0199a3c2f4b87d6e9b1a5c0d3e2f4a68'
 
@@ -82,7 +82,6 @@ async function resendCommand(api: Api, terminal: Terminal, which: Which, options
   )
 }
 
-/** One event, all that failed, or all since a time. */
 type Which = { eventId: string } | { failed: true } | { since: string }
 
 function whichOf(eventId: string | undefined, { failed, since }: ResendOptions): Which {

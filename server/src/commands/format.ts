@@ -1,4 +1,4 @@
-// Texts of the terminal. All functions are pure.
+// Formats what the terminal shows.
 
 export type Cell = string | number
 export type Columns<Item> = Record<string, (item: Item) => Cell>
@@ -8,7 +8,7 @@ export function tableOf<Item>(items: Item[], columns: Columns<Item>): string {
   return table(Object.keys(columns), rows)
 }
 
-/** Columns as wide as their widest cell. Cells lose control characters, which would steer the terminal. */
+/** Replaces control characters, because they would control the terminal. */
 export function table(head: string[], rows: Cell[][]): string {
   const all = [head, ...rows.map((row) => row.map((cell) => oneLine(String(cell))))]
   const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
@@ -16,12 +16,12 @@ export function table(head: string[], rows: Cell[][]): string {
   return all.map((row) => line(row).trimEnd()).join('\n')
 }
 
-/** Whose an item is. An API key lists those of one account only, without its name. */
+/** Only lists of the database name the account. An API key belongs to one account. */
 export function accountColumn<Item extends { account?: string }>(items: Item[]): Columns<Item> {
   return items.some(({ account }) => account !== undefined) ? { ACCOUNT: ({ account }) => account ?? '' } : {}
 }
 
-/** A line for each field that has a value, with its label. */
+/** Leaves out fields without a value. */
 export function labelled(fields: Record<string, Cell | null | undefined>): string {
   const rows = Object.entries(fields).flatMap(([label, value]) =>
     value === null || value === undefined || value === '' ? [] : [[label, value]],
@@ -29,23 +29,23 @@ export function labelled(fields: Record<string, Cell | null | undefined>): strin
   return table(['', ''], rows).trimStart()
 }
 
-/** The beginning of a text, on one line. */
+/** Returns the beginning of a text, on one line. */
 export function cut(text: string, length: number): string {
   const line = oneLine(text)
   return line.length > length ? `${line.slice(0, length)}…` : line
 }
 
-/** A sum past what a number counts exactly is written as text. */
+/** Writes a bigint as text, because JSON numbers are not exact beyond 2^53. */
 export function json(value: object): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part), 2)
 }
 
-/** UTC, to the minute. A text is a time as the API writes it. */
+/** Formats a time in UTC, to the minute. */
 export function moment(at: Date | string): string {
   return timeText(at).slice(0, 16).replace('T', ' ')
 }
 
-/** UTC, to the second, because retries follow each other within seconds. */
+/** Formats a time in UTC, to the second, because retries follow within seconds. */
 export function second(at: Date | string): string {
   return timeText(at).slice(0, 19).replace('T', ' ')
 }
@@ -54,7 +54,6 @@ function timeText(at: Date | string): string {
   return typeof at === 'string' ? at : at.toISOString()
 }
 
-/** In MiB, rounded up. */
 export function mebibytes(bytes: number): string {
   return `${Math.ceil(bytes / 1024 / 1024)} MiB`
 }

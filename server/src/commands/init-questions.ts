@@ -39,7 +39,7 @@ export type Question = {
   text: string
   /** How to find the answer: a person reads it before the question. */
   advice?: string
-  /** What Enter stands for. Empty: nothing is set. Undefined: an answer is needed. */
+  /** The answer if only Enter is pressed. Empty: nothing is set. Undefined: an answer is required. */
   fallback?: string | undefined
   isSecret?: boolean
   /** Resolves to what is written. Throws an OperatorError that says what is wrong. */
@@ -51,7 +51,7 @@ export type Asker = {
   isGiven(name: AnswerName): boolean
 }
 
-/** All questions, in their order. Resolves to the variables to write. */
+/** Asks all questions and resolves to the variables to write. */
 export async function askSettings(
   { ask, isGiven }: Asker,
   tryDatabase: (databaseUrl: string) => Promise<void>,
@@ -217,7 +217,7 @@ function byConfig(variable: string, others: Env = {}) {
   }
 }
 
-/** As live mode requires it. */
+/** Checks what live mode requires. */
 function encrypted(variable: string, answer: string): string {
   if (plainHttpNames([[variable, answer]]).length === 0) return answer
   throw refusal(variable, 'must be an https URL')
@@ -229,7 +229,7 @@ function providerName(answer: string): string {
   return answer
 }
 
-/** Part of what was pasted, or too much of it. */
+/** Spaces show that too little or too much was pasted. */
 function oneWord(answer: string): string {
   if (/^\S+$/.test(answer)) return answer
   throw new OperatorError('It must not have spaces within')
@@ -243,7 +243,7 @@ function isPem(path: string): boolean {
   return read(path).includes('-----BEGIN ')
 }
 
-/** Absolute, because the service may be started elsewhere. */
+/** Returns an absolute path, because the service may start in another directory. */
 function certificatePath(answer: string): string {
   const path = resolve(answer)
   if (isPem(path)) certificateIn(path)
@@ -271,7 +271,7 @@ function keyPath(certificate: string, answer: string): string {
   throw new OperatorError(`${path} is not the key of ${certificate}`)
 }
 
-/** Why a PFX file cannot be opened with the password. */
+/** Says why the password does not open a PFX file. */
 function troubleOf(path: string, password: string): string | undefined {
   try {
     createSecureContext({ pfx: file('the certificate', path), passphrase: password })

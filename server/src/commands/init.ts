@@ -77,7 +77,7 @@ const MONITORING = `
 Prometheus reads /metrics with METRICS_TOKEN as its bearer token. Copy the token to a file that only Prometheus can read,
 and name that file as credentials_file: docs/operations.md has the lines, under Metrics.`
 
-/** Before the questions, which nobody wants to answer in vain. */
+/** Runs before the questions, so that nobody answers them in vain. */
 function requireWritable(directory: string): void {
   try {
     accessSync(directory, constants.W_OK)
@@ -134,7 +134,7 @@ function takeOptions(given: Given): Asker & { missing: string[] } {
   }
 }
 
-/** Somebody who has not found the answer by then has to look it up first. */
+/** After so many attempts, a person has to look the answer up. */
 const MAX_TRIES = 10
 
 function askPerson({ say }: Terminal, prompt: Prompt, given: Given): Asker {
@@ -173,14 +173,14 @@ function readAnswer({ name, isSecret }: Question, given: Given): string | undefi
 /** What init asks for, and the variables of providers. */
 const ASKED = /^(PORT|PUBLIC_URL|DATABASE_URL(_FILE)?|PROVIDERS|PROVIDER_.*|SMTP_URL(_FILE)?|MAIL_FROM)$/
 
-/** Of the file that is replaced: all that init does not ask for. */
+/** Keeps the variables of the replaced file that init does not ask for. */
 function keptSettings(path: string): Settings {
   if (!existsSync(path)) return {}
   const old = Object.entries(parseEnv(readFileSync(path, 'utf8')))
   return Object.fromEntries(old.flatMap(([name, value]) => (ASKED.test(name) || !value ? [] : [[name, value]])))
 }
 
-/** An embedded database that was used before goes on with its key: no other one opens what it stores. */
+/** Keeps the key of an existing embedded database, because no other key opens what it stores. */
 function secretKeyFor(terminal: Terminal, { DATABASE_URL: databaseUrl }: Settings): string {
   const known = databaseUrl === undefined ? findSecretKey(terminal.loadHome()) : undefined
   return known ?? makeSecret()
@@ -216,7 +216,7 @@ function render(settings: Settings): string {
     .join('')
 }
 
-/** In the marks that do not occur in it. Within double ones, \n would become the end of a line. */
+/** Quotes with marks that the value does not contain. Within double quotes, \n would become a line break. */
 function quote(value: string): string {
   if (/^[\w./:@+=,%-]*$/.test(value)) return value
   const mark = ["'", '`', '"'].find((candidate) => !value.includes(candidate)) ?? '"'

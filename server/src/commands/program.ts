@@ -34,17 +34,17 @@ import { topCommand } from './top.ts'
 import { upgradeDatabaseCommand } from './upgrade-database.ts'
 import { webhookCommands } from './webhooks.ts'
 
-/** What a command uses of its process. Tests pass their own, and run commands in the process of the test. */
+/** The parts of the process that a command uses. Tests pass their own. */
 export type Surroundings = {
   stdout: Screen
   stderr: Screen
-  /** Why standard output could not be written, if it could not. */
+  /** The error of standard output, if writing failed. */
   outputError?: () => Error | undefined
   /** All of standard input. */
   readInput(): Promise<string>
   /** Standard input, if a person types there. */
   keyboard?: Keyboard | undefined
-  /** Default: the environment of this process, and .env. */
+  /** Defaults to the environment of this process, and .env. */
   env?: Env
   start: Start
 }

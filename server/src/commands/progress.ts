@@ -11,7 +11,7 @@ type State = { done: number; text: string }
 
 const BAR_WIDTH = 24
 const DEFAULT_COLUMNS = 80
-// Nobody can see faster updates.
+// People cannot see faster updates.
 const REDRAW_MS = 100
 // In a file or a log, a line now and then shows that the command is still running.
 const LINE_EVERY_MS = 5_000

@@ -19,7 +19,7 @@ export function openPrompt(keyboard: Keyboard, screen: Screen): Prompt {
       done()
     },
   })
-  // For the place of the cursor in a long line.
+  // Readline needs the width to place the cursor in a long line.
   Object.assign(output, { columns: screen.columns })
   // Without a history the arrow keys cannot show a secret.
   const lines = createInterface({ input: keyboard, output, terminal: true, historySize: 0 })

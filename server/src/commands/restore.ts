@@ -100,7 +100,7 @@ async function requireSecretKey(terminal: Terminal, databaseUrl: string, home: s
   }
 }
 
-/** Providers went on during and after the backup. Until their lists are read, an audit finds only that. */
+/** Reads what providers received since the backup. Otherwise the audit would report it as missing. */
 async function catchUp(ctx: Context, terminal: Terminal, manifest: Manifest): Promise<void> {
   const window = { from: new Date(Date.parse(manifest.start.at) - OVERLAP_MS), to: ctx.now() }
   try {

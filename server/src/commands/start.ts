@@ -5,7 +5,7 @@ import type { Say } from '../open-database.ts'
 import { addCommand, wholeNumber } from './arguments.ts'
 import type { Terminal } from './terminal.ts'
 
-/** More than a machine has processors helps nobody, and each has a pool of connections. */
+/** More processes than processors are of no use, and each has a pool of connections. */
 const MAX_PROCESSES = 64
 
 /** Runs the service in this many processes. Passed in, because commands may not import main.ts. */

@@ -24,13 +24,13 @@ export type Terminal = {
   requireOutput(): void
   /** All of standard input. */
   readInput(): Promise<string>
-  /** Where a person types. Undefined: nobody can answer a question. */
+  /** Undefined if nobody can answer a question. */
   keyboard: Keyboard | undefined
   loadConfig(overrides?: { home?: string }): Config
-  /** Undefined: commands use the database. */
+  /** Undefined if commands use the database. */
   loadRemote(): Remote | undefined
   loadHome(): string
-  /** For a command that ran, with a negative result. */
+  /** For a command that ran and found something wrong. */
   setExitCode(code: number): void
 }
 
@@ -76,7 +76,6 @@ export function consoleActor(): Actor {
   }
 }
 
-/** An action that needs the database only. */
 export function databaseAction<Args extends unknown[]>(
   terminal: Terminal,
   work: (core: Core, terminal: Terminal, ...args: Args) => Promise<void>,

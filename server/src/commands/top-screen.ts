@@ -5,7 +5,7 @@ import { count, cut, mebibytes, type Cell } from './format.ts'
 /** A line of the screen, at most 80 columns wide but for long names. All functions are pure. */
 export type Line = { text: string; style?: 'bold' | 'dim' | 'yellow' | 'red' }
 
-// Of the oldest in a queue. The alert rules page at the second.
+// Ages of the oldest entry of a queue. The alert rules page at the second.
 const SLOW_SECONDS = 60
 const STUCK_SECONDS = 300
 // Names of machines in a cluster are long, and their end tells them apart.

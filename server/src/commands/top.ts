@@ -66,14 +66,14 @@ async function show(
   else await watch(terminal, async () => describe(await read()))
 }
 
-/** Without its user and password. */
+/** Shows the address without user and password. */
 async function databaseText({ pool }: Core, { databaseUrl }: Config): Promise<string> {
   const { version } = await describeDatabase(pool)
   const address = databaseUrl?.replace(/^[a-z]+:\/\/(?:[^/]*@)?([^?]*).*$/s, ' at $1')
   return `PostgreSQL ${version}${address ?? ', embedded'}`
 }
 
-/** Until somebody leaves. Whatever happens, the terminal is left as it was. */
+/** Redraws until a person leaves. Always restores the terminal. */
 async function watch({ output, keyboard }: Terminal, read: () => Promise<Line[]>): Promise<void> {
   const leaving = new AbortController()
   const { signal } = leaving
@@ -102,7 +102,7 @@ async function watch({ output, keyboard }: Terminal, read: () => Promise<Line[]>
   }
 }
 
-/** In place of the title; the rest stays as it was last seen. */
+/** Replaces the title and keeps the rest of the screen. */
 function troubleOf(error: unknown): Line {
   const { message, cause } = error as Error
   return { text: `the database cannot be read: ${explainDatabase(cause ?? error) ?? message}`, style: 'red' }

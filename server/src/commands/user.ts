@@ -7,7 +7,7 @@ import { addCommand, REASON } from './arguments.ts'
 import { json } from './format.ts'
 import { consoleActor, databaseAction, type Terminal } from './terminal.ts'
 
-// What `guiche account` and `guiche operator` have in common.
+// Commands that accounts and operators share.
 
 const PASSWORD_STDIN = ['--password-stdin', 'read the password from standard input (default: generate one)'] as const
 

@@ -27,7 +27,7 @@ const MAX_BODY_BYTES = 64 * 1024
 const MAX_BRACKETS = 200
 /** A few lines of the terminal. */
 const MAX_VALUE_CHARACTERS = 300
-/** At one delivery a minute, recognises retries for more than a day. */
+/** Enough to recognise retries for more than a day, at one delivery a minute. */
 const MAX_REMEMBERED_IDS = 2_000
 /** As long as guiche waits for a delivery. */
 const REQUEST_TIMEOUT_MS = 15_000
@@ -41,7 +41,7 @@ export async function webhooksListenCommand(terminal: Caller, options: ListenOpt
   const listener = await openListener(terminal, options, { paint })
   closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, async ({ err }) => {
     if (err) terminal.say(`guiche: ${err.stack ?? err.message}`)
-    // Else the prompt of the shell would follow ^C on the same line.
+    // Puts the prompt of the shell on a new line, after ^C.
     else if (process.stderr.isTTY) terminal.say('')
     await listener.close()
   })

@@ -128,7 +128,7 @@ const operatorRefundSchema = z
   })
   .meta({ id: 'OperatorRefund' })
 
-export function presentRefund({ amountCents, feeReturnedCents, requestedBy, endedBy, ...refund }: Refund) {
+function presentRefund({ amountCents, feeReturnedCents, requestedBy, endedBy, ...refund }: Refund) {
   return {
     ...toApi(refund),
     value: amountCents,
