@@ -65,7 +65,7 @@ export default async function setup(project: TestProject) {
     endChildren(scratch)
     // The cluster too: workers are still connected to it, so it would not be stopped by whoever leaves last.
     for (const name of readdirSync(scratch)) await endDatabase(join(scratch, name))
-    rmSync(scratch, { recursive: true, force: true })
+    rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { inject, onTestFinished } from 'vitest'
 import type { Log } from '../src/base/log.ts'
@@ -27,6 +28,9 @@ type Kept = Database & {
 const KEPT_BYTES = 256 * 1024
 /** For sessions that a test left at work, to end. */
 const END_WITHIN_MS = 5_000
+/** What a test left running may take this many turns to end. */
+const IDLE_TURNS = 100
+const IDLE_TURN_MS = 5
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 const free: Promise<Kept | undefined>[] = []
@@ -65,8 +69,8 @@ async function makeDatabase(): Promise<Kept> {
 async function empty(database: Kept): Promise<Kept | undefined> {
   const { janitor, presence, pool, catalogs, listeners, restore } = database
   const isWatched = Object.hasOwn(pool, 'query') || Object.hasOwn(pool, 'connect') || countListeners(pool) !== listeners
-  const isIdle = pool.idleCount === pool.totalCount && pool.waitingCount === 0
-  if (pool.ended || isWatched || !isIdle || inject('worldsUrl') !== inject('clusterUrl')) return drop(database)
+  if (pool.ended || isWatched || !(await isIdle(pool)) || inject('worldsUrl') !== inject('clusterUrl'))
+    return drop(database)
   await janitor.query(END_SESSIONS)
   if ((await readCatalogs(janitor)) !== catalogs) return drop(database)
   const { rows } = await janitor.query<{ name: string; isLarge: boolean }>(FILLED)
@@ -78,6 +82,15 @@ async function empty(database: Kept): Promise<Kept | undefined> {
     ['begin', 'set local session_replication_role = replica', leave, ...deletes, restore, 'commit'].join(';'),
   )
   return database
+}
+
+/** Some statements are sent and not waited for, such as the time at which a key was last used. */
+async function isIdle(pool: Pool): Promise<boolean> {
+  for (let turn = 0; turn < IDLE_TURNS; turn++) {
+    if (pool.idleCount === pool.totalCount && pool.waitingCount === 0) return true
+    await sleep(IDLE_TURN_MS)
+  }
+  return false
 }
 
 async function drop({ name, janitor, presence, pool }: Kept): Promise<undefined> {
