@@ -27,7 +27,7 @@ import { ask, CONSOLE, makeOperator } from './operators-client.ts'
 import { add, call } from './webhooks-client.ts'
 import { world, type World } from './world.ts'
 
-const FAILED_FOR_DAYS = makeReason('failed_for_days', 'every delivery failed for 5 days')
+const FAILED_FOR_DAYS = makeReason('failed_for_days', 'Every delivery failed for 5 days')
 
 const OLGA: Actor = { kind: 'operator', name: 'olga@example.com' }
 const FIELDS = {

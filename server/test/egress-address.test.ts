@@ -98,7 +98,7 @@ test.each([
   ['::8.8.8.8', 'an embedded IPv4 address'], ['64:ff9b::8.8.8.8', 'an embedded IPv4 address'], ['64:ff9b:1::1', 'an embedded IPv4 address'],
   ['2002:808:808::', 'an embedded IPv4 address'], ['2001:db8::1', 'documentation'], ['4000::1', 'not a public address'],
 ])('it is told why %s is refused', (address, why) => {
-  expect(refusal(address)).toBe(`a private address is not allowed: ${why}`)
+  expect(refusal(address)).toBe(`A private address is not allowed: ${why}`)
 }) // prettier-ignore
 
 test.each(['1.1.1.1', '9.255.255.255', '128.0.0.1', '200.160.2.3', '223.255.255.255', '2606:4700::1111', '2804:1::1', '2a00::1'])(
@@ -136,7 +136,7 @@ describe('the operator’s networks', () => {
 })
 
 test('plain http goes to public addresses only if the operator says so', () => {
-  expect(internet.refusal('1.1.1.1', { plain: true })?.text).toBe('plain http is not allowed: use https')
+  expect(internet.refusal('1.1.1.1', { plain: true })?.text).toBe('Plain http is not allowed: use https')
   const lax = makeNetworks({ allowNetworks: [], allowHttp: true })
   expect(lax.refusal('1.1.1.1', { plain: true })).toBeUndefined()
   expect(lax.refusal('10.0.0.1', { plain: true })?.text).toMatch(/private network/)

@@ -63,8 +63,8 @@ describe('TLS', () => {
   })
 
   test.each([
-    ['self-signed', () => stranger, 'the TLS certificate is not valid: it is self-signed'],
-    ['for another name', () => misnamed, 'the TLS certificate is not valid: it is for another name'],
+    ['self-signed', () => stranger, 'The TLS certificate is not valid: it is self-signed'],
+    ['for another name', () => misnamed, 'The TLS certificate is not valid: it is for another name'],
   ])('a certificate that is %s is refused each time, and nothing is sent', async (_, certificate, reason) => {
     const receiver = await openTls(certificate())
     const webhookSender = openWebhookSender({ lookup, ca: misnamed.cert })
@@ -79,20 +79,20 @@ describe('TLS', () => {
   test('a server that does not speak TLS', async () => {
     const receiver = await openHttp((_request, response) => response.end())
     expect(await reasonOf(post(openWebhookSender(), `https://127.0.0.1:${receiver.port}/`))).toMatch(
-      /^the TLS handshake failed \(\w+\)$/,
+      /^The TLS handshake failed \(\w+\)$/,
     )
   })
 
   test('a server that hangs up during the handshake', async () => {
     const receiver = await openSockets((socket) => socket.once('data', () => socket.end()))
     expect(await reasonOf(post(openWebhookSender(), `https://127.0.0.1:${receiver.port}/`))).toBe(
-      'the connection was closed before the answer',
+      'The connection was closed before the answer',
     )
   })
 
   test('a flood is stopped here too', async () => {
     const receiver = await openTls(good, `HTTP/1.1 200 ${'y'.repeat(4 * 1024 * 1024)}`)
-    expect(await reasonOf(post(openWebhookSender({ ca: good.cert }), receiver.url))).toBe('the answer never ends')
+    expect(await reasonOf(post(openWebhookSender({ ca: good.cert }), receiver.url))).toBe('The answer never ends')
   })
 })
 
@@ -122,11 +122,11 @@ describe('connections', () => {
     const alive = await openHttp((_request, response) => response.end('ok'))
     const webhookSender = openWebhookSender()
     const waiting = Array.from({ length: 64 + 4_096 }, () => post(webhookSender, dead.url))
-    expect(await reasonOf(post(webhookSender, dead.url))).toBe('too many deliveries are waiting for this receiver')
+    expect(await reasonOf(post(webhookSender, dead.url))).toBe('Too many deliveries are waiting for this receiver')
     expect(await post(webhookSender, alive.url)).toMatchObject({ kind: 'answered', status: 200 })
     expect(dead.sockets.length).toBeLessThanOrEqual(64)
     await webhookSender.close()
-    expect(new Set(await Promise.all(waiting.map(reasonOf)))).toEqual(new Set(['the service is stopping']))
+    expect(new Set(await Promise.all(waiting.map(reasonOf)))).toEqual(new Set(['The service is stopping']))
   })
 
   test('are at most 64 even to a receiver that drops some', async () => {
@@ -141,7 +141,7 @@ describe('connections', () => {
     expect(fickle.open()).toBe(64)
     await webhookSender.close()
     const reasons = new Set(await Promise.all(all.map(reasonOf)))
-    expect(reasons).toEqual(new Set(['the connection was closed before the answer', 'the service is stopping']))
+    expect(reasons).toEqual(new Set(['The connection was closed before the answer', 'The service is stopping']))
   })
 
   test('are kept for at most 500 receivers', async () => {
@@ -172,9 +172,9 @@ describe('connections', () => {
     const resolving = post(webhookSender, 'https://silent.example/')
     await eventually(() => expect(receiver.open()).toBeGreaterThan(0))
     await webhookSender.close()
-    expect(await reasonOf(answering)).toBe('the service is stopping')
-    expect(await reasonOf(resolving)).toBe('the service is stopping')
-    expect(await reasonOf(post(webhookSender, receiver.url))).toBe('the service is stopping')
+    expect(await reasonOf(answering)).toBe('The service is stopping')
+    expect(await reasonOf(resolving)).toBe('The service is stopping')
+    expect(await reasonOf(post(webhookSender, receiver.url))).toBe('The service is stopping')
     await eventually(() => expect(receiver.open()).toBe(0))
   })
 })
@@ -188,7 +188,7 @@ test('the address that a connection ended up at is judged before a byte is sent'
     networks: makeNetworks({ allowNetworks: [], allowHttp: true }),
     signal: new AbortController().signal,
   })
-  await expect(call).rejects.toThrow('a private address is not allowed: loopback')
+  await expect(call).rejects.toThrow('A private address is not allowed: loopback')
   await eventually(() => expect(canary.open()).toBe(0))
   expect(canary.bytesReceived()).toBe(0)
 })
@@ -207,5 +207,5 @@ test('a connection that is not made within 10 s is given up, whoever still waits
   })
   vi.advanceTimersByTime(10_000)
   vi.useRealTimers()
-  expect(await failure).toMatchObject({ message: 'no connection within 10 s' })
+  expect(await failure).toMatchObject({ message: 'No connection within 10 s' })
 })

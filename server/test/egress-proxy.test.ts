@@ -127,9 +127,9 @@ test('the proxy is told who asks, the receiver is not', async () => {
 })
 
 test.each([
-  ['HTTP/1.1 403 Forbidden\r\n\r\n', 'the egress proxy refused the connection (403)'],
-  ['HTTP/1.1 407 Proxy Authentication Required\r\n\r\n', 'the egress proxy refused the connection (407)'],
-  ['garbage\r\n\r\n', 'the egress proxy cannot be reached (HTTPParserError)'],
+  ['HTTP/1.1 403 Forbidden\r\n\r\n', 'The egress proxy refused the connection (403)'],
+  ['HTTP/1.1 407 Proxy Authentication Required\r\n\r\n', 'The egress proxy refused the connection (407)'],
+  ['garbage\r\n\r\n', 'The egress proxy cannot be reached (HTTPParserError)'],
 ])('a proxy that answers %j is not taken for the receiver', async (answer, reason) => {
   const proxy = await openProxy(answer)
   const webhookSender = openWebhookSender({ proxyUrl: `http://127.0.0.1:${proxy.port}` })
@@ -139,9 +139,9 @@ test.each([
 test('a proxy that is not there, or does not answer', async () => {
   const silent = await openSockets((socket) => socket.resume())
   const hanging = openWebhookSender({ proxyUrl: `http://127.0.0.1:${silent.port}` })
-  expect(await reasonOf(post(hanging, 'http://127.0.0.1:8/', 150))).toBe('no answer within 150 ms')
+  expect(await reasonOf(post(hanging, 'http://127.0.0.1:8/', 150))).toBe('No answer within 150 ms')
   // The tunnel that was asked for is not wanted any more.
   await eventually(() => expect(silent.lost()).toBeGreaterThan(0))
   const absent = openWebhookSender({ proxyUrl: 'http://127.0.0.1:1' })
-  expect(await reasonOf(post(absent, 'http://127.0.0.1:8/'))).toBe('the egress proxy cannot be reached (ECONNREFUSED)')
+  expect(await reasonOf(post(absent, 'http://127.0.0.1:8/'))).toBe('The egress proxy cannot be reached (ECONNREFUSED)')
 })

@@ -62,7 +62,7 @@ test('a name’s addresses of both families are found, also when it has only one
 test('a name without addresses, and one that nobody knows, do not resolve', async () => {
   const { resolve } = await openNameServer({ 'empty.example': {} })
   for (const name of ['empty.example', 'nobody.example']) {
-    await expect(resolve(name)).rejects.toThrow(/^the name does not resolve$/)
+    await expect(resolve(name)).rejects.toThrow(/^The name does not resolve$/)
   }
 })
 

@@ -114,10 +114,10 @@ const TRICKS: [url: string, words: RegExp][] = [
   ['http://a!b.example:PORT/', /not a valid name/],
   [`http://${'a'.repeat(64)}.example:PORT/`, /not a valid name/],
   [`http://${'a.'.repeat(130)}example:PORT/`, /not a valid name/],
-  ['http://134744072/', /write the address as 8\.8\.8\.8/],
-  ['http://0x08.8.8.8/', /write the address as 8\.8\.8\.8/],
-  ['http://8.8.8.8./', /write the address as 8\.8\.8\.8/],
-  ['http://８.8.8.8/', /write the address as 8\.8\.8\.8/],
+  ['http://134744072/', /Write the address as 8\.8\.8\.8/],
+  ['http://0x08.8.8.8/', /Write the address as 8\.8\.8\.8/],
+  ['http://8.8.8.8./', /Write the address as 8\.8\.8\.8/],
+  ['http://８.8.8.8/', /Write the address as 8\.8\.8\.8/],
   ['ftp://127.0.0.1:PORT/', /does not begin with https/],
   ['file:///etc/passwd', /does not begin with https/],
   ['gopher://127.0.0.1:PORT/_x', /does not begin with https/],
@@ -143,7 +143,7 @@ const cases = (hosts: string[], words: RegExp, schemes = ['http']): Case[] =>
 
 const CORPUS: Record<string, Case[]> = {
   'the loopback in any notation': cases(LOOPBACK_NOTATIONS, /not allowed: |not valid|not a valid name/, ['http', 'https']),
-  'special addresses in any notation': cases(SPECIAL_ADDRESSES, /^a private address is not allowed: \w/),
+  'special addresses in any notation': cases(SPECIAL_ADDRESSES, /^A private address is not allowed: \w/),
   'names of this machine and its network': cases(LOCAL_NAMES, /loopback|internal network|not a valid name|invisible/),
   'names that resolve to something special': cases(BAD_ANSWERS, /is not (allowed: \w|an address)/, ['http', 'https']),
   'tricks of the trade': TRICKS,
@@ -155,10 +155,10 @@ describe.each(Object.entries(CORPUS))('refused, and nobody comes to the canary: 
     const reason = await reasonOf(post(webhookSender, url, 2_000))
     expect(reason).toMatch(words)
     // In words, and not in codes.
-    expect(reason).toMatch(/^["a-z]\S* .+ .+/)
+    expect(reason).toMatch(/^["A-Z]\S* .+ .+/)
     expect(canary.sockets).toHaveLength(0)
     // Whatever the text alone gives away is told already when a webhook is saved.
-    const isAboutName = /example[:.]/i.test(template) || reason === 'the name does not resolve'
+    const isAboutName = /example[:.]/i.test(template) || reason === 'The name does not resolve'
     if (!isAboutName) expect(webhookSender.check(url)?.reason.text).toBe(reason)
   })
 })
@@ -191,8 +191,8 @@ describe('rebinding', () => {
     const rebinding = names({ 'rebind.example': [['127.0.0.1'], ['::1'], ['127.0.0.2'], ['127.0.0.1']] })
     const webhookSender = openWebhookSender({ lookup: rebinding })
     expect(await post(webhookSender, url)).toMatchObject({ kind: 'answered', status: 200, excerpt: 'friend' })
-    expect(await reasonOf(post(webhookSender, url))).toBe('a private address is not allowed: loopback')
-    expect(await reasonOf(post(webhookSender, url))).toBe('a private address is not allowed: loopback')
+    expect(await reasonOf(post(webhookSender, url))).toBe('A private address is not allowed: loopback')
+    expect(await reasonOf(post(webhookSender, url))).toBe('A private address is not allowed: loopback')
     expect(await post(webhookSender, url)).toMatchObject({ kind: 'answered', status: 200 })
     expect(friend.sockets).toHaveLength(2)
     expect(foe.sockets).toHaveLength(0)
@@ -254,7 +254,7 @@ describe('checking a URL before it is saved', () => {
   ])('%s is fine', (url) => expect(strict().check(url)).toBeUndefined()) // prettier-ignore
 
   test('plain http is for the operator’s own networks', () => {
-    const plain = { code: 'http_not_allowed', text: 'plain http is not allowed: use https', detail: null }
+    const plain = { code: 'http_not_allowed', text: 'Plain http is not allowed: use https', detail: null }
     expect(strict().check('http://example.com/')).toEqual({ reason: plain })
     expect(strict().check('http://1.1.1.1/')).toEqual({ reason: plain })
     const own = openWebhookSender({ allowNetworks: ['10.0.0.0/8'] })
@@ -265,13 +265,13 @@ describe('checking a URL before it is saved', () => {
     expect(own.check('http://1.1.1.1/')).toEqual({ reason: plain })
     expect(own.check('http://localhost/')?.reason).toEqual({
       code: 'address_not_allowed',
-      text: 'a private address is not allowed: loopback',
+      text: 'A private address is not allowed: loopback',
       detail: null,
     })
   })
 
   test('a public name over plain http is refused once its address is known', async () => {
     const own = openWebhookSender({ allowNetworks: ['10.0.0.0/8'], lookup: names({ 'a.example': [['1.1.1.1']] }) })
-    expect(await reasonOf(post(own, 'http://a.example/'))).toBe('plain http is not allowed: use https')
+    expect(await reasonOf(post(own, 'http://a.example/'))).toBe('Plain http is not allowed: use https')
   })
 })

@@ -78,7 +78,7 @@ describe('a delivery', () => {
       deadlineMs: DEADLINE_MS,
       connectionGroup: '',
     })
-    expect(await reasonOf(answer)).toBe('the request cannot be sent: a header is not valid')
+    expect(await reasonOf(answer)).toBe('The request cannot be sent: a header is not valid')
     expect(await post(webhookSender, receiver.url)).toMatchObject({ kind: 'answered' })
   })
 })
@@ -136,14 +136,14 @@ describe('what a receiver sends is bounded', () => {
   })
 
   test.each([
-    ['one header', `${OK}x: `, 'y'.repeat(65_536), 'the headers of the answer are too large'],
-    ['many headers', OK, 'x: y\r\n'.repeat(1_000), 'the headers of the answer are too large'],
-    ['many small trailers', `${OK}transfer-encoding: chunked\r\n\r\n0\r\n`, 'x: y\r\n'.repeat(1_000), 'the headers of the answer are too large'],
-    ['the status line', 'HTTP/1.1 200 ', 'y'.repeat(65_536), 'the answer never ends'],
-    ['blanks before the answer', '\r\n', '\r\n'.repeat(32_768), 'the answer never ends'],
-    ['blanks in a header', `${OK}x:`, ' '.repeat(65_536), 'the answer never ends'],
-    ['a chunk’s extension', `${OK}transfer-encoding: chunked\r\n\r\n1;`, 'y'.repeat(65_536), 'the answer never ends'],
-    ['hints', '', 'HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n'.repeat(1_000), 'the answer never ends'],
+    ['one header', `${OK}x: `, 'y'.repeat(65_536), 'The headers of the answer are too large'],
+    ['many headers', OK, 'x: y\r\n'.repeat(1_000), 'The headers of the answer are too large'],
+    ['many small trailers', `${OK}transfer-encoding: chunked\r\n\r\n0\r\n`, 'x: y\r\n'.repeat(1_000), 'The headers of the answer are too large'],
+    ['the status line', 'HTTP/1.1 200 ', 'y'.repeat(65_536), 'The answer never ends'],
+    ['blanks before the answer', '\r\n', '\r\n'.repeat(32_768), 'The answer never ends'],
+    ['blanks in a header', `${OK}x:`, ' '.repeat(65_536), 'The answer never ends'],
+    ['a chunk’s extension', `${OK}transfer-encoding: chunked\r\n\r\n1;`, 'y'.repeat(65_536), 'The answer never ends'],
+    ['hints', '', 'HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n'.repeat(1_000), 'The answer never ends'],
   ])('a gigabyte is not read: %s', async (_, start, piece, reason) => {
     const receiver = await openSockets((socket) => {
       socket.write(start)
@@ -186,10 +186,10 @@ describe('one deadline bounds the whole exchange', () => {
     })
 
   test.each([
-    ['a body that drips', `${OK}content-length: 9999\r\n\r\n`, 'x', 'no complete answer within 150 ms'],
-    ['headers that drip', OK, 'x', 'no answer within 150 ms'],
-    ['hints that drip', '', 'HTTP/1.1 103 Early Hints\r\n\r\n', 'no answer within 150 ms'],
-    ['silence', '', '', 'no answer within 150 ms'],
+    ['a body that drips', `${OK}content-length: 9999\r\n\r\n`, 'x', 'No complete answer within 150 ms'],
+    ['headers that drip', OK, 'x', 'No answer within 150 ms'],
+    ['hints that drip', '', 'HTTP/1.1 103 Early Hints\r\n\r\n', 'No answer within 150 ms'],
+    ['silence', '', '', 'No answer within 150 ms'],
   ])('%s', async (_, start, byte, reason) => {
     const receiver = await drip(start, byte)
     const answer = await post(openWebhookSender(), receiver.url, 150)
@@ -206,13 +206,13 @@ describe('one deadline bounds the whole exchange', () => {
   test('a TLS handshake that nobody answers', async () => {
     const receiver = await openSockets(() => {})
     expect(await reasonOf(post(openWebhookSender(), `https://127.0.0.1:${receiver.port}/`, 150))).toBe(
-      'no answer within 150 ms',
+      'No answer within 150 ms',
     )
   })
 
   test('a name server that does not answer', async () => {
     const webhookSender = openWebhookSender({ lookup: () => {} })
-    expect(await reasonOf(post(webhookSender, 'https://silent.example/', 150))).toBe('no answer within 150 ms')
+    expect(await reasonOf(post(webhookSender, 'https://silent.example/', 150))).toBe('No answer within 150 ms')
   })
 
   test('a place in the queue', async () => {
@@ -220,10 +220,10 @@ describe('one deadline bounds the whole exchange', () => {
     const webhookSender = openWebhookSender()
     const patient = Array.from({ length: 64 }, () => post(webhookSender, receiver.url))
     const hasty = Array.from({ length: 100 }, () => reasonOf(post(webhookSender, receiver.url, 150)))
-    expect(new Set(await Promise.all(hasty))).toEqual(new Set(['no answer within 150 ms']))
+    expect(new Set(await Promise.all(hasty))).toEqual(new Set(['No answer within 150 ms']))
     expect(receiver.sockets.length).toBeLessThanOrEqual(64)
     await webhookSender.close()
-    expect(await reasonOf(patient[0]!)).toBe('the service is stopping')
+    expect(await reasonOf(patient[0]!)).toBe('The service is stopping')
   })
 
   test('one that is given up while its name is looked for is not dialled afterwards', async () => {
@@ -235,7 +235,7 @@ describe('one deadline bounds the whole exchange', () => {
       },
     })
     const url = `http://slow.example:${receiver.port}/`
-    expect(await reasonOf(post(webhookSender, url, 50))).toBe('no answer within 50 ms')
+    expect(await reasonOf(post(webhookSender, url, 50))).toBe('No answer within 50 ms')
     const second = post(webhookSender, url)
     answer()
     expect(await second).toMatchObject({ kind: 'answered' })
@@ -255,15 +255,15 @@ describe('failures are told in words', () => {
   }
 
   test.each([
-    ['end', '', 'the connection was closed before the answer'],
-    ['resetAndDestroy', '', 'the connection was closed before the answer'],
-    ['end', 'HTTP/1.1 200', 'the connection was closed before the answer'],
-    ['end', `${OK}content-length: 100\r\n\r\nhalf`, 'the connection broke in the middle of the answer'],
-    ['resetAndDestroy', `${OK}content-length: 100\r\n\r\nhalf`, 'the connection broke in the middle of the answer'],
-    ['resetAndDestroy', `${OK}transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n`, 'the connection broke in the middle of the answer'],
-    ['end', 'SSH-2.0-OpenSSH_9.2\r\n', 'the answer is not HTTP'],
-    ['end', `${OK}content-length: 1\r\ncontent-length: 2\r\n\r\nab`, 'the answer is not as long as it says'],
-    ['end', 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', 'the connection was closed before the answer'],
+    ['end', '', 'The connection was closed before the answer'],
+    ['resetAndDestroy', '', 'The connection was closed before the answer'],
+    ['end', 'HTTP/1.1 200', 'The connection was closed before the answer'],
+    ['end', `${OK}content-length: 100\r\n\r\nhalf`, 'The connection broke in the middle of the answer'],
+    ['resetAndDestroy', `${OK}content-length: 100\r\n\r\nhalf`, 'The connection broke in the middle of the answer'],
+    ['resetAndDestroy', `${OK}transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n`, 'The connection broke in the middle of the answer'],
+    ['end', 'SSH-2.0-OpenSSH_9.2\r\n', 'The answer is not HTTP'],
+    ['end', `${OK}content-length: 1\r\ncontent-length: 2\r\n\r\nab`, 'The answer is not as long as it says'],
+    ['end', 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', 'The connection was closed before the answer'],
   ] as const)('%s after "%s"', async (end, answer, reason) => {
     expect(await reasonFor(answer, end)).toBe(reason)
   }) // prettier-ignore
@@ -271,18 +271,18 @@ describe('failures are told in words', () => {
   test('nobody listens', async () => {
     const port = await freePort()
     const webhookSender = openWebhookSender({ lookup: names({ 'a.example': [['127.0.0.1', '127.0.0.1']] }) })
-    expect(await reasonOf(post(webhookSender, `http://127.0.0.1:${port}/`))).toBe('the connection was refused')
-    expect(await reasonOf(post(webhookSender, `http://a.example:${port}/`))).toBe('the connection was refused')
+    expect(await reasonOf(post(webhookSender, `http://127.0.0.1:${port}/`))).toBe('The connection was refused')
+    expect(await reasonOf(post(webhookSender, `http://a.example:${port}/`))).toBe('The connection was refused')
     // More than there are places: those that wait are told as well.
     const many = Array.from({ length: 200 }, () => reasonOf(post(webhookSender, `http://127.0.0.1:${port}/`)))
-    expect(new Set(await Promise.all(many))).toEqual(new Set(['the connection was refused']))
+    expect(new Set(await Promise.all(many))).toEqual(new Set(['The connection was refused']))
   })
 
   test('a name that does not exist, or has no addresses, or far too many', async () => {
     const crowd = Array.from({ length: 65 }, () => '127.0.0.1')
     const webhookSender = openWebhookSender({ lookup: names({ 'empty.example': [[]], 'crowd.example': [crowd] }) })
-    expect(await reasonOf(post(webhookSender, 'https://crowd.example/'))).toBe('the name has more than 64 addresses')
-    expect(await reasonOf(post(webhookSender, 'https://nobody.example/'))).toBe('the name does not resolve')
-    expect(await reasonOf(post(webhookSender, 'https://empty.example/'))).toBe('the name does not resolve')
+    expect(await reasonOf(post(webhookSender, 'https://crowd.example/'))).toBe('The name has more than 64 addresses')
+    expect(await reasonOf(post(webhookSender, 'https://nobody.example/'))).toBe('The name does not resolve')
+    expect(await reasonOf(post(webhookSender, 'https://empty.example/'))).toBe('The name does not resolve')
   })
 })

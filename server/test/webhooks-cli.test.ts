@@ -96,7 +96,7 @@ describe('guiche webhooks', () => {
     expect(JSON.parse(added.stdout)).toMatchObject({
       webhook: { name: 'Loja', url, events: [KIND], hasAuthorization: true, enabled: true },
       secret: expect.stringMatching(`^${SECRET}$`),
-      test: { delivered: false, status: null, error: 'the connection was refused', excerpt: '' },
+      test: { delivered: false, status: null, error: 'The connection was refused', excerpt: '' },
     })
     expect(await w.count('webhooks')).toBe(1)
   })
@@ -287,7 +287,7 @@ test('what the operator can mend is refused in one line, with nothing written', 
     [['events', 'resend', '--failed', '--email', 'no@body.example'], NO_ACCOUNT],
     [
       ['webhooks', 'add', '--email', email, '--url', 'http://10.0.0.1/'],
-      'guiche: url cannot be used: a private address is not allowed: private network',
+      'guiche: A private address is not allowed: private network',
     ],
     [
       [...ADD, '--email', email, '--events', `${KIND},X`],

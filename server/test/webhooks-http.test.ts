@@ -88,7 +88,7 @@ describe('a webhook', () => {
     expect(answered.body.test).toEqual({ ...test, status: 418, excerpt: 'short and stout' })
     expect(unreached.body.test).toEqual({
       ...test,
-      error: 'the connection was refused',
+      error: 'The connection was refused',
       errorCode: 'connection_refused',
     })
     // Without a name it is called after its host.

@@ -42,9 +42,9 @@ describe('a refused request', () => {
   type Case = [body: unknown, error: string]
   const each = (name: string, values: unknown[], error: string) =>
     values.map((value): Case => [{ [name]: value }, error])
-  const address = (use: string) => `url cannot be used: a private address is not allowed: ${use}`
-  const NO_SCHEME = 'url cannot be used: the URL does not begin with https:// and a host'
-  const INVISIBLE = 'url cannot be used: the URL holds spaces, invisible characters or backslashes'
+  const address = (use: string) => `A private address is not allowed: ${use}`
+  const NO_SCHEME = 'The URL does not begin with https:// and a host'
+  const INVISIBLE = 'The URL holds spaces, invisible characters or backslashes'
 
   const badUrls: Case[] = [
     ...each('url', ['https://10.0.0.1/'], address('private network')),
@@ -56,20 +56,16 @@ describe('a refused request', () => {
     ...each('url', ['https://[::1]:8443/'], address('loopback')),
     ...each('url', ['https://[::ffff:10.0.0.1]/'], address('an embedded IPv4 address')),
     ...each('url', ['https://169.254.169.254/latest/meta-data'], address('link-local (cloud metadata)')),
-    ...each('url', ['https://intranet/'], 'url cannot be used: the name intranet belongs to an internal network'),
+    ...each('url', ['https://intranet/'], 'The name intranet belongs to an internal network'),
     ...each(
       'url',
       ['https://ana:secret@loja.example/', 'https://@loja.example/'],
-      'url cannot be used: the URL holds a user name or password',
+      'The URL holds a user name or password',
     ),
-    ...each(
-      'url',
-      ['http://loja.example/', 'http://93.184.215.14/'],
-      'url cannot be used: plain http is not allowed: use https',
-    ),
+    ...each('url', ['http://loja.example/', 'http://93.184.215.14/'], 'Plain http is not allowed: use https'),
     ...each('url', ['ftp://loja.example/', 'file:///etc/passwd', 'mailto:ana@loja.example', 'loja.example'], NO_SCHEME),
-    ...each('url', ['https://loja.example:25/'], 'url cannot be used: the port 25 belongs to another service'),
-    ...each('url', ['https://loja.example:99999/'], 'url cannot be used: the URL is not valid'),
+    ...each('url', ['https://loja.example:25/'], 'The port 25 belongs to another service'),
+    ...each('url', ['https://loja.example:99999/'], 'The URL is not valid'),
     ...each('url', ['https://loja.example/a b', 'https://loja.example\\@evil.example/'], INVISIBLE),
     ...each('url', ['', 7, null, `https://loja.example/${'x'.repeat(2048)}`], URL_TEXT),
   ]
@@ -294,7 +290,7 @@ describe('secrets', () => {
     expect([receiver.received.length, theirs.received.length]).toEqual([1, 2])
 
     const tested = await call(w, account, 'POST', `/api/webhooks/${webhook.id}/test`)
-    const error = 'this service cannot open the webhook’s secrets: tell its operator'
+    const error = 'This service cannot open the webhook’s secrets: tell its operator'
     expect([tested.statusCode, tested.body.test]).toEqual([
       200,
       {

@@ -182,7 +182,7 @@ test('410 disables the webhook at once, and what it missed can be resent when it
   await completedCharge(w, account)
   await deliver(w)
   expect(await findWebhook(w.ctx, account.accountId, webhook.webhookId)).toMatchObject({
-    disabledReason: 'the receiver answered 410 Gone',
+    disabledReason: 'The receiver answered 410 Gone',
   })
   await completedCharge(w, account) // while disabled: nothing is queued for it
   expect(await w.count('deliveries')).toBe(0)

@@ -11,7 +11,7 @@ const MAX_NAME_LENGTH = 253
 
 const TOO_LONG = makeReason(
   'url_too_long',
-  `the URL is longer than ${MAX_URL_LENGTH} characters`,
+  `The URL is longer than ${MAX_URL_LENGTH} characters`,
   String(MAX_URL_LENGTH),
 )
 
@@ -23,15 +23,15 @@ export function readUrl(text: string, networks: Networks): Target | UrlRefusal {
   if (text.length > MAX_URL_LENGTH) return { reason: TOO_LONG }
   // The URL parser silently drops or replaces these, so the URL would not be what a person reads.
   if (/[\p{Cc}\p{Cf}\s\\]/u.test(text))
-    return refuse('url_characters', 'the URL holds spaces, invisible characters or backslashes')
+    return refuse('url_characters', 'The URL holds spaces, invisible characters or backslashes')
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
-  if (authority === undefined) return refuse('url_without_host', 'the URL does not begin with https:// and a host')
-  if (!URL.canParse(text)) return refuse('url_invalid', 'the URL is not valid')
+  if (authority === undefined) return refuse('url_without_host', 'The URL does not begin with https:// and a host')
+  if (!URL.canParse(text)) return refuse('url_invalid', 'The URL is not valid')
   const url = new URL(text)
   if (url.href.length > MAX_URL_LENGTH) return { reason: TOO_LONG }
-  if (authority.includes('@')) return refuse('url_password', 'the URL holds a user name or password')
+  if (authority.includes('@')) return refuse('url_password', 'The URL holds a user name or password')
   if (BAD_PORTS.has(Number(url.port || -1)))
-    return refuse('url_port', `the port ${url.port} belongs to another service`, url.port)
+    return refuse('url_port', `The port ${url.port} belongs to another service`, url.port)
 
   const plain = url.protocol === 'http:'
   const host = url.hostname.replaceAll(/^\[|\]$/g, '')
@@ -53,13 +53,13 @@ export const LOOPBACK = ['127.0.0.1', '::1']
 function oddNotation(address: string, authority: string): Reason | undefined {
   const typed = authority.replace(/:\d*$/, '')
   const isPlain = isIPv4(typed) || (typed.startsWith('[') && isIPv6(typed.slice(1, -1)))
-  return isPlain ? undefined : makeReason('url_notation', `write the address as ${address}`, address)
+  return isPlain ? undefined : makeReason('url_notation', `Write the address as ${address}`, address)
 }
 
 function refusalOfName(name: string, rules: { plain: boolean; networks: Networks }): Reason | undefined {
   const { plain, networks } = rules
   if (name.length > MAX_NAME_LENGTH || !/^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/.test(name)) {
-    return makeReason('host_invalid', 'the host is not a valid name')
+    return makeReason('host_invalid', 'The host is not a valid name')
   }
   if (isLocalhost(name)) {
     const reasons = LOOPBACK.map((address) => networks.refusal(address, { plain }))
@@ -68,7 +68,7 @@ function refusalOfName(name: string, rules: { plain: boolean; networks: Networks
   // If private networks are allowed, only the resolved addresses can tell.
   if (networks.allowsSome) return undefined
   if (!name.includes('.') || INTERNAL_NAME.test(name))
-    return makeReason('name_internal', `the name ${name} belongs to an internal network`, name)
+    return makeReason('name_internal', `The name ${name} belongs to an internal network`, name)
   // Any public address shows whether plain http is allowed.
   return networks.refusal('1.1.1.1', { plain })
 }
@@ -119,7 +119,7 @@ export function makeNetworks(options: { allowNetworks: string[]; allowHttp: bool
       if (allowed[family].check(address, `ipv${family}`)) return undefined
       const special = specialUse(family, address)
       // Without the address: whoever types a name must not learn what it resolves to inside this network.
-      if (special) return makeReason('address_not_allowed', `a private address is not allowed: ${special}`)
+      if (special) return makeReason('address_not_allowed', `A private address is not allowed: ${special}`)
       return plain && !options.allowHttp ? PLAIN_HTTP : undefined
     },
     isPrivate(address) {
@@ -129,7 +129,7 @@ export function makeNetworks(options: { allowNetworks: string[]; allowHttp: bool
   }
 }
 
-const PLAIN_HTTP = makeReason('http_not_allowed', 'plain http is not allowed: use https')
+const PLAIN_HTTP = makeReason('http_not_allowed', 'Plain http is not allowed: use https')
 
 type Network = { family: 4 | 6; address: string; prefix: number }
 

@@ -47,7 +47,7 @@ export function makeDialer(options: {
   async function allowedAddresses({ host, plain }: HostPort): Promise<string[]> {
     const addresses = await resolve(host)
     if (addresses.length > MAX_ADDRESSES) {
-      const text = `the name has more than ${MAX_ADDRESSES} addresses`
+      const text = `The name has more than ${MAX_ADDRESSES} addresses`
       throw new EgressError(makeReason('too_many_addresses', text, String(MAX_ADDRESSES)))
     }
     const checked = addresses.map((address) => ({ address, refusal: networks.refusal(address, { plain }) }))
@@ -102,10 +102,10 @@ export function makeDialer(options: {
   }
 }
 
-const UNWANTED = makeReason('connection_unwanted', 'the connection is not wanted any more')
-const ENDLESS = makeReason('endless_answer', 'the answer never ends')
+const UNWANTED = makeReason('connection_unwanted', 'The connection is not wanted any more')
+const ENDLESS = makeReason('endless_answer', 'The answer never ends')
 const CONNECT_TIME = duration(CONNECT_MS)
-const NO_CONNECTION = makeReason('no_connection', `no connection within ${CONNECT_TIME}`, CONNECT_TIME)
+const NO_CONNECTION = makeReason('no_connection', `No connection within ${CONNECT_TIME}`, CONNECT_TIME)
 
 /** Exported for the test of its last check. */
 export function dial(call: {
@@ -202,13 +202,13 @@ function makeProxy(proxyUrl: string): Proxy {
         .catch((error) => {
           signal.throwIfAborted()
           const code = codeOf(error)
-          const text = `the egress proxy cannot be reached (${code})`
+          const text = `The egress proxy cannot be reached (${code})`
           throw new EgressError(makeReason('proxy_unreachable', text, code), { cause: error })
         })
       socket.on('error', () => {})
       if (statusCode === 200 && socket instanceof Socket) return socket
       socket.destroy()
-      const text = `the egress proxy refused the connection (${statusCode})`
+      const text = `The egress proxy refused the connection (${statusCode})`
       throw new EgressError(makeReason('proxy_refused', text, String(statusCode)))
     },
     close: () => pool.destroy(),
@@ -238,7 +238,7 @@ export function makeResolve(options: {
   }
 }
 
-const UNRESOLVED = makeReason('name_unresolved', 'the name does not resolve')
+const UNRESOLVED = makeReason('name_unresolved', 'The name does not resolve')
 
 const QUERY_MS = 2_000
 const QUERY_TRIES = 2
@@ -266,7 +266,7 @@ function makeAskNameServers(nameServers?: string[]): Resolve {
     if (trouble === undefined) throw new EgressError(UNRESOLVED)
     // A resolver reads the system's name servers once, and they may have changed.
     resolver = makeResolver()
-    const text = `the name does not resolve: its name servers do not answer (${trouble})`
+    const text = `The name does not resolve: its name servers do not answer (${trouble})`
     throw new EgressError(makeReason('name_servers_silent', text, trouble))
   }
 }

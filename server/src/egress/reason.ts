@@ -23,21 +23,21 @@ export function reasonOf(error: unknown, stage: Stage): Reason {
   const known = KNOWN[code]
   if (known) return makeReason(...known)
   const fault = CERTIFICATE_FAULTS[code]
-  if (fault) return makeReason(fault[0], `the TLS certificate is not valid: ${fault[1]}`)
+  if (fault) return makeReason(fault[0], `The TLS certificate is not valid: ${fault[1]}`)
   if (/^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|.*_CERT|INVALID_(CA|PURPOSE))/.test(code))
-    return makeReason('tls_invalid', `the TLS certificate is not valid: ${code}`, code)
+    return makeReason('tls_invalid', `The TLS certificate is not valid: ${code}`, code)
   if (code === 'EPROTO' || /^ERR_(SSL|TLS)_/.test(code))
-    return makeReason('tls_failed', `the TLS handshake failed (${code})`, code)
+    return makeReason('tls_failed', `The TLS handshake failed (${code})`, code)
   if (code.startsWith('HPE_') || code === 'HTTPParserError')
-    return makeReason('answer_not_http', 'the answer is not HTTP')
+    return makeReason('answer_not_http', 'The answer is not HTTP')
   if (BROKEN.has(code)) {
-    return stage === 'before' ? CLOSED : makeReason('broken_answer', 'the connection broke in the middle of the answer')
+    return stage === 'before' ? CLOSED : makeReason('broken_answer', 'The connection broke in the middle of the answer')
   }
-  return makeReason('delivery_failed', `the delivery failed (${code})`, code)
+  return makeReason('delivery_failed', `The delivery failed (${code})`, code)
 }
 
-export const CLOSED = makeReason('closed_before_answer', 'the connection was closed before the answer')
-export const STOPPING = makeReason('stopping', 'the service is stopping')
+export const CLOSED = makeReason('closed_before_answer', 'The connection was closed before the answer')
+export const STOPPING = makeReason('stopping', 'The service is stopping')
 
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
@@ -53,19 +53,19 @@ const BROKEN = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'UND_ERR_SOCKET',
 
 type Known = [code: ReasonCode, text: string]
 
-const UNREACHABLE: Known = ['address_unreachable', 'the address cannot be reached']
+const UNREACHABLE: Known = ['address_unreachable', 'The address cannot be reached']
 
 const KNOWN: Record<string, Known> = {
-  ECONNREFUSED: ['connection_refused', 'the connection was refused'],
-  ETIMEDOUT: ['address_silent', 'the address does not answer'],
+  ECONNREFUSED: ['connection_refused', 'The connection was refused'],
+  ETIMEDOUT: ['address_silent', 'The address does not answer'],
   EHOSTUNREACH: UNREACHABLE,
   ENETUNREACH: UNREACHABLE,
   EADDRNOTAVAIL: UNREACHABLE,
   EACCES: UNREACHABLE,
-  EMFILE: ['too_many_connections', 'this server has too many open connections'],
-  UND_ERR_HEADERS_OVERFLOW: ['answer_headers_too_large', 'the headers of the answer are too large'],
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: ['answer_length_wrong', 'the answer is not as long as it says'],
-  UND_ERR_INVALID_ARG: ['request_invalid', 'the request cannot be sent: a header is not valid'],
+  EMFILE: ['too_many_connections', 'This server has too many open connections'],
+  UND_ERR_HEADERS_OVERFLOW: ['answer_headers_too_large', 'The headers of the answer are too large'],
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: ['answer_length_wrong', 'The answer is not as long as it says'],
+  UND_ERR_INVALID_ARG: ['request_invalid', 'The request cannot be sent: a header is not valid'],
   UND_ERR_DESTROYED: ['stopping', STOPPING.text],
   UND_ERR_CLOSED: ['stopping', STOPPING.text],
 }

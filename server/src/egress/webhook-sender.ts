@@ -30,7 +30,7 @@ const MAX_CACHED_URLS = 1_000
 // Past this, the pool that was idle for longest is closed.
 const MAX_POOLS = 500
 
-const QUEUE_FULL = makeReason('queue_full', 'too many deliveries are waiting for this receiver')
+const QUEUE_FULL = makeReason('queue_full', 'Too many deliveries are waiting for this receiver')
 
 /**
  * Posts to URLs that users typed. It checks the URL as written, every address that the name resolves to, and the
@@ -288,8 +288,8 @@ function makePendingRequest(options: {
   }
   const timer = setTimeout(() => {
     const time = duration(options.deadlineMs)
-    if (status === 0) abort(makeReason('no_answer', `no answer within ${time}`, time))
-    else abort(makeReason('no_complete_answer', `no complete answer within ${time}`, time))
+    if (status === 0) abort(makeReason('no_answer', `No answer within ${time}`, time))
+    else abort(makeReason('no_complete_answer', `No complete answer within ${time}`, time))
   }, options.deadlineMs)
 
   /** Returns the handler for undici, which calls `onReleased` when it is done, perhaps after the request is over. */

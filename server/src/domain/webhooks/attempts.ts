@@ -57,8 +57,8 @@ const JITTER = 0.2
 const MAX_RETRY_AFTER_MS = 24 * HOUR_MS
 const FAILING_UNTIL_DISABLED_MS = 5 * 24 * HOUR_MS
 
-const GONE = makeReason('receiver_gone', 'the receiver answered 410 Gone')
-const FAILED_FOR_DAYS = makeReason('failed_for_days', 'every delivery failed for 5 days')
+const GONE = makeReason('receiver_gone', 'The receiver answered 410 Gone')
+const FAILED_FOR_DAYS = makeReason('failed_for_days', 'Every delivery failed for 5 days')
 
 export type Outcome = { kind: 'retry'; afterMs: number } | { kind: 'failed' } | { kind: 'gone' }
 

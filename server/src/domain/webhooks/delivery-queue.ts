@@ -23,7 +23,7 @@ export const DEADLINE_MS = 15_000
 const LEASE_MS = 30_000
 const SECRETS_UNREADABLE = makeReason(
   'secrets_unreadable',
-  'this service cannot open the webhook’s secrets: tell its operator',
+  'This service cannot open the webhook’s secrets: tell its operator',
 )
 
 export type Allowances = {

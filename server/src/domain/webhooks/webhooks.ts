@@ -302,7 +302,7 @@ function checkFields(core: UrlChecker, { name, url, eventKinds, authorization }:
   const refusal = url === undefined ? undefined : core.webhookSender.check(url)
   if (refusal) {
     const { code, text, detail } = refusal.reason
-    throw new Fault('url_not_allowed', `url cannot be used: ${text}`, {
+    throw new Fault('url_not_allowed', text, {
       details: { reason: code, ...(detail !== null && { detail }) },
     })
   }
