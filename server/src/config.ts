@@ -7,7 +7,6 @@ import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { MAX_CENTS } from './base/money.ts'
 import { readSystemd, type Systemd } from './base/systemd.ts'
-import { readTracing, type TracingConfig } from './base/tracing-config.ts'
 import { flag, integer, oneOf, origin, refusal, secret, text, url, type Env } from './base/variables.ts'
 import { recordReads, unreadVariables } from './base/unread-variables.ts'
 import { readDatabaseUrl } from './db/database-url.ts'
@@ -35,7 +34,6 @@ export type Config = {
   drainSeconds: number
   systemd: Systemd | undefined
   /** Undefined: off. */
-  tracing: TracingConfig | undefined
   trustProxy: boolean
   providers: ProviderConfig[]
   /** Of the sandbox that this process runs, if a provider is the sandbox. */
@@ -115,7 +113,6 @@ function parseConfig(env: Env, overrides: Overrides): Parsed {
     logLevel: oneOf(env, 'LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     drainSeconds: integer(env, 'DRAIN_SECONDS', 0, { min: 0, max: 300 }),
     systemd: readSystemd(env),
-    tracing: readTracing(env),
     trustProxy: flag(env, 'TRUST_PROXY'),
     providers,
     sandboxHost: text(env, 'SANDBOX_HOST', '127.0.0.1'),

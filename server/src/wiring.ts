@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Log } from './base/log.ts'
 import { makeIsBreached } from './base/breached-passwords.ts'
 import { makeMetrics, type Metrics } from './base/metrics.ts'
 import { makeSharedBuckets, type SharedBuckets } from './base/shared-buckets.ts'
-import type { Tracer } from './base/tracer.ts'
-import type { TracingConfig } from './base/tracing-config.ts'
-import { VERSION } from './base/version.ts'
+import { flushSpans } from './base/tracing.ts'
 import type { Config } from './config.ts'
 import { makeDatabaseClock, type DatabaseClock } from './db/clock.ts'
 import { prepareHome } from './db/embedded/home.ts'
@@ -30,7 +27,7 @@ import { openSandbox } from './sandbox/server.ts'
 
 // Opens what the service and the commands share, and closes it in reverse order.
 
-type Common = { now: () => Date; log: Log; metrics: Metrics; limits: SharedBuckets; tracer: Tracer | undefined }
+type Common = { now: () => Date; log: Log; metrics: Metrics; limits: SharedBuckets }
 
 /** A command that finds no running sandbox runs one until it ends. */
 type ContextOptions = OpenOptions & { role?: Role }
@@ -93,25 +90,6 @@ function makeMailer({ mail, settings }: Config, log: Log): Mailer {
   return settings.mode === 'test' ? makeLogMailer(log) : makeNoMailer(log)
 }
 
-/** Only the service traces. Loaded only then, so that nothing of it runs where tracing is off. */
-async function openTracer(config: TracingConfig, { log, metrics }: Pick<Common, 'log' | 'metrics'>): Promise<Tracer> {
-  const [{ makeTracer }, { makeOtlpExporter }] = await Promise.all([
-    import('./base/tracer.ts'),
-    import('./base/otlp.ts'),
-  ])
-  const count = (outcome: 'exported' | 'dropped', spans: number) => metrics.spans.inc({ outcome }, spans)
-  count('exported', 0)
-  count('dropped', 0)
-  const resource = {
-    'service.version': VERSION,
-    'host.name': hostname(),
-    'process.pid': process.pid,
-    ...config.resource,
-  }
-  const exporter = makeOtlpExporter({ ...config, resource, version: VERSION, log, count })
-  return makeTracer({ sampling: config.sampling, exporter })
-}
-
 function withSandboxBank(settings: Settings, sandboxUrl: string | undefined): Settings {
   return sandboxUrl ? { ...settings, sandboxBankUrl: `${sandboxUrl}/bank` } : settings
 }
@@ -145,14 +123,13 @@ export async function openContext(
     })
     closers.push(async () => limits.close())
     const metrics = makeMetrics()
-    const tracer = options.role && config.tracing ? await openTracer(config.tracing, { log, metrics }) : undefined
     // After all that makes spans, and before the database: that may take longer than a stop has time for.
-    closers.push(async () => tracer?.close())
-    const common = { now: clock.now, log, metrics, limits, tracer }
+    closers.push(flushSpans)
+    const common = { now: clock.now, log, metrics, limits }
     const { value: opened, close: closeProviders } = await openProviders(config, common, options)
     closers.push(closeProviders)
     const { proxyUrl, ...webhooks } = config.webhooks
-    const webhookSender = makeWebhookSender({ ...webhooks, now: clock.now, tracer, ...(proxyUrl && { proxyUrl }) })
+    const webhookSender = makeWebhookSender({ ...webhooks, now: clock.now, ...(proxyUrl && { proxyUrl }) })
     closers.push(() => webhookSender.close())
     const mailer = makeMailer(config, log)
     closers.push(() => mailer.close())
@@ -162,7 +139,6 @@ export async function openContext(
       clock,
       log,
       metrics,
-      tracer,
       settings: withSandboxBank(config.settings, opened.sandboxUrl),
       providers: opened.providers,
       webhookSender,

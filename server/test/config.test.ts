@@ -602,8 +602,6 @@ test('every secret can come from a file, without its last line break, and never 
     METRICS_TOKEN_FILE: at('token', `${'t'.repeat(32)}\n`),
     SMTP_URL_FILE: at('smtp', 'smtps://user:word@mail.example.com\n'),
     WEBHOOK_PROXY_URL_FILE: at('proxy', 'http://user:word@proxy:3128\n'),
-    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
-    OTEL_EXPORTER_OTLP_HEADERS_FILE: at('headers', 'key=word\n'),
     GUICHE_URL: 'https://pay.example.com',
     GUICHE_KEY_FILE: at('guiche-key', 'gk_live_x\n'),
   })
@@ -612,7 +610,6 @@ test('every secret can come from a file, without its last line break, and never 
     databaseReadUrl: 'postgresql://me:word@localhost/standby',
     mail: { smtpUrl: 'smtps://user:word@mail.example.com' },
     webhooks: { proxyUrl: 'http://user:word@proxy:3128' },
-    tracing: { headers: { key: 'word' } },
     remote: { key: 'gk_live_x' },
     providers: [{ clientId: 'id of a file', clientSecret: ' secret of a file ', tls: { password: PFX_PASSWORD } }],
     warnings: [],
@@ -621,7 +618,7 @@ test('every secret can come from a file, without its last line break, and never 
   expect(config.settings.callbackSecrets('x')).toEqual(
     loadConfig({ SECRET_KEY: GOOD_KEY }).settings.callbackSecrets('x'),
   )
-  expect(config.secretFiles).toHaveLength(11)
+  expect(config.secretFiles).toHaveLength(10)
 
   const both = { SECRET_KEY: GOOD_KEY, SECRET_KEY_FILE: at('key', GOOD_KEY) }
   expect(() => loadConfig(both)).toThrow('SECRET_KEY_FILE and SECRET_KEY exclude each other: set one')

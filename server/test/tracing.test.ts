@@ -1,13 +1,15 @@
+import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../scripts/free-port.mjs'
-import { isSampled, readTraceparent, SAMPLERS, writeTraceparent } from '../src/base/trace-context.ts'
-import { loadConfig } from '../src/config.ts'
+import { json } from 'node:stream/consumers'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { currentSpan, flushSpans, inSpan } from '../src/base/tracing.ts'
 import { startCheckWorker } from '../src/workers/check.ts'
 import { startDeliverWorker } from '../src/workers/deliver.ts'
-import { startCollector, startSilentCollector, tracerTo } from './collector.ts'
-import { makeOperator } from './operators-client.ts'
 import { runCli, startServer, temporaryHome } from './process.ts'
 import { startReceiver } from './receiver.ts'
 import { bearer, deposit, get } from './requests.ts'
@@ -22,348 +24,385 @@ const TRACEPARENT = `00-${TRACE}-${CALLER}-01`
 const CREATE = 'POST /api/deposit'
 const NOTIFY = 'POST /callbacks/:provider/:secret'
 
-async function tracedWorld() {
-  const collector = await startCollector()
-  const tracer = tracerTo(collector.url)
-  const w = await world({ tracer })
-  return { collector, tracer, w }
+// As an operator preloads it: docs/operations.md shows this file.
+const SDK_FILE = new URL('tracing-sdk.mjs', import.meta.url)
+
+type SeenSpan = {
+  name: string
+  traceId: string
+  spanId: string
+  parentSpanId: string | undefined
+  attributes: Record<string, unknown>
+  /** Ids of spans. */
+  links: string[]
 }
 
-function startWorkers(w: World) {
-  const workers = [startCheckWorker(w.ctx), startDeliverWorker(w.ctx)]
-  onTestFinished(async () => void (await Promise.all(workers.map((worker) => worker.stop()))))
+/** The only span with this name, or with this name in this trace, when it has ended. */
+async function find<Span extends SeenSpan>(spans: () => Span[], name: string, traceId?: string): Promise<Span> {
+  const named = () => spans().filter((span) => span.name === name && (traceId ?? span.traceId) === span.traceId)
+  await until(`a span ${name} arrives`, async () => named().length > 0)
+  expect(named()).toHaveLength(1)
+  return named()[0]!
 }
 
-// ---- Traces ----
+// ---- Without an SDK ----
 
-test('a deposit continues the trace of its caller, down to the call to the provider', async () => {
-  const { collector, w } = await tracedWorld()
-  const { key } = await w.account()
-  const answer = await w.app.inject(deposit(key, '{"value":5000}', { traceparent: TRACEPARENT }))
-  expect(answer.statusCode).toBe(201)
-  const request = await collector.span(CREATE)
-  const call = await collector.span('sandbox create')
-  expect(request).toMatchObject({ traceId: TRACE, parentSpanId: CALLER, kind: 2, isFailed: false })
-  expect(call).toMatchObject({ traceId: TRACE, parentSpanId: request.spanId, kind: 3 })
-  expect(request.attributes).toMatchObject({
-    'http.request.method': 'POST',
-    'http.route': '/api/deposit',
-    'http.response.status_code': 201,
-    'guiche.request_id': answer.headers['x-request-id'],
-    'guiche.charge_id': answer.json().charge.id,
-  })
-  expect(call.attributes).toEqual({
-    'guiche.provider': 'sandbox',
-    'guiche.operation': 'create',
-    'guiche.outcome': 'ok',
-  })
-  expect(request.took).toBeGreaterThanOrEqual(call.took)
-})
-
-test('a request without a traceparent, or with a wrong one, begins a trace', async () => {
-  const { collector, w } = await tracedWorld()
-  const { key } = await w.account()
-  for (const wrong of [undefined, 'nonsense', `00-${'0'.repeat(32)}-${CALLER}-01`])
-    await w.app.inject(deposit(key, '{"value":5000}', wrong === undefined ? {} : { traceparent: wrong }))
-  await until('all arrive', async () => collector.spans.filter(({ name }) => name === CREATE).length === 3)
-  const roots = collector.spans.filter(({ name }) => name === CREATE)
-  expect(new Set(roots.map(({ traceId }) => traceId)).size).toBe(3)
-  expect(roots.every(({ parentSpanId }) => parentSpanId === undefined)).toBe(true)
-})
-
-test('a request that fails by our fault is a failed span, and one that is refused is not', async () => {
-  const { collector, w } = await tracedWorld()
-  const { key } = await w.account()
-  await w.sandbox.goDown()
-  expect((await w.app.inject(deposit(key, '{"value":5000}'))).statusCode).toBe(503)
-  expect(await collector.span(CREATE)).toMatchObject({ isFailed: true, attributes: { 'error.type': '503' } })
-  await w.app.inject({ method: 'GET', url: '/api/balance' })
-  expect(await collector.span('GET /api/balance')).toMatchObject({
-    isFailed: false,
-    attributes: { 'http.response.status_code': 401 },
-  })
-})
-
-test('from its payment on, what happens to a charge is a trace with its id: check, settlement and delivery', async () => {
-  const { collector, w } = await tracedWorld()
-  const { charge, payment, account } = await w.paidCharge()
-  const receiver = await startReceiver()
-  const { secret } = await add(w, account, receiver.url)
-  startWorkers(w)
-  const url = '/callbacks/sandbox/secret-of-sandbox'
-  const { endToEndId } = payment
-  await w.app.inject({ method: 'POST', url, payload: { pix: [{ txid: charge.id, endToEndId }] } })
-  // A webhook is tested when it is added.
-  const [tested, delivered] = await receiver.got(2)
-
-  const notification = await collector.span(NOTIFY)
-  const check = await collector.span('check')
-  const call = await collector.span('sandbox check')
-  const settled = await collector.span('settle')
-  const batch = await collector.span('settle batch')
-  const delivery = await collector.span('deliver', charge.id)
-  const ofCharge = { 'guiche.charge_id': charge.id }
-  expect(check).toMatchObject({ traceId: charge.id, links: [notification.spanId], attributes: ofCharge })
-  expect(call).toMatchObject({ traceId: charge.id, parentSpanId: check.spanId })
-  expect(settled).toMatchObject({ traceId: charge.id, parentSpanId: check.spanId, links: [] })
-  expect(settled.attributes).toMatchObject({ ...ofCharge, 'guiche.end_to_end_id': endToEndId })
-  expect(batch).toMatchObject({ links: [settled.spanId], attributes: { 'guiche.payments': 1 } })
-  expect(batch.traceId).not.toBe(charge.id)
-  expect(delivery).toMatchObject({ traceId: charge.id, kind: 3, isFailed: false })
-  expect(delivery.attributes).toMatchObject({ ...ofCharge, 'guiche.event_id': delivered!.id })
-
-  // The receiver continues the trace, and the signature holds.
-  expect(delivered!.headers['traceparent']).toBe(`00-${charge.id}-${delivery.spanId}-01`)
-  expect(holds(secret, delivered!)).toBe(true)
-  const added = await collector.span('POST /api/webhooks')
-  const test = await collector.span('deliver', added.traceId)
-  expect(test).toMatchObject({ parentSpanId: added.spanId, attributes: { 'guiche.event_id': tested!.id } })
-})
-
-test('a payment that a query finds is settled in the trace of its charge, and linked to the query', async () => {
-  const { collector, w } = await tracedWorld()
-  const { charge, account } = await w.paidCharge()
-  const query = get(account.key, `/api/deposit/${charge.paymentLinkId}`)
-  await w.app.inject({ ...query, headers: { ...bearer(account.key), traceparent: TRACEPARENT } })
-  const request = await collector.span('GET /api/deposit/:paymentLinkId')
-  expect(request).toMatchObject({ traceId: TRACE, attributes: { 'guiche.charge_id': charge.id } })
-  expect(await collector.span('sandbox check')).toMatchObject({ traceId: TRACE, parentSpanId: request.spanId })
-  expect(await collector.span('settle')).toMatchObject({ traceId: charge.id, links: [request.spanId] })
-})
-
-test('a batch that settles several payments is linked to each of them', async () => {
-  const { collector, w } = await tracedWorld()
-  const account = await w.account()
-  const paid = await Promise.all(Array.from({ length: 3 }, () => w.paidCharge({ account })))
-  await Promise.all(paid.map(({ payment }) => w.ctx.settlements.add([payment])))
-  const batch = await collector.span('settle batch')
-  const settled = collector.spans.filter(({ name }) => name === 'settle')
-  expect(settled.map(({ traceId }) => traceId).toSorted()).toEqual(paid.map(({ charge }) => charge.id).toSorted())
-  expect(batch.links.toSorted()).toEqual(settled.map(({ spanId }) => spanId).toSorted())
-  expect(batch.attributes).toEqual({ 'guiche.payments': 3 })
-})
-
-test('a list that answers many checks is asked for once, linked to each of them, and each charge keeps its trace', async () => {
-  const { collector, w } = await tracedWorld()
-  const account = await w.account()
-  const paid = await Promise.all(Array.from({ length: 12 }, () => w.paidCharge({ account })))
-  const txids = paid.map(({ charge }) => charge.id).toSorted()
-  startWorkers(w)
-  const url = '/callbacks/sandbox/secret-of-sandbox'
-  await w.app.inject({ method: 'POST', url, payload: { pix: txids.map((txid) => ({ txid })) } })
-  const list = await collector.span('ask for many')
-  await until('all arrive', async () => collector.spans.filter(({ name }) => name === 'check').length === 12)
-  const checks = collector.spans.filter(({ name }) => name === 'check')
-  const settled = collector.spans.filter(({ name }) => name === 'settle')
-  expect(list.links.toSorted()).toEqual(checks.map(({ spanId }) => spanId).toSorted())
-  expect(await collector.span('sandbox listReceived')).toMatchObject({ parentSpanId: list.spanId })
-  for (const spans of [checks, settled]) expect(spans.map(({ traceId }) => traceId).toSorted()).toEqual(txids)
-  expect(settled.every(({ links }) => links.join() === list.spanId)).toBe(true)
-  const notification = await collector.span(NOTIFY)
-  expect(checks.every(({ links }) => links.join() === notification.spanId)).toBe(true)
-})
-
-test('the bank gets the traceparent of the call, with the token request too', async () => {
-  const collector = await startCollector()
-  const tracer = tracerTo(collector.url)
-  const { psp, provider } = await connectScripted(() => ok(), { tracer })
-  await tracer.span({ name: 'outer', parent: readTraceparent(TRACEPARENT) }, () => provider.check(TXID))
-  const call = await collector.span('bank check')
-  expect(call).toMatchObject({ traceId: TRACE, parentSpanId: (await collector.span('outer')).spanId })
-  const sent = `00-${TRACE}-${call.spanId}-01`
-  expect(psp.seen.map(({ headers }) => headers['traceparent'])).toEqual([sent, sent])
-  expect(collector.raw()).not.toContain(SECRET)
-})
-
-test('spans hold no key, no secret, no address, no name and no body', async () => {
-  const { collector, w } = await tracedWorld()
-  const { charge, account } = await w.paidCharge()
-  const receiver = await startReceiver()
-  const { secret } = await add(w, account, receiver.url)
-  startWorkers(w)
-  const url = `/callbacks/sandbox/secret-of-sandbox?hmac=of-the-bank`
-  await w.app.inject({ method: 'POST', url, payload: { pix: [{ txid: charge.id }] } })
-  await w.app.inject({ method: 'GET', url: `/api/balance?api_key=${account.key}` })
-  await receiver.got(2)
-  await collector.span('deliver', charge.id)
-  await collector.span('GET /api/balance')
-  const raw = collector.raw()
-  const { accountName } = account.caller
-  const hidden = [account.key, account.email, accountName, secret, 'secret-of-sandbox', 'of-the-bank', charge.emv]
-  for (const text of [...hidden, receiver.url, charge.paymentLinkId]) expect(raw).not.toContain(text)
-})
-
-// ---- The collector ----
-
-test('while the collector is silent requests are answered, spans past the queue are dropped, and a stop is short', async () => {
-  const tracer = tracerTo(await startSilentCollector())
-  const w = await world({ tracer })
-  const { key } = await w.account()
-  for (let count = 0; count < 5_000; count++) tracer.begin({ name: 'filler' }).end()
-  // One batch is on its way, and the queue is full behind it.
-  await until('some are dropped', async () => tracer.counts.dropped >= 5_000 - 512 - 2_048)
-  for (let count = 0; count < 10; count++)
-    expect((await w.app.inject(deposit(key, '{"value":5000}'))).statusCode).toBe(201)
-  expect(tracer.counts.exported).toBe(0)
-  const began = performance.now()
-  await tracer.close()
-  expect(performance.now() - began).toBeLessThan(3_000)
-  expect(tracer.counts.dropped).toBeGreaterThanOrEqual(5_000 + 20)
-})
-
-test('a collector that refuses or is gone costs spans, which are counted, and one line of the log', async () => {
-  const refusing = tracerTo((await startCollector({ status: 503 })).url)
-  const gone = tracerTo(`http://127.0.0.1:${await freePort()}`)
-  for (const [tracer, reason] of [
-    [refusing, 'the collector answered 503'],
-    [gone, 'ECONNREFUSED'],
-  ] as const) {
-    for (let round = 1; round <= 3; round++) {
-      tracer.begin({ name: 'lost' }).end()
-      await until('it is dropped', async () => tracer.counts.dropped === round)
-    }
-    expect(tracer.logged).toEqual([`spans cannot be exported, and are dropped {"reason":"${reason}"}`])
-  }
-})
-
-test('a service exports what it has when it stops, as the variables of OpenTelemetry say', async () => {
+test('without an SDK nothing is sent, no header is added, and no SDK is loaded', async () => {
   const w = await world()
   const collector = await startCollector()
-  const { key } = await w.account()
-  const operator = await makeOperator(w)
-  const server = await startServer({
-    DATABASE_URL: w.databaseUrl,
-    GUICHE_HOME: temporaryHome(),
-    SECRET_KEY: 'k'.repeat(32),
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    OTEL_EXPORTER_OTLP_HEADERS: 'x-team=payments,authorization=Bearer%20abc',
-    OTEL_SERVICE_NAME: 'pix',
-    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
-  })
-  const created = await fetch(`${server.url}/api/deposit`, {
-    method: 'POST',
-    headers: { ...bearer(key), 'content-type': 'application/json', traceparent: TRACEPARENT },
-    body: '{"value":5000}',
-  })
-  expect(created.status).toBe(201)
-  const metrics = await (await fetch(`${server.url}/metrics`, { headers: bearer(operator.key) })).text()
-  expect(metrics).toContain('guiche_spans_total{outcome="dropped"} 0')
-  expect(await server.end('SIGTERM')).toBe(0)
-
-  const request = await collector.span(CREATE)
-  expect(request.traceId).toBe(TRACE)
-  expect(await collector.span('sandbox create')).toMatchObject({ traceId: TRACE, parentSpanId: request.spanId })
-  expect(request.service).toMatchObject({ 'service.name': 'pix', 'deployment.environment.name': 'test' })
-  expect(collector.headers[0]).toMatchObject({ 'x-team': 'payments', authorization: 'Bearer abc' })
-})
-
-// ---- Off ----
-
-test('without an endpoint nothing of it is loaded, and no traceparent leaves', async () => {
-  const w = await world()
   const coverage = temporaryHome()
   const env = { DATABASE_URL: w.databaseUrl, GUICHE_HOME: temporaryHome(), SECRET_KEY: 'k'.repeat(32) }
-  const server = await startServer({ ...env, NODE_V8_COVERAGE: coverage })
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_SERVICE_NAME: 'pix' }
+  const server = await startServer({ ...env, ...endpoint, NODE_V8_COVERAGE: coverage })
+  const delivered = await depositAndPay(w, server.url, env)
+  expect(delivered.map(({ headers }) => headers['traceparent'])).toEqual([undefined, undefined])
+  expect(await server.end('SIGTERM')).toBe(0)
+  expect(collector.requests).toEqual([])
+
+  // Node lists in its coverage every file that was loaded.
+  const loaded = readdirSync(coverage).map((name) => readFileSync(join(coverage, name), 'utf8'))
+  const packages = loaded.join().matchAll(/node_modules\/@opentelemetry\/([^/]+)/g)
+  expect(new Set(Array.from(packages, ([, name]) => name))).toEqual(new Set(['api']))
+})
+
+test('without an SDK there is no current span, and banks get no header', async () => {
+  const { psp, provider } = await connectScripted(() => ok())
+  await inSpan('outer', { chargeId: TRACE }, async (span) => {
+    expect([span.isRecording(), currentSpan()]).toEqual([false, undefined])
+    await provider.check(TXID)
+  })
+  expect(psp.seen.map(({ headers }) => headers['traceparent'])).toEqual([undefined, undefined])
+  await flushSpans()
+})
+
+// ---- With the SDK that operators preload ----
+
+test('the way of a deposit is exported from the request to the webhook, also what is left at the stop', async () => {
+  const w = await world()
+  const collector = await startCollector()
+  const env = { DATABASE_URL: w.databaseUrl, GUICHE_HOME: temporaryHome(), SECRET_KEY: 'k'.repeat(32) }
+  const server = await startServer({
+    ...env,
+    NODE_OPTIONS: `--import ${SDK_FILE.href}`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-team=payments',
+    OTEL_SERVICE_NAME: 'pix',
+    // So that all is left for the stop.
+    OTEL_BSP_SCHEDULE_DELAY: '600000',
+  })
+  const [, paid] = await depositAndPay(w, server.url, env)
+  expect(await server.end('SIGTERM')).toBe(0)
+
+  const span = (name: string, traceId?: string) => find(() => collector.requests.flatMap(spansOf), name, traceId)
+  const request = await span(CREATE)
+  const charge = String(request.attributes['guiche.charge_id'])
+  expect(request).toMatchObject({ traceId: TRACE, parentSpanId: CALLER })
+  expect(await span('sandbox create')).toMatchObject({ traceId: TRACE, parentSpanId: request.spanId })
+  const notification = await span(`${NOTIFY}/pix`)
+  const check = await span('check')
+  expect(check).toMatchObject({ traceId: charge, parentSpanId: charge.slice(16), links: [notification.spanId] })
+  expect(await span('sandbox check')).toMatchObject({ traceId: charge, parentSpanId: check.spanId })
+  const settled = await span('settle')
+  expect(settled).toMatchObject({ traceId: charge, parentSpanId: check.spanId })
+  expect(await span('settle batch')).toMatchObject({ parentSpanId: undefined, links: [settled.spanId] })
+  const delivery = await span('deliver', charge)
+  expect(delivery).toMatchObject({ parentSpanId: charge.slice(16) })
+  expect(paid!.headers['traceparent']).toBe(`00-${charge}-${delivery.spanId}-01`)
+  expect(collector.headers[0]).toMatchObject({ 'x-team': 'payments' })
+  expect(JSON.stringify(collector.requests[0])).toContain('{"key":"service.name","value":{"stringValue":"pix"}}')
+})
+
+test('the page for operators shows the file that these tests preload', () => {
+  const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+  const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  expect(page).toContain(`\n${readFileSync(SDK_FILE, 'utf8')}`)
+  for (const [name, version] of Object.entries(devDependencies))
+    if (name.startsWith('@opentelemetry/')) expect(page).toContain(`${name}@${String(version)}`)
+})
+
+/** Resolves to what a receiver gets: the test of its webhook, and the event of the payment. */
+async function depositAndPay(w: World, url: string, env: Record<string, string>) {
   const { key, email } = await w.account()
   const receiver = await startReceiver()
   await runCli(['webhooks', 'add', '--email', email, '--url', receiver.url], env)
-  const created = await fetch(`${server.url}/api/deposit`, {
+  const created = await fetch(`${url}/api/deposit`, {
     method: 'POST',
     headers: { ...bearer(key), 'content-type': 'application/json', traceparent: TRACEPARENT },
     body: '{"value":5000}',
   })
   const { charge } = (await created.json()) as { charge: { paymentLinkId: string } }
   expect((await runCli(['pay', charge.paymentLinkId], env)).code).toBe(0)
-  const delivered = await receiver.got(2)
-  expect(delivered.map(({ headers }) => headers['traceparent'])).toEqual([undefined, undefined])
-  expect(await server.end('SIGTERM')).toBe(0)
+  return receiver.got(2)
+}
 
-  // Node lists in its coverage every file that was loaded.
-  const loaded = readdirSync(coverage).map((name) => readFileSync(join(coverage, name), 'utf8'))
-  expect(loaded.join()).toContain('/dist/wiring.js')
-  expect(loaded.join()).not.toMatch(/\/dist\/base\/(tracer|otlp)\.js/)
-})
-
-// ---- Formats ----
-
-test('a traceparent is read as the standard has it, and written so that it can be read', () => {
-  const context = { traceId: TRACE, spanId: CALLER, isSampled: true }
-  expect(readTraceparent(TRACEPARENT)).toEqual(context)
-  expect(readTraceparent(` ${TRACEPARENT} `)).toEqual(context)
-  expect(readTraceparent(`00-${TRACE}-${CALLER}-00`)).toEqual({ ...context, isSampled: false })
-  // Other flags, and fields of a later version, are not ours to judge.
-  expect(readTraceparent(`00-${TRACE}-${CALLER}-03`)).toEqual(context)
-  expect(readTraceparent(`01-${TRACE}-${CALLER}-01-more`)).toEqual(context)
-  expect(readTraceparent(writeTraceparent(context))).toEqual(context)
-})
-
-test.each([
-  ['none', undefined],
-  ['several', [TRACEPARENT, TRACEPARENT]],
-  ['the forbidden version', `ff-${TRACE}-${CALLER}-01`],
-  ['more fields than the version has', `${TRACEPARENT}-more`],
-  ['a trace of zeros', `00-${'0'.repeat(32)}-${CALLER}-01`],
-  ['a span of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
-  ['capital letters', TRACEPARENT.toUpperCase()],
-  ['too few digits', `00-${TRACE.slice(1)}-${CALLER}-01`],
-])('a traceparent with %s counts as none', (_, header) => {
-  expect(readTraceparent(header)).toBeUndefined()
-})
-
-test('samplers decide by the parent, by the id of the trace, or always', () => {
-  const low = '0'.repeat(31) + '1'
-  const high = 'f'.repeat(32)
-  const decide = (sampler: (typeof SAMPLERS)[number], traceId: string, parent?: boolean) =>
-    isSampled({ sampler, ratio: 0.5 }, traceId, parent === undefined ? undefined : { isSampled: parent })
-  const decisions = SAMPLERS.map((sampler) => [
-    sampler,
-    decide(sampler, low),
-    decide(sampler, high),
-    decide(sampler, low, true),
-    decide(sampler, high, false),
-  ])
-  expect(decisions).toEqual([
-    ['always_on', true, true, true, true],
-    ['always_off', false, false, false, false],
-    ['traceidratio', false, true, false, true],
-    ['parentbased_always_on', true, true, true, false],
-    ['parentbased_always_off', false, false, true, false],
-    ['parentbased_traceidratio', false, true, true, false],
-  ])
-})
-
-test('a trace that is not sampled is passed on as such, and not exported', async () => {
-  const collector = await startCollector()
-  const tracer = tracerTo(collector.url)
-  const { psp, provider } = await connectScripted(() => ok(), { tracer })
-  const parent = readTraceparent(`00-${TRACE}-${CALLER}-00`)
-  await tracer.span({ name: 'outer', parent }, () => provider.check(TXID))
-  expect(psp.seen[0]!.headers['traceparent']).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`))
-  await tracer.close()
-  expect(collector.spans).toEqual([])
-})
-
-test('the variables of OpenTelemetry are read, and wrong ones are refused without showing a key', () => {
-  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/' }
-  expect(loadConfig({ OTEL_SERVICE_NAME: 'pix' }).tracing).toBeUndefined()
-  expect(loadConfig(endpoint).tracing).toEqual({
-    url: 'http://collector:4318/v1/traces',
-    headers: {},
-    resource: { 'service.name': 'guiche' },
-    sampling: { sampler: 'parentbased_always_on', ratio: 1 },
+/** Receives OTLP over HTTP, as JSON. */
+async function startCollector() {
+  const [requests, headers]: [ExportRequest[], object[]] = [[], []]
+  const server = createServer((request, response) => {
+    void json(request).then((body) => {
+      headers.push(request.headers)
+      requests.push(body as ExportRequest)
+      response.writeHead(request.url === '/v1/traces' ? 200 : 404, { 'content-type': 'application/json' }).end('{}')
+    })
   })
-  const sampled = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.05' }
-  expect(loadConfig({ ...endpoint, ...sampled }).tracing?.sampling).toEqual({
-    sampler: 'parentbased_traceidratio',
-    ratio: 0.05,
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => server.closeAllConnections())
+  onTestFinished(() => void server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, headers }
+}
+
+type OtlpSpan = Pick<SeenSpan, 'name' | 'traceId' | 'spanId' | 'parentSpanId'> & {
+  attributes: { key: string; value: { stringValue?: string } }[]
+  links: { spanId: string }[]
+}
+type ExportRequest = { resourceSpans: { scopeSpans: { spans: OtlpSpan[] }[] }[] }
+
+function spansOf({ resourceSpans }: ExportRequest): SeenSpan[] {
+  return resourceSpans
+    .flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans))
+    .map(({ parentSpanId, attributes, links, ...span }) => ({
+      ...span,
+      parentSpanId,
+      attributes: Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue])),
+      links: links.map(({ spanId }) => spanId),
+    }))
+}
+
+// ---- Spans ----
+
+describe('with an SDK in this process', () => {
+  const exporter = new InMemorySpanExporter()
+  const flush = { hangs: false }
+  const provider = new NodeTracerProvider({
+    spanProcessors: [
+      new SimpleSpanProcessor(exporter),
+      {
+        onStart() {},
+        onEnd() {},
+        forceFlush: () => (flush.hangs ? new Promise(() => {}) : Promise.resolve()),
+        shutdown: () => Promise.resolve(),
+      },
+    ],
   })
-  for (const [wrong, text] of [
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }, 'must be an http or https URL'],
-    [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'must be one of http/json, http/protobuf, not "grpc"'],
-    [{ OTEL_TRACES_SAMPLER: 'jaeger_remote' }, 'must be one of always_on, always_off, traceidratio'],
-    [{ OTEL_TRACES_SAMPLER_ARG: '5' }, 'must be a number from 0 to 1, such as 0.05, not "5"'],
-  ] as const)
-    expect(() => loadConfig({ ...endpoint, ...wrong })).toThrow(`${Object.keys(wrong)[0]} ${text}`)
-  const refusal = 'OTEL_EXPORTER_OTLP_HEADERS must look like name=value,name=value'
-  expect(() => loadConfig({ ...endpoint, OTEL_EXPORTER_OTLP_HEADERS: 'topsecret' })).toThrow(refusal)
+
+  beforeAll(() => provider.register())
+  beforeEach(() => exporter.reset())
+  afterAll(async () => {
+    await provider.shutdown()
+    for (const part of [trace, context, propagation]) part.disable()
+  })
+
+  const spans = () =>
+    exporter.getFinishedSpans().map((ended) => ({
+      ...ended.spanContext(),
+      name: ended.name,
+      kind: ended.kind,
+      attributes: ended.attributes,
+      events: ended.events,
+      status: ended.status,
+      parentSpanId: ended.parentSpanContext?.spanId,
+      links: ended.links.map((link) => link.context.spanId),
+      isFailed: ended.status.code === SpanStatusCode.ERROR,
+    }))
+  const span = (name: string, traceId?: string) => find(spans, name, traceId)
+
+  function startWorkers(w: World) {
+    const workers = [startCheckWorker(w.ctx), startDeliverWorker(w.ctx)]
+    onTestFinished(async () => void (await Promise.all(workers.map((worker) => worker.stop()))))
+  }
+
+  test('a deposit continues the trace of its caller, down to the call to the provider', async () => {
+    const w = await world()
+    const { key } = await w.account()
+    const answer = await w.app.inject(deposit(key, '{"value":5000}', { traceparent: TRACEPARENT }))
+    expect(answer.statusCode).toBe(201)
+    const request = await span(CREATE)
+    const call = await span('sandbox create')
+    expect(request).toMatchObject({ traceId: TRACE, parentSpanId: CALLER, kind: SpanKind.SERVER, isFailed: false })
+    expect(call).toMatchObject({ traceId: TRACE, parentSpanId: request.spanId, kind: SpanKind.CLIENT })
+    expect(request.attributes).toMatchObject({
+      'http.request.method': 'POST',
+      'http.route': '/api/deposit',
+      'http.response.status_code': 201,
+      'guiche.request_id': answer.headers['x-request-id'],
+      'guiche.charge_id': answer.json().charge.id,
+    })
+    expect(call.attributes).toEqual({
+      'guiche.provider': 'sandbox',
+      'guiche.operation': 'create',
+      'guiche.outcome': 'ok',
+    })
+  })
+
+  test('a request without a traceparent, or with a wrong one, begins a trace', async () => {
+    const w = await world()
+    const { key } = await w.account()
+    for (const wrong of [undefined, 'nonsense', `00-${'0'.repeat(32)}-${CALLER}-01`])
+      await w.app.inject(deposit(key, '{"value":5000}', wrong === undefined ? {} : { traceparent: wrong }))
+    await until('all arrive', async () => spans().filter(({ name }) => name === CREATE).length === 3)
+    const roots = spans().filter(({ name }) => name === CREATE)
+    expect(new Set(roots.map(({ traceId }) => traceId)).size).toBe(3)
+    expect(roots.every(({ parentSpanId }) => parentSpanId === undefined)).toBe(true)
+  })
+
+  test('a request that fails by our fault is a failed span, and one that is refused is not', async () => {
+    const w = await world()
+    const { key } = await w.account()
+    await w.sandbox.goDown()
+    expect((await w.app.inject(deposit(key, '{"value":5000}'))).statusCode).toBe(503)
+    expect(await span(CREATE)).toMatchObject({ isFailed: true, attributes: { 'error.type': '503' } })
+    await w.app.inject({ method: 'GET', url: '/api/balance' })
+    expect(await span('GET /api/balance')).toMatchObject({
+      isFailed: false,
+      attributes: { 'http.response.status_code': 401 },
+    })
+  })
+
+  test('from its payment on, what happens to a charge is a trace with its id: check, settlement and delivery', async () => {
+    const w = await world()
+    const { charge, payment, account } = await w.paidCharge()
+    const receiver = await startReceiver()
+    const { secret } = await add(w, account, receiver.url)
+    startWorkers(w)
+    const url = '/callbacks/sandbox/secret-of-sandbox'
+    const { endToEndId } = payment
+    await w.app.inject({ method: 'POST', url, payload: { pix: [{ txid: charge.id, endToEndId }] } })
+    // A webhook is tested when it is added.
+    const [tested, delivered] = await receiver.got(2)
+
+    const notification = await span(NOTIFY)
+    const check = await span('check')
+    const call = await span('sandbox check')
+    const settled = await span('settle')
+    const batch = await span('settle batch')
+    const delivery = await span('deliver', charge.id)
+    const ofCharge = { 'guiche.charge_id': charge.id }
+    const root = charge.id.slice(16)
+    expect(check).toMatchObject({
+      traceId: charge.id,
+      parentSpanId: root,
+      links: [notification.spanId],
+      attributes: ofCharge,
+    })
+    expect(call).toMatchObject({ traceId: charge.id, parentSpanId: check.spanId })
+    expect(settled).toMatchObject({ traceId: charge.id, parentSpanId: check.spanId, links: [] })
+    expect(settled.attributes).toMatchObject({ ...ofCharge, 'guiche.end_to_end_id': endToEndId })
+    expect(batch).toMatchObject({ links: [settled.spanId], attributes: { 'guiche.payments': 1 } })
+    expect([charge.id, notification.traceId]).not.toContain(batch.traceId)
+    expect(delivery).toMatchObject({
+      traceId: charge.id,
+      parentSpanId: root,
+      links: [],
+      kind: SpanKind.CLIENT,
+      isFailed: false,
+    })
+    expect(delivery.attributes).toMatchObject({ ...ofCharge, 'guiche.event_id': delivered!.id })
+
+    // The receiver continues the trace, and the signature holds.
+    expect(delivered!.headers['traceparent']).toBe(`00-${charge.id}-${delivery.spanId}-01`)
+    expect(holds(secret, delivered!)).toBe(true)
+    const added = await span('POST /api/webhooks')
+    const test = await span('deliver', added.traceId)
+    expect(test).toMatchObject({ parentSpanId: added.spanId, attributes: { 'guiche.event_id': tested!.id } })
+  })
+
+  test('a payment that a query finds is settled in the trace of its charge, and linked to the query', async () => {
+    const w = await world()
+    const { charge, account } = await w.paidCharge()
+    const query = get(account.key, `/api/deposit/${charge.paymentLinkId}`)
+    await w.app.inject({ ...query, headers: { ...bearer(account.key), traceparent: TRACEPARENT } })
+    const request = await span('GET /api/deposit/:paymentLinkId')
+    expect(request).toMatchObject({ traceId: TRACE, attributes: { 'guiche.charge_id': charge.id } })
+    expect(await span('sandbox check')).toMatchObject({ traceId: TRACE, parentSpanId: request.spanId })
+    expect(await span('settle')).toMatchObject({ traceId: charge.id, links: [request.spanId] })
+  })
+
+  test('a batch that settles several payments is linked to each of them', async () => {
+    const w = await world()
+    const account = await w.account()
+    const paid = await Promise.all(Array.from({ length: 3 }, () => w.paidCharge({ account })))
+    await Promise.all(paid.map(({ payment }) => w.ctx.settlements.add([payment])))
+    const batch = await span('settle batch')
+    const settled = spans().filter(({ name }) => name === 'settle')
+    expect(settled.map(({ traceId }) => traceId).toSorted()).toEqual(paid.map(({ charge }) => charge.id).toSorted())
+    expect(batch.links.toSorted()).toEqual(settled.map(({ spanId }) => spanId).toSorted())
+    expect(batch.attributes).toEqual({ 'guiche.payments': 3 })
+  })
+
+  test('a list that answers many checks is asked for once, linked to each of them, and each charge keeps its trace', async () => {
+    const w = await world()
+    const account = await w.account()
+    const paid = await Promise.all(Array.from({ length: 12 }, () => w.paidCharge({ account })))
+    const txids = paid.map(({ charge }) => charge.id).toSorted()
+    startWorkers(w)
+    const url = '/callbacks/sandbox/secret-of-sandbox'
+    await w.app.inject({ method: 'POST', url, payload: { pix: txids.map((txid) => ({ txid })) } })
+    const list = await span('ask for many')
+    await until('all arrive', async () => spans().filter(({ name }) => name === 'check').length === 12)
+    const checks = spans().filter(({ name }) => name === 'check')
+    const settled = spans().filter(({ name }) => name === 'settle')
+    expect(list.links.toSorted()).toEqual(checks.map(({ spanId }) => spanId).toSorted())
+    expect(await span('sandbox listReceived')).toMatchObject({ parentSpanId: list.spanId })
+    for (const spans of [checks, settled]) expect(spans.map(({ traceId }) => traceId).toSorted()).toEqual(txids)
+    expect(settled.every(({ links }) => links.join() === list.spanId)).toBe(true)
+    const notification = await span(NOTIFY)
+    expect(checks.every(({ links }) => links.join() === notification.spanId)).toBe(true)
+  })
+
+  test('the bank gets the traceparent of the call, with the token request too', async () => {
+    const { psp, provider } = await connectScripted(() => ok())
+    await inSpan('outer', {}, () => provider.check(TXID))
+    const outer = await span('outer')
+    const call = await span('bank check')
+    expect(call).toMatchObject({ traceId: outer.traceId, parentSpanId: outer.spanId })
+    const sent = `00-${call.traceId}-${call.spanId}-01`
+    expect(psp.seen.map(({ headers }) => headers['traceparent'])).toEqual([sent, sent])
+    expect(JSON.stringify(spans())).not.toContain(SECRET)
+  })
+
+  test('spans hold no key, no secret, no address, no name and no body', async () => {
+    const w = await world()
+    const { charge, account } = await w.paidCharge()
+    const receiver = await startReceiver()
+    const { secret } = await add(w, account, receiver.url)
+    startWorkers(w)
+    const url = `/callbacks/sandbox/secret-of-sandbox?hmac=of-the-bank`
+    await w.app.inject({ method: 'POST', url, payload: { pix: [{ txid: charge.id }] } })
+    await w.app.inject({ method: 'GET', url: `/api/balance?api_key=${account.key}` })
+    await receiver.got(2)
+    await span('deliver', charge.id)
+    await span('GET /api/balance')
+    const raw = JSON.stringify(spans())
+    const { accountName } = account.caller
+    const hidden = [account.key, account.email, accountName, secret, 'secret-of-sandbox', 'of-the-bank', charge.emv]
+    for (const text of [...hidden, receiver.url, charge.paymentLinkId]) expect(raw).not.toContain(text)
+  })
+
+  test('what a caller puts into tracestate and baggage reaches no bank, and a trace that it does not record stays so', async () => {
+    const { psp, provider } = await connectScripted(() => ok())
+    const w = await world()
+    w.ctx.providers.splice(0, 1, provider)
+    const { key } = await w.account()
+    const headers = { traceparent: `00-${TRACE}-${CALLER}-00`, tracestate: 'vendor=1', baggage: 'user=1' }
+    await w.app.inject(deposit(key, '{"value":5000}', headers))
+    const sent = psp.seen.at(-1)!.headers
+    expect(sent['traceparent']).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`))
+    expect([sent['tracestate'], sent['baggage']]).toEqual([undefined, undefined])
+    expect(spans().filter(({ traceId }) => traceId === TRACE)).toEqual([])
+  })
+
+  test('work that fails is a failed span, with the code of the error and not its text', async () => {
+    const error = Object.assign(new Error('a secret'), { code: 'ECONNRESET' })
+    await expect(inSpan('broken', {}, () => Promise.reject(error))).rejects.toBe(error)
+    expect(await span('broken')).toMatchObject({ isFailed: true, attributes: { 'error.type': 'ECONNRESET' } })
+    expect(JSON.stringify(spans())).not.toContain('a secret')
+  })
+
+  test('a collector that does not answer delays a stop by a second', async () => {
+    flush.hangs = true
+    const began = performance.now()
+    await flushSpans()
+    expect(performance.now() - began).toBeGreaterThan(900)
+    flush.hangs = false
+  })
 })

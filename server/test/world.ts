@@ -8,7 +8,6 @@ import { inject, onTestFinished } from 'vitest'
 import type { Log } from '../src/base/log.ts'
 import { makeMetrics } from '../src/base/metrics.ts'
 import { makeSharedBuckets } from '../src/base/shared-buckets.ts'
-import type { Tracer } from '../src/base/tracer.ts'
 import { joinPresence, type Presence } from '../src/db/presence.ts'
 import { makePool, type Pool, type PoolOptions } from '../src/db/pool.ts'
 import { reportTaken } from '../src/db/shared-limits.ts'
@@ -120,7 +119,6 @@ type Options = {
   processes?: number
   /** Never through a pooler: for tests that count statements, or need a session of their own. */
   isDirect?: boolean
-  tracer?: Tracer
 }
 
 export async function world(options: Options = {}): Promise<World> {
@@ -166,8 +164,8 @@ export async function world(options: Options = {}): Promise<World> {
     ...options.settings,
   }
   const letters: Email[] = []
-  const { processes = 1, tracer } = options
-  const parts = { databaseUrl, clock, banks, settings, processes, log, letters, tracer }
+  const { processes = 1 } = options
+  const parts = { databaseUrl, clock, banks, settings, processes, log, letters }
   const { ctx } = openContext({ ...parts, presence, kept: databaseUrl === taken.databaseUrl ? pool : undefined })
   const app = lazily(() => buildApp(ctx, { checksAnswers: true }))
   onTestFinished(() => app.close())
@@ -264,7 +262,6 @@ function openContext(parts: {
   processes: number
   log: Log
   letters: Email[]
-  tracer: Tracer | undefined
   pool?: PoolOptions
   /** The pool of the database, which outlives the test, as its presence does. */
   kept?: Pool | undefined
@@ -278,9 +275,8 @@ function openContext(parts: {
     // A slow machine is no database that is away.
     reportWithinMs: 60_000,
   })
-  const { tracer } = parts
   const allowed = { allowNetworks: ['127.0.0.0/8'], allowHttp: false, showsPrivateAnswers: true }
-  const webhookSender = makeWebhookSender({ ...allowed, tracer })
+  const webhookSender = makeWebhookSender(allowed)
   const providers = Object.entries(parts.banks).map(([name, url]) =>
     makeApiPix({
       name,
@@ -294,7 +290,6 @@ function openContext(parts: {
       now: parts.clock.now,
       log: parts.log,
       metrics,
-      tracer,
     }),
   )
   let dead: Promise<void> | undefined
@@ -314,7 +309,6 @@ function openContext(parts: {
       clock: { now: parts.clock.now, offsetMs: () => 0, agrees: () => true },
       log: parts.log,
       metrics,
-      tracer,
       settings: parts.settings,
       providers,
       webhookSender,

@@ -89,11 +89,6 @@ function makeCounted({ counter, timing }: Makers) {
       'provider',
     ),
     webhookSeconds,
-    spans: counter(
-      'guiche_spans_total',
-      'Spans for OpenTelemetry: exported, or dropped because the collector did not take them in time.',
-      'outcome',
-    ),
     laneBatches: counter('guiche_lane_batches_total', 'Transactions that gathered the work of callers.', 'lane'),
     laneItems: counter(
       'guiche_lane_items_total',

@@ -1,8 +1,8 @@
+import { SpanKind } from '@opentelemetry/api'
 import type { LookupFunction } from 'node:net'
 import { Client, type buildConnector, type Dispatcher } from 'undici'
 import { readRetryAfter } from '../base/retry-after.ts'
-import { writeTraceparent } from '../base/trace-context.ts'
-import type { Tracer } from '../base/tracer.ts'
+import { failSpan, inSpan, withTraceparent } from '../base/tracing.ts'
 import { makeReason, type Reason } from '../domain/ports/delivery-reasons.ts'
 import type { WebhookAnswer, WebhookRequest, WebhookSender } from '../domain/ports/webhook-sender.ts'
 import { makeNetworks, readUrl, type Target, type UrlRefusal } from './address.ts'
@@ -18,7 +18,6 @@ export type WebhookSenderOptions = {
   showsPrivateAnswers?: boolean
   proxyUrl?: string
   now?: () => Date
-  tracer?: Tracer | undefined
   /** For tests: replaces DNS. */
   lookup?: LookupFunction
   /** For tests: trusted besides the well-known authorities. */
@@ -38,7 +37,7 @@ const QUEUE_FULL = makeReason('queue_full', 'Too many deliveries are waiting for
  * bounded.
  */
 export function makeWebhookSender(options: WebhookSenderOptions): WebhookSender {
-  const { proxyUrl, lookup, ca, tracer, now = () => new Date(), showsPrivateAnswers = false } = options
+  const { proxyUrl, lookup, ca, now = () => new Date(), showsPrivateAnswers = false } = options
   const networks = makeNetworks(options)
   const readCached = cacheTargets((url) => readUrl(url, networks))
   const dialer = makeDialer({
@@ -92,7 +91,7 @@ export function makeWebhookSender(options: WebhookSenderOptions): WebhookSender 
   }
 
   return {
-    send: tracer ? (request) => traced(tracer, request, send) : send,
+    send: (request) => traced(request, send),
     check(url) {
       const target = readUrl(url, networks)
       return 'reason' in target ? target : undefined
@@ -109,17 +108,17 @@ export function makeWebhookSender(options: WebhookSenderOptions): WebhookSender 
  * Each attempt is a span in the trace of the charge that the event is about, whose id receivers know from the body.
  * They get its traceparent: signatures cover the id, the time and the body, and no other header.
  */
-function traced(tracer: Tracer, request: WebhookRequest, send: WebhookSender['send']): Promise<WebhookAnswer> {
-  const charge = /"transactionId":"([0-9a-f]{32})"/.exec(String(request.body))?.[1]
+function traced(request: WebhookRequest, send: WebhookSender['send']): Promise<WebhookAnswer> {
+  const chargeId = /"transactionId":"([0-9a-f]{32})"/.exec(String(request.body))?.[1]
   const attributes = {
     'guiche.event_id': request.headers['webhook-id'],
     'guiche.webhook_id': request.connectionGroup,
-    'guiche.charge_id': charge,
+    'guiche.charge_id': chargeId,
   }
-  return tracer.span({ name: 'deliver', kind: 'client', traceId: charge, attributes }, async (span) => {
-    const answer = await send({ ...request, headers: { ...request.headers, traceparent: writeTraceparent(span) } })
-    if (answer.kind === 'failed') span.fail(answer.reason.code)
-    else span.set({ 'http.response.status_code': answer.status })
+  return inSpan('deliver', { kind: SpanKind.CLIENT, chargeId, attributes }, async (span) => {
+    const answer = await send({ ...request, headers: withTraceparent(request.headers) })
+    if (answer.kind === 'failed') failSpan(span, answer.reason.code)
+    else span.setAttributes({ 'http.response.status_code': answer.status })
     return answer
   })
 }

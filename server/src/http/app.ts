@@ -128,7 +128,7 @@ function makeBareApp(ctx: Context, options: AppOptions): { app: App; load: Load;
     stamp(headers, request, reply)
     done(protocolFault(request))
   })
-  if (ctx.tracer) traceRequests(app, ctx.tracer)
+  traceRequests(app)
   const log = logRequests(app, ctx)
   answerRefusals(app, log)
   limitInFlight(app, load, limitConnections(app.server, maxConnections()))

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Fault } from '../base/fault.ts'
+import { currentSpan } from '../base/tracing.ts'
 import type { Context } from '../domain/context.ts'
 import { providerNamed, type Hint, type NotificationRequest } from '../domain/ports/provider.ts'
 import { makeNotificationLog } from '../domain/deposits/notifications.ts'
@@ -32,7 +33,7 @@ export function callbackRoutes(app: FastifyInstance, ctx: Context): void {
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0)
       if (isNestedDeeper(body, MAX_DEPTH)) throw new Fault('bad_request', 'Request body is nested too deeply')
       const hints = await readHints(ctx, provider, { headers: request.headers, body })
-      if (hints.length > 0) await ctx.hints.add({ provider, hints, cause: ctx.tracer?.current() })
+      if (hints.length > 0) await ctx.hints.add({ provider, hints, cause: currentSpan() })
       ctx.metrics.notifications.inc({ provider, result: 'accepted' })
       notifications.received(provider)
       return { success: true }

@@ -1,6 +1,5 @@
 import type { Log } from '../../base/log.ts'
 import type { Metrics } from '../../base/metrics.ts'
-import type { Tracer } from '../../base/tracer.ts'
 import type { Clock } from '../../db/clock.ts'
 import type { Pool } from '../../db/pool.ts'
 import { makeSharedReads, type SharedReads } from '../../db/shared-reads.ts'
@@ -22,8 +21,6 @@ export type Core = {
   now: () => Date
   log: Log
   metrics: Metrics
-  /** Undefined unless tracing is on. */
-  tracer?: Tracer | undefined
   settings: Settings
   /** This process's number among those that share the database, see db/presence.ts. */
   instance: number

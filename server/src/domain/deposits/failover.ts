@@ -1,5 +1,6 @@
 import { Fault } from '../../base/fault.ts'
 import { uuidFromHex } from '../../base/ids.ts'
+import { describeSpan } from '../../base/tracing.ts'
 import { insertRow } from '../../db/insert-rows.ts'
 import { transact, type Tx } from '../../db/tx.ts'
 import type { Context } from '../context.ts'
@@ -28,7 +29,7 @@ export async function createAtProvider(
   intent: StoredCharge,
   { isResumed }: { isResumed: boolean },
 ): Promise<Charge> {
-  ctx.tracer?.current()?.set({ 'guiche.charge_id': intent.id })
+  describeSpan({ 'guiche.charge_id': intent.id })
   const accepted = await createWithFailover(ctx, first, intent, isResumed)
   if (accepted) return accepted
   // Another process claimed the intent, and accepts the charge or withdraws it.

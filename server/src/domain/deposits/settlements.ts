@@ -1,6 +1,6 @@
+import type { SpanContext } from '@opentelemetry/api'
 import { hexIdOf } from '../../base/ids.ts'
-import type { SpanContext } from '../../base/trace-context.ts'
-import type { Tracer } from '../../base/tracer.ts'
+import { inSpan, type NewSpan } from '../../base/tracing.ts'
 import { transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
 import { makeLane } from '../core/lane.ts'
@@ -24,7 +24,7 @@ export type Settlements = {
 const CONCURRENCY = { concurrency: 2 }
 
 /** `cause`: the span that waits for it. */
-type Item = { payment: ReceivedPayment; check: Check | undefined; cause?: SpanContext }
+type Item = { payment: ReceivedPayment; check: Check | undefined; cause: SpanContext }
 
 /** `hasEnded`: the check ended with the batch. `announce` tells others of the whole batch, when first called. */
 type Booked = { hasEnded: boolean; announce: () => void }
@@ -54,15 +54,19 @@ export function makeSettlements(
     const ended = endedBy(settled)
     return items.map(({ check }) => ({ hasEnded: check !== undefined && ended(check), announce }))
   }
-  const { tracer } = core
-  const lane = makeLane(core, 'settlements', tracer ? traceBatch(tracer, settleBatch) : settleBatch, CONCURRENCY)
-  const addItem = tracer ? traceItem(tracer, lane.add) : lane.add
+  const tracedBatch = (items: Item[]) => {
+    const causes = items.map(({ cause }) => cause)
+    return inSpan('settle batch', { causes, attributes: { 'guiche.payments': items.length } }, () => settleBatch(items))
+  }
+  const lane = makeLane(core, 'settlements', tracedBatch, CONCURRENCY)
   const refunds = makeLane(core, 'reported_refunds', recordRefunds)
   const adding = new Set<Promise<boolean>>()
 
   // What follows a commit stands outside of the lane: a failure there must not repeat the batch.
   async function settleOne(payment: ReceivedPayment, check: Check | undefined): Promise<boolean> {
-    const { hasEnded, announce } = await addItem({ payment, check })
+    const { hasEnded, announce } = await inSpan('settle', aboutSettling(payment), (span) =>
+      lane.add({ payment, check, cause: span.spanContext() }),
+    )
     announce()
     if (payment.refunds?.length || payment.givenBack === 'all') await refunds.add(payment)
     return hasEnded
@@ -97,30 +101,11 @@ function once(work: () => void): () => void {
 
 export type RecordRefunds = (payments: ReceivedPayment[]) => Promise<void>
 
-type SettleBatch = (items: Item[]) => Promise<Booked[]>
-type AddItem = (item: Item) => Promise<Booked>
-
-/** A trace of its own, linked to the span of each payment. */
-function traceBatch(tracer: Tracer, settleBatch: SettleBatch): SettleBatch {
-  return (items) => {
-    const causes = items.map(({ cause }) => cause)
-    const attributes = { 'guiche.payments': items.length }
-    return tracer.batch({ name: 'settle batch', causes, attributes }, () => settleBatch(items))
-  }
-}
-
 /** From the wait for a batch to its commit, in the trace of the charge. */
-function traceItem(tracer: Tracer, add: AddItem): AddItem {
-  return (item) => {
-    const { provider, txid, endToEndId } = item.payment
-    const charge = hexIdOf(txid) ?? undefined
-    const attributes = {
-      'guiche.provider': provider,
-      'guiche.charge_id': charge,
-      'guiche.end_to_end_id': endToEndId,
-    }
-    return tracer.span({ name: 'settle', traceId: charge, attributes }, (cause) => add({ ...item, cause }))
-  }
+function aboutSettling({ provider, txid, endToEndId }: ReceivedPayment): NewSpan {
+  const chargeId = hexIdOf(txid) ?? undefined
+  const attributes = { 'guiche.provider': provider, 'guiche.charge_id': chargeId, 'guiche.end_to_end_id': endToEndId }
+  return { chargeId, attributes }
 }
 
 function endedBy({ completed }: Settled): (check: Check) => boolean {

@@ -78,6 +78,8 @@ export async function loadAuth(ctx: Context): Promise<Auth> {
     // Ours are in sign-in-limits.ts: they count by e-mail too, and say when to retry.
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
+    // Its spans hold the texts of errors.
+    experimental: { instrumentation: { enabled: false } },
     advanced: {
       ...cookieOptions(publicUrl),
       // Our migrations own the schema, and the database may be unreachable while this loads.

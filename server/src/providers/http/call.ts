@@ -1,3 +1,4 @@
+import { SpanKind } from '@opentelemetry/api'
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool, type Dispatcher } from 'undici'
@@ -6,8 +7,7 @@ import type { Log } from '../../base/log.ts'
 import type { Metrics } from '../../base/metrics.ts'
 import { readRetryAfter } from '../../base/retry-after.ts'
 import { makeOwnBuckets, type SharedBuckets } from '../../base/shared-buckets.ts'
-import { writeTraceparent } from '../../base/trace-context.ts'
-import type { Span, Tracer } from '../../base/tracer.ts'
+import { failSpan, inSpan, withTraceparent } from '../../base/tracing.ts'
 import { makeLimits, type RateLimitCall, type Timings, type Verdict } from './limits.ts'
 
 // A call to a provider, in the order in which it happens: deadline, retry, breaker and rate limit, credentials, JSON,
@@ -85,7 +85,6 @@ export type CallOptions = {
   now: () => Date
   log: Log
   metrics?: Metrics | undefined
-  tracer?: Tracer | undefined
   random?: () => number
   tls?: ClientCertificate
   /** An authority to trust besides the well-known ones. */
@@ -102,7 +101,7 @@ export function makeCalls(
     makeCredentials: (http: Http) => Credentials
   },
 ) {
-  const { name, timings, now, metrics, tracer, random = Math.random } = options
+  const { name, timings, now, metrics, random = Math.random } = options
   // Parsed here, so that an invalid URL fails at the start.
   const { origin, pathname } = new URL(options.url)
   const basePath = pathname.replace(/\/+$/, '')
@@ -152,18 +151,17 @@ export function makeCalls(
 
   async function guarded<Body>(bounds: Bounds, send: () => Promise<Reply<Body>>): Promise<Reply<Body>> {
     const { operation } = bounds
-    const measured = async (span?: Span) => {
+    const attributes = { 'guiche.provider': name, 'guiche.operation': operation }
+    return inSpan(`${name} ${operation}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
       const seconds = stopwatch()
       const reply = await sendIfAllowed(bounds, send)
       const outcome = reply.kind === 'failed' && reply.withheld ? 'withheld' : reply.kind
       metrics?.providerSeconds.observe({ provider: name, operation, outcome }, seconds())
       const status = reply.kind === 'refused' ? reply.status : undefined
-      span?.set({ 'guiche.outcome': outcome, 'http.response.status_code': status })
-      if (reply.kind === 'failed') span?.fail(outcome)
+      span.setAttributes({ 'guiche.outcome': outcome, 'http.response.status_code': status })
+      if (reply.kind === 'failed') failSpan(span, outcome)
       return reply
-    }
-    const attributes = { 'guiche.provider': name, 'guiche.operation': operation }
-    return tracer ? tracer.span({ name: `${name} ${operation}`, kind: 'client', attributes }, measured) : measured()
+    })
   }
 
   async function sendIfAllowed<Body>(bounds: Bounds, send: () => Promise<Reply<Body>>): Promise<Reply<Body>> {
@@ -306,11 +304,10 @@ type Headers = Record<string, string | string[] | undefined>
  */
 export function makeHttp(options: {
   timings: Pick<Timings, 'connections' | 'maxPending' | 'maxResponseBytes' | 'connectTimeoutMs'>
-  tracer?: Tracer | undefined
   tls?: ClientCertificate
   caPem?: string
 }) {
-  const { timings, tracer } = options
+  const { timings } = options
   const secureContext = makeSecureContext(options)
   // By origin: the API and the token URL. undici's Agent would not destroy a pool whose last connection broke.
   const pools = new Map<string, Pool>()
@@ -375,8 +372,7 @@ export function makeHttp(options: {
       const unsent = { wasSent: false, isProviderFault: false }
       if (isClosed) return failure('closed', unsent)
       if (pending >= timings.maxPending) return failure('too many calls wait for a connection', unsent)
-      const span = tracer?.current()
-      const headers = span ? { ...request.headers, traceparent: writeTraceparent(span) } : request.headers
+      const headers = withTraceparent(request.headers)
       return new Promise((resolve) => dispatch({ ...request, headers }, resolve))
     },
     /** Aborts requests in flight. */

@@ -1,5 +1,5 @@
 import { isHexId } from '../../../base/ids.ts'
-import type { NewSpan } from '../../../base/tracer.ts'
+import { describeSpan, inSpan } from '../../../base/tracing.ts'
 import { transact } from '../../../db/tx.ts'
 import type { Context } from '../../context.ts'
 import type { Core } from '../../core/core.ts'
@@ -38,7 +38,7 @@ async function askAndApply(
   { id, provider, status, expiresAt }: CheckedCharge,
   { onBehalfOf, check }: { onBehalfOf?: string; check?: Check },
 ): Promise<Checked> {
-  ctx.tracer?.current()?.set({ 'guiche.charge_id': id })
+  describeSpan({ 'guiche.charge_id': id })
   // Read before the call: an answer from before the end of the grace may miss a payment in its last moment.
   const askedAt = ctx.now()
   const bank = providerNamed(ctx, provider)
@@ -81,26 +81,16 @@ const NEVER: Next = { nextDueAt: null, untilEnded: false, wasAsked: true }
 
 /** Does a claimed check, and ends or moves it. */
 export function answerCheck(ctx: Context, check: Check): Promise<void> {
-  const { tracer } = ctx
-  return tracer ? tracer.span(spanOf(check), () => answerAndMove(ctx, check)) : answerAndMove(ctx, check)
-}
-
-/** In the trace of its charge, and linked to the notification. */
-function spanOf({ provider, kind, subject, attempts, cause }: Check): NewSpan {
-  const charge = isHexId(subject) ? subject : undefined
-  return {
-    name: 'check',
-    parent: null,
-    traceId: charge,
-    links: cause ? [cause] : [],
-    attributes: {
-      'guiche.provider': provider,
-      'guiche.check': kind,
-      'guiche.attempt': attempts,
-      'guiche.charge_id': charge,
-      'guiche.end_to_end_id': kind === 'payment' ? subject : undefined,
-    },
+  const { provider, kind, subject, attempts, cause } = check
+  const chargeId = isHexId(subject) ? subject : undefined
+  const attributes = {
+    'guiche.provider': provider,
+    'guiche.check': kind,
+    'guiche.attempt': attempts,
+    'guiche.charge_id': chargeId,
+    'guiche.end_to_end_id': kind === 'payment' ? subject : undefined,
   }
+  return inSpan('check', { chargeId, causes: [cause], attributes }, () => answerAndMove(ctx, check))
 }
 
 async function answerAndMove(ctx: Context, check: Check): Promise<void> {

@@ -1,6 +1,6 @@
+import type { SpanContext } from '@opentelemetry/api'
 import { randomUUID } from 'node:crypto'
 import { hexIdOf } from '../../../base/ids.ts'
-import type { SpanContext } from '../../../base/trace-context.ts'
 import { unnestOf, valuesOf, type Columns } from '../../../db/insert-rows.ts'
 import { prepared } from '../../../db/prepared.ts'
 import { query, queryInOrder, type Tx } from '../../../db/tx.ts'

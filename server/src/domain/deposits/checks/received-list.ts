@@ -1,6 +1,7 @@
 import { Fault } from '../../../base/fault.ts'
 import { makePace, startStopwatch } from '../../../base/pace.ts'
 import { makeSlidingWindow } from '../../../base/sliding-window.ts'
+import { currentSpan, inSpan } from '../../../base/tracing.ts'
 import type { Core } from '../../core/core.ts'
 import type { Provider } from '../../ports/provider.ts'
 import type { Settlements } from '../settlements.ts'
@@ -129,7 +130,7 @@ function makeListQueue(core: Core, provider: Provider, reader: ReturnType<typeof
 
   function readForAll() {
     const causes = waiting.map(({ cause }) => cause)
-    return core.tracer ? core.tracer.batch({ name: 'ask for many', causes }, read) : read()
+    return inSpan('ask for many', { causes }, read)
   }
 
   async function read() {
@@ -162,7 +163,7 @@ function makeListQueue(core: Core, provider: Provider, reader: ReturnType<typeof
     wait: (question: Omit<Question, 'answer' | 'fail' | 'cause'>) =>
       new Promise<Answer>((answer, fail) => {
         if (isStopped) return answer('alone')
-        waiting.push({ ...question, answer, fail, cause: core.tracer?.current() })
+        waiting.push({ ...question, answer, fail, cause: currentSpan() })
         if (!isReading) plan(0)
       }),
     async alone<Result>(ask: () => Promise<Result>): Promise<Result> {
