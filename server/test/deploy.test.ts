@@ -8,17 +8,14 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { makeMetrics, measureProcess } from '../src/base/metrics.ts'
-import { VERSION } from '../src/base/version.ts'
 import { loadConfig } from '../src/config.ts'
 import { STOP_WITHIN_MS } from '../src/main.ts'
 import { DEFAULT_TIMINGS } from '../src/providers/http/limits.ts'
-import { renderChart, type Manifest } from './chart.ts'
 import { temporaryHome } from './process.ts'
 import { isInstalled } from './programs.ts'
 
 const DEPLOY = fileURLToPath(new URL('../../deploy', import.meta.url))
 const ROOT = join(DEPLOY, '..')
-const CHART = join(DEPLOY, 'helm/guiche')
 const read = (path: string) => readFileSync(join(DEPLOY, path), 'utf8')
 const run = promisify(execFile)
 
@@ -250,114 +247,9 @@ test('the script makes secrets that guiche accepts, with one password on both si
   await expect(run('sh', [script])).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('already') })
 })
 
-// ---- The chart ----
+// ---- What stops and sets the service ----
 
-const WANTED = {
-  existingSecret: 'guiche-secrets',
-  config: { PUBLIC_URL: 'https://pay.example.com', PROVIDERS: 'mybank' },
-}
-const ALL_ON = {
-  ...WANTED,
-  certificatesSecret: 'bank-certificates',
-  podAnnotations: { team: 'payments' },
-  ingress: { enabled: true, annotations: { a: 'b' } },
-  serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
-  networkPolicy: { enabled: true },
-}
-const BACKED_UP = { ...WANTED, backup: { enabled: true, claim: 'dumps' } }
-const SPLIT = { ...ALL_ON, roles: { split: true, worker: { replicas: 3 } } }
-const ofKind = (manifests: Manifest[], kind: string, name = 'shop') =>
-  manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name.startsWith(name))!
-
-test('the chart renders what is needed, and the rest when it is switched on', () => {
-  const kinds = (values: object) =>
-    renderChart(CHART, { ...values })
-      .map(({ kind }) => kind)
-      .toSorted()
-  const always = ['ConfigMap', 'CronJob', 'Deployment', 'PodDisruptionBudget', 'Service']
-  expect(kinds(WANTED)).toEqual(always)
-  expect(kinds(ALL_ON)).toEqual([...always, 'Ingress', 'NetworkPolicy', 'ServiceMonitor'].toSorted())
-  expect(kinds({ ...WANTED, roles: { split: true } })).toEqual([...always, 'Deployment', 'Service'].toSorted())
-  expect(kinds({ ...WANTED, audit: { enabled: false } })).not.toContain('CronJob')
-  expect(kinds(BACKED_UP)).toEqual([...always, 'CronJob'].toSorted())
-})
-
-test('the chart refuses to render without a secret, a public URL or providers, and says what to set', () => {
-  expect(() => renderChart(CHART, { existingSecret: 'a' })).toThrow('config.PUBLIC_URL must be set')
-  expect(() => renderChart(CHART, { ...WANTED, existingSecret: '' })).toThrow('existingSecret must name a Secret')
-  expect(() => renderChart(CHART, { ...WANTED, config: { PUBLIC_URL: 'https://a.example' } })).toThrow(
-    'config.PROVIDERS',
-  )
-})
-
-test.each([
-  ['Deployment', 'shop', WANTED],
-  ['Deployment', 'shop', ALL_ON],
-  ['Deployment', 'shop-worker', SPLIT],
-  ['Deployment', 'shop', { ...ALL_ON, secretsAsFiles: true }],
-  ['CronJob', 'shop-audit', ALL_ON],
-  ['CronJob', 'shop-backup', { ...ALL_ON, ...BACKED_UP }],
-])('the pods of the %s %s meet the restricted standard of Kubernetes', (kind, name, values) => {
-  const { spec } = ofKind(renderChart(CHART, values), kind, name) as { spec: PodOwner }
-  const pod = (spec.jobTemplate?.spec ?? spec).template!.spec
-  expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
-  expect(pod.automountServiceAccountToken).toBe(false)
-  for (const { securityContext, volumeMounts } of pod.containers) {
-    expect(securityContext).toEqual({
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'] },
-    })
-    expect(volumeMounts.map(({ name }) => name)).toEqual(pod.volumes.map(({ name }) => name))
-  }
-})
-
-type PodOwner = {
-  jobTemplate?: { spec: PodOwner }
-  template?: {
-    spec: {
-      securityContext: object
-      automountServiceAccountToken: boolean
-      terminationGracePeriodSeconds: number
-      containers: { args: string[]; securityContext: object; volumeMounts: { name: string }[] }[]
-      volumes: { name: string }[]
-    }
-  }
-}
-
-test('a pod is asked at the right paths, and has time to migrate, to drain and to finish', () => {
-  const manifests = renderChart(CHART, { ...ALL_ON, drainSeconds: 25 })
-  expect(ofKind(manifests, 'ConfigMap')['data']).toMatchObject({
-    DRAIN_SECONDS: '25',
-    PROVIDERS: 'mybank',
-    TRUST_PROXY: 'true',
-  })
-  expect(ofKind(manifests, 'Deployment').spec).toMatchObject({
-    replicas: 2,
-    strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
-    template: {
-      metadata: { annotations: { 'checksum/config': expect.stringMatching(/^[0-9a-f]{64}$/), team: 'payments' } },
-      spec: {
-        terminationGracePeriodSeconds: 70,
-        topologySpreadConstraints: [
-          { topologyKey: 'topology.kubernetes.io/zone' },
-          { topologyKey: 'kubernetes.io/hostname' },
-        ],
-        containers: [
-          {
-            image: `registry.example.com/guiche:${VERSION}`,
-            envFrom: [{ configMapRef: { name: 'shop' } }, { secretRef: { name: 'guiche-secrets' } }],
-            startupProbe: { httpGet: { path: '/livez' }, periodSeconds: 2, failureThreshold: 600 },
-            livenessProbe: { httpGet: { path: '/livez' } },
-            readinessProbe: { httpGet: { path: '/readyz' } },
-          },
-        ],
-      },
-    },
-  })
-})
-
-// The drain is 0 seconds unless set, and the chart sets 10.
+// The drain is 0 seconds unless set. The chart, which sets it, is in deploy-chart.test.ts.
 test('whatever stops the service waits for longer than its longest deposit takes', () => {
   const deadlineMs = DEFAULT_TIMINGS.createDeadlineMs
   // One provider fails at its deadline, the charge is withdrawn there, and the next one makes it.
@@ -365,133 +257,11 @@ test('whatever stops the service waits for longer than its longest deposit takes
   const unit = /^TimeoutStopSec=(\d+)s$/m.exec(read('systemd/guiche.service'))![1]
   const { services } = parse(read('docker/compose.yaml'), { merge: true })
   const grace = /^(\d+)s$/.exec(services.guiche.stop_grace_period)![1]
-  const manifests = renderChart(CHART, { ...SPLIT, drainSeconds: 0 })
-  const pods = ['shop', 'shop-worker'].map((name) => {
-    const { spec } = ofKind(manifests, 'Deployment', name) as { spec: PodOwner }
-    return spec.template!.spec.terminationGracePeriodSeconds
-  })
-  for (const seconds of [unit, grace, ...pods]) expect(Number(seconds) * 1000).toBeGreaterThan(STOP_WITHIN_MS)
-})
-
-test('with secretsAsFiles the pods get files that their group alone reads, and no variables', () => {
-  const path = '/etc/guiche/secrets'
-  const manifests = renderChart(CHART, { ...ALL_ON, secretsAsFiles: true })
-  const { template } = ofKind(manifests, 'Deployment').spec as { template: object }
-  expect(template).toMatchObject({
-    spec: {
-      containers: [
-        {
-          envFrom: [{ configMapRef: { name: 'shop' } }],
-          volumeMounts: expect.arrayContaining([{ name: 'secrets', mountPath: path, readOnly: true }]),
-        },
-      ],
-      volumes: expect.arrayContaining([
-        { name: 'secrets', secret: { secretName: 'guiche-secrets', defaultMode: 0o440 } },
-      ]),
-    },
-  })
-})
-
-test('Prometheus scrapes the pods with the METRICS_TOKEN that they read', () => {
-  const { endpoints } = ofKind(renderChart(CHART, ALL_ON), 'ServiceMonitor').spec as { endpoints: object[] }
-  const credentials = { name: 'guiche-secrets', key: 'METRICS_TOKEN' }
-  expect(endpoints).toMatchObject([{ path: '/metrics', authorization: { type: 'Bearer', credentials } }])
-})
-
-const labelsOf = (name: string) => ({ 'app.kubernetes.io/name': name, 'app.kubernetes.io/instance': 'shop' })
-
-test('everything that selects pods selects those of the Deployments, and the audit is not among them', () => {
-  const manifests = renderChart(CHART, SPLIT)
-  const audit = ofKind(manifests, 'CronJob').spec as { jobTemplate: { spec: { template: object } } }
-  expect(audit.jobTemplate.spec.template).toMatchObject({ metadata: { labels: labelsOf('guiche-audit') } })
-  for (const [kind, field] of [
-    ['PodDisruptionBudget', 'selector'],
-    ['NetworkPolicy', 'podSelector'],
-    ['ServiceMonitor', 'selector'],
-  ] as const) {
-    const selector = ofKind(manifests, kind).spec[field] as Selector
-    const selected = ['guiche', 'guiche-worker', 'guiche-audit'].filter((name) => selects(selector, labelsOf(name)))
-    expect([kind, selected]).toEqual([kind, ['guiche', 'guiche-worker']])
-  }
-})
-
-test('by default every pod does everything; with split roles only some answer requests, and the others do what is due', () => {
-  const container = (manifests: Manifest[], name: string) =>
-    (ofKind(manifests, 'Deployment', name).spec as PodOwner).template!.spec.containers[0]!
-  const whole = renderChart(CHART, ALL_ON)
-  expect(container(whole, 'shop')).toMatchObject({ args: ['start', '--role', 'all'] })
-
-  const split = renderChart(CHART, SPLIT)
-  const { args: answering, ...api } = container(split, 'shop')
-  const { args: working, ...worker } = container(split, 'shop-worker')
-  expect([answering, working]).toEqual([
-    ['start', '--role', 'api'],
-    ['start', '--role', 'worker'],
-  ])
-  // Settings, secrets, probes and rights are the same.
-  expect(worker).toEqual(api)
-  expect(ofKind(split, 'Deployment', 'shop-worker').spec).toMatchObject({
-    replicas: 3,
-    selector: { matchLabels: labelsOf('guiche-worker') },
-    template: { metadata: { labels: labelsOf('guiche-worker') }, spec: { terminationGracePeriodSeconds: 55 } },
-  })
-  expect(ofKind(split, 'Deployment').spec).toMatchObject({
-    replicas: 2,
-    selector: { matchLabels: labelsOf('guiche') },
-    template: { metadata: { labels: labelsOf('guiche') } },
-  })
-  expect(ofKind(split, 'Service').spec['selector']).toEqual(labelsOf('guiche'))
-  expect(ofKind(split, 'Service', 'shop-worker').spec).toMatchObject({
-    clusterIP: 'None',
-    selector: labelsOf('guiche-worker'),
-  })
-})
-
-type Selector = {
-  matchLabels: Record<string, string>
-  matchExpressions?: { key: string; operator: 'In'; values: string[] }[]
-}
-
-/** As Kubernetes decides it. */
-function selects({ matchLabels, matchExpressions = [] }: Selector, labels: Record<string, string>): boolean {
-  return (
-    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
-    matchExpressions.every(({ key, operator, values }) => operator === 'In' && values.includes(labels[key]!))
-  )
-}
-
-test('the backup of the chart dumps the database of the service, and deletes all but the last dumps', async () => {
-  expect(() => renderChart(CHART, { ...WANTED, backup: { enabled: true } })).toThrow('backup.claim must name')
-  const { spec } = ofKind(renderChart(CHART, BACKED_UP), 'CronJob', 'shop-backup') as { spec: PodOwner }
-  const { containers, volumes } = spec.jobTemplate!.spec.template!.spec
-  const [backup] = containers
-  expect(backup).toMatchObject({
-    envFrom: [{ configMapRef: { name: 'shop' } }, { secretRef: { name: 'guiche-secrets' } }],
-    env: [{ name: 'KEEP', value: '14' }],
-    volumeMounts: [{ name: 'tmp' }, { name: 'backups', mountPath: '/backups' }],
-  })
-  expect(volumes.at(-1)).toEqual({ name: 'backups', persistentVolumeClaim: { claimName: 'dumps' } })
-
-  const folder = temporaryHome()
-  const programs = temporaryHome()
-  writeFileSync(join(programs, 'pg_dump'), '#!/bin/sh\n[ "$3" = postgresql://a ] && echo dump >"${2#--file=}"\n', {
-    mode: 0o755,
-  })
-  for (const name of ['guiche-20260101T030000Z.dump', 'guiche-20260102T030000Z.dump', 'other'])
-    writeFileSync(join(folder, name), '')
-  const script = backup!.args[0]!.replace('/backups', folder)
-  const env = { PATH: `${programs}:${process.env['PATH']}`, DATABASE_URL: 'postgresql://a', KEEP: '2' }
-  await run('sh', ['-ec', script], { env })
-  const names = readdirSync(folder).toSorted()
-  expect(names).toEqual(['guiche-20260102T030000Z.dump', expect.stringMatching(/^guiche-\d{8}T\d{6}Z\.dump$/), 'other'])
-  await expect(run('sh', ['-ec', script], { env: { ...env, DATABASE_URL: 'postgresql://b' } })).rejects.toMatchObject({
-    code: 1,
-  })
-  expect(readdirSync(folder).toSorted()).toEqual(names)
+  for (const seconds of [unit, grace]) expect(Number(seconds) * 1000).toBeGreaterThan(STOP_WITHIN_MS)
 })
 
 test('the variables in the chart and in the units are ones that guiche reads', () => {
-  const { config } = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as { config: Record<string, string> }
+  const { config } = parse(read('helm/guiche/values.yaml')) as { config: Record<string, string> }
   const units = readdirSync(join(DEPLOY, 'systemd')).map((name) => read(`systemd/${name}`))
   const set = units.flatMap((unit) => [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, all]) => all!.split(' ')))
   const names = [...Object.keys(config), 'DRAIN_SECONDS', ...set.map((pair) => pair.split('=')[0]!)]

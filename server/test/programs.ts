@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 
 /** Whether a program that checks our files is on this machine. Where it is not, the tests that need it are skipped. */
-export function isInstalled(program: string): boolean {
+export function isInstalled(program: string, question = '--version'): boolean {
   try {
-    execFileSync(program, ['--version'], { stdio: 'ignore' })
+    execFileSync(program, [question], { stdio: 'ignore' })
     return true
   } catch {
     return false

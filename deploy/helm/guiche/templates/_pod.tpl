@@ -19,23 +19,16 @@ securityContext:
 volumes:
   - name: tmp
     emptyDir: { medium: Memory, sizeLimit: 64Mi }
-  {{- if .Values.secretsAsFiles }}
-  - name: secrets
+  {{- if .Values.filesSecret }}
+  - name: files
     secret:
-      secretName: {{ required "existingSecret must name a Secret with DATABASE_URL and SECRET_KEY" .Values.existingSecret }}
-      defaultMode: 0440
-  {{- end }}
-  {{- if .Values.certificatesSecret }}
-  - name: certificates
-    secret:
-      secretName: {{ .Values.certificatesSecret }}
+      secretName: {{ .Values.filesSecret }}
       defaultMode: 0440
   {{- end }}
 {{- end }}
 
 {{- define "guiche.container" -}}
 image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"
-imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{- include "guiche.confined" . | nindent 0 }}
 {{- end }}
 
@@ -43,10 +36,8 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 envFrom:
   - configMapRef:
       name: {{ .Release.Name }}
-  {{- if not .Values.secretsAsFiles }}
   - secretRef:
       name: {{ required "existingSecret must name a Secret with DATABASE_URL and SECRET_KEY" .Values.existingSecret }}
-  {{- end }}
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
@@ -55,14 +46,9 @@ securityContext:
 volumeMounts:
   - name: tmp
     mountPath: /tmp
-  {{- if .Values.secretsAsFiles }}
-  - name: secrets
-    mountPath: /etc/guiche/secrets
-    readOnly: true
-  {{- end }}
-  {{- if .Values.certificatesSecret }}
-  - name: certificates
-    mountPath: /etc/guiche/certificates
+  {{- if .Values.filesSecret }}
+  - name: files
+    mountPath: /etc/guiche/files
     readOnly: true
   {{- end }}
 {{- end }}
@@ -94,9 +80,6 @@ readinessProbe:
 annotations:
   # Settings are read at the start, so a change of the ConfigMap replaces the pods.
   checksum/config: {{ toYaml .Values.config | sha256sum }}
-  {{- if .Values.podAnnotations }}
-  {{- toYaml .Values.podAnnotations | nindent 2 }}
-  {{- end }}
 {{- end }}
 
 {{- define "guiche.rollout" -}}
