@@ -27,22 +27,12 @@ export type Screen = {
 
 const LEVELS = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60, silent: Infinity }
 const LABELS: Record<number, string> = { 20: 'debug', 40: 'warning', 50: 'error', 60: 'fatal' }
-const HIDDEN = new Set([
-  'level',
-  'time',
-  'msg',
-  'err',
-  'pid',
-  'hostname',
-  'requestId',
-  'keyId',
-  'method',
-  'route',
-  'status',
-  'ms',
-])
+const HIDDEN = /^(level|time|msg|err|pid|hostname|requestId|keyId|method|route|status|ms)$/
 
-/** JSON lines on standard error for programs; readable lines if standard error is a terminal. */
+/**
+ * JSON lines on standard error for programs; readable lines if standard error is a terminal. The lines look like pino's.
+ * pino itself repeats the failed write of a fatal line forever: on a full disk the process would not end.
+ */
 export function makeLog(least: keyof typeof LEVELS, destination: Destination = standardError()): Logger {
   const origin = `,"pid":${process.pid},"hostname":${JSON.stringify(hostname())}`
   const at = (level: number) => {
@@ -154,7 +144,7 @@ function inWords(line: Line): string {
   const request = `${time} ${label}${String(line.method)} ${String(line.route)} ${String(line.status)}`
   if (line.msg === 'request completed') return `${request} ${String(line.ms)} ms`
   if (line.msg === 'request refused') return `${request} ${String(line.code)} from ${String(line.address)}`
-  const rest = Object.entries(line).filter(([key]) => !HIDDEN.has(key))
+  const rest = Object.entries(line).filter(([key]) => !HIDDEN.test(key))
   const fields = rest
     .map(([key, value]) => ` ${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join('')

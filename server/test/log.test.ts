@@ -128,3 +128,19 @@ test.each(['process.exit(1)', "throw new Error('a bug')", ''])('a process that e
   expect(lines.map((line) => JSON.parse(line).msg as string)).toEqual(lines.map((_, index) => `line ${index}`))
   expect(lines).toHaveLength(100)
 })
+
+test('a service whose log has no reader any more goes on', async () => {
+  const program = `
+    import { makeLog } from ${JSON.stringify(new URL('../dist/log.js', import.meta.url).href)}
+    const log = makeLog('info')
+    process.stdin.once('data', () => {
+      for (let line = 0; line < 3; line++) log.error({}, 'line ' + line)
+      setTimeout(() => process.exit(7), 50)
+    })`
+  const child = startChild(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  child.stderr.destroy()
+  child.stdin.write('now')
+  expect(await once(child, 'exit')).toEqual([7, null])
+})
