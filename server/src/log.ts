@@ -30,8 +30,8 @@ const LABELS: Record<number, string> = { 20: 'debug', 40: 'warning', 50: 'error'
 const HIDDEN = /^(level|time|msg|err|pid|hostname|requestId|keyId|method|route|status|ms)$/
 
 /**
- * JSON lines on standard error for programs; readable lines if standard error is a terminal. The lines look like pino's.
- * pino itself repeats the failed write of a fatal line forever: on a full disk the process would not end.
+ * JSON lines on standard error for programs; readable lines if standard error is a terminal. They look like pino's,
+ * but pino repeats the failed write of a fatal line forever: on a full disk the process would not end.
  */
 export function makeLog(least: keyof typeof LEVELS, destination: Destination = standardError()): Logger {
   const origin = `,"pid":${process.pid},"hostname":${JSON.stringify(hostname())}`
