@@ -1,5 +1,7 @@
 // The sandbox bank in the proof's own process, which no kill reaches. Its list of payments is the truth.
 
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 
 const PIX_KEY = 'sandbox@guiche.example'
@@ -7,6 +9,7 @@ const YEAR_MS = 365 * 86_400_000
 
 export async function openBank({ openSandbox, home, clock }) {
   const sandbox = await openSandbox({ home: join(home, 'bank'), port: 0, now: clock.now })
+  const door = await openDoor(sandbox.port)
 
   const call = async (method, path, body, headers = {}) => {
     const answer = await fetch(`${sandbox.url}${path}`, {
@@ -29,7 +32,7 @@ export async function openBank({ openSandbox, home, clock }) {
   }
 
   return {
-    url: sandbox.url,
+    url: `http://127.0.0.1:${door.port}`,
     /** The Pix made, or undefined when the bank refused it. */
     async pay(order) {
       const { status, json } = await call('POST', '/bank/pay', order)
@@ -47,7 +50,11 @@ export async function openBank({ openSandbox, home, clock }) {
         { authorization: `Bearer ${token}` },
       )
     },
-    faults: (plan) => ask('PUT', '/bank/faults', plan),
+    /** `isUnreachable`: the service's connections are refused, so nothing that it asks for is done. */
+    async faults({ isUnreachable = false, ...plan }) {
+      await (isUnreachable ? door.close() : door.open())
+      await ask('PUT', '/bank/faults', plan)
+    },
     readFaults: () => ask('GET', '/bank/faults'),
     stats: () => ask('GET', '/bank/stats'),
     notificationUrl: async () => `${(await askAsCustomer(`/webhook/${PIX_KEY}`)).webhookUrl}/pix`,
@@ -71,6 +78,47 @@ export async function openBank({ openSandbox, home, clock }) {
       }
       return all
     },
-    stop: () => sandbox.stop(),
+    async stop() {
+      await door.close()
+      await sandbox.stop()
+    },
+  }
+}
+
+/** By which the service reaches the bank. Payers and the proof itself go past it. */
+async function openDoor(bankPort) {
+  const sockets = new Set()
+  const server = createServer((caller) => {
+    const bank = connect(bankPort, '127.0.0.1')
+    for (const [socket, other] of [
+      [caller, bank],
+      [bank, caller],
+    ]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        sockets.delete(socket)
+        other.destroy()
+      })
+      socket.pipe(other)
+    }
+  })
+  const open = async (port) => {
+    if (server.listening) return
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+  }
+  await open(0)
+  const { port } = server.address()
+  return {
+    port,
+    open: () => open(port),
+    async close() {
+      if (!server.listening) return
+      const closed = once(server, 'close')
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
   }
 }

@@ -25,7 +25,8 @@ export const PLANS = {
   },
   waves: [
     { forMs: 3_000, loseAnswerRate: 0.8, dropNotifications: 1 },
-    { forMs: 6_000, errorRate: 1 },
+    { forMs: 3_000, isUnreachable: true },
+    { forMs: 3_000, errorRate: 1 },
     { forMs: 2_000 },
     { forMs: 1_500, duplicateNotifications: 3 },
     { forMs: 3_000, hangRate: 0.7, delayNotificationsMs: 2_000 },
