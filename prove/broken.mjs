@@ -72,9 +72,8 @@ const BREAKS = [
     file: 'domain/deposits/failover.js',
     find: 'mayExist ? asUnknown(caught) : caught',
     replace: 'caught',
-    plans: 'waves',
+    plans: 'calm',
     by: ['one-code', 'unpayable'],
-    scenarios: 24,
   },
   {
     name: 'forgets-keys',

@@ -58,6 +58,22 @@ export async function open(w, scenario, withinMs = OPEN_WITHIN_MS) {
   return false
 }
 
+/**
+ * The bank makes a charge and its answer is lost. The second attempt does not reach the bank, so it made nothing, but
+ * the first did. The third must find that charge.
+ */
+export async function loseFirstAttempt(w) {
+  // A success, so that the breaker is closed and lets the second attempt through.
+  await open(w, makeScenario(w, 'before-a-lost-attempt'))
+  const scenario = makeScenario(w, 'lost-attempt')
+  await w.bank.faults({ loseAnswerRate: 1 })
+  await request(w, scenario)
+  await w.bank.faults({ isUnreachable: true })
+  await request(w, scenario)
+  await w.bank.faults({})
+  await open(w, scenario)
+}
+
 export async function payLate(w, scenario) {
   await pay(w, scenario, { txid: scenario.charge.id, amountCents: scenario.valueCents, force: true })
 }

@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { makeApi } from './api.mjs'
 import { openBank } from './bank.mjs'
 import { openBooks } from './books.mjs'
-import { open, payLate, runScenario } from './scenarios.mjs'
+import { loseFirstAttempt, open, payLate, runScenario } from './scenarios.mjs'
 import { makeRandom } from './random.mjs'
 import { startReceiver } from './receiver.mjs'
 import { makeService } from './service.mjs'
@@ -202,6 +202,7 @@ async function crashDatabase(w) {
 export async function finish(w) {
   w.receiver.failsSome = false
   await w.bank.faults({})
+  await loseFirstAttempt(w)
   await retryUnanswered(w)
   // Calls that the bank never answers may delay the stop until it is killed, which is as safe.
   await w.service.stop()
