@@ -120,7 +120,7 @@ describe('breaker', () => {
     expect(provider.health()).toMatchObject({ breaker: 'closed', lastSuccessAt: new Date(clock.ms) })
   })
 
-  test('an outage is logged once per cause and ten seconds with its failures, its probes are not, and its end once', async () => {
+  test('an outage is logged at most once per cause in ten seconds with its failures, its probes are not, and its end once', async () => {
     let isIll = true
     const { provider, clock, logged } = await connectScripted(() => (isIll ? { status: 503 } : ok()), { timings })
     const lines = () => logged.splice(0).filter((line) => !line.startsWith('debug '))

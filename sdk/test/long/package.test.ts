@@ -6,15 +6,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
+import { npmEnv } from '../../../scripts/npm-env.ts'
 import { CONSUMER, EXPRESS_TYPES, RESOLUTIONS, STRICT } from '../consumer.ts'
 import { SECRET, sign, DEPOSIT } from '../signer.ts'
 
 // What others install: packed, and installed by npm in an empty folder.
 
 const run = promisify(execFile)
-// Names that npm sets for the command that runs the tests would lead another npm to this checkout.
-const OUTER_NPM = /^(npm_(package|lifecycle|command|config_local_prefix|config_prefix)|INIT_CWD)/
-const npmEnv = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OUTER_NPM.test(name)))
 const sdk = fileURLToPath(new URL('../..', import.meta.url))
 const { url, key } = inject('guiche')
 const RUNTIMES = [

@@ -1,6 +1,6 @@
 /**
  * Remembers keys for at least `forMs`, in two generations: the older one is dropped as a whole. With more than `max`
- * keys in a generation it forgets earlier. Time is passed in.
+ * keys in a generation it forgets earlier. The caller passes the time.
  */
 export type Recent<Value> = {
   get(key: string): Value | undefined

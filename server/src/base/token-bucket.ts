@@ -3,7 +3,7 @@ export type Rate = { perSecond: number; burst: number }
 /** `left`: whole tokens that remain. `waitMs`: in how many milliseconds there will be one. */
 export type Taken = { ok: true; left: number } | { ok: false; waitMs: number }
 
-/** A token bucket: `perSecond` tokens flow in, up to `burst`. Time is passed in. */
+/** A token bucket: `perSecond` tokens flow in, up to `burst`. The caller passes the time. */
 export type TokenBucket = {
   /** Takes a token if `reserve` others remain. */
   take(nowMs: number, reserve?: number): Taken

@@ -16,7 +16,7 @@ const TOO_LONG = makeReason(
 )
 
 /**
- * Checks a URL without DNS, so that users learn of mistakes at once. The security does not rest on it: resolved
+ * Checks a URL without DNS, so that users learn of mistakes at once. Security does not depend on it: resolved
  * addresses and connections are checked again.
  */
 export function readUrl(text: string, networks: Networks): Target | UrlRefusal {

@@ -178,7 +178,7 @@ export function makeSender(ctx: Context, windows: DeliveryWindows, wantsMore: ()
  * Congestion control of deliveries, as TCP does it: each webhook has a window of requests in flight that grows by one
  * with each success and halves with each failure (AIMD). A webhook that fails again and again is paused, then probed
  * with a single request. So a dead webhook holds a few places for a few seconds, and never those of others.
- * Time is passed in.
+ * The caller passes the time.
  */
 export type DeliveryWindows = {
   /** How many more deliveries of each webhook may be claimed, so that its window never runs dry. */

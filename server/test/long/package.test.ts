@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { npmEnv } from '../../../scripts/npm-env.ts'
 import { freePort } from '../../../scripts/free-port.mjs'
 import { expectAccessible, signIn, useChromium, visit } from '../chromium.ts'
 import { startChild, temporaryHome } from '../process.ts'
@@ -14,10 +15,6 @@ import { until } from '../world.ts'
 
 const SERVER = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
-
-// Names that npm sets for the command that runs the tests would lead another npm to this checkout.
-const OUTER_NPM = /^(npm_(package|lifecycle|command|config_local_prefix|config_prefix)|INIT_CWD)/
-const npmEnv = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OUTER_NPM.test(name)))
 
 let folder: string
 let paths: string[]

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { npmEnv } from '../../../scripts/npm-env.ts'
 import { temporaryHome } from '../process.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -22,9 +23,6 @@ const NOBODY = {
   GIT_COMMITTER_NAME: 'Test',
   GIT_COMMITTER_EMAIL: 'test@example.com',
 }
-// Names that npm sets for the command that runs the tests would lead another npm to this checkout.
-const OUTER_NPM = /^(npm_(package|lifecycle|command|config_local_prefix|config_prefix)|INIT_CWD)/
-const npmEnv = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OUTER_NPM.test(name)))
 const VERSION = '7.8.9-rc.1'
 
 test('npm run release sets the version everywhere, packs, keeps the build, commits and tags', () => {

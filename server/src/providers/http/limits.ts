@@ -13,7 +13,7 @@ export type Timings = typeof DEFAULT_TIMINGS
 export const DEFAULT_TIMINGS = {
   // A payer waits for the QR code and tries again after about this long.
   createDeadlineMs: 8_000,
-  // Per call of a write. After one hang, half of the deadline is left to look up the outcome.
+  // For one call that writes. After one that hangs, half of the deadline is left to look up the outcome.
   writeTimeoutMs: 4_000,
   // A caller waits for the query. After this time it is answered from the database.
   checkDeadlineMs: 3_000,

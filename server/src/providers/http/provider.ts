@@ -137,7 +137,7 @@ export function makeProvider<Charge extends { charge: ProviderCharge }>(
       return listPages({ ...adapter, maxPages: timings.maxPages, readPage, onUnread })
     },
     async refund(request) {
-      if (!api.isRefund(request)) throw new Error('Not ids of a Pix and of a refund')
+      if (!api.isRefund(request)) throw new Error('Not the ids of a Pix and a refund')
       const bounds = { ...start(timings.refundDeadlineMs, 'refund', request.onBehalfOf), timeoutMs }
       const lookUp = () => calls.read(api.getRefund(request), { ...bounds, operation: 'checkRefund' })
       const made = await write(adapter, api.refund(request), bounds, settleCreation(adapter, bounds, lookUp))
