@@ -201,15 +201,6 @@ export function forgeries({ victim, eve }) {
 
     // ---- Ledger accounts and balances
     [
-      'cash that one stripe has in its transfers, and another in its balance',
-      ['balance'],
-      `with used as (select id, provider from ledger_accounts where kind = 'cash' order by id limit 1),
-      free as (select max(n) as stripe from generate_series(0, 7) n where n not in (select stripe from ledger_accounts where kind = 'cash')),
-      made as (insert into ledger_accounts (kind, provider, stripe) select 'cash', provider, stripe from used, free returning id),
-      kept as (insert into ledger_balances (ledger_account_id, may_be_negative, debits_cents) select id, true, 100 from made)
-      update ledger_balances set debits_cents = debits_cents - 100 where ledger_account_id = (select id from used)`,
-    ],
-    [
       'a balance below zero, allowed by its own row',
       ['transfer', 'chain', 'ledger_account'],
       `update ledger_balances set may_be_negative = true where ledger_account_id = ${balance(victim)};

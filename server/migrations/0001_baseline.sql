@@ -554,15 +554,10 @@ create table ledger_accounts (
   kind text not null check (kind in ('cash', 'balance', 'fees', 'suspense', 'refunding', 'missing', 'written_off')),
   account_id uuid references accounts,
   provider text,
-  -- A settlement holds the balances that it moves until it commits, so all of them would queue for a provider's one
-  -- cash and for the one account of fees. Those two kinds have up to eight rows each: see STRIPE in
-  -- src/domain/ledger/ledger.ts.
-  stripe smallint not null default 0,
   check ((kind = 'balance') = (account_id is not null)),
-  check ((kind = 'cash') = (provider is not null)),
-  constraint ledger_accounts_stripe check (stripe = 0 or (stripe between 1 and 7 and kind in ('cash', 'fees')))
+  check ((kind = 'cash') = (provider is not null))
 );
-create unique index ledger_accounts_once on ledger_accounts (kind, account_id, provider, stripe) nulls not distinct;
+create unique index ledger_accounts_once on ledger_accounts (kind, account_id, provider) nulls not distinct;
 
 -- While an old snapshot is open (a dump, a long report), PostgreSQL keeps all versions of a row. So versions of a
 -- balance have numbers, and the newest is found first, without walking through all of them. A unique index of the id
@@ -718,9 +713,7 @@ create table deliveries (
   attempts integer not null default 0,
   primary key (event_id, webhook_id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
--- With the event, the order of the queue is definite, and a claim can begin where the last one ended. So it does not
--- read rows that were delivered meanwhile and that PostgreSQL cannot remove, because an old snapshot is held open.
-create index deliveries_in_order on deliveries (webhook_id, due_at, event_id);
+create index deliveries_in_order on deliveries (webhook_id, due_at);
 
 create table delivery_outcomes (
   event_id uuid not null,

@@ -11,7 +11,6 @@ import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
 import { settle } from '../src/domain/deposits/settle.ts'
 import { codeFor, newCharge } from './reconcile-bank.ts'
 import { untilWaiting } from './refund-steps.ts'
-import { stripePools } from './stripe-pools.ts'
 import { until, world, type World } from './world.ts'
 
 const FEE_CENTS = 7
@@ -121,23 +120,22 @@ test('another account’s cursor opens nothing of that account', async () => {
 test('a settlement reads the newest version of a balance, and not those that an old snapshot keeps', async () => {
   const w = await world({ isDirect: true })
   const { accountId } = await w.account()
-  const payments = exactPayments(await openCharges(w, [accountId], 52))
-  const [pool] = await stripePools(w, 'same')
+  const [first, last] = exactPayments(await openCharges(w, [accountId], 2))
   /** How many entries of the index it reads. */
   const settleOne = (payment: ReceivedPayment) =>
-    transact(pool, async (tx) => {
+    transact(w.pool, async (tx) => {
       const before = await entriesRead(tx, 'ledger_balances_pkey')
       await settle(tx, w.clock.now(), [payment])
       return (await entriesRead(tx, 'ledger_balances_pkey')) - before
     })
-  await settleOne(payments[0]!)
+  await settleOne(first!)
   const atTheEnd = await transact(
     w.pool,
     async (snapshot) => {
       await snapshot.run('select from ledger_balances')
-      for (const payment of payments.slice(1, 51)) await settleOne(payment)
+      await w.pool.query('select move_balance(ledger_account_id, 0, 0) from ledger_balances, generate_series(1, 500)')
       await w.pool.query('analyze ledger_balances')
-      return settleOne(payments[51]!)
+      return settleOne(last!)
     },
     { isolation: 'repeatable read' },
   )
@@ -145,6 +143,38 @@ test('a settlement reads the newest version of a balance, and not those that an 
   expect(atTheEnd).toBe(6)
   expect(await bookDifferences(w)).toEqual([])
 })
+
+test('settlements wait for each other, and each continues from the balances of the one before', async () => {
+  const w = await world()
+  const account = await w.account()
+  const [first, second, third] = [
+    await w.paidCharge({ account }),
+    await w.paidCharge({ account }),
+    await w.paidCharge({ account }),
+  ]
+  await settleAll(w, [first.payment])
+  let waiting: Promise<unknown> | undefined
+  await transact(w.pool, async (tx) => {
+    await settle(tx, w.clock.now(), [second.payment])
+    waiting = settleAll(w, [third.payment])
+    await untilWaiting(w, 1)
+  })
+  await waiting
+  expect(await balancesAfter(w, 'cash')).toEqual([-49_50, -50_00, -99_50, -100_00, -149_50, -150_00])
+  expect(await balancesAfter(w, 'fees')).toEqual([50, 1_00, 1_50])
+  expect(await balancesAfter(w, 'balance')).toEqual([49_50, 99_00, 148_50])
+  expect(await bookDifferences(w)).toEqual([])
+})
+
+/** What the ledger account of this kind held after each of its transfers. */
+async function balancesAfter(w: World, kind: string): Promise<number[]> {
+  const { rows } = await w.pool.query(
+    `select case when t.debit_id = l.id then t.debit_after_cents else t.credit_after_cents end as cents
+     from transfers t join ledger_accounts l on l.id in (t.debit_id, t.credit_id) where l.kind = $1 order by t.id`,
+    [kind],
+  )
+  return rows.map(({ cents }) => cents)
+}
 
 test('a ledger account has one row of balances, even if two are inserted at once', async () => {
   const w = await world()
@@ -192,10 +222,9 @@ test('two postings on the same accounts in opposite order do not deadlock', asyn
   expect(checks).toEqual(['transfer', 'transfer', 'transfer', 'transfer'])
 })
 
-// The same for the accounts that the first payments of several providers make, on one stripe.
+// The same for the accounts that the first payments of several providers make.
 test('two first payments of the same providers in opposite order do not deadlock', async () => {
   const w = await world()
-  const pools = await stripePools(w, 'same')
   const first = (providers: string[]) =>
     providers.map((provider, atMs) => ({
       ...paymentOf({ charge: 0, isExact: true, pix: atMs, atMs }, [], randomBytes(4).toString('hex')),
@@ -203,12 +232,10 @@ test('two first payments of the same providers in opposite order do not deadlock
     }))
   const attempts = await raceBehind(
     w,
-    (tx) =>
-      tx.run(`insert into ledger_accounts (kind, provider, stripe) select 'cash', 'middle', generate_series(0, 7)`),
+    (tx) => tx.run(`insert into ledger_accounts (kind, provider) values ('cash', 'middle')`),
     [first(['a', 'middle', 'z']), first(['z', 'middle', 'a'])].map(
       (payments) => (tx) => settle(tx, w.clock.now(), payments),
     ),
-    pools,
   )
   expect(attempts).toEqual([1, 1])
   expect(await w.count('ledger_accounts', `kind = 'cash'`)).toBe(3)
@@ -242,7 +269,6 @@ async function raceBehind(
   w: World,
   block: (tx: Tx) => Promise<unknown>,
   works: ((tx: Tx) => Promise<unknown>)[],
-  pools = works.map(() => w.pool),
 ): Promise<number[]> {
   const attempts = works.map(() => 0)
   let racing: Promise<unknown> | undefined
@@ -250,7 +276,7 @@ async function raceBehind(
     await block(blocker)
     racing = Promise.all(
       works.map((work, index) =>
-        transact(pools[index]!, (tx) => {
+        transact(w.pool, (tx) => {
           attempts[index]!++
           return work(tx)
         }),

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Pool } from '../src/db/pool.ts'
 import { transact, type Tx } from '../src/db/tx.ts'
 import { settle, type Settled } from '../src/domain/deposits/settle.ts'
 import type { ReceivedPayment } from '../src/domain/ports/provider.ts'
-import { stripePools } from './stripe-pools.ts'
 import { world, type World } from './world.ts'
 
 // A statement is a round trip, and round trips are most of what a small batch costs. Besides these there are begin and
@@ -11,15 +9,14 @@ import { world, type World } from './world.ts'
 
 test('a batch is booked with three statements, whatever is in it: locks, what is recorded, the booking', async () => {
   const w = await world({ isDirect: true })
-  const [pool] = await stripePools(w, 'same')
   const paid = [await w.paidCharge(), await w.paidCharge(), await w.paidCharge({ valueCents: 7_00 })]
   const [first, one, other] = paid.map(({ payment }) => payment) as [ReceivedPayment, ReceivedPayment, ReceivedPayment]
-  // The first payment on a stripe makes its ledger accounts.
-  await settleCounting(w, pool, [first])
+  // The first payment of a provider makes its ledger accounts.
+  await settleCounting(w, [first])
   const late = await w.paidCharge()
   await w.pool.query(`update charges set status = 'EXPIRED', closed_at = expires_at where id = $1`, [late.charge.id])
   const stray = { ...one, endToEndId: 'E-stray', txid: null }
-  const { settled, statements } = await settleCounting(w, pool, [one, other, late.payment, stray])
+  const { settled, statements } = await settleCounting(w, [one, other, late.payment, stray])
   expect(settled).toMatchObject({ completed: { length: 3 }, excepted: { length: 1 } })
   expect(statements).toBe(3)
 })
@@ -27,19 +24,18 @@ test('a batch is booked with three statements, whatever is in it: locks, what is
 test('a batch that is known already costs two statements: locks, what is recorded', async () => {
   const w = await world({ isDirect: true })
   const { payment } = await w.paidCharge()
-  await settleCounting(w, w.pool, [payment])
-  const { settled, statements } = await settleCounting(w, w.pool, [payment])
+  await settleCounting(w, [payment])
+  const { settled, statements } = await settleCounting(w, [payment])
   expect(settled).toMatchObject({ completed: [], known: 1 })
   expect(statements).toBe(2)
 })
 
 async function settleCounting(
   w: World,
-  pool: Pool,
   payments: ReceivedPayment[],
 ): Promise<{ settled: Settled; statements: number }> {
   let statements = 0
-  const settled = await transact(pool, (tx) => {
+  const settled = await transact(w.pool, (tx) => {
     const counting = new Proxy(tx, {
       get(target, name: keyof Tx) {
         statements++

@@ -12,12 +12,9 @@ export function unnestOf<Item>(columns: Columns<Item>): string {
   return `${unnest(types)} with ordinality as n (${Object.keys(columns).join(', ')}, place)`
 }
 
-/**
- * In SQL, the rows of parameters that are arrays of these types. Their length is hidden from the planner. With it,
- * PostgreSQL would make a custom plan for every short batch, because that looks cheaper than the generic plan.
- */
+/** In SQL, the rows of parameters that are arrays of these types. */
 export function unnest(types: readonly string[], firstParam = 1): string {
-  return `unnest(${types.map((type, index) => `(select $${firstParam + index}::${type}[])`).join(', ')})`
+  return `unnest(${types.map((type, index) => `$${firstParam + index}::${type}[]`).join(', ')})`
 }
 
 /** The parameters of unnestOf(). */
@@ -34,7 +31,6 @@ const WRITERS: Record<string, (value: unknown) => string> = {
   boolean: String,
   bytea: (value) => `"\\\\x${(value as Buffer).toString('hex')}"`,
   timestamptz: (value) => isoText(value as Date),
-  tid: (value) => `"${String(value)}"`,
   text: (value) => quoted(String(value)),
   // JSON contains no control characters, so only quotes and backslashes are escaped, as an array literal wants it.
   json: (value) => JSON.stringify(value),

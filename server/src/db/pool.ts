@@ -35,67 +35,36 @@ export type PoolOptions = {
 }
 
 type Extras = {
-  log: Log
   outage: OutageLog
   clientGraceMs: number
+  /** See keepsStatements(). */
   keepsStatements: boolean
-  /** False behind a pooler, and before the first connection: see setForSession(). */
-  keepsSettings: boolean
   /** See isDiskFull(). */
   isDiskFull: boolean
-  /** See inOrder(). */
-  openInOrder: () => Pool
 }
 const extras = new WeakMap<Pool, Extras>()
 /** Of connections through a pooler: see setForSession(). */
 const settingsOfTransactions = new WeakMap<pg.ClientBase, string>()
 
 export function makePool(databaseUrl: string, log: Log, options: PoolOptions = {}): Pool {
-  const { maxConnections = DEFAULT_POOL_SIZE, clientGraceMs = CLIENT_GRACE_MS } = options
-  let ordered: Pool | undefined
-  const own: Extras = {
-    log,
-    outage: makeOutageLog(log, options.nowMs),
-    clientGraceMs,
-    keepsStatements: true,
-    keepsSettings: false,
-    isDiskFull: false,
-    openInOrder: () => (ordered ??= openPool(databaseUrl, options, IN_ORDER, own)),
-  }
-  const pool = openPool(databaseUrl, options, { maxConnections, settings: {} }, own)
-  const end = pool.end.bind(pool)
-  pool.end = async () => void (await Promise.all([ordered?.end(), end()]))
-  return pool
-}
-
-// Claims come one after another.
-const IN_ORDER = { maxConnections: 1, settings: { enable_sort: 'off' } }
-
-/** The connection of queryInOrder(), beside those of the pool. */
-export function inOrder(pool: Pool): Pool {
-  return extras.get(pool)?.openInOrder() ?? pool
-}
-
-function openPool(
-  databaseUrl: string,
-  { statementTimeoutMs = STATEMENT_TIMEOUT_MS }: PoolOptions,
-  { maxConnections, settings: more }: { maxConnections: number; settings: SessionSettings },
-  own: Extras,
-): Pool {
+  const {
+    maxConnections = DEFAULT_POOL_SIZE,
+    clientGraceMs = CLIENT_GRACE_MS,
+    statementTimeoutMs = STATEMENT_TIMEOUT_MS,
+  } = options
+  const outage = makeOutageLog(log, options.nowMs)
+  const own: Extras = { outage, clientGraceMs, keepsStatements: false, isDiskFull: false }
   const settings = {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-    // A plan that was made while a table was small is kept. So it must never read the whole table. Long
-    // work may: see tx.setStatementTimeout().
-    enable_seqscan: 'off',
-    // Up to PostgreSQL 17, a sequential scan that is off and has no alternative adds 10^10 to the cost of its plan, and
-    // PostgreSQL compiles what costs that much: 960 ms for each claim of webhooks, which then runs for 0.1 ms.
+    // A prepared statement is planned for its values each time. A plan that PostgreSQL keeps was made for the size that
+    // the tables had then, and may read all of a table that has grown.
+    plan_cache_mode: 'force_custom_plan',
+    // Our statements run for a millisecond, and compiling one takes hundreds.
     jit: 'off',
     // A date without a zone means the same in every session, whatever the role or the database has as its zone.
     timezone: 'UTC',
-    ...more,
   }
-  const { outage, clientGraceMs } = own
   const address = readDatabaseUrl(databaseUrl)
   const pool = new pg.Pool({
     ...address,
@@ -108,7 +77,7 @@ function openPool(
     application_name: 'guiche',
     verify: (client, done) =>
       void setForSession(client, settings).then((isDirect) => {
-        own.keepsSettings = isDirect
+        own.keepsStatements = isDirect
         if (!isDirect) settingsOfTransactions.set(client, setLocal(settings))
         done()
       }, done),
@@ -142,14 +111,9 @@ export function clientTimeoutMs(pool: Pool, statementTimeoutMs: number): number 
   return statementTimeoutMs + (extras.get(pool)?.clientGraceMs ?? CLIENT_GRACE_MS)
 }
 
-/** False behind a pooler that keeps no prepared statements. */
+/** False behind a pooler, where the next transaction may run on a connection without our prepared statements. */
 export function keepsStatements(pool: Pool): boolean {
   return extras.get(pool)?.keepsStatements ?? false
-}
-
-/** The settings of the pool hold for every statement, and not only within a transaction. */
-export function keepsSettings(pool: Pool): boolean {
-  return extras.get(pool)?.keepsSettings ?? true
 }
 
 /** The disk of the database was full when something was last written that needs room on it. */
@@ -160,13 +124,6 @@ export function isDiskFull(pool: Pool): boolean {
 export function setDiskFull(pool: Pool, isFull: boolean): void {
   const own = extras.get(pool)
   if (own) own.isDiskFull = isFull
-}
-
-export function stopKeepingStatements(pool: Pool): void {
-  const own = extras.get(pool)
-  if (!own?.keepsStatements) return
-  own.keepsStatements = false
-  own.log.warn({}, 'the pooler in front of PostgreSQL keeps no prepared statements: the service works, but slower')
 }
 
 /** Names and values, as `set` takes them. */

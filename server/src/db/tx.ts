@@ -1,16 +1,7 @@
 import type pg from 'pg'
 import { DatabaseUnavailable, isConnectionFailure, isDiskFull, sqlState } from './failure.ts'
-import {
-  begin,
-  clientTimeoutMs,
-  CONNECT_TIMEOUT_MS,
-  inOrder,
-  keepsSettings,
-  outageLogOf,
-  setDiskFull,
-  type Pool,
-} from './pool.ts'
-import { isPoolerMove, preparedName } from './prepared.ts'
+import { begin, clientTimeoutMs, CONNECT_TIMEOUT_MS, outageLogOf, setDiskFull, type Pool } from './pool.ts'
+import { preparedName } from './prepared.ts'
 
 declare const inTransaction: unique symbol
 
@@ -25,10 +16,7 @@ export type Tx = {
   one<Row>(sql: string, params?: unknown[]): Promise<Row>
   /** For statements whose rows do not matter: resolves to the number of rows affected. */
   run(sql: string, params?: unknown[]): Promise<number>
-  /**
-   * For long work over whole tables. Sets the time limit of each following statement of the transaction, at the
-   * database and in this process, and lets them read tables from end to end.
-   */
+  /** For long work. Sets the time limit of each following statement, at the database and in this process. */
   setStatementTimeout(timeoutMs: number): Promise<void>
 }
 
@@ -48,7 +36,7 @@ export async function transact<Result>(
       return result
     } catch (error) {
       if (isConnectionFailure(error)) throw unavailable(pool, error)
-      if (!(isTransient(error) || isPoolerMove(pool, error)) || attempt === MAX_ATTEMPTS) throw error
+      if (!isTransient(error) || attempt === MAX_ATTEMPTS) throw error
     }
   }
 }
@@ -63,20 +51,9 @@ export function query<Row>(pool: Pool, sql: string, params: unknown[] = []): Pro
       return result.rows as Row[]
     },
     (error: unknown) => {
-      if (name !== undefined && isPoolerMove(pool, error)) return query(pool, sql, params)
       throw isConnectionFailure(error) ? unavailable(pool, error) : error
     },
   )
-}
-
-/**
- * As query(), for a statement that takes the first rows of a long queue. Where PostgreSQL believes the queue to be
- * empty, it would plan to read all of it and to sort that, and the plan is kept. This reads an index in its order, from
- * where the statement begins.
- */
-export function queryInOrder<Row>(pool: Pool, sql: string, params: unknown[]): Promise<Row[]> {
-  const ordered = inOrder(pool)
-  return keepsSettings(ordered) ? query(ordered, sql, params) : transact(ordered, (tx) => tx.rows(sql, params))
 }
 
 // One process of Node answers no more lists than two connections read. Without a bound, a burst of lists opens every
@@ -168,7 +145,7 @@ function openTx(pool: Pool, client: pg.PoolClient) {
     run: async (sql, params) => (await query(sql, params)).rowCount ?? 0,
     async setStatementTimeout(statementTimeoutMs) {
       timeoutMs = clientTimeoutMs(pool, statementTimeoutMs)
-      await query(`set local statement_timeout = ${statementTimeoutMs}; set local enable_seqscan = on`)
+      await query(`set local statement_timeout = ${statementTimeoutMs}`)
     },
   } as Tx
   return { tx, query }

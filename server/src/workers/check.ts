@@ -9,11 +9,6 @@ const MAX_CLAIMED = 256
 // Notifications in memory, some hundred bytes each. Those past this wait in the queue.
 const MAX_FOLLOWED = 20_000
 const IDLE_MS = 500
-// A claim scans from the due time that the last one reached. While a transaction holds an old snapshot, finished checks
-// stay in the index as dead rows, and a scan from the start would read all of them. Only a transaction that commits
-// late can leave a check further back, so every half minute a claim scans the whole queue.
-const LATE_COMMIT_MS = 2_000
-const LOOK_AT_ALL_MS = 30_000
 // What takes longer does not hold up a stop. It is left to the next process, when its lease ends.
 const STOP_PATIENCE_MS = 2_000
 
@@ -29,7 +24,6 @@ export function startCheckWorker(ctx: Context): Loop {
     await answerOrLeave(ctx, check)
     if (mayHaveMore && claimed.size() <= MAX_CLAIMED / 2) loop.wake()
   })
-  let [readUntilMs, allReadMs] = [0, 0]
   const loop = startLoop(ctx, {
     name: 'check',
     idleMs: IDLE_MS,
@@ -39,13 +33,8 @@ export function startCheckWorker(ctx: Context): Loop {
       if (room < MAX_CLAIMED / 2) return 'idle'
       // Claimed without a provider to ask, checks would only be put off, for longer each time.
       if (!ctx.providers.some((provider) => provider.isCallable())) return 'idle'
-      const nowMs = ctx.now().getTime()
-      // The clock may have been set back.
-      const looksAtAll = Math.abs(nowMs - allReadMs) >= LOOK_AT_ALL_MS
-      const checks = await claimChecks(ctx, room, new Date(looksAtAll ? 0 : readUntilMs))
+      const checks = await claimChecks(ctx, room)
       mayHaveMore = checks.length === room
-      if (!mayHaveMore) readUntilMs = nowMs - LATE_COMMIT_MS
-      if (!mayHaveMore && looksAtAll) allReadMs = nowMs
       claimed.hold(checks)
       return 'idle'
     },

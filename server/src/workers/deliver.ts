@@ -4,40 +4,23 @@ import type { Context } from '../domain/context.ts'
 import {
   claimDeliveries,
   DEADLINE_MS,
-  findUnclaimed,
   isDelivered,
   sendDelivery,
   type Allowances,
 } from '../domain/webhooks/delivery-queue.ts'
 import { nameInBody } from '../domain/webhooks/events.ts'
-import { joinLoops, startLoop, type Loop } from './loop.ts'
-import { makeQueueCursors } from './queue-cursors.ts'
+import { startLoop, type Loop } from './loop.ts'
 
 // What this process settles wakes it at once. The interval is for events of other processes, and for retries.
 const IDLE_MS = 500
-// A little less, so that each round after an idle pause is a poll. Rounds in between read only what woke them.
-const POLL_MS = IDLE_MS - 50
-// How far back a wake looks that does not say since when something is due. Transactions of this process are shorter.
-const WOKEN_FOR_MS = 10_000
-// How often to look for what claims have passed: leases of dead processes, and late commits. While an old snapshot is
-// held open, that reads all that was delivered since. So no claim waits for it, and it takes a twentieth of the time.
-const FIND_PASSED_MS = 5_000
-const PAUSE_AFTER_FINDING = 20
 // With less left of its lease, a delivery cannot be sent and recorded before another process may claim it.
 const LEAST_LEASE_MS = DEADLINE_MS + 5_000
 // A request that takes longer does not hold up a stop. It is aborted, and sent again later.
 const STOP_PATIENCE_MS = 2_000
 
 export type Sender = {
-  /** Something was queued with this time, and the next claim looks for it. */
-  queued(since: Date): void
-  /**
-   * Claims due deliveries, and starts as many as the windows of their webhooks allow. What is neither known from an
-   * earlier claim nor announced by `queued` is found by a poll.
-   */
-  claim(options?: { isPoll: boolean }): Promise<void>
-  /** Finds what claims have passed. The next claim goes back to it. */
-  findPassed(): Promise<void>
+  /** Claims due deliveries, and starts as many as the windows of their webhooks allow. */
+  claim(): Promise<void>
   /** Starts no more, waits for requests in flight, and aborts those that take longer than `patienceMs`. */
   stop(patienceMs: number): Promise<void>
 }
@@ -45,42 +28,20 @@ export type Sender = {
 /** Sends due deliveries. Any number of processes may run it; a delivery is claimed by one at a time. */
 export function startDeliverWorker(ctx: Context): Loop {
   const sender = makeSender(ctx, makeDeliveryWindows(), () => loop.wake())
-  let polledAtMs = -Infinity
   const loop = startLoop(ctx, {
     name: 'deliver',
     idleMs: IDLE_MS,
     async round() {
-      const nowMs = performance.now()
-      const isPoll = nowMs - polledAtMs >= POLL_MS
-      if (isPoll) polledAtMs = nowMs
-      await sender.claim({ isPoll })
+      await sender.claim()
       return 'idle'
     },
   })
-  let findAtMs = -Infinity
-  const passed = startLoop(ctx, {
-    name: 'find passed deliveries',
-    idleMs: FIND_PASSED_MS,
-    async round() {
-      const beganMs = performance.now()
-      if (beganMs < findAtMs) return 'idle'
-      await sender.findPassed().finally(() => {
-        const endedMs = performance.now()
-        findAtMs = endedMs + (endedMs - beganMs) * PAUSE_AFTER_FINDING
-      })
-      return 'idle'
-    },
-  })
-  const wake = (since = new Date(ctx.now().getTime() - WOKEN_FOR_MS)) => {
-    sender.queued(since)
-    loop.wake()
-  }
-  const detach = ctx.deliverWorker.attach({ wake })
+  const detach = ctx.deliverWorker.attach(loop)
   return {
-    wake: () => wake(),
+    wake: loop.wake,
     async stop() {
       detach()
-      await joinLoops([loop, passed]).stop()
+      await loop.stop()
       await sender.stop(STOP_PATIENCE_MS)
     },
   }
@@ -90,7 +51,6 @@ export function startDeliverWorker(ctx: Context): Loop {
 export function makeSender(ctx: Context, windows: DeliveryWindows, wantsMore: () => void): Sender {
   // Claimed, and waiting for a place in the window of their webhook.
   const queues = new Map<string, Claimed[]>()
-  const cursors = makeQueueCursors()
   let inFlight = 0
   let whenEmptied = () => {}
   let isAborted = false
@@ -138,15 +98,12 @@ export function makeSender(ctx: Context, windows: DeliveryWindows, wantsMore: ()
   }
 
   return {
-    queued: (since) => cursors.lookBack(since.getTime()),
-    async claim({ isPoll } = { isPoll: true }) {
+    async claim() {
       // Deliveries of a webhook whose pause is over move on here, and stale ones are dropped.
       const began = ctx.now()
       for (const webhookId of queues.keys()) startNext(webhookId, began)
       const allowances = windows.allowances(began.getTime())
-      const reading = cursors.next(began.getTime(), isPoll)
-      const claimed = await claimDeliveries(ctx, allowances, reading)
-      cursors.claimed(reading, allowances, claimed)
+      const claimed = await claimDeliveries(ctx, allowances)
       const counts = new Map<string, number>()
       for (const delivery of claimed) {
         counts.set(delivery.webhookId, (counts.get(delivery.webhookId) ?? 0) + 1)
@@ -156,11 +113,6 @@ export function makeSender(ctx: Context, windows: DeliveryWindows, wantsMore: ()
       }
       windows.claimed(allowances, counts)
       for (const webhookId of counts.keys()) startNext(webhookId, ctx.now())
-    },
-    async findPassed() {
-      const unclaimed = await findUnclaimed(ctx)
-      for (const { webhookId, since } of unclaimed) cursors.passed(webhookId, since.getTime())
-      if (unclaimed.length > 0) wantsMore()
     },
     async stop(patienceMs) {
       queues.clear()
@@ -219,9 +171,11 @@ const MAX_UNRECORDED = 512
 const FIRST_SIZE = 8
 // As many connections as the webhook sender opens to one host; more would only queue there.
 const MAX_SIZE = 64
+// More would make a claim slow, and the first of them wait.
+const MAX_IN_A_CLAIM = 500
 // Claimed ahead of their turn: one statement brings hundreds for a fast webhook, and none goes stale for a slow one.
 const AHEAD_MS = 100
-const MAX_AHEAD = 1_024
+const MAX_AHEAD = MAX_IN_A_CLAIM
 // Of all webhooks together, unrecorded ones included: a bound on sockets and memory.
 const MAX_CLAIMED = 4_096
 // From here on each webhook gets a few at most, so that many that hang at once leave room for others.
@@ -272,7 +226,7 @@ export function makeDeliveryWindows(): DeliveryWindows {
         else if (isLow(window)) lookAhead(window, nowMs)
       }
       const named = new Map([...windows].map(([id, window]) => [id, allowanceOf(window, mostEach, nowMs)]))
-      return { default: FIRST_SIZE, named, total: MAX_CLAIMED - total }
+      return { default: FIRST_SIZE, named, total: Math.min(MAX_IN_A_CLAIM, MAX_CLAIMED - total) }
     },
     claimed(allowances, counts) {
       const sum = [...counts.values()].reduce((all, count) => all + count, 0)

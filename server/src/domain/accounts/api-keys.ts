@@ -125,8 +125,8 @@ const BY_HASH: SharedRead<KeyRow> = {
       coalesce(k.revoked_at, o.disabled_at) as revoked_at, k.last_used_at, k.account_id, k.operator_id,
       coalesce(a.email, o.email) as email, a.name as account_name, a.suspended_at, ${overridesColumn('a')} as overrides
     from api_keys k
-    left join lateral (select * from accounts a where a.id = k.account_id offset 0) a on true
-    left join lateral (select * from operators o where o.id = k.operator_id offset 0) o on true
+    left join accounts a on a.id = k.account_id
+    left join operators o on o.id = k.operator_id
     where k.hash = any(array(select decode(wanted, 'hex') from unnest($1::text[]) wanted))`,
   keyOf: ({ hash }) => hash,
 }

@@ -8,7 +8,7 @@ const WANTED = `
   from payments p
   left join charges c on c.id = p.charge_id
   left join exceptions m on m.payment_id = p.id and m.resolution = 'match'
-  left join books cash on cash.id = cash.book and cash.kind = 'cash' and cash.provider = p.provider
+  left join books cash on cash.kind = 'cash' and cash.provider = p.provider
   left join books owner on owner.kind = 'balance' and owner.account_id = c.account_id
   cross join single s
   cross join lateral (values
@@ -25,7 +25,7 @@ const WANTED = `
   join payments p on p.id = r.payment_id
   left join charges c on c.id = r.charge_id
   left join exceptions u on u.refund_id = r.id and u.kind = 'undone_refund'
-  left join books cash on cash.id = cash.book and cash.kind = 'cash' and cash.provider = p.provider
+  left join books cash on cash.kind = 'cash' and cash.provider = p.provider
   left join books bearer on bearer.kind = 'balance' and bearer.account_id = r.account_id
   cross join single s
   cross join lateral (select case when r.source = 'suspense' then s.suspense else bearer.id end as id) src
@@ -66,16 +66,14 @@ const WANTED = `
   ) v (kind, is_wanted, debit_id, credit_id, amount_cents, charge_id)
   where v.is_wanted`
 
-// Cash and fees have several ledger accounts. Which of them a transfer uses does not matter: `book` is the first one.
 const BOOKS = `
-  select id, kind, account_id, provider, min(id) over (partition by kind, account_id, provider) as book,
-    kind || coalesce(' ' || account_id, ' ' || provider, '') as name
+  select id, kind, account_id, provider, kind || coalesce(' ' || account_id, ' ' || provider, '') as name
   from ledger_accounts`
 
 const SINGLE = `
-  select max(book) filter (where kind = 'fees') as fees, max(book) filter (where kind = 'suspense') as suspense,
-    max(book) filter (where kind = 'refunding') as refunding, max(book) filter (where kind = 'missing') as missing,
-    max(book) filter (where kind = 'written_off') as written_off
+  select max(id) filter (where kind = 'fees') as fees, max(id) filter (where kind = 'suspense') as suspense,
+    max(id) filter (where kind = 'refunding') as refunding, max(id) filter (where kind = 'missing') as missing,
+    max(id) filter (where kind = 'written_off') as written_off
   from books`
 
 const transferRules = broken({
@@ -92,20 +90,17 @@ const transferRules = broken({
 
 // Unique indexes allow one transfer of a kind for each payment, refund and exception; the check `schema` guards them.
 const transfer = `
-  with books as (${BOOKS}), single as (${SINGLE}), wanted as (${WANTED}), t as (
-    select t.*, d.book as debit_book, c.book as credit_book
-    from transfers t left join books d on d.id = t.debit_id left join books c on c.id = t.credit_id
-  ), x as (
+  with books as (${BOOKS}), single as (${SINGLE}), wanted as (${WANTED}), x as (
     select t.id, coalesce(t.kind, w.kind) as kind, w.kind is not null as is_wanted, coalesce(t.payment_id, w.payment_id) as payment_id,
-      t.debit_book as t_debit, w.debit_id as w_debit, t.credit_book as t_credit, w.credit_id as w_credit,
+      t.debit_id as t_debit, w.debit_id as w_debit, t.credit_id as t_credit, w.credit_id as w_credit,
       t.amount_cents as t_amount, w.amount_cents as w_amount, t.charge_id as t_charge, w.charge_id as w_charge,
       t.refund_id as t_refund, w.refund_id as w_refund, t.exception_id as t_exception, w.exception_id as w_exception,
       t.occurred_at as t_occurred, w.occurred_at as w_occurred, t.recorded_at as t_recorded, w.recorded_at as w_recorded,
       t.account_id as t_account, w.account_id as w_account
-    from t
+    from transfers t
     full join wanted w on w.payment_id = t.payment_id and w.kind = t.kind
       and coalesce(w.refund_id, w.exception_id, w.payment_id) = coalesce(t.refund_id, t.exception_id, t.payment_id)
-    where (t.debit_book, t.credit_book, t.amount_cents, t.charge_id, t.account_id, t.refund_id, t.exception_id, t.occurred_at, t.recorded_at)
+    where (t.debit_id, t.credit_id, t.amount_cents, t.charge_id, t.account_id, t.refund_id, t.exception_id, t.occurred_at, t.recorded_at)
       is distinct from (w.debit_id, w.credit_id, w.amount_cents, w.charge_id, w.account_id, w.refund_id, w.exception_id, w.occurred_at, w.recorded_at)
       or t.id is null or w.kind is null
   )
@@ -166,7 +161,6 @@ const ledgerAccount = `
       'is below zero, and may not be': `l.kind in ('cash', 'missing', 'written_off') or b.credits_cents >= b.debits_cents`,
       account_id: ['l.account_id', `case when l.kind = 'balance' then a.id end`],
       provider: ['l.provider', `case when l.kind = 'cash' then p.provider end`],
-      'is a stripe, and its kind has none': `l.stripe = 0 or l.kind in ('cash', 'fees')`,
     },
   })}
   union all
@@ -179,7 +173,7 @@ const ledgerAccount = `
   union all
   select 'ledger', format('has %s accounts of the kind %s instead of one', count(l.id), k.kind)
   from unnest(array['fees', 'suspense', 'refunding', 'missing', 'written_off']) as k (kind)
-  left join ledger_accounts l on l.kind = k.kind and l.stripe = 0 group by k.kind having count(l.id) <> 1
+  left join ledger_accounts l on l.kind = k.kind group by k.kind having count(l.id) <> 1
   union all
   select l.kind || ' ' || coalesce(l.account_id::text, l.provider, ''), format('holds %s cents, more than programs count exactly (%s)',
     sum(b.credits_cents - b.debits_cents), ${Number.MAX_SAFE_INTEGER})

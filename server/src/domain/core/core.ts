@@ -25,14 +25,11 @@ export type Core = {
   /** This process's number among those that share the database, see db/presence.ts. */
   instance: number
   checkWorker: WorkerSlot<{ wake(): void }>
-  deliverWorker: WorkerSlot<{ wake(since?: Date): void }>
+  deliverWorker: WorkerSlot<{ wake(): void }>
   /** Makes the worker that checks charges look for due checks now. */
   wakeChecks: () => void
-  /**
-   * Makes the worker that delivers webhooks look for due deliveries now. `since`: the time with which they were queued,
-   * which spares a longer search.
-   */
-  wakeDeliveries: (since?: Date) => void
+  /** Makes the worker that delivers webhooks look for due deliveries now. */
+  wakeDeliveries: () => void
 }
 
 type Made = 'readShared' | 'now' | 'checkWorker' | 'deliverWorker' | 'wakeChecks' | 'wakeDeliveries'
@@ -54,6 +51,6 @@ export function makeCore(parts: Omit<Core, Made>): Core {
     checkWorker,
     deliverWorker,
     wakeChecks: () => checkWorker.current().wake(),
-    wakeDeliveries: (since) => deliverWorker.current().wake(since),
+    wakeDeliveries: () => deliverWorker.current().wake(),
   }
 }

@@ -264,9 +264,9 @@ type Due = Attempt & { subject: string; status: number }
 /** As the worker claims deliveries, but in this transaction, and nothing is sent. */
 async function claim(tx: Tx, failures: Map<string, number>): Promise<Due[]> {
   const leasedUntil = new Date(0)
-  const rows = await tx.rows<Pick<Claimed, 'eventId' | 'webhookId' | 'place' | 'attempt'> & DueEvent>(
+  const rows = await tx.rows<Pick<Claimed, 'eventId' | 'webhookId' | 'attempt'> & DueEvent>(
     `update deliveries d set leased_until = $2 from events v where v.subject_id = any($1) and d.event_id = v.id
-     returning d.event_id as "eventId", d.webhook_id as "webhookId", d.ctid as place, d.attempts + 1 as attempt,
+     returning d.event_id as "eventId", d.webhook_id as "webhookId", d.attempts + 1 as attempt,
        v.subject_id as subject, v.created_at as "createdAt"`,
     [[...failures.keys()], leasedUntil],
   )

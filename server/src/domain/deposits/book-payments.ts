@@ -3,7 +3,7 @@ import type { Cents } from '../../base/money.ts'
 import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
 import type { Tx } from '../../db/tx.ts'
-import { makeLedgerAccounts, makeTally, POST_LINES, STRIPE } from '../ledger/ledger.ts'
+import { makeLedgerAccounts, makeTally, POST_LINES } from '../ledger/ledger.ts'
 import type { ReceivedPayment } from '../ports/provider.ts'
 import { eventBody, TELL, type NewEvent } from '../webhooks/events.ts'
 import type { StoredCharge } from './charge-reads.ts'
@@ -88,16 +88,12 @@ const IS_RECORDED = `$${SCALARS + 2}::boolean`
 
 // `held` of POST_LINES locks balances after all payments are inserted, because it sorts what follows from them. That is
 // the order of locks of settle(). Charges and events are written before it, so that others wait for less.
-//
-// Here and in the parts from other files, large tables are looked up by `= any(array(…))` or by a subquery for each
-// row. PostgreSQL keeps the plan of a statement for a while. A join that it planned when a table was small would read
-// all of the table when it is large.
 const BOOK = prepared(`
   with cash as (
-    select provider, id as cash from ledger_accounts where kind = 'cash' and stripe = ${STRIPE}
+    select provider, id as cash from ledger_accounts where kind = 'cash'
   ), shared as (
     select max(id) filter (where kind = 'suspense') as suspense, max(id) filter (where kind = 'fees') as fees
-    from ledger_accounts where kind = 'suspense' or (kind = 'fees' and stripe = ${STRIPE})
+    from ledger_accounts where kind in ('suspense', 'fees')
   ), n as materialized (
     select n.*, cash, suspense, fees, ${NOW} as now
     from ${unnestOf(COLUMNS)} left join cash using (provider) cross join shared
@@ -115,12 +111,7 @@ const BOOK = prepared(`
   ), credited as (
     update payments p set credited = true, charge_id = n.charge_id, account_id = n.account_id,
       txid = coalesce(p.txid, n.txid)
-    from n
-    where p.id = any(array(select payment_id from n where kind = 'matched' and not ${IS_RECORDED}))
-      and p.id = n.payment_id
-      -- The CASE hides the condition. Few payments are not credited, so PostgreSQL 15 would read all of those, which an
-      -- index of held payments lists, and look for the matched ones among them.
-      and case when p.credited then false else true end
+    from n where p.id = n.payment_id and n.kind = 'matched' and not ${IS_RECORDED} and not p.credited
     returning p.id
   ), dropped as (
     select payment_id from n
@@ -161,13 +152,11 @@ const BOOK = prepared(`
     (select count(*) from completed) as completed, (select count(*) from told) as told,
     (select count(*) from posted) as posted,
     array(
-      select distinct id from (
-        select (select x.id from exceptions x where x.charge_id = n.charge_id and x.resolution is null) as id from kept n
-      ) x where id is not null
+      select distinct x.id from kept n join exceptions x on x.charge_id = n.charge_id and x.resolution is null
     ) as unnamed`)
 
 /**
- * `dropped` are ids of payments. `lacking` are providers without ledger accounts on this stripe. `unnamed` are ids of
+ * `dropped` are ids of payments. `lacking` are providers without ledger accounts. `unnamed` are ids of
  * open exceptions of charges that their provider called paid before it named a Pix.
  */
 type Booked = {
@@ -192,7 +181,7 @@ export async function bookPayments(tx: Tx, now: Date, settlements: Settlement[])
     throw new Error('a payment was credited twice')
   if (dropped.size === 0 && booked.lacking.length === 0) return requireBooked(booked, settlements)
   // Rare: the statement inserted the payments and posted nothing. Post the new ones in a second statement, after
-  // creating the ledger accounts of this stripe if they are missing.
+  // creating the ledger accounts if they are missing.
   const kept = settlements.filter(({ paymentId }) => !dropped.has(paymentId))
   if (booked.lacking.length > 0) {
     const providers = new Set(kept.map(({ payment }) => payment.provider))

@@ -19,27 +19,19 @@ const COLUMNS: Columns<Acceptance> = {
   emv: ['text', ({ emv }) => emv],
 }
 
-// Returns only the charges that were not updated, so usually no rows. Rows are looked up by subqueries instead of
-// joins, so that a cached plan never scans a whole index (decision 29). Updating by ctid is safe: a charge that was
-// updated in between no longer has our opening_instance. A check that another process claims at the same moment keeps
-// its due time, and that process reschedules it.
+// Returns only the charges that were not updated, so usually no rows.
 const MARK_PENDING = prepared(`
-  with n as materialized (
-    select n.*, (select c.ctid from charges c where c.id = n.id) as tid from ${unnestOf(COLUMNS)}
+  with n as (
+    select * from ${unnestOf(COLUMNS)}
   ), accepted as (
     update charges c set status = 'PENDING', emv = n.emv, opening_instance = null
     from n
-    where c.ctid = n.tid and c.status = 'OPENING' and c.opening_instance = $3
+    where c.id = n.id and c.status = 'OPENING' and c.opening_instance = $3
     returning c.id, c.provider, c.expires_at
   ), moved as (
     update checks k set due_at = a.expires_at + ${EXPIRY_GRACE_MS} * interval '1 millisecond', claim = null, attempts = 0
-    from (
-      select expires_at, (
-        select k.ctid from checks k where k.provider = a.provider and k.subject = ${hexId('a.id')}
-      ) as tid
-      from accepted a offset 0
-    ) a
-    where k.ctid = a.tid
+    from accepted a
+    where k.provider = a.provider and k.subject = ${hexId('a.id')}
   )
   select id from n where id not in (select id from accepted)`)
 
@@ -64,41 +56,27 @@ const END_COLUMNS: Columns<IntentEnd> = {
   has_failed: ['boolean', ({ outcome }) => outcome === 'failed'],
 }
 
-// As MARK_PENDING. A charge that surely does not exist needs no question, so its check goes with it. Otherwise the
-// provider would be asked about every deposit that failed in an outage. One that a notification or a worker claimed
-// stays.
+// A charge that surely does not exist needs no question, so its check goes with it. Otherwise the provider would be
+// asked about every deposit that failed in an outage. One that a notification or a worker claimed stays.
 const END_INTENTS = prepared(`
-  with n as materialized (
-    select n.*, (select c.ctid from charges c where c.id = n.id) as tid from ${unnestOf(END_COLUMNS)}
+  with n as (
+    select * from ${unnestOf(END_COLUMNS)}
   ), ended as (
     update charges c set
       status = case when n.has_failed then 'FAILED' else c.status end,
       closed_at = case when n.has_failed then $3::timestamptz end,
       opening_instance = null
     from n
-    where c.ctid = n.tid and c.status = 'OPENING' and c.opening_instance = $4
+    where c.id = n.id and c.status = 'OPENING' and c.opening_instance = $4
     returning c.id, c.status, c.account_id, c.external_id, c.provider
   ), failed as (
     select * from ended where status = 'FAILED'
   ), released as (
-    delete from external_ids e
-    using (
-      select (
-        select e.ctid from external_ids e
-        where e.account_id = f.account_id and e.external_id = f.external_id and e.charge_id = f.id
-      ) as tid
-      from failed f offset 0
-    ) f
-    where e.ctid = f.tid
+    delete from external_ids e using failed f
+    where e.account_id = f.account_id and e.external_id = f.external_id and e.charge_id = f.id
   ), unchecked as (
-    delete from checks k
-    using (
-      select (
-        select k.ctid from checks k where k.provider = f.provider and k.subject = ${hexId('f.id')}
-      ) as tid
-      from failed f offset 0
-    ) f
-    where k.ctid = f.tid and k.claim is null
+    delete from checks k using failed f
+    where k.provider = f.provider and k.subject = ${hexId('f.id')} and k.claim is null
   )
   select count(*) as failed from failed`)
 
@@ -127,12 +105,7 @@ export const COMPLETE_CHARGES = `
     -- Paid after it ended: its history keeps the end.
     closed_at = coalesce(c.closed_at, n.now)
   from kept n
-  where c.id = any(array(select charge_id from kept where kind <> 'excepted'))
-    and c.id = n.charge_id
-    and n.kind <> 'excepted'
-    -- The CASE hides the selectivity of this condition. Nearly all charges are COMPLETED, so the planner would expect
-    -- one row and choose a nested loop, which compares 200 charges with 200 payments.
-    and case when c.status = 'COMPLETED' then false else true end
+  where c.id = n.charge_id and n.kind <> 'excepted' and c.status <> 'COMPLETED'
   returning c.id, c.account_id, c.external_id, c.paid_late`
 
 /** In SQL, after it: a charge that is paid late claims its external id again, unless another charge has it by now. */

@@ -49,7 +49,7 @@ export function makeSettlements(
     const announce = once(() => {
       countSettled(core, settled)
       chargeWatch.announce(settled.completed, 'COMPLETED')
-      core.wakeDeliveries(now)
+      core.wakeDeliveries()
     })
     const ended = endedBy(settled)
     return items.map(({ check }) => ({ hasEnded: check !== undefined && ended(check), announce }))

@@ -4,31 +4,14 @@ import type { Tx } from '../../db/tx.ts'
 
 /**
  * The kinds of ledger account. cash: what a provider holds for us. balance: what we owe an account holder. fees: what
- * we earned; with `ofPayment`, the account that this payment's fee went to. suspense: what arrived and has no owner
- * yet. refunding: what is on its way back to payers. missing: what left a provider without us, until it is decided who
+ * we earned. suspense: what arrived and has no owner yet. refunding: what is on its way back to payers. missing: what left a provider without us, until it is decided who
  * bears it. written_off: what the operator kept or lost by decision; it may be negative, because a loss that happened
  * must be bookable.
  */
 export type LedgerKey =
   | { kind: 'cash'; provider: string }
   | { kind: 'balance'; accountId: string }
-  | { kind: 'fees'; ofPayment?: string }
-  | { kind: 'suspense' | 'refunding' | 'missing' | 'written_off' }
-
-/**
- * In SQL, the stripe of this transaction. Every settlement moves a provider's cash and the fees, and holds both until
- * it commits. So these two have up to eight ledger accounts each, and each connection uses one of them: settlements on
- * different connections do not wait for each other. Their balance is the sum.
- *
- * Cash may be negative, so it is debited and credited on any stripe. Fees may not: a returned fee leaves the stripe
- * that it went to (`ofPayment`), and comes back to it if it is kept after all. So no stripe gives away what it did not
- * get.
- */
-export const STRIPE = 'pg_backend_pid() % 8'
-
-function stripeOf(kind: string): string {
-  return `case when ${kind} in ('cash', 'fees') then ${STRIPE} else 0 end`
-}
+  | { kind: 'fees' | 'suspense' | 'refunding' | 'missing' | 'written_off' }
 
 /** In the order in which they occur, with the debited and the credited side. */
 export type TransferKind =
@@ -192,18 +175,13 @@ export async function makeBalanceAccount(tx: Tx, accountId: string): Promise<voi
 
 const FIND_LEDGER_IDS = `
   select id, concat(kind, ' ', account_id, provider) as text from ledger_accounts
-  where ((kind = 'balance' and account_id = any($1)) or (kind = 'cash' and provider = any($2)) or kind = any($3))
-    and stripe = ${stripeOf('kind')}
-  union all
-  select credit_id, concat('fees ', payment_id) from transfers
-  where payment_id = any($4) and kind in ('fee', 'matched_fee') and refund_id is null`
+  where (kind = 'balance' and account_id = any($1)) or (kind = 'cash' and provider = any($2)) or kind = any($3)`
 
 async function ledgerIds(tx: Tx, keys: LedgerKey[]): Promise<(key: LedgerKey) => number> {
   const rows = await tx.rows<{ id: number; text: string }>(FIND_LEDGER_IDS, [
     keys.flatMap((key) => (key.kind === 'balance' ? key.accountId : [])),
     keys.flatMap((key) => (key.kind === 'cash' ? key.provider : [])),
     keys.flatMap(({ kind }) => (kind === 'balance' || kind === 'cash' ? [] : kind)),
-    keys.flatMap((key) => (key.kind === 'fees' && key.ofPayment !== undefined ? key.ofPayment : [])),
   ])
   const ids = new Map(rows.map(({ id, text }) => [text, id]))
   const missing = keys.filter((key) => !ids.has(keyText(key)))
@@ -212,7 +190,7 @@ async function ledgerIds(tx: Tx, keys: LedgerKey[]): Promise<(key: LedgerKey) =>
 }
 
 /**
- * The first payment on a stripe makes its accounts; all others exist. In sorted order, because a transaction waits for
+ * The first payment of a provider makes its accounts; all others exist. In sorted order, because a transaction waits for
  * a row that another one is just creating, as for a lock.
  */
 export async function makeLedgerAccounts(tx: Tx, keys: LedgerKey[]): Promise<Map<string, number>> {
@@ -224,12 +202,10 @@ export async function makeLedgerAccounts(tx: Tx, keys: LedgerKey[]): Promise<Map
 }
 
 async function insertLedgerAccount(tx: Tx, key: LedgerKey): Promise<number> {
-  if (key.kind === 'fees' && key.ofPayment !== undefined) throw new Error(`payment ${key.ofPayment} has no fee`)
   const params = [key.kind, key.kind === 'balance' ? key.accountId : null, key.kind === 'cash' ? key.provider : null]
   await tx.run(
     `with made as (
-       insert into ledger_accounts (kind, account_id, provider, stripe)
-       values ($1, $2, $3, ${stripeOf('$1')})
+       insert into ledger_accounts (kind, account_id, provider) values ($1, $2, $3)
        on conflict do nothing returning id
      )
      insert into ledger_balances (ledger_account_id, may_be_negative) select id, $1 = 'cash' from made`,
@@ -237,8 +213,7 @@ async function insertLedgerAccount(tx: Tx, key: LedgerKey): Promise<number> {
   )
   const { id } = await tx.one<{ id: number }>(
     `select id from ledger_accounts
-     where kind = $1 and account_id is not distinct from $2 and provider is not distinct from $3
-       and stripe = ${stripeOf('$1')}`,
+     where kind = $1 and account_id is not distinct from $2 and provider is not distinct from $3`,
     params,
   )
   return id
@@ -246,6 +221,5 @@ async function insertLedgerAccount(tx: Tx, key: LedgerKey): Promise<number> {
 
 function keyText(key: LedgerKey): string {
   if (key.kind === 'balance') return `balance ${key.accountId}`
-  if (key.kind === 'cash') return `cash ${key.provider}`
-  return key.kind === 'fees' ? `fees ${key.ofPayment ?? ''}` : `${key.kind} `
+  return key.kind === 'cash' ? `cash ${key.provider}` : `${key.kind} `
 }

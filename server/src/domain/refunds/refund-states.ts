@@ -86,7 +86,7 @@ export async function reserveRefund(tx: Tx, now: Date, actor: Actor, wanted: New
   const { amountCents, feeReturnedCents } = refund
   // The returned fee comes first, so that it helps to pay for the refund. Otherwise an account's only deposit could
   // never be refunded in full.
-  const fees = { kind: 'fees', ofPayment: refund.paymentId } as const
+  const fees = { kind: 'fees' } as const
   const fee = { kind: 'fee_returned', debit: fees, credit: source, amountCents: feeReturnedCents } as const
   const reserved = { kind: 'refund_reserved', debit: source, credit: { kind: 'refunding' }, amountCents } as const
   const movements = feeReturnedCents > 0 ? [fee, reserved] : [reserved]
@@ -185,7 +185,7 @@ async function release(tx: Tx, now: Date, refund: Refund): Promise<void> {
   const source = sourceOf(refund)
   const { amountCents, feeReturnedCents } = refund
   const back = { kind: 'refund_released', debit: { kind: 'refunding' }, credit: source, amountCents } as const
-  const fees = { kind: 'fees', ofPayment: refund.paymentId } as const
+  const fees = { kind: 'fees' } as const
   const fee = { kind: 'fee_kept', debit: source, credit: fees, amountCents: feeReturnedCents } as const
   await post(tx, now, refund, feeReturnedCents > 0 ? [back, fee] : [back])
 }

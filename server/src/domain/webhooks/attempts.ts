@@ -17,11 +17,7 @@ export type Delivery = {
 }
 
 /** Leased by this process. */
-export type Claimed = Delivery & {
-  leasedUntil: Date
-  /** PostgreSQL's ctid of its row. */
-  place: string
-}
+export type Claimed = Delivery & { leasedUntil: Date }
 
 /** Where a webhook's deliveries go, and how they are signed, as it was when they were claimed. */
 export type WebhookTarget = {
@@ -125,28 +121,25 @@ export async function insertAttempts(tx: Tx, attempts: Attempt<Delivery>[]): Pro
   await insertRows(tx, 'attempts', attempts, ATTEMPT_COLUMNS)
 }
 
-/**
- * A delivery ends or moves only while its lease is ours: one that was resent meanwhile stays queued. Without a latency
- * nothing was sent. Gives the webhooks that have failed for too long.
- */
+/** In SQL, the lease of n still holds. A delivery that was resent meanwhile has another lease, and stays queued. */
+export const MINE = 'd.event_id = n.event_id and d.webhook_id = n.webhook_id and d.leased_until = n.leased_until'
+
+// Without a latency nothing was sent. Returns the webhooks that have failed for too long.
 const RECORD_FAILED = prepared(`
   with n as materialized (
-    select
-      n.*,
-      (select d.ctid from deliveries d where d.event_id = n.event_id and d.webhook_id = n.webhook_id) as tid
-    from ${unnestOf(FAILED_COLUMNS)}
+    select * from ${unnestOf(FAILED_COLUMNS)}
   ), logged as (
     insert into attempts (${Object.keys(ATTEMPT_COLUMNS).join(', ')})
     select ${Object.keys(ATTEMPT_COLUMNS).join(', ')} from n where latency_ms is not null
   ), gone as (
     delete from deliveries d using n
-    where n.due_again_at is null and d.ctid = n.tid and d.leased_until = n.leased_until
+    where n.due_again_at is null and ${MINE}
   ), ended as (
     insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
     select event_id, webhook_id, 'failed', number, $14 from n where due_again_at is null ${OVERWRITE_OUTCOME}
   ), postponed as (
     update deliveries d set due_at = n.due_again_at, leased_until = null, attempts = n.number from n
-    where n.due_again_at is not null and d.ctid = n.tid and d.leased_until = n.leased_until
+    where n.due_again_at is not null and ${MINE}
   ), marked as (
     update webhooks set failing_since = $14 where id = any($13) and failing_since is null
   )

@@ -1,10 +1,11 @@
-import { unnest, unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
+import { unnestOf, valuesOf, type Columns } from '../../db/insert-rows.ts'
 import { prepared } from '../../db/prepared.ts'
-import { isUniqueViolation, query, queryInOrder, transact, type Tx } from '../../db/tx.ts'
+import { isUniqueViolation, query, transact, type Tx } from '../../db/tx.ts'
 import type { WebhookAnswer, WebhookSender } from '../ports/webhook-sender.ts'
 import { makeReason } from '../ports/delivery-reasons.ts'
 import { nameInBody } from './events.ts'
 import {
+  MINE,
   outcomeOf,
   OVERWRITE_OUTCOME,
   recordFailed,
@@ -33,130 +34,67 @@ export type Allowances = {
   total: number
 }
 
-/** A place in the queue of a webhook: after this event, or after all that are due at this time. */
-export type Cursor = { dueAtMs: number; eventId: string | null }
-
-/** A claimed delivery, with its place in the queue. */
-export type FoundDelivery = Claimed & { dueAtMs: number }
-
-/** The part of the queue that a claim reads, see workers/queue-cursors.ts. */
-export type Reading = {
-  nowMs: number
-  /** Looks for webhooks with something due after this time. Infinity: only for those of `behind`. */
-  fromMs: number
-  /** By webhook, where to go on. */
-  behind: ReadonlyMap<string, Cursor>
-}
-
-const IS_FREE = '(leased_until is null or leased_until <= $1)'
-const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-
-// The recursive query steps through the index from webhook to webhook. So its cost grows neither with their queues, nor
-// with the delivered rows that PostgreSQL keeps in the index for an old snapshot. That needs a plan without sorting.
+// A webhook with a long queue must not slow the claims of others, so the recursive query steps from webhook to webhook
+// through the index, and each takes a few from the beginning of its own queue.
 const CLAIM = prepared(`
-  with recursive pending as (
-    (select webhook_id from deliveries where due_at > $2 and due_at <= $1 order by webhook_id limit 1)
+  with recursive due as (
+    (select webhook_id from deliveries where due_at <= $1 order by webhook_id limit 1)
     union all
-    select n.webhook_id from pending p cross join lateral (
-      select webhook_id from deliveries
-      where webhook_id > p.webhook_id and due_at > $2 and due_at <= $1 order by webhook_id limit 1
+    select n.webhook_id from due d cross join lateral (
+      select webhook_id from deliveries where webhook_id > d.webhook_id and due_at <= $1 order by webhook_id limit 1
     ) n
-  ), named as (
-    select * from ${unnest(['uuid', 'int', 'timestamptz', 'uuid'], 5)} as n (webhook_id, places, since, after)
   ), allowed as (
-    select webhook_id, places, since, after from named where since is not null
-    union all
-    select webhook_id, coalesce(n.places, $4), $2, '${LAST_UUID}'
-    from pending left join named n using (webhook_id) where n.since is null
+    select webhook_id, coalesce(n.places, $3) as places
+    from due left join unnest($4::uuid[], $5::int[]) as n (webhook_id, places) using (webhook_id)
+    order by random()
   ), picked as (
-    select free.ctid
-    from (select * from allowed where places > 0 order by random()) a
-    cross join lateral (
-      select ctid from deliveries
-      where webhook_id = a.webhook_id and (due_at, event_id) > (a.since, a.after) and due_at <= $1 and ${IS_FREE}
-      order by due_at, event_id limit a.places for update skip locked
+    select free.* from allowed a cross join lateral (
+      select event_id, webhook_id from deliveries
+      where webhook_id = a.webhook_id and due_at <= $1 and (leased_until is null or leased_until <= $1)
+      order by due_at limit a.places for update skip locked
     ) free
-    limit $9
-  ), no_sync as materialized (
-    -- A lease that a crash loses has only run out sooner, so nothing needs to wait for the disk.
-    select set_config('synchronous_commit', 'off', true) as off
-  ), claimed as (
-    update deliveries d set leased_until = $3
-    from no_sync, picked p
-    where d.ctid = p.ctid and no_sync.off is not null
-    returning d.event_id, d.webhook_id, d.ctid as place, d.attempts + 1 as attempt, d.due_at
+    limit $6
   )
-  select event_id as "eventId", webhook_id as "webhookId", place, attempt,
-    round(date_part('epoch', due_at) * 1000) as "dueAtMs",
-    (select v.body from events v where v.id = c.event_id) as body,
-    case when row_number() over () = 1 then (
-      select jsonb_agg(t) from (${targetsSql('array(select distinct webhook_id from claimed)', '$1')}) t
-    ) end as targets
-  from claimed c`)
+  update deliveries d set leased_until = $2
+  from picked p where d.event_id = p.event_id and d.webhook_id = p.webhook_id
+  returning d.event_id as "eventId", d.webhook_id as "webhookId", d.attempts + 1 as attempt`)
 
-type ClaimRow = Omit<FoundDelivery, 'leasedUntil' | 'target'> & {
-  /** In the first row: all webhooks of the claim. */
-  targets: TargetRow[] | null
-}
+const READ_BODIES = prepared('select id, body from events where id = any($1)')
 
-/**
- * Claims a few deliveries of each webhook, so that one with a long queue takes no place from another. Many deliveries
- * go to few webhooks, so each webhook is read, and its secrets opened, once.
- */
-export async function claimDeliveries(
-  core: Core,
-  allowances: Allowances,
-  { nowMs, fromMs, behind }: Reading = { nowMs: core.now().getTime(), fromMs: 0, behind: new Map() },
-): Promise<FoundDelivery[]> {
-  const leasedUntil = new Date(nowMs + LEASE_MS)
-  const named = [...new Set([...allowances.named.keys(), ...behind.keys()])]
-  const placesOf = (id: string) => allowances.named.get(id) ?? allowances.default
-  const isNeeded = fromMs < nowMs || [...behind.keys()].some((id) => placesOf(id) > 0)
-  if (!isNeeded || allowances.total === 0) return []
-  const cursors = named.map((id) => behind.get(id))
-  const rows = await queryInOrder<ClaimRow>(core.pool, CLAIM, [
-    new Date(nowMs),
-    fromMs < nowMs ? new Date(fromMs) : null,
+/** Claims a few deliveries of each webhook, so that one with a long queue takes no place from another. */
+export async function claimDeliveries(core: Core, allowances: Allowances): Promise<Claimed[]> {
+  if (allowances.total === 0) return []
+  const now = core.now()
+  const leasedUntil = new Date(now.getTime() + LEASE_MS)
+  const named = [...allowances.named]
+  const rows = await query<Pick<Claimed, 'eventId' | 'webhookId' | 'attempt'>>(core.pool, CLAIM, [
+    now,
     leasedUntil,
     allowances.default,
-    named,
-    named.map(placesOf),
-    cursors.map((cursor) => cursor && new Date(cursor.dueAtMs)),
-    cursors.map((cursor) => cursor?.eventId ?? LAST_UUID),
+    named.map(([webhookId]) => webhookId),
+    named.map(([, places]) => places),
     allowances.total,
   ])
-  const targets = targetsFromRows(core, rows[0]?.targets ?? [])
-  return rows.map((row) => Object.assign(row, { leasedUntil, target: targets.get(row.webhookId)! }))
+  if (rows.length === 0) return []
+  const [events, targets] = await Promise.all([
+    query<{ id: string; body: string }>(core.pool, READ_BODIES, [rows.map(({ eventId }) => eventId)]),
+    readTargets(core, [...new Set(rows.map(({ webhookId }) => webhookId))]),
+  ])
+  const bodies = new Map(events.map(({ id, body }) => [id, body]))
+  return rows.map((row) => {
+    return { ...row, leasedUntil, body: bodies.get(row.eventId)!, target: targets.get(row.webhookId)! }
+  })
 }
-
-/** By webhook, since when something is due that nobody has claimed or whose lease has ended, wherever claims are. */
-export async function findUnclaimed(core: Core): Promise<{ webhookId: string; since: Date }[]> {
-  return query(core.pool, FIND_UNCLAIMED, [core.now()])
-}
-
-const FIND_UNCLAIMED = `
-  with recursive first as (
-    (select webhook_id, due_at from deliveries where due_at <= $1 and ${IS_FREE} order by webhook_id, due_at limit 1)
-    union all
-    select n.webhook_id, n.due_at from first f cross join lateral (
-      select webhook_id, due_at from deliveries
-      where webhook_id > f.webhook_id and due_at <= $1 and ${IS_FREE} order by webhook_id, due_at limit 1
-    ) n
-  )
-  select webhook_id as "webhookId", due_at as since from first`
 
 export async function readTargets(core: Core, webhookIds: string[]): Promise<Map<string, WebhookTarget>> {
-  return targetsFromRows(core, await query<TargetRow>(core.pool, READ_TARGETS, [webhookIds, core.now()]))
+  const rows = await query<TargetRow>(core.pool, READ_TARGETS, [webhookIds, core.now()])
+  return new Map(rows.map((row) => [row.id, targetFromRow(core, row)]))
 }
 
-const READ_TARGETS = targetsSql('$1', '$2')
-
-/** The columns of TargetRow. `ids` and `now` are SQL. */
-function targetsSql(ids: string, now: string): string {
-  return `select id, url, secret_box, authorization_box, disabled_at is not null as is_disabled,
-      case when previous_secret_until > ${now} then previous_secret_box end as previous_secret_box
-    from webhooks where id = any(${ids})`
-}
+const READ_TARGETS = prepared(`
+  select id, url, secret_box, authorization_box, disabled_at is not null as is_disabled,
+    case when previous_secret_until > $2 then previous_secret_box end as previous_secret_box
+  from webhooks where id = any($1)`)
 
 type TargetRow = {
   id: string
@@ -165,10 +103,6 @@ type TargetRow = {
   previous_secret_box: string | null
   authorization_box: string | null
   is_disabled: boolean
-}
-
-function targetsFromRows(core: Core, rows: TargetRow[]): Map<string, WebhookTarget> {
-  return new Map(rows.map((row) => [row.id, targetFromRow(core, row)]))
 }
 
 /** Without secrets if they cannot be opened: then only the deliveries of this webhook fail. */
@@ -298,48 +232,37 @@ function withoutRepeats(delivered: Attempt[]): Attempt[][] {
   return lists
 }
 
-// Times are numbers: neither side has to write or read a date.
 const DELIVERED_COLUMNS: Columns<Attempt> = {
   event_id: ['uuid', ({ delivery }) => delivery.eventId],
   webhook_id: ['uuid', ({ delivery }) => delivery.webhookId],
   number: ['int', ({ delivery }) => delivery.attempt],
-  at_ms: ['float8', ({ at }) => at.getTime()],
+  at: ['timestamptz', ({ at }) => at],
   status: ['int', ({ answer }) => (answer?.kind === 'answered' ? answer.status : null)],
   latency_ms: ['int', ({ answer }) => Math.round(answer?.latencyMs ?? 0)],
   excerpt: ['text', ({ answer }) => (answer?.kind === 'answered' ? answer.excerpt : '')],
-  tid: ['tid', ({ delivery }) => delivery.place],
+  leased_until: ['timestamptz', ({ delivery }) => delivery.leasedUntil],
 }
 
 function deliveredParams(now: Date, delivered: Attempt[]): unknown[] {
   return [
     ...valuesOf(DELIVERED_COLUMNS, delivered),
-    [...new Set(delivered.map(({ delivery }) => delivery.leasedUntil))],
     [...new Set(delivered.map(({ delivery }) => delivery.webhookId))],
     now,
   ]
 }
 
-/**
- * Rows of the queue are found by ctid: with a join, PostgreSQL would read the whole queue for each batch. A delivery
- * that was resent meanwhile has another ctid and lease, and stays queued.
- */
 const RECORD_DELIVERED = prepared(`
   with n as materialized (
     select * from ${unnestOf(DELIVERED_COLUMNS)}
   ), logged as (
     insert into attempts (event_id, webhook_id, number, at, status, latency_ms, excerpt)
-    select event_id, webhook_id, number, to_timestamp(at_ms / 1000), status, latency_ms, excerpt from n
+    select event_id, webhook_id, number, at, status, latency_ms, excerpt from n
   ), gone as (
-    delete from deliveries where ctid = any(array(
-      select d.ctid from n cross join lateral (
-        select ctid from deliveries
-        where ctid = n.tid and event_id = n.event_id and webhook_id = n.webhook_id offset 0
-      ) d
-    )) and leased_until = any($9)
+    delete from deliveries d using n where ${MINE}
   ), healed as (
-    update webhooks set failing_since = null where id = any($10) and failing_since is not null
+    update webhooks set failing_since = null where id = any($9) and failing_since is not null
   )
   insert into delivery_outcomes (event_id, webhook_id, outcome, attempts, ended_at)
-  select event_id, webhook_id, 'delivered', number, $11 from n`)
+  select event_id, webhook_id, 'delivered', number, $10 from n`)
 
 const RECORD_DELIVERED_AGAIN = `${RECORD_DELIVERED} ${OVERWRITE_OUTCOME}`

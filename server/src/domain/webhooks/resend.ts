@@ -69,7 +69,7 @@ async function queueAgain(
       ),
     )
     queued += rows.length
-    core.wakeDeliveries(now)
+    core.wakeDeliveries()
     const end = rows.at(-1)
     if (!end || rows.length < RESEND_BATCH) break
     last = end

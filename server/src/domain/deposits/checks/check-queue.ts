@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { hexIdOf } from '../../../base/ids.ts'
 import { unnestOf, valuesOf, type Columns } from '../../../db/insert-rows.ts'
 import { prepared } from '../../../db/prepared.ts'
-import { query, queryInOrder, type Tx } from '../../../db/tx.ts'
+import { query, type Tx } from '../../../db/tx.ts'
 import type { Core } from '../../core/core.ts'
 import type { Hint } from '../../ports/provider.ts'
 import type { StoredCharge, StoredStatus } from '../charge-reads.ts'
@@ -58,20 +58,14 @@ const HINT_COLUMNS: Columns<NamedHint> = {
   mentions_refunds: ['boolean', ({ mentionsRefunds }) => mentionsRefunds ?? false],
 }
 
-// Subqueries and not joins: with any plan each is one look into an index. The row of a PENDING charge is there since it
-// was opened, and its due time moves. A Pix in the books needs no question, unless the provider now tells of refunds.
-// One that was booked without its txid does: it may complete its charge.
+// The row of a PENDING charge is there since it was opened, and its due time moves. A Pix in the books needs no question,
+// unless the provider now tells of refunds. One that was booked without its txid does: it may complete its charge.
 const RECORD_HINTS = prepared(`
-  with hinted as materialized (
-    select
-      n.provider,
-      n.txid,
-      n.end_to_end_id,
-      n.mentions_refunds,
-      (select c.account_id from charges c where c.id = n.txid::uuid) as account_id,
-      (select p.provider = n.provider and p.txid is not null from payments p
-       where p.end_to_end_id = n.end_to_end_id) as is_booked
+  with hinted as (
+    select n.*, c.account_id, p.provider = n.provider and p.txid is not null as is_booked
     from ${unnestOf(HINT_COLUMNS)}
+    left join charges c on c.id = n.txid::uuid
+    left join payments p on p.end_to_end_id = n.end_to_end_id
   ), claimed as (
     insert into checks (provider, subject, kind, account_id, due_at, claim)
     select distinct on (1, 2)
@@ -120,20 +114,20 @@ export async function recordHints(core: Core, given: Hints[], isClaimed: boolean
 
 const CLAIM_CHECKS = prepared(`
   with due as materialized (
-    select ctid, due_at from checks
-    where due_at <= $1 and due_at > $4 order by due_at limit $3 for update skip locked
+    select provider, subject, due_at from checks where due_at <= $1 order by due_at limit $3 for update skip locked
   ), claimed as (
-    update checks k set due_at = $2, claim = $5::uuid from due d where k.ctid = d.ctid
+    update checks k set due_at = $2, claim = $4::uuid
+    from due d where k.provider = d.provider and k.subject = d.subject
     returning k.provider, k.subject, k.kind, k.attempts, d.due_at as was_due
   )
   ${selectClaimed()}`)
 
 /** Any number of processes may claim at once: each check goes to one of them, until its lease ends. */
-export async function claimChecks(core: Core, limit: number, dueAfter = new Date(0)): Promise<Check[]> {
+export async function claimChecks(core: Core, limit: number): Promise<Check[]> {
   const now = core.now()
   const claim = randomUUID()
   const leasedUntil = leaseFrom(now)
-  const rows = await queryInOrder<ClaimedRow>(core.pool, CLAIM_CHECKS, [now, leasedUntil, limit, dueAfter, claim])
+  const rows = await query<ClaimedRow>(core.pool, CLAIM_CHECKS, [now, leasedUntil, limit, claim])
   return rows.map((row) => toCheck(row, claim, leasedUntil))
 }
 
@@ -144,10 +138,7 @@ function leaseFrom(now: Date): Date {
 function selectClaimed(): string {
   return `
     select k.*, c.provider as "chargeProvider", c.status as "chargeStatus", c.expires_at as "expiresAt"
-    from claimed k
-    left join lateral (
-      select * from charges c where c.id = case when k.kind = 'charge' then k.subject::uuid end offset 0
-    ) c on true`
+    from claimed k left join charges c on c.id = case when k.kind = 'charge' then k.subject::uuid end`
 }
 
 type ClaimedRow = Pick<Check, 'provider' | 'subject' | 'kind' | 'attempts'> & {
@@ -179,10 +170,6 @@ function toCheck(row: ClaimedRow, claim: string, leasedUntil: Date): Check {
 /** `untilEnded`: it is due again only if its charge has not ended. `wasAsked`: the attempt counts. */
 export type FinishedCheck = { check: Check; nextDueAt: Date | null; untilEnded: boolean; wasAsked: boolean }
 
-// A subquery instead of a join, so that a cached plan never scans the whole table (decision 29).
-const TID = `(select k.ctid from checks k where k.provider = n.provider and k.subject = n.subject) as tid`
-const MINE = `k.ctid = n.tid and k.claim = n.claim`
-
 const CLAIM_COLUMNS: Columns<Check> = {
   provider: ['text', ({ provider }) => provider],
   subject: ['text', ({ subject }) => subject],
@@ -196,37 +183,36 @@ const FINISHED_COLUMNS: Columns<Check & Omit<FinishedCheck, 'check'>> = {
   was_asked: ['boolean', ({ wasAsked }) => wasAsked],
 }
 
+/** In SQL, the rows of `columns` whose claim still holds, locked in the order in which RECORD_HINTS locks them. */
+function mine(columns: string): string {
+  return `
+    select n.* from checks k join ${columns} on n.provider = k.provider and n.subject = k.subject
+    where k.claim = n.claim order by k.provider collate "C", k.subject collate "C" for update of k`
+}
+
 const FINISH_CHECKS = prepared(`
-  with n as materialized (
-    select
-      n.*,
-      ${TID},
-      n.next_due_at is null or coalesce(
-        (select c.status not in ('OPENING', 'PENDING') from charges c where n.until_ended and c.id = n.subject::uuid),
-        false
-      ) as is_over
-    from ${unnestOf(FINISHED_COLUMNS)}
+  with n as (${mine(unnestOf(FINISHED_COLUMNS))}), finished as (
+    select n.*, n.next_due_at is null or (n.until_ended and c.status not in ('OPENING', 'PENDING')) as is_over
+    from n left join charges c on c.id = case when n.until_ended then n.subject::uuid end
   ), ended as (
-    delete from checks k using n where n.is_over and ${MINE}
+    delete from checks k using finished n where n.is_over and k.provider = n.provider and k.subject = n.subject
   )
   update checks k set due_at = n.next_due_at, claim = null, attempts = k.attempts + n.was_asked::int
-  from n where not n.is_over and ${MINE}`)
+  from finished n where n.is_over is not true and k.provider = n.provider and k.subject = n.subject`)
 
 /** Ends claims; without a next time the check is removed. A hint that arrived meanwhile took the row, and it stays. */
 export async function finishChecks(core: Core, finished: FinishedCheck[]): Promise<void> {
-  const checks = inOrder(finished.map(({ check, ...rest }) => ({ ...check, ...rest })))
+  const checks = finished.map(({ check, ...rest }) => ({ ...check, ...rest }))
   await query(core.pool, FINISH_CHECKS, valuesOf(FINISHED_COLUMNS, checks))
 }
 
 const END_CHECKS = prepared(`
-  with n as materialized (
-    select n.*, ${TID} from ${unnestOf(CLAIM_COLUMNS)}
-  )
-  delete from checks k using n where ${MINE}`)
+  with n as (${mine(unnestOf(CLAIM_COLUMNS))})
+  delete from checks k using n where k.provider = n.provider and k.subject = n.subject`)
 
 /** The same for checks that end with the transaction that answers them. */
 export async function endChecks(tx: Tx, checks: Check[]): Promise<void> {
-  if (checks.length > 0) await tx.run(END_CHECKS, valuesOf(CLAIM_COLUMNS, inOrder(checks)))
+  if (checks.length > 0) await tx.run(END_CHECKS, valuesOf(CLAIM_COLUMNS, checks))
 }
 
 /** The check withdraws the charge at its provider, if that still has it. */
@@ -240,12 +226,6 @@ export async function enqueueWithdrawal(
      on conflict (provider, subject) do update set kind = 'withdrawal', due_at = $3, claim = null, attempts = 0`,
     [charge.provider, charge.id, dueAt],
   )
-}
-
-/** In the order in which RECORD_HINTS locks them. */
-function inOrder<Row extends Pick<Check, 'provider' | 'subject'>>(checks: Row[]): Row[] {
-  const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b))
-  return checks.toSorted((a, b) => compare(a.provider, b.provider) || compare(a.subject, b.subject))
 }
 
 /** When to try again after a failure: soon at first, then less and less often. */
