@@ -4,10 +4,7 @@ import { keepsStatements, type Pool } from './pool.ts'
 // By text. Only module constants are registered, so the number of names is bounded.
 const names = new Map<string, string>()
 
-/**
- * A statement of a hot path, whose text never changes: PostgreSQL parses it once for each connection. tx.rows(), query()
- * and the like know it by its text.
- */
+/** A statement whose text never changes. PostgreSQL parses it once for each connection. */
 export function prepared(sql: string): string {
   names.set(sql, `guiche_${createHash('sha256').update(sql).digest('hex').slice(0, 24)}`)
   return sql

@@ -1,7 +1,7 @@
 import { makeSingleFlight, type SingleFlight } from '../../base/single-flight.ts'
 import { autocommit, transact } from '../../db/tx.ts'
 import type { Core } from '../core/core.ts'
-import { makeLane, type Lane } from '../core/lane.ts'
+import { makeLane, type Lane } from '../../base/lane.ts'
 import { makeWorkerSlot, type WorkerSlot } from '../core/worker-slot.ts'
 import { makePendingLimit, type PendingLimit } from './admission.ts'
 import type { Charge } from './charge-reads.ts'

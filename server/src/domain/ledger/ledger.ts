@@ -4,9 +4,9 @@ import type { Tx } from '../../db/tx.ts'
 
 /**
  * The kinds of ledger account. cash: what a provider holds for us. balance: what we owe an account holder. fees: what
- * we earned. suspense: what arrived and has no owner yet. refunding: what is on its way back to payers. missing: what left a provider without us, until it is decided who
- * bears it. written_off: what the operator kept or lost by decision; it may be negative, because a loss that happened
- * must be bookable.
+ * we earned. suspense: what arrived and has no owner yet. refunding: what is on its way back to payers. missing: what
+ * left a provider without us, until it is decided who bears it. written_off: what the operator kept or lost by
+ * decision. It may be negative, because a loss that happened must be bookable.
  */
 export type LedgerKey =
   | { kind: 'cash'; provider: string }
@@ -190,8 +190,8 @@ async function ledgerIds(tx: Tx, keys: LedgerKey[]): Promise<(key: LedgerKey) =>
 }
 
 /**
- * The first payment of a provider makes its accounts; all others exist. In sorted order, because a transaction waits for
- * a row that another one is just creating, as for a lock.
+ * The first payment of a provider makes its accounts. In sorted order, because a transaction waits for a row that
+ * another one is just creating, as for a lock.
  */
 export async function makeLedgerAccounts(tx: Tx, keys: LedgerKey[]): Promise<Map<string, number>> {
   const ids = new Map<string, number>()

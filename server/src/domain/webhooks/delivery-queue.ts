@@ -16,7 +16,7 @@ import {
 } from './attempts.ts'
 import { signingKey, signWithKeys } from './signature.ts'
 import type { Core } from '../core/core.ts'
-import { makeLane, type Lane } from '../core/lane.ts'
+import { makeLane, type Lane } from '../../base/lane.ts'
 
 // For the whole exchange: DNS, connection, request, answer.
 export const DEADLINE_MS = 15_000

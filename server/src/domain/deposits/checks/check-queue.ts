@@ -58,8 +58,8 @@ const HINT_COLUMNS: Columns<NamedHint> = {
   mentions_refunds: ['boolean', ({ mentionsRefunds }) => mentionsRefunds ?? false],
 }
 
-// The row of a PENDING charge is there since it was opened, and its due time moves. A Pix in the books needs no question,
-// unless the provider now tells of refunds. One that was booked without its txid does: it may complete its charge.
+// A PENDING charge has its check already, and only the due time moves. A payment that is booked needs no check, unless
+// the provider now reports refunds of it, or it was booked without its txid and may complete its charge.
 const RECORD_HINTS = prepared(`
   with hinted as (
     select n.*, c.account_id, p.provider = n.provider and p.txid is not null as is_booked

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeBatcher } from '../src/base/batcher.ts'
+import { makeBatcher } from '../src/base/lane.ts'
 
 // Doubles numbers. Batches stay under way until the test lets them go; an item of 13 fails the batch it is in.
 function setUp(options: { maxBatch?: number; maxWaiting?: number; paceMs?: number; concurrency?: number } = {}) {

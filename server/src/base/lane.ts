@@ -1,14 +1,57 @@
 import { setImmediate } from 'node:timers/promises'
+import { Fault } from './fault.ts'
 import { makeWakeableSleep } from './wakeable-sleep.ts'
+import type { Metrics } from './metrics.ts'
 
 /**
- * Gathers items that arrive while earlier batches run, and works on them as one batch: under load a hundred callers
- * share one transaction and one fsync, and a single caller waits for nobody.
+ * Gathers what callers add while an earlier batch runs, and works on it as one transaction. Under load a hundred
+ * callers share one fsync, and a single caller waits for nobody.
  */
-export type Batcher<Item, Result> = {
+export type Lane<Item, Result = void> = {
   add(item: Item): Promise<Result>
   /** Resolves when everything added so far is done. */
   drained(): Promise<void>
+}
+
+// A batch is one transaction: large enough that a busy moment shares one fsync, small enough to hold its locks for
+// milliseconds.
+const MAX_BATCH = 200
+// With this many items waiting the database is seconds behind, and a refusal is kinder than a longer queue.
+const MAX_WAITING = 5_000
+
+/**
+ * `name` is the label in the metrics. `work` must be one transaction: a failed batch is repeated item by item. With a
+ * `concurrency` above one, batches end in any order.
+ */
+export function makeLane<Item, Result = void>(
+  { metrics }: { metrics: Metrics },
+  name: string,
+  work: (items: Item[]) => Promise<Result[] | void>,
+  {
+    maxBatch = MAX_BATCH,
+    paceMs = 0,
+    concurrency = 1,
+    maxWaiting = MAX_WAITING,
+  }: { maxBatch?: number; paceMs?: number; concurrency?: number; maxWaiting?: number } = {},
+): Lane<Item, Result> {
+  const count = (batches: number, items: number) => {
+    metrics.laneBatches.inc({ lane: name }, batches)
+    metrics.laneItems.inc({ lane: name }, items)
+  }
+  // Starts the series at zero, so that the first batch shows as an increase.
+  count(0, 0)
+  return makeBatcher<Item, Result>({
+    work: async (items) => {
+      count(1, items.length)
+      return (await work(items)) ?? items.map(() => undefined as Result)
+    },
+    maxBatch,
+    paceMs,
+    concurrency,
+    maxWaiting,
+    full: () => new Fault('unavailable', 'The service is overloaded, please try again', { retryAfterSeconds: 1 }),
+    isInfrastructureError: (error) => error instanceof Fault && error.code === 'unavailable',
+  })
 }
 
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
@@ -30,7 +73,7 @@ export function makeBatcher<Item, Result>(options: {
   paceMs?: number
   /** True for a failure that no item caused, such as a database that is down: retrying each item alone is pointless. */
   isInfrastructureError?: (error: unknown) => boolean
-}): Batcher<Item, Result> {
+}): Lane<Item, Result> {
   const { maxBatch, paceMs = 0, concurrency = 1 } = options
   const queue: Waiting<Item, Result>[] = []
   const running = new Set<Promise<void>>()
