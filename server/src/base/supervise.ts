@@ -3,30 +3,30 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { relayMetrics } from './sibling-metrics.ts'
 import { onStopSignal } from './stop-signals.ts'
 
-// Several processes of the service on one machine, which share its port by node:cluster.
+// Several processes of the service on one machine, which share its port by node:cluster. Each accepts connections itself:
+// if the parent handed them out, one that a killed process had not accepted would stay open for ever.
+cluster.schedulingPolicy = cluster.SCHED_NONE
 
-/** A process that dies is replaced after this long… */
+// The pause before a dead process is replaced doubles each time, until a process has lived for STEADY_MS.
 const RESTART_FIRST_MS = 1_000
-/** …and after twice as long each time it dies soon again, up to this. */
 const RESTART_MAX_MS = 30_000
-/** A process that lived for this long starts from the first pause again. */
 const STEADY_MS = 60_000
 
 type Say = (line: string) => void
 
-/** True in a process that another one supervises. Its parent has seen that the port is free. */
+/** True in a process that another one supervises. */
 export function isSupervised(): boolean {
   return cluster.isWorker
 }
 
-/** The first of the processes says what is for the operator: the parent waits until it listens before it forks more. */
+/** True in the process that prints what is for the operator. */
 export function isSpokesman(): boolean {
   return cluster.worker?.id === 1
 }
 
 /**
- * Runs this program `count` times, replaces processes that die, and passes stop signals on. Resolves when all have
- * ended, to the exit code. A first process that cannot start has said why, and nothing else is tried.
+ * Runs this program `count` times, replaces processes that die, and passes stop signals on. Resolves to the exit code
+ * when all have ended. Gives up if the first process cannot start.
  */
 export async function superviseProcesses(
   count: number,
@@ -61,13 +61,12 @@ export async function superviseProcesses(
   return Math.max(...codes)
 }
 
-/** Processes are numbered from 1. One that replaces another has its number, so that its metrics continue the series. */
+/** Numbers processes from 1. A replacement takes over the number, so that its metrics continue the series. */
 function makePlaces() {
   const places = new Map<number, string>()
   return {
     fork(place: number): Worker {
       const worker = cluster.fork()
-      closeUnaccepted(worker)
       places.set(worker.id, String(place))
       worker.once('exit', () => places.delete(worker.id))
       return worker
@@ -76,25 +75,7 @@ function makePlaces() {
   }
 }
 
-/**
- * The parent accepts connections and sends each to a process. It keeps its handle of a connection until the process
- * acknowledges it. If the process is killed first, Node never closes that handle, and the client hangs. Node emits no
- * event for this, so we watch the messages to the process (lib/internal/cluster/round_robin_handle.js in Node).
- */
-function closeUnaccepted(worker: Worker): void {
-  const child = worker.process
-  const send = child.send.bind(child) as (...args: unknown[]) => boolean
-  let latest: { close(): void } | undefined
-  child.send = (...args: unknown[]) => {
-    const [message, handle] = args as [{ act?: string } | undefined, { close(): void } | undefined]
-    if (message?.act === 'newconn') latest = handle
-    return send(...args)
-  }
-  // One at a time is unacknowledged. Those before are closed already, and closing a handle twice does nothing.
-  worker.once('exit', () => latest?.close())
-}
-
-/** Undefined when it listens; its exit code if it ends before. */
+/** Resolves to undefined when it listens, or to its exit code if it ends before. */
 function listeningOrEnd(worker: Worker): Promise<number | undefined> {
   return new Promise((resolve) => {
     worker.once('listening', () => resolve(undefined))
@@ -119,7 +100,7 @@ async function keepRunning(
   }
 }
 
-/** A process that is stopped while it starts ends by the signal itself, without a code: it had nothing to finish. */
+/** A process that is stopped while it starts has nothing to finish: it ends by the signal, without a code. */
 function ended(worker: Worker): Promise<number> {
   const codeOf = (code: number | null, signal: string | null) =>
     code ?? (signal === 'SIGTERM' || signal === 'SIGINT' ? 0 : 1)
