@@ -1,8 +1,8 @@
 import { text } from 'node:stream/consumers'
 import { isatty } from 'node:tty'
-import { requireListen } from './base/listen.ts'
-import { isSupervised, superviseProcesses } from './base/supervise.ts'
-import { makeSystemdNotifier } from './base/systemd.ts'
+import { requireListen } from './process/listen.ts'
+import { isSupervised, superviseProcesses } from './process/supervise.ts'
+import { makeSystemdNotifier } from './process/systemd.ts'
 import { runCommand } from './commands/program.ts'
 
 let outputError: Error | undefined

@@ -1,5 +1,5 @@
 import type { Log } from './base/log.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import { openEmbedded } from './db/embedded/server.ts'
 import { migrate, requireMigrated } from './db/migrate.ts'
 import { makePool, type Pool } from './db/pool.ts'

@@ -5,7 +5,7 @@ import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { certificateExpiry, type ClientCertificate } from '../src/base/client-certificate.ts'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig } from '../src/config/config.ts'
 import { makeClientCertificate, PFX_PASSWORD } from './client-certificate.ts'
 
 test('without any configuration, everything has the default that configuration.md names', () => {

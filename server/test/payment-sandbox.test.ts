@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig } from '../src/config/config.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { openPage, pageOf } from './pages.ts'
 import { startServer, temporaryHome } from './process.ts'

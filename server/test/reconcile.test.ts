@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig } from '../src/config/config.ts'
 import { transact } from '../src/db/tx.ts'
 import type { Context } from '../src/domain/context.ts'
 import type { Provider, ReceivedPayment } from '../src/domain/ports/provider.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Fault } from '../src/base/fault.ts'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig } from '../src/config/config.ts'
 import { transact } from '../src/db/tx.ts'
 import { readStatement } from '../src/domain/ledger/account-statement.ts'
 import { ProviderError } from '../src/domain/ports/provider.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { freePort } from '../../scripts/free-port.mjs'
 import { isReadable } from '../src/base/readable-text.ts'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig } from '../src/config/config.ts'
 import { query } from '../src/db/tx.ts'
 import { createAccount } from '../src/domain/accounts/accounts.ts'
 import { setOperatorEnabled } from '../src/domain/users/operators.ts'

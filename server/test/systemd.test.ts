@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { makeSystemdNotifier, readSystemd } from '../src/base/systemd.ts'
+import { loadConfig } from '../src/config/config.ts'
+import { makeSystemdNotifier } from '../src/process/systemd.ts'
 import { isInstalled } from './programs.ts'
 import { preparedHome, startServer, temporaryHome } from './process.ts'
 import { until } from './world.ts'
@@ -54,9 +55,9 @@ test('systemd hears that the service is ready, alive and stopping', async () => 
 })
 
 test('a service that systemd did not start sends it nothing', () => {
-  expect(readSystemd({})).toBeUndefined()
-  expect(readSystemd({ WATCHDOG_USEC: '60000000' })).toBeUndefined()
-  expect(readSystemd({ NOTIFY_SOCKET: '/run/systemd/notify' })).toEqual({ watchdogMs: 0 })
+  expect(loadConfig({}).systemd).toBeUndefined()
+  expect(loadConfig({ WATCHDOG_USEC: '60000000' }).systemd).toBeUndefined()
+  expect(loadConfig({ NOTIFY_SOCKET: '/run/systemd/notify' }).systemd).toEqual({ watchdogMs: 0 })
 })
 
 test('a systemd-notify that fails is logged once, and the service goes on', async () => {

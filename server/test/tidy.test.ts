@@ -25,11 +25,11 @@ const TREES: Record<string, { layers: Order; folders: Record<string, Order> }> =
   'server/src/': {
     layers: [
       ['base'],
+      ['process'],
       ['db'],
       ['domain'],
-      ['provider-config.ts', 'secret-config.ts'],
-      ['http', 'workers', 'providers', 'egress', 'mail', 'sandbox', 'config.ts'],
-      ['open-database.ts', 'log.ts'],
+      ['http', 'workers', 'providers', 'egress', 'mail', 'sandbox', 'config'],
+      ['open-database.ts', 'log.ts', 'process-status.ts'],
       ['wiring.ts'],
       ['commands', 'main.ts'],
       ['cli.ts'],
@@ -103,7 +103,7 @@ const RULES: Rule[] = [
     broken: [
       { 'server/src/base/a.ts': `import { b } from '../domain/b.ts'` },
       { 'server/src/http/a.ts': `import type { B } from '../providers/b.ts'` },
-      { 'server/src/http/a.ts': `import { loadConfig } from '../config.ts'` },
+      { 'server/src/http/a.ts': `import { loadConfig } from '../config/config.ts'` },
       { 'server/src/commands/a.ts': `import { start } from '../main.ts'` },
       { 'server/src/sandbox/a.ts': `const b = await import('../domain/b.ts')` },
       { 'server/src/attic/a.ts': `import { b } from '../base/b.ts'` },
@@ -139,7 +139,8 @@ const RULES: Rule[] = [
     guarantee: 'config.ts alone reads the environment',
     check: forbid(
       // Code samples of the API reference run at the caller, and read the caller's environment.
-      (path) => inSource(path) && !['server/src/config.ts', 'server/src/http/docs/reference-samples.ts'].includes(path),
+      (path) =>
+        inSource(path) && !['server/src/config/config.ts', 'server/src/http/docs/reference-samples.ts'].includes(path),
       /process\.env\b(?!\['PATH'\])|from 'node:process'/g,
       'read it in config.ts and hand the value in',
     ),

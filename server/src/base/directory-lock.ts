@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { open, readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startOf } from './processes.ts'
+import { startOf } from './pids.ts'
 
 const PREFIX = 'lock-'
 /** Each retry waits this long and up to twice as long by chance, so that two that met do not meet again. */

@@ -1,7 +1,7 @@
 import type { GuicheError, Guiche, Operations } from '#sdk'
 import { Fault } from '../base/fault.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import type { Remote } from '../config.ts'
+import type { Remote } from '../config/config.ts'
 import { findAccount, type Account } from '../domain/accounts/accounts.ts'
 import type { Core } from '../domain/core/core.ts'
 import { consoleActor, withContext, type Terminal } from './terminal.ts'

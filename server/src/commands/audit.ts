@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { formatReais } from '../base/money.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { audit, type AuditReport } from '../domain/audit/audit.ts'
 import type { Context } from '../domain/context.ts'
 import { DAY_ZONE, dayOf, isDay } from '../domain/core/business-days.ts'

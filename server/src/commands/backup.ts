@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { OperatorError } from '../base/operator-error.ts'
-import { onStopSignal } from '../base/stop-signals.ts'
+import { onStopSignal } from '../process/stop-signals.ts'
 import { VERSION } from '../base/version.ts'
 import { backUp } from '../db/embedded/backup.ts'
 import type { Manifest } from '../db/embedded/backup-files.ts'

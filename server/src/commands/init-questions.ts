@@ -3,9 +3,9 @@ import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { plainHttpNames } from '../base/local-url.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import { file, origin, refusal, url, type Env } from '../base/variables.ts'
-import { loadConfig } from '../config.ts'
-import { checkProviderName, prefixOf } from '../provider-config.ts'
+import { file, origin, refusal, url, type Env } from '../config/variables.ts'
+import { loadConfig } from '../config/config.ts'
+import { checkProviderName, prefixOf } from '../config/providers.ts'
 
 /** Options that answer a question beforehand, by the name that Commander gives them. */
 export const ANSWERS = {

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { SERVICE_ROLES, type ServiceRole } from '../db/presence.ts'
 import type { Say } from '../open-database.ts'
 import { addCommand, wholeNumber } from './arguments.ts'

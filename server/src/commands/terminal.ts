@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import type { Log } from '../base/log.ts'
 import { OperatorError } from '../base/operator-error.ts'
-import type { Config, Remote } from '../config.ts'
+import type { Config, Remote } from '../config/config.ts'
 import { makeDatabaseClock } from '../db/clock.ts'
 import { makeMetrics } from '../base/metrics.ts'
 import type { Actor } from '../domain/core/audit-log.ts'

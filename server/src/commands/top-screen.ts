@@ -1,5 +1,5 @@
 import { formatReais } from '../base/money.ts'
-import type { LiveProcess, LiveProvider, LiveView } from '../domain/reports/live-view.ts'
+import type { LiveProcess, LiveProvider, LiveView } from './live-view.ts'
 import { count, cut, mebibytes, type Cell } from './format.ts'
 
 /** A line of the screen, at most 80 columns wide but for long names. All functions are pure. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { metricsText, type Metrics } from '../base/metrics.ts'
-import { answerForAll } from '../base/sibling-metrics.ts'
+import { answerForAll } from '../process/sibling-metrics.ts'
 import { withTimeLimit } from '../base/time-limit.ts'
 import { readHomeState, type HomeState } from '../db/embedded/home-state.ts'
 import { isDiskFull } from '../db/pool.ts'

@@ -1,6 +1,6 @@
 import { Counter, Registry } from 'prom-client'
 import { expect, test } from 'vitest'
-import { mergeMetrics } from '../../src/base/sibling-metrics.ts'
+import { mergeMetrics } from '../../src/process/sibling-metrics.ts'
 import { startFreezingProxy } from '../database-proxy.ts'
 import { makeOperator } from '../operators-client.ts'
 import { CLI, startServer, temporaryHome, type ServerProcess } from '../process.ts'

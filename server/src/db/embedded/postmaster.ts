@@ -1,5 +1,5 @@
 import { OperatorError } from '../../base/operator-error.ts'
-import { commandOf, startOf } from '../../base/processes.ts'
+import { commandOf, startOf } from '../../base/pids.ts'
 import { spawn } from 'node:child_process'
 import { open, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'

@@ -1,5 +1,7 @@
+import { uuidOfTime } from '../../base/ids.ts'
 import type { Cents } from '../../base/money.ts'
-import { transact, type Tx } from '../../db/tx.ts'
+import { queryOne, transact, type Tx } from '../../db/tx.ts'
+import { dayOf, dayStart } from '../core/business-days.ts'
 import type { ExceptionKind } from '../refunds/exceptions.ts'
 import { notificationHealth, type NotificationHealth } from '../deposits/notifications.ts'
 import type { Core } from '../core/core.ts'
@@ -115,4 +117,46 @@ function readDatabase(tx: Tx): Promise<Gauges['database']> {
        (select max(extract(epoch from coalesce(replay_lag, '0')))::float8 from pg_stat_replication
         where state is not null) as "replicationLagSeconds"`,
   )
+}
+
+// Long enough for a steady figure, and short enough to count at each refresh of `guiche top`.
+const RECENT_MS = 10_000
+
+/** Per second. Ids begin with their time, so this reads the ends of indexes. */
+export async function readRecent(core: Core): Promise<{ deposits: number; payments: number; refundsInDoubt: number }> {
+  const since = uuidOfTime(new Date(core.now().getTime() - RECENT_MS))
+  const counted = await queryOne<{ deposits: number; payments: number; refundsInDoubt: number }>(
+    core.pool,
+    `select
+       (select count(*) from charges where id > $1 and status not in ('OPENING', 'FAILED')) as deposits,
+       (select count(*) from payments where id > $1 and credited) as payments,
+       (select count(*) from refunds where status = 'PROCESSING' and doubted_at is not null) as "refundsInDoubt"`,
+    [since],
+  )
+  const perSecond = (count: number) => (count * 1_000) / RECENT_MS
+  return { ...counted, deposits: perSecond(counted.deposits), payments: perSecond(counted.payments) }
+}
+
+/** Since midnight in Brazil. `delivered` counts deliveries of events since then. */
+export type Today = { deposits: number; payments: number; paidCents: Cents; delivered: number }
+
+// Some million rows.
+const COUNT_TODAY_WITHIN_MS = 5_000
+
+export function readToday(core: Core): Promise<Today> {
+  const since = uuidOfTime(dayStart(dayOf(core.now())))
+  return transact(core.pool, async (tx) => {
+    await tx.setStatementTimeout(COUNT_TODAY_WITHIN_MS)
+    return tx.one<Today>(
+      `select
+         (select count(*) from charges where id > $1 and status not in ('OPENING', 'FAILED')) as deposits,
+         paid.count as payments,
+         paid.cents as "paidCents",
+         (select count(*) from delivery_outcomes where event_id > $1 and outcome = 'delivered') as delivered
+       from (
+         select count(*), coalesce(sum(amount_cents), 0)::bigint as cents from payments where id > $1 and credited
+       ) paid`,
+      [since],
+    )
+  })
 }

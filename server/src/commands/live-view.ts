@@ -1,11 +1,8 @@
-import { uuidOfTime } from '../../base/ids.ts'
-import type { Cents } from '../../base/money.ts'
-import { readRunning, type Running } from '../../db/presence.ts'
-import { queryOne, transact } from '../../db/tx.ts'
-import { dayOf, dayStart } from '../core/business-days.ts'
-import type { Core } from '../core/core.ts'
-import { readGauges, type Gauges } from './gauges.ts'
-import { readProcessStatus, type ProcessStatus } from './process-status.ts'
+import type { Cents } from '../base/money.ts'
+import { readRunning, type Running } from '../db/presence.ts'
+import type { Core } from '../domain/core/core.ts'
+import { readGauges, readRecent, readToday, type Gauges, type Today } from '../domain/reports/gauges.ts'
+import { readProcessStatus, type ProcessStatus } from '../process-status.ts'
 
 /** How the service does right now, from the database alone: what is in the books, and what processes said last. */
 export type LiveView = {
@@ -29,9 +26,6 @@ export type LiveView = {
   processes: LiveProcess[]
 }
 
-/** Since midnight in Brazil. `delivered` counts deliveries of events since then. */
-export type Today = { deposits: number; payments: number; paidCents: Cents; delivered: number }
-
 export type LiveProvider = {
   name: string
   /** Processes whose breaker is not closed, of how many. */
@@ -47,10 +41,6 @@ export type LiveProcess = Omit<Running, 'status' | 'startedAt'> & {
   status: ProcessStatus | null
 }
 
-// Long enough for a steady figure, and short enough to count at each refresh.
-const RECENT_MS = 10_000
-// Some million rows.
-const COUNT_TODAY_WITHIN_MS = 5_000
 // Counting today takes a twentieth of the time at most.
 const COUNT_TODAY_EVERY_MS = 2_000
 const PAUSE_AFTER_COUNTING = 20
@@ -129,39 +119,6 @@ function liveProvider(
     notifiedSecondsAgo: secondsAgo(lastAt, now),
     listReadSecondsAgo: secondsAgo(sweptUntil, now),
   }
-}
-
-/** Ids begin with their time, so this reads the ends of indexes. */
-async function readRecent(core: Core): Promise<{ deposits: number; payments: number; refundsInDoubt: number }> {
-  const since = uuidOfTime(new Date(core.now().getTime() - RECENT_MS))
-  const counted = await queryOne<{ deposits: number; payments: number; refundsInDoubt: number }>(
-    core.pool,
-    `select
-       (select count(*) from charges where id > $1 and status not in ('OPENING', 'FAILED')) as deposits,
-       (select count(*) from payments where id > $1 and credited) as payments,
-       (select count(*) from refunds where status = 'PROCESSING' and doubted_at is not null) as "refundsInDoubt"`,
-    [since],
-  )
-  const perSecond = (count: number) => (count * 1_000) / RECENT_MS
-  return { ...counted, deposits: perSecond(counted.deposits), payments: perSecond(counted.payments) }
-}
-
-function readToday(core: Core): Promise<Today> {
-  const since = uuidOfTime(dayStart(dayOf(core.now())))
-  return transact(core.pool, async (tx) => {
-    await tx.setStatementTimeout(COUNT_TODAY_WITHIN_MS)
-    return tx.one<Today>(
-      `select
-         (select count(*) from charges where id > $1 and status not in ('OPENING', 'FAILED')) as deposits,
-         paid.count as payments,
-         paid.cents as "paidCents",
-         (select count(*) from delivery_outcomes where event_id > $1 and outcome = 'delivered') as delivered
-       from (
-         select count(*), coalesce(sum(amount_cents), 0)::bigint as cents from payments where id > $1 and credited
-       ) paid`,
-      [since],
-    )
-  })
 }
 
 function secondsAgo(at: Date | null, now: Date): number | null {

@@ -1,21 +1,21 @@
-import { isLocalHost, isLocalUrl, plainHttpNames } from './base/local-url.ts'
-import { OperatorError } from './base/operator-error.ts'
+import { isLocalHost, isLocalUrl, plainHttpNames } from '../base/local-url.ts'
+import { OperatorError } from '../base/operator-error.ts'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { MAX_CENTS } from './base/money.ts'
-import { readSystemd, type Systemd } from './base/systemd.ts'
-import { flag, integer, oneOf, origin, refusal, secret, text, url, type Env } from './base/variables.ts'
-import { recordReads, unreadVariables } from './base/unread-variables.ts'
-import { readDatabaseUrl } from './db/database-url.ts'
-import { SERVICE_ROLES, type ServiceRole } from './db/presence.ts'
-import { makeChargeSeal } from './domain/core/charge-seal.ts'
-import type { SessionLimits, Settings } from './domain/core/settings.ts'
-import { makeSecretBox } from './domain/core/secret-box.ts'
-import { loadProviders, urlsOf, type ProviderConfig } from './provider-config.ts'
-import { callbackSecrets, loadMetricsToken, loadSecretKeys, signInSecret } from './secret-config.ts'
+import { MAX_CENTS } from '../base/money.ts'
+import type { Systemd } from '../process/systemd.ts'
+import { flag, integer, oneOf, origin, refusal, secret, text, url, type Env } from './variables.ts'
+import { recordReads, unreadVariables } from './unread-variables.ts'
+import { readDatabaseUrl } from '../db/database-url.ts'
+import { SERVICE_ROLES, type ServiceRole } from '../db/presence.ts'
+import { makeChargeSeal } from '../domain/core/charge-seal.ts'
+import type { SessionLimits, Settings } from '../domain/core/settings.ts'
+import { makeSecretBox } from '../domain/core/secret-box.ts'
+import { loadProviders, urlsOf, type ProviderConfig } from './providers.ts'
+import { callbackSecrets, loadMetricsToken, loadSecretKeys, signInSecret } from './secrets.ts'
 
 /** The only reader of the environment: parsed once, and a wrong value is refused with what to set instead. */
 export type Config = {
@@ -79,7 +79,7 @@ export function loadConfig(given?: Env, overrides: Overrides = {}): Config {
   return { ...config, secretFiles, warnings: [...unreadVariables({ env, dotEnv, asked }), ...exposures(config)] }
 }
 
-/** Whoever asks for a secret asks for its file too: see secret() in base/variables.ts. */
+/** Whoever asks for a secret asks for its file too: see secret() in variables.ts. */
 function filesWithSecrets({ env, dotEnv, asked }: { env: Env; dotEnv: Env; asked: Set<string> }): string[] {
   const secrets = [...asked].filter((name) => asked.has(`${name}_FILE`))
   return [
@@ -112,7 +112,7 @@ function parseConfig(env: Env, overrides: Overrides): Parsed {
     databasePoolSize: integer(env, 'DATABASE_POOL_SIZE', 20, POOL_SIZE),
     logLevel: oneOf(env, 'LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     drainSeconds: integer(env, 'DRAIN_SECONDS', 0, { min: 0, max: 300 }),
-    systemd: readSystemd(env),
+    systemd: loadSystemd(env),
     trustProxy: flag(env, 'TRUST_PROXY'),
     providers,
     sandboxHost: text(env, 'SANDBOX_HOST', '127.0.0.1'),
@@ -145,6 +145,12 @@ function parseConfig(env: Env, overrides: Overrides): Parsed {
       retention: loadRetention(env),
     },
   }
+}
+
+/** Undefined if nobody listens: not started by systemd, or by a unit of another type. */
+function loadSystemd(env: Env): Systemd | undefined {
+  if (!env.NOTIFY_SOCKET) return undefined
+  return { watchdogMs: integer(env, 'WATCHDOG_USEC', 0, { min: 0, max: 1e15 }) / 1000 }
 }
 
 /** Read alone by commands that use the API: they need no other setting. */

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
-import { readChain, type ClientCertificate } from './base/client-certificate.ts'
-import { file, integer, oneOf, refusal, secret, text, url, type Env } from './base/variables.ts'
+import { readChain, type ClientCertificate } from '../base/client-certificate.ts'
+import { file, integer, oneOf, refusal, secret, text, url, type Env } from './variables.ts'
 
 /** What a provider's adapter needs to know. */
 export type ProviderConfig =

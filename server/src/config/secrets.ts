@@ -1,9 +1,9 @@
 import { createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { OperatorError } from './base/operator-error.ts'
-import { refusal, secret, type Env } from './base/variables.ts'
-import type { Settings } from './domain/core/settings.ts'
+import { OperatorError } from '../base/operator-error.ts'
+import { refusal, secret, type Env } from './variables.ts'
+import type { Settings } from '../domain/core/settings.ts'
 
 const MIN_SECRET_LENGTH = 32
 // 32 random hexadecimal digits have 14 different ones on average, and one key in 20 million has fewer than 8.

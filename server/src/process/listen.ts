@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { OperatorError } from './operator-error.ts'
+import { OperatorError } from '../base/operator-error.ts'
 
 /** Fails early if this process cannot listen at the address. Port 0 checks only the host. */
 export async function requireListen({ host, port }: { host: string; port: number }): Promise<void> {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { OperatorError } from './operator-error.ts'
+import { OperatorError } from '../base/operator-error.ts'
 
 // Readers of one environment variable. An empty value counts as unset, as shells and containers leave blanks.
 

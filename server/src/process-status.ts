@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Context } from '../context.ts'
+import type { Context } from './domain/context.ts'
 
 /** What a process says of itself, for `guiche top` and `guiche doctor`. Rates are those since it last said so. */
 const processStatus = z.object({

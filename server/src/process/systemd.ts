@@ -1,18 +1,11 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Log } from './log.ts'
-import { integer, type Env } from './variables.ts'
+import type { Log } from '../base/log.ts'
 
 /** How a unit of Type=notify wants to be told of this service. */
 export type Systemd = {
   /** systemd restarts a service that is silent for this long; 0: it does not watch. */
   watchdogMs: number
-}
-
-/** Undefined if nobody listens: not started by systemd, or by a unit of another type. */
-export function readSystemd(env: Env): Systemd | undefined {
-  if (!env.NOTIFY_SOCKET) return undefined
-  return { watchdogMs: integer(env, 'WATCHDOG_USEC', 0, { min: 0, max: 1e15 }) / 1000 }
 }
 
 // Answers in milliseconds. One that hangs must not pile up others.

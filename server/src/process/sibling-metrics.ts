@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
-import { Fault } from './fault.ts'
-import { withTimeLimit } from './time-limit.ts'
+import { Fault } from '../base/fault.ts'
+import { withTimeLimit } from '../base/time-limit.ts'
 
 // A scrape reaches one of several processes by chance, so each answers for all of them: it asks their parent, which
 // asks everyone. The series of a process have the label `process`. Sums would be wrong: when a process dies its part is
