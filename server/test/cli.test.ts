@@ -264,12 +264,12 @@ test('doctor names the rights that a role lacks, and does not take that for a da
   await w.pool.query('revoke insert on table charges from guiche')
   expect(await faults(envOf(w))).toEqual([
     expect.stringMatching(
-      /^✗ permissions +the role of DATABASE_URL may not .* 1 table \(charges\): make it their owner/,
+      /^✗ permissions +The role of DATABASE_URL may not .* 1 table \(charges\): make it their owner/,
     ),
   ])
   await w.pool.query('revoke all on table migrations from guiche')
   expect(await faults(envOf(w))).toEqual([
-    expect.stringMatching(/^✗ permissions +the role of DATABASE_URL lacks a permission \(.* for table migrations\)/),
+    expect.stringMatching(/^✗ permissions +The role of DATABASE_URL lacks a permission \(.* for table migrations\)/),
   ])
 })
 
@@ -282,7 +282,7 @@ test('doctor names a full disk, also before it is full', async () => {
     alter table migrations rename to stored;
     create view migrations as select name, fail() as checksum from stored`)
   expect(await faults({ DATABASE_URL: db.url, GUICHE_HOME: temporaryHome() })).toEqual([
-    '✗ disk                 the disk of the database is full (No space left on device): make room on it',
+    '✗ disk                 The disk of the database is full (No space left on device): make room on it',
   ])
   const MB = 1024 ** 2
   expect(examineDisk('/home', 5_000 * MB)).toEqual([])
@@ -298,7 +298,7 @@ test('a PostgreSQL that is too old is refused at start, and named by doctor', as
     $$ select case name when 'server_version' then '14.9' else pg_catalog.current_setting(name) end $$;
     alter database ${name} set search_path = public, pg_catalog`)
   const env = { DATABASE_URL: db.url, GUICHE_HOME: temporaryHome(), PORT: String(await freePort()) }
-  const old = 'the database at DATABASE_URL is PostgreSQL 14.9, and guiche needs 15 or newer'
+  const old = 'The database at DATABASE_URL is PostgreSQL 14.9, and guiche needs 15 or newer'
   expect(await faults(env)).toEqual([`✗ PostgreSQL           ${old}`])
   const started = await runProcess(['start'], env)
   expect([started.code, started.stderr]).toEqual([1, `guiche: ${old}\n`])
@@ -348,7 +348,7 @@ test.each([
     'a database that is away',
     ['key', 'list'],
     { DATABASE_URL: 'postgresql://nobody@127.0.0.1:9/none' },
-    'guiche: the database at DATABASE_URL cannot be reached: connect ECONNREFUSED 127.0.0.1:9\n',
+    'guiche: The database at DATABASE_URL cannot be reached: connect ECONNREFUSED 127.0.0.1:9\n',
   ],
   [
     'an unknown account',

@@ -19,7 +19,7 @@ test('a process whose clock is more than two seconds away from the database’s 
     const refused = await runProcess(['start'], env)
     expect(refused.code).toBe(1)
     expect(refused.stderr).toMatch(
-      new RegExp(`^guiche: the clock of this machine is [\\d,.]+ s ${side} the database's`, 'm'),
+      new RegExp(`^guiche: The clock of this machine is [\\d,.]+ s ${side} the database's`, 'm'),
     )
   }
 })
@@ -31,7 +31,7 @@ test('a running process whose clock is set wrong stops its workers and says so, 
   expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: 'not ready', reason: 'clock' })
   // Its log may reach us later than its answers.
   const says = (text: string) => until(text, async () => server.output().includes(text))
-  await says('workers stopped: the clock of this machine is')
+  await says('workers stopped: The clock of this machine is')
   server.signal('SIGWINCH')
   await until('it is ready again', async () => (await fetch(`${server.url}/readyz`)).ok, 120_000)
   await says('the clock agrees with the database again')

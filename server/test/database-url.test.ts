@@ -118,7 +118,7 @@ test.each([
   )
   expect(tried).toContain(outcome)
   if (outcome !== WORKS)
-    expect(tried).toMatch(/^the database at DATABASE_URL cannot be reached by TLS: .*docs\/operations\.md$/)
+    expect(tried).toMatch(/^The database at DATABASE_URL cannot be reached by TLS: .*docs\/operations\.md$/)
 })
 
 test('a command by TLS says nothing but its answer, and a database without TLS is told in one line', async () => {
@@ -130,6 +130,6 @@ test('a command by TLS says nothing but its answer, and a database without TLS i
   expect(quiet).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
   const plain = await runCli(['key', 'list'], { ...env, DATABASE_URL: `${w.directUrl}&sslmode=require` })
   expect(plain.stderr).toBe(
-    'guiche: the database at DATABASE_URL cannot be reached by TLS: The server does not support SSL connections; see sslmode and sslrootcert in docs/operations.md\n',
+    'guiche: The database at DATABASE_URL cannot be reached by TLS: The server does not support SSL connections; see sslmode and sslrootcert in docs/operations.md\n',
   )
 })

@@ -65,7 +65,7 @@ test('a process that dies while it migrates leaves no lock behind', async () => 
   await db.client.query(
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'guiche-migrate%' and datname = current_database()`,
   )
-  expect(await killed).toMatch(/^the database at DATABASE_URL cannot be reached/)
+  expect(await killed).toMatch(/^The database at DATABASE_URL cannot be reached/)
   await blocker.end()
   expect(await migrate(db.url)).toContain('0001_baseline.sql')
 })
@@ -77,7 +77,7 @@ test('a migration gives up waiting for a table in use, so that others pass, says
   const said: string[] = []
   const options = { lockTimeoutMs: 50, lockPauseMs: 1, say: (line: string) => void said.push(line) }
   await expect(migrate(db.url, { ...options, lockAttempts: 2 })).rejects.toThrow(
-    /^migration 0001_baseline\.sql cannot lock a table that is in use: end what holds it/,
+    /^Migration 0001_baseline\.sql cannot lock a table that is in use: end what holds it/,
   )
   expect(said).toEqual(['Migration 0001_baseline.sql needs a table that is in use; trying again (1 of 2)…'])
 
@@ -92,7 +92,7 @@ test('a database that is behind is refused by name, and looking at it alters not
   const missing = await findMissingMigrations(db.url)
   expect(missing[0]).toBe('0001_baseline.sql')
   await expect(requireMigrated(db.url)).rejects.toThrow(
-    `the database lacks ${missing.length === 1 ? '1 migration' : `${missing.length} migrations`} (0001_baseline.sql …): run guiche migrate, or start the service, which migrates too`,
+    `The database lacks ${missing.length === 1 ? '1 migration' : `${missing.length} migrations`} (0001_baseline.sql …): run guiche migrate, or start the service, which migrates too`,
   )
   expect(await db.names(TABLES)).toEqual([])
   await migrate(db.url)
@@ -119,7 +119,7 @@ test.each([[['key', 'list']], [['audit']], [['doctor']]])(
     const ran = await runCli(command, { DATABASE_URL: db.url, GUICHE_HOME: temporaryHome() })
     expect(ran.code).toBe(1)
     expect(ran.stdout + ran.stderr).toMatch(
-      /the database lacks \d+ migrations? \(0001_baseline\.sql …\): run guiche migrate/,
+      /The database lacks \d+ migrations? \(0001_baseline\.sql …\): run guiche migrate/,
     )
     expect(await db.names(TABLES)).toEqual([])
   },
@@ -149,7 +149,7 @@ test('a role that may not create tables is told so in one line, with the remedy'
   await db.client.query('revoke create on schema public from pg_database_owner')
   const refused = await runCli(['migrate'], { DATABASE_URL: db.url, GUICHE_HOME: temporaryHome() })
   expect(refused.stderr).toMatch(
-    /^guiche: the role of DATABASE_URL lacks a permission \(permission denied for schema public\): make it the owner .*\n$/,
+    /^guiche: The role of DATABASE_URL lacks a permission \(permission denied for schema public\): make it the owner .*\n$/,
   )
 })
 
@@ -158,7 +158,7 @@ test('a role that may not read the tables is told so in one line too', async () 
   await query(w.pool, 'revoke all on table api_keys from guiche')
   const refused = await runCli(['key', 'list'], { DATABASE_URL: w.databaseUrl, GUICHE_HOME: temporaryHome() })
   expect(refused.stderr).toMatch(
-    /^guiche: the role of DATABASE_URL lacks a permission \(permission denied for table api_keys\): .*\n$/,
+    /^guiche: The role of DATABASE_URL lacks a permission \(permission denied for table api_keys\): .*\n$/,
   )
 })
 
@@ -167,7 +167,7 @@ test('a migration that was edited after it was applied is refused, and names the
   await migrate(db.url)
   await db.client.query(`update migrations set checksum = 'another' where name = '0001_baseline.sql'`)
   await expect(migrate(db.url)).rejects.toThrow(
-    'migration 0001_baseline.sql was edited after it was applied: restore the file',
+    'Migration 0001_baseline.sql was edited after it was applied: restore the file',
   )
 })
 
@@ -176,7 +176,7 @@ test('a database with an unknown migration is refused, and left as it is', async
   await migrate(db.url)
   await db.client.query(`insert into migrations (name, checksum) values ('9999_future.sql', '')`)
   await expect(migrate(db.url)).rejects.toThrow(
-    'the database has a migration that this guiche does not know (9999_future.sql): a newer version applied it, or one ' +
+    'The database has a migration that this guiche does not know (9999_future.sql): a newer version applied it, or one ' +
       'that was never released. Run that version, or restore a backup',
   )
 })
@@ -224,7 +224,7 @@ test('an index whose build failed or was not recorded is no obstacle to the next
     '0002_b.sql': '-- no transaction\ncreate unique index concurrently if not exists notes_once on notes (id)',
   })
   await expect(migrate(db.url, { folder })).rejects.toThrow(
-    'migration 0002_b.sql failed: could not create unique index',
+    'Migration 0002_b.sql failed: could not create unique index',
   )
   expect(await db.names(VALID_INDEXES)).toEqual([])
   await db.client.query('delete from notes')
@@ -240,7 +240,7 @@ test('a migration that fails half-way leaves nothing behind, and works once its 
   const db = await emptyDatabase()
   await db.client.query('create table transfers ()')
   await expect(migrate(db.url)).rejects.toThrow(
-    'migration 0001_baseline.sql failed: relation "transfers" already exists',
+    'Migration 0001_baseline.sql failed: relation "transfers" already exists',
   )
   expect(await db.names(TABLES)).toEqual(['migrations', 'transfers'])
   expect((await findMissingMigrations(db.url))[0]).toBe('0001_baseline.sql')
@@ -252,7 +252,7 @@ test('a migration that fails half-way leaves nothing behind, and works once its 
 test('a migration that cannot be recorded is not applied either', async () => {
   const db = await emptyDatabase()
   await db.client.query('create table migrations (name text, checksum text check (false), applied_at timestamptz)')
-  await expect(migrate(db.url)).rejects.toThrow('migration 0001_baseline.sql failed')
+  await expect(migrate(db.url)).rejects.toThrow('Migration 0001_baseline.sql failed')
   expect(await db.names(TABLES)).toEqual(['migrations'])
 })
 

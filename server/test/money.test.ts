@@ -50,13 +50,13 @@ test.each([
   '10000000000.00',
   '١.٠٠',
 ])('the text %j is no amount', (text) => {
-  expect(() => centsFromDecimal(text)).toThrow('not an amount with two decimals')
+  expect(() => centsFromDecimal(text)).toThrow('Not an amount with two decimals')
 })
 
 test.each([-1, 0.5, 1e21, Number.NaN, Number.POSITIVE_INFINITY])(
   'the number %d is not written as an amount',
   (cents) => {
-    expect(() => decimalFromCents(cents)).toThrow('not an amount in cents')
+    expect(() => decimalFromCents(cents)).toThrow('Not an amount in cents')
   },
 )
 

@@ -114,7 +114,7 @@ describe('PATCH /cob', () => {
     expect((await call('PATCH', `/cob/${txid}`, REMOVAL)).body.type).toBe(errorNamed('CobOperacaoInvalida'))
     expect(await pay({ txid })).toMatchObject({
       status: 409,
-      body: { error: 'the charge was removed by the receiver' },
+      body: { error: 'The charge was removed by the receiver' },
     })
   })
 

@@ -170,11 +170,11 @@ describe('HTTP', () => {
     const wrong = await call('POST', `/cob/${txid}`, {})
     expect(wrong).toMatchObject({ status: 405, type: 'application/problem+json' })
     expect(wrong.headers.get('allow')).toBe('PUT, GET, PATCH')
-    expect(await send(`${url}/bank/pay`, { method: 'GET' })).toMatchObject({ status: 405, body: { error: 'use POST' } })
+    expect(await send(`${url}/bank/pay`, { method: 'GET' })).toMatchObject({ status: 405, body: { error: 'Use POST' } })
     expect(await call('PUT', `/cob/${txid}`, '{"a":')).toMatchObject({ status: 400, type: 'application/problem+json' })
     expect(await send(`${url}/bank/pay`, { method: 'POST', body: '' })).toMatchObject({
       status: 400,
-      body: { error: 'the body is not valid JSON' },
+      body: { error: 'The body is not valid JSON' },
     })
     const large = { method: 'PUT', token, body: JSON.stringify({ chave: 'x'.repeat(70_000) }) }
     expect((await send(`${url}/cob/${txid}`, large)).status).toBe(413)

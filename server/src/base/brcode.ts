@@ -38,13 +38,13 @@ const CRC_HEADER = '6304'
 
 export function encodeBrCode(input: BrCodeInput): string {
   const location = input.location
-  if (!/^[\x21-\x7e]+$/.test(location)) throw new BrCodeError('location must be printable ASCII without spaces')
-  if (location.includes('://')) throw new BrCodeError('location must not carry a scheme')
-  if (location.length > LOCATION_MAX) throw new BrCodeError(`location is longer than ${LOCATION_MAX} characters`)
+  if (!/^[\x21-\x7e]+$/.test(location)) throw new BrCodeError('Location must be printable ASCII without spaces')
+  if (location.includes('://')) throw new BrCodeError('Location must not carry a scheme')
+  if (location.length > LOCATION_MAX) throw new BrCodeError(`Location is longer than ${LOCATION_MAX} characters`)
 
   const label = input.label ?? NO_LABEL
-  if (label !== NO_LABEL && !/^[A-Za-z0-9]+$/.test(label)) throw new BrCodeError('label must be letters and digits')
-  if (label.length > LABEL_MAX) throw new BrCodeError(`label is longer than ${LABEL_MAX} characters`)
+  if (label !== NO_LABEL && !/^[A-Za-z0-9]+$/.test(label)) throw new BrCodeError('Label must be letters and digits')
+  if (label.length > LABEL_MAX) throw new BrCodeError(`Label is longer than ${LABEL_MAX} characters`)
 
   const body =
     field('00', '01') +
@@ -62,20 +62,20 @@ export function encodeBrCode(input: BrCodeInput): string {
 }
 
 export function decodeBrCode(text: string): BrCode {
-  if (!/^[\x20-\x7e]+$/.test(text)) throw new BrCodeError('a BR Code is printable ASCII')
+  if (!/^[\x20-\x7e]+$/.test(text)) throw new BrCodeError('A BR Code is printable ASCII')
   const body = text.slice(0, -4)
-  if (!body.endsWith(CRC_HEADER)) throw new BrCodeError('the checksum field 63 is missing at the end')
+  if (!body.endsWith(CRC_HEADER)) throw new BrCodeError('The checksum field 63 is missing at the end')
   const expected = crc16(body)
-  if (text.slice(-4) !== expected) throw new BrCodeError(`wrong checksum: ${text.slice(-4)}, expected ${expected}`)
+  if (text.slice(-4) !== expected) throw new BrCodeError(`Wrong checksum: ${text.slice(-4)}, expected ${expected}`)
 
   const fields = readFields(text, 'BR Code')
-  if (fields.get('00') !== '01') throw new BrCodeError('field 00 must be 01')
+  if (fields.get('00') !== '01') throw new BrCodeError('Field 00 must be 01')
   const account = readFields(required(fields, '26', 'the Pix account'), 'field 26')
-  if (account.get('00')?.toLowerCase() !== PIX_DOMAIN) throw new BrCodeError(`field 26 is not of ${PIX_DOMAIN}`)
+  if (account.get('00')?.toLowerCase() !== PIX_DOMAIN) throw new BrCodeError(`Field 26 is not of ${PIX_DOMAIN}`)
 
   const location = account.get('25')
   const pixKey = account.get('01')
-  if (location === undefined && pixKey === undefined) throw new BrCodeError('field 26 has neither a location nor a key')
+  if (location === undefined && pixKey === undefined) throw new BrCodeError('Field 26 has neither a location nor a key')
   const amount = fields.get('54')
   const additional = fields.get('62')
   const label = additional === undefined ? undefined : readFields(additional, 'field 62').get('05')
@@ -107,7 +107,7 @@ export function crc16(text: string): string {
 }
 
 function field(id: string, value: string): string {
-  if (value.length > 99) throw new BrCodeError(`field ${id} is longer than 99 characters`)
+  if (value.length > 99) throw new BrCodeError(`Field ${id} is longer than 99 characters`)
   return id + String(value.length).padStart(2, '0') + value
 }
 
@@ -148,13 +148,13 @@ function twoDigits(text: string, at: number): number {
 
 function required(fields: Map<string, string>, id: string, what: string): string {
   const value = fields.get(id)
-  if (value === undefined) throw new BrCodeError(`field ${id}, ${what}, is missing`)
+  if (value === undefined) throw new BrCodeError(`Field ${id}, ${what}, is missing`)
   return value
 }
 
 // The standard lets the cents be left off ("50", "50.5"); our own encoder never does.
 function readAmount(text: string): number {
-  if (!/^\d{1,10}(\.\d{0,2})?$/.test(text)) throw new BrCodeError(`field 54 is not an amount: ${text}`)
+  if (!/^\d{1,10}(\.\d{0,2})?$/.test(text)) throw new BrCodeError(`Field 54 is not an amount: ${text}`)
   const [units = '', cents = ''] = text.split('.')
   return centsFromDecimal(`${units}.${cents.padEnd(2, '0')}`)
 }

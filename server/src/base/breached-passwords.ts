@@ -39,7 +39,7 @@ async function readRange(url: string): Promise<string> {
   let bytes = 0
   for await (const chunk of answer.body ?? []) {
     bytes += chunk.length
-    if (bytes > MAX_ANSWER_BYTES) throw new Error('the answer is too long')
+    if (bytes > MAX_ANSWER_BYTES) throw new Error('The answer is too long')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('latin1')

@@ -49,7 +49,7 @@ export function makeSecureContext(options: { tls?: ClientCertificate; caPem?: st
 function readAuthorities(pem: string): string[] {
   try {
     const found = readChain(pem)
-    if (found.length === 0) throw new Error('no certificate in PEM form')
+    if (found.length === 0) throw new Error('No certificate in PEM form')
     return found.map((certificate) => certificate.toString())
   } catch (error) {
     const text = `The certificate of the authority to trust cannot be read (${messageOf(error)})`

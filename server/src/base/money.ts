@@ -12,14 +12,14 @@ export function isCents(value: unknown): value is Cents {
 /** "50.00" → 5000, by digits alone: a float would turn some amounts into their neighbours. */
 export function centsFromDecimal(text: string): Cents {
   const match = /^(\d{1,10})\.(\d{2})$/.exec(text)
-  if (!match) throw new Error(`not an amount with two decimals: ${JSON.stringify(text).slice(0, 40)}`)
+  if (!match) throw new Error(`Not an amount with two decimals: ${JSON.stringify(text).slice(0, 40)}`)
   return Number(`${match[1]}${match[2]}`)
 }
 
 /** 5000 → "50.00". A sum past what a number counts exactly is a BigInt: see db/pool.ts. */
 export function decimalFromCents(cents: Cents | bigint): string {
   if (!(typeof cents === 'bigint' || Number.isSafeInteger(cents)) || cents < 0)
-    throw new Error(`not an amount in cents: ${cents}`)
+    throw new Error(`Not an amount in cents: ${cents}`)
   const digits = String(cents).padStart(3, '0')
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`
 }

@@ -130,10 +130,10 @@ export function makeSharedBuckets(options: {
 
   /** What is late keeps its connection, so nothing is sent before its answer. */
   function ask(reports: Report[]): Promise<Standing[]> {
-    if (isAsking) return Promise.reject(new Error('the last report was not answered'))
+    if (isAsking) return Promise.reject(new Error('The last report was not answered'))
     isAsking = true
     const answer = options.report(reports).finally(() => (isAsking = false))
-    return withTimeLimit(answer, reportWithinMs, () => new Error('the report was not answered in time'))
+    return withTimeLimit(answer, reportWithinMs, () => new Error('The report was not answered in time'))
   }
 
   return {
@@ -156,7 +156,7 @@ export function makeOwnBuckets(): SharedBuckets {
   return makeSharedBuckets({
     processes: () => 1,
     now: () => new Date(0),
-    report: () => Promise.reject(new Error('a process that is alone reports nothing')),
+    report: () => Promise.reject(new Error('A process that is alone reports nothing')),
   })
 }
 

@@ -98,7 +98,7 @@ export function makeDatabaseClock(
 export function clockText(offsetMs: number): string {
   const seconds = (Math.abs(offsetMs) / 1000).toLocaleString('en-US', { maximumFractionDigits: 1 })
   const side = offsetMs > 0 ? 'ahead of' : 'behind'
-  return `the clock of this machine is ${seconds} s ${side} the database's; at most ${MAX_CLOCK_OFFSET_MS / 1000} s are allowed: synchronize both by NTP`
+  return `The clock of this machine is ${seconds} s ${side} the database's; at most ${MAX_CLOCK_OFFSET_MS / 1000} s are allowed: synchronize both by NTP`
 }
 
 /** With fractions of a millisecond: a Date would cut them off, and the clocks would seem to differ. */

@@ -41,6 +41,6 @@ export async function requireVersion(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ version: string }>(`select current_setting('server_version') as version`)
   const { version } = rows[0]!
   if (Number.parseInt(version, 10) >= OLDEST_POSTGRESQL) return version
-  const text = `the database at DATABASE_URL is PostgreSQL ${version}, and guiche needs ${OLDEST_POSTGRESQL} or newer`
+  const text = `The database at DATABASE_URL is PostgreSQL ${version}, and guiche needs ${OLDEST_POSTGRESQL} or newer`
   throw new OperatorError(text, { topic: 'PostgreSQL' })
 }

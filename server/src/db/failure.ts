@@ -63,25 +63,25 @@ export function explainDatabase(error: unknown): string | undefined {
   const code = sqlState(error)
   if (/unsupported startup parameter/.test(text))
     return (
-      `the pooler at DATABASE_URL refuses a setting (${text}): connect to PostgreSQL directly, ` +
+      `The pooler at DATABASE_URL refuses a setting (${text}): connect to PostgreSQL directly, ` +
       'or leave the setting out of DATABASE_URL'
     )
   if (/statement pooling mode/.test(text)) return STATEMENT_POOLING
   if (code === LACKS_PERMISSION)
     return (
-      `the role of DATABASE_URL lacks a permission (${text}): make it the owner of the database ` +
+      `The role of DATABASE_URL lacks a permission (${text}): make it the owner of the database ` +
       '("alter database … owner to …"), or run "grant create, usage on schema public to …" and let it own guiche’s tables'
     )
-  if (code === DISK_FULL) return `the disk of the database is full (${text}): make room on it`
+  if (code === DISK_FULL) return `The disk of the database is full (${text}): make room on it`
   if (code === READ_ONLY)
-    return `the database at DATABASE_URL is read-only (${text}): name the primary, or wait for its promotion`
+    return `The database at DATABASE_URL is read-only (${text}): name the primary, or wait for its promotion`
   if (/CERT|TLS|SIGNATURE/.test(code) || text === 'The server does not support SSL connections')
-    return `the database at DATABASE_URL cannot be reached by TLS: ${text}; see sslmode and sslrootcert in docs/operations.md`
+    return `The database at DATABASE_URL cannot be reached by TLS: ${text}; see sslmode and sslrootcert in docs/operations.md`
   // A missing file has the same code as a missing socket.
   if ('path' in error) return undefined
   // 28: password or role; 3D: no such database.
   if (isConnectionFailure(error) || /^(28|3D)/.test(code))
-    return `the database at DATABASE_URL cannot be reached: ${text}`
+    return `The database at DATABASE_URL cannot be reached: ${text}`
   return undefined
 }
 

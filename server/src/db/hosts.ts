@@ -39,7 +39,7 @@ export function clientOf(address: DatabaseAddress): typeof pg.Client {
 
 function choose(address: DatabaseAddress): Promise<Choice> {
   const known = choices.get(address.connectionString)
-  const chosen = (known ?? Promise.reject(new Error('none yet')))
+  const chosen = (known ?? Promise.reject(new Error('None yet')))
     .catch(() => undefined)
     .then(async (choice) => {
       if (choice && performance.now() - choice.atMs < FRESH_MS) return choice
@@ -59,7 +59,7 @@ async function findWritable(address: DatabaseAddress): Promise<Host> {
     if (!trouble) return host
     troubles.push(`${host.host}:${host.port} (${trouble})`)
   }
-  throw Object.assign(new Error(`no host can be written to: ${troubles.join(', ')}`), { code: 'EHOSTUNREACH' })
+  throw Object.assign(new Error(`No host can be written to: ${troubles.join(', ')}`), { code: 'EHOSTUNREACH' })
 }
 
 /** Why nothing can be written there: a standby, a read-only server, or one that does not answer in time. */

@@ -70,7 +70,7 @@ export async function requireMigrated(databaseUrl: string): Promise<void> {
   if (missing.length === 0) return
   const count = missing.length === 1 ? '1 migration' : `${missing.length} migrations`
   throw new OperatorError(
-    `the database lacks ${count} (${missing[0]} …): run guiche migrate, or start the service, which migrates too`,
+    `The database lacks ${count} (${missing[0]} …): run guiche migrate, or start the service, which migrates too`,
   )
 }
 
@@ -81,11 +81,11 @@ export function missingMigrations(files: Migration[], applied: { name: string; c
     const file = byName.get(row.name)
     if (!file)
       throw new OperatorError(
-        `the database has a migration that this guiche does not know (${row.name}): a newer version applied it, or one ` +
+        `The database has a migration that this guiche does not know (${row.name}): a newer version applied it, or one ` +
           'that was never released. Run that version, or restore a backup',
       )
     if (file.checksum !== row.checksum)
-      throw new OperatorError(`migration ${row.name} was edited after it was applied: restore the file`)
+      throw new OperatorError(`Migration ${row.name} was edited after it was applied: restore the file`)
   }
   const done = new Set(applied.map((row) => row.name))
   return files.filter((file) => !done.has(file.name))
@@ -141,7 +141,7 @@ async function takeTurn(holder: pg.Client, options: MigrateOptions): Promise<voi
     const { rows } = await holder.query<{ isOurs: boolean }>(sql)
     if (rows[0]!.isOurs) return
     if (waitedMs >= STATEMENT_TIMEOUT_MS)
-      throw new OperatorError('another process has been migrating the database for too long: end it, and start again')
+      throw new OperatorError('Another process has been migrating the database for too long: end it, and start again')
     if (waitedMs === 0) options.say?.('Waiting for another process that migrates the database…')
     await sleep(TURN_POLL_MS)
   }
@@ -169,7 +169,7 @@ async function apply(client: pg.Client, file: Migration, options: MigrateOptions
     if (isLockTimeout(error) || isTransient(error)) throw new TableInUse(file.name, { cause: error })
     if (explainDatabase(error) !== undefined) throw error
     throw new OperatorError(
-      `migration ${file.name} failed: ${error instanceof Error ? error.message : String(error)}`,
+      `Migration ${file.name} failed: ${error instanceof Error ? error.message : String(error)}`,
       {
         cause: error,
       },
@@ -204,7 +204,7 @@ class TableInUse extends OperatorError {
 
   constructor(migration: string, options: { cause: unknown }) {
     super(
-      `migration ${migration} cannot lock a table that is in use: ` +
+      `Migration ${migration} cannot lock a table that is in use: ` +
         'end what holds it (pg_stat_activity shows long transactions), and run guiche migrate again',
       options,
     )

@@ -134,7 +134,7 @@ async function drawInstance(client: pg.Client, about: unknown[]): Promise<{ inst
     const { rows } = await client.query<{ startedAt: Date }>(JOIN, [instance, ...about])
     if (rows[0]) return { instance, startedAt: rows[0].startedAt }
   }
-  throw new Error('no free presence number was found')
+  throw new Error('No free presence number was found')
 }
 
 const LEASED_UNTIL = `clock_timestamp() + $5::int * interval '1 ms'`

@@ -70,14 +70,14 @@ export function tryDatabase(databaseUrl: string): Promise<string> {
          coalesce(has_schema_privilege(current_schema(), 'create'), false) as creates`,
     )
     const { writes, creates } = rows[0]!
-    if (!writes) throw new OperatorError('the database at DATABASE_URL is read-only: name the primary')
+    if (!writes) throw new OperatorError('The database at DATABASE_URL is read-only: name the primary')
     if (!creates) throw new OperatorError(MAY_NOT_CREATE)
     return version
   })
 }
 
 const MAY_NOT_CREATE =
-  'the role of DATABASE_URL may not create tables: make it the owner of the database ("alter database … owner to …")'
+  'The role of DATABASE_URL may not create tables: make it the owner of the database ("alter database … owner to …")'
 
 // Enough to see whether it is one table or all of them.
 const SHOWN_TABLES = 3
@@ -104,5 +104,5 @@ export async function missingRights(pool: Pool): Promise<string | undefined> {
   const shown = `${tables.slice(0, SHOWN_TABLES).join(', ')}${tables.length > SHOWN_TABLES ? ' …' : ''}`
   const count = tables.length === 1 ? '1 table' : `${tables.length} tables`
   const remedy = `make it their owner or a member of ${owner}, and grant it all rights on them`
-  return `the role of DATABASE_URL may not do all it must with ${count} (${shown}): ${remedy}`
+  return `The role of DATABASE_URL may not do all it must with ${count} (${shown}): ${remedy}`
 }

@@ -21,10 +21,10 @@ export function explainListen(error: unknown, { host, port }: { host: string; po
   switch (code) {
     case 'EADDRINUSE':
       return new OperatorError(
-        `the port is taken: something listens on ${host}:${port} already; stop it, or set PORT to another`,
+        `The port is taken: something listens on ${host}:${port} already; stop it, or set PORT to another`,
       )
     case 'EACCES':
-      return new OperatorError(`port ${port} needs root: set PORT to one above 1023`)
+      return new OperatorError(`Port ${port} needs root: set PORT to one above 1023`)
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'EADDRNOTAVAIL':

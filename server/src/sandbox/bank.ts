@@ -1,37 +1,38 @@
 import assert from 'node:assert/strict'
+import { z } from 'zod'
 import { BrCodeError, decodeBrCode } from '../base/brcode.ts'
-import { MAX_CENTS, decimalFromCents, isCents } from '../base/money.ts'
-import { isRecord, parseInstant, type Answer, type Call } from './answer.ts'
+import { decimalFromCents } from '../base/money.ts'
+import { bankAmount, bankTime, bankTxid, readBody, refusal, type Answer, type Call } from './answer.ts'
 import { tokenOf, type Charge, type Pix, type PixFacts } from './book.ts'
-import { isText } from './charge-body.ts'
 import { parsePlan } from './faults.ts'
 import { notifyWhenDurable, record, transferId, type Psp } from './psp.ts'
 
-const TIMES_MAX = 1000
 const PAGE_MAX = 1000
 
-type Order = {
-  txid: string | undefined
-  emv: string | undefined
-  amountCents: number | undefined
-  at: Date | undefined
-  times: number
-  force: boolean
-  chave: string | undefined
-  infoPagador: string | undefined
-}
+const payOrder = z
+  .strictObject({
+    emv: z.string().min(1).max(512).trim().optional(),
+    txid: bankTxid.optional(),
+    amountCents: bankAmount.optional(),
+    at: bankTime.optional(),
+    times: z.int().min(1).max(1000).default(1),
+    force: z.boolean().default(false),
+    chave: z.string().min(1).max(77).optional(),
+    infoPagador: z.string().max(140).optional(),
+  })
+  .refine(({ emv, txid }) => (emv === undefined) !== (txid === undefined), 'Give either emv or txid')
 
 // POST /bank/pay acts as the payer's bank. A plain order is what a banking app would send: the charge's amount, now,
 // once, and only while the charge is ATIVA and not expired. An order with another amount, with `at`, with `times` above
 // one or with `force` is executed in any state of the charge, to produce late, duplicate and wrong payments. A txid
 // that no charge has needs `amountCents`, and makes a Pix without a charge.
 export function pay(psp: Psp, call: Call): Answer {
-  const order = readOrder(call.body)
+  const order = readBody(payOrder, call.body)
   if (typeof order === 'string') return refusal(400, order)
   const charge = findCharge(psp, order)
-  if (charge instanceof BrCodeError) return refusal(400, `emv is not a BR Code: ${charge.message}`)
+  if (charge instanceof BrCodeError) return refusal(400, `The emv is not a BR Code: ${charge.message}`)
   if (!charge && (order.txid === undefined || order.amountCents === undefined)) {
-    return refusal(404, 'no charge has this code; to pay an unknown txid, give txid and amountCents')
+    return refusal(404, 'No charge has this code; to pay an unknown txid, give txid and amountCents')
   }
   const amountCents = order.amountCents ?? charge?.amountCents ?? 0
   const forced = order.force || order.at !== undefined || order.times > 1 || amountCents !== charge?.amountCents
@@ -59,12 +60,12 @@ export function listPayments(psp: Psp, call: Call): Answer {
   const query = new URLSearchParams(call.query)
   const limit = Number(query.get('limit') ?? PAGE_MAX)
   if (!Number.isInteger(limit) || limit < 1 || limit > PAGE_MAX) {
-    return refusal(400, `limit must be an integer from 1 to ${PAGE_MAX}`)
+    return refusal(400, `Limit must be an integer from 1 to ${PAGE_MAX}`)
   }
   const after = query.get('after')
   const { pix, pixById } = psp.book
   const last = after === null ? undefined : pixById.get(after)
-  if (after !== null && !last) return refusal(400, 'after must be the endToEndId of a payment')
+  if (after !== null && !last) return refusal(400, 'After must be the endToEndId of a payment')
   const start = last ? pix.indexOf(last) + 1 : 0
   const page = pix.slice(start, start + limit)
   const more = start + limit < pix.length
@@ -96,8 +97,6 @@ export function setFaults(psp: Psp, call: Call): Answer {
   return readFaults(psp)
 }
 
-export const refusal = (status: number, error: string): Answer => ({ status, body: { error } })
-
 function recordPix(psp: Psp, common: Omit<PixFacts, 'endToEndId'>): Pix {
   const facts = { endToEndId: transferId('E', new Date(common.horario)), ...common }
   record(psp, { kind: 'pix', facts, owed: psp.book.webhooks.has(facts.chave) })
@@ -110,13 +109,13 @@ const showPayment = ({ facts, amountCents }: Pix) => ({ ...facts, amountCents })
 
 function whyNotPayable(charge: Charge, now: Date): string | undefined {
   const { status, calendario } = charge.cob
-  if (status === 'CONCLUIDA') return 'the charge is already paid'
-  if (status !== 'ATIVA') return 'the charge was removed by the receiver'
+  if (status === 'CONCLUIDA') return 'The charge is already paid'
+  if (status !== 'ATIVA') return 'The charge was removed by the receiver'
   const expired = now.getTime() >= charge.createdAtMs + calendario.expiracao * 1000
-  return expired ? 'the charge is expired' : undefined
+  return expired ? 'The charge is expired' : undefined
 }
 
-function findCharge(psp: Psp, order: Order): Charge | undefined | BrCodeError {
+function findCharge(psp: Psp, order: z.infer<typeof payOrder>): Charge | undefined | BrCodeError {
   if (order.txid !== undefined) return psp.book.charges.get(order.txid)
   try {
     const { location } = decodeBrCode(order.emv ?? '')
@@ -125,31 +124,4 @@ function findCharge(psp: Psp, order: Order): Charge | undefined | BrCodeError {
     if (error instanceof BrCodeError) return error
     throw error
   }
-}
-
-const ORDER_FIELDS = ['emv', 'txid', 'amountCents', 'at', 'times', 'force', 'chave', 'infoPagador']
-
-function readOrder(body: unknown): Order | string {
-  if (!isRecord(body)) return 'the body must be a JSON object'
-  const unknown = Object.keys(body).find((name) => !ORDER_FIELDS.includes(name))
-  if (unknown !== undefined) return `unknown field "${unknown}"; known are ${ORDER_FIELDS.join(', ')}`
-  const { emv, txid, amountCents, at, times = 1, force = false, chave, infoPagador } = body
-  if ((emv === undefined) === (txid === undefined)) return 'give either emv or txid'
-  if (emv !== undefined && !isText(emv, 512, 1)) return 'emv must be a text of up to 512 characters'
-  if (txid !== undefined && !(isText(txid, 35, 1) && /^[a-zA-Z0-9]+$/.test(txid))) {
-    return 'txid must be 1 to 35 letters or digits'
-  }
-  if (amountCents !== undefined && !(isCents(amountCents) && amountCents <= MAX_CENTS)) {
-    return `amountCents must be an integer from 1 to ${MAX_CENTS}`
-  }
-  const instant = at === undefined ? undefined : parseInstant(at)
-  if (at !== undefined && !instant) return 'at must be a time such as 2026-01-31T12:00:00Z'
-  if (typeof times !== 'number' || !Number.isInteger(times) || times < 1 || times > TIMES_MAX) {
-    return `times must be an integer from 1 to ${TIMES_MAX}`
-  }
-  if (typeof force !== 'boolean') return 'force must be true or false'
-  if (chave !== undefined && !isText(chave, 77, 1)) return 'chave must be a text of up to 77 characters'
-  if (infoPagador !== undefined && !isText(infoPagador, 140))
-    return 'infoPagador must be a text of up to 140 characters'
-  return { txid, emv: emv?.trim(), amountCents, at: instant, times, force, chave, infoPagador }
 }

@@ -128,23 +128,6 @@ export function applyEntry(book: Book, entry: Entry, seq: number): void {
   }
 }
 
-// The shortest list of entries for the same book, for compaction.
-export function* bookEntries(book: Book): Generator<Entry> {
-  for (const webhook of book.webhooks.values()) yield { kind: 'webhook', webhook }
-  for (const { cob } of book.charges.values()) yield { kind: 'charge', cob }
-  for (const pix of book.pix) {
-    yield { kind: 'pix', facts: pix.facts, owed: pix.owed }
-    for (const refund of pix.refunds) {
-      yield { kind: 'refund', endToEndId: pix.facts.endToEndId, refund, owed: pix.owed }
-    }
-  }
-}
-
-export function countEntries(book: Book): number {
-  const refunds = book.pix.reduce((sum, pix) => sum + pix.refunds.length, 0)
-  return book.webhooks.size + book.charges.size + book.pix.length + refunds
-}
-
 export const tokenOf = (location: string): string => location.slice(location.lastIndexOf('/') + 1)
 
 function applyCharge(book: Book, cob: Cob, seq: number): void {

@@ -1,7 +1,6 @@
 import { MAX_CENTS, centsFromDecimal } from '../base/money.ts'
-import { isRecord } from './answer.ts'
+import { isRecord, violation, type Violation } from './answer.ts'
 import type { Cob } from './book.ts'
-import { violation, type Violation } from './problem.ts'
 
 // What a client may set on a charge, checked field by field. Fields that API Pix does not know are ignored.
 export type ChargeFields = {

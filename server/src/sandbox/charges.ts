@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { encodeBrCode } from '../base/brcode.ts'
 import { centsFromDecimal } from '../base/money.ts'
-import { isRecord, type Answer, type Call } from './answer.ts'
+import { isRecord, problem, violation, type Answer, type Call } from './answer.ts'
 import type { Charge, Cob } from './book.ts'
 import { readChargeFields, type ChargeFields } from './charge-body.ts'
 import { pageOf, parseListQuery } from './paging.ts'
-import { problem, violation } from './problem.ts'
 import { record, showPix, type Psp } from './psp.ts'
 
 const TXID = /^[a-zA-Z0-9]{26,35}$/

@@ -1,11 +1,15 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { isIP } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Answer, Call } from './answer.ts'
-import { refusal } from './bank.ts'
-import { isJson, refuseCaller } from './callers.ts'
+import { problem, refusal, type Answer, type Call } from './answer.ts'
 import { randomOutcome } from './faults.ts'
 import { hasValidToken } from './oauth.ts'
-import { problem } from './problem.ts'
 import type { Psp } from './psp.ts'
 import { settleRefunds } from './refunds.ts'
 import { matchRoute, type Route, type Side } from './routes.ts'
@@ -76,7 +80,7 @@ async function carryOut(psp: Psp, route: Route, call: Call, request: IncomingMes
       return problem('NaoAutorizado', 'Falta um token de acesso válido.')
     }
     if (request.method !== 'GET' && request.method !== 'DELETE') {
-      if (route.side === 'bank' && !isJson(request.headers)) return refusal(415, 'send Content-Type: application/json')
+      if (route.side === 'bank' && !isJson(request.headers)) return refusal(415, 'Send Content-Type: application/json')
       const body = await readBody(request)
       if (body === undefined) return tooLarge(route.side)
       const parsed = parseBody(body, route.side === 'token')
@@ -88,6 +92,37 @@ async function carryOut(psp: Psp, route: Route, call: Call, request: IncomingMes
   } catch (error) {
     return internalError(error)
   }
+}
+
+// The bank serves no pages, so a browser that calls it does so for a page of somebody else, without its user's will.
+// Whoever else reaches the port may act as the payer.
+function refuseCaller(headers: IncomingHttpHeaders, side: Side, ownHost: string): Answer | undefined {
+  // Browsers send Origin with every request that changes something, and no program does.
+  if (headers.origin !== undefined) {
+    return side === 'bank'
+      ? refusal(403, 'Web pages may not use the bank: the request has an Origin')
+      : problem('AcessoNegado', 'Páginas da web não podem usar o banco.')
+  }
+  // By DNS rebinding a page gives its own name an address of this machine, and then reads without an Origin.
+  if (side === 'bank' && !isTrustedHost(headers.host ?? '', ownHost)) {
+    return refusal(403, 'Use the address of the bank, or a name that only your own network knows')
+  }
+  return undefined
+}
+
+// Forms and scripts of other sites can send text without asking first, but no JSON.
+const isJson = (headers: IncomingHttpHeaders): boolean =>
+  /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')
+
+// Top-level domains that nobody can register: RFC 6761, RFC 6762, and ICANN's reservation for private networks.
+const PRIVATE_NAMES = /\.(localhost|local|internal|test)$/
+
+// An address cannot be rebound, and a name without a dot is not in public DNS.
+function isTrustedHost(header: string, ownHost: string): boolean {
+  const [, name = ''] = /^(\[[^\]]+\]|[^:]+)(?::\d+)?$/.exec(header.toLowerCase()) ?? []
+  if (name === '') return false
+  const isAddress = isIP(name.replaceAll(/[[\]]/g, '')) !== 0
+  return isAddress || !name.includes('.') || PRIVATE_NAMES.test(name) || name === ownHost.toLowerCase()
 }
 
 // The text is made now, and sent when everything it reports is on disk.
@@ -154,10 +189,10 @@ const sideOf = (path: string): Side => (path === '/bank' || path.startsWith('/ba
 
 function noRoute(side: Side, path: string, allow: string[]): Answer {
   if (allow.length === 0) {
-    return side === 'bank' ? refusal(404, `there is no ${path}`) : problem('NaoEncontrado', 'Este caminho não existe.')
+    return side === 'bank' ? refusal(404, `There is no ${path}`) : problem('NaoEncontrado', 'Este caminho não existe.')
   }
   const list = allow.join(', ')
-  const text = side === 'bank' ? refusal(405, `use ${list}`) : problem('MetodoNaoPermitido', `Use ${list}.`)
+  const text = side === 'bank' ? refusal(405, `Use ${list}`) : problem('MetodoNaoPermitido', `Use ${list}.`)
   return { ...text, headers: { allow: list } }
 }
 
@@ -165,15 +200,15 @@ const internalError = (error: unknown): Answer =>
   problem('ErroInternoDoServidor', error instanceof Error ? error.message : 'Falha desconhecida.')
 
 const unavailable = (side: Side): Answer =>
-  side === 'bank' ? refusal(503, 'the sandbox is stopping') : problem('ServicoIndisponivel', 'O serviço está parando.')
+  side === 'bank' ? refusal(503, 'The sandbox is stopping') : problem('ServicoIndisponivel', 'O serviço está parando.')
 
 const tooLarge = (side: Side): Answer =>
   side === 'bank'
-    ? refusal(413, `the body is larger than ${BODY_MAX_BYTES} bytes`)
+    ? refusal(413, `The body is larger than ${BODY_MAX_BYTES} bytes`)
     : problem('CorpoMuitoGrande', `O limite é de ${BODY_MAX_BYTES} bytes.`)
 
 const notJson = (side: Side): Answer =>
-  side === 'bank' ? refusal(400, 'the body is not valid JSON') : problem('RequisicaoInvalida', 'O corpo não é JSON.')
+  side === 'bank' ? refusal(400, 'The body is not valid JSON') : problem('RequisicaoInvalida', 'O corpo não é JSON.')
 
 // Undefined: it is too large.
 function readBody(request: IncomingMessage): Promise<string | undefined> {
@@ -188,7 +223,7 @@ function readBody(request: IncomingMessage): Promise<string | undefined> {
     })
     request.once('end', () => resolve(Buffer.concat(chunks).toString()))
     request.once('error', reject)
-    request.once('close', () => reject(new Error('the client went away')))
+    request.once('close', () => reject(new Error('The client went away')))
   })
 }
 

@@ -1,6 +1,6 @@
 import { OperatorError } from '../base/operator-error.ts'
 import { writeSync } from 'node:fs'
-import { open, readFile, rename, truncate, type FileHandle } from 'node:fs/promises'
+import { open, readFile, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Entry } from './book.ts'
 
@@ -76,7 +76,7 @@ export async function openJournal(path: string): Promise<Journal> {
     },
     async close() {
       for (let under = flushing; under; under = flushing) await under
-      broken ??= new Error('the journal is closed')
+      broken ??= new Error('The journal is closed')
       await file.close()
     },
   }
@@ -84,7 +84,7 @@ export async function openJournal(path: string): Promise<Journal> {
 
 // A process that was killed while writing leaves a torn last line. No answer depended on it, so it is cut off. A broken
 // line anywhere else is damage, and starting with half of a bank's money would be worse than not starting.
-export async function replayJournal(path: string, apply: (entry: Entry) => void): Promise<{ lines: number }> {
+export async function replayJournal(path: string, apply: (entry: Entry) => void): Promise<void> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return Buffer.alloc(0)
     throw error
@@ -99,39 +99,11 @@ export async function replayJournal(path: string, apply: (entry: Entry) => void)
     apply(parseLine(bytes.toString('utf8', at, newline), { path, line: lines }))
     at = newline + 1
   }
-  return { lines }
-}
-
-// Written beside the old file and renamed over it, so that a crash leaves either the old or the new journal whole.
-export async function rewriteJournal(path: string, entries: Iterable<Entry>): Promise<void> {
-  const fresh = `${path}.new`
-  const file = await open(fresh, 'w')
-  try {
-    await writeLines(file, entries)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(fresh, path)
-  await syncDirectory(dirname(path))
 }
 
 function writeFully(fd: number, bytes: Buffer): void {
   let written = 0
   while (written < bytes.length) written += writeSync(fd, bytes, written)
-}
-
-const CHUNK_LINES = 1000
-
-async function writeLines(file: FileHandle, entries: Iterable<Entry>): Promise<void> {
-  let chunk: string[] = []
-  for (const entry of entries) {
-    chunk.push(JSON.stringify(entry) + '\n')
-    if (chunk.length < CHUNK_LINES) continue
-    await file.appendFile(chunk.join(''))
-    chunk = []
-  }
-  await file.appendFile(chunk.join(''))
 }
 
 function parseLine(text: string, where: { path: string; line: number }): Entry {

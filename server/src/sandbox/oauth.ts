@@ -13,10 +13,10 @@ const SCOPES = 'cob.write cob.read pix.write pix.read webhook.write webhook.read
 export function issueToken(tokens: Tokens, now: Date, call: Call): Answer {
   const form = isRecord(call.body) ? call.body : {}
   if (form['grant_type'] !== 'client_credentials') {
-    return refusal(400, 'unsupported_grant_type', 'grant_type must be client_credentials')
+    return refusal(400, 'unsupported_grant_type', 'The grant_type must be client_credentials')
   }
   if (!hasCredentials(call.authorization, form)) {
-    return refusal(401, 'invalid_client', 'send a client id and secret, by Basic or in the body')
+    return refusal(401, 'invalid_client', 'Send a client id and secret, by Basic or in the body')
   }
   const token = randomBytes(24).toString('base64url')
   tokens.set(token, now.getTime() + LIFE_SECONDS * 1000)

@@ -1,5 +1,4 @@
-import { parseInstant, type Answer } from './answer.ts'
-import { problem, violation, type ProblemName, type Violation } from './problem.ts'
+import { parseInstant, problem, violation, type Answer, type ProblemName, type Violation } from './answer.ts'
 
 // Common to all API Pix lists: a period, pages, and checked filters.
 export type ListQuery = {

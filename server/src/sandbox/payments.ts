@@ -1,7 +1,6 @@
-import type { Answer, Call } from './answer.ts'
+import { problem, type Answer, type Call } from './answer.ts'
 import { pixBetween } from './book.ts'
 import { pageOf, parseListQuery } from './paging.ts'
-import { problem } from './problem.ts'
 import { isShown, showPix, type Psp } from './psp.ts'
 
 // GET /pix/{e2eid}

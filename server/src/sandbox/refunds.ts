@@ -1,8 +1,7 @@
 import { centsFromDecimal } from '../base/money.ts'
-import { isRecord, type Answer, type Call } from './answer.ts'
+import { isRecord, problem, violation, type Answer, type Call } from './answer.ts'
 import type { Refund } from './book.ts'
 import { isAmount, isText } from './charge-body.ts'
-import { problem, violation } from './problem.ts'
 import { isShown, notifyWhenDurable, record, showRefund, transferId, type Psp } from './psp.ts'
 
 const REFUND_WINDOW_MS = 90 * 86_400_000

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { tryLock, waitToRetry, type Lock } from '../base/directory-lock.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { findRunning, readAddress, urlOf, writeAddress, type Address } from './address.ts'
-import { applyEntry, bookEntries, countEntries, emptyBook } from './book.ts'
+import { applyEntry, emptyBook } from './book.ts'
 import { healthyPlan } from './faults.ts'
 import { createHttpServer, type ServerState } from './http.ts'
-import { openJournal, replayJournal, rewriteJournal } from './journal.ts'
+import { openJournal, replayJournal } from './journal.ts'
 import { startNotifier } from './notifications.ts'
 import { record, showPix, type Psp } from './psp.ts'
 import { resumeRefunds } from './refunds.ts'
@@ -43,8 +43,6 @@ type ResolvedOptions = Required<SandboxOptions>
 const OWNER_WAIT_MS = 30_000
 // At a stop, requests in progress get this long. Those that hang are not waited for.
 const DRAIN_MS = 300
-// Rewriting pays off when most of a journal of some size is obsolete.
-const COMPACT_MIN_LINES = 10_000
 // Below the ranges from which systems take outgoing ports, or the recorded port would sometimes be taken on restart.
 const PORT_FROM = 21_000
 const PORT_SPAN = 11_000
@@ -74,8 +72,8 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
 const sandboxError = (text: string): OperatorError => new OperatorError(text, { topic: 'sandbox' })
 
 function explainWait(home: string, running: Address | undefined, pid: number): string {
-  if (!running) return `process ${pid} has been starting the sandbox of ${home} for too long`
-  return `the sandbox of ${home} runs in process ${running.pid}, a command: start again when that has ended`
+  if (!running) return `Process ${pid} has been starting the sandbox of ${home} for too long`
+  return `The sandbox of ${home} runs in process ${running.pid}, a command: start again when that has ended`
 }
 
 function use({ home, say }: ResolvedOptions, running: Address): Sandbox {
@@ -111,9 +109,7 @@ async function run(options: ResolvedOptions, lock: Lock): Promise<Sandbox> {
 async function openPsp(options: ResolvedOptions): Promise<Psp> {
   const path = join(options.home, 'journal.jsonl')
   const book = emptyBook()
-  const { lines } = await replayJournal(path, (entry) => applyEntry(book, entry, 0))
-  if (lines > COMPACT_MIN_LINES && lines > 2 * countEntries(book)) await rewriteJournal(path, bookEntries(book))
-
+  await replayJournal(path, (entry) => applyEntry(book, entry, 0))
   const psp: Psp = {
     port: 0,
     now: options.now,
@@ -157,13 +153,13 @@ async function shutDown(server: Server, state: ServerState, lock: Lock): Promise
 async function listen(server: Server, { host, port }: ResolvedOptions, lastPort: number | undefined): Promise<number> {
   if (port !== 0) {
     if (await bind(server, host, port)) return port
-    throw sandboxError(`port ${port} is in use by another program; choose another port for the sandbox`)
+    throw sandboxError(`Port ${port} is in use by another program; choose another port for the sandbox`)
   }
   for (let tries = 0; tries < FREE_PORT_TRIES; tries++) {
     const candidate = tries === 0 && lastPort ? lastPort : PORT_FROM + randomInt(PORT_SPAN)
     if (await bind(server, host, candidate)) return candidate
   }
-  throw sandboxError(`no free port found from ${PORT_FROM} to ${PORT_FROM + PORT_SPAN - 1}`)
+  throw sandboxError(`No free port found from ${PORT_FROM} to ${PORT_FROM + PORT_SPAN - 1}`)
 }
 
 function bind(server: Server, host: string, port: number): Promise<boolean> {

@@ -1,6 +1,5 @@
-import { isRecord, type Answer, type Call } from './answer.ts'
+import { isRecord, problem, violation, type Answer, type Call } from './answer.ts'
 import { isText } from './charge-body.ts'
-import { problem, violation } from './problem.ts'
 import { record, type Psp } from './psp.ts'
 
 const URL_MAX = 2048

@@ -45,7 +45,7 @@ test('if no host writes, the failure says why of each', async () => {
   const failure = await query(pool, 'select 1').catch((error: Error) => error)
   expect(failure).toMatchObject({ code: 'unavailable' })
   expect(String((failure as Error).cause)).toContain(
-    `no host can be written to: ${hosts.map((host) => `${host} (connect ECONNREFUSED ${host})`).join(', ')}`,
+    `No host can be written to: ${hosts.map((host) => `${host} (connect ECONNREFUSED ${host})`).join(', ')}`,
   )
 })
 

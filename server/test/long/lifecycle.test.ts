@@ -112,7 +112,7 @@ test('the port and the host are looked at before anything is made, and named', a
   const refused = await runProcess(['start'], { GUICHE_HOME: home, PORT: String(port) })
   expect([refused.code, refused.stderr]).toEqual([
     1,
-    `guiche: the port is taken: something listens on 127.0.0.1:${port} already; stop it, or set PORT to another\n`,
+    `guiche: The port is taken: something listens on 127.0.0.1:${port} already; stop it, or set PORT to another\n`,
   ])
   const elsewhere = { GUICHE_HOME: home, PORT: String(await freePort()), HOST: '192.0.2.1' }
   const unknown = 'HOST 192.0.2.1 is not an address of this machine: use 127.0.0.1, or 0.0.0.0 for all of them'

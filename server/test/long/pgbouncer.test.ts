@@ -100,7 +100,7 @@ test('a setting in DATABASE_URL that a pooler refuses is named with what to do',
   const url = `${await pooledUrl(inject('clusterUrl'), 'session')}?options=-c%20geqo=off`
   const refused = await runCli(['key', 'list'], { DATABASE_URL: url, GUICHE_HOME: temporaryHome() })
   expect(refused.stderr).toMatch(
-    /^guiche: the pooler at DATABASE_URL refuses a setting \(unsupported startup parameter.*\): connect to PostgreSQL directly, or .*\n$/,
+    /^guiche: The pooler at DATABASE_URL refuses a setting \(unsupported startup parameter.*\): connect to PostgreSQL directly, or .*\n$/,
   )
 })
 

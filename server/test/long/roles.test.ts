@@ -138,7 +138,7 @@ test('several processes that cannot start say why once', async () => {
   const refused = await runProcess(['start', '--processes', '3'], env)
   expect([refused.code, refused.stderr]).toEqual([
     1,
-    'guiche: the database at DATABASE_URL cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n',
+    'guiche: The database at DATABASE_URL cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n',
   ])
 })
 

@@ -62,7 +62,7 @@ export async function attach(databaseUrl: string, options: Options): Promise<Att
   return {
     async others() {
       if (!client) await Promise.race([returning, sleep(QUESTION_TIMEOUT_MS, undefined, { ref: false })])
-      if (!client) throw new Error('the connection to the database is lost')
+      if (!client) throw new Error('The connection to the database is lost')
       return countOthers(client, name)
     },
     async detach() {

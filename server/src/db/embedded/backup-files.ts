@@ -178,14 +178,14 @@ async function readManifest(directory: string): Promise<Manifest> {
   })
   const sum = await readFile(join(directory, MANIFEST_SUM), 'utf8').catch(() => '')
   if (sum.split(' ')[0] !== createHash('sha256').update(content).digest('hex'))
-    throw new OperatorError(`the backup ${directory} is damaged: ${MANIFEST} was changed`)
+    throw new OperatorError(`The backup ${directory} is damaged: ${MANIFEST} was changed`)
   const manifest: Manifest = JSON.parse(content.toString())
   if (manifest.format !== 1) throw new OperatorError(`${directory} was made by a newer guiche: update guiche`)
   return manifest
 }
 
 export function damaged(directory: string, path: string, what: string): OperatorError {
-  return new OperatorError(`the backup ${directory} is damaged: home/${path} ${what}`)
+  return new OperatorError(`The backup ${directory} is damaged: home/${path} ${what}`)
 }
 
 /** Refuses before hours of copying what would fill the disk. */
@@ -193,7 +193,7 @@ export async function requireSpace(directory: string, bytes: number): Promise<vo
   const { bavail, bsize } = await statfs(directory)
   const [needed, free] = [bytes, bavail * bsize].map((size) => `${Math.ceil(size / 1024 / 1024)} MiB`)
   if (bavail * bsize < bytes)
-    throw new OperatorError(`the disk of ${directory} has ${free} of free space, and ${needed} are needed`)
+    throw new OperatorError(`The disk of ${directory} has ${free} of free space, and ${needed} are needed`)
 }
 
 /** Parents come first. The umask does not apply. */

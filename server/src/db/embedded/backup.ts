@@ -163,7 +163,7 @@ async function copyWal(copying: Copying, end: { label: string; lastWal: string }
   const names = (await readdir(join(copying.home, 'data/pg_wal'))).filter((name) => isWal(name) && isNeeded(name))
   const segments = names.filter((name) => WAL_NAME.test(name)).length
   if (!firstWal || segments !== walNumber(end.lastWal) - walNumber(firstWal) + 1)
-    throw new Error(`the WAL from ${firstWal} to ${end.lastWal} is not complete`)
+    throw new Error(`The WAL from ${firstWal} to ${end.lastWal} is not complete`)
   const { files } = await copyHome(
     copying,
     names.map((name) => `data/pg_wal/${name}`),

@@ -46,7 +46,7 @@ export async function provideBinaries(options: {
   if (best) return best
   if (dataMajor === undefined)
     throw new OperatorError(
-      `no PostgreSQL ${missing}, and this machine has none of version ${OLDEST_MAJOR} or newer: ` +
+      `No PostgreSQL ${missing}, and this machine has none of version ${OLDEST_MAJOR} or newer: ` +
         `set DATABASE_URL to your own PostgreSQL`,
     )
   const found = [bundled, ...system].flatMap((binaries) => binaries?.major ?? []).join(', ') || 'none'

@@ -108,5 +108,5 @@ async function refuseOtherDatabases(source: pg.Client): Promise<void> {
   )
   if (rows.length === 0) return
   const names = rows.map(({ name }) => name).join(', ')
-  throw new OperatorError(`the server has databases that are not of guiche (${names}): move or drop them first`)
+  throw new OperatorError(`The server has databases that are not of guiche (${names}): move or drop them first`)
 }

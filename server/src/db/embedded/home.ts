@@ -70,7 +70,7 @@ export function checkReach(home: string, owner: Owner): void {
   for (let path = home; path !== dirname(path); path = dirname(path)) parents.unshift(dirname(path))
   const closed = parents.find((path) => !reaches(path, owner)) ?? home
   throw new OperatorError(
-    `the database's user "${owner.name}" cannot pass through ${closed}: ` +
+    `The database's user "${owner.name}" cannot pass through ${closed}: ` +
       `set GUICHE_HOME to a directory outside of it, or run "chmod o+x ${closed}"`,
   )
 }
@@ -122,7 +122,7 @@ async function fillCluster({ made, home, bin, major, owner, password }: Making &
     ['-D', made, '-U', 'postgres', '-E', 'UTF8', '--data-checksums', '--auth=peer', ...localeOptions(major)],
     { owner, timeoutMs: INITDB_TIMEOUT_MS },
   )
-  if (!initdb.ok) throw new OperatorError(`the database could not be created in ${home}: ${tail(initdb.output)}`)
+  if (!initdb.ok) throw new OperatorError(`The database could not be created in ${home}: ${tail(initdb.output)}`)
   await writeSynced(join(made, 'pg_hba.conf'), accessRules, owner)
   await nameSuperusers(made, owner)
   await singleUser({ bin, data: made, owner }, [
@@ -175,7 +175,7 @@ async function singleUser(where: { bin: string; data: string; owner: Owner }, st
   // The exit code is 0 even if a statement fails. The output may hold the password, so only errors are shown.
   const errors = ran.output.split('\n').filter((line) => /\b(ERROR|FATAL|PANIC):/.test(line))
   if (!ran.ok || errors.length > 0)
-    throw new OperatorError(`the database could not be set up: ${tail(errors.join('\n')) || tail(ran.output, 1)}`)
+    throw new OperatorError(`The database could not be set up: ${tail(errors.join('\n')) || tail(ran.output, 1)}`)
 }
 
 /** Node's recursive mkdir never returns on a file system that refuses every name, such as /proc. */

@@ -23,7 +23,7 @@ export async function withHomeLock<T>(
     const { pid } = lock.heldBy
     const waitedMs = performance.now() - began
     if (waitedMs > waitMs)
-      throw new OperatorError(`the process ${pid} has been starting or stopping the database in ${home} for too long`)
+      throw new OperatorError(`The process ${pid} has been starting or stopping the database in ${home} for too long`)
     if (!said && waitedMs > SAY_AFTER_MS) {
       said = true
       say(`Waiting for the process ${pid}, which starts or stops the database…`)

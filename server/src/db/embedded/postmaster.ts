@@ -38,10 +38,10 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
     if (!running) return 'none'
     if (running.status === 'ready') return running
     if (running.status === 'stopping' && performance.now() - began > VANISH_TIMEOUT_MS)
-      throw new OperatorError(`the database in ${data} does not stop (process ${running.pid})`)
+      throw new OperatorError(`The database in ${data} does not stop (process ${running.pid})`)
     return undefined
   })
-  if (found === undefined) throw new OperatorError(`the database in ${data} does not become ready`)
+  if (found === undefined) throw new OperatorError(`The database in ${data} does not become ready`)
   return found === 'none' ? undefined : found
 }
 
@@ -79,7 +79,7 @@ export async function startPostmaster(starting: Starting): Promise<Postmaster> {
     const attempt = await tryStart(starting)
     if ('pid' in attempt) return attempt
     if (!/pre-existing shared memory block/.test(attempt.log) || performance.now() > deadline)
-      throw new OperatorError(`the database in ${starting.home} does not start: ${tail(attempt.log)}`)
+      throw new OperatorError(`The database in ${starting.home} does not start: ${tail(attempt.log)}`)
   }
 }
 

@@ -105,7 +105,7 @@ async function recover(fresh: string, { manifest, say, signal, check }: Options)
       const sql = 'select pg_current_wal_lsn() >= $1::pg_lsn as "isWhole"'
       return (await client.query<{ isWhole: boolean }>(sql, [manifest.end.lsn])).rows[0]?.isWhole
     })
-    if (!isWhole) throw new Error(`the database did not recover to the end of the backup, ${manifest.end.lsn}`)
+    if (!isWhole) throw new Error(`The database did not recover to the end of the backup, ${manifest.end.lsn}`)
     await check(embedded.databaseUrl, fresh)
     return { missingMigrations: await findMissingMigrations(embedded.databaseUrl) }
   } finally {
@@ -115,7 +115,7 @@ async function recover(fresh: string, { manifest, say, signal, check }: Options)
 
 /** `data` comes last: until then the home holds no database. The programs come along, to save their installation. */
 async function moveUp(fresh: string, home: string): Promise<void> {
-  if (await readRunning(join(fresh, 'data'))) throw new Error('the restored database does not stop')
+  if (await readRunning(join(fresh, 'data'))) throw new Error('The restored database does not stop')
   const present = new Set(await readdir(fresh))
   const programs = [...present].filter((name) => name.startsWith('postgres-'))
   const moved: string[] = []

@@ -76,7 +76,7 @@ async function startAndAttach(home: Home): Promise<{ databaseUrl: string; attach
       if (running.started) await stopPostmaster(join(home.home, 'data'), running.pid)
       if (codeOf(error) !== '28P01') throw error
       throw new OperatorError(
-        `the password in ${join(home.home, 'database-password')} is wrong: ` +
+        `The password in ${join(home.home, 'database-password')} is wrong: ` +
           `stop every guiche process, delete the file and start again, which makes a new one`,
       )
     }
@@ -169,7 +169,7 @@ function isAway(error: unknown): boolean {
 function explain(home: string, error: unknown): unknown {
   const fixable = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST', 'ENOENT']
   if (!fixable.includes(codeOf(error))) return error
-  return new OperatorError(`the database in ${home} cannot be opened: ${messageOf(error)}`, { cause: error })
+  return new OperatorError(`The database in ${home} cannot be opened: ${messageOf(error)}`, { cause: error })
 }
 
 function messageOf(error: unknown): string {

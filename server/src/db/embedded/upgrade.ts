@@ -50,7 +50,7 @@ export async function upgrade(options: Options): Promise<Upgrade | undefined> {
     throw new OperatorError(`${kept} holds the database of an earlier upgrade: move it away first`)
   return withHomeLock({ home, say: options.say, waitMs: LOCK_MS }, async () => {
     if (await readRunning(join(home, 'data')))
-      throw new OperatorError(`the database in ${home} is in use: stop every guiche process first`)
+      throw new OperatorError(`The database in ${home} is in use: stop every guiche process first`)
     return withHomeAside(home, 'upgrade.new-', async (aside) => {
       const to = await newestMajor(aside, options)
       if (to <= from) return undefined
@@ -88,7 +88,7 @@ async function copyInto(aside: string, oldUrl: string, { home, say, onProgress, 
 /** The old data are kept with their programs. Moved back into the home, they run as before. */
 async function switchOver({ home, aside, kept }: { home: string; aside: string; kept: string }): Promise<void> {
   for (const each of [home, aside])
-    if (await readRunning(join(each, 'data'))) throw new Error(`the database in ${each} does not stop`)
+    if (await readRunning(join(each, 'data'))) throw new Error(`The database in ${each} does not stop`)
   await prepareHome(kept)
   await rename(join(aside, 'data'), join(home, UPGRADED))
   await flush(home)
