@@ -12,13 +12,10 @@ import { joinPresence, type Presence, type Role } from './db/presence.ts'
 import { reportTaken } from './db/shared-limits.ts'
 import { openStandby } from './domain/core/standby.ts'
 import { makeContext, type Context } from './domain/context.ts'
-import type { Settings } from './domain/core/settings.ts'
 import { makeWebhookSender } from './egress/webhook-sender.ts'
-import type { Mailer } from './domain/ports/mailer.ts'
 import type { Provider } from './domain/ports/provider.ts'
-import { makeLogMailer } from './mail/log.ts'
-import { makeNoMailer } from './mail/none.ts'
 import { makeSmtpMailer } from './mail/smtp.ts'
+import { makeUnsentMailer } from './mail/unsent.ts'
 import type { ProviderConfig } from './config/providers.ts'
 import { makeApiPix } from './providers/api-pix/adapter.ts'
 import { makeWoovi } from './providers/woovi/adapter.ts'
@@ -85,15 +82,6 @@ function makeProvider(provider: ProviderConfig, sandboxUrl: string | undefined, 
   }
 }
 
-function makeMailer({ mail, settings }: Config, log: Log): Mailer {
-  if (mail) return makeSmtpMailer({ ...mail, log })
-  return settings.mode === 'test' ? makeLogMailer(log) : makeNoMailer(log)
-}
-
-function withSandboxBank(settings: Settings, sandboxUrl: string | undefined): Settings {
-  return sandboxUrl ? { ...settings, sandboxBankUrl: `${sandboxUrl}/bank` } : settings
-}
-
 /** Opens everything that the domain needs. */
 export async function openContext(
   config: Config,
@@ -131,7 +119,8 @@ export async function openContext(
     const { proxyUrl, ...webhooks } = config.webhooks
     const webhookSender = makeWebhookSender({ ...webhooks, now: clock.now, ...(proxyUrl && { proxyUrl }) })
     closers.push(() => webhookSender.close())
-    const mailer = makeMailer(config, log)
+    const { mail, settings } = config
+    const mailer = mail ? makeSmtpMailer({ ...mail, log }) : makeUnsentMailer(log, settings.mode)
     closers.push(() => mailer.close())
     const ctx = makeContext({
       pool,
@@ -139,7 +128,7 @@ export async function openContext(
       clock,
       log,
       metrics,
-      settings: withSandboxBank(config.settings, opened.sandboxUrl),
+      settings: opened.sandboxUrl ? { ...settings, sandboxBankUrl: `${opened.sandboxUrl}/bank` } : settings,
       providers: opened.providers,
       webhookSender,
       mailer,

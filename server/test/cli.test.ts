@@ -309,7 +309,7 @@ test('doctor does not blame the database for the port of the sandbox', async () 
   const { PROVIDER_SANDBOX_URL: _, ...env } = envOf(w)
   const SANDBOX_PORT = new URL(w.sandbox.url).port
   expect(await faults({ ...env, SANDBOX_PORT })).toEqual([
-    expect.stringMatching(/^✗ sandbox +port \d+ is in use by another program/),
+    expect.stringMatching(/^✗ sandbox +Port \d+ is in use by another program/),
   ])
 })
 

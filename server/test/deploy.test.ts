@@ -102,10 +102,8 @@ function existingSeries(): Map<string, string[]> {
     labelNames?: string[]
     type?: string
   }[]
-  const { httpSeconds } = metrics
-  const timed = { name: httpSeconds.name, labelNames: httpSeconds.labelNames, type: 'histogram' }
   return new Map(
-    [...made, timed].flatMap(({ name, labelNames = [], type, ...rest }) => {
+    made.flatMap(({ name, labelNames = [], type, ...rest }) => {
       const parts = type === 'histogram' || 'buckets' in rest ? ['_bucket', '_sum', '_count'] : ['']
       return parts.map((part): [string, string[]] => [`${name}${part}`, labelNames])
     }),

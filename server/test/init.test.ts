@@ -130,7 +130,7 @@ test('a PFX file is opened with its password before it is accepted', async () =>
     ...API_PIX,
     ['Client certificate', join(files, 'a.pfx')],
     ['Password', 'of another file'],
-    ['cannot be opened with this password', 'of the file'],
+    ['PROVIDER_BANK_PFX cannot be opened', 'of the file'],
     NO_MAIL,
   ])
   expect([code, shown.includes('of the file')]).toEqual([0, false])
@@ -221,9 +221,9 @@ test('what cannot be right is told at once, and asked for again', async () => {
     ['Client certificate', at('missing.crt')],
     ['ENOENT', at('text')],
     ['neither a PEM nor a PFX file', at('a.key')],
-    ['holds no certificate', at('a.crt')],
+    ['must be a file with a certificate', at('a.crt')],
     ['private key', at('a.crt')],
-    ['holds no private key', at('other.key')],
+    ['must be a file with a private key', at('other.key')],
     ['is not the key of', at('a.key')],
     ['Mail server', 'mail.example.com'],
     ['SMTP_URL must look like', ENTER],

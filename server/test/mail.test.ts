@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Log } from '../src/base/log.ts'
-import { makeLogMailer } from '../src/mail/log.ts'
-import { makeNoMailer } from '../src/mail/none.ts'
+import { makeUnsentMailer } from '../src/mail/unsent.ts'
 import { makeSmtpMailer, trySmtp } from '../src/mail/smtp.ts'
 import { createAccount } from '../src/domain/accounts/accounts.ts'
 import { appWith } from './requests.ts'
@@ -78,7 +77,7 @@ test('a mail server that never answers holds a bounded number of letters', async
 
 test('without a mail server the link is printed, for the operator to hand on', () => {
   const { log, lines } = recording()
-  const mailer = makeLogMailer(log)
+  const mailer = makeUnsentMailer(log, 'test')
   mailer.send(LETTER)
   expect(mailer.sendsMail).toBe(false)
   expect(lines).toEqual([
@@ -95,7 +94,7 @@ function recording() {
 
 test('without a mail server where money is real, nothing that could be opened is printed', () => {
   const { log, lines } = recording()
-  const mailer = makeNoMailer(log)
+  const mailer = makeUnsentMailer(log, 'live')
   mailer.send(LETTER)
   expect([mailer.sendsMail, lines.length]).toEqual([false, 1])
   expect(JSON.stringify(lines)).toContain('guiche account confirm')
@@ -105,7 +104,7 @@ test('without a mail server where money is real, nothing that could be opened is
 test('without a mail server where money is real, no link to a password is made, for anybody', async () => {
   const w = await world({ settings: { mode: 'live' } })
   await createAccount(w.ctx, { email: LETTER.to, name: 'Loja da Ana', password: PASSWORD })
-  const app = await appWith({ ...w.ctx, mailer: makeNoMailer(w.ctx.log) })
+  const app = await appWith({ ...w.ctx, mailer: makeUnsentMailer(w.ctx.log, 'live') })
   const answers = []
   for (const path of ['auth/request-password-reset', 'auth/send-verification-email'])
     for (const email of [LETTER.to, 'nobody@loja.example']) {

@@ -1,7 +1,5 @@
-import { Histogram, Registry } from 'prom-client'
 import { expect, test, vi } from 'vitest'
 import { makeMetrics, measureProcess } from '../src/base/metrics.ts'
-import { makeRouteTimings } from '../src/base/route-timings.ts'
 import { queryOne } from '../src/db/tx.ts'
 import { queryDeposit } from '../src/domain/deposits/query-deposit.ts'
 import { makeDeliveryWindows, makeSender } from '../src/workers/deliver.ts'
@@ -302,31 +300,6 @@ test('while a table is locked the rest is told, and that the database was not re
     guiche_database_up: 1,
     'guiche_exceptions_open{kind="unknown_charge"}': 1,
   })
-})
-
-test('answers are timed in a histogram that is written as prom-client writes one', async () => {
-  const bounds = [0.005, 0.1, 2.5]
-  const registers = [new Registry()]
-  const labelNames = ['method', 'route', 'status']
-  const reference = new Histogram({ name: 'seconds', help: 'Answers.', labelNames, registers, buckets: bounds })
-  const timings = makeRouteTimings('seconds', 'Answers.', bounds)
-  const sorted = (text: string) => text.split('\n').filter(Boolean).toSorted()
-
-  for (const [status, seconds] of [
-    [200, 0],
-    [201, 0.005],
-    [200, 0.0051],
-    [503, 2.5],
-    [404, 100],
-  ] as const)
-    for (const [method, route] of [
-      ['GET', '/api/deposit/:paymentLinkId'],
-      ['POST', '/api/deposit'],
-    ] as const) {
-      reference.observe({ method, route, status: `${Math.floor(status / 100)}xx` }, seconds)
-      timings.observe({ method, route, status, seconds })
-    }
-  expect(sorted(timings.text())).toEqual(sorted(await registers[0]!.metrics()))
 })
 
 test('a process tells of its memory, its processor and its event loop', async () => {

@@ -156,21 +156,6 @@ describe('the journal', () => {
     await new Promise((done) => other.once('listening', done))
     other.close()
   })
-
-  test('is rewritten at a start when most of it is stale, and says the same', async () => {
-    const { home, url, sandbox } = await busyBank()
-    const before = await everything(url)
-    await sandbox.stop()
-    const stale = `${JSON.stringify({ kind: 'unhook', chave: 'nobody' })}\n`
-    await appendFile(journalOf(home), stale.repeat(10_001))
-    const again = await open({ home })
-    expect((await readFile(journalOf(home), 'utf8')).split('\n').length).toBeLessThan(20)
-    expect(await everything(again.url)).toEqual(before)
-    const { txid } = await (await clientOf(again.url)).charge()
-    await again.stop()
-    const third = await clientOf((await open({ home })).url)
-    expect((await third.call('GET', `/cob/${txid}`)).status).toBe(200)
-  })
 })
 
 describe('one home', () => {
@@ -266,10 +251,10 @@ describe('one home', () => {
   test('asked onto a port that a stranger has is refused with a clear word, and its lock is given back', async () => {
     const port = await stranger(0)
     const home = await newHome()
-    await expect(open({ home, port })).rejects.toThrow(`port ${port} is in use by another program`)
+    await expect(open({ home, port })).rejects.toThrow(`Port ${port} is in use by another program`)
     const first = await open({ home })
     await first.stop()
-    await expect(open({ home, port })).rejects.toThrow(`port ${port} is in use by another program`)
+    await expect(open({ home, port })).rejects.toThrow(`Port ${port} is in use by another program`)
     expect((await open({ home })).port).toBe(first.port)
   })
 

@@ -1,5 +1,4 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { makeRouteTimings } from './route-timings.ts'
 
 /**
  * Counters that are incremented as the service works, and gauges that are read for each scrape (see http/metrics.ts).
@@ -14,11 +13,10 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 export function makeMetrics() {
   const registry = new Registry()
   const make = makersFor(registry)
-  const httpSeconds = makeRouteTimings('guiche_http_request_duration_seconds', 'Answers, by route.', SECONDS)
   const read = makeRead(make)
   const forgetRead = () => Object.values(read).forEach(forget)
   forgetRead()
-  return { registry, httpSeconds, ...makeCounted(make), ...makeOwn(make), ...read, forgetRead }
+  return { registry, ...makeCounted(make), ...makeOwn(make), ...read, forgetRead }
 }
 
 /** A gauge without labels has the value 0 after its reset, and 0 free bytes would be an alarm. */
@@ -28,14 +26,7 @@ function forget(gauge: Gauge): void {
   if (labelNames.length === 0) gauge.remove()
 }
 
-/** All of them in Prometheus's format. */
-export async function metricsText({ registry, httpSeconds }: Metrics): Promise<string> {
-  return `${await registry.metrics()}\n${httpSeconds.text()}`
-}
-
-/**
- * Memory, CPU, event loop, garbage collection. Measures until the process ends, so main.ts calls it, and tests do not.
- */
+/** Memory, CPU, event loop, garbage collection. Measures until the process ends, so only main.ts calls it. */
 export function measureProcess({ registry }: Metrics): void {
   collectDefaultMetrics({ register: registry })
   // Gauges whose names promise a counter. Those by type have the same numbers.
@@ -52,6 +43,7 @@ function makeCounted({ counter, timing }: Makers) {
   // Start at zero, so that the first event shows as an increase.
   for (const outcome of ['delivered', 'retry', 'failed', 'gone']) webhookSeconds.zero({ outcome })
   return {
+    httpSeconds: timing('guiche_http_request_duration_seconds', 'Answers, by route.', 'method', 'route', 'status'),
     deposits: counter('guiche_deposits_total', 'Deposits that came to a state.', 'state'),
     payments: counter('guiche_payments_total', 'Payments that were booked: credited, or in suspense.', 'outcome'),
     paymentsDuplicate: counter(

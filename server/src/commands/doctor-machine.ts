@@ -4,11 +4,17 @@ import { dirname, join } from 'node:path'
 import { requireListen } from '../process/listen.ts'
 import type { Config } from '../config/config.ts'
 import { unencryptedHosts } from '../db/database-url.ts'
-import { NO_MAIL } from '../mail/none.ts'
+import { NO_MAIL } from '../mail/unsent.ts'
 import { findRunning } from '../sandbox/address.ts'
-import { fine, warning, wrong, type Finding } from './finding.ts'
 
 // What `guiche doctor` finds out without a database: settings, files and what this machine allows.
+
+/** A warning does not change the exit code. */
+export type Finding = { mark: '✓' | '!' | '✗'; what: string; text: string }
+
+export const fine = (what: string, text: string): Finding => ({ mark: '✓', what, text })
+export const warning = (what: string, text: string): Finding => ({ mark: '!', what, text })
+export const wrong = (what: string, text: string): Finding => ({ mark: '✗', what, text })
 
 export async function examineMachine(config: Config): Promise<Finding[]> {
   return [

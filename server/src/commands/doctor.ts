@@ -13,8 +13,7 @@ import { checkSecretKeys } from '../domain/core/secret-keys.ts'
 import { readProcessStatus } from '../process-status.ts'
 import { findCursorsAhead } from '../domain/reconciliation/sweeps.ts'
 import { addCommand } from './arguments.ts'
-import { examineMachine } from './doctor-machine.ts'
-import { fine, warning, wrong, type Finding } from './finding.ts'
+import { examineMachine, fine, warning, wrong, type Finding } from './doctor-machine.ts'
 import { withContext, type Terminal } from './terminal.ts'
 
 export function doctorCommand(program: Command, terminal: Terminal): void {

@@ -1,11 +1,9 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { resolve } from 'node:path'
-import { createSecureContext } from 'node:tls'
 import { plainHttpNames } from '../base/local-url.ts'
 import { OperatorError } from '../base/operator-error.ts'
 import { file, origin, refusal, url, type Env } from '../config/variables.ts'
 import { loadConfig } from '../config/config.ts'
-import { checkProviderName, prefixOf } from '../config/providers.ts'
+import { checkProviderName, loadTls, prefixOf, readCertificate } from '../config/providers.ts'
 
 /** Options that answer a question beforehand, by the name that Commander gives them. */
 export const ANSWERS = {
@@ -144,42 +142,59 @@ async function askApiPix(ask: Asker['ask'], prefix: string): Promise<Record<stri
     CLIENT_ID: await ask({ name: 'clientId', text: 'Client id', check: oneWord }),
     CLIENT_SECRET: await ask({ name: 'clientSecret', text: 'Client secret', isSecret: true, check: oneWord }),
     PIX_KEY: await ask({ name: 'pixKey', text: 'Pix key that is paid', check: oneWord }),
-    ...(await askCertificate(ask)),
+    ...(await askCertificate(ask, prefix)),
   }
 }
 
 /** Banks hand out either a PEM certificate with its key, or both in a PFX file. */
-async function askCertificate(ask: Asker['ask']): Promise<Record<string, string>> {
+async function askCertificate(ask: Asker['ask'], prefix: string): Promise<Record<string, string>> {
+  const read = (path: string) => file('The certificate', path).toString('latin1')
   const path = await ask({
     name: 'certificate',
     text: 'Client certificate, a PEM or PFX file, or Enter for none',
     fallback: '',
-    check: certificatePath,
+    check(answer) {
+      // Absolute, because the service may start in another directory.
+      const found = resolve(answer)
+      const content = read(found)
+      if (isPem(content)) readCertificate(`${prefix}_CERT`, content)
+      // A PFX file begins as every DER sequence does. The rest is checked with its password.
+      else if (!content.startsWith('\x30')) throw new OperatorError(`${found} is neither a PEM nor a PFX file`)
+      return found
+    },
   })
   if (path === '') return {}
-  if (!isPem(path)) return { PFX: path, ...(await askPfxPassword(ask, path)) }
+  const content = read(path)
+  if (!isPem(content)) return { PFX: path, ...(await askPfxPassword(ask, prefix, path)) }
   const key = await ask({
     name: 'certificateKey',
     text: 'Its private key, a PEM file',
-    fallback: read(path).includes('PRIVATE KEY-----') ? path : undefined,
-    check: (answer) => keyPath(path, answer),
+    fallback: content.includes('PRIVATE KEY-----') ? path : undefined,
+    check(answer) {
+      const found = resolve(answer)
+      loadTls({ [`${prefix}_CERT`]: path, [`${prefix}_CERT_KEY`]: found }, prefix)
+      return found
+    },
   })
   return { CERT: path, CERT_KEY: key }
 }
 
-async function askPfxPassword(ask: Asker['ask'], path: string): Promise<Record<string, string>> {
-  if (troubleOf(path, '') === undefined) return {}
-  const password = await ask({
-    name: 'certificatePassword',
-    text: 'Password of the PFX file',
-    isSecret: true,
-    check(answer) {
-      const trouble = troubleOf(path, answer)
-      if (trouble === undefined) return answer
-      throw new OperatorError(`${path} cannot be opened with this password: ${trouble}`)
-    },
-  })
-  return { PFX_PASSWORD: password }
+function isPem(content: string): boolean {
+  return content.includes('-----BEGIN ')
+}
+
+async function askPfxPassword(ask: Asker['ask'], prefix: string, path: string): Promise<Record<string, string>> {
+  const check = (password: string) => {
+    loadTls({ [`${prefix}_PFX`]: path, [`${prefix}_PFX_PASSWORD`]: password }, prefix)
+    return password
+  }
+  try {
+    check('')
+    return {}
+  } catch {
+    const question = { text: 'Password of the PFX file', isSecret: true, check }
+    return { PFX_PASSWORD: await ask({ name: 'certificatePassword', ...question }) }
+  }
 }
 
 async function askMail(ask: Asker['ask'], publicUrl: string): Promise<Record<string, string>> {
@@ -233,50 +248,4 @@ function providerName(answer: string): string {
 function oneWord(answer: string): string {
   if (/^\S+$/.test(answer)) return answer
   throw new OperatorError('It must not have spaces within')
-}
-
-function read(path: string): string {
-  return file('the certificate', path).toString('latin1')
-}
-
-function isPem(path: string): boolean {
-  return read(path).includes('-----BEGIN ')
-}
-
-/** Returns an absolute path, because the service may start in another directory. */
-function certificatePath(answer: string): string {
-  const path = resolve(answer)
-  if (isPem(path)) certificateIn(path)
-  // A PFX file begins as every DER sequence does. The rest is checked with its password.
-  else if (!read(path).startsWith('\x30')) throw new OperatorError(`${path} is neither a PEM nor a PFX file`)
-  return path
-}
-
-function certificateIn(path: string): X509Certificate {
-  try {
-    return new X509Certificate(read(path))
-  } catch {
-    throw new OperatorError(`${path} holds no certificate that can be read`)
-  }
-}
-
-function keyPath(certificate: string, answer: string): string {
-  const path = resolve(answer)
-  const pem = file('the private key', path)
-  try {
-    if (certificateIn(certificate).checkPrivateKey(createPrivateKey(pem))) return path
-  } catch {
-    throw new OperatorError(`${path} holds no private key that can be read without a password`)
-  }
-  throw new OperatorError(`${path} is not the key of ${certificate}`)
-}
-
-/** Says why the password does not open a PFX file. */
-function troubleOf(path: string, password: string): string | undefined {
-  try {
-    createSecureContext({ pfx: file('the certificate', path), passphrase: password })
-    return undefined
-  } catch (error) {
-    return (error as Error).message
-  }
 }

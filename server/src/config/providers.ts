@@ -128,7 +128,8 @@ function callsPerSecond(env: Env, prefix: string, fallback: number): number {
   return integer(env, `${prefix}_CALLS_PER_SECOND`, fallback, { min: 0, max: 100_000 })
 }
 
-function loadTls(env: Env, prefix: string): ClientCertificate | undefined {
+/** The client certificate. Refuses what no connection could use, without quoting a password. */
+export function loadTls(env: Env, prefix: string): ClientCertificate | undefined {
   const [cert, key, pfx] = [env[`${prefix}_CERT`], env[`${prefix}_CERT_KEY`], env[`${prefix}_PFX`]]
   if (pfx && (cert || key)) throw refusal(`${prefix}_PFX`, `and ${prefix}_CERT exclude each other: set one`)
   if (pfx) {
@@ -154,7 +155,6 @@ function loadAuthorities(name: string, path: string): string {
   return pem
 }
 
-/** Refuses what no connection could use. No text quotes a password. */
 function requirePfx(prefix: string, { pfx, password }: { pfx: Buffer; password?: string }): void {
   try {
     createSecureContext({ pfx, ...(password === undefined ? {} : { passphrase: password }) })
@@ -166,12 +166,17 @@ function requirePfx(prefix: string, { pfx, password }: { pfx: Buffer; password?:
 }
 
 function requirePair(prefix: string, { certPem, keyPem }: { certPem: string; keyPem: string }): void {
-  const certificate = attempt(() => new X509Certificate(certPem))
-  if (!certificate) throw refusal(`${prefix}_CERT`, 'must be a file with a certificate in PEM form')
+  const certificate = readCertificate(`${prefix}_CERT`, certPem)
   const key = attempt(() => createPrivateKey(keyPem))
   if (!key) throw refusal(`${prefix}_CERT_KEY`, 'must be a file with a private key in PEM form, without a password')
   if (!certificate.checkPrivateKey(key))
     throw refusal(`${prefix}_CERT_KEY`, `is not the key of the certificate in ${prefix}_CERT`)
+}
+
+export function readCertificate(name: string, pem: string): X509Certificate {
+  const certificate = attempt(() => new X509Certificate(pem))
+  if (!certificate) throw refusal(name, 'must be a file with a certificate in PEM form')
+  return certificate
 }
 
 function attempt<Value>(work: () => Value): Value | undefined {

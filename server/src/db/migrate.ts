@@ -38,8 +38,8 @@ export type MigrateOptions = {
 }
 
 /**
- * Applies what is missing and returns the names applied. A file is one transaction, unless its first line says
- * `-- no transaction`. Refuses a database that is ahead or was edited.
+ * Applies what is missing and returns the names applied. A file is one transaction, or one statement if its first line
+ * says `-- no transaction`. Refuses a database that is ahead or was edited.
  */
 export function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<string[]> {
   return inspect(databaseUrl, options.folder ?? FOLDER, async (client, files) => {
@@ -51,13 +51,13 @@ export function migrate(databaseUrl: string, options: MigrateOptions = {}): Prom
       )
       // Looked up again: another process may have applied them while this one waited.
       const missing = await readMissing(client, files)
-      for (const file of missing) await withLockRetries(options, () => apply(client, file, options))
+      for (const file of missing) await applyWithRetries(client, file, options)
       return missing.map((file) => file.name)
     })
   })
 }
 
-/** The names of the migrations that the database lacks. Looks, and alters nothing. */
+/** The names of the migrations that the database lacks. */
 export function findMissingMigrations(databaseUrl: string): Promise<string[]> {
   return inspect(databaseUrl, FOLDER, async (client, files) =>
     (await readMissing(client, files)).map(({ name }) => name),
@@ -74,7 +74,6 @@ export async function requireMigrated(databaseUrl: string): Promise<void> {
   )
 }
 
-/** Pure: what to apply, or why not. */
 export function missingMigrations(files: Migration[], applied: { name: string; checksum: string }[]): Migration[] {
   const byName = new Map(files.map((file) => [file.name, file]))
   for (const row of applied) {
@@ -147,6 +146,30 @@ async function takeTurn(holder: pg.Client, options: MigrateOptions): Promise<voi
   }
 }
 
+async function applyWithRetries(client: pg.Client, file: Migration, options: MigrateOptions): Promise<void> {
+  const { lockAttempts = LOCK_ATTEMPTS, lockPauseMs = LOCK_PAUSE_MS } = options
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await apply(client, file, options)
+    } catch (cause) {
+      // A file that locks two tables may deadlock with a transaction that locks them in another order.
+      const isLocked = isLockTimeout(cause) || isTransient(cause)
+      if (!isLocked && explainDatabase(cause) !== undefined) throw cause
+      if (!isLocked) throw new OperatorError(`Migration ${file.name} failed: ${(cause as Error).message}`, { cause })
+      if (attempt >= lockAttempts)
+        throw new OperatorError(
+          `Migration ${file.name} cannot lock a table that is in use: ` +
+            'end what holds it (pg_stat_activity shows long transactions), and run guiche migrate again',
+          { cause },
+        )
+      options.say?.(
+        `Migration ${file.name} needs a table that is in use; trying again (${attempt} of ${lockAttempts})…`,
+      )
+      await sleep(Math.min(lockPauseMs * 2 ** (attempt - 1), MAX_LOCK_PAUSE_MS))
+    }
+  }
+}
+
 async function apply(client: pg.Client, file: Migration, options: MigrateOptions): Promise<void> {
   const isTransaction = !file.sql.startsWith('-- no transaction\n')
   try {
@@ -154,77 +177,34 @@ async function apply(client: pg.Client, file: Migration, options: MigrateOptions
       await client.query('begin')
       const { lockTimeoutMs = LOCK_TIMEOUT_MS } = options
       await client.query(setLocal({ statement_timeout: STATEMENT_TIMEOUT_MS, lock_timeout: lockTimeoutMs }))
-      await client.query(file.sql)
     } else {
       // Behind a pooler, the settings of the role hold.
       await setForSession(client, { statement_timeout: STATEMENT_TIMEOUT_MS, lock_timeout: 0 })
-      for (const statement of splitStatements(file.sql)) await runAlone(client, file, statement, options)
+      await prepareIndexBuild(client, file, options)
     }
+    await client.query(file.sql)
     await client.query('insert into migrations (name, checksum) values ($1, $2)', [file.name, file.checksum])
     if (isTransaction) await client.query('commit')
   } catch (error) {
     // On a broken connection this fails too, and the database rolls back by itself.
     if (isTransaction) await client.query('rollback').catch(() => {})
-    // A file that locks two tables may deadlock with a transaction that locks them in another order.
-    if (isLockTimeout(error) || isTransient(error)) throw new TableInUse(file.name, { cause: error })
-    if (explainDatabase(error) !== undefined) throw error
-    throw new OperatorError(
-      `Migration ${file.name} failed: ${error instanceof Error ? error.message : String(error)}`,
-      {
-        cause: error,
-      },
+    throw error
+  }
+}
+
+const INDEX_BUILD = /^create (?:unique )?index concurrently if not exists (?<index>\w+)\s+on (?<table>\w+)/im
+
+/** Drops what a build left unfinished in a process that ended before it could write that down. */
+async function prepareIndexBuild(client: pg.Client, file: Migration, options: MigrateOptions): Promise<void> {
+  const { index = '', table } = INDEX_BUILD.exec(file.sql)?.groups ?? {}
+  const sql = 'select from pg_index where indexrelid = to_regclass($1) and not indisvalid'
+  if ((await client.query(sql, [index])).rows.length > 0) await client.query(`drop index concurrently ${index}`)
+  // An empty table is indexed at once, so the first start of a new database does not mention it.
+  const hasRows = 'select from pg_class where oid = to_regclass($1) and pg_relation_size(oid) > 0'
+  if ((await client.query(hasRows, [table])).rows.length > 0)
+    options.say?.(
+      `Migration ${file.name} builds the index ${index}. The service can be used; a large table takes minutes…`,
     )
-  }
-}
-
-const INDEX_BUILD = /^\s*create (?:unique )?index concurrently if not exists (?<index>\w+)\s+on (?<table>\w+)/i
-
-/**
- * A statement that works while others read and write the table, and so may wait as long as it likes. It may have run
- * before, in a process that ended before it could write that down: what such a build left unfinished is dropped.
- */
-async function runAlone(client: pg.Client, file: Migration, statement: string, options: MigrateOptions): Promise<void> {
-  const build = INDEX_BUILD.exec(withoutComments(statement))?.groups as { index: string; table: string } | undefined
-  if (build !== undefined) {
-    const { index, table } = build
-    const sql = 'select from pg_index where indexrelid = to_regclass($1) and not indisvalid'
-    if ((await client.query(sql, [index])).rows.length > 0) await client.query(`drop index concurrently ${index}`)
-    // An empty table is indexed at once, so the first start of a new database does not mention it.
-    const hasRows = 'select from pg_class where oid = to_regclass($1) and pg_relation_size(oid) > 0'
-    if ((await client.query(hasRows, [table])).rows.length > 0)
-      options.say?.(
-        `Migration ${file.name} builds the index ${index}. The service can be used; a large table takes minutes…`,
-      )
-  }
-  await client.query(statement)
-}
-
-class TableInUse extends OperatorError {
-  readonly migration: string
-
-  constructor(migration: string, options: { cause: unknown }) {
-    super(
-      `Migration ${migration} cannot lock a table that is in use: ` +
-        'end what holds it (pg_stat_activity shows long transactions), and run guiche migrate again',
-      options,
-    )
-    this.migration = migration
-  }
-}
-
-async function withLockRetries<Result>(options: MigrateOptions, work: () => Promise<Result>): Promise<Result> {
-  const { lockAttempts = LOCK_ATTEMPTS, lockPauseMs = LOCK_PAUSE_MS } = options
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof TableInUse) || attempt >= lockAttempts) throw error
-      options.say?.(
-        `Migration ${error.migration} needs a table that is in use; trying again (${attempt} of ${lockAttempts})…`,
-      )
-      await sleep(Math.min(lockPauseMs * 2 ** (attempt - 1), MAX_LOCK_PAUSE_MS))
-    }
-  }
 }
 
 async function readMigrations(folder: URL): Promise<Migration[]> {
@@ -235,25 +215,4 @@ async function readMigrations(folder: URL): Promise<Migration[]> {
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
     }),
   )
-}
-
-// Comments, strings, quoted names and bodies of functions, in which a semicolon ends nothing.
-const TOKENS = /--[^\n]*|\/\*[^]*?\*\/|'(?:[^']|'')*'|"[^"]*"|\$(\w*)\$[^]*?\$\1\$|;|[^;'"$/-]+|[^]/g
-
-/** The statements of a migration, each with the comments above it. */
-export function splitStatements(sql: string): string[] {
-  const statements: string[] = []
-  let text = ''
-  for (const [token] of `${sql};`.matchAll(TOKENS)) {
-    if (token !== ';') text += token
-    else {
-      if (withoutComments(text).trim() !== '') statements.push(text.trim())
-      text = ''
-    }
-  }
-  return statements
-}
-
-export function withoutComments(sql: string): string {
-  return sql.replaceAll(TOKENS, (token) => (/^(--|\/\*)/.test(token) ? ' ' : token))
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { metricsText, type Metrics } from '../base/metrics.ts'
+import type { Metrics } from '../base/metrics.ts'
 import { answerForAll } from '../process/sibling-metrics.ts'
 import { withTimeLimit } from '../base/time-limit.ts'
 import { readHomeState, type HomeState } from '../db/embedded/home-state.ts'
@@ -37,7 +37,7 @@ export function metricsRoutes(app: FastifyInstance, ctx: Context, { load, home }
     await refresh()
     beginAtZero(ctx)
     setOwn(ctx, load)
-    return metricsText(ctx.metrics)
+    return ctx.metrics.registry.metrics()
   })
 
   app.get(

@@ -34,7 +34,7 @@ export function logRequests(app: FastifyInstance, { log, metrics }: Pick<Context
     const { method, routeOptions } = request
     const { statusCode: status, elapsedTime } = reply
     const route = routeOptions.url ?? 'none'
-    metrics.httpSeconds.observe({ method, route, status, seconds: elapsedTime / 1000 })
+    metrics.httpSeconds.observe({ method, route, status: `${Math.floor(status / 100)}xx` }, elapsedTime / 1000)
     if (status < 500) overload.worked()
     if (!request.isLogged) {
       const fields = { ...lineOf(request, status), ms: Math.round(elapsedTime), keyId: request.identity?.keyId }

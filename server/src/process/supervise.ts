@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { relayMetrics } from './sibling-metrics.ts'
 import { onStopSignal } from './stop-signals.ts'
 
-// Several processes of the service on one machine, which share its port by node:cluster. Each accepts connections itself:
-// if the parent handed them out, one that a killed process had not accepted would stay open for ever.
+// Several processes of the service share a port by node:cluster. Each accepts connections itself: if the parent handed
+// them out, one that a killed process had not accepted would stay open for ever.
 cluster.schedulingPolicy = cluster.SCHED_NONE
 
 // The pause before a dead process is replaced doubles each time, until a process has lived for STEADY_MS.

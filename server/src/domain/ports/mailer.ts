@@ -1,6 +1,6 @@
 /**
- * E-mail to people who sign in. mail/smtp.ts sends it. Without SMTP, mail/log.ts prints the links in the sandbox, and
- * mail/none.ts sends nothing in live mode.
+ * E-mail to people who sign in. mail/smtp.ts sends it. Without SMTP, mail/unsent.ts logs the
+ * links in the sandbox.
  */
 export type Mailer = {
   /** False in the sandbox, where the log shows the links, and in live mode without SMTP, where the operator helps. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { decimalFromCents } from '../../base/money.ts'
 import type { Provider } from '../../domain/ports/provider.ts'
@@ -9,7 +10,6 @@ import {
   type Call,
   type CallOptions,
   type Credentials,
-  type Deadline,
   type Http,
   type Reply,
 } from '../http/call.ts'
@@ -201,7 +201,9 @@ function makeTokenSource(http: Http, options: TokenOptions): Credentials {
       refreshing ??= refresh().finally(() => {
         refreshing = undefined
       })
-      const reply = await within(deadline, refreshing)
+      // Ends the wait of this caller. The shared request continues for the others.
+      const late = sleep(deadline.remainingMs(), failed('the deadline passed', false), { ref: false })
+      const reply = await Promise.race([refreshing, late])
       // A failed refresh counts once for the breaker, and not once per caller.
       return reply.kind === 'failed' && isShared ? { ...reply, isProviderFault: false } : reply
     },
@@ -241,17 +243,4 @@ async function requestToken(
 
 function failed(text: string, isProviderFault: boolean): Reply<never> {
   return { kind: 'failed', wasSent: false, isProviderFault, isRetryable: true, text: `no access token: ${text}` }
-}
-
-// Ends the wait of one caller. The shared request continues for the others.
-async function within(deadline: Deadline, refreshing: Promise<Reply<string>>): Promise<Reply<string>> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<Reply<string>>((resolve) => {
-    timer = setTimeout(() => resolve(failed('the deadline passed', false)), deadline.remainingMs())
-  })
-  try {
-    return await Promise.race([refreshing, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -5,6 +5,7 @@ import { Pool, type Dispatcher } from 'undici'
 import { makeSecureContext, type ClientCertificate } from '../../base/client-certificate.ts'
 import type { Log } from '../../base/log.ts'
 import type { Metrics } from '../../base/metrics.ts'
+import { startStopwatch } from '../../base/pace.ts'
 import { readRetryAfter } from '../../base/retry-after.ts'
 import { makeOwnBuckets, type SharedBuckets } from '../../base/shared-buckets.ts'
 import { failSpan, inSpan, withTraceparent } from '../../base/tracing.ts'
@@ -153,10 +154,10 @@ export function makeCalls(
     const { operation } = bounds
     const attributes = { 'guiche.provider': name, 'guiche.operation': operation }
     return inSpan(`${name} ${operation}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
-      const seconds = stopwatch()
+      const elapsedMs = startStopwatch()
       const reply = await sendIfAllowed(bounds, send)
       const outcome = reply.kind === 'failed' && reply.withheld ? 'withheld' : reply.kind
-      metrics?.providerSeconds.observe({ provider: name, operation, outcome }, seconds())
+      metrics?.providerSeconds.observe({ provider: name, operation, outcome }, elapsedMs() / 1000)
       const status = reply.kind === 'refused' ? reply.status : undefined
       span.setAttributes({ 'guiche.outcome': outcome, 'http.response.status_code': status })
       if (reply.kind === 'failed') failSpan(span, outcome)
@@ -167,9 +168,9 @@ export function makeCalls(
   async function sendIfAllowed<Body>(bounds: Bounds, send: () => Promise<Reply<Body>>): Promise<Reply<Body>> {
     const { operation, deadline } = bounds
     if (!breaker.mayEnter()) return withheld('down', limits.heldBack(operation))
-    const seconds = stopwatch()
+    const waitedMs = startStopwatch()
     const hasTurn = await rateLimit.acquire(shareOf(operation, deadline))
-    metrics?.budgetWaitSeconds.inc({ provider: name }, seconds())
+    metrics?.budgetWaitSeconds.inc({ provider: name }, waitedMs() / 1000)
     if (closing.signal.aborted) return withheld('closed', 'closed')
     if (!hasTurn) return withheld('overloaded', 'rate limit: too many calls per second')
     // After the wait. A probe in the queue would block all others, and queued calls would reach a failed provider.
@@ -251,11 +252,6 @@ function shareOf(operation: string, { onBehalfOf, remainingMs }: Deadline): Rate
   if (onBehalfOf === undefined) return { priority: 'background', sharer: operation, remainingMs: remainingMs() }
   const priority = WRITES.has(operation) ? 'write' : 'read'
   return { priority, sharer: onBehalfOf, remainingMs: remainingMs() }
-}
-
-function stopwatch(): () => number {
-  const beganAtMs = performance.now()
-  return () => (performance.now() - beganAtMs) / 1000
 }
 
 function failure(text: string, about: { wasSent: boolean; isProviderFault: boolean }): Failed {
