@@ -6,7 +6,7 @@ import { makeSystemdNotifier } from './process/systemd.ts'
 import { runCommand } from './commands/program.ts'
 
 let outputError: Error | undefined
-// A reader that hung up, or a full disk. Without a listener that would end the process with a stack trace.
+// Without a listener, a reader that hung up would end the process with a stack trace.
 process.stdout.on('error', (error) => (outputError ??= error))
 
 const code = await runCommand(process.argv.slice(2), {

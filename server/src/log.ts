@@ -12,15 +12,12 @@ type Line = { level: number; time: number; msg: string; err?: { message?: string
 
 export type Logger = Log & { fatal(fields: object, text: string): void }
 
-/** Where lines go. */
 export type Destination = { write(line: string, level: number): unknown }
 
-/** Where lines are shown: standard error, or what a test reads instead. */
 export type Screen = {
   isTTY?: boolean
   columns?: number
   rows?: number
-  /** False also if NO_COLOR is set. */
   hasColors?(): boolean
   write(text: string): unknown
 }
@@ -30,8 +27,8 @@ const LABELS: Record<number, string> = { 20: 'debug', 40: 'warning', 50: 'error'
 const HIDDEN = /^(level|time|msg|err|pid|hostname|requestId|keyId|method|route|status|ms)$/
 
 /**
- * JSON lines on standard error for programs; readable lines if standard error is a terminal. They look like pino's,
- * but pino repeats the failed write of a fatal line forever: on a full disk the process would not end.
+ * JSON lines on standard error, or readable ones on a terminal. pino repeats the failed write of a fatal line forever,
+ * so on a full disk the process would not end.
  */
 export function makeLog(least: keyof typeof LEVELS, destination: Destination = standardError()): Logger {
   const origin = `,"pid":${process.pid},"hostname":${JSON.stringify(hostname())}`
@@ -53,9 +50,8 @@ export function makeLog(least: keyof typeof LEVELS, destination: Destination = s
 }
 
 /**
- * While the database or a provider is down every request and worker round meets the same failure. The pool, or the
- * guard of the provider, logs it once for all. Dropped here rather than at each place that logs, so that none can be
- * forgotten. A call to a provider that was really made keeps its line: its outcome may be unknown.
+ * During an outage every request meets the same failure, which the pool or the guard of the provider logs once. A call
+ * to a provider that was made keeps its line: its outcome may be unknown.
  */
 function isOutage(fields: object): boolean {
   return 'err' in fields && (fields.err instanceof DatabaseUnavailable || isDown(fields.err))
@@ -70,7 +66,7 @@ function fieldsText(fields: object): string {
     const text = JSON.stringify('err' in fields ? { ...fields, err: errorFields(fields.err) } : fields)
     return text === '{}' ? '' : `,${text.slice(1, -1)}`
   } catch {
-    // A circle, or a bigint. The line matters more than its form.
+    // A circle, or a bigint.
     return `,"fields":${JSON.stringify(inspect(fields))}`
   }
 }
@@ -82,24 +78,21 @@ function errorFields(error: unknown): unknown {
   return isExpected(error) ? fields : { ...fields, stack: inspect(error) }
 }
 
-/** A refused request or a failure of a provider, and no bug behind it. Its message says it all. */
+/** A refused request or a failure of a provider, whose message says it all. */
 function isExpected(error: unknown): boolean {
   if (!(error instanceof Fault || error instanceof ProviderError)) return false
   return error.cause === undefined || isExpected(error.cause)
 }
 
-/** With the causes, because the outermost error often says only that something failed. */
 function messageOf(error: Error): string {
   return error.cause instanceof Error ? `${error.message}: ${messageOf(error.cause)}` : error.message
 }
 
-// Some sixty requests. More would not be cheaper.
 const MAX_GATHERED = 16 * 1024
-// How late a line may be, and what a process that is killed may lose of its log.
+// How late a line may be, and what a killed process may lose.
 const MAX_GATHER_MS = 50
 
 function standardError(): Destination {
-  // A log that nobody reads any more must not end the service.
   process.stderr.on('error', () => {})
   if (process.stderr.isTTY) return logTo(process.stderr)
   const { flush, ...destination } = gatherLines(process.stderr)
@@ -108,9 +101,8 @@ function standardError(): Destination {
 }
 
 /**
- * Writes many lines at once, because a write for each would cost a busy service more than all else that it does for a
- * request. A warning or an error is written at once, and the lines before it with it. Nothing is queued beyond that: if
- * the reader of the log is slow the service is too, and no line is lost.
+ * Writes many lines at once, because a write each would cost a busy service more than all else. A warning or an error
+ * is written at once.
  */
 export function gatherLines(out: { write(text: string): unknown }): Destination & { flush(): void } {
   let lines = ''
@@ -148,7 +140,7 @@ function inWords(line: Line): string {
   const fields = rest
     .map(([key, value]) => ` ${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join('')
-  // A stack is for our own bugs. An expected failure, such as a provider that is down, needs only its message.
+  // A stack is for our own bugs.
   const cause = line.err ? `: ${line.level >= 50 ? (line.err.stack ?? '') : (line.err.message ?? '')}` : ''
   return `${time} ${label}${line.msg}${fields}${cause}`
 }

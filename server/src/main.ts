@@ -29,21 +29,20 @@ import { startRefundWorker } from './workers/refund.ts'
 import type { Loop } from './workers/loop.ts'
 import { startRegistration } from './workers/register.ts'
 
-// The longest deposit: after this long a provider fails, the charge is withdrawn there, and the last one makes it.
+// The longest deposit: a provider fails, the charge is withdrawn there, and the last one makes it.
 const REQUESTS_WITHIN_MS = FAILOVER_WITHIN_MS + DEFAULT_TIMINGS.cancelDeadlineMs + DEFAULT_TIMINGS.createDeadlineMs
-// For workers, e-mail and the embedded database, which have limits of their own of 9 s in all.
+// Workers, e-mail and the embedded database have limits of 9 s in all.
 const FINISH_WITHIN_MS = 12_000
-/** The units of systemd, compose and the chart wait for longer. The next start picks up what is left. */
+/** The units of systemd, compose and the chart wait for longer. */
 export const STOP_WITHIN_MS = REQUESTS_WITHIN_MS + FINISH_WITHIN_MS
-// For a first start on a slow disk; an ordinary start takes about a second.
 const OPEN_WITHIN_MS = 60_000
 
-// By default V8 lets the heap grow to up to four times the live data before a full collection.
+// V8's default is up to four times the live data.
 const HEAP_GROWS_BY_PERCENT = 60
 
-/** config → context → http and workers. Resolves when the service listens. */
+/** Resolves when the service listens. */
 export async function start(config: Config, print: Say): Promise<void> {
-  // Of several processes, the first says that all is ready, and their parent says the rest.
+  // Of several processes, the first speaks.
   let isQuiet = isSupervised() && !isSpokesman()
   const say: Say = (line) => isQuiet || print(line)
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWS_BY_PERCENT}`)
@@ -68,7 +67,6 @@ export async function start(config: Config, print: Say): Promise<void> {
       if (err) log.fatal({ err }, 'the service stops after an unexpected error')
       else say(`\n${signal ?? received ?? 'stop'}: finishing requests in flight…`)
       void systemd.stopping()
-      // A half-opened service cannot be closed; the start aborts at its next step.
       const app = await opening?.catch(() => undefined)
       if (app && !err) await leave(app, config.drainSeconds, say)
       setTimeout(() => {
@@ -88,7 +86,7 @@ export async function start(config: Config, print: Say): Promise<void> {
       stopping.abort()
       graceful.close()
     },
-    // The terminal signals the parent too, which then ends its processes.
+    // The terminal signals the parent too.
     () => isSupervised() || process.exit(1),
   )
   opening = open(config, { log, say, stoppers, signal: stopping.signal })
@@ -97,10 +95,10 @@ export async function start(config: Config, print: Say): Promise<void> {
     isQuiet = isSupervised()
     await systemd.ready()
   } catch (error) {
-    // The signal handler closes what was opened, and ends the process.
+    // The signal handler ends the process.
     if (stopping.signal.aborted) return
     await stopAll()
-    // Otherwise close-with-grace takes this for an orderly end, with exit code 0.
+    // Otherwise close-with-grace ends with exit code 0.
     graceful.uninstall()
     unlisten()
     throw error
@@ -126,7 +124,6 @@ async function open(config: Config, { log, say, stoppers, signal }: Start): Prom
   if (!clock.agrees()) throw new OperatorError(clockText(clock.offsetMs()))
   clock.watch(log)
   const otherKeys = await checkSecretKeys(ctx)
-  // It would send providers' notifications to an address that the other processes do not know.
   if (otherKeys) throw new OperatorError(otherKeys)
   await recordSecretKey(ctx)
   stoppers.push(async () => {
@@ -170,7 +167,7 @@ async function open(config: Config, { log, say, stoppers, signal }: Start): Prom
 
 /** Divided among all processes that run them, by claims in the database. */
 function startWorkers({ role, ...config }: Config, ctx: Context): Loop[] {
-  // Where a sandbox in this process sends notifications to is its own port, which a worker does not answer at.
+  // A worker does not answer notifications of the sandbox in its process.
   const registration = role === 'worker' ? [] : [startRegistration(ctx, callbackBase(config))]
   if (role === 'api') return registration
   return [
@@ -183,7 +180,7 @@ function startWorkers({ role, ...config }: Config, ctx: Context): Loop[] {
   ]
 }
 
-/** Providers reach us at the public URL. The sandbox in this process has no proxy in between, and uses the port. */
+/** The sandbox in this process needs no proxy, and uses the port. */
 function callbackBase(config: Pick<Config, 'host' | 'port' | 'publicUrl' | 'providers'>): (provider: string) => string {
   const everywhere = ['0.0.0.0', '::'].includes(config.host)
   const host = everywhere ? '127.0.0.1' : config.host.includes(':') ? `[${config.host}]` : config.host

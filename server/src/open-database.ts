@@ -8,13 +8,12 @@ export type Say = (line: string) => void
 export type Opened<Value> = { value: Value; close(): Promise<void> }
 
 export type OpenOptions = {
-  /** Create or migrate the database. Only the service and `guiche migrate` do. */
+  /** Only the service and `guiche migrate` do. */
   migrates?: boolean
   /** Stops a slow first start at its next step. */
   signal?: AbortSignal
 }
 
-/** Runs `work` with the URL of the configured database, or of the embedded one, which stops afterwards. */
 export async function withDatabaseUrl<Result>(
   config: Config,
   say: Say,
@@ -30,7 +29,7 @@ export async function withDatabaseUrl<Result>(
   }
 }
 
-/** Opens the configured or the embedded database. Its schema has the version that this release needs. */
+/** The schema has the version that this release needs. */
 export async function openDatabase(
   config: Config,
   log: Log,

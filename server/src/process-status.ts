@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Context } from './domain/context.ts'
 
-/** What a process says of itself, for `guiche top` and `guiche doctor`. Rates are those since it last said so. */
+/** What a process tells of itself, for `guiche top` and `guiche doctor`. */
 const processStatus = z.object({
   mode: z.enum(['test', 'live']),
-  /** The share of time that the event loop was busy, from 0 to 1. */
+  /** From 0 to 1. */
   eventLoop: z.number(),
   memoryBytes: z.number(),
   pool: z.object({ max: z.number(), inUse: z.number(), idle: z.number(), waiting: z.number() }),
@@ -16,20 +16,17 @@ const processStatus = z.object({
       callsPerSecond: z.number(),
     }),
   ),
-  /** Requests with a header of a proxy that it does not trust. */
   forwardedIgnored: z.number(),
-  /** Old rows of these kinds cannot be deleted, and for how long. */
   purgeFailing: z.array(z.object({ step: z.string(), seconds: z.number() })),
 })
 
 export type ProcessStatus = z.infer<typeof processStatus>
 
-/** Undefined for what another version wrote and this one cannot read. */
+/** Undefined if another version wrote it. */
 export function readProcessStatus(stored: object | null): ProcessStatus | undefined {
   return processStatus.safeParse(stored).data
 }
 
-/** Each call tells what happened since the call before. */
 export function makeProcessStatus(ctx: Context): () => Promise<ProcessStatus> {
   let lastLoop = performance.eventLoopUtilization()
   let last = { atMs: ctx.now().getTime(), delivered: 0, calls: new Map<string, number>() }
@@ -64,7 +61,6 @@ export function makeProcessStatus(ctx: Context): () => Promise<ProcessStatus> {
   }
 }
 
-/** Since the start of this process, as /metrics counts them. */
 async function readCounts({ metrics }: Context): Promise<{ delivered: number; calls: Map<string, number> }> {
   const attempts = await metrics.webhookSeconds.get()
   const counts = attempts.values.filter(({ metricName }) => metricName?.endsWith('_count'))
@@ -77,7 +73,7 @@ async function readCounts({ metrics }: Context): Promise<{ delivered: number; ca
   return { delivered: counts.find(({ labels }) => labels.outcome === 'delivered')?.value ?? 0, calls }
 }
 
-/** The metric says which steps fail. `sinceMs` remembers since when, from one call to the next. */
+/** `sinceMs` remembers since when a step fails. */
 async function readPurgeFailing(
   { metrics, now }: Context,
   sinceMs: Map<string, number>,

@@ -22,14 +22,11 @@ import { makeWoovi } from './providers/woovi/adapter.ts'
 import { openDatabase, type Opened, type OpenOptions, type Say } from './open-database.ts'
 import { openSandbox } from './sandbox/server.ts'
 
-// Opens what the service and the commands share, and closes it in reverse order.
-
 type Common = { now: () => Date; log: Log; metrics: Metrics; limits: SharedBuckets }
 
-/** A command that finds no running sandbox runs one until it ends. */
 type ContextOptions = OpenOptions & { role?: Role }
 
-/** Opens the configured providers. A sandbox runs in this process, or in another one with the same home. */
+/** A sandbox runs in this process, or in another one with the same home. */
 async function openProviders(
   config: Config,
   common: Common,
@@ -82,7 +79,6 @@ function makeProvider(provider: ProviderConfig, sandboxUrl: string | undefined, 
   }
 }
 
-/** Opens everything that the domain needs. */
 export async function openContext(
   config: Config,
   log: Log,
@@ -111,7 +107,7 @@ export async function openContext(
     })
     closers.push(async () => limits.close())
     const metrics = makeMetrics()
-    // After all that makes spans, and before the database: that may take longer than a stop has time for.
+    // After all that makes spans, and before the database, which may take long.
     closers.push(flushSpans)
     const common = { now: clock.now, log, metrics, limits }
     const { value: opened, close: closeProviders } = await openProviders(config, common, options)

@@ -1,8 +1,7 @@
 import { centsFromDecimal, decimalFromCents } from './money.ts'
 
-// The BR Code is the text behind a Pix QR code: a chain of fields, each a two-digit id, a two-digit length and a value,
-// closed by a checksum. Lengths count characters and only ASCII is safe, so everything is folded to ASCII first:
-// banking apps count bytes, and an accented city would shift every field behind it.
+// The BR Code is the text behind a Pix QR code: fields of a two-digit id, a two-digit length and a value, and a
+// checksum. Lengths count characters and banking apps count bytes, so everything is folded to ASCII.
 
 export type BrCodeInput = {
   location: string
@@ -31,7 +30,7 @@ const PIX_DOMAIN = 'br.gov.bcb.pix'
 const NAME_MAX = 25
 const CITY_MAX = 15
 const LABEL_MAX = 25
-// 26 holds the domain (18 characters with its header) and the location (4 of header): 99 − 22 are left.
+// Field 26 holds the domain (18 characters with its header) and the location (4 of header).
 const LOCATION_MAX = 77
 const NO_LABEL = '***'
 const CRC_HEADER = '6304'
@@ -90,14 +89,14 @@ export function decodeBrCode(text: string): BrCode {
   }
 }
 
-// CRC-16/CCITT-FALSE, byte by byte: what eight steps of it make of each byte is computed once.
+// CRC-16/CCITT-FALSE, with a table of what each byte does.
 const CRC_OF_BYTE = Uint16Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 8
   for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1
   return crc
 })
 
-/** Of ASCII text. Always four digits: a lost leading zero breaks one code in sixteen. */
+/** Always four digits: a lost leading zero breaks one code in sixteen. */
 export function crc16(text: string): string {
   let crc = 0xffff
   for (let at = 0; at < text.length; at++) {
@@ -152,7 +151,7 @@ function required(fields: Map<string, string>, id: string, what: string): string
   return value
 }
 
-// The standard lets the cents be left off ("50", "50.5"); our own encoder never does.
+// The standard lets the cents be left off: 50, 50.5.
 function readAmount(text: string): number {
   if (!/^\d{1,10}(\.\d{0,2})?$/.test(text)) throw new BrCodeError(`Field 54 is not an amount: ${text}`)
   const [units = '', cents = ''] = text.split('.')

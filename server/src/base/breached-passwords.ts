@@ -1,19 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { Log } from './log.ts'
 
-/** Whether a password is known from a breach. False also if nobody can tell. */
+/** False also if the service does not answer. */
 export type IsBreached = (password: string) => Promise<boolean>
 
-// A person waits for it. The service answers in a tenth of that.
 const WITHIN_MS = 2_000
 // A range has some 2,000 lines of 40 characters.
 const MAX_ANSWER_BYTES = 1024 * 1024
 const PREFIX_LENGTH = 5
 
 /**
- * Asks a service that speaks the range API of Have I Been Pwned: it gets the first five digits of the password's SHA-1,
- * and answers with the rest of all hashes that begin so. So it learns neither the password nor its hash. A service that
- * is down must not keep people from choosing a password.
+ * Asks a service that speaks the range API of Have I Been Pwned. It gets five digits of the password's SHA-1, so it
+ * learns neither the password nor its hash.
  */
 export function makeIsBreached(url: string, log: Pick<Log, 'warn'>): IsBreached {
   return async (password) => {

@@ -2,10 +2,10 @@ import { X509Certificate } from 'node:crypto'
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
 import { OperatorError } from './operator-error.ts'
 
-/** What a provider knows us by: a PEM pair, or a PFX file. */
+/** How a provider recognises us: a PEM pair, or a PFX file. */
 export type ClientCertificate = { certPem: string; keyPem: string } | { pfx: Buffer; password?: string }
 
-/** When the first certificate of the chain expires. Undefined: it cannot be read. */
+/** When the first certificate of the chain expires; undefined if it cannot be read. */
 export function certificateExpiry(given: ClientCertificate): Date | undefined {
   try {
     const chain = 'certPem' in given ? readChain(given.certPem) : readPfx(given)
@@ -21,7 +21,7 @@ export function readChain(pem: string): X509Certificate[] {
   return found.map((certificate) => new X509Certificate(certificate))
 }
 
-/** Node has no reader of PFX files, but its context of TLS tells the certificate that it would present. */
+/** Node cannot read PFX files, but a TLS context tells which certificate it would present. */
 function readPfx({ pfx, password }: { pfx: Buffer; password?: string }): X509Certificate[] {
   const options = password === undefined ? { pfx } : { pfx, passphrase: password }
   const { context }: { context: { getCertificate?: () => Buffer | null } } = createSecureContext(options)
@@ -45,7 +45,7 @@ export function makeSecureContext(options: { tls?: ClientCertificate; caPem?: st
   }
 }
 
-// One or more. Node accepts a text without any, and then every connection fails.
+// Node accepts a text without any, and then every connection fails.
 function readAuthorities(pem: string): string[] {
   try {
     const found = readChain(pem)

@@ -1,22 +1,19 @@
 import type { Log } from './log.ts'
 
-/** Logs an outage once per cause and interval, instead of once per request and worker round that meets it. */
+/** Logs an outage once per cause and interval, and not once per request that meets it. */
 export type CollapsedLog = {
-  /** `fields` go into the line if this failure is the one that is logged. */
   failed(cause: string, fields: object): void
   worked(): void
 }
 
 type Outage = { beganAt: number; failedAt: number; saidAt: number; failures: number; unsaid: number }
 
-/** Often enough to see in the log that the outage continues. */
 const SAY_EVERY_MS = 10_000
-/** Some calls may work while others fail, so an outage is over when none has failed for this long. */
+/** An outage is over when no call has failed for this long. */
 const OVER_AFTER_MS = 3_000
-/** Error codes are few; this bounds memory if a message takes the place of a code. */
+/** Bounds memory if a message takes the place of a code. */
 const MAX_CAUSES = 20
 
-/** `fields` are in every line. */
 export function makeCollapsedLog(
   log: Log,
   { began, ended, fields = {} }: { began: string; ended: string; fields?: object },

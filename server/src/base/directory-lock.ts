@@ -5,24 +5,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startOf } from './pids.ts'
 
 const PREFIX = 'lock-'
-/** Each retry waits this long and up to twice as long by chance, so that two that met do not meet again. */
+/** Each retry waits up to twice as long by chance, so that two that met do not meet again. */
 const RETRY_MS = 15
 
-/** `name` is the name of the lock's file; no other lock ever has it. */
+/** `name` is the lock's file, which no other lock ever has. */
 export type Lock = { name: string; release(): Promise<void> }
 
 export type Holder = { name: string; pid: number }
 
 /**
- * Takes the lock of a directory, unless another living process has it.
- *
- * Every contender creates a file named after itself and then looks whether another living one has a file too; if so it
- * removes its own. Of two at once at least one created its file before the other looked, so never both get the lock. A
- * single lock file would need a way to break a dead owner's lock, and breaking is where two can race. Here a dead
- * owner's file has a name that nobody else will ever use, so anybody may remove it at any time.
- *
- * Two contenders may refuse each other, so a refusal is worth a retry. Processes that do not see each other's pids
- * (containers that share a volume) must not share a directory.
+ * Takes the lock of a directory, unless another living process has it. Every contender creates a file named after
+ * itself and then looks whether another living one has a file too; if so, it removes its own. Of two at once, at least
+ * one created its file before the other looked, so never both get the lock. Two may refuse each other, so a refusal is
+ * worth a retry. A single lock file would need a way to break a dead owner's lock, in which two can race. Processes
+ * that do not see each other's pids (containers that share a volume) must not share a directory.
  */
 export async function tryLock(directory: string): Promise<Lock | { heldBy: Holder }> {
   const name = `${PREFIX}${process.pid}-${startOf(process.pid) ?? ''}-${randomBytes(6).toString('hex')}`
@@ -35,7 +31,7 @@ export async function tryLock(directory: string): Promise<Lock | { heldBy: Holde
   return { heldBy: other }
 }
 
-/** Living processes that have the lock or are trying to get it. Removes the files of dead ones. */
+/** Living processes that have the lock or try to get it. Removes the files of dead ones. */
 export async function findHolders(directory: string): Promise<Holder[]> {
   const holders: Holder[] = []
   for (const name of await readdir(directory)) {

@@ -1,6 +1,6 @@
 /**
- * A refused request. Programs branch on the code and its details; the text is for humans and never contains internals.
- * The domain knows no HTTP status: http/server/envelope.ts maps each code to one.
+ * A refused request. Programs branch on the code and its details; the text is for people. http/server/envelope.ts maps
+ * each code to an HTTP status.
  */
 export class Fault extends Error {
   override name = 'Fault'
@@ -20,12 +20,10 @@ export class Fault extends Error {
   }
 }
 
-/** A field of the body, the query or the headers breaks its rule. */
 export function invalidField(field: string, text: string): Fault {
   return new Fault('field_invalid', text, { details: { field } })
 }
 
-/** Values that belong to a code, by name. */
 export type FaultDetails = Readonly<Record<string, string | number>>
 
 /** A code is never renamed, because callers branch on it. The comment after a code names its details. */

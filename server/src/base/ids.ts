@@ -6,23 +6,22 @@ let lastMs = 0
 let placeInMs = 0
 
 /**
- * A UUID of version 7: rows created one after another lie beside each other in an index, and the order of ids is the
- * order of creation, within a millisecond too if one process made them. PostgreSQL has its own from 18 on; we support
- * 15.
+ * A UUID of version 7: the order of ids is the order of creation, within a millisecond too if one process made them.
+ * PostgreSQL makes them from 18 on, and we support 15.
  */
 export function newUuid7(now: Date): string {
   const head = headOf(now, 0x7000)
-  // The second half of a random UUID is as random as our own bytes, and costs a tenth: Node draws them in advance.
+  // Half of a random UUID costs a tenth of our own random bytes: Node draws them in advance.
   return `${head.slice(0, 8)}-${head.slice(8, 12)}-${head.slice(12)}${randomUUID().slice(18)}`
 }
 
-/** A UUID of version 7 that cannot be guessed: 74 random bits after the time. Unordered within a millisecond. */
+/** A UUID of version 7 with 74 random bits, which nobody can guess. Unordered within a millisecond. */
 export function newSecretUuid7(now: Date): string {
   const time = now.getTime().toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
 
-/** As newUuid7(), with version 8, as 32 hexadecimal digits, of which the second half is derived from the first. */
+/** 32 hexadecimal digits in the order of creation. The second half is derived from the first. */
 export function newSealedId(now: Date, seal: (head: string) => string): string {
   const head = headOf(now, 0x8000)
   return head + seal(head)
@@ -56,7 +55,7 @@ export function isHexId(text: string): boolean {
   return /^[0-9a-f]{32}$/.test(text)
 }
 
-/** The id of a charge that a txid spells; null if it is not one of ours. Some banks return it in upper case. */
+/** The id of a charge that a txid names; null if it is not ours. Some banks return it in upper case. */
 export function hexIdOf(txid: string | null): string | null {
   const id = txid?.toLowerCase() ?? ''
   return isHexId(id) ? id : null
@@ -66,7 +65,7 @@ export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text)
 }
 
-/** Bytes as base62, left-padded to the width that any value of that many bytes fits in. */
+/** As long for any value of that many bytes. */
 export function base62(bytes: Buffer): string {
   const width = Math.ceil((bytes.length * 8) / Math.log2(62))
   let rest = BigInt(`0x${bytes.toString('hex')}`)
@@ -78,7 +77,7 @@ export function base62(bytes: Buffer): string {
   return text
 }
 
-/** A password a person can retype: no look-alikes, about 118 bits. */
+/** About 118 bits, without characters that look alike. */
 export function randomPassword(): string {
   const alphabet = 'abcdefghjkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789'
   return Array.from({ length: 20 }, () => alphabet[randomInt(alphabet.length)]!).join('')

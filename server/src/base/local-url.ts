@@ -1,11 +1,9 @@
 import { isIPv4 } from 'node:net'
 
-/** Only reachable from this machine. */
 export function isLocalUrl(url: string): boolean {
   return isLocalHost(new URL(url).hostname)
 }
 
-/** An address or a name that leads to this machine alone. */
 export function isLocalHost(host: string): boolean {
   if (isIPv4(host)) return host.startsWith('127.')
   return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || host === '[::1]'

@@ -1,4 +1,4 @@
-/** What the lower layers need of a logger. Fields first, message second. */
+/** What the lower layers need of a logger. */
 export type Log = {
   debug(fields: object, text: string): void
   info(fields: object, text: string): void

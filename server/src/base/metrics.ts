@@ -1,9 +1,8 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 /**
- * Counters that are incremented as the service works, and gauges that are read for each scrape (see http/metrics.ts).
- * Made once per context and passed in: there is no global registry. Labels are names from the code or the
- * configuration, never an id or a key, so that there are few series.
+ * Counters that are incremented as the service works, and gauges that are read for each scrape (http/metrics.ts).
+ * Labels are names from the code or the configuration, never an id, so that there are few series.
  */
 export type Metrics = ReturnType<typeof makeMetrics>
 
@@ -29,11 +28,10 @@ function forget(gauge: Gauge): void {
 /** Memory, CPU, event loop, garbage collection. Measures until the process ends, so only main.ts calls it. */
 export function measureProcess({ registry }: Metrics): void {
   collectDefaultMetrics({ register: registry })
-  // Gauges whose names promise a counter. Those by type have the same numbers.
+  // Gauges whose names promise a counter.
   for (const what of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${what}_total`)
 }
 
-/** Events of this process, counted as they happen. */
 function makeCounted({ counter, timing }: Makers) {
   const webhookSeconds = timing(
     'guiche_webhook_attempt_duration_seconds',
@@ -90,7 +88,6 @@ function makeCounted({ counter, timing }: Makers) {
   }
 }
 
-/** Gauges of this process, set for each scrape. */
 function makeOwn({ gauge }: Makers) {
   return {
     clockOffset: gauge(
@@ -130,7 +127,7 @@ function makeOwn({ gauge }: Makers) {
   }
 }
 
-/** Gauges that are read from the database, and so are the same for all processes. Absent while it cannot be read. */
+/** Read from the database, so the same for all processes. Absent while it cannot be read. */
 function makeRead({ gauge }: Makers) {
   return {
     exceptionsOpen: gauge('guiche_exceptions_open', 'Exceptions that are not resolved.', 'kind'),

@@ -1,8 +1,7 @@
-// Amounts are integers in cents, as JavaScript numbers: the largest amount API Pix can carry is 999 999 999 999 cents,
-// and a number counts exactly up to nine thousand times that. Products of amounts are not safe and are taken in bigint.
+// Amounts are integers in cents: API Pix carries up to 999 999 999 999, which numbers count exactly. Products are taken
+// in bigint.
 export type Cents = number
 
-// API Pix writes amounts as \d{1,10}\.\d{2}.
 export const MAX_CENTS: Cents = 999_999_999_999
 
 export function isCents(value: unknown): value is Cents {
@@ -16,7 +15,7 @@ export function centsFromDecimal(text: string): Cents {
   return Number(`${match[1]}${match[2]}`)
 }
 
-/** 5000 → "50.00". A sum past what a number counts exactly is a BigInt: see db/pool.ts. */
+/** 5000 → "50.00". A sum that a number cannot hold exactly is a bigint: see db/pool.ts. */
 export function decimalFromCents(cents: Cents | bigint): string {
   if (!(typeof cents === 'bigint' || Number.isSafeInteger(cents)) || cents < 0)
     throw new Error(`Not an amount in cents: ${cents}`)

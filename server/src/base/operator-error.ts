@@ -1,7 +1,7 @@
 /** What `guiche doctor` puts before the text. */
 export type Topic = 'PostgreSQL' | 'sandbox'
 
-/** A problem that the operator can fix. The text says how, in one line, and is shown without a stack trace. */
+/** A problem that the operator can fix. The text says how, in one line. */
 export class OperatorError extends Error {
   override name = 'OperatorError'
   readonly topic: Topic | undefined

@@ -1,7 +1,4 @@
-/**
- * Opens some time after it was closed. It bounds real calls, so it runs on the monotonic clock and not on the injected
- * one.
- */
+/** Opens some time after it was closed, by the monotonic clock. */
 export type Pace = {
   /** 0 when it is open. */
   waitMs(): number
@@ -16,7 +13,7 @@ export function makePace(): Pace {
   }
 }
 
-/** Milliseconds since the call. */
+/** Returns the milliseconds since the call. */
 export function startStopwatch(): () => number {
   const beganMs = performance.now()
   return () => performance.now() - beganMs

@@ -4,13 +4,13 @@ import { existsSync, readFileSync } from 'node:fs'
 const HAS_PROC = existsSync('/proc/self/stat')
 
 /**
- * When a process started, in the system's own units, or undefined if it is gone. A pid alone may belong to another
- * process by now; a pid with its start is unique. A zombie counts as gone: it holds nothing and will never act again.
+ * When a process started, or undefined if it is gone. A pid may be reused; a pid with its start is unique. A zombie
+ * counts as gone.
  */
 export function startOf(pid: number): string | undefined {
   if (HAS_PROC) {
     const stat = read(`/proc/${pid}/stat`)
-    // The second field is the name in brackets and may hold spaces, so fields are counted from the last bracket.
+    // The name in brackets may hold spaces, so fields are counted from the last bracket.
     const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
     const [state, start] = [fields?.[0], fields?.[19]]
     return state === 'Z' || state === 'X' ? undefined : start
@@ -19,7 +19,7 @@ export function startOf(pid: number): string | undefined {
   return !state || state.startsWith('Z') ? undefined : start.join('_').replaceAll(':', '.')
 }
 
-/** A process's command line with its words separated by NUL (or by spaces, where the system tells no better). */
+/** Words are separated by NUL, or by spaces where the system has no better form. */
 export function commandOf(pid: number): string {
   return HAS_PROC ? (read(`/proc/${pid}/cmdline`) ?? '') : ps(pid, 'command=').trim()
 }

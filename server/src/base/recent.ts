@@ -1,6 +1,5 @@
 /**
- * Remembers keys for at least `forMs`, in two generations: the older one is dropped as a whole. With more than `max`
- * keys in a generation it forgets earlier. The caller passes the time.
+ * Remembers keys for at least `forMs`, in two generations of at most `max` keys: the older one is dropped as a whole.
  */
 export type Recent<Value> = {
   get(key: string): Value | undefined

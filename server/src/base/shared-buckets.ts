@@ -2,61 +2,53 @@ import { withTimeLimit } from './time-limit.ts'
 import { makeTokenBucket, type Rate, type Taken } from './token-bucket.ts'
 
 /**
- * Token buckets that the processes on one database share. The database has the bucket, and each process a copy. A
- * process takes tokens from its copy at once. It reports them soon after and learns how the bucket stands, with what
- * the others took. It takes no more than a lease before it knows that the database has its report.
- *
- * So in any time all processes together take at most the burst, what flows in, and a lease each. For the last process
- * that reported knows of every token but those that the others have not reported, a lease each. When it finds the
- * bucket empty it stops, and each of the others stops at its own next report. What was taken too much is a debt in the
- * bucket, which flows in before the next token.
- *
- * A process that is alone reports nothing. It learns of a second one at its next renewal (db/presence.ts): until then
- * the two together may take twice as much. While the database is away, a process keeps to its copy.
+ * Token buckets that the processes on one database share. The database has the bucket, and each process a copy from
+ * which it takes at once. It reports what it took soon after, and learns what the others took. It takes no more than a
+ * lease before the database has its report. So all processes together take at most the burst, what flows in, and a
+ * lease each. What was taken too much is a debt in the bucket, which flows in before the next token. A process that is
+ * alone reports nothing, and learns of a second one at its next renewal (db/presence.ts). While the database is away, a
+ * process keeps to its copy.
  */
 export type SharedBuckets = {
   bucket(name: string, rate: Rate, options?: BucketOptions): SharedBucket
-  /** Reports now what was taken until now. Never fails. */
+  /** Reports now. Never fails. */
   report(): Promise<void>
   close(): void
 }
 
 type BucketOptions = {
-  /** While the database is away, a process takes its part of the rate and no more, instead of the whole. */
+  /** While the database is away, a process takes its part of the rate instead of the whole. */
   isDivided?: boolean
-  /** The breaker of another process is open, for so long. */
+  /** The breaker of another process opened. */
   onOpen?: (forMs: number) => void
 }
 
 export type SharedBucket = {
-  /** Takes a token. `waitMs: 0`: there is one, but not before the next report; see takeReported() and reported(). */
+  /** `waitMs: 0`: there is a token, but not before the next report. */
   take(nowMs: number, reserve?: number): Taken
-  /** Takes a token after take() said `waitMs: 0`. The token is reported before it is given. */
+  /** After take() said `waitMs: 0`: takes a token, which is reported before it is given. */
   takeReported(nowMs: number): Promise<Taken>
-  /** Resolves when a token may be there after take() said `waitMs: 0`. Undefined: there is nothing to wait for. */
+  /** After take() said `waitMs: 0`: resolves after the next report. Undefined: nothing to wait for. */
   reported(): Promise<void> | undefined
   nextTokenMs(nowMs: number): number
-  /** Tells the others that the breaker of this process is open, for so long. */
   announceOpen(forMs: number): void
-  /** Asks soon how the bucket stands, although nothing was taken. */
+  /** Reads the bucket soon, although nothing was taken. */
   ask(): void
 }
 
-/** What a process took of a bucket; below zero: what it returns. `openForMs` 0: its breaker did not open. */
+/** `taken` below zero is returned. `openForMs` is 0 unless the breaker opened. */
 export type Report = Rate & { name: string; taken: number; openForMs: number }
-/** How a bucket stands after the report. */
 export type Standing = { name: string; tokens: number; filledAt: Date; openForMs: number }
 
-/** At most this many reports a second in quiet times; others hear of an open breaker within this time. */
+/** Others hear of an open breaker within this time. */
 const REPORT_EVERY_MS = 250
-/** A database that works takes milliseconds. A request waits for two reports at most. */
+/** A request waits for two reports at most. */
 const REPORT_WITHIN_MS = 1_000
-/** After a report that failed. */
 const RETRY_AFTER_MS = 1_000
-/** Buckets in one report: a statement of a few milliseconds. The others go with the next. */
+/** A statement of a few milliseconds. The others go with the next. */
 const MAX_REPORTED = 500
 
-/** A tenth of a second's worth, and enough to give a whole burst in twenty reports. */
+/** A tenth of a second's worth, and a whole burst in twenty reports. */
 export function leaseOf({ perSecond, burst }: Rate): number {
   return Math.max(1, Math.floor(Math.max(perSecond / 10, burst / 20)))
 }
@@ -95,7 +87,7 @@ export function makeSharedBuckets(options: {
     else timer ??= setTimeout(() => void report(), isAway ? RETRY_AFTER_MS : reportEveryMs).unref()
   }
 
-  /** One at a time. What is taken meanwhile goes with the next. */
+  /** One at a time. */
   function report(): Promise<void> {
     if (isClosed || changed.size === 0) return running ?? Promise.resolve()
     return (running ??= send().finally(() => {
@@ -128,7 +120,7 @@ export function makeSharedBuckets(options: {
     }
   }
 
-  /** What is late keeps its connection, so nothing is sent before its answer. */
+  /** A late report keeps its connection, so nothing is sent before its answer. */
   function ask(reports: Report[]): Promise<Standing[]> {
     if (isAsking) return Promise.reject(new Error('The last report was not answered'))
     isAsking = true
@@ -151,7 +143,6 @@ export function makeSharedBuckets(options: {
   }
 }
 
-/** For one process: nothing is reported. */
 export function makeOwnBuckets(): SharedBuckets {
   return makeSharedBuckets({
     processes: () => 1,
@@ -163,7 +154,7 @@ export function makeOwnBuckets(): SharedBuckets {
 type Group = {
   nowMs(): number
   isAlone(): boolean
-  /** 0: together with the others. Otherwise by itself, as one of so many. */
+  /** 0: together with the others. Otherwise how many take each their own. */
   apart(): number
   add(member: Member): void
   report(): Promise<void>
@@ -171,11 +162,10 @@ type Group = {
 
 type Member = SharedBucket & {
   name: string
-  /** Something waits for its report. */
   isUrgent(): boolean
   begin(): Report
   end(standing: Standing): void
-  /** The report failed: whoever waits for it gets what the copy has. */
+  /** The report failed: those who wait get what the copy has. */
   keepApart(): void
 }
 
@@ -185,16 +175,16 @@ function makeMember({ name, rate, group, isDivided = false, onOpen }: BucketOpti
   const copy = makeTokenBucket(rate)
   const lease = leaseOf(rate)
   let apart = 0
-  /** Taken by this process, and not known to be in the database. */
+  /** Taken, not yet reported. */
   let unreported = 0
-  /** The part of it that is on its way. */
+  /** Taken, in the report under way. */
   let reporting = 0
-  // Each has taken a token from the copy. So no more than the burst wait.
+  // Each has taken a token, so no more than the burst wait.
   let waiting: Answer[] = []
   let asking: Answer[] = []
   let openForMs = 0
 
-  /** Apart from the others, what was taken flows in again, so the database must know only of what is missing. */
+  /** Apart from the others, what was taken flows in again: only what is missing is reported. */
   const owed = (nowMs: number) => Math.ceil(copy.level(nowMs).missing / (isDivided ? 1 : apart))
 
   function follow(nowMs: number) {
@@ -262,7 +252,7 @@ function makeMember({ name, rate, group, isDivided = false, onOpen }: BucketOpti
     end({ tokens, filledAt, openForMs: othersOpenForMs }) {
       settle(0)
       const given = Math.max(0, asking.length - Math.max(0, Math.ceil(-tokens)))
-      // The tokens of those who get none go back with the next report.
+      // Tokens that nobody gets go back with the next report.
       unreported += given - asking.length - reporting
       copy.setLevel(tokens - unreported - waiting.length, filledAt.getTime())
       for (const [index, answer] of asking.splice(0).entries()) answer(index < given)

@@ -1,7 +1,6 @@
 /**
- * Callers with the same key share calls. Unlike the usual single flight, a caller never gets the result of a call that
- * began before it came: it waits for the next call, which all who came meanwhile share. So each key has one call in
- * flight and at most one waiting, however many callers there are.
+ * Callers with the same key share calls, but never one that began before they came: those wait for the next call. So
+ * each key has one call in flight and at most one waiting.
  */
 export type SingleFlight<Result> = (key: string, call: () => Promise<Result>) => Promise<Result>
 

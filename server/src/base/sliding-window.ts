@@ -1,7 +1,7 @@
-/** Does at most `size` pieces of work at a time. The next one starts as soon as one ends, in the order of arrival. */
+/** Does at most `size` pieces of work at a time, in the order of arrival. */
 export type SlidingWindow = {
   run<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Starts all who wait at once, for an end in which their work is nothing. */
+  /** Starts all who wait at once, for a stop. */
   release(): void
 }
 
@@ -16,7 +16,7 @@ export function makeSlidingWindow(size: number): SlidingWindow {
         return await work()
       } finally {
         const next = waiting.shift()
-        // The place passes to the next one, so that nobody who comes now gets in between.
+        // The place passes to the next one, so that no newcomer takes it.
         if (next) next()
         else free++
       }

@@ -1,4 +1,4 @@
-/** Resolves or rejects as the work does, or rejects after `ms`. The work itself goes on. */
+/** Rejects after `ms`, while the work goes on. */
 export function withTimeLimit<Result>(work: Promise<Result>, ms: number, late: () => Error): Promise<Result> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(late()), ms)

@@ -1,18 +1,16 @@
 export type Rate = { perSecond: number; burst: number }
 
-/** `left`: whole tokens that remain. `waitMs`: in how many milliseconds there will be one. */
+/** `left`: whole tokens that remain. `waitMs`: until there is one. */
 export type Taken = { ok: true; left: number } | { ok: false; waitMs: number }
 
-/** A token bucket: `perSecond` tokens flow in, up to `burst`. The caller passes the time. */
 export type TokenBucket = {
   /** Takes a token if `reserve` others remain. */
   take(nowMs: number, reserve?: number): Taken
-  /** In how many milliseconds the next whole token comes. */
   nextTokenMs(nowMs: number): number
-  /** `tokens` below zero: so many must flow in first. `missing`: how many fit in. */
+  /** Below zero, so many must flow in first. `missing`: how many fit in. */
   level(nowMs: number): { tokens: number; missing: number }
   setLevel(tokens: number, atMs: number): void
-  /** From now on it is one of so many equal parts, and holds at least one token. */
+  /** Makes it one of so many equal parts, of at least one token. */
   divide(parts: number): void
 }
 

@@ -53,7 +53,6 @@ export function inSpan<Result>(
   })
 }
 
-/** The span that is running, for work that is handed to another one. */
 export function currentSpan(): SpanContext | undefined {
   return trace.getActiveSpan()?.spanContext()
 }
@@ -62,7 +61,6 @@ export function describeSpan(attributes: Attributes): void {
   trace.getActiveSpan()?.setAttributes(attributes)
 }
 
-/** `type` is a code or the name of an error. */
 export function failSpan(span: Span, type: string): void {
   span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR })
 }
@@ -73,10 +71,9 @@ export function withTraceparent(headers: Record<string, string>): Record<string,
   return carrier
 }
 
-// A collector that does not answer must not delay a stop.
 const FLUSH_WITHIN_MS = 1_000
 
-/** Exports what the SDK still holds. The API has no function for this, but all providers of the SDK do. */
+/** Exports what the SDK still holds. Not in the API, but all providers of the SDK have it. */
 export async function flushSpans(): Promise<void> {
   const provider = trace.getTracerProvider() as { getDelegate?(): { forceFlush?(): Promise<void> } }
   const flushed = Promise.resolve(provider.getDelegate?.().forceFlush?.())
@@ -93,7 +90,6 @@ function traceOf(chargeId: string | undefined): Context {
   return trace.setSpanContext(ROOT_CONTEXT, charge)
 }
 
-/** Of our own errors the code, which says more than the name. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name

@@ -1,4 +1,4 @@
-/** A sleep that another caller may end early. One at a time. */
+/** A sleep that another caller may end early. */
 export type WakeableSleep = {
   sleep(ms: number): Promise<void>
   wake(): void

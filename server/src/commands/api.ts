@@ -7,16 +7,16 @@ import type { Core } from '../domain/core/core.ts'
 import { consoleActor, withContext, type Terminal } from './terminal.ts'
 
 /**
- * The API that a command is written against: of the service that GUICHE_URL names, or of the database of this machine,
- * where the console answers in this process.
+ * The API of the service that GUICHE_URL names, or of the database of this machine, where the console answers in this
+ * process.
  */
 export type Api = Pick<Guiche, 'call' | 'deposits'> & {
-  /** The database of this machine. Undefined: the service is elsewhere. */
+  /** Undefined: the service is elsewhere. */
   core?: Core
   /** Reads page by page, up to the limit. */
   list<Name extends ListName>(name: Name, query: ListQuery<Name>): Promise<Page<ItemOf<Name>>>
   accountId(email: string): Promise<string>
-  /** For the account with this e-mail. Without one: for the account of the key, or for all accounts in the database. */
+  /** Without an e-mail: for the account of the key, or for all accounts in the database. */
   as(email: string | undefined): Promise<Api>
 }
 
@@ -26,7 +26,6 @@ export type WithAccount<Item> = Item & { account?: string }
 
 type Work<Args extends unknown[]> = (api: Api, terminal: Terminal, ...args: Args) => Promise<void>
 
-/** For the help of a command that needs a service. */
 export const BY_API = `
 It uses the API, from anywhere. Set GUICHE_URL to the service, such as https://pay.example.com, and GUICHE_KEY to an API
 key of the account, from the dashboard or: guiche key create`
@@ -34,8 +33,8 @@ key of the account, from the dashboard or: guiche key create`
 type Open = (terminal: Terminal, work: (core: Core) => Promise<void>) => Promise<void>
 
 /**
- * An action at the service that GUICHE_URL names, or else in the database. `withDatabase` opens that sooner, and is
- * enough for routes that call no provider.
+ * Acts at the service that GUICHE_URL names, or else in the database. `withDatabase` opens sooner, and is enough for
+ * routes that call no provider.
  */
 export function apiAction<Args extends unknown[]>(terminal: Terminal, work: Work<Args>, open: Open = withContext) {
   return async (...args: Args): Promise<void> => {
@@ -45,7 +44,6 @@ export function apiAction<Args extends unknown[]>(terminal: Terminal, work: Work
   }
 }
 
-/** An action at the service that GUICHE_URL names. */
 export function serviceAction<Args extends unknown[]>(terminal: Terminal, work: Work<Args>) {
   return async (...args: Args): Promise<void> => {
     const remote = terminal.loadRemote()
@@ -59,7 +57,7 @@ export function serviceAction<Args extends unknown[]>(terminal: Terminal, work: 
 
 /** A test of a webhook takes up to 15 seconds, and a provider may take longer. */
 const TIMEOUT_MS = 60_000
-/** Longer than a restart of the service behind a proxy. More is left to the person at the terminal. */
+/** Longer than a restart of the service behind a proxy. */
 const RETRY_FOR_MS = 4_000
 
 async function atService({ url, key }: Remote, terminal: Terminal, work: (api: Api) => Promise<void>): Promise<void> {
@@ -121,7 +119,7 @@ async function atConsole(core: Core, work: (api: Api) => Promise<void>): Promise
   }
 }
 
-/** The search finds each e-mail that contains this one. Hardly any has so many. */
+/** The search finds each e-mail that contains this one. */
 const MAX_SIMILAR = 100
 
 export async function requireAccount(core: Core, email: string): Promise<Account> {

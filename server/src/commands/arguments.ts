@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { z } from 'zod'
 
-// Options that several commands share, and parsers of options. Commander adds the name of the option to a refusal.
+// Commander adds the name of the option to a refusal.
 
 export const AS_JSON = ['--json', 'print JSON'] as const
 export const REASON = ['--reason <text>', 'reason, for the audit log'] as const
@@ -17,7 +17,6 @@ export function limit(initial: number) {
   return ['--limit <n>', `how many to show, up to ${MAX_LIMIT}`, parse, initial] as const
 }
 
-/** Adds a command. Its help shows the examples after the name of the command. */
 export function addCommand(parent: Command, name: string, ...examples: string[]): Command {
   const lines = examples.map((example) => `\n  $ npx ${pathOf(parent)} ${name} ${example}`.trimEnd())
   return parent.command(name).addHelpText('after', `\nExample${lines.length > 1 ? 's' : ''}:${lines.join('')}`)

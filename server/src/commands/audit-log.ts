@@ -4,7 +4,7 @@ import { addCommand, AS_JSON, limit, ONLY_ACCOUNT, time } from './arguments.ts'
 import { cut, moment } from './format.ts'
 import { printList, withDatabase, type JsonOption, type Terminal } from './terminal.ts'
 
-// People need only the beginning. Programs read all of it as JSON.
+// Programs read all of it as JSON.
 const DETAILS_LENGTH = 100
 
 export function auditLogCommand(program: Command, terminal: Terminal): void {

@@ -37,7 +37,7 @@ Exit codes:
 
 type Cost = { tookSeconds: number; peakMemoryBytes: number }
 
-/** Audits, prints the verdict and sets the exit code. `prepare` runs first, in the same context. */
+/** `prepare` runs first, in the same context. */
 export async function runAudit(
   terminal: Terminal,
   options: Options,

@@ -7,8 +7,6 @@ import { unencryptedHosts } from '../db/database-url.ts'
 import { NO_MAIL } from '../mail/unsent.ts'
 import { findRunning } from '../sandbox/address.ts'
 
-// What `guiche doctor` finds out without a database: settings, files and what this machine allows.
-
 /** A warning does not change the exit code. */
 export type Finding = { mark: '✓' | '!' | '✗'; what: string; text: string }
 
@@ -56,7 +54,7 @@ function examineEncryption({ plainHttp, databaseUrl, databaseReadUrl }: Config):
   ]
 }
 
-/** Signs in at the mail server, because it may be down, refuse the password or lack TLS. */
+/** Signs in: the server may be down, refuse the password or lack TLS. */
 async function examineMail({ settings, mail }: Config): Promise<Finding[]> {
   if (settings.mode === 'test') return []
   if (!mail) return [warning('mail', NO_MAIL)]
@@ -78,12 +76,11 @@ async function examineHost(config: Config): Promise<Finding[]> {
   )
 }
 
-// PostgreSQL keeps up to 1 GB of WAL (max_wal_size). A busy day of deposits needs about as much for its tables.
+// PostgreSQL keeps up to 1 GB of WAL, and a busy day needs about as much for its tables.
 const DISK_LOW_BYTES = 2 * 1024 ** 3
 // With less, the next checkpoint or the next partition may fail.
 const DISK_FULL_BYTES = 100 * 1024 ** 2
 
-/** With a database and a bank elsewhere, nothing is written there. */
 async function examineHome({ home, databaseUrl, providers }: Config): Promise<Finding[]> {
   const runsBank = providers.some((provider) => provider.kind === 'sandbox')
   if (databaseUrl && !runsBank) return []
@@ -99,7 +96,6 @@ async function examineHome({ home, databaseUrl, providers }: Config): Promise<Fi
   }
 }
 
-/** The home, or where it would be created. */
 function nearestDirectory(path: string): string {
   return statSync(path, { throwIfNoEntry: false }) ? path : nearestDirectory(dirname(path))
 }
@@ -110,7 +106,7 @@ export function examineDisk(home: string, freeBytes: number): Finding[] {
   return [freeBytes < DISK_FULL_BYTES ? wrong('disk', text) : warning('disk', text)]
 }
 
-/** Comes before the providers: withContext starts a sandbox if none is running. */
+/** withContext starts a sandbox if none is running, so this comes before. */
 async function examineSandbox(config: Config): Promise<Finding[]> {
   const home = join(config.home, 'sandbox')
   const isOurs = config.providers.some((provider) => provider.kind === 'sandbox')

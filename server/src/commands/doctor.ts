@@ -64,14 +64,13 @@ async function examineContext(config: Config, terminal: Terminal, known: Finding
   return findings
 }
 
-/** What is to blame: not everything that keeps the database from opening is the database. */
+/** Not everything that keeps the database from opening is the database. */
 function topicOf(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof OperatorError && cause.topic) return cause.topic
     const code = sqlState(cause)
     if (code === LACKS_PERMISSION) return 'permissions'
     if ([DISK_FULL, 'ENOSPC', 'EDQUOT'].includes(code)) return 'disk'
-    // A file of the home. Without rights to connect, it is the socket of the database.
     if (['EACCES', 'EPERM', 'EROFS'].includes(code) && Reflect.get(cause, 'syscall') !== 'connect') return 'home'
   }
   return 'database'
@@ -136,10 +135,10 @@ function examineProxy(running: Running[]): Finding[] {
   return [warning('proxy', `${text}: all callers behind a proxy count as one address. ${advice}`)]
 }
 
-// A lock or a restart of the database may fail a purge for a while. The alert in deploy/prometheus also waits an hour.
+// The alert in deploy/prometheus also waits an hour.
 const PURGE_FAILS_SECONDS = 3_600
 
-/** What one worker cannot delete, another may. So only what all of them fail at is named. */
+/** What one worker cannot delete, another may. */
 function examinePurge(running: Running[]): Finding[] {
   const workers = running.filter(({ role }) => role === 'all' || role === 'worker')
   const failing = workers.flatMap(({ status }) => readProcessStatus(status)?.purgeFailing ?? [])
@@ -163,14 +162,12 @@ async function examineProvider(provider: Provider): Promise<Finding> {
   }
 }
 
-// Long enough for a slow proxy, short enough to wait for.
 const OPEN_WITHIN_MS = 5_000
 
-/** Checks that notifications arrive, and opens the callback URL of each provider as the provider would. */
+/** Also opens the callback URL of each provider as the provider would. */
 async function examineNotifications(config: Config, ctx: Context): Promise<Finding[]> {
   const silent = (await readNotificationHealth(ctx)).filter(({ isSilent }) => isSilent)
   const findings = silent.map((health) => wrong(`notifications ${health.provider}`, silenceText(health)))
-  // A sandbox needs no proxy, and developers run this while the service is stopped.
   if (config.settings.mode === 'test') return findings
   for (const { name } of config.providers) findings.push(await openCallback(ctx, name))
   return findings

@@ -7,7 +7,6 @@ import { accountColumn, count, cut, json, moment, second, tableOf } from './form
 import { printList, printOne, type JsonOption, type Terminal } from './terminal.ts'
 
 const STATES = [...DELIVERY_STATES]
-// Longer excerpts would wrap the line.
 const EXCERPT_LENGTH = 60
 const EVENT_ID = 'evt_DEPOSIT_ASSET_SUCCESS_0199a3c2f4b87d6e9b1a5c0d3e2f4a68'
 

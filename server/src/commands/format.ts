@@ -1,5 +1,3 @@
-// Formats what the terminal shows.
-
 export type Cell = string | number
 export type Columns<Item> = Record<string, (item: Item) => Cell>
 
@@ -29,7 +27,6 @@ export function labelled(fields: Record<string, Cell | null | undefined>): strin
   return table(['', ''], rows).trimStart()
 }
 
-/** Returns the beginning of a text, on one line. */
 export function cut(text: string, length: number): string {
   const line = oneLine(text)
   return line.length > length ? `${line.slice(0, length)}…` : line
@@ -40,12 +37,11 @@ export function json(value: object): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part), 2)
 }
 
-/** Formats a time in UTC, to the minute. */
 export function moment(at: Date | string): string {
   return timeText(at).slice(0, 16).replace('T', ' ')
 }
 
-/** Formats a time in UTC, to the second, because retries follow within seconds. */
+/** To the second, because retries follow within seconds. */
 export function second(at: Date | string): string {
   return timeText(at).slice(0, 19).replace('T', ' ')
 }

@@ -35,12 +35,12 @@ export type AnswerName = keyof typeof ANSWERS
 export type Question = {
   name: AnswerName
   text: string
-  /** How to find the answer: a person reads it before the question. */
+  /** A person reads it before the question. */
   advice?: string
-  /** The answer if only Enter is pressed. Empty: nothing is set. Undefined: an answer is required. */
+  /** Empty: nothing is set. Undefined: an answer is required. */
   fallback?: string | undefined
   isSecret?: boolean
-  /** Resolves to what is written. Throws an OperatorError that says what is wrong. */
+  /** Resolves to what is written, or throws an OperatorError. */
   check(answer: string): string | Promise<string>
 }
 
@@ -49,7 +49,6 @@ export type Asker = {
   isGiven(name: AnswerName): boolean
 }
 
-/** Asks all questions and resolves to the variables to write. */
 export async function askSettings(
   { ask, isGiven }: Asker,
   tryDatabase: (databaseUrl: string) => Promise<void>,
@@ -71,7 +70,6 @@ export async function askSettings(
       return isLive ? encrypted('PUBLIC_URL', checked) : checked
     },
   })
-  // Most sandboxes have no proxy in front.
   const proxy = isLive || isGiven('trustProxy') ? await askProxy(ask, publicUrl) : {}
   const databaseUrl = await ask({
     name: 'databaseUrl',
@@ -232,7 +230,6 @@ function byConfig(variable: string, others: Env = {}) {
   }
 }
 
-/** Checks what live mode requires. */
 function encrypted(variable: string, answer: string): string {
   if (plainHttpNames([[variable, answer]]).length === 0) return answer
   throw refusal(variable, 'must be an https URL')

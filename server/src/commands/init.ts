@@ -134,7 +134,6 @@ function takeOptions(given: Given): Asker & { missing: string[] } {
   }
 }
 
-/** After so many attempts, a person has to look the answer up. */
 const MAX_TRIES = 10
 
 function askPerson({ say }: Terminal, prompt: Prompt, given: Given): Asker {
@@ -170,10 +169,8 @@ function readAnswer({ name, isSecret }: Question, given: Given): string | undefi
 
 // ---- Writing ----
 
-/** What init asks for, and the variables of providers. */
 const ASKED = /^(PORT|PUBLIC_URL|DATABASE_URL(_FILE)?|PROVIDERS|PROVIDER_.*|SMTP_URL(_FILE)?|MAIL_FROM)$/
 
-/** Keeps the variables of the replaced file that init does not ask for. */
 function keptSettings(path: string): Settings {
   if (!existsSync(path)) return {}
   const old = Object.entries(parseEnv(readFileSync(path, 'utf8')))
@@ -190,7 +187,6 @@ function makeSecret(): string {
   return randomBytes(32).toString('hex')
 }
 
-/** Returns the path of the copy, if there was a file before. */
 function writeSettings(path: string, settings: Settings): string | undefined {
   const text = `# Settings of guiche. docs/configuration.md lists all of them. Keep this file secret.\n${render(settings)}`
   if (!isDeepStrictEqual({ ...parseEnv(text) }, settings))
@@ -200,7 +196,6 @@ function writeSettings(path: string, settings: Settings): string | undefined {
   return copy
 }
 
-/** Both files hold secrets from now on. */
 function keepCopy(path: string): string {
   let number = 1
   while (existsSync(`${path}.old-${number}`)) number++

@@ -31,7 +31,6 @@ export function keyCommands(program: Command, terminal: Terminal): void {
     .action(databaseAction(terminal, revokeKeyCommand))
 }
 
-/** When a key created now expires. */
 export function expiryOf(now: Date, { expiresInDays }: { expiresInDays?: number }): Date | null {
   return expiresInDays ? new Date(now.getTime() + expiresInDays * DAY_MS) : null
 }

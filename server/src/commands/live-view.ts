@@ -4,7 +4,7 @@ import type { Core } from '../domain/core/core.ts'
 import { readGauges, readRecent, readToday, type Gauges, type Today } from '../domain/reports/gauges.ts'
 import { readProcessStatus, type ProcessStatus } from '../process-status.ts'
 
-/** How the service does right now, from the database alone: what is in the books, and what processes said last. */
+/** How the service does right now, from the database alone. */
 export type LiveView = {
   at: Date
   /** Null if no process says. */
@@ -28,7 +28,7 @@ export type LiveView = {
 
 export type LiveProvider = {
   name: string
-  /** Processes whose breaker is not closed, of how many. */
+  /** Open breakers out of all. */
   breakersOpen: number
   breakers: number
   callsPerSecond: number
@@ -45,7 +45,7 @@ export type LiveProcess = Omit<Running, 'status' | 'startedAt'> & {
 const COUNT_TODAY_EVERY_MS = 2_000
 const PAUSE_AFTER_COUNTING = 20
 
-/** `configured` are the providers to show while no process runs that names others. */
+/** `configured`: shown while no process names others. */
 export function makeLiveView(core: Core, configured: string[]): () => Promise<LiveView> {
   let today: Promise<Today | null> | undefined
   let shown: Today | null = null
@@ -53,7 +53,7 @@ export function makeLiveView(core: Core, configured: string[]): () => Promise<Li
 
   async function count(): Promise<Today | null> {
     const beganMs = core.now().getTime()
-    // Too much to count is no reason to show nothing. If the database is down, the other statements say so.
+    // Shows nothing if there is too much to count.
     shown = await readToday(core).catch(() => null)
     const endedMs = core.now().getTime()
     countAtMs = endedMs + Math.max(COUNT_TODAY_EVERY_MS, (endedMs - beganMs) * PAUSE_AFTER_COUNTING)

@@ -38,7 +38,7 @@ async function payCharge(terminal: Terminal, paymentLinkId: string, options: Pay
   })
 }
 
-/** Presses the button of the payment page, which a service in sandbox mode has. It is no part of the API. */
+/** Presses the button of the payment page of a sandbox, which is no part of the API. */
 async function payAt({ url }: Remote, terminal: Terminal, paymentLinkId: string, options: PayOptions) {
   if (options.amount !== undefined || options.times !== undefined)
     throw new OperatorError('--amount and --times need the sandbox bank itself: unset GUICHE_URL where it runs')
@@ -55,7 +55,6 @@ async function payAt({ url }: Remote, terminal: Terminal, paymentLinkId: string,
   terminal.print(`The sandbox bank of ${url} was told to pay ${paymentLinkId}`)
 }
 
-/** Runs `work` with the sandbox bank, which runs in this process or elsewhere. */
 export async function withSandbox(
   config: Config,
   terminal: Terminal,

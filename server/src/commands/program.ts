@@ -34,22 +34,20 @@ import { topCommand } from './top.ts'
 import { upgradeDatabaseCommand } from './upgrade-database.ts'
 import { webhookCommands } from './webhooks.ts'
 
-/** The parts of the process that a command uses. Tests pass their own. */
+/** Tests pass their own. */
 export type Surroundings = {
   stdout: Screen
   stderr: Screen
   /** The error of standard output, if writing failed. */
   outputError?: () => Error | undefined
-  /** All of standard input. */
   readInput(): Promise<string>
-  /** Standard input, if a person types there. */
   keyboard?: Keyboard | undefined
   /** Defaults to the environment of this process, and .env. */
   env?: Env
   start: Start
 }
 
-/** Runs one command, and resolves to its exit code. `start` and `sandbox` go on running. Never rejects. */
+/** Resolves to the exit code, and never rejects. `start` and `sandbox` go on running. */
 export async function runCommand(args: string[], surroundings: Surroundings): Promise<number> {
   let exitCode = 0
   const { stdout, stderr, outputError = () => undefined, readInput, keyboard, env } = surroundings

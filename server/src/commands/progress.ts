@@ -11,12 +11,9 @@ type State = { done: number; text: string }
 
 const BAR_WIDTH = 24
 const DEFAULT_COLUMNS = 80
-// People cannot see faster updates.
 const REDRAW_MS = 100
-// In a file or a log, a line now and then shows that the command is still running.
 const LINE_EVERY_MS = 5_000
 
-/** Shows the progress of `work`, also if it fails. */
 export async function withProgress<Result>(
   screen: Screen,
   work: (show: Progress['show']) => Promise<Result>,
@@ -29,7 +26,7 @@ export async function withProgress<Result>(
   }
 }
 
-/** On a terminal, a bar that is redrawn in place; elsewhere, a line now and then. */
+/** A bar on a terminal; elsewhere, a line now and then. */
 export function makeProgress(screen: Screen, nowMs: () => number): Progress {
   const startMs = nowMs()
   let shownMs = screen.isTTY ? Number.NEGATIVE_INFINITY : startMs

@@ -5,12 +5,11 @@ import type { Screen } from '../log.ts'
 import type { Keyboard } from './terminal.ts'
 
 export type Prompt = {
-  /** Resolves to the line that is typed, without spaces around it. A secret is not shown. */
+  /** Resolves to the line, trimmed. A secret is not shown. */
   ask(text: string, options?: { isSecret?: boolean }): Promise<string>
   close(): void
 }
 
-/** Asks a person, line by line. */
 export function openPrompt(keyboard: Keyboard, screen: Screen): Prompt {
   let isSilent = false
   const output = new Writable({

@@ -100,7 +100,7 @@ async function requireSecretKey(terminal: Terminal, databaseUrl: string, home: s
   }
 }
 
-/** Reads what providers received since the backup. Otherwise the audit would report it as missing. */
+/** Otherwise the audit would report payments since the backup as missing. */
 async function catchUp(ctx: Context, terminal: Terminal, manifest: Manifest): Promise<void> {
   const window = { from: new Date(Date.parse(manifest.start.at) - OVERLAP_MS), to: ctx.now() }
   try {

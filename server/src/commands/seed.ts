@@ -9,7 +9,7 @@ import { postToBank, withSandbox } from './pay.ts'
 import { withProgress } from './progress.ts'
 import { databaseConfig, type Terminal } from './terminal.ts'
 
-// This command and the sandbox bank keep all deposits in memory, at some hundred bytes each.
+// This command and the bank keep all deposits in memory.
 const MAX_DEPOSITS = 1_000_000
 // The sandbox refunds nothing older, and the dashboard shows less.
 const MAX_DAYS = 365

@@ -8,7 +8,7 @@ import type { Terminal } from './terminal.ts'
 /** More processes than processors are of no use, and each has a pool of connections. */
 const MAX_PROCESSES = 64
 
-/** Runs the service in this many processes. Passed in, because commands may not import main.ts. */
+/** Passed in, because commands may not import main.ts. */
 export type Start = (config: Config, print: Say, processes: number) => Promise<void>
 
 export function startCommand(program: Command, terminal: Terminal, start: Start): void {

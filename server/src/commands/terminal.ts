@@ -22,7 +22,6 @@ export type Terminal = {
   output: Screen
   /** Throws if standard output could not be written. For long output, which then ends early. */
   requireOutput(): void
-  /** All of standard input. */
   readInput(): Promise<string>
   /** Undefined if nobody can answer a question. */
   keyboard: Keyboard | undefined
@@ -30,19 +29,17 @@ export type Terminal = {
   /** Undefined if commands use the database. */
   loadRemote(): Remote | undefined
   loadHome(): string
-  /** For a command that ran and found something wrong. */
   setExitCode(code: number): void
 }
 
-/** Standard input. */
 export type Keyboard = NodeJS.ReadableStream & {
-  /** Keys arrive at once and unseen, Ctrl-C too. Undefined if it is not a terminal. */
+  /** Undefined if it is not a terminal. */
   setRawMode?(isRaw: boolean): unknown
 }
 
 export type JsonOption = { json?: boolean | undefined }
 
-/** Prints a list as a table, or as JSON. `listed` is all of it, or its first page. */
+/** `listed` is all of it, or its first page. */
 export function printList<Item extends object>(
   terminal: Terminal,
   options: JsonOption,
@@ -56,7 +53,6 @@ export function printList<Item extends object>(
   else terminal.print(tableOf(items, list.columns))
 }
 
-/** Prints one thing as text, or as JSON. */
 export function printOne<Value extends object>(
   terminal: Terminal,
   options: JsonOption,
@@ -66,7 +62,6 @@ export function printOne<Value extends object>(
   terminal.print(options.json ? json(value) : describe(value))
 }
 
-/** The user of the terminal, for the audit log. */
 export function consoleActor(): Actor {
   try {
     return { kind: 'console', name: userInfo().username }
@@ -123,7 +118,6 @@ export function databaseConfig(terminal: Terminal): Config {
   )
 }
 
-/** Commands log errors only. */
 function commandLog(terminal: Terminal): Log {
   return makeLog('error', logTo(terminal.screen))
 }

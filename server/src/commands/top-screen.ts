@@ -2,7 +2,6 @@ import { formatReais } from '../base/money.ts'
 import type { LiveProcess, LiveProvider, LiveView } from './live-view.ts'
 import { count, cut, mebibytes, type Cell } from './format.ts'
 
-/** A line of the screen, at most 80 columns wide but for long names. All functions are pure. */
 export type Line = { text: string; style?: 'bold' | 'dim' | 'yellow' | 'red' }
 
 // Ages of the oldest entry of a queue. The alert rules page at the second.
@@ -63,7 +62,6 @@ function urgency(seconds: number): Pick<Line, 'style'> {
   return seconds >= SLOW_SECONDS ? { style: 'yellow' } : {}
 }
 
-/** What waits for an operator. */
 function attention({
   refundsInDoubt,
   exceptionsOpen,
@@ -154,7 +152,7 @@ const UNITS: [name: string, seconds: number][] = [
   ['min', 60],
 ]
 
-/** In the largest unit that fits. A time in the future counts as now. */
+/** A time in the future counts as now. */
 function ageOf(seconds: number | null): string {
   if (seconds === null) return NONE
   const [name, length] = UNITS.find(([, least]) => seconds >= least) ?? ['s', 1]

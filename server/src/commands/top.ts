@@ -66,7 +66,6 @@ async function show(
   else await watch(terminal, async () => describe(await read()))
 }
 
-/** Shows the address without user and password. */
 async function databaseText({ pool }: Core, { databaseUrl }: Config): Promise<string> {
   const { version } = await describeDatabase(pool)
   const address = databaseUrl?.replace(/^[a-z]+:\/\/(?:[^/]*@)?([^?]*).*$/s, ' at $1')
@@ -102,7 +101,6 @@ async function watch({ output, keyboard }: Terminal, read: () => Promise<Line[]>
   }
 }
 
-/** Replaces the title and keeps the rest of the screen. */
 function troubleOf(error: unknown): Line {
   const { message, cause } = error as Error
   return { text: `the database cannot be read: ${explainDatabase(cause ?? error) ?? message}`, style: 'red' }

@@ -7,8 +7,6 @@ import { addCommand, REASON } from './arguments.ts'
 import { json } from './format.ts'
 import { consoleActor, databaseAction, type Terminal } from './terminal.ts'
 
-// Commands that accounts and operators share.
-
 const PASSWORD_STDIN = ['--password-stdin', 'read the password from standard input (default: generate one)'] as const
 
 type NewUser = { email: string; name?: string; passwordStdin?: boolean }
@@ -46,7 +44,6 @@ export function addPassword(parent: Command, terminal: Terminal, kind: UserKind)
     .option(...PASSWORD_STDIN)
 }
 
-/** A change of one user that needs a reason. */
 export function addChange(
   parent: Command,
   name: string,
@@ -59,12 +56,12 @@ export function addChange(
     .action(action)
 }
 
-/** The action of a change in the database. `work` returns what to print. */
+/** `work` returns what to print. */
 export function printChange(terminal: Terminal, work: (core: Core, change: Change) => Promise<string>) {
   return databaseAction(terminal, async (core, _, change: Change) => terminal.print(await work(core, change)))
 }
 
-/** The password from standard input, or null if it is to be generated. */
+/** Null: to be generated. */
 async function readPassword(terminal: Terminal, options: { passwordStdin?: boolean }): Promise<string | null> {
   return options.passwordStdin ? (await terminal.readInput()).replace(/\r?\n$/, '') : null
 }

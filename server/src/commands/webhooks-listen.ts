@@ -21,15 +21,12 @@ type Paint = (style: 'bold' | 'dim' | 'green' | 'red', text: string) => string
 
 /** Fixed, so that a webhook has to be added only once. */
 const DEFAULT_PORT = 4747
-/** Our events have about 500 bytes. */
 const MAX_BODY_BYTES = 64 * 1024
 /** Indented JSON grows with the square of its depth, and this bounds the depth. Our events have two brackets. */
 const MAX_BRACKETS = 200
-/** A few lines of the terminal. */
 const MAX_VALUE_CHARACTERS = 300
 /** Enough to recognise retries for more than a day, at one delivery a minute. */
 const MAX_REMEMBERED_IDS = 2_000
-/** As long as guiche waits for a delivery. */
 const REQUEST_TIMEOUT_MS = 15_000
 const STOP_WITHIN_MS = 3_000
 
@@ -41,14 +38,12 @@ export async function webhooksListenCommand(terminal: Caller, options: ListenOpt
   const listener = await openListener(terminal, options, { paint })
   closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, async ({ err }) => {
     if (err) terminal.say(`guiche: ${err.stack ?? err.message}`)
-    // Puts the prompt of the shell on a new line, after ^C.
     else if (process.stderr.isTTY) terminal.say('')
     await listener.close()
   })
   terminal.print(introduce(listener.url, ofAccount, options, paint))
 }
 
-/** The receiver without the signal handlers of a process. */
 export async function openListener(
   terminal: Voice,
   options: ListenOptions,

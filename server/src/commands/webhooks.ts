@@ -24,7 +24,6 @@ import { printList, printOne, type JsonOption, type Terminal } from './terminal.
 import { webhooksListenCommand } from './webhooks-listen.ts'
 
 const HOUR_SECONDS = 3600
-// Enough to see what is wrong with a receiver.
 const EXCERPT_LENGTH = 400
 
 export function webhookCommands(program: Command, terminal: Terminal): void {
@@ -95,7 +94,6 @@ async function addWebhook(api: Api, terminal: Terminal, options: AddOptions): Pr
   const { email, url, name = nameFromUrl(url), events, authorization = null } = options
   if (api.core && email === undefined) throw new OperatorError("Required option '--email <email>' not specified")
   await warnOfForeignKey(api, terminal)
-  // The API refuses unknown kinds and lists the known ones.
   const body = { url, name, events: commaSeparated(events) as EventKind[], authorization }
   const { webhook, secret, test } = await (await api.as(email)).call('createWebhook', { body })
   const text = `Webhook  ${webhook.id}\nSecret   ${secret}\n${describeTest(test)}`
@@ -152,8 +150,8 @@ async function removeWebhook({ call }: Api, terminal: Terminal, webhookId: strin
   terminal.print(`Removed ${webhookId} (${name}).`)
 }
 
-// With another home or environment than the server's, a command seals secrets that the server cannot open. This is only
-// a warning, because after a key was lost, webhooks get new secrets this way.
+// A command with another SECRET_KEY than the server's seals secrets that the server cannot open. Only a warning: after
+// a key was lost, webhooks get new secrets this way.
 async function warnOfForeignKey({ core }: Api, terminal: Terminal): Promise<void> {
   if (!core || (await canOpenNewestSecret(core))) return
   terminal.say(

@@ -17,7 +17,7 @@ import { makeSecretBox } from '../domain/core/secret-box.ts'
 import { loadProviders, urlsOf, type ProviderConfig } from './providers.ts'
 import { callbackSecrets, loadMetricsToken, loadSecretKeys, signInSecret } from './secrets.ts'
 
-/** The only reader of the environment: parsed once, and a wrong value is refused with what to set instead. */
+/** The environment is read once, and a wrong value is refused with what to set instead. */
 export type Config = {
   home: string
   role: ServiceRole
@@ -30,16 +30,14 @@ export type Config = {
   databaseReadUrl: string | undefined
   databasePoolSize: number
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
-  /** After a stop signal, how long requests are still answered while /readyz says not ready. */
+  /** After a stop signal, how long requests are still answered. */
   drainSeconds: number
   systemd: Systemd | undefined
-  /** Undefined: off. */
   trustProxy: boolean
   providers: ProviderConfig[]
-  /** Of the sandbox that this process runs, if a provider is the sandbox. */
   sandboxHost: string
   sandboxPort: number
-  /** Variables that name a plain http URL beyond this machine in live mode, as ALLOW_PLAIN_HTTP permits. */
+  /** Variables with a plain http URL beyond this machine in live mode. */
   plainHttp: string[]
   webhooks: {
     allowNetworks: string[]
@@ -47,7 +45,7 @@ export type Config = {
     showsPrivateAnswers: boolean
     proxyUrl: string | undefined
   }
-  /** Undefined: no mail server. Sandbox mode logs the links; live mode makes none. */
+  /** Undefined: no mail is sent. */
   mail: { smtpUrl: string; requiresTls: boolean; from: string } | undefined
   /** Undefined: new passwords are compared with the bundled list alone. */
   breachedPasswordsUrl: string | undefined
@@ -55,7 +53,7 @@ export type Config = {
   remote: Remote | undefined
   /** Files that hold a secret: `.env`, and those that a variable NAME_FILE names. */
   secretFiles: string[]
-  /** Probable mistakes that do not keep the service from running, one line each. */
+  /** Probable mistakes, one line each. */
   warnings: string[]
 }
 
@@ -67,7 +65,6 @@ const EXPIRES_SECONDS = { min: 300, max: 86_400 }
 // With fewer, the lanes wait for each other's connections; with more, a few processes use up PostgreSQL's limit.
 const POOL_SIZE = { min: 5, max: 500 }
 
-/** Options of a command that replace a variable. */
 type Overrides = { port?: number; home?: string }
 
 export function loadConfig(given?: Env, overrides: Overrides = {}): Config {
@@ -79,7 +76,7 @@ export function loadConfig(given?: Env, overrides: Overrides = {}): Config {
   return { ...config, secretFiles, warnings: [...unreadVariables({ env, dotEnv, asked }), ...exposures(config)] }
 }
 
-/** Whoever asks for a secret asks for its file too: see secret() in variables.ts. */
+/** secret() in variables.ts reads the variable and its _FILE. */
 function filesWithSecrets({ env, dotEnv, asked }: { env: Env; dotEnv: Env; asked: Set<string> }): string[] {
   const secrets = [...asked].filter((name) => asked.has(`${name}_FILE`))
   return [
@@ -99,7 +96,7 @@ function parseConfig(env: Env, overrides: Overrides): Parsed {
   const givenDatabase = databaseUrl(env, 'DATABASE_URL')
   const isShared = givenDatabase !== undefined
   const secretKeys = loadSecretKeys(env, { home, isLive: mode === 'live', isShared })
-  // Providers send notifications there and payers open links to it, so live mode has no default.
+  // Providers and payers use it, so live mode has no default.
   const publicUrl = origin(env, 'PUBLIC_URL', mode === 'test' ? `http://localhost:${port}` : undefined)
   return {
     home,
@@ -147,13 +144,13 @@ function parseConfig(env: Env, overrides: Overrides): Parsed {
   }
 }
 
-/** Undefined if nobody listens: not started by systemd, or by a unit of another type. */
+/** Undefined unless a unit of Type=notify started us. */
 function loadSystemd(env: Env): Systemd | undefined {
   if (!env.NOTIFY_SOCKET) return undefined
   return { watchdogMs: integer(env, 'WATCHDOG_USEC', 0, { min: 0, max: 1e15 }) / 1000 }
 }
 
-/** Read alone by commands that use the API: they need no other setting. */
+/** Commands that use the API need no other setting. */
 export function loadRemote(env: Env = withDotEnv(process.env)): Remote | undefined {
   const key = secret(env, 'GUICHE_KEY')
   if (!env.GUICHE_URL) return undefined
@@ -165,14 +162,12 @@ export function loadRemote(env: Env = withDotEnv(process.env)): Remote | undefin
 
 function loadSignIn(env: Env, mode: 'test' | 'live', secretKeys: () => string[]): Settings['signIn'] {
   return {
-    // Where real money moves, strangers need an invitation by default.
     signup: oneOf(env, 'SIGNUP', ['open', 'invite', 'closed'], mode === 'test' ? 'open' : 'invite'),
     secrets: () => secretKeys().map(signInSecret),
     requireSecondFactor: oneOf(env, 'REQUIRE_SECOND_FACTOR', ['operators', 'everybody', 'off'], 'off'),
     sessions: {
-      // A person who comes every day stays signed in for a week. A browser that is left alone is not.
+      // A person who comes every day stays signed in for a week.
       account: sessionLimits(env, 'SESSION', { hours: 168, idleMinutes: 24 * 60 }),
-      // Shorter for operators, who decide about everybody's money.
       operator: sessionLimits(env, 'OPERATOR_SESSION', { hours: 12, idleMinutes: 30 }),
     },
   }
@@ -186,13 +181,12 @@ export function loadHome(env: Env = withDotEnv(process.env), given?: string): st
   return home
 }
 
-/** Of a sandbox that runs elsewhere. A sandbox in this process gets its URL when it listens: wiring.ts adds it. */
+/** Of a sandbox elsewhere. wiring.ts adds the URL of one in this process. */
 function sandboxBankUrl(providers: ProviderConfig[]): string | null {
   const elsewhere = providers.find((provider) => provider.kind === 'api-pix')
   return elsewhere ? `${elsewhere.url}/bank` : null
 }
 
-/** What strangers can do in sandbox mode, where anybody may be let in. */
 function exposures({ host, publicUrl, sandboxHost, providers, settings }: Parsed): string[] {
   if (settings.mode !== 'test') return []
   const open = !isLocalHost(host)
@@ -214,9 +208,8 @@ function exposures({ host, publicUrl, sandboxHost, providers, settings }: Parsed
 }
 
 /**
- * Networks that webhooks may be sent to. A developer who tries the sandbox runs the webhook's server on this machine,
- * and nobody else reaches the service. Elsewhere strangers sign up: they must neither reach the ports of this machine
- * nor read what they answer.
+ * A developer who tries the sandbox runs the webhook's server on this machine, and nobody else reaches the service.
+ * Elsewhere strangers sign up, and must not reach the ports of this machine.
  */
 function loadWebhooks(env: Env, { isTrial }: { isTrial: boolean }): Config['webhooks'] {
   const allowNetworks = text(env, 'WEBHOOK_ALLOW_NETWORKS', isTrial ? '127.0.0.0/8,::1/128' : 'none')
@@ -242,7 +235,7 @@ function loadWebhooks(env: Env, { isTrial }: { isTrial: boolean }): Config['webh
   }
 }
 
-/** What turns off TLS, or the check of the server's certificate, in the URL of nodemailer. */
+/** Parameters of nodemailer that turn off TLS, or the check of the certificate. */
 const WITHOUT_TLS =
   /[?&](ignoreTLS=true|opportunisticTLS=true|requireTLS=false|secure=false|tls\.rejectUnauthorized=false)\b/i
 
@@ -257,7 +250,7 @@ function loadMail(env: Env, { mode, publicUrl }: { mode: 'test' | 'live'; public
   const from = text(env, 'MAIL_FROM', `guiche <no-reply@${new URL(publicUrl).hostname}>`)
   if (!/^([^<>@]+ <)?[^\s<>@]+@[^\s<>@]+>?$/.test(from) || from.includes(' <') !== from.endsWith('>'))
     throw refusal('MAIL_FROM', `must look like guiche <pix@example.com>, not ${JSON.stringify(from)}`)
-  // E-mails carry links that open accounts, and the URL a password.
+  // E-mails carry links that open accounts.
   const requiresTls = mode === 'live' && !isLocalUrl(smtpUrl)
   const weak = requiresTls ? WITHOUT_TLS.exec(smtpUrl)?.[1] : undefined
   if (weak) throw refusal('SMTP_URL', `must use TLS to reach another machine in live mode: remove ${weak}`)

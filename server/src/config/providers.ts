@@ -3,7 +3,6 @@ import { createSecureContext } from 'node:tls'
 import { readChain, type ClientCertificate } from '../base/client-certificate.ts'
 import { file, integer, oneOf, refusal, secret, text, url, type Env } from './variables.ts'
 
-/** What a provider's adapter needs to know. */
 export type ProviderConfig =
   | { kind: 'sandbox'; name: string }
   | {
@@ -16,7 +15,6 @@ export type ProviderConfig =
       pixKey: string
       merchant: { name: string; city: string }
       tls: ClientCertificate | undefined
-      /** A certificate authority to trust besides the well-known ones. */
       caPem: string | undefined
       callsPerSecond: number
     }
@@ -25,7 +23,6 @@ export type ProviderConfig =
 // Providers block callers that exceed their contract; ten is the lowest published limit.
 const DEFAULT_CALLS_PER_SECOND = 10
 
-/** The providers that PROVIDERS names, from their variables. */
 export function loadProviders(env: Env): ProviderConfig[] {
   const names = text(env, 'PROVIDERS', 'sandbox')
     .split(',')
@@ -73,7 +70,6 @@ function loadProvider(env: Env, name: string): ProviderConfig {
   return kind === 'woovi' ? loadWoovi(env, prefix, name) : loadApiPix(env, prefix, name)
 }
 
-/** With the names of their variables. */
 export function urlsOf(provider: ProviderConfig): [name: string, url: string][] {
   const prefix = prefixOf(provider.name)
   if (provider.kind === 'sandbox') return []
@@ -84,7 +80,6 @@ export function urlsOf(provider: ProviderConfig): [name: string, url: string][] 
   ]
 }
 
-/** What the names of a provider's variables begin with. */
 export function prefixOf(name: string): string {
   return `PROVIDER_${name.toUpperCase().replaceAll('-', '_')}`
 }
@@ -159,7 +154,7 @@ function requirePfx(prefix: string, { pfx, password }: { pfx: Buffer; password?:
   try {
     createSecureContext({ pfx, ...(password === undefined ? {} : { passphrase: password }) })
   } catch (error) {
-    // OpenSSL 3 rejects the ciphers of old PFX files as "unsupported".
+    // OpenSSL 3 rejects the ciphers of old PFX files.
     const hint = `check ${prefix}_PFX_PASSWORD; if it is an old file, convert it to PEM`
     throw refusal(`${prefix}_PFX`, `cannot be opened (${(error as Error).message}): ${hint}`)
   }

@@ -10,9 +10,9 @@ const MIN_SECRET_LENGTH = 32
 const MIN_DIFFERENT = 8
 
 /**
- * The keys that all secrets are derived from: SECRET_KEY, or one that is generated in the home once. Read on first use,
- * so that a command that needs no key generates none. Processes that share a database need the same SECRET_KEY, so a
- * live service with a database that others can reach gets none generated.
+ * SECRET_KEY, or a key that is generated in the home once. Read on first use, so that a command that needs no key
+ * generates none. Processes that share a database need the same key, so a live service with DATABASE_URL gets none
+ * generated.
  */
 export function loadSecretKeys(
   env: Env,
@@ -27,7 +27,7 @@ export function loadSecretKeys(
       `must have at least ${MIN_SECRET_LENGTH} characters, for example the output of: openssl rand -hex 32`,
     )
   }
-  // Only the first: those behind it are needed for what they once encrypted.
+  // Those behind the first only open what they once encrypted.
   if (isLive && given && isGuessable(given[0]!))
     throw refusal(
       'SECRET_KEY',
@@ -45,7 +45,6 @@ function needsKey(home: string): string {
     : `${why}, for example the output of: openssl rand -hex 32`
 }
 
-/** Few different characters, a row of the alphabet, or a text several times over. */
 function isGuessable(key: string): boolean {
   const steps = Array.from({ length: key.length - 1 }, (_, at) => key.charCodeAt(at + 1) - key.charCodeAt(at))
   if (new Set(key).size < MIN_DIFFERENT || new Set(steps).size < MIN_DIFFERENT) return true
@@ -53,11 +52,11 @@ function isGuessable(key: string): boolean {
   return false
 }
 
-/** Keeps only the hash: digests have one length, which a comparison in constant time needs. */
+/** Digests have one length, which a comparison in constant time needs. */
 export function loadMetricsToken(env: Env): Settings['isMetricsToken'] {
   const token = secret(env, 'METRICS_TOKEN')
   if (!token) return () => false
-  // Printable ASCII: nothing else passes in a header.
+  // Only printable ASCII passes in a header.
   if (token.length < MIN_SECRET_LENGTH || !/^[!-~]+$/.test(token)) {
     throw refusal(
       'METRICS_TOKEN',
@@ -73,12 +72,11 @@ export function signInSecret(secretKey: string): string {
   return Buffer.from(hkdfSync('sha256', secretKey, '', 'guiche sign-in', 32)).toString('hex')
 }
 
-/** The secret part of the notification URL: one per key, in the order of the keys. */
+/** The secret parts of the notification URL, in the order of the keys. */
 export function callbackSecrets(secretKeys: () => string[]): (provider: string) => string[] {
   return (provider) => secretKeys().map((key) => createHmac('sha256', key).update(`callback ${provider}`).digest('hex'))
 }
 
-/** The key that was generated in the home, if one was. */
 export function findSecretKey(home: string): string | undefined {
   const path = join(home, 'secret-key')
   return existsSync(path) ? generatedSecret(home) : undefined
@@ -93,7 +91,7 @@ function generatedSecret(home: string): string {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
   const key = readFileSync(path, 'utf8').trim()
-  // A process that died between creating and writing the file left it empty, and an empty key protects nothing.
+  // A process that died between creating and writing the file left it empty.
   if (key.length < MIN_SECRET_LENGTH)
     throw new OperatorError(`${path} holds no key: set SECRET_KEY, or delete the file and start again`)
   return key

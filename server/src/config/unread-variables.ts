@@ -1,6 +1,6 @@
 import { refusal, type Env } from './variables.ts'
 
-// Names that start with these are ours, so one that nothing reads is a mistake.
+// Names that start so are ours, so one that nothing reads is a mistake.
 const OUR_PREFIXES =
   /^(GUICHE|PROVIDER|FEE|VALUE|CHARGE|RECONCILE|REFUNDS?|RATE_LIMIT|WEBHOOK|SANDBOX|DATABASE_(URL|READ|POOL)|TRUST_PROXY|SECRET_KEY)(_|$)/
 
@@ -15,9 +15,8 @@ export function recordReads(env: Env, asked: Set<string>): Env {
 }
 
 /**
- * Warns about misspelled names, which would otherwise leave the default in place silently. Of `.env`, which is ours
- * alone, about every name that nothing reads. A misspelled DATABASE_URL is refused: deposits would go to another
- * database.
+ * Warns about misspelled names, and in `.env` about every name that nothing reads. Refuses a misspelled DATABASE_URL:
+ * deposits would go to another database.
  */
 export function unreadVariables({ env, dotEnv, asked }: { env: Env; dotEnv: Env; asked: Set<string> }): string[] {
   const unread = Object.keys(env).filter((name) => env[name] && !asked.has(name))
@@ -32,12 +31,11 @@ export function unreadVariables({ env, dotEnv, asked }: { env: Env; dotEnv: Env;
   })
 }
 
-/** The known name that a misspelled one most likely stands for, if one is close enough. */
 function nearest(word: string, known: Iterable<string>): string | undefined {
   let best: string | undefined
   let bestDistance = Infinity
   for (const candidate of known) {
-    // One typo in a short name, two in a longer one; with more it is another name.
+    // One typo in a short name, two in a longer one.
     const bound = candidate.length <= 5 ? 1 : 2
     if (Math.abs(word.length - candidate.length) > bound) continue
     const distance = editDistance(word, candidate)

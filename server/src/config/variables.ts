@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { OperatorError } from '../base/operator-error.ts'
 
-// Readers of one environment variable. An empty value counts as unset, as shells and containers leave blanks.
+// An empty value counts as unset, as shells and containers leave blanks.
 
 export type Env = Record<string, string | undefined>
 
@@ -17,8 +17,8 @@ export function text(env: Env, name: string, fallback?: string): string {
 }
 
 /**
- * A secret: the variable, or the content of the file that NAME_FILE names. Files keep it out of the environment, which
- * child processes, crash reports and `docker inspect` show.
+ * The variable, or the content of the file that NAME_FILE names: child processes and `docker inspect` show the
+ * environment.
  */
 export function secret(env: Env, name: string): string | undefined {
   const value = env[name]
@@ -26,7 +26,6 @@ export function secret(env: Env, name: string): string | undefined {
   const path = env[fileName]
   if (!path) return value || undefined
   if (value) throw refusal(fileName, `and ${name} exclude each other: set one`)
-  // Editors and `echo` end a file with a line break.
   const content = file(fileName, path)
     .toString()
     .replace(/[\r\n]+$/, '')
@@ -52,7 +51,6 @@ export function oneOf<Choice extends string>(env: Env, name: string, choices: Ch
   return choice
 }
 
-/** False unless set to true. */
 export function flag(env: Env, name: string): boolean {
   return oneOf(env, name, ['true', 'false'], 'false') === 'true'
 }
@@ -64,7 +62,7 @@ export function url(env: Env, name: string, fallback?: string): string {
   return value.replace(/\/+$/, '')
 }
 
-/** A URL without a path: our own paths begin at the root of the host. */
+/** Our own paths begin at the root of the host. */
 export function origin(env: Env, name: string, fallback?: string): string {
   const value = url(env, name, fallback)
   const { pathname, search, hash } = new URL(value)

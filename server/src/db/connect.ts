@@ -5,10 +5,9 @@ import { explainDatabase } from './failure.ts'
 import { makeClient } from './hosts.ts'
 import { KEEP_ALIVE_AFTER_MS } from './pool.ts'
 
-/** Long enough for a database under load. */
 const CONNECT_TIMEOUT_MS = 10_000
 
-/** One connection outside the pool, closed afterwards. Fails in one line with what an operator can fix. */
+/** One connection outside the pool, closed afterwards. */
 export async function withClient<Result>(
   databaseUrl: string,
   options: { name: string; queryTimeoutMs: number },
@@ -36,7 +35,7 @@ export async function withClient<Result>(
 
 const OLDEST_POSTGRESQL = 15
 
-/** Refuses a PostgreSQL that lacks what guiche's statements need. Resolves to its version. */
+/** Resolves to the version. */
 export async function requireVersion(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ version: string }>(`select current_setting('server_version') as version`)
   const { version } = rows[0]!

@@ -3,26 +3,23 @@ import type { ConnectionOptions } from 'node:tls'
 import { isLocalHost } from '../base/local-url.ts'
 import { OperatorError } from '../base/operator-error.ts'
 
-/** What node-postgres needs to reach the database. */
 export type DatabaseAddress = {
-  /** With the first host. */
   connectionString: string
   ssl: false | ConnectionOptions
-  /** All of them, if there are several. */
   hosts: Host[]
 }
 
 export type Host = { host: string; port: number }
 
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
-/** Parsed here and removed from the URL, because node-postgres gives some of them another meaning than libpq. */
+/** node-postgres gives some of them another meaning than libpq, so they are parsed here. */
 const SSL_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey']
 const EXAMPLE = 'must look like postgresql://user:password@host:5432/database'
 
-/** What cannot work, in words that follow the name of a variable. */
+/** Words that follow the name of a variable. */
 class Refusal extends Error {}
 
-/** Parses DATABASE_URL, or another one. Refuses in one line, without the password, what cannot work. */
+/** Refuses what cannot work, without showing the password. */
 export function readDatabaseUrl(url: string, variable = 'DATABASE_URL'): DatabaseAddress {
   try {
     return parse(url)
@@ -56,7 +53,7 @@ function parse(url: string): DatabaseAddress {
   return { connectionString: parameters.size > 0 ? `${address}?${parameters.toString()}` : address, ssl, hosts }
 }
 
-/** Several hosts are separated by commas, as libpq has it: see hosts.ts. */
+/** Several hosts are separated by commas, as in libpq: see hosts.ts. */
 function readHosts(given: string): { address: string; hosts: Host[] } {
   const [, before = '', list = '', after = ''] = /^([a-z]+:\/\/(?:[^/]*@)?)([^/]*)(.*)$/s.exec(given) ?? []
   const names = list.split(',')
@@ -78,7 +75,7 @@ function refuseOtherChoices(parameters: URLSearchParams): void {
     throw new Refusal('must lead to the primary: of several hosts, guiche uses the one that writes')
 }
 
-/** As libpq defines these values. Without sslmode the connection is not encrypted. */
+/** Without sslmode the connection is not encrypted. */
 function readTls(parameters: URLSearchParams): false | ConnectionOptions {
   if (parameters.has('ssl')) throw new Refusal('must not use ssl=…: use sslmode=verify-full')
   const given = parameters.get('sslmode') ?? 'disable'

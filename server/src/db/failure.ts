@@ -1,7 +1,7 @@
 import { Fault } from '../base/fault.ts'
 import { OperatorError } from '../base/operator-error.ts'
 
-/** The database cannot be used now. The pool logged why, once for all callers: see db/outage-log.ts. */
+/** The pool logged why, once for all callers: see db/outage-log.ts. */
 export class DatabaseUnavailable extends Fault {
   constructor(cause: unknown) {
     super('unavailable', 'The service is temporarily unavailable, please try again', { retryAfterSeconds: 1, cause })
@@ -20,19 +20,17 @@ const LOST_CODES = [
 ]
 const LOST_TEXTS =
   /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Client was closed and is not queryable|Query read timeout/
-/** Read-only: a standby, or a primary that was demoted. Another connection may lead to the primary. */
+/** A standby, or a primary that was demoted. */
 const READ_ONLY = '25006'
 export const LACKS_PERMISSION = '42501'
 export const DISK_FULL = '53100'
 /** A full disk, no free connection (53), a statement timeout, a lock timeout: a retry may work. */
 const NOT_NOW = /^(53|57014|55P03)/
 
-/** PostgreSQL has no room for a new page of a table. */
 export function isDiskFull(error: unknown): boolean {
   return sqlState(error) === '53100'
 }
 
-/** True if a retry may work, as opposed to a wrong statement. */
 export function isConnectionFailure(error: unknown): boolean {
   return isConnectionUseless(error) || NOT_NOW.test(sqlState(error))
 }
@@ -51,7 +49,7 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03'
 }
 
-/** The SQLSTATE, or the system's error code if the connection failed; otherwise empty. */
+/** The SQLSTATE, or the system's error code, or empty. */
 export function sqlState(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

@@ -2,20 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { DatabaseAddress, Host } from './database-url.ts'
 
-// DATABASE_URL may name several hosts, of which one is the primary. node-postgres knows only one.
+// DATABASE_URL may name several hosts; node-postgres knows only one.
 
-/** A host that works answers sooner. A pool waits three seconds for a connection, and this is asked twice at most. */
+/** A pool waits three seconds for a connection, and this is asked twice at most. */
 const ASK_WITHIN_MS = 1_000
-/** Many connections that are made at once ask once. A primary that has changed meanwhile is noticed by error 25006. */
+/** Many connections at once ask once. */
 const FRESH_MS = 1_000
 
 type Choice = { host: Host; atMs: number }
-/** As node-postgres declares it. */
 type Connected = ((error: Error) => void) & ((error: null, client: pg.Client) => void)
-/** By connection string. A process has one or two. */
 const choices = new Map<string, Promise<Choice>>()
 
-/** A client that connects to the first host that accepts connections and writes; to the only one, if there is one. */
+/** Connects to the first host that accepts writes. */
 export function makeClient(config: pg.ClientConfig & DatabaseAddress): pg.Client {
   return new (clientOf(config))(config)
 }
@@ -43,7 +41,7 @@ function choose(address: DatabaseAddress): Promise<Choice> {
     .catch(() => undefined)
     .then(async (choice) => {
       if (choice && performance.now() - choice.atMs < FRESH_MS) return choice
-      // The last one first: a frozen host before it in the list would delay every connection.
+      // The last one first: a frozen host would delay every connection.
       const host = choice && !(await troubleOf(address, choice.host)) ? choice.host : await findWritable(address)
       return { host, atMs: performance.now() }
     })
@@ -62,7 +60,6 @@ async function findWritable(address: DatabaseAddress): Promise<Host> {
   throw Object.assign(new Error(`No host can be written to: ${troubles.join(', ')}`), { code: 'EHOSTUNREACH' })
 }
 
-/** Why nothing can be written there: a standby, a read-only server, or one that does not answer in time. */
 async function troubleOf({ connectionString, ssl }: DatabaseAddress, at: Host): Promise<string | undefined> {
   const client = new pg.Client({
     connectionString,

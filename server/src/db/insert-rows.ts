@@ -1,12 +1,12 @@
 import type { Tx } from './tx.ts'
 
 /**
- * By column name: its PostgreSQL type, and its value for an item. A column of arrays does not fit: unnest flattens it.
- * `json` is a column of type text whose values are JSON.
+ * By column name: its type, and its value for an item. `json` is text that holds JSON. A column of arrays does not fit:
+ * unnest flattens it.
  */
 export type Columns<Item> = Record<string, readonly [type: string, valueOf: (item: Item) => unknown]>
 
-/** In SQL, any number of items as rows of these columns, and `place`, an item's place in the list. */
+/** Items as rows of these columns, and `place` in the list. */
 export function unnestOf<Item>(columns: Columns<Item>): string {
   const types = Object.values(columns).map(([type]) => (type === 'json' ? 'text' : type))
   return `${unnest(types)} with ordinality as n (${Object.keys(columns).join(', ')}, place)`
@@ -17,7 +17,6 @@ export function unnest(types: readonly string[], firstParam = 1): string {
   return `unnest(${types.map((type, index) => `$${firstParam + index}::${type}[]`).join(', ')})`
 }
 
-/** The parameters of unnestOf(). */
 export function valuesOf<Item>(columns: Columns<Item>, items: readonly Item[]): unknown[] {
   return Object.values(columns).map(([type, valueOf]) => arrayOf(type, items, valueOf))
 }
@@ -32,7 +31,7 @@ const WRITERS: Record<string, (value: unknown) => string> = {
   bytea: (value) => `"\\\\x${(value as Buffer).toString('hex')}"`,
   timestamptz: (value) => (value as Date).toISOString(),
   text: (value) => quoted(String(value)),
-  // JSON contains no control characters, so only quotes and backslashes are escaped, as an array literal wants it.
+  // JSON has no control characters, so its escapes are those of an array.
   json: (value) => JSON.stringify(value),
 }
 
@@ -52,7 +51,7 @@ function quoted(text: string): string {
   return /["\\]/.test(text) ? `"${text.replaceAll(/["\\]/g, '\\$&')}"` : `"${text}"`
 }
 
-/** Inserts one row, each value beside the name of its column. `tail` is what follows it, as in insertRows(). */
+/** `tail` follows the row, as in insertRows(). */
 export function insertRow<Row>(
   tx: Pick<Tx, 'rows'>,
   table: string,
@@ -68,9 +67,8 @@ export function insertRow<Row>(
 }
 
 /**
- * Inserts any number of rows in one statement, each value beside the name of its column. Rows that others may insert at
- * the same time need `orderBy`, so that two statements lock them in the same order; `place` is an item's place in the
- * list. `tail` is what follows the rows: `on conflict …`, `returning …`.
+ * Inserts any number of rows in one statement. Rows that others may insert at the same time need `orderBy`, so that two
+ * statements lock them in the same order. `tail` follows: `on conflict …`, `returning …`.
  */
 export async function insertRows<Row, Item = unknown>(
   tx: Pick<Tx, 'rows'>,
@@ -88,7 +86,7 @@ export async function insertRows<Row, Item = unknown>(
   )
 }
 
-/** What unnest() takes in place of rows: by column, the values of these fields. */
+/** By column, the values of these fields, for unnest(). */
 export function columnsOf<Row>(rows: readonly Row[], ...fields: (keyof Row)[]): unknown[][] {
   return fields.map((field) => rows.map((row) => row[field]))
 }

@@ -9,27 +9,21 @@ import { setForSession, setLocal } from './pool.ts'
 import { isTransient } from './tx.ts'
 
 const FOLDER = new URL('../../migrations/', import.meta.url)
-// Any number that nothing else locks; two processes that start at once migrate one after the other.
 const MIGRATION_LOCK = 4_782_113
-// A migration may rewrite a large table; more than this wants a plan of its own.
+// A migration may rewrite a large table.
 const STATEMENT_TIMEOUT_MS = 30 * 60_000
-// The answer of a database that works comes before; this is for one that is frozen or cut off.
 const CLIENT_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 60_000
-// While a statement waits for the lock on a table, everything that needs the table waits behind it, deposits included.
-// So it waits for a second at most…
+// While a statement waits for a lock, everything that needs the table waits behind it. So it waits for a second, and is
+// tried again after longer and longer pauses, for about three minutes.
 const LOCK_TIMEOUT_MS = 1_000
-// …and is tried again, after longer and longer pauses in which those deposits go on. About three minutes in all: more
-// means that something holds the lock for good.
 const LOCK_ATTEMPTS = 20
 const LOCK_PAUSE_MS = 500
 const MAX_LOCK_PAUSE_MS = 10_000
-// How often a process looks whether the one that migrates is done.
 const TURN_POLL_MS = 250
 
 export type Migration = { name: string; sql: string; checksum: string }
 
 export type MigrateOptions = {
-  /** Hears why it takes longer. */
   say?: (line: string) => void
   folder?: URL
   lockTimeoutMs?: number
@@ -64,7 +58,6 @@ export function findMissingMigrations(databaseUrl: string): Promise<string[]> {
   )
 }
 
-/** Refuses a database that this version of guiche cannot work with as it is. */
 export async function requireMigrated(databaseUrl: string): Promise<void> {
   const missing = await findMissingMigrations(databaseUrl)
   if (missing.length === 0) return
@@ -113,14 +106,10 @@ async function readMissing(client: pg.Client, files: Migration[]): Promise<Migra
   return missingMigrations(files, rows)
 }
 
-/**
- * Does the work while no other process migrates. A transaction of its own connection holds the lock, so it ends with
- * the transaction or with this process, and no pooler can keep it.
- */
+/** A transaction of its own connection holds the lock, so that no pooler can keep it. */
 function inTurn<Result>(databaseUrl: string, options: MigrateOptions, work: () => Promise<Result>): Promise<Result> {
   return withClient(databaseUrl, { name: 'guiche-migrate-lock', queryTimeoutMs: CLIENT_TIMEOUT_MS }, async (holder) => {
     await holder.query('begin isolation level read committed')
-    // Between these statements and the last it only holds the lock, however long the work takes.
     await holder.query(`set local idle_in_transaction_session_timeout = 0`)
     await takeTurn(holder, options)
     const result = await work()
@@ -130,9 +119,8 @@ function inTurn<Result>(databaseUrl: string, options: MigrateOptions, work: () =
 }
 
 /**
- * An index that is built concurrently waits for every snapshot that is older, also for those of this connection and of
- * processes that wait for their turn. So nobody waits inside a statement, and the statement has no parameter: with one,
- * its portal would stay open, and keep its snapshot until the transaction ends.
+ * A concurrent index build waits for every older snapshot. So nobody waits inside a statement, and this one has no
+ * parameter: its portal would keep a snapshot until the transaction ends.
  */
 async function takeTurn(holder: pg.Client, options: MigrateOptions): Promise<void> {
   const sql = `select pg_try_advisory_xact_lock(${MIGRATION_LOCK}) as "isOurs"`

@@ -2,7 +2,6 @@ import { makeCollapsedLog } from '../base/collapsed-log.ts'
 import type { Log } from '../base/log.ts'
 import { sqlState } from './failure.ts'
 
-/** Logs an unusable database once per cause and interval. */
 export type OutageLog = {
   failed(error: unknown): void
   worked(): void

@@ -4,12 +4,11 @@ import { DatabaseUnavailable } from './failure.ts'
 import { isDiskFull, outageLogOf, setDiskFull, type Pool } from './pool.ts'
 import { query, transact, unavailable } from './tx.ts'
 
-// Probes time out after one or a few seconds by default.
 const READY_WITHIN_MS = 2_000
 
 export type DatabaseTrouble = 'database' | 'database in recovery' | 'database read-only' | 'database disk full'
 
-/** Why no deposit could be created now: unreachable, a standby, read-only by a setting, or without room. */
+/** Undefined if deposits can be created. */
 export async function databaseTrouble(pool: Pool): Promise<DatabaseTrouble | undefined> {
   return (await serverTrouble(pool)) ?? (isDiskFull(pool) ? diskTrouble(pool) : undefined)
 }
@@ -37,10 +36,9 @@ async function serverTrouble(pool: Pool): Promise<DatabaseTrouble | undefined> {
   }
 }
 
-// More than the pages that a deposit may add to its tables and their indexes.
 const ROOM = `create temporary table room on commit drop as select repeat('0', 1000) from generate_series(1, 2000)`
 
-/** A disk was full, and reads say nothing about that. So this writes. */
+/** Writes, because reads say nothing about a full disk. */
 async function diskTrouble(pool: Pool): Promise<DatabaseTrouble | undefined> {
   try {
     await transact(pool, (tx) => tx.run(ROOM))
@@ -52,7 +50,6 @@ async function diskTrouble(pool: Pool): Promise<DatabaseTrouble | undefined> {
   return undefined
 }
 
-/** What an operator wants to know about the database. */
 export async function describeDatabase(pool: Pool): Promise<{ version: string; migrations: number }> {
   const [row] = await query<{ version: string; migrations: number }>(
     pool,
@@ -61,7 +58,7 @@ export async function describeDatabase(pool: Pool): Promise<{ version: string; m
   return row!
 }
 
-/** Connects once, before anything is configured. Resolves to the version, or says what keeps guiche from using it. */
+/** Resolves to the version, or throws what keeps guiche from using it. */
 export function tryDatabase(databaseUrl: string): Promise<string> {
   return withClient(databaseUrl, { name: 'guiche-init', queryTimeoutMs: READY_WITHIN_MS }, async (client) => {
     const version = await requireVersion(client)
@@ -79,10 +76,9 @@ export function tryDatabase(databaseUrl: string): Promise<string> {
 const MAY_NOT_CREATE =
   'The role of DATABASE_URL may not create tables: make it the owner of the database ("alter database … owner to …")'
 
-// Enough to see whether it is one table or all of them.
 const SHOWN_TABLES = 3
 
-/** What the role of DATABASE_URL lacks, in words; undefined if nothing. Migrations and partitions need the owner. */
+/** Undefined if nothing is missing. Migrations and partitions need the owner. */
 export async function missingRights(pool: Pool): Promise<string | undefined> {
   const [row] = await query<{ creates: boolean; owner: string; tables: string[] }>(
     pool,

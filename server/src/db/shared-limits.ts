@@ -4,16 +4,15 @@ import type { Pool } from './pool.ts'
 import { prepared } from './prepared.ts'
 import { query } from './tx.ts'
 
-/** Rows that nobody used for a day are full, or nearly so, and are made again when they are needed. */
+/** Rows that nobody used for a day are nearly full, and are made again when needed. */
 const KEPT = '1 day'
 const PURGE_LIMIT = 1_000
 
-/** Subtracts what a process took, in one statement for all buckets. `now` is the database's time (db/clock.ts). */
+/** Subtracts what a process took from all buckets in one statement. */
 export function reportTaken(pool: Pool, now: Date, reports: Report[]): Promise<Standing[]> {
   return query<Standing>(pool, REPORT, [now, ...columnsOf(reports, 'name', 'perSecond', 'burst', 'taken', 'openForMs')])
 }
 
-/** Rows in the middle of a report are left for the next time. */
 export async function purgeSharedLimits(pool: Pool, now: Date): Promise<void> {
   await query(
     pool,
@@ -25,9 +24,8 @@ export async function purgeSharedLimits(pool: Pool, now: Date): Promise<void> {
   )
 }
 
-// A report that waited for a lock brings a time before that of the last one. Nothing flows in twice for it. No report
-// waits for a minute: then the clock of the database was set back, and the bucket must not stop until it has caught up.
-// Sorted, so that two reports lock rows in the same order.
+// A report that waited for a lock brings an older time than the last one, and nothing flows in twice. A minute means
+// that the clock of the database was set back. Sorted, so that two reports lock rows in the same order.
 const REPORT = prepared(`
   insert into shared_limits as bucket (name, per_second, burst, tokens, filled_at, open_until)
   select name, per_second, burst, burst - taken, $1::timestamptz,

@@ -1,7 +1,6 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 import { makeReason, type Reason } from '../domain/ports/delivery-reasons.ts'
 
-/** Why a URL cannot be a webhook, for the user who typed it. */
 export type UrlRefusal = { reason: Reason }
 
 export type Target = { origin: string; path: string }
@@ -15,13 +14,10 @@ const TOO_LONG = makeReason(
   String(MAX_URL_LENGTH),
 )
 
-/**
- * Checks a URL without DNS, so that users learn of mistakes at once. Security does not depend on it: resolved
- * addresses and connections are checked again.
- */
+/** Checks a URL without DNS, so that users learn of mistakes at once. Resolved addresses are checked again. */
 export function readUrl(text: string, networks: Networks): Target | UrlRefusal {
   if (text.length > MAX_URL_LENGTH) return { reason: TOO_LONG }
-  // The URL parser silently drops or replaces these, so the URL would not be what a person reads.
+  // The URL parser silently drops or replaces these.
   if (/[\p{Cc}\p{Cf}\s\\]/u.test(text))
     return refuse('url_characters', 'The URL holds spaces, invisible characters or backslashes')
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
@@ -41,15 +37,13 @@ export function readUrl(text: string, networks: Networks): Target | UrlRefusal {
   return reason === undefined ? { origin: url.origin, path: url.pathname + url.search } : { reason }
 }
 
-/** RFC 6761: these mean this machine, whatever DNS says. */
 export function isLocalhost(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
 }
 
 export const LOOPBACK = ['127.0.0.1', '::1']
 
-// The parser has turned octal, hexadecimal, short and full-width forms into the plain one, which was checked. They are
-// still refused, so that nothing depends on corner cases of the parser.
+// Octal, hexadecimal, short and full-width forms are refused, so that nothing depends on the parser.
 function oddNotation(address: string, authority: string): Reason | undefined {
   const typed = authority.replace(/:\d*$/, '')
   const isPlain = isIPv4(typed) || (typed.startsWith('[') && isIPv6(typed.slice(1, -1)))
@@ -65,17 +59,16 @@ function refusalOfName(name: string, rules: { plain: boolean; networks: Networks
     const reasons = LOOPBACK.map((address) => networks.refusal(address, { plain }))
     return reasons.includes(undefined) ? undefined : reasons[0]
   }
-  // If private networks are allowed, only the resolved addresses can tell.
+  // Only the resolved addresses can tell.
   if (networks.allowsSome) return undefined
   if (!name.includes('.') || INTERNAL_NAME.test(name))
     return makeReason('name_internal', `The name ${name} belongs to an internal network`, name)
-  // Any public address shows whether plain http is allowed.
   return networks.refusal('1.1.1.1', { plain })
 }
 
 const INTERNAL_NAME = /\.(local|localdomain|internal|intranet|private|corp|home|lan|home\.arpa)$/
 
-// The "bad ports" of the fetch standard: mail, chat and file servers may read a POST as commands.
+// The "bad ports" of the fetch standard: other servers may read a POST as commands.
 const BAD_PORTS = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111,
   113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548,
@@ -87,15 +80,13 @@ function refuse(...reason: Parameters<typeof makeReason>): UrlRefusal {
   return { reason: makeReason(...reason) }
 }
 
-/**
- * Which addresses may be connected to. An address is judged by its bits. Anything but a plain IP address is refused.
- */
+/** Which addresses may be connected to. */
 export type Networks = {
-  /** Why this address is refused; undefined if it is allowed. `plain`: without TLS. */
+  /** Undefined if it is allowed. `plain`: without TLS. */
   refusal(address: string, options: { plain: boolean }): Reason | undefined
-  /** It is no address of the public internet, whether or not it is allowed. */
+  /** Whether or not it is allowed. */
   isPrivate(address: string): boolean
-  /** The operator allows private networks, so internal names and plain http may be right. */
+  /** Internal names and plain http may be right. */
   allowsSome: boolean
 }
 
@@ -110,15 +101,14 @@ export function makeNetworks(options: { allowNetworks: string[]; allowHttp: bool
     allowsSome: options.allowNetworks.length > 0,
     refusal(address, { plain }) {
       const family = isIP(address)
-      // A zone (fe80::1%eth0) selects a network interface of this machine.
+      // A zone selects a network interface of this machine.
       if ((family !== 4 && family !== 6) || address.includes('%')) {
         const shown = address.slice(0, 64)
         return makeReason('address_invalid', `"${shown}" is not an address`, shown)
       }
-      // The operator's networks override every rule below.
       if (allowed[family].check(address, `ipv${family}`)) return undefined
       const special = specialUse(family, address)
-      // Without the address: whoever types a name must not learn what it resolves to inside this network.
+      // Whoever types a name must not learn what it resolves to here.
       if (special) return makeReason('address_not_allowed', `A private address is not allowed: ${special}`)
       return plain && !options.allowHttp ? PLAIN_HTTP : undefined
     },
@@ -151,15 +141,13 @@ function specialUse(family: 4 | 6, address: string): string | undefined {
   return family === 6 && !PUBLIC_6.check(address, 'ipv6') ? 'not a public address' : undefined
 }
 
-// From the special-purpose registries of IANA. Some are routed on the internet (AS112, 6to4 relays), but no webhook is
-// there. One list per family: a BlockList equates IPv4 addresses with their mapped IPv6 form, so ::ffff:0:0/96 in a
-// shared list would block all of IPv4.
+// From IANA's registries. One list per family: a BlockList equates IPv4 addresses with their mapped IPv6 form.
 const SPECIAL = {
   4: ranges('ipv4', {
     loopback: ['127.0.0.0/8'],
     'private network': ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
     'link-local (cloud metadata)': ['169.254.0.0/16'],
-    // A public address, but inside Azure it is the host of the virtual machine and serves its secrets.
+    // Inside Azure it serves the secrets of the virtual machine.
     'cloud metadata': ['168.63.129.16/32'],
     'this network': ['0.0.0.0/8'],
     'carrier-grade NAT': ['100.64.0.0/10'],
@@ -171,7 +159,7 @@ const SPECIAL = {
     broadcast: ['255.255.255.255/32'],
     reserved: ['240.0.0.0/4'],
   }),
-  // Everything outside 2000::/3 is refused anyway; these entries give the reason.
+  // Everything outside 2000::/3 is refused anyway.
   6: ranges('ipv6', {
     loopback: ['::1/128'],
     'unspecified address': ['::/128'],
@@ -179,7 +167,7 @@ const SPECIAL = {
     'private network': ['fc00::/7', 'fec0::/10'],
     'link-local': ['fe80::/10'],
     multicast: ['ff00::/8'],
-    // Includes Teredo, which also embeds an IPv4 address.
+    // Includes Teredo.
     'reserved for protocols': ['2001::/23'],
     documentation: ['2001:db8::/32', '3fff::/20'],
     'internet infrastructure': ['2620:4f:8000::/48'],

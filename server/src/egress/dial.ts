@@ -7,41 +7,28 @@ import { makeReason, type Reason } from '../domain/ports/delivery-reasons.ts'
 import { isLocalhost, LOOPBACK, type Networks } from './address.ts'
 import { CLOSED, codeOf, duration, EgressError } from './reason.ts'
 
-/** Opens connections for undici, to allowed addresses only. */
 export type Dialer = {
-  /**
-   * Returns a function that aborts it, which may be called at any time. `onPrivate` is called before the connection is
-   * used, if it leads to an address that is not public.
-   */
+  /** Returns what aborts it. `onPrivate` is called before a connection to a private address is used. */
   connect(target: buildConnector.Options, callback: buildConnector.Callback, onPrivate: () => void): () => void
   close(): Promise<void>
 }
 
 type HostPort = { host: string; port: number; plain: boolean }
 
-// DNS, TCP and TLS together, whatever the delivery's own deadline.
 const CONNECT_MS = 10_000
 
-// Several times what real names have. A DNS answer can hold thousands, which would take long to check.
+// A DNS answer can hold thousands.
 const MAX_ADDRESSES = 64
 
-// A 16 kB response in the smallest chunks fits into this. It bounds what the parser drops before any other limit sees
-// it: endless status lines, blanks, chunk extensions.
+// Bounds what the parser drops: endless status lines, blanks, chunk extensions.
 const MAX_RESPONSE_WIRE_BYTES = 256 * 1024
 
 const MAX_TLS_SESSIONS = 500
 
-export function makeDialer(options: {
-  networks: Networks
-  resolve: Resolve
-  proxyUrl?: string
-  /** Trusted besides the well-known authorities. */
-  ca?: string
-}): Dialer {
+export function makeDialer(options: { networks: Networks; resolve: Resolve; proxyUrl?: string; ca?: string }): Dialer {
   const { networks, resolve } = options
   const proxy = options.proxyUrl === undefined ? undefined : makeProxy(options.proxyUrl)
   const secureContext = createSecureContext(options.ca === undefined ? {} : { ca: [...rootCertificates, options.ca] })
-  // CONNECT_MS bounds the handshake.
   const startTls = buildConnector({ secureContext, maxCachedSessions: MAX_TLS_SESSIONS, timeout: 0 })
 
   async function allowedAddresses({ host, plain }: HostPort): Promise<string[]> {
@@ -52,8 +39,7 @@ export function makeDialer(options: {
     }
     const checked = addresses.map((address) => ({ address, refusal: networks.refusal(address, { plain }) }))
     const allowed = checked.flatMap(({ address, refusal }) => (refusal === undefined ? address : []))
-    // One forbidden address refuses the name: mixed answers are an attack or a mistake. Of localhost's two addresses,
-    // which do not come from DNS, the operator may have allowed one.
+    // Mixed answers are an attack or a mistake. Of localhost's two addresses, the operator may have allowed one.
     const isRefused = isLocalhost(host) ? allowed.length === 0 : allowed.length < checked.length
     if (isRefused) throw new EgressError(checked.find(({ refusal }) => refusal !== undefined)!.refusal!)
     return allowed
@@ -115,7 +101,7 @@ export function dial(call: {
   signal: AbortSignal
 }): Promise<Socket> {
   const { addresses, hostPort, networks, signal } = call
-  // Connects to the checked addresses. A second resolution could give others.
+  // A second resolution could give others.
   const lookup: LookupFunction = (_host, options, answer) => {
     const found = addresses.map((address) => ({ address, family: isIPv4(address) ? 4 : 6 }))
     if (options.all) answer(null, found)
@@ -124,11 +110,10 @@ export function dial(call: {
   return new Promise((resolve, reject) => {
     const { host, port, plain } = hostPort
     const socket = connect({ host, port, lookup, autoSelectFamily: true, noDelay: true })
-    // Stays for the socket's whole life: an error without a listener would end the process.
+    // An error without a listener would end the process.
     socket.on('error', reject)
     socket.once('close', () => reject(new EgressError(CLOSED)))
     socket.once('connect', () => {
-      // Before anything is sent, even a TLS hello.
       const refusal = networks.refusal(socket.remoteAddress ?? '', { plain })
       if (refusal === undefined) return resolve(socket)
       reject(new EgressError(refusal))
@@ -158,8 +143,7 @@ function limitResponses(socket: Socket): void {
   let written = 0
   let read = 0
   let readBefore = 0
-  // Installed before undici's listener, so it runs before each piece is parsed. A connection carries one request at a
-  // time: if something was written since, a new one has begun.
+  // Runs before each piece is parsed. If something was written since, a new request has begun.
   socket.on('readable', () => {
     if (socket.bytesWritten !== written) {
       written = socket.bytesWritten
@@ -178,9 +162,8 @@ type Proxy = {
 const MAX_PROXY_HEADER_BYTES = 16 * 1024
 
 /**
- * Connects through the operator's proxy, by CONNECT even for http. The proxy gets a checked address and not the name,
- * so DNS rebinding has no effect. The proxy must refuse addresses that are public here and internal there: we do not
- * see what it connects to. undici's ProxyAgent would send the name, and wait for minutes for a silent proxy.
+ * By CONNECT, with a checked address and not the name, so DNS rebinding has no effect. The proxy must refuse addresses
+ * that are public here and internal there. undici's ProxyAgent would send the name.
  */
 function makeProxy(proxyUrl: string): Proxy {
   const url = new URL(proxyUrl)
@@ -194,7 +177,7 @@ function makeProxy(proxyUrl: string): Proxy {
 
   return {
     async tunnel(addresses, port, signal) {
-      // One address, since we cannot see which the proxy would reach. IPv4, because every proxy has it.
+      // Every proxy has IPv4.
       const address = addresses.find(isIPv4) ?? addresses[0]!
       const path = `${isIPv6(address) ? `[${address}]` : address}:${port}`
       const { statusCode, socket } = await pool
@@ -215,15 +198,10 @@ function makeProxy(proxyUrl: string): Proxy {
   }
 }
 
-/** All addresses of a host, unchecked. Rejects with an EgressError when there are none. */
+/** Unchecked. Rejects with an EgressError when there are none. */
 export type Resolve = (host: string) => Promise<string[]>
 
-export function makeResolve(options: {
-  /** For tests: replaces the hosts file and the name servers. */
-  lookup?: LookupFunction
-  /** For tests: other than the system's. */
-  nameServers?: string[]
-}): Resolve {
+export function makeResolve(options: { lookup?: LookupFunction; nameServers?: string[] }): Resolve {
   const { lookup, nameServers } = options
   const ask = lookup ? (name: string) => askLookup(lookup, name) : makeAskNameServers(nameServers)
   const inFlight = new Map<string, Promise<string[]>>()
@@ -231,7 +209,7 @@ export function makeResolve(options: {
   return async (host) => {
     if (isIP(host)) return [host]
     if (isLocalhost(host)) return LOOPBACK
-    // A burst of deliveries opens many connections to one host. They share one query.
+    // A burst of deliveries to one host shares one query.
     const answer = inFlight.get(host) ?? ask(host).finally(() => inFlight.delete(host))
     inFlight.set(host, answer)
     return answer
@@ -243,10 +221,7 @@ const UNRESOLVED = makeReason('name_unresolved', 'The name does not resolve')
 const QUERY_MS = 2_000
 const QUERY_TRIES = 2
 
-/**
- * Asks the name servers directly. dns.lookup() would block a thread until the system gives up, and libuv has two for
- * it: two hosts with silent name servers would block all deliveries. The hosts file has what else the system knows.
- */
+/** Asks the name servers directly: dns.lookup() blocks one of two threads until the system gives up. */
 function makeAskNameServers(nameServers?: string[]): Resolve {
   const makeResolver = () => {
     const made = new Resolver({ timeout: QUERY_MS, tries: QUERY_TRIES })
@@ -264,7 +239,7 @@ function makeAskNameServers(nameServers?: string[]): Resolve {
     const codes = answers.flatMap((answer) => (answer.status === 'rejected' ? codeOf(answer.reason) : []))
     const trouble = codes.find((code) => code !== 'ENOTFOUND' && code !== 'ENODATA')
     if (trouble === undefined) throw new EgressError(UNRESOLVED)
-    // A resolver reads the system's name servers once, and they may have changed.
+    // The system's name servers may have changed.
     resolver = makeResolver()
     const text = `The name does not resolve: its name servers do not answer (${trouble})`
     throw new EgressError(makeReason('name_servers_silent', text, trouble))

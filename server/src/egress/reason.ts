@@ -1,6 +1,6 @@
 import { makeReason, type Reason, type ReasonCode } from '../domain/ports/delivery-reasons.ts'
 
-/** A failure with a known reason. Its code tells it from undici's own errors, some of which undici retries. */
+/** Its code tells it from undici's own errors, some of which undici retries. */
 export class EgressError extends Error {
   override name = 'EgressError'
   readonly code = 'EGRESS'
@@ -14,7 +14,7 @@ export class EgressError extends Error {
 
 export type Stage = 'before' | 'answering'
 
-/** The reason that users see. Of other errors it shows only the code: their messages may quote the response. */
+/** Messages of other errors may quote the response, so only the code is shown. */
 export function reasonOf(error: unknown, stage: Stage): Reason {
   if (error instanceof EgressError) return error.reason
   // All addresses failed; the first error stands for them.

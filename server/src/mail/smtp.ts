@@ -3,12 +3,10 @@ import type { Log } from '../base/log.ts'
 import type { Mailer } from '../domain/ports/mailer.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
-// Some servers scan a message for a while before they accept it.
 const SOCKET_TIMEOUT_MS = 30_000
 const MAX_CONNECTIONS = 2
-// An unreachable server must not fill the memory. Users can request another e-mail.
+// Users can request another e-mail.
 const MAX_WAITING = 100
-// E-mails that take longer do not hold up a stop.
 const CLOSE_WITHIN_MS = 2_000
 
 /** `requiresTls`: without STARTTLS or TLS from the start, nothing is sent. */
@@ -25,7 +23,7 @@ export function makeSmtpMailer({ from, log, ...server }: SmtpServer & { from: st
         return
       }
       const sending: Promise<void> = transport
-        // As an object, so that no character of an address can add another recipient.
+        // No character of an address can add another recipient.
         .sendMail({ to: { name: '', address: to }, subject, text, html })
         .then(
           () => log.debug({ subject }, 'e-mail sent'),
@@ -42,7 +40,7 @@ export function makeSmtpMailer({ from, log, ...server }: SmtpServer & { from: st
   }
 }
 
-/** Connects and signs in, and sends nothing. Throws why that cannot be done. */
+/** Sends nothing. */
 export async function trySmtp(server: SmtpServer): Promise<void> {
   const transport = openTransport(server)
   try {
@@ -62,7 +60,6 @@ function openTransport({ smtpUrl, requiresTls }: SmtpServer, from?: string) {
       connectionTimeout: CONNECT_TIMEOUT_MS,
       greetingTimeout: CONNECT_TIMEOUT_MS,
       socketTimeout: SOCKET_TIMEOUT_MS,
-      // Our e-mails never need the mailer to read a file or fetch a URL.
       disableFileAccess: true,
       disableUrlAccess: true,
     },

@@ -15,7 +15,7 @@ export async function requireListen({ host, port }: { host: string; port: number
   }
 }
 
-/** One line for what the operator can fix; otherwise the error itself. */
+/** One line if the operator can fix it; otherwise the error itself. */
 export function explainListen(error: unknown, { host, port }: { host: string; port: number }): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   switch (code) {

@@ -2,18 +2,18 @@ import cluster, { type Worker } from 'node:cluster'
 import { Fault } from '../base/fault.ts'
 import { withTimeLimit } from '../base/time-limit.ts'
 
-// A scrape reaches one of several processes by chance, so each answers for all of them: it asks their parent, which
-// asks everyone. The series of a process have the label `process`. Sums would be wrong: when a process dies its part is
-// gone, and Prometheus takes a sum that falls for a counter that began again.
+// A scrape reaches one of several processes, so each answers for all of them: it asks their parent, which asks
+// everyone. The series have the label `process`. A sum would fall when a process dies, which Prometheus takes for a
+// counter that began again.
 
-/** A process that reads the database for its gauges needs this long at most; one that hangs is left out. */
+/** A process that hangs is left out. */
 const REPORT_WITHIN_MS = 5_000
 const ANSWER_WITHIN_MS = 6_000
 
-/** report: to a process; reported: from it. ask: from the one that was scraped; answer: to it. */
+/** report: to a process. reported: from it. ask: from the one that was scraped. answer: to it. */
 type Message = { guicheMetrics: 'report' | 'reported' | 'ask' | 'answer'; id: number; text: string }
 
-/** In the parent: answers processes that ask. `nameOf` gives the label. */
+/** In the parent: answers processes that ask. */
 export function relayMetrics(nameOf: (worker: Worker) => string): void {
   let reports = 0
   cluster.on('message', (asker, message: unknown) => {
@@ -27,7 +27,6 @@ export function relayMetrics(nameOf: (worker: Worker) => string): void {
   })
 }
 
-/** Empty if it does not answer in time. */
 function reportOf(worker: Worker, id: number): Promise<string> {
   return new Promise((resolve) => {
     const end = (text: string) => {
@@ -46,14 +45,13 @@ function reportOf(worker: Worker, id: number): Promise<string> {
   })
 }
 
-/** The metrics of all processes of this machine, if a parent runs several. Otherwise those of this one. */
+/** In a process: its own metrics, or those of all if a parent runs several. */
 export function answerForAll(own: () => Promise<string>): () => Promise<string> {
   if (!cluster.isWorker) return own
   const asked = new Map<number, (text: string) => void>()
   let questions = 0
   process.on('message', (message: unknown) => {
     if (isMessage(message, 'answer')) asked.get(message.id)?.(message.text)
-    // One that cannot report is left out, as one that hangs is.
     else if (isMessage(message, 'report'))
       own().then(
         (text) => tell('reported', message.id, text),
@@ -80,7 +78,7 @@ function isMessage(message: unknown, kind: Message['guicheMetrics']): message is
   return typeof message === 'object' && message !== null && 'guicheMetrics' in message && message.guicheMetrics === kind
 }
 
-/** Joins texts in Prometheus's format, in which all series of one metric stand together. */
+/** All series of one metric stand together. */
 export function mergeMetrics(reports: { name: string; text: string }[]): string {
   const families = new Map<string, { head: string[]; samples: string[] }>()
   for (const { name, text } of reports) {

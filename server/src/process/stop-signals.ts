@@ -1,10 +1,7 @@
-/** The terminal signals this process, and npm forwards the same signal: a second one this soon is the same. */
+/** npm forwards the signal that the terminal sent us too: a second one this soon is the same. */
 const ECHO_MS = 1_000
 
-/**
- * Calls `stop` at the first SIGINT or SIGTERM, and `insist` at a later one. Returns a function that removes the
- * handlers.
- */
+/** Calls `stop` at the first SIGINT or SIGTERM, and `insist` at a later one. Returns what removes the handlers. */
 export function onStopSignal(stop: (signal: NodeJS.Signals) => void, insist: () => void): () => void {
   let firstAt: number | undefined
   const handle = (signal: NodeJS.Signals) => {

@@ -2,13 +2,12 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Log } from '../base/log.ts'
 
-/** How a unit of Type=notify wants to be told of this service. */
 export type Systemd = {
   /** systemd restarts a service that is silent for this long; 0: it does not watch. */
   watchdogMs: number
 }
 
-// Answers in milliseconds. One that hangs must not pile up others.
+// One that hangs must not pile up others.
 const NOTIFY_TIMEOUT_MS = 5_000
 // systemd.service(5) advises half of the time; a third survives one late message.
 const SIGNS_PER_WATCHDOG = 3
@@ -16,9 +15,8 @@ const SIGNS_PER_WATCHDOG = 3
 const run = promisify(execFile)
 
 /**
- * Tells systemd that the service is ready, alive and stopping. Node has no datagram sockets of the unix family, so the
- * program systemd-notify sends the messages: the unit needs NotifyAccess=all. The event loop starts it, so one that
- * hangs sends no sign of life. A database that is down does not matter here: a restart would not mend it.
+ * Tells systemd that the service is ready, alive and stopping. Node has no unix datagram sockets, so the program
+ * systemd-notify sends the messages: the unit needs NotifyAccess=all.
  */
 export function makeSystemdNotifier(systemd: Systemd | undefined, log: Log) {
   let isSending = false

@@ -1,14 +1,13 @@
 import { z } from 'zod'
 import { MAX_CENTS } from '../base/money.ts'
 
-// Handlers are synchronous: they read the book, record changes and return. The HTTP server turns the body into text at
-// once, and sends it when everything up to `seq` is on disk.
+// Handlers are synchronous. The HTTP server sends the answer when everything up to `seq` is on disk.
 export type Answer = {
   status: number
   body?: unknown
   contentType?: string
   headers?: Record<string, string>
-  // The newest journal entry that the answer depends on. An answer must not show what a power cut could undo.
+  // An answer must not show what a power cut could undo.
   seq?: number
 }
 
@@ -35,7 +34,7 @@ export const bankTxid = z.string().regex(/^[a-zA-Z0-9]{1,35}$/)
 export const bankAmount = z.int().min(1).max(MAX_CENTS)
 export const bankTime = z.iso.datetime({ offset: true }).transform((text) => new Date(text))
 
-// The body of a request to /bank, or what is wrong with it.
+// Returns what is wrong as a text.
 export function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> | string {
   const { data, error } = schema.safeParse(body)
   const [issue] = error?.issues ?? []
@@ -45,7 +44,7 @@ export function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown
 
 export const refusal = (status: number, error: string): Answer => ({ status, body: { error } })
 
-// The API Pix errors of this bank, in Portuguese as at a real one.
+// The errors of API Pix, in Portuguese as at a real bank.
 const PROBLEMS = {
   RequisicaoInvalida: [400, 'Requisição inválida.'],
   NaoAutorizado: [401, 'Não autorizado.'],

@@ -22,10 +22,9 @@ const payOrder = z
   })
   .refine(({ emv, txid }) => (emv === undefined) !== (txid === undefined), 'Give either emv or txid')
 
-// POST /bank/pay acts as the payer's bank. A plain order is what a banking app would send: the charge's amount, now,
-// once, and only while the charge is ATIVA and not expired. An order with another amount, with `at`, with `times` above
-// one or with `force` is executed in any state of the charge, to produce late, duplicate and wrong payments. A txid
-// that no charge has needs `amountCents`, and makes a Pix without a charge.
+// POST /bank/pay acts as the payer's bank. A plain order pays the charge's amount, now and once, only while the charge
+// is ATIVA. One with another amount, `at`, `times` or `force` is executed in any state, to produce late, duplicate and
+// wrong payments. An unknown txid needs `amountCents`, and makes a Pix without a charge.
 export function pay(psp: Psp, call: Call): Answer {
   const order = readBody(payOrder, call.body)
   if (typeof order === 'string') return refusal(400, order)
@@ -55,7 +54,7 @@ export function pay(psp: Psp, call: Call): Answer {
   return { status: 201, body: { pix: made.map(showPayment) }, seq: psp.journal.lastSeq() }
 }
 
-// GET /bank/payments: every Pix made, oldest first. `after` is the endToEndId of the last one seen.
+// GET /bank/payments, oldest first. `after` is the endToEndId of the last one seen.
 export function listPayments(psp: Psp, call: Call): Answer {
   const query = new URLSearchParams(call.query)
   const limit = Number(query.get('limit') ?? PAGE_MAX)

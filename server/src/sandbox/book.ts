@@ -1,7 +1,6 @@
 import { centsFromDecimal } from '../base/money.ts'
 
-// Everything the bank knows, in memory, as the sum of its journal entries: about 1 kB per charge. A sandbox with a
-// million charges needs a fresh home.
+// Everything the bank knows, in memory: about 1 kB per charge.
 
 export type ChargeStatus = 'ATIVA' | 'CONCLUIDA' | 'REMOVIDA_PELO_USUARIO_RECEBEDOR'
 
@@ -66,14 +65,13 @@ export type Entry =
 export type Book = {
   charges: Map<string, Charge>
   chargeByToken: Map<string, Charge>
-  // In the order in which they were made.
   pix: Pix[]
   pixById: Map<string, Pix>
   pixByTime: PixByTime
   webhooks: Map<string, Webhook>
 }
 
-// For lists by time. Most Pix arrive in that order, and the list is sorted only after one did not.
+// Sorted only after a Pix that did not arrive in order.
 type PixByTime = { list: Pix[]; isSorted: boolean }
 
 export const emptyBook = (): Book => ({
@@ -93,7 +91,6 @@ export function pixBetween({ pixByTime }: Book, fromMs: number, untilMs: number)
   return list.slice(firstAt(list, fromMs), firstAt(list, untilMs + 1))
 }
 
-// The index of the first Pix at this time or later.
 function firstAt(list: Pix[], atMs: number): number {
   let [low, high] = [0, list.length]
   while (low < high) {
@@ -104,7 +101,7 @@ function firstAt(list: Pix[], atMs: number): number {
   return low
 }
 
-// The only function that changes the book, for requests and for replay, so that both always agree.
+// For requests and for replay, so that both always agree.
 export function applyEntry(book: Book, entry: Entry, seq: number): void {
   switch (entry.kind) {
     case 'charge':
@@ -142,8 +139,7 @@ function applyCharge(book: Book, cob: Cob, seq: number): void {
   book.chargeByToken.set(tokenOf(cob.location), charge)
 }
 
-// A paid charge is CONCLUIDA, whatever the amount and even if it was removed: the money is there, and `pix` tells how
-// much.
+// A paid charge is CONCLUIDA, whatever the amount and even if it was removed.
 function applyPix(book: Book, entry: { facts: PixFacts; owed: boolean }, seq: number): void {
   const { facts, owed } = entry
   if (book.pixById.has(facts.endToEndId)) return

@@ -2,7 +2,7 @@ import { MAX_CENTS, centsFromDecimal } from '../base/money.ts'
 import { isRecord, violation, type Violation } from './answer.ts'
 import type { Cob } from './book.ts'
 
-// What a client may set on a charge, checked field by field. Fields that API Pix does not know are ignored.
+// Fields that API Pix does not know are ignored.
 export type ChargeFields = {
   expiracao?: number
   valor?: Cob['valor']
@@ -46,7 +46,6 @@ export function readChargeFields(body: unknown, mode: 'create' | 'revise'): Char
   else if (solicitacaoPagador !== undefined) {
     violations.push(violation('cob.solicitacaoPagador', 'Deve ter até 140 caracteres.', solicitacaoPagador))
   }
-  // This bank offers no /loc, so no location can exist that a client could refer to.
   if (body['loc'] !== undefined) violations.push(violation('cob.loc.id', 'A location referida não existe.'))
   return violations.length > 0 ? violations : fields
 }
@@ -102,7 +101,6 @@ function readNote(note: unknown): { nome: string; valor: string } | undefined {
   return isText(nome, 50) && isText(valor, 200) ? { nome, valor } : undefined
 }
 
-// No fields: the whole body is refused for it.
 function refuse(violations: Violation[], ...wrong: Parameters<typeof violation>): ChargeFields {
   violations.push(violation(...wrong))
   return {}

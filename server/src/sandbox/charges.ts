@@ -10,8 +10,7 @@ import { record, showPix, type Psp } from './psp.ts'
 const TXID = /^[a-zA-Z0-9]{26,35}$/
 const REMOVED = 'REMOVIDA_PELO_USUARIO_RECEBEDOR'
 
-// PUT /cob/{txid}. API Pix has no 409, so a txid in use is refused with 400 and a violation on cob.txid, even if the
-// body is the same. A client that is not sure whether its charge exists must use GET.
+// PUT /cob/{txid}. API Pix has no 409: a txid in use is refused with 400, even if the body is the same.
 export function createCharge(psp: Psp, call: Call): Answer {
   const [txid = ''] = call.params
   if (!TXID.test(txid)) {
@@ -25,7 +24,7 @@ export function createCharge(psp: Psp, call: Call): Answer {
   return { status: 201, body: cob, seq, headers: { location: `/cob/${txid}` } }
 }
 
-// GET /cob/{txid}. Only the newest revision is kept, so any other one is answered as unknown.
+// GET /cob/{txid}. Only the newest revision is kept.
 export function readCharge(psp: Psp, call: Call): Answer {
   const charge = psp.book.charges.get(call.params[0] ?? '')
   if (!charge) return chargeNotFound()
@@ -58,7 +57,7 @@ export function reviseCharge(psp: Psp, call: Call): Answer {
   return { status: 200, body: cob, seq }
 }
 
-// GET /cob. The specification requires `idCob` on every item without defining it, so it holds the txid.
+// GET /cob. The specification requires `idCob` without defining it.
 export function listCharges(psp: Psp, call: Call): Answer {
   const query = parseListQuery(
     call.query,
@@ -84,7 +83,7 @@ export function listCharges(psp: Psp, call: Call): Answer {
 function makeCob(psp: Psp, txid: string, fields: ChargeFields): Cob {
   const { expiracao = 0, valor = { original: '' }, chave = '', ...optional } = fields
   const criacao = psp.now().toISOString()
-  // Nobody fetches it: /bank finds the charge by the last part. A bare host would not match `format: uri`.
+  // Nobody fetches it. A bare host would not match `format: uri`.
   const location = `localhost:${psp.port}/qr/v2/${randomBytes(16).toString('hex')}`
   return {
     calendario: { criacao, expiracao },

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { seededRandom } from '../base/seeded-random.ts'
 import { readBody } from './answer.ts'
 
-// A minute covers every time-out a client could have; more would only leak sockets.
+// A minute covers every time-out a client could have.
 const delay = z.int().min(0).max(60_000).default(0)
 const rate = z.number().min(0).max(1)
 const share = rate.default(0)
@@ -45,14 +45,13 @@ const faultsBody = z.strictObject({
   seed: z.int().min(0).max(SEED_MAX).optional(),
 })
 
-// Answers and notifications have random streams of their own: the network decides how they interleave, and a shared
-// stream would make a seeded plan unrepeatable.
+// Separate streams: the network decides how answers and notifications interleave, and a seeded plan must be repeatable.
 export type FaultPlan = { faults: z.infer<typeof faultsBody>; random: () => number; randomNotice: () => number }
 
 // `variant`, from 0 to 1, chooses among the errors or the kinds of garbage.
 export type Outcome = { kind: 'normal' | 'hang' | 'error' | 'garbage' | 'lose'; variant: number }
 
-// The plan is replaced as a whole, so that {} removes all faults. Returns what is wrong as a text.
+// {} removes all faults. Returns what is wrong as a text.
 export function parsePlan(body: unknown): FaultPlan | string {
   const faults = readBody(faultsBody, body)
   return typeof faults === 'string' ? faults : makePlan(faults)
@@ -65,8 +64,7 @@ function makePlan(faults: FaultPlan['faults']): FaultPlan {
   return { faults, random: seededRandom(seed), randomNotice: seededRandom(~seed) }
 }
 
-// Every request takes the same number of random values, so that a seeded plan gives the n-th request the same outcome
-// whichever rates are set.
+// Every request takes the same number of random values, whichever rates are set.
 export function randomOutcome(plan: FaultPlan): Outcome {
   const { faults, random } = plan
   const [hang, error, garbage, lose, variant] = [random(), random(), random(), random(), random()]
@@ -80,7 +78,7 @@ export function randomOutcome(plan: FaultPlan): Outcome {
 export function shuffle<T>(items: T[], random: () => number): T[] {
   const keyed = items.map((item) => ({ item, key: random() }))
   const shuffled = keyed.toSorted((a, b) => a.key - b.key).map(({ item }) => item)
-  // A shuffle may change nothing by chance, and the fault promises another order.
+  // A shuffle may change nothing by chance.
   const same = shuffled.every((item, index) => item === items[index])
   return same ? shuffled.toReversed() : shuffled
 }

@@ -6,14 +6,12 @@ import { record, transferId, type Psp } from './psp.ts'
 const endToEndId = z.string().regex(/^E[0-9A-Za-z]{31}$/)
 const pastPix = z.object({ endToEndId, txid: bankTxid, amountCents: bankAmount, at: bankTime })
 const pastRefund = z.object({ endToEndId, id: bankTxid, amountCents: bankAmount, at: bankTime })
-// What fits into one request.
 const ITEMS_MAX = 300
 const history = z
   .object({ pix: z.array(pastPix).default([]), refunds: z.array(pastRefund).default([]) })
   .refine(({ pix, refunds }) => pix.length + refunds.length <= ITEMS_MAX, `At most ${ITEMS_MAX} items in all`)
 
-// POST /bank/history { pix: [{ endToEndId, txid, amountCents, at }], refunds: [{ endToEndId, id, amountCents, at }] }
-// imports past payments and refunds, without notifications. Known ones stay as they are, so an import can be repeated.
+// POST /bank/history imports past payments and refunds, without notifications. Known ones stay as they are.
 export function importHistory(psp: Psp, call: Call): Answer {
   const body = readBody(history, call.body)
   if (typeof body === 'string') return refusal(400, body)

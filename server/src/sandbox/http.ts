@@ -14,17 +14,16 @@ import type { Psp } from './psp.ts'
 import { settleRefunds } from './refunds.ts'
 import { matchRoute, type Route, type Side } from './routes.ts'
 
-// Plain node:http and a table of routes: this server runs beside guiche in every benchmark and should cost little.
+// Plain node:http: this server runs beside guiche in every benchmark.
 
-// `host`: where it listens, as it was told.
 export type ServerState = { psp: Psp; host: string; isDraining: boolean; busy: number }
 
 const BODY_MAX_BYTES = 64 * 1024
-// A request that is never answered is dropped after this: longer than any client waits, and no leak.
+// Longer than any client waits.
 const HANG_MAX_MS = 60_000
 const REQUEST_TIMEOUT_MS = 30_000
 const HEADERS_TIMEOUT_MS = 10_000
-// Longer than clients keep idle connections, so that the client always closes first.
+// So that the client always closes first.
 const KEEP_ALIVE_MS = 75_000
 
 export function createHttpServer(state: ServerState): Server {
@@ -125,7 +124,7 @@ function isTrustedHost(header: string, ownHost: string): boolean {
   return isAddress || !name.includes('.') || PRIVATE_NAMES.test(name) || name === ownHost.toLowerCase()
 }
 
-// The text is made now, and sent when everything it reports is on disk.
+// The text is made now, and sent when it is on disk.
 async function deliver(psp: Psp, response: ServerResponse, answer: Answer): Promise<void> {
   const text = answer.body === undefined ? undefined : JSON.stringify(answer.body)
   try {
@@ -164,8 +163,7 @@ function brokenAnswer(variant: number): Answer {
   return problem('IndisponibilidadePorTempoEsgotado', 'Falha pedida por /bank/faults.')
 }
 
-// A proxy's page, a truncated answer, an empty one, JSON of another shape, and JSON with the right names and the wrong
-// types. Each breaks a client that does not validate in a different place.
+// Each breaks a client that does not validate in a different place.
 const MALFORMED: { type: string; text: string }[] = [
   { type: 'text/html', text: '<html><body><h1>502 Bad Gateway</h1></body></html>' },
   { type: 'application/json', text: '{"txid":"7978c0c97ea847e78e88' },
@@ -210,14 +208,13 @@ const tooLarge = (side: Side): Answer =>
 const notJson = (side: Side): Answer =>
   side === 'bank' ? refusal(400, 'The body is not valid JSON') : problem('RequisicaoInvalida', 'O corpo não é JSON.')
 
-// Undefined: it is too large.
 function readBody(request: IncomingMessage): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
     request.on('data', (chunk: Buffer) => {
       size += chunk.length
-      // The rest is read and discarded: resetting the connection would hide the answer from the client.
+      // Resetting the connection would hide the answer from the client.
       if (size <= BODY_MAX_BYTES) chunks.push(chunk)
       else resolve(undefined)
     })
@@ -229,7 +226,7 @@ function readBody(request: IncomingMessage): Promise<string | undefined> {
 
 const NOT_JSON = Symbol('not JSON')
 
-// The token endpoint takes a form, as OAuth says, or JSON, as some banks do.
+// A form, as OAuth says, or JSON, as some banks take it.
 function parseBody(text: string, mayBeForm: boolean): unknown {
   if (mayBeForm && !text.trimStart().startsWith('{')) return Object.fromEntries(new URLSearchParams(text))
   try {

@@ -4,10 +4,9 @@ import { open, readFile, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Entry } from './book.ts'
 
-// An append-only file with one JSON value per line. Lines that arrive during a sync share the next one, so the disk
-// limits the latency of a write and not the number of writes per second.
+// One JSON value per line. Lines that arrive during a sync share the next one.
 export type Journal = {
-  // Never throws: after a failed write the entry gets a number that never becomes durable.
+  // After a failed write, the number never becomes durable.
   append(entry: Entry): number
   lastSeq(): number
   isDurable(seq: number): boolean
@@ -27,7 +26,7 @@ export async function openJournal(path: string): Promise<Journal> {
   let broken: Error | undefined
   let flushing: Promise<void> | undefined
 
-  // A failed write leaves the file in an unknown state, so nothing more is promised after it.
+  // A failed write leaves the file in an unknown state.
   const breakDown = (error: Error) => {
     broken = error
     for (const waiter of waiters) waiter.reject(error)
@@ -39,7 +38,7 @@ export async function openJournal(path: string): Promise<Journal> {
       const text = lines.join('')
       const upTo = lastSeq
       lines = []
-      // Into the page cache, which takes microseconds; a trip through the thread pool would cost more than the write.
+      // Into the page cache: the thread pool would cost more than the write.
       writeFully(file.fd, Buffer.from(text))
       await file.datasync()
       durableSeq = upTo
@@ -49,7 +48,7 @@ export async function openJournal(path: string): Promise<Journal> {
     }
   }
   const startFlush = () => {
-    // setImmediate lets the other requests of this turn of the event loop join the batch.
+    // Other requests of this turn of the event loop join the batch.
     flushing ??= new Promise<void>((done) => setImmediate(done))
       .then(flush)
       .catch(breakDown)
@@ -82,8 +81,7 @@ export async function openJournal(path: string): Promise<Journal> {
   }
 }
 
-// A process that was killed while writing leaves a torn last line. No answer depended on it, so it is cut off. A broken
-// line anywhere else is damage, and starting with half of a bank's money would be worse than not starting.
+// A killed process leaves a torn last line, which no answer depended on. A broken line elsewhere is damage.
 export async function replayJournal(path: string, apply: (entry: Entry) => void): Promise<void> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return Buffer.alloc(0)

@@ -2,8 +2,7 @@ import { Agent, request } from 'undici'
 import { shuffle, type FaultPlan } from './faults.ts'
 import type { Pix } from './book.ts'
 
-// Notifies the receiver of Pix, at the URL that it registered for its key. Nothing waits for a notification, and a
-// failed one delays no other. The journal records which are owed, so a restart resumes them.
+// Notifies the receiver of Pix. The journal records which notifications are owed, so a restart resumes them.
 export type Notifier = {
   notify(pix: Pix): void
   counts: NotificationCounts
@@ -11,13 +10,11 @@ export type Notifier = {
 }
 
 export type NotificationCounts = {
-  // Copies handed to the network, repeats included; each ends as delivered or failed.
   sent: number
   delivered: number
   failed: number
-  // Lost on purpose, or owed to a key whose webhook is gone.
+  // Or owed to a key whose webhook is gone.
   dropped: number
-  // Not delivered after the last try.
   abandoned: number
   waiting: number
 }
@@ -26,7 +23,6 @@ type NotifierOptions = {
   plan: () => FaultPlan
   urlFor: (chave: string) => string | undefined
   bodyFor: (pix: Pix) => unknown
-  // Called once for each Pix when nothing more will be sent about it.
   settled: (pix: Pix[]) => void
 }
 
@@ -40,17 +36,14 @@ type NotifierState = {
   counts: NotificationCounts
   lanes: Map<string, Lane>
   timers: Set<NodeJS.Timeout>
-  // Notices held for a moment to be sent in another order.
   gathered: Notice[]
   stopped: boolean
 }
 
 const BODY_MAX_PIX = 100
-// Enough that one slow answer does not hold up a busy receiver, few enough that bodies fill up under load.
 const IN_FLIGHT_MAX = 4
 const ANSWER_TIMEOUT_MS = 5_000
-// 0.25 s, 0.5 s … 16 s: a receiver that restarts within half a minute misses nothing, and one that is down for longer
-// must reconcile, as with a real bank.
+// 0.25 s, 0.5 s … 16 s: a receiver that restarts within half a minute misses nothing.
 const TRIES_MAX = 8
 const FIRST_WAIT_MS = 250
 const WAIT_MAX_MS = 30_000
@@ -77,8 +70,7 @@ export function startNotifier(options: NotifierOptions): Notifier {
   }
 }
 
-// The fault plan applies to a notice once. Then the notice waits in the lane of its URL, is posted, and is finished or
-// retried.
+// Faults apply to a notice once. Then it waits in the lane of its URL, is posted, and is finished or retried.
 function notify(state: NotifierState, pix: Pix): void {
   const { faults, randomNotice } = state.options.plan()
   const notice: Notice = { pix, tries: 0, alone: false, extraCopy: false }
@@ -111,7 +103,6 @@ function enqueue(state: NotifierState, notice: Notice): void {
   state.lanes.set(url, lane)
   lane.due.push(notice)
   if (lane.pumping) return
-  // What else becomes due in this turn of the event loop goes into the same body.
   lane.pumping = true
   setImmediate(() => {
     lane.pumping = false
@@ -137,7 +128,7 @@ function pump(state: NotifierState, lane: Lane): void {
 function recordOutcome(state: NotifierState, batch: Notice[], accepted: boolean): void {
   state.counts.sent += batch.length
   if (accepted) return finish(state, batch, 'delivered')
-  // A stop aborts what is in flight: it is still owed, and the next process resumes it.
+  // It is still owed, and the next process resumes it.
   if (state.stopped) return
   state.counts.failed += batch.length
   for (const notice of batch) {
@@ -162,7 +153,7 @@ function later(state: NotifierState, ms: number, work: () => void): void {
   state.timers.add(timer)
 }
 
-// Payments that wait for the same URL share a body. Two copies of one Pix never do, nor do notices marked `alone`.
+// Two copies of one Pix never share a body, nor do notices marked `alone`.
 function takeBatch(lane: Lane): Notice[] {
   const seen = new Set<Pix>()
   for (const notice of lane.due) {

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { isRecord, type Answer, type Call } from './answer.ts'
 
-// Tokens are only in memory: after a restart every client gets a 401 and must fetch a new one, as with a real bank.
+// After a restart every client must fetch a new one, as with a real bank.
 export type Tokens = Map<string, number>
 
 const LIFE_SECONDS = 3600
-// Far above any number of clients. The oldest is dropped, so a client that fetches a token per call cannot fill memory.
+// A client that fetches a token per call must not fill memory.
 const TOKENS_MAX = 10_000
 const SCOPES = 'cob.write cob.read pix.write pix.read webhook.write webhook.read'
 
-// Any client id and secret are accepted: there is nothing to protect, but a client that sends none must find out.
+// Any client id and secret are accepted, but not none.
 export function issueToken(tokens: Tokens, now: Date, call: Call): Answer {
   const form = isRecord(call.body) ? call.body : {}
   if (form['grant_type'] !== 'client_credentials') {

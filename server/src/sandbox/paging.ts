@@ -1,6 +1,5 @@
 import { parseInstant, problem, violation, type Answer, type ProblemName, type Violation } from './answer.ts'
 
-// Common to all API Pix lists: a period, pages, and checked filters.
 export type ListQuery = {
   inicio: string
   fim: string
@@ -8,7 +7,6 @@ export type ListQuery = {
   untilMs: number
   page: number
   pageSize: number
-  // By name, as given; only those that the operation knows.
   filters: Map<string, string>
 }
 

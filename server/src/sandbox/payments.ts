@@ -10,8 +10,7 @@ export function readPix(psp: Psp, call: Call): Answer {
   return { status: 200, body: showPix(psp, pix), seq: pix.seq }
 }
 
-// GET /pix, by `horario`. The specification requires a list named `cobs`, surely a mistake for `pix`; an empty one
-// satisfies it.
+// GET /pix, by `horario`. The specification requires a list `cobs`, surely a mistake for `pix`.
 export function listPix(psp: Psp, call: Call): Answer {
   const query = parseListQuery(
     call.query,
@@ -46,7 +45,7 @@ export function listPix(psp: Psp, call: Call): Answer {
   }
 }
 
-// A bank may list other transfers among the Pix received, with an id that is not of Pix.
+// A bank may list other transfers among the Pix received.
 function malformedEntry(horario: string) {
   return { endToEndId: 'T0000000020260101000000000', valor: '1.00', horario }
 }

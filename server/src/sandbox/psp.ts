@@ -5,9 +5,7 @@ import type { Journal } from './journal.ts'
 import type { Notifier } from './notifications.ts'
 import type { Tokens } from './oauth.ts'
 
-// The state that all handlers share.
 export type Psp = {
-  // Set when the server listens.
   port: number
   now: () => Date
   book: Book
@@ -16,12 +14,10 @@ export type Psp = {
   plan: FaultPlan
   notifier: Notifier
   calls: Map<string, number>
-  // Refunds that have not reached the payer yet.
   refunding: Set<{ pix: Pix; refund: Refund }>
 }
 
-// The book changes at once, so that a second payment in the same millisecond already meets a paid charge; the answer
-// waits until the journal has the entry on disk (`Answer.seq`).
+// The book changes at once, so that a second payment meets a paid charge; the answer waits for the disk.
 export function record(psp: Psp, entry: Entry): number {
   const seq = psp.journal.append(entry)
   applyEntry(psp.book, entry, seq)
@@ -38,7 +34,6 @@ export function notifyWhenDurable(psp: Psp, pix: Pix[]): void {
   )
 }
 
-// As API Pix shows a Pix.
 export function showPix(psp: Psp, pix: Pix) {
   const isWrong = psp.plan.faults.refundsListedFailed
   const shown = pix.refunds.filter((refund) => isShown(psp, refund))
@@ -60,11 +55,11 @@ export function isShown({ plan, now }: Psp, refund: Refund): boolean {
   return refundLagMs === 0 || now().getTime() - Date.parse(refund.horario.solicitacao) >= refundLagMs
 }
 
-// The participant number of this bank, invented.
+// An invented participant number.
 const ISPB = '88888888'
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-// E for a payment, D for a refund; then the bank, the minute (UTC) and a unique part.
+// E for a payment, D for a refund; then the bank, the minute and a unique part.
 export function transferId(letter: 'E' | 'D', at: Date): string {
   const minute = at.toISOString().replaceAll(/[-:T]/g, '').slice(0, 12)
   let unique = ''

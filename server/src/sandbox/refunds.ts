@@ -6,11 +6,11 @@ import { isShown, notifyWhenDurable, record, showRefund, transferId, type Psp } 
 
 const REFUND_WINDOW_MS = 90 * 86_400_000
 const REFUND_ID = /^[a-zA-Z0-9]{1,35}$/
-// Long enough for a client to see EM_PROCESSAMENTO, short enough to wait for.
+// Long enough for a client to see EM_PROCESSAMENTO.
 const SETTLES_AFTER_MS = 200
 
-// PUT /pix/{e2eid}/devolucao/{id}. A repetition with the same amount returns the refund. One that the fault refundLagMs
-// hides is not recognised, but its amount counts: a sum above the Pix is refused.
+// PUT /pix/{e2eid}/devolucao/{id}. A repetition with the same amount returns the refund. One that refundLagMs hides is
+// not recognised, but its amount counts.
 export function requestRefund(psp: Psp, call: Call): Answer {
   const [endToEndId = '', id = ''] = call.params
   const pix = psp.book.pixById.get(endToEndId)
@@ -59,15 +59,14 @@ export function readRefund(psp: Psp, call: Call): Answer {
   return { status: 200, body: showRefund(psp, refund), seq: pix.seq }
 }
 
-// Continues, after a restart, the refunds that were not final.
 export function resumeRefunds(psp: Psp): void {
   for (const pix of psp.book.pix) {
     for (const refund of pix.refunds) if (refund.status === 'EM_PROCESSAMENTO') psp.refunding.add({ pix, refund })
   }
 }
 
-// Called before each answer, by the bank's own clock. There is no timer, so a test that owns the clock decides when a
-// refund is final. The receiver is then notified of the Pix again.
+// Called before each answer: without a timer, a test that owns the clock decides when a refund is final. The receiver
+// is then notified of the Pix again.
 export function settleRefunds(psp: Psp): void {
   const nowMs = psp.now().getTime()
   for (const underWay of psp.refunding) {

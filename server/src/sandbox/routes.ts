@@ -8,14 +8,13 @@ import type { Psp } from './psp.ts'
 import { readRefund, requestRefund } from './refunds.ts'
 import { deleteWebhook, readWebhook, setWebhook } from './webhooks.ts'
 
-// `pix` is API Pix: it needs a token, and faults apply to it. Neither is true of `token` and `bank`.
+// Only `pix` needs a token, and faults apply to it alone.
 export type Side = 'pix' | 'token' | 'bank'
 
 export type Route = {
   side: Side
   method: string
   segments: string[]
-  // As counted by GET /bank/stats.
   operation: string
   handle: (psp: Psp, call: Call) => Answer
 }
@@ -43,7 +42,7 @@ export const ROUTES: Route[] = [
 
 export type Match = { route: Route; params: string[] } | { allow: string[] }
 
-// `allow` has the methods of a path that exists only under others, and is empty for an unknown path.
+// `allow` is empty for an unknown path.
 export function matchRoute(method: string, path: string): Match {
   const segments = path.split('/').slice(1)
   const allow: string[] = []

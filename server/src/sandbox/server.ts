@@ -15,23 +15,21 @@ import { resumeRefunds } from './refunds.ts'
 import { ROUTES } from './routes.ts'
 import { notificationUrl } from './webhooks.ts'
 
-// The sandbox is a payment service provider of its own that speaks API Pix over HTTP. Under /bank it lets you act as
-// the payer and inject faults. It knows nothing of guiche, and guiche reaches it as it would reach any bank.
+// A payment service provider that speaks API Pix over HTTP. Under /bank it lets you act as the payer and inject faults.
+// guiche reaches it as any bank.
 export type Sandbox = {
   url: string
   port: number
-  // The process that runs it.
   pid: number
   stop(): Promise<void>
 }
 
 export type SandboxOptions = {
-  // A directory for the lock, the address and the journal.
   home: string
   // 0: the port of the last run if it is free, else any free port.
   port: number
   host?: string
-  // Runs only as long as a command. A service that starts meanwhile waits for its end, or it would lose its bank.
+  // A service that starts during a command waits for its end, or it would lose its bank.
   isBrief?: boolean
   now?: () => Date
   say?: (line: string) => void
@@ -39,17 +37,15 @@ export type SandboxOptions = {
 
 type ResolvedOptions = Required<SandboxOptions>
 
-// Longer than any start, and than most commands.
 const OWNER_WAIT_MS = 30_000
-// At a stop, requests in progress get this long. Those that hang are not waited for.
+// For requests in progress at a stop.
 const DRAIN_MS = 300
-// Below the ranges from which systems take outgoing ports, or the recorded port would sometimes be taken on restart.
+// Below the ranges of outgoing ports, which could take the recorded one.
 const PORT_FROM = 21_000
 const PORT_SPAN = 11_000
 const FREE_PORT_TRIES = 50
 
-// The first process on a home owns its sandbox and runs it. Another one gets the owner's address; when the owner ends,
-// its calls fail, as with any bank that is down, until an owner starts again.
+// The first process on a home runs its sandbox. Another one gets its address.
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const resolved: ResolvedOptions = {
     host: '127.0.0.1',
@@ -149,7 +145,7 @@ async function shutDown(server: Server, state: ServerState, lock: Lock): Promise
   await lock.release()
 }
 
-// Clients know the port of the last run, so it comes first.
+// Clients know the port of the last run.
 async function listen(server: Server, { host, port }: ResolvedOptions, lastPort: number | undefined): Promise<number> {
   if (port !== 0) {
     if (await bind(server, host, port)) return port
@@ -169,7 +165,7 @@ function bind(server: Server, host: string, port: number): Promise<boolean> {
       else reject(error)
     }
     server.once('error', onError)
-    // With several processes, `exclusive` keeps the socket in this one: if it is killed, its connections are closed.
+    // `exclusive` keeps the socket in this process, so that its connections end with it.
     server.listen({ port, host, exclusive: true }, () => {
       server.off('error', onError)
       resolve(true)

@@ -3,10 +3,10 @@ import { isText } from './charge-body.ts'
 import { record, type Psp } from './psp.ts'
 
 const URL_MAX = 2048
-// API Pix requires the receiver's company number in the answer, and the sandbox has none.
+// API Pix requires it in the answer.
 const CNPJ = '00000000000000'
 
-// PUT /webhook/{chave}. Plain http is accepted, and any host: a sandbox's receiver is on the same machine.
+// PUT /webhook/{chave}. A sandbox's receiver is on the same machine, so plain http is accepted.
 export function setWebhook(psp: Psp, call: Call): Answer {
   const [chave = ''] = call.params
   const webhookUrl = isRecord(call.body) ? call.body['webhookUrl'] : undefined
@@ -32,7 +32,7 @@ export function deleteWebhook(psp: Psp, call: Call): Answer {
   return { status: 204, seq: record(psp, { kind: 'unhook', chave }) }
 }
 
-// The suffix is appended even after a query, as banks do: receivers neutralise it with `…?ignorar=`.
+// Appended even after a query, as banks do.
 export function notificationUrl(psp: Psp, chave: string): string | undefined {
   const url = psp.book.webhooks.get(chave)?.webhookUrl
   return url === undefined ? undefined : `${url.replace(/\/$/, '')}/pix`

@@ -5,8 +5,8 @@ import { readRunning, stopPostmaster } from './postmaster.ts'
 import { hasPid } from './process.ts'
 
 /**
- * Runs `work` with a folder of the home in which a second home is prepared. Afterwards the folder is removed, with the
- * database that may run in it: `work` moves out what it keeps. What killed processes left is removed too.
+ * Runs `work` with a second home in a folder of the home. Afterwards the folder is removed, with the database in it and
+ * what killed processes left: `work` moves out what it keeps.
  */
 export async function withHomeAside<Result>(
   home: string,

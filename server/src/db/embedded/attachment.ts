@@ -2,33 +2,26 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 
-/**
- * A connection that shows the embedded database that a process uses it. It ends with the process. No pooler stands in
- * front of this database, so its list of sessions tells who else is attached, whichever of its databases they use.
- */
+/** Marks this process as a user of the embedded database, by a connection that lasts as long as the process. */
 export type Attachment = {
-  /** How many others are attached. */
   others(): Promise<number>
   detach(): Promise<void>
 }
 
 type Options = {
-  /** Runs before every attempt to come back after the connection dropped; a failure counts as a failed attempt. */
+  /** Runs before every attempt to reconnect. */
   beforeReturn: () => Promise<void>
 }
 
 const NAME = 'guiche-attached-'
-/** Long enough for a database under load, short enough to fail before a start-up probe gives up. */
 const CONNECT_TIMEOUT_MS = 5_000
-/** `others` reads a small view; a slower answer is useless to a shutdown that has seconds. */
+/** A slower answer is useless to a shutdown. */
 const QUESTION_TIMEOUT_MS = 2_000
-/** A database that restarts is back within about a tenth of a second... */
 const RETURN_FIRST_MS = 100
-/** ...and one that is down for longer is retried no more often than this. */
 const RETURN_MAX_MS = 5_000
 
 export async function attach(databaseUrl: string, options: Options): Promise<Attachment> {
-  // The old session may outlive its connection for a moment. By its name it does not count among the others.
+  // The old session may outlive its connection. By its name it does not count among the others.
   const name = NAME + randomBytes(8).toString('hex')
   const detaching = new AbortController()
   let client: Client | undefined
@@ -44,7 +37,7 @@ export async function attach(databaseUrl: string, options: Options): Promise<Att
     })
   }
 
-  // Retries until it is back or `detach` is called: otherwise the database would be stopped under a process that works.
+  // Otherwise the database would be stopped under a process that works.
   async function comeBack() {
     for (let delayMs = RETURN_FIRST_MS; !detaching.signal.aborted; delayMs = Math.min(delayMs * 2, RETURN_MAX_MS)) {
       try {
@@ -54,7 +47,7 @@ export async function attach(databaseUrl: string, options: Options): Promise<Att
         if (!detaching.signal.aborted) return watch(back)
         await close(back)
       } catch {
-        // The database is still down, or `detach` ended the sleep: the loop condition tells which.
+        // The loop condition tells whether to go on.
       }
     }
   }
@@ -82,7 +75,7 @@ async function connect(connectionString: string, name: string): Promise<Client> 
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: QUESTION_TIMEOUT_MS,
   })
-  // Without a listener an idle connection's error ends the process; `end` follows every error and is what we act on.
+  // An error without a listener ends the process; `end` follows every error.
   client.on('error', () => {})
   try {
     await client.connect()

@@ -5,47 +5,44 @@ import { OperatorError } from '../../base/operator-error.ts'
 import { flush } from './binaries.ts'
 import { codeOf, ifExists, type Owner } from './process.ts'
 
-/** Paths are relative to the folder `home` of the backup, with slashes. */
+/** Relative to the folder `home` of the backup. */
 export type DirectoryEntry = { path: string; mode: number }
 export type FileEntry = { path: string; mode: number; size: number; sha256: string }
 
-/** What a backup holds. The file is written last, so a backup that was cut off has none. */
+/** Written last, so a backup that was cut off has none. */
 export type Manifest = {
   format: 1
   guiche: string
   postgresql: string
   migrations: string[]
   start: { lsn: string; at: string }
-  /** The database is consistent from here on. Everything that was committed before is in the backup. */
+  /** Everything that was committed before is in the backup. */
   end: { lsn: string; at: string }
   bytes: number
   directories: DirectoryEntry[]
   files: FileEntry[]
 }
 
-/** `done` and `all` are bytes. */
+/** In bytes. */
 export type CopyProgress = (done: number, all: number) => void
 
 type Found = { path: string; mode: number; size: number; isDirectory: boolean }
 
-/**
- * What a service needs of its home. The rest belongs to running processes, or comes with the installation. A restore
- * moves them in this order: a home without `data` holds no database.
- */
+/** In the order in which a restore moves them: a home without `data` holds no database. */
 export const HOME_ENTRIES = ['sandbox', 'secret-key', 'database-password', 'data']
 
 const MANIFEST = 'manifest.json'
 const MANIFEST_SUM = 'manifest.json.sha256'
-/** Flushes overlap in the disk's queue. Each copy takes one buffer. */
+/** Each copy takes one buffer. */
 const COPIES_AT_ONCE = 8
 const BUFFER_BYTES = 1024 * 1024
 
-/** All below `root/path`, parents first. `keep` is asked about each path. What vanishes meanwhile is left out. */
+/** Parents first. Leaves out what vanishes meanwhile. */
 export async function listTree(root: string, path: string, keep: (path: string) => boolean): Promise<Found[]> {
   const stat = await ifExists(lstat(join(root, path)))
   if (!stat || !keep(path)) return []
   const isDirectory = stat.isDirectory()
-  // A link, such as a tablespace, leads out of the home, and a copy of it would share the original's files.
+  // A link leads out of the home.
   if (!isDirectory && !stat.isFile())
     throw new OperatorError(`${join(root, path)} is neither a file nor a directory, so it cannot be backed up`)
   const found = [{ path, mode: stat.mode & 0o777, size: isDirectory ? 0 : stat.size, isDirectory }]
@@ -54,7 +51,7 @@ export async function listTree(root: string, path: string, keep: (path: string) 
   return found
 }
 
-/** Works on a few items at once. After a failure or an abort no further item begins, and none is left under way. */
+/** After a failure or an abort no further item begins, and none is left under way. */
 export async function eachAtOnce<Item>(
   items: Item[],
   signal: AbortSignal | undefined,
@@ -64,7 +61,7 @@ export async function eachAtOnce<Item>(
     yield* items
   })()
   const workers = Array.from({ length: COPIES_AT_ONCE }, async () => {
-    // Leaving the loop by an error ends the generator, and with it the loops of the others.
+    // An error ends the shared generator, and so the other loops.
     for (const item of shared) {
       signal?.throwIfAborted()
       await work(item)
@@ -76,7 +73,7 @@ export async function eachAtOnce<Item>(
 
 type Copy = { from: string; to: string; mode: number; owner?: Owner | undefined; onBytes: (bytes: number) => void }
 
-/** Copies and syncs a file, and describes what was copied; undefined if the source has vanished. */
+/** Undefined if the source has vanished. */
 export async function copyFile(copy: Copy): Promise<{ size: number; sha256: string } | undefined> {
   const source = await ifExists(open(copy.from, 'r'))
   if (!source) return undefined
@@ -97,7 +94,6 @@ export async function copyFile(copy: Copy): Promise<{ size: number; sha256: stri
   }
 }
 
-/** Writes and syncs a new file, and describes it. */
 export async function writeNew(path: string, content: Buffer, mode: number): Promise<{ size: number; sha256: string }> {
   const file = await create({ to: path, mode })
   try {
@@ -109,7 +105,7 @@ export async function writeNew(path: string, content: Buffer, mode: number): Pro
   return { size: content.length, sha256: createHash('sha256').update(content).digest('hex') }
 }
 
-/** The umask does not apply: the mode of a secret must be exact. */
+/** Exact, whatever the umask. */
 async function create({ to, mode, owner }: Pick<Copy, 'to' | 'mode' | 'owner'>): Promise<FileHandle> {
   const file = await open(to, 'wx', 0o600)
   await file.chmod(mode)
@@ -130,18 +126,17 @@ async function digest(file: FileHandle, each: (bytes: Buffer) => Promise<void>) 
   }
 }
 
-/** Syncs the manifest after everything that it names, so that it never survives a power cut alone. */
+/** After everything that it names, so that it never survives a power cut alone. */
 export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
   for (const { path } of manifest.directories.toReversed()) await flush(join(directory, 'home', path))
   await flush(join(directory, 'home'))
   const content = Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`)
   const { sha256 } = await writeNew(join(directory, MANIFEST), content, 0o600)
-  // In the form that `sha256sum --check` reads.
   await writeNew(join(directory, MANIFEST_SUM), Buffer.from(`${sha256}  ${MANIFEST}\n`), 0o600)
   await flush(directory)
 }
 
-/** Reads every byte of the backup, and refuses by name what is missing, changed or not a part of it. */
+/** Reads every byte, and names what is missing, changed or not a part of it. */
 export async function verifyBackup(
   directory: string,
   { onProgress, signal }: { onProgress: CopyProgress; signal?: AbortSignal },
@@ -188,7 +183,6 @@ export function damaged(directory: string, path: string, what: string): Operator
   return new OperatorError(`The backup ${directory} is damaged: home/${path} ${what}`)
 }
 
-/** Refuses before hours of copying what would fill the disk. */
 export async function requireSpace(directory: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(directory)
   const [needed, free] = [bytes, bavail * bsize].map((size) => `${Math.ceil(size / 1024 / 1024)} MiB`)
@@ -196,7 +190,7 @@ export async function requireSpace(directory: string, bytes: number): Promise<vo
     throw new OperatorError(`The disk of ${directory} has ${free} of free space, and ${needed} are needed`)
 }
 
-/** Parents come first. The umask does not apply. */
+/** Parents come first. */
 export async function makeDirectories(
   root: string,
   entries: DirectoryEntry[],

@@ -25,32 +25,30 @@ import { superuserUrl } from './server.ts'
 type Options = {
   home: string
   databaseUrl: string
-  /** A new or empty directory. */
   target: string
-  /** The version that makes the backup. */
   guiche: string
   onProgress: CopyProgress
   signal?: AbortSignal
 }
 
-/** The start writes a checkpoint, which takes as long as the disk needs for all that memory holds. */
+/** The start writes a checkpoint. */
 const QUERY_TIMEOUT_MS = 10 * 60_000
 const CONTROL_FILE = 'data/global/pg_control'
-/** The server writes the control file a few times a minute, so that two reads in a row rarely differ. */
+/** Written a few times a minute, so two reads in a row rarely differ. */
 const CONTROL_READS = 20
-/** WAL is the log of PostgreSQL: files of 16 MB, numbered in two parts of which the second counts to 256. */
+/** WAL files have 16 MB, and are numbered in two parts of which the second counts to 256. */
 const WAL_NAME = /^[0-9A-F]{24}$/
 const WAL_FILES_PER_PART = 256
 
-// PostgreSQL makes these anew at its start, and WAL is copied last: see "Making a Base Backup Using the Low Level API".
+// See "Making a Base Backup Using the Low Level API" in PostgreSQL's manual.
 const EMPTIED = ['wal', 'replslot', 'dynshmem', 'notify', 'serial', 'snapshots', 'stat_tmp', 'subtrans']
 const LEFT_OUT = new RegExp(
   `^data/(pg_(${EMPTIED.join('|')})/|log/|(postmaster|backup_|tablespace_map|current_logfiles)[^/]*$)|/(pgsql_tmp|pg_internal\\.init)[^/]*$`,
 )
 
 /**
- * Copies the home of a running database into `target`, which gets its name when it is whole. Files that change during
- * the copy are made consistent by the WAL that goes with them.
+ * Copies the home of a running database into `target`, which gets its name when it is whole. The WAL that goes with the
+ * files makes them consistent.
  */
 export async function backUp(options: Options): Promise<Manifest> {
   const target = await prepareTarget(options)
@@ -69,7 +67,7 @@ export async function backUp(options: Options): Promise<Manifest> {
   }
 }
 
-/** The real path of the target. Removes what backups to this target left that were cut off. */
+/** Also removes what killed backups to this target left. */
 async function prepareTarget({ home, target: wanted }: Options): Promise<string> {
   const contents = await ifExists(readdir(wanted)).catch((error: unknown) => {
     if (codeOf(error) === 'ENOTDIR') throw new OperatorError(`${wanted} is a file: name a new or empty directory`)
@@ -90,7 +88,6 @@ async function prepareTarget({ home, target: wanted }: Options): Promise<string>
   return target
 }
 
-/** `bytes` counts over all steps. */
 type Copying = Options & { part: string; bytes: { done: number; all: number } }
 
 async function copyDatabase(copying: Copying): Promise<Manifest> {
@@ -125,7 +122,7 @@ async function copyDatabase(copying: Copying): Promise<Manifest> {
   })
 }
 
-/** The slot ends with the session. Until then the server keeps all WAL from here on. */
+/** Until the session ends, the server keeps all WAL from here on. */
 async function startBackup(client: pg.Client) {
   const slot = `guiche_backup_${randomBytes(6).toString('hex')}`
   await client.query('select pg_create_physical_replication_slot($1, true, true)', [slot])
@@ -136,9 +133,8 @@ async function startBackup(client: pg.Client) {
   return rows[0]!
 }
 
-/** Nothing archives the WAL, so there is nothing to wait for. The last byte of the backup is the one before `lsn`. */
+/** The last byte of the backup is the one before `lsn`. */
 async function stopBackup(client: pg.Client) {
-  // Before the stop: a transaction that commits after it is not in the backup.
   const { rows: clock } = await client.query<{ at: Date }>('select clock_timestamp() as at')
   const { rows } = await client.query<{ lsn: string; label: string; lastWal: string }>(
     `select lsn::text, labelfile as label, pg_walfile_name(lsn - 1) as "lastWal" from pg_backup_stop(false)`,
@@ -155,7 +151,6 @@ async function readMigrations(client: pg.Client): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** All segments from the start of the backup to its end. */
 async function copyWal(copying: Copying, end: { label: string; lastWal: string }): Promise<FileEntry[]> {
   const firstWal = /\(file ([0-9A-F]{24})\)/.exec(end.label)?.[1] ?? ''
   const isNeeded = (name: string) => name.endsWith('.history') || (name >= firstWal && name <= end.lastWal)
@@ -201,7 +196,6 @@ async function copyHome(
   return { directories, files }
 }
 
-/** The copy must not fall into the middle of a write. */
 async function readControlFile(path: string): Promise<Buffer> {
   let last = await readFile(path)
   for (let read = 1; read < CONTROL_READS; read++) {

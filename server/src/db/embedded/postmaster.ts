@@ -6,31 +6,27 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { hasPid, identity, ifExists, poll, quietEnvironment, tail, type Owner } from './process.ts'
 
-/** The main process of the server, named in `postmaster.pid`. */
 export type Postmaster = { pid: number; socketDirectory: string }
 
 type PidFile = Postmaster & { status: string }
 
-/** After a crash, about 1 GB of log (max_wal_size) is replayed: tens of seconds on a slow disk. */
+/** Replaying 1 GB of log after a crash takes tens of seconds on a slow disk. */
 const READY_TIMEOUT_MS = 180_000
-/** After this long the terminal says so. */
 const SAY_AFTER_MS = 1_500
-/** A stop ends all clients and writes a checkpoint. A slower one waits for a person. */
+/** A slower stop waits for a person. */
 const VANISH_TIMEOUT_MS = 15_000
-/** Sessions of a killed postmaster hold the data until they notice, mostly at once. */
+/** Sessions of a killed postmaster hold the data until they notice. */
 const ORPHANS_TIMEOUT_MS = 10_000
-/** A pid file is written right after its creation. An empty one is left from a crash. */
+/** An empty pid file is left from a crash. */
 const EMPTY_PID_FILE_MS = 1_000
-/** With a checkpoint, so that the next start is fast. Nobody waits longer for a command or a stop. */
+/** With a checkpoint. */
 const FAST_STOP_MS = 4_000
-/** Without a checkpoint: the next start replays the log, and nothing committed is lost. */
+/** Without a checkpoint: the next start replays the log. */
 const IMMEDIATE_STOP_MS = 800
-/** A local socket answers at once or not at all. */
 const SOCKET_ANSWER_MS = 500
-/** For the pools of a few processes. An unused slot costs next to nothing. */
 const MAX_CONNECTIONS = 200
 
-/** The postmaster of this data directory when it is ready; undefined if none runs. */
+/** Undefined if none runs. Waits until it is ready. */
 export async function findPostmaster(data: string): Promise<Postmaster | undefined> {
   const began = performance.now()
   const found = await poll(READY_TIMEOUT_MS, async () => {
@@ -45,7 +41,7 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
   return found === 'none' ? undefined : found
 }
 
-/** The postmaster of this data directory in any state. Removes the pid file of a dead one. */
+/** In any state. Removes the pid file of a dead one. */
 export async function readRunning(data: string): Promise<PidFile | undefined> {
   const path = join(data, 'postmaster.pid')
   const written = await poll(EMPTY_PID_FILE_MS, async () => {
@@ -54,8 +50,7 @@ export async function readRunning(data: string): Promise<PidFile | undefined> {
   })
   if (written === 'none') return undefined
   if (written && (isPostmaster(written.pid, data) || (await answers(written.socketDirectory)))) return written
-  // PostgreSQL takes over from a dead pid itself. It refuses if the pid exists, even as a zombie or, after a reboot, as
-  // another program, and it refuses an empty file.
+  // PostgreSQL refuses a pid that exists, even as another program after a reboot, and an empty file.
   if (!written || hasPid(written.pid)) await rm(path, { force: true })
   return undefined
 }
@@ -70,9 +65,8 @@ type Starting = {
   readyWithinMs?: number | undefined
 }
 
-/** Only under the home's lock, when none runs. */
 export async function startPostmaster(starting: Starting): Promise<Postmaster> {
-  // Only we use the directory, so the lock is a dead server's. Its pid may exist again.
+  // Only we use the directory, so this is a dead server's.
   await rm(join(starting.socketDirectory, '.s.PGSQL.5432.lock'), { force: true })
   const deadline = performance.now() + ORPHANS_TIMEOUT_MS
   for (;;) {
@@ -83,7 +77,6 @@ export async function startPostmaster(starting: Starting): Promise<Postmaster> {
   }
 }
 
-/** Stops it with a checkpoint if time allows. */
 export async function stopPostmaster(data: string, pid: number): Promise<void> {
   const gone = () => (isPostmaster(pid, data) ? undefined : true)
   if (signal(pid, 'SIGINT') && !(await poll(FAST_STOP_MS, gone)) && signal(pid, 'SIGQUIT'))
@@ -117,7 +110,6 @@ async function tryStart(starting: Starting): Promise<Postmaster | { log: string 
       say('Starting the database…')
     }
     const written = await readFile(join(data, 'postmaster.pid'), 'utf8').then(parsePidFile, () => undefined)
-    // Until our child replaces it, the file may be an earlier server's.
     return written?.pid === child.pid && written?.status === 'ready' ? 'ready' : undefined
   })
   if (status === 'ready' && child.pid !== undefined) return { pid: child.pid, socketDirectory }
@@ -128,17 +120,15 @@ async function tryStart(starting: Starting): Promise<Postmaster | { log: string 
 
 function settings(socketDirectory: string): string[] {
   const values: Record<string, string | number> = {
-    // No network: access to the socket's directory is the access control.
+    // Access to the socket's directory is the access control.
     listen_addresses: '',
     port: 5432,
     unix_socket_directories: `"${socketDirectory.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
     max_connections: MAX_CONNECTIONS,
     timezone: 'UTC',
-    // Until a table is analyzed for the first time, the planner takes it for nearly empty and chooses slow plans. The
-    // default is to look once a minute.
+    // Until a table is analyzed, the planner takes it for nearly empty.
     autovacuum_naptime: '10s',
-    // One file per weekday, overwritten a week later, so the log does not grow forever.
     logging_collector: 'on',
     log_directory: 'log',
     log_filename: 'postgresql-%a.log',
@@ -153,7 +143,6 @@ function settings(socketDirectory: string): string[] {
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
-/** The server's output since its start: its standard error, then its log. */
 async function readLogs(startLog: string, directory: string, since: number): Promise<string> {
   const names = await readdir(directory).catch(() => [])
   let text = await readFile(startLog, 'utf8').catch(() => '')
@@ -161,7 +150,6 @@ async function readLogs(startLog: string, directory: string, since: number): Pro
     const path = join(directory, name)
     if ((await stat(path)).mtimeMs >= since) text += await readFile(path, 'utf8')
   }
-  // Without the announcements of the log collector.
   return text
     .split('\n')
     .filter((line) => !/redirecting log output|Future log output/.test(line))
@@ -175,14 +163,14 @@ function parsePidFile(content: string): PidFile | undefined {
   return pid > 0 ? { pid, socketDirectory: lines[4] ?? '', status: lines[7] ?? 'starting' } : undefined
 }
 
-/** We start it with its data directory in the arguments, and a postmaster never rewrites them. */
+/** A postmaster never rewrites its arguments. */
 function isPostmaster(pid: number, data: string): boolean {
   if (startOf(pid) === undefined) return false
   const command = `${commandOf(pid)} `
   return command.includes(`-D\0${data}\0`) || command.includes(`-D ${data} `)
 }
 
-/** For a server that was started by hand: it lives if its socket accepts connections. */
+/** For a server that was started by hand. */
 async function answers(socketDirectory: string): Promise<boolean> {
   if (!socketDirectory) return false
   return new Promise((resolve) => {

@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The operating system's user that a process runs as. */
 export type Owner = { uid: number; gid: number; name: string }
 
 export type Ran = { ok: boolean; output: string }
 
-/** Each poll costs one small read. */
 const POLL_MS = 10
 
-/** Runs a program to its end and keeps its output. Never rejects. */
+/** Never rejects. */
 export async function run(
   program: string,
   args: string[],
@@ -23,13 +21,13 @@ export async function run(
       stdio: ['pipe', 'pipe', 'pipe'],
       timeout: options.timeoutMs,
       killSignal: 'SIGKILL',
-      // In its own session Ctrl-C does not reach it, so it does not leave half of its work.
+      // Ctrl-C does not reach it, so it does not leave half of its work.
       detached: true,
       ...identity(options.owner),
     })
     child.stdout.on('data', (text: Buffer) => (output += text.toString()))
     child.stderr.on('data', (text: Buffer) => (output += text.toString()))
-    // For a program that ends before it reads its input, the exit code counts and not the broken pipe.
+    // The exit code counts, and not a broken pipe.
     child.stdin.on('error', () => {})
     child.stdin.end(options.input ?? '')
     child.once('error', (error) => resolve({ ok: false, output: error.message }))
@@ -40,17 +38,16 @@ export async function run(
   })
 }
 
-/** Options of spawn that run the child as another user; none unless we are root. */
+/** None unless we are root. */
 export function identity(owner: Owner | undefined): { uid?: number; gid?: number } {
   return owner && process.getuid?.() === 0 ? { uid: owner.uid, gid: owner.gid } : {}
 }
 
-/** Without our PGPORT, PGDATA and locale, which PostgreSQL would read. */
 export function quietEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 }
 
-/** Whether the pid exists. True for zombies and for processes of other users too. */
+/** True for zombies too. */
 export function hasPid(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -60,7 +57,6 @@ export function hasPid(pid: number): boolean {
   }
 }
 
-/** Asks until the answer is not undefined, or the time is up. */
 export async function poll<T>(timeoutMs: number, ask: () => Promise<T | undefined> | T | undefined) {
   for (const deadline = performance.now() + timeoutMs; ; await sleep(POLL_MS)) {
     const answer = await ask()
@@ -68,7 +64,6 @@ export async function poll<T>(timeoutMs: number, ask: () => Promise<T | undefine
   }
 }
 
-/** Undefined for a file or directory that does not exist. */
 export async function ifExists<T>(result: Promise<T>): Promise<T | undefined> {
   return result.catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined
@@ -76,12 +71,10 @@ export async function ifExists<T>(result: Promise<T>): Promise<T | undefined> {
   })
 }
 
-/** The code of a system or PostgreSQL error, or ''. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
-/** The last lines of an output on one line, for an error message. */
 export function tail(output: string, lines = 4): string {
   return output.trim().split('\n').filter(Boolean).slice(-lines).join(' | ')
 }

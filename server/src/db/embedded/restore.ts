@@ -22,29 +22,26 @@ import { ifExists } from './process.ts'
 import { openEmbedded } from './server.ts'
 
 type Options = {
-  /** The backup, which was verified. */
   directory: string
   manifest: Manifest
   home: string
   say: (line: string) => void
   onProgress: CopyProgress
-  /** Throws if the recovered database, which still runs in a folder aside, must not be used. */
+  /** Throws if the database, which runs aside, must not be used. */
   check: (databaseUrl: string, home: string) => Promise<void>
   signal?: AbortSignal
 }
 
 export type Restored = { missingMigrations: string[] }
 
-/** A process that starts or stops a database in this home holds the lock for seconds. */
 const LOCK_MS = 30_000
-/** The log of a backup that took hours is replayed at tens of megabytes a second. */
+/** The log is replayed at tens of megabytes a second. */
 const RECOVER_WITHIN_MS = 4 * 3_600_000
-/** One question to a database that just started. */
 const QUERY_TIMEOUT_MS = 60_000
 
 /**
- * Copies a backup into a folder of the home, and starts the database there once, which recovers it. Only then the files
- * get their names. After a failure the home is as it was before.
+ * Recovers a backup in a folder of the home. Only then the files get their names, so after a failure the home is as
+ * before.
  */
 export async function restoreBackup(options: Options): Promise<Restored> {
   const isNew = (await ifExists(access(options.home).then(() => true))) === undefined
@@ -67,7 +64,6 @@ export async function restoreBackup(options: Options): Promise<Restored> {
   }
 }
 
-/** Refuses a home that holds anything a restore would write. */
 export async function refuseOverwriting(home: string): Promise<void> {
   for (const name of HOME_ENTRIES.toReversed())
     if (await ifExists(access(join(home, name)).then(() => true)))
@@ -96,7 +92,7 @@ async function copyBackup({ directory, manifest, fresh, onProgress, signal }: Op
   for (const { path } of manifest.directories.toReversed()) await flush(join(fresh, path))
 }
 
-/** The first start replays the WAL of the backup. The database must have reached the backup's end, and be readable. */
+/** The first start replays the WAL. */
 async function recover(fresh: string, { manifest, say, signal, check }: Options): Promise<Restored> {
   const embedded = await openEmbedded({ home: fresh, say, mayCreate: false, signal, readyWithinMs: RECOVER_WITHIN_MS })
   try {
@@ -113,7 +109,7 @@ async function recover(fresh: string, { manifest, say, signal, check }: Options)
   }
 }
 
-/** `data` comes last: until then the home holds no database. The programs come along, to save their installation. */
+/** `data` comes last. The programs save their installation. */
 async function moveUp(fresh: string, home: string): Promise<void> {
   if (await readRunning(join(fresh, 'data'))) throw new Error('The restored database does not stop')
   const present = new Set(await readdir(fresh))

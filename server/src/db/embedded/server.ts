@@ -20,10 +20,10 @@ import { findPostmaster, readRunning, startPostmaster, stopPostmaster } from './
 import { codeOf, ifExists } from './process.ts'
 import { attach, type Attachment } from './attachment.ts'
 
-/** A PostgreSQL of our own, shared by all processes of one home. The last process stops it. */
+/** A PostgreSQL of our own, shared by all processes of one home. */
 export type Embedded = {
   databaseUrl: string
-  /** To be called last: the last process to leave stops the database. */
+  /** The last process stops the database. */
   stop(): Promise<void>
 }
 
@@ -31,22 +31,18 @@ type Home = {
   home: string
   say: (line: string) => void
   signal?: AbortSignal | undefined
-  /** For a database that has much to recover. */
   readyWithinMs?: number | undefined
 }
 
 type Options = Home & {
-  /** Creates a database in a home without one. Default: true. */
+  /** Default: true. */
   mayCreate?: boolean
 }
 
-/** Another process may be at its first start on a slow disk. */
 const OPEN_LOCK_MS = 180_000
-/** The holder of the lock is stopping, which takes less, or opening, and then stops it later. */
 const STOP_LOCK_MS = 6_000
-/** A restart is retried anyway, and must not delay a shutdown. */
 const RESTART_LOCK_MS = 1_000
-/** A database may stop or recover between being found and being attached to: then both are repeated. */
+/** The database may stop between being found and being attached to. */
 const ATTACH_WITHIN_MS = 60_000
 const ATTACH_RETRY_MS = 100
 
@@ -64,7 +60,7 @@ export async function openEmbedded(options: Options): Promise<Embedded> {
   }
 }
 
-/** Attaches before the lock is released, so that no other process takes the database for unused. */
+/** Under the lock, so that no other process takes the database for unused. */
 async function startAndAttach(home: Home): Promise<{ databaseUrl: string; attachment: Attachment }> {
   for (const deadline = performance.now() + ATTACH_WITHIN_MS; ; await sleep(ATTACH_RETRY_MS)) {
     const running = await ensureRunning(home)
@@ -94,14 +90,13 @@ async function leaveAndStop({ home, say }: Home, attachment: Attachment): Promis
       if (running && others === undefined) say('The database was left running: it did not say who else uses it.')
     })
   } catch (error) {
-    // The process is about to end. The next start adopts the database.
     say(`The database was left running: ${messageOf(error)}`)
   } finally {
     await attachment.detach()
   }
 }
 
-/** After a crash, a kill or a stop by hand, the process that notices first restarts the database. */
+/** The process that notices first restarts the database. */
 async function restart({ home, say }: Home): Promise<void> {
   await withHomeLock({ home, say, waitMs: RESTART_LOCK_MS }, async () => {
     if (await readRunning(join(home, 'data'))) return
@@ -112,7 +107,7 @@ async function restart({ home, say }: Home): Promise<void> {
 
 type Running = { databaseUrl: string; pid: number; started: boolean }
 
-/** Adopts the database that runs in this home, or starts it, or creates it first. Only under the home's lock. */
+/** Adopts the running database, or starts it, or creates it. Only under the home's lock. */
 export async function ensureRunning({ home, say, signal, readyWithinMs }: Home): Promise<Running> {
   const data = join(home, 'data')
   const { password, fresh } = await readPassword(home)
@@ -141,7 +136,7 @@ export async function ensureRunning({ home, say, signal, readyWithinMs }: Home):
   return { databaseUrl: urlOf(socketDirectory, password), pid: started.pid, started: true }
 }
 
-/** The version that wrote the data; undefined if there are none yet. */
+/** Undefined if there are no data yet. */
 export async function readMajor(data: string): Promise<number | undefined> {
   if (!(await ifExists(readdir(data)))?.length) return undefined
   const major = Number(await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => NaN))
@@ -149,23 +144,21 @@ export async function readMajor(data: string): Promise<number | undefined> {
   return major
 }
 
-/** node-postgres and psql both accept this form: an empty host, and the socket's directory as a parameter. */
+/** An empty host, and the socket's directory as a parameter. */
 function urlOf(socketDirectory: string, password: string): string {
   return `postgresql://guiche:${password}@/guiche?host=${encodeURIComponent(socketDirectory)}&port=5432`
 }
 
-/** The same database as superuser, by peer authentication: for processes of the database's user and of root. */
+/** For processes of the database's user and of root. */
 export function superuserUrl(databaseUrl: string): string {
   return databaseUrl.replace(/\/\/[^@]*@/, '//postgres@')
 }
 
-/** Nothing listens, the connection broke, or the server is starting or stopping. */
 function isAway(error: unknown): boolean {
   const away = ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', '57P01', '57P02', '57P03']
   return away.includes(codeOf(error)) || messageOf(error).startsWith('Connection terminated')
 }
 
-/** The operator can fix errors of the file system, so they become one line too. */
 function explain(home: string, error: unknown): unknown {
   const fixable = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST', 'ENOENT']
   if (!fixable.includes(codeOf(error))) return error

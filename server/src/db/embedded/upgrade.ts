@@ -15,17 +15,15 @@ type Options = {
   home: string
   say: (line: string) => void
   onProgress: (done: number, text: string) => void
-  /** Whether the copy is right. */
   check: (databaseUrl: string) => Promise<boolean>
 }
 
-/** `kept` is where the old database is. Undefined: this was a rehearsal, and the copy was removed. */
+/** `kept`: where the old database is. Undefined after a rehearsal. */
 export type Upgrade = { from: number; to: number; isRight: boolean; kept?: string }
 
-/** Others that want to start the database wait as long as the upgrade takes, and then give up. */
 const LOCK_MS = 10_000
 
-/** Copies the database of a running or stopped service into the new version, checks the copy, and removes it. */
+/** Copies the database into the new version, checks the copy and removes it. The service may run. */
 export async function rehearseUpgrade(options: Options): Promise<Upgrade | undefined> {
   const home = await prepareHome(options.home)
   const from = await requireMajor(home)
@@ -41,7 +39,7 @@ export async function rehearseUpgrade(options: Options): Promise<Upgrade | undef
   }
 }
 
-/** The same while no process may use the database. A copy that is right then takes the place of the old one. */
+/** Replaces the database by a copy that is right. No process may use it. */
 export async function upgrade(options: Options): Promise<Upgrade | undefined> {
   const home = await prepareHome(options.home)
   const from = await requireMajor(home)
@@ -66,7 +64,7 @@ export async function upgrade(options: Options): Promise<Upgrade | undefined> {
   })
 }
 
-/** Makes a database of the newest version in the home `aside`, and stops it again. True: the copy is right. */
+/** True if the copy is right. */
 async function copyInto(aside: string, oldUrl: string, { home, say, onProgress, check }: Options): Promise<boolean> {
   await requireMigrated(oldUrl)
   const owner = await chooseOwner(join(home, 'data'))
@@ -85,7 +83,7 @@ async function copyInto(aside: string, oldUrl: string, { home, say, onProgress, 
   }
 }
 
-/** The old data are kept with their programs. Moved back into the home, they run as before. */
+/** The old data are kept with their programs. */
 async function switchOver({ home, aside, kept }: { home: string; aside: string; kept: string }): Promise<void> {
   for (const each of [home, aside])
     if (await readRunning(join(each, 'data'))) throw new Error(`The database in ${each} does not stop`)

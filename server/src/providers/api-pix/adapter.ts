@@ -45,10 +45,8 @@ export type ApiPixTimings = Timings & { tokenTimeoutMs: number; tokenMarginMs: n
 
 export const API_PIX_TIMINGS: ApiPixTimings = {
   ...DEFAULT_TIMINGS,
-  // Below the deadline of a check, so that the error names the token request.
   tokenTimeoutMs: 2_500,
-  // A token is renewed this long before its end, or in the last tenth of its life if that is shorter. This is more than
-  // the longest deadline, so that a token does not expire during a call.
+  // Renewed this long before its end, which is more than the longest deadline.
   tokenMarginMs: 60_000,
 }
 
@@ -56,9 +54,7 @@ export type ApiPixOptions = CallOptions & {
   tokenUrl: string
   clientId: string
   clientSecret: string
-  /** The Pix key that charges are paid to. */
   pixKey: string
-  /** For the codes of a PSP that gives only locations. */
   merchant?: Merchant
   timings?: Partial<ApiPixTimings>
 }
@@ -73,7 +69,6 @@ export function makeApiPix(options: ApiPixOptions): Provider {
 }
 
 const ABSENT = new Set([404])
-// With these statuses a PSP says that a charge is no longer active.
 const NOT_ACTIVE = new Set([400, 409, 422])
 
 function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>): ProviderApi<Charge> {
@@ -94,14 +89,14 @@ function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>):
     getCharge: (txid, emvNeeded) =>
       get(`/cob/${txid}`, (json) => readCharge(json, { txid, emvNeeded, provider, merchant })),
     mismatch(made) {
-      // Keys that are e-mail addresses or UUIDs come back in either case.
+      // E-mail addresses and UUIDs come back in either case.
       if (made.pixKey.toLowerCase() !== pixKey.toLowerCase()) return { text: 'a charge of another key has this txid' }
       const isWithdrawn = made.charge.status === 'withdrawn'
       return isWithdrawn ? { text: 'the charge with this txid was withdrawn', isOver: true } : undefined
     },
     async withPayments({ charge, unread }) {
       unread.forEach(adapter.reportUnread)
-      // An unread Pix may have paid the charge. A Pix that can be read must not wait for it.
+      // An unread Pix may have paid the charge.
       if (unread.length > 0 && charge.payments.length === 0) throw unreadError(provider, 'check', unread)
       return charge
     },
@@ -139,7 +134,6 @@ function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>):
       })
       return get(`/pix?${query.toString()}`, (json) => readReceivedPage(json, { page, provider }))
     },
-    // Registering is idempotent, so it is retried like a read.
     registerNotifications(url) {
       const call: Call<void> = {
         method: 'PUT',
@@ -147,19 +141,17 @@ function makeApi(adapter: Adapter & Pick<ApiPixOptions, 'pixKey' | 'merchant'>):
         body: { webhookUrl: url },
         headers: REGISTER_HEADERS,
         read: () => undefined,
-        // Notifications are not signed: the URL is the only secret.
+        // The URL is the only secret.
         secrets: [url],
       }
       const deadline = startDeadline(timings.registerDeadlineMs)
       return readOrThrow(adapter, call, { operation: 'registerNotifications', deadline })
     },
-    // API Pix signs nothing: the secret in the URL is the only authentication.
     readNotification: async ({ body }) => readHints(body),
   }
 }
 
-// A PSP that drops the fraction would leave out part of a second at either end. So the query uses whole seconds,
-// rounded outwards.
+// Rounded outwards: a PSP that drops the fraction would leave out part of a second.
 function wholeSeconds(at: Date, round: (seconds: number) => number): string {
   return new Date(round(at.getTime() / 1000) * 1000).toISOString().replace('.000Z', 'Z')
 }
@@ -168,13 +160,12 @@ const SCOPE = 'cob.write cob.read pix.read pix.write webhook.read webhook.write'
 
 const tokenResponse = z.object({
   access_token: z.string().min(1).max(16_384),
-  // RFC 6749 only recommends it; some send it as text.
   expires_in: z.coerce.number().positive().default(300),
 })
 
 type TokenOptions = Pick<ApiPixOptions, 'tokenUrl' | 'clientId' | 'clientSecret' | 'now'> & { timings: ApiPixTimings }
 
-/** Access tokens by client credentials. A token is kept until shortly before its end; callers share one request. */
+/** A token is kept until shortly before its end; callers share one request. */
 function makeTokenSource(http: Http, options: TokenOptions): Credentials {
   const { now, clientId, clientSecret, timings } = options
   const url = new URL(options.tokenUrl)
@@ -204,7 +195,7 @@ function makeTokenSource(http: Http, options: TokenOptions): Credentials {
       // Ends the wait of this caller. The shared request continues for the others.
       const late = sleep(deadline.remainingMs(), failed('the deadline passed', false), { ref: false })
       const reply = await Promise.race([refreshing, late])
-      // A failed refresh counts once for the breaker, and not once per caller.
+      // Counts once for the breaker, and not once per caller.
       return reply.kind === 'failed' && isShared ? { ...reply, isProviderFault: false } : reply
     },
     drop(token) {
@@ -213,7 +204,7 @@ function makeTokenSource(http: Http, options: TokenOptions): Credentials {
   }
 }
 
-// A failure here means that the operation itself was not sent.
+// The operation itself was not sent.
 async function requestToken(
   http: Http,
   { url, basic, timeoutMs }: { url: URL; basic: string; timeoutMs: number },

@@ -23,12 +23,11 @@ import {
 } from '../http/messages.ts'
 import { END_TO_END_ID, instant, isSameTxid, parseMessage, readEmv, type Entries, type Page } from '../http/provider.ts'
 
-// The messages of API Pix. Unknown fields are ignored, as the standard asks of clients. Fields that money depends on
-// are checked strictly.
+// Unknown fields are ignored, as the standard asks. Fields that money depends on are checked strictly.
 
-/** Where PSPs deviate from the standard, or it contradicts itself: one row each. */
+/** Where PSPs deviate from the standard, or it contradicts itself. */
 const QUIRKS = {
-  /** The forms of an error body; the first that yields a text is used. */
+  /** The first form of an error body that yields a text is used. */
   problemForms: [
     // The standard: problem+json.
     (body: Json) => sentence([body.title, body.detail, ...violations(body.violacoes)]),
@@ -37,15 +36,14 @@ const QUIRKS = {
     // Gateways before the PSP.
     (body: Json) => sentence([body.error, body.error_description, body.message]),
   ],
-  /** Code and location are both optional. Some give the location with a scheme, others only inside `loc`. */
+  /** Some give the location with a scheme, others only inside `loc`. */
   locationScheme: /^https?:\/\//i,
   /** The enumeration says REMOVIDA, its description REMOVIDO. */
   withdrawnStatus: /^REMOVID[AO]_/,
-  /** Some send an empty or invalid txid. The Pix still counts, without a charge. */
+  /** The Pix counts without a charge. */
   txid: /^[a-zA-Z0-9]{1,35}$/,
-  /** A list in the schema, an object in one of its examples. */
   devolucoes: (given: unknown): unknown[] => (Array.isArray(given) ? given : [given]),
-  /** By default Efí notifies only servers with mTLS. Ours needs none: a notification is only a hint. */
+  /** Efí notifies only servers with mTLS by default. */
   registerHeaders: { 'x-skip-mtls-checking': 'true' },
 }
 
@@ -55,7 +53,7 @@ export const REGISTER_HEADERS: Record<string, string> = QUIRKS.registerHeaders
 
 export type Merchant = { name: string; city: string }
 
-/** `emv` of the charge is empty when it was not needed and not given. */
+/** `emv` is empty when it was not needed and not given. */
 export type Charge = { charge: ProviderCharge; pixKey: string; unread: UnreadEntry[] }
 
 export const isTxid = (text: string): boolean => /^[a-zA-Z0-9]{26,35}$/.test(text)
@@ -94,7 +92,7 @@ const paging = z.object({
   quantidadeTotalDeItens: z.number().int(),
 })
 
-// An empty list may be left out only if the response says that there are none. Otherwise any object would pass for one.
+// Otherwise any object would pass for an empty list.
 const pixList = z
   .object({ parametros: z.object({ paginacao: paging.nullish() }).nullish(), pix: z.array(z.unknown()).nullish() })
   .refine((body) => body.pix || body.parametros?.paginacao?.quantidadeTotalDeItens === 0)
@@ -118,7 +116,6 @@ export function chargeBody(request: ProviderChargeRequest, pixKey: string): obje
 
 const NONE: Entries = { payments: [], unread: [] }
 
-/** `emvNeeded`: the code to pay is needed, and not only the state. */
 export function readCharge(
   json: unknown,
   expected: { txid: string; provider: string; merchant: Merchant | undefined; emvNeeded: boolean },
@@ -126,12 +123,11 @@ export function readCharge(
   const body = parse(cob, json)
   const { txid } = expected
   if (!isSameTxid(body.txid, txid)) throw new MalformedResponse('another txid than the one asked for')
-  // A Pix that a charge lists pays that charge, even if it does not repeat the txid.
+  // A Pix that a charge lists pays that charge.
   const { payments, unread } = body.pix ? readPixList(body.pix, expected.provider, txid) : NONE
   const charge: ProviderCharge = {
     txid,
     status: chargeStatus(body.status),
-    // Some PSPs give the code only once.
     emv: readEmv(() => body.pixCopiaECola || makeEmv(body, expected.merchant), expected.emvNeeded),
     valueCents: body.valor.original,
     expiresAt: new Date(body.calendario.criacao.getTime() + body.calendario.expiracao * 1000),
@@ -146,7 +142,7 @@ export function readWithdrawn(json: unknown): 'withdrawn' {
   return 'withdrawn'
 }
 
-/** A Pix that cannot be read is no failure of the provider, so it is returned and not thrown. */
+/** An unreadable Pix is no failure of the provider, so it is returned. */
 export function readPayment(json: unknown, expected: { endToEndId: string; provider: string }): Entries {
   const { endToEndId } = parse(z.object({ endToEndId: z.string() }), json)
   if (endToEndId !== expected.endToEndId) throw new MalformedResponse('another Pix than the one asked for')
@@ -168,7 +164,6 @@ export function readReceivedPage(json: unknown, expected: { page: number; provid
 
 function readPixList(entries: unknown[], provider: string, chargeTxid: string | null): Entries {
   const read = (entry: unknown) => payment(parse(pix, entry), provider, chargeTxid)
-  // Every entry of a list of received Pix is money.
   const identify = (entry: unknown) => ({
     id: objectOf(entry).endToEndId,
     time: objectOf(entry).horario,
@@ -183,7 +178,7 @@ export function readRefund(json: unknown, refundId: string): ProviderRefund {
   return refund(body)
 }
 
-/** A body without `pix` is a test, or about something else: no hints. */
+/** A body without `pix` is a test. */
 export function readHints(body: Buffer): Hint[] {
   const { pix } = parseNotification(body)
   if (pix === undefined) return []
@@ -195,7 +190,6 @@ export function readHints(body: Buffer): Hint[] {
 function readHint(item: unknown): Hint {
   const { txid, endToEndId, horario, devolucoes } = objectOf(item)
   return {
-    // Static codes have shorter txids than charges. The domain knows which are ours.
     txid: matching(txid, QUIRKS.txid),
     endToEndId: matching(endToEndId, END_TO_END_ID),
     occurredAt: claimedTime(horario),
@@ -203,7 +197,7 @@ function readHint(item: unknown): Hint {
   }
 }
 
-/** The text of an error body; undefined when it is not a JSON object, so not written by the PSP. */
+/** Undefined when the PSP did not write it. */
 export function readProblem(json: unknown): string | undefined {
   const body = z.record(z.string(), z.unknown()).safeParse(json)
   if (!body.success) return undefined
@@ -232,7 +226,7 @@ function payment(body: z.infer<typeof pix>, provider: string, chargeTxid: string
   }
 }
 
-// A Pix without refunds has no `devolucoes`. A refund that cannot be read must hide neither the payment nor the others.
+// A refund that cannot be read must hide neither the payment nor the others.
 function readRefunds(given: unknown): Pick<ReceivedPayment, 'refunds' | 'unreadRefunds'> {
   const refunds: ProviderRefund[] = []
   const unreadRefunds: UnreadRefund[] = []
@@ -261,6 +255,5 @@ function makeEmv(body: z.infer<typeof cob>, merchant: Merchant | undefined): str
 
 function violations(value: unknown): unknown[] {
   if (!Array.isArray(value)) return []
-  // Without the values, which repeat what was sent.
   return value.slice(0, 3).flatMap((entry: Json | null) => [entry?.propriedade, entry?.razao])
 }

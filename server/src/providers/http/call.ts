@@ -11,10 +11,9 @@ import { makeOwnBuckets, type SharedBuckets } from '../../base/shared-buckets.ts
 import { failSpan, inSpan, withTraceparent } from '../../base/tracing.ts'
 import { makeLimits, type RateLimitCall, type Timings, type Verdict } from './limits.ts'
 
-// A call to a provider, in the order in which it happens: deadline, retry, breaker and rate limit, credentials, JSON,
-// one HTTP request. URLs that users type go through egress/ instead.
+// In the order in which it happens: deadline, retry, breaker and rate limit, credentials, JSON, one HTTP request. URLs
+// that users type go through egress/ instead.
 
-/** What to send, and how to read the response. */
 export type Call<Body> = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
@@ -30,17 +29,16 @@ export function get<Body>(path: string, read: Call<Body>['read']): Call<Body> {
   return { method: 'GET', path, read }
 }
 
-/** `operation` names the call in errors, logs and metrics. `timeoutMs` shortens the deadline for one request. */
+/** `timeoutMs` shortens the deadline for one request. */
 export type Bounds = { operation: string; deadline: Deadline; timeoutMs?: number }
 
-/** How long an operation may still take, with all its calls and pauses. */
 export type Deadline = {
   remainingMs(): number
-  /** The account whose caller waits; undefined for background work. Accounts share the provider's rate by it. */
+  /** The account whose caller waits; undefined for background work. */
   onBehalfOf: string | undefined
 }
 
-/** On the monotonic clock and not on the injected one, because it bounds real sockets. */
+/** On the monotonic clock, because it bounds real sockets. */
 export function startDeadline(ms: number, onBehalfOf?: string): Deadline {
   const endsAtMs = performance.now() + ms
   return { remainingMs: () => Math.max(0, endsAtMs - performance.now()), onBehalfOf }
@@ -52,9 +50,9 @@ export type NotOk =
   /** 429: not done. */
   | { kind: 'busy'; retryAfterMs: number }
   | Failed
-/** A 4xx. `isFromProvider`: written by the provider (JSON), and not by a proxy before it. */
+/** `isFromProvider`: not written by a proxy before it. */
 export type Refused = { kind: 'refused'; status: number; isFromProvider: boolean; text: string }
-/** No usable response. `text` never holds what was sent or received. */
+/** `text` never holds what was sent or received. */
 export type Failed = {
   kind: 'failed'
   /** The provider may have done it. */
@@ -68,10 +66,9 @@ export type Failed = {
 }
 
 export type Credentials = {
-  /** Goes before the token in the authorization header. */
   scheme: '' | 'Bearer '
   token(deadline: Deadline): Promise<Reply<string>>
-  /** For tokens that can be renewed: the provider rejected this one. */
+  /** The provider rejected this token. */
   drop?(token: string): void
   secrets: string[]
 }
@@ -88,7 +85,6 @@ export type CallOptions = {
   metrics?: Metrics | undefined
   random?: () => number
   tls?: ClientCertificate
-  /** An authority to trust besides the well-known ones. */
   caPem?: string
 }
 
@@ -97,7 +93,7 @@ export type Calls = ReturnType<typeof makeCalls>
 export function makeCalls(
   options: CallOptions & {
     timings: Timings
-    /** The text of a refusal, or undefined when it was not written by the provider. */
+    /** Undefined when the provider did not write it. */
     readProblem: (json: unknown) => string | undefined
     makeCredentials: (http: Http) => Credentials
   },
@@ -110,12 +106,11 @@ export function makeCalls(
   const http = makeHttp(options)
   const credentials = options.makeCredentials(http)
   const closing = new AbortController()
-  // One listener per pause, and pauses are bounded elsewhere. Node would warn of a leak beyond ten.
+  // Pauses are bounded elsewhere. Node would warn of a leak beyond ten.
   setMaxListeners(0, closing.signal)
 
   /** An idempotent call, with retries. */
   async function read<Body>(call: Call<Body>, bounds: Bounds): Promise<Reply<Body>> {
-    // If one attempt was sent, the request as a whole may have been done.
     let wasSent = false
     for (let attempt = 1; ; attempt++) {
       const reply = await once(call, bounds)
@@ -124,7 +119,7 @@ export function makeCalls(
     }
   }
 
-  /** Waits before the next attempt. False at once when another attempt makes no sense or does not fit the deadline. */
+  /** False at once when another attempt makes no sense or does not fit the deadline. */
   async function waitToRetry(reply: Reply<unknown>, attempt: number, deadline: Deadline): Promise<boolean> {
     if (reply.kind !== 'busy' && (reply.kind !== 'failed' || !reply.isRetryable)) return false
     // Full jitter: callers that failed together must not return together.
@@ -133,7 +128,6 @@ export function makeCalls(
     return ms < deadline.remainingMs() && sleep(ms, true, { signal: closing.signal }).catch(() => false)
   }
 
-  /** One attempt. */
   async function once<Body>(call: Call<Body>, bounds: Bounds): Promise<Reply<Body>> {
     let token = ''
     const attempt = () =>
@@ -173,7 +167,7 @@ export function makeCalls(
     metrics?.budgetWaitSeconds.inc({ provider: name }, waitedMs() / 1000)
     if (closing.signal.aborted) return withheld('closed', 'closed')
     if (!hasTurn) return withheld('overloaded', 'rate limit: too many calls per second')
-    // After the wait. A probe in the queue would block all others, and queued calls would reach a failed provider.
+    // After the wait: a probe in the queue would block all others.
     const report = breaker.enter()
     if (!report) return withheld('down', limits.heldBack(operation))
     let verdict: Verdict = 'none'
@@ -247,7 +241,7 @@ export function makeCalls(
 
 const WRITES = new Set(['create', 'cancel', 'refund'])
 
-// Accounts share the rate for calls that their callers wait for. Background work takes turns by operation.
+// Background work takes turns by operation.
 function shareOf(operation: string, { onBehalfOf, remainingMs }: Deadline): RateLimitCall {
   if (onBehalfOf === undefined) return { priority: 'background', sharer: operation, remainingMs: remainingMs() }
   const priority = WRITES.has(operation) ? 'write' : 'read'
@@ -264,13 +258,13 @@ function withheld(reason: Failed['withheld'] & string, text: string): Failed {
 
 const MAX_TEXT_LENGTH = 300
 
-// A provider may quote our request. Its credentials must not reach an error, a log or a caller.
+// A provider may quote our credentials.
 function hide(text: string, secrets: string[]): string {
   const hidden = secrets.filter(Boolean).reduce((left, secret) => left.replaceAll(secret, '[hidden]'), text)
   return hidden.replaceAll(/\p{Cc}+/gu, ' ').slice(0, MAX_TEXT_LENGTH)
 }
 
-/** A response that does not match the provider's description. Money depends on its fields, so all of it is rejected. */
+/** Money depends on its fields, so all of it is rejected. */
 export class MalformedResponse extends Error {
   override name = 'MalformedResponse'
 }
@@ -294,9 +288,8 @@ type HttpResponse = { kind: 'response'; status: number; headers: Headers; text: 
 type Headers = Record<string, string | string[] | undefined>
 
 /**
- * HTTP under one timer for each request, from the wait for a connection to the last byte. A failure says whether the
- * request may have been sent. undici's request() does not say that, and cannot cancel a request that waits for a
- * connection. So this uses dispatch().
+ * One timer for each request, from the wait for a connection to the last byte. undici's request() does not say whether
+ * a failed request was sent, and cannot cancel one that waits, so this uses dispatch().
  */
 export function makeHttp(options: {
   timings: Pick<Timings, 'connections' | 'maxPending' | 'maxResponseBytes' | 'connectTimeoutMs'>
@@ -305,14 +298,13 @@ export function makeHttp(options: {
 }) {
   const { timings } = options
   const secureContext = makeSecureContext(options)
-  // By origin: the API and the token URL. undici's Agent would not destroy a pool whose last connection broke.
+  // By origin. undici's Agent would not destroy a pool whose last connection broke.
   const pools = new Map<string, Pool>()
   let pending = 0
   let isClosed = false
 
   function poolOf(origin: string): Pool {
     const connect = { secureContext, timeout: timings.connectTimeoutMs }
-    // Our own timer bounds the whole request.
     const unbounded = { headersTimeout: 0, bodyTimeout: 0 }
     const made = () => new Pool(origin, { connections: timings.connections, pipelining: 1, connect, ...unbounded })
     const pool = pools.get(origin) ?? made()
@@ -338,7 +330,7 @@ export function makeHttp(options: {
     const timer = setTimeout(() => giveUp(`no response within ${Math.round(timeoutMs)} ms`), timeoutMs)
     pending += 1
     poolOf(request.origin).dispatch(request, {
-      // Called before the first byte is written. Throwing here cancels the request and keeps the connection.
+      // Throwing here cancels the request and keeps the connection.
       onRequestStart(started) {
         if (isOver) throw new Error('Given up before it was sent')
         controller = started
@@ -355,7 +347,6 @@ export function makeHttp(options: {
         pending -= 1
         finish({ kind: 'response', ...response, text: Buffer.concat(chunks).toString('utf8') })
       },
-      // Perhaps long after the caller has given up.
       onResponseError(_controller, error) {
         pending -= 1
         finish(brokenBy(error, controller !== undefined))
@@ -371,7 +362,6 @@ export function makeHttp(options: {
       const headers = withTraceparent(request.headers)
       return new Promise((resolve) => dispatch({ ...request, headers }, resolve))
     },
-    /** Aborts requests in flight. */
     async close() {
       isClosed = true
       await Promise.all([...pools.values()].map((pool) => pool.destroy()))
@@ -381,7 +371,7 @@ export function makeHttp(options: {
 
 const OURS = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED', 'UND_ERR_INVALID_ARG'])
 
-// Only the error's code is shown: its message may quote headers or bodies.
+// The message may quote headers or bodies.
 function brokenBy(error: Error & { code?: string }, wasSent: boolean): Failed {
   const code = error.code ?? error.name
   const text = wasSent ? `the connection broke before the response (${code})` : `no connection (${code})`

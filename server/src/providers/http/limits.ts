@@ -5,27 +5,24 @@ import type { SharedBucket, SharedBuckets } from '../../base/shared-buckets.ts'
 import type { Rate } from '../../base/token-bucket.ts'
 import type { ProviderHealth } from '../../domain/ports/provider.ts'
 
-// How long, how often and how much a provider is called.
-
 /** The bounds of an adapter. Tests pass smaller ones. */
 export type Timings = typeof DEFAULT_TIMINGS
 
 export const DEFAULT_TIMINGS = {
-  // A payer waits for the QR code and tries again after about this long.
+  // A payer tries again after about this long.
   createDeadlineMs: 8_000,
-  // For one call that writes. After one that hangs, half of the deadline is left to look up the outcome.
+  // Half of the deadline is left to look up the outcome.
   writeTimeoutMs: 4_000,
-  // A caller waits for the query. After this time it is answered from the database.
+  // Then the query is answered from the database.
   checkDeadlineMs: 3_000,
   cancelDeadlineMs: 8_000,
-  // Per page of a sweep, which is background work. A thousand Pix take a bank a while.
+  // A thousand Pix take a bank a while.
   listDeadlineMs: 20_000,
   refundDeadlineMs: 15_000,
   // Some providers call the new URL before they answer.
   registerDeadlineMs: 20_000,
-  // The most that API Pix allows.
   pageSize: 1_000,
-  // Half a million Pix in one window. A sweep that finds more must ask for shorter windows.
+  // Half a million Pix in one window.
   maxPages: 500,
   // With one failure in three, 96 % of reads and writes still succeed.
   readAttempts: 3,
@@ -44,12 +41,11 @@ export const DEFAULT_TIMINGS = {
   // At 200 ms per call these carry 300 calls per second, more than any provider allows.
   connections: 64,
   maxPending: 1_000,
-  // A page of a thousand Pix is about half a megabyte.
   maxResponseBytes: 4 * 1024 * 1024,
   connectTimeoutMs: 5_000,
 }
 
-/** Breaker, rate limit and health of one provider. The processes on one database share the first two. */
+/** The processes on one database share breaker and rate limit. */
 export function makeLimits(options: {
   name: string
   /** 0: no limit. */
@@ -98,28 +94,28 @@ export function makeLimits(options: {
       lastError = `${operation}: ${text}`
       outage.failed(text, { operation, text })
     },
-    /** The breaker let no call through. Returns the reason. */
+    /** Returns the reason. */
     heldBack(operation: string): string {
       outage.failed('down', { operation, text: 'held back by the breaker' })
       return `the provider is down, retried later (${lastError ?? 'breaker open'})`
     },
-    /** Learns soon whether the breaker of another process is open. Without a rate limit nothing else reads it. */
+    /** Without a rate limit nothing else reads the breaker of others. */
     askOthers: () => bucket.ask(),
     health: (): ProviderHealth => ({ breaker: breaker.state(), lastError, lastSuccessAt }),
   }
 }
 
 /**
- * A circuit breaker. Closed: calls go through. It opens after `failures` in a row and refuses calls. After the
- * cool-down it lets one call through, the probe (half-open), whose outcome closes or reopens it.
+ * Opens after `failures` in a row and refuses calls. After the cool-down it lets one probe through (half-open), whose
+ * outcome closes or reopens it.
  */
 export type Breaker = {
-  /** Admits one call, which must report its verdict. Undefined: the call is refused. */
+  /** The call must report its verdict. Undefined: refused. */
   enter(): Report | undefined
   mayEnter(): boolean
   /**
-   * Opens because another process opened its breaker, for the rest of that cool-down. Stays closed if its own calls
-   * succeed: then perhaps only the connection of the other process is broken.
+   * Opens with the breaker of another process, unless our own calls succeed: then perhaps only its connection is
+   * broken.
    */
   openWithOther(forMs: number): void
   state(): BreakerState
@@ -135,7 +131,7 @@ export function makeBreaker(options: {
   failures: number
   coolDownMs: number
   now: () => Date
-  /** `isOwn` is false if only another process found the provider down. */
+  /** `isOwn`: not because of another process. */
   onChange: (state: BreakerState, isOwn: boolean) => void
 }): Breaker {
   let current: BreakerState = 'closed'
@@ -143,7 +139,7 @@ export function makeBreaker(options: {
   let openedAtMs = 0
   let healthyAtMs = -Infinity
   let isProbing = false
-  // Counts changes of state. A call that began before the last change is ignored.
+  // A call that began before the last change is ignored.
   let generation = 0
 
   const nowMs = () => options.now().getTime()
@@ -157,7 +153,7 @@ export function makeBreaker(options: {
     options.onChange(state, true)
   }
 
-  // The absolute distance: a clock that is set back must not keep the breaker open.
+  // A clock that is set back must not keep the breaker open.
   const isCool = () => Math.abs(nowMs() - openedAtMs) >= options.coolDownMs
   const mayEnter = () => current === 'closed' || (current === 'open' ? isCool() : !isProbing)
 
@@ -200,21 +196,18 @@ export function makeBreaker(options: {
 }
 
 /**
- * Keeps within the rate that a provider allows, and shares it. Calls without capacity wait. Accounts take turns, so a
- * flood of one account delays only its own calls. A call that cannot have a turn before its deadline is refused at
- * once.
+ * Keeps within the rate that a provider allows. Accounts take turns, so a flood of one delays only its own calls. A
+ * call that cannot have a turn before its deadline is refused at once.
  */
 export type RateLimit = {
   acquire(call: RateLimitCall): Promise<boolean>
-  /** False when acquire() would refuse the call at once. */
   hasRoom(call: RateLimitCall): boolean
-  /** Refuses all that wait. */
   close(): void
 }
 
 export type RateLimitCall = {
   priority: Priority
-  /** Who takes turns within a priority: an account, or in the background an operation. */
+  /** An account, or in the background an operation. */
   sharer: string
   remainingMs: number
 }
@@ -222,23 +215,20 @@ export type RateLimitCall = {
 /** write: a caller waits for a change. read: a caller waits for an answer. background: nobody waits. */
 export type Priority = 'write' | 'read' | 'background'
 
-// Writes come first: a payer waits for the code, and a query can be answered from the database. The others get at least
-// every fourth turn each, which keeps settlement, refunds and sweeps going and leaves half of the rate to writes.
+// Writes come first, because a payer waits for the code. The others get at least every fourth turn each.
 const PRIORITIES: Priority[] = ['write', 'read', 'background']
 const GUARANTEED_EVERY = 4
-// This share of the bucket is for sharers without a recent turn. Without it, every call of a quiet account would wait
-// for the next token while another account floods.
+// For sharers without a recent turn. Otherwise every call of a quiet account would wait while another floods.
 const RESERVED_SHARE = 0.2
-// A sharer is quiet after this many turns of others. So quiet sharers use no more than the reserve.
+// After this many turns of others a sharer is quiet.
 const QUIET_TURNS = 5
-// Far more than may wait, so the last turn of all who wait is known.
 const MAX_REMEMBERED = 1_000
 
 type Waiting = { answer: (granted: boolean) => void }
-/** The waiting calls of one sharer and priority, oldest first. */
+/** Oldest first. */
 type Queue = { priority: Priority; key: string; waiting: Waiting[] }
 
-/** A bucket holds the calls of one second, since providers count per second or longer. */
+/** Providers count per second or longer. */
 export function rateOf(callsPerSecond: number): Rate {
   return { perSecond: callsPerSecond, burst: Math.max(1, callsPerSecond) }
 }
@@ -280,7 +270,6 @@ export function makeRateLimit(options: {
     })
   }
 
-  /** The queue that gets the next turn, if the bucket has a token for it. */
   function takeTurn(waiting: Queue[]): Queue | undefined {
     const atMs = nowMs()
     const next = turns.next(waiting, atMs)
@@ -289,7 +278,6 @@ export function makeRateLimit(options: {
     return next.queue
   }
 
-  /** Grants turns as long as the bucket has tokens. */
   function serve() {
     while (queues.size > 0) {
       const queue = takeTurn([...queues.values()])
@@ -307,7 +295,6 @@ export function makeRateLimit(options: {
     pumping = false
   }
 
-  /** Past the bound, the longest queue loses its newest call. */
   function keepBound(own: Queue) {
     if (waitingCount > options.maxWaiting) longestOf(own).waiting.at(-1)!.answer(false)
   }
@@ -316,7 +303,7 @@ export function makeRateLimit(options: {
     return [...queues.values()].reduce((a, b) => (b.waiting.length > a.waiting.length ? b : a), own)
   }
 
-  /** The earliest turn of the nth call of this queue: queues of the same priority alternate. */
+  /** Queues of the same priority alternate. */
   function turnInMs(own: Queue, nth: number): number {
     let before = nth - 1
     for (const queue of queues.values()) {
@@ -327,7 +314,6 @@ export function makeRateLimit(options: {
 
   return {
     acquire(call) {
-      // Where nobody waits, the call needs no place in a queue.
       const alone = { priority: call.priority, key: keyOf(call), waiting: [] }
       if (queues.size === 0 && takeTurn([alone])) return Promise.resolve(true)
       const granted = join(call)
@@ -359,13 +345,13 @@ type Next = { queue: Queue; mayUseReserve: boolean }
 
 function makeTurns(perSecond: number) {
   const quietMs = (QUIET_TURNS * 1000) / perSecond
-  // By queue, the one with the latest turn last.
+  // The latest turn last.
   const served = new Map<string, { turn: number; atMs: number }>()
   const priorityTurn: Record<Priority, number> = { write: 0, read: 0, background: 0 }
   let turn = 0
 
   const lastTurn = ({ key }: Queue) => served.get(key)?.turn ?? -1
-  // The absolute distance: a clock that is set back must not make all sharers loud.
+  // A clock that is set back must not make all sharers loud.
   const isQuiet = ({ key }: Queue, atMs: number) => {
     const last = served.get(key)
     return last === undefined || Math.abs(atMs - last.atMs) >= quietMs

@@ -3,9 +3,7 @@ import type { ReceivedPayment } from '../../domain/ports/provider.ts'
 import { MalformedResponse } from './call.ts'
 import { END_TO_END_ID, instant, type Entries } from './provider.ts'
 
-// What the readers of lists and notifications share.
-
-/** Reads entries one by one, so that a malformed one hides no other. `read` returns undefined for what is no Pix. */
+/** A malformed entry hides no other. `read` returns undefined for what is no Pix. */
 export function readEntries(
   entries: unknown[],
   read: (entry: unknown) => ReceivedPayment | undefined,
@@ -27,7 +25,6 @@ export function readEntries(
   return found
 }
 
-// Enough to find the entry at the provider.
 const MAX_ID_LENGTH = 60
 
 function showId(id: unknown): string {
@@ -35,23 +32,22 @@ function showId(id: unknown): string {
   return ` (its id is ${id.replaceAll(/\p{C}/gu, '\u{fffd}').slice(0, MAX_ID_LENGTH)})`
 }
 
-/** The texts among the parts of an error body. */
 export function sentence(parts: unknown[]): string {
   return parts.filter((part) => typeof part === 'string' && part !== '').join(' ')
 }
 
-/** The time that a notification claims. Nothing depends on it but where to look, so it may be missing or wrong. */
+/** Only says where to look, so it may be missing or wrong. */
 export function claimedTime(value: unknown): Date | undefined {
   const at = new Date(typeof value === 'string' ? value : Number.NaN)
   return Number.isNaN(at.getTime()) ? undefined : at
 }
 
-/** The largest page of API Pix, so no provider has reason to send a longer list. */
+/** The largest page of API Pix. */
 export const MAX_HINTS = 1_000
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The JSON object in a notification. An empty body counts as {}: some providers probe the URL with one. */
+/** Some providers probe the URL with an empty body. */
 export function parseNotification(body: Buffer): Record<string, unknown> {
   if (body.length === 0) return {}
   let json: unknown
@@ -68,7 +64,6 @@ export function matching(value: unknown, pattern: RegExp): string | null {
   return typeof value === 'string' && pattern.test(value) ? value : null
 }
 
-/** {} for anything that is not an object. */
 export function objectOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 }

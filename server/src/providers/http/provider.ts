@@ -30,22 +30,20 @@ import type { Timings } from './limits.ts'
 export type Entries = { payments: ReceivedPayment[]; unread: UnreadEntry[] }
 
 export type Page = Entries & {
-  /** Entries of all kinds: the next page begins after them. */
   count: number
-  /** Undefined where the provider does not say: then a page without anything new is the last. */
+  /** Undefined: a page without anything new is the last. */
   isLast: boolean | undefined
 }
 
 type ReportUnread = (entry: UnreadEntry) => void
 
-/** What an adapter needs for its calls. */
 export type Adapter = CallOptions & { calls: Calls; timings: Timings; reportUnread: ReportUnread }
 
 type Mismatch = { text: string; isOver?: true }
 type Cancelled = Awaited<ReturnType<Provider['cancel']>>
 type RefundIds = { endToEndId: string; refundId: string }
 
-/** How one kind of provider differs from the others. Ids go into paths, so they are checked before a call is made. */
+/** How one kind of provider differs. Ids go into paths, so they are checked first. */
 export type ProviderApi<Charge extends { charge: ProviderCharge }> = Pick<
   Provider,
   'registerNotifications' | 'readNotification'
@@ -55,15 +53,14 @@ export type ProviderApi<Charge extends { charge: ProviderCharge }> = Pick<
   isTxid(txid: string): boolean
   isRefund(ids: RefundIds): boolean
   create(request: ProviderChargeRequest): Call<Charge>
-  /** `emvNeeded`: the code to pay is needed, and not only the state. */
+  /** `emvNeeded`: not only the state. */
   getCharge(txid: string, emvNeeded: boolean): Call<Charge>
-  /** Why the charge under the requested txid is not the requested one. `isOver`: nobody can pay it any more. */
+  /** `isOver`: nobody can pay it any more. */
   mismatch(charge: Charge): Mismatch | undefined
   withPayments(charge: Charge, deadline: Deadline): Promise<ProviderCharge>
-  /** The answer of check() when the provider knows no such charge. */
   checkAbsent(txid: string, deadline: Deadline): Promise<ProviderCharge | 'absent'>
   cancel(txid: string): Call<'withdrawn'>
-  /** What a failed cancel() came to; undefined: unknown. See Settle for `inDoubt`. */
+  /** Undefined: unknown. See Settle for `inDoubt`. */
   settleCancel(reply: NotOk, inDoubt: boolean, lookUp: () => Promise<Reply<Charge>>): Promise<Cancelled | undefined>
   refund(request: ProviderRefundRequest): Call<ProviderRefund>
   getRefund(ids: RefundIds): Call<ProviderRefund>
@@ -71,7 +68,6 @@ export type ProviderApi<Charge extends { charge: ProviderCharge }> = Pick<
   getPage(window: { from: Date; to: Date }, position: { page: number; skip: number }): Call<Page>
 }
 
-/** The operations of a provider, which are the same for all. */
 export function makeProvider<Charge extends { charge: ProviderCharge }>(
   adapter: Adapter,
   api: ProviderApi<Charge>,
@@ -101,8 +97,8 @@ export function makeProvider<Charge extends { charge: ProviderCharge }>(
       const isOther = made.charge.valueCents !== request.valueCents
       const mismatch = isOther ? { text: 'a charge of another value has this txid' } : api.mismatch(made)
       if (!mismatch) return made.charge
-      // The txid is ours, so a charge that differs is ours too. Unless it is over, somebody could pay it: the outcome
-      // counts as unknown, and whoever asked withdraws the charge.
+      // Unless a charge that differs is over, somebody could pay it: the outcome is unknown, and whoever asked
+      // withdraws it.
       throw new ProviderError(mismatch.isOver ? 'refused' : 'unknown', `${name}: create: ${mismatch.text}`)
     },
     async check(txid, { onBehalfOf } = {}) {
@@ -158,16 +154,12 @@ export function makeProvider<Charge extends { charge: ProviderCharge }>(
   }
 }
 
-/**
- * May learn the result after a failed attempt, by a lookup for example. Undefined: it did not. `inDoubt`: an attempt
- * was sent and its outcome is unknown.
- */
+/** Looks for the result of a failed attempt. `inDoubt`: an attempt was sent and its outcome is unknown. */
 type Settle<Body> = (reply: NotOk, inDoubt: boolean) => Promise<Body | undefined>
 
-/** A change under an id of ours, with retries. */
 async function write<Body>(adapter: Adapter, call: Call<Body>, bounds: Bounds, settle: Settle<Body>): Promise<Body> {
   const { calls, timings } = adapter
-  // Stays true even if a lookup finds nothing: the request may still be queued at the provider.
+  // Stays true: the request may still be queued at the provider.
   let inDoubt = false
   for (let attempt = 1; ; attempt++) {
     const reply = await calls.once(call, bounds)
@@ -181,12 +173,11 @@ async function write<Body>(adapter: Adapter, call: Call<Body>, bounds: Bounds, s
   }
 }
 
-// With these statuses a provider may mean that the id is taken, perhaps by an earlier attempt of ours.
+// A provider may mean that the id is taken, perhaps by an earlier attempt of ours.
 const MAY_MEAN_TAKEN = new Set([400, 409, 422])
-// These words, in Portuguese or English, leave no doubt.
 const TAKEN = /duplic|já (existe|utilizad|cadastrad)|already (exist|used)/i
 
-/** For a write that creates something. `lookUp` is refused when there is no such thing. */
+/** `lookUp` is refused when there is no such thing. */
 function settleCreation<Body>(adapter: Adapter, bounds: Bounds, lookUp: () => Promise<Reply<Body>>): Settle<Body> {
   return async (reply, inDoubt) => {
     if (reply.kind !== 'refused' && !isLost(reply)) return undefined
@@ -194,9 +185,9 @@ function settleCreation<Body>(adapter: Adapter, bounds: Bounds, lookUp: () => Pr
     const found = mayExist ? await lookUp() : undefined
     if (found?.kind === 'ok') return found.body
     if (reply.kind !== 'refused') return undefined
-    // After a lost answer a refusal proves nothing: the lost attempt may be its cause, and lookups may lag behind.
+    // After a lost answer a refusal proves nothing: lookups may lag behind.
     let isKnown = !inDoubt
-    // If the provider says that the id is taken, something exists, even if the lookup does not show it yet.
+    // If the id is taken, something exists, even if the lookup does not show it yet.
     if (found) isKnown &&= !saysTaken(reply) && found.kind === 'refused'
     const refusal = errorOf(adapter, bounds, reply)
     if (isKnown) throw refusal
@@ -208,12 +199,11 @@ function saysTaken({ status, text }: Refused): boolean {
   return status === 409 || TAKEN.test(text)
 }
 
-/** The request was sent and its outcome is unknown. */
 export function isLost(reply: Reply<unknown>): boolean {
   return reply.kind === 'failed' && reply.wasSent
 }
 
-/** In the provider's own words. A 404 of a proxy (wrong base URL, deployment in progress) does not count. */
+/** A 404 of a proxy does not count. */
 export function isRefusedWith(reply: Reply<unknown>, statuses: Set<number>): boolean {
   return reply.kind === 'refused' && reply.isFromProvider && statuses.has(reply.status)
 }
@@ -225,7 +215,6 @@ export async function readOrThrow<Body>(adapter: Adapter, call: Call<Body>, boun
 export function bodyOf<Body>(adapter: Adapter, bounds: Bounds, reply: Reply<Body>): Body {
   if (reply.kind === 'ok') return reply.body
   const error = errorOf(adapter, bounds, reply)
-  // A 404 that the provider did not write is neither an absence nor a refusal.
   const isStray = reply.kind === 'refused' && reply.status === 404 && !reply.isFromProvider
   throw isStray ? new ProviderError('unknown', error.message) : error
 }
@@ -239,10 +228,9 @@ function errorOf({ name }: Adapter, { operation }: Bounds, reply: NotOk): Provid
   return new ProviderError(reply.wasSent ? 'unknown' : 'unreachable', text(reply.text), { isDown, isOverloaded })
 }
 
-// Far more Pix than can arrive while one list is read.
 const MAX_SEEN = 50_000
 
-/** All that the provider lists, each once. See Provider.listReceived for `onUnread`. */
+/** Each once. See Provider.listReceived for `onUnread`. */
 async function* listPages(options: {
   name: string
   maxPages: number
@@ -251,7 +239,7 @@ async function* listPages(options: {
   onUnread: ((entry: UnreadEntry) => void) | undefined
 }): AsyncGenerator<ReceivedPayment[]> {
   const { name, maxPages, onUnread } = options
-  // Pix that arrive meanwhile push others to a later page, where they appear a second time.
+  // Pix that arrive meanwhile push others to a later page, where they appear again.
   const seen = makeRecent<true>({ forMs: Infinity, max: MAX_SEEN })
   const isNew = (key: string) => {
     if (seen.get(key)) return false
@@ -270,23 +258,21 @@ async function* listPages(options: {
     skip += read.count
     if (read.isLast ?? fresh.length + freshUnread.length === 0) break
   }
-  // Unread entries come last, so that no payment waits for them.
   const entries = [...unread.values()]
   entries.forEach(options.reportUnread)
   if (entries.length > 0 && !onUnread) throw unreadError(name, 'listReceived', entries)
   for (const entry of entries) onUnread?.(entry)
 }
 
-/** Unread entries may be money, so a result without them is not complete. The provider itself did not fail. */
+/** Unread entries may be money, so a result without them is not complete. */
 export function unreadError(name: string, operation: string, unread: UnreadEntry[]): ProviderError {
   const text = `${unread.length} transactions cannot be read (${unread[0]!.text})`
   return new ProviderError('unknown', `${name}: ${operation}: ${text}`)
 }
 
-// Beyond this the log repeats itself.
 const MAX_REPORTED = 1_000
 
-/** Reports unread entries in the log and the metric, each once although every sweep and closing finds it again. */
+/** Each once, although every sweep and closing finds it again. */
 export function makeReportUnread({ name, log, metrics }: CallOptions): ReportUnread {
   const reported = new Set<string>()
   return (entry) => {
@@ -310,7 +296,6 @@ function keyOf({ endToEndId, text }: UnreadEntry): string {
   return `${endToEndId} ${text}`
 }
 
-/** The id that the central bank's system gives to every Pix. */
 export const END_TO_END_ID = /^[a-zA-Z0-9]{32}$/
 
 /** Some providers return our txid in upper case. */
@@ -318,26 +303,22 @@ export function isSameTxid(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase()
 }
 
-/** RFC 3339 with a zone. Without one it would be read in this machine's zone, three hours off. */
+/** Without a zone it would be read in this machine's zone. */
 export const instant = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i)
   .transform((text) => new Date(text))
   .refine((date) => !Number.isNaN(date.getTime()))
 
-/** `description` names the API that the message should follow. */
 export function parseMessage<Body>(schema: z.ZodType<Body>, json: unknown, description: string): Body {
   const parsed = schema.safeParse(json)
   if (parsed.success) return parsed.data
-  // Field names only: values may hold anything.
+  // Values may hold anything.
   const fields = parsed.error.issues.slice(0, 3).map((issue) => issue.path.join('.') || 'the whole message')
   throw new MalformedResponse(`does not match ${description}: ${fields.join(', ')}`)
 }
 
-/**
- * The code to pay, which banking apps must be able to read. Where only the state is needed (isNeeded false), a bad code
- * must not hide a payment: it counts as empty.
- */
+/** Where only the state is needed, a bad code must not hide a payment. */
 export function readEmv(give: () => string, isNeeded: boolean): string {
   try {
     const emv = give()

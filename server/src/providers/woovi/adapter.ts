@@ -37,16 +37,13 @@ export type WooviTimings = Timings & SignatureBounds & { keysDeadlineMs: number 
 
 const WOOVI_TIMINGS: WooviTimings = {
   ...DEFAULT_TIMINGS,
-  // Woovi waits for our answer to its notification meanwhile.
   keysDeadlineMs: 3_000,
-  // The most that Woovi returns at once.
   pageSize: 100,
   maxPages: 5_000,
-  // As Woovi asks: it announces a new key longer than this before the old one ends.
+  // Woovi announces a new key longer than this before the old one ends.
   keysFreshMs: 3_600_000,
-  // Forged notifications cause no more requests for keys than one per pause.
+  // Forged notifications cause one request for keys per pause.
   keysPauseMs: 60_000,
-  // At 200 ms per call these carry many times what Woovi allows.
   connections: 16,
 }
 
@@ -55,7 +52,7 @@ export type WooviOptions = Omit<CallOptions, 'tls' | 'caPem'> & {
   timings?: Partial<WooviTimings>
 }
 
-/** Woovi, formerly OpenPix. It identifies a charge by a correlationID of ours, which is the txid. */
+/** Woovi, formerly OpenPix. Its correlationID is the txid. */
 export function makeWoovi(options: WooviOptions): Provider {
   const { appId, now } = options
   const timings = { ...WOOVI_TIMINGS, ...options.timings }
@@ -70,9 +67,9 @@ export function makeWoovi(options: WooviOptions): Provider {
   })
 }
 
-// Woovi answers 400 for an unknown id, and nothing else in such a request can be wrong.
+// Woovi answers 400 for an unknown id.
 const ABSENT = new Set([400, 404])
-// With these statuses Woovi says that there is no such charge, and also that it cannot be deleted.
+// No such charge, or one that cannot be deleted.
 const NOT_DELETED = new Set([400, 404, 409, 422])
 
 type Api = Omit<ProviderApi<Charge>, 'registerNotifications' | 'readNotification'>
@@ -93,7 +90,7 @@ function makeApi(adapter: Adapter): Api {
     mismatch: ({ stage }) =>
       stage === 'EXPIRED' ? { text: 'the charge with this txid has expired', isOver: true } : undefined,
     async withPayments({ charge, stage, transactionIds }, deadline) {
-      // An active charge is unpaid. An expired one may have been paid while it ended.
+      // An expired charge may have been paid while it ended.
       if (stage === 'ACTIVE') return charge
       return { ...charge, payments: await findPaymentsOf(adapter, { txid: charge.txid, transactionIds }, deadline) }
     },
@@ -116,7 +113,7 @@ function makeApi(adapter: Adapter): Api {
     getPayment: (endToEndId) =>
       get(`/api/v1/transaction/${endToEndId}`, (json) => readTransaction(json, { endToEndId, provider })),
     getPage(window, { skip }) {
-      // Woovi does not say which of its times a window is about. The times of one Pix lie seconds apart.
+      // Woovi does not say which of its times a window is about.
       const start = new Date(window.from.getTime() - LIST_MARGIN_MS).toISOString()
       const end = new Date(window.to.getTime() + LIST_MARGIN_MS).toISOString()
       return transactionPage(adapter, { start, end }, { skip })
@@ -133,24 +130,23 @@ function transactionPage(
   return get(`/api/v1/transaction?${query.toString()}`, (json) => readTransactionPage(json, { ...expected, provider }))
 }
 
-/** A charge says only that it was paid. The Pix is a transaction. One page is enough: few charges are paid twice. */
+/** The Pix of a charge is a transaction. One page is enough: few charges are paid twice. */
 async function findPaymentsOf(adapter: Adapter, link: ChargeLink, deadline: Deadline): Promise<ReceivedPayment[]> {
   const operation = 'check'
   const call = transactionPage(adapter, { charge: link.txid }, { skip: 0, link })
   const page = await readOrThrow(adapter, call, { operation, deadline })
   page.unread.forEach(adapter.reportUnread)
-  // Woovi's filter may let a Pix of another charge through. It must not pay this one.
+  // Woovi's filter may let a Pix of another charge through.
   const payments = page.payments.filter(({ txid }) => txid !== null && isSameTxid(txid, link.txid))
-  // An unread Pix may have paid the charge. A Pix that can be read must not wait for it.
+  // An unread Pix may have paid the charge.
   if (payments.length === 0 && page.unread.length > 0) throw unreadError(adapter.name, operation, page.unread)
   return payments
 }
 
-/** Woovi forgets a deleted charge. It may have been paid before, and then its payments are still listed. */
+/** Woovi forgets a deleted charge, but still lists its payments. */
 async function checkDeleted(adapter: Adapter, txid: string, deadline: Deadline): Promise<ProviderCharge | 'absent'> {
   const link = { txid, transactionIds: [] }
   const payments = await findPaymentsOf(adapter, link, deadline).catch((error: unknown) => {
-    // Woovi may refuse to list the payments of an unknown charge.
     if (error instanceof ProviderError && error.outcome === 'refused') return []
     throw error
   })

@@ -12,14 +12,11 @@ import { MalformedResponse } from '../http/call.ts'
 import { claimedTime, matching, objectOf, parseNotification, readEntries, sentence } from '../http/messages.ts'
 import { END_TO_END_ID, instant, isSameTxid, parseMessage, readEmv, type Entries, type Page } from '../http/provider.ts'
 
-// The messages of Woovi. Amounts are in cents. Its description requires no field of any response, so this file requires
-// those that money depends on; all others may be missing or malformed.
+// Amounts are in cents. Woovi's description requires no field, so this file requires those that money depends on.
 
-/** Where Woovi deviates from its own description: one row each. */
+/** Where Woovi deviates from its own description. */
 const QUIRKS = {
-  /**
-   * The description swaps the enumerations of a transaction's `type` and `status`, so both fields are read for either.
-   */
+  /** The description swaps the values of `type` and `status`, so both are read for either. */
   kindFields: ['type', 'status'],
   /** Lists say the first, notifications the others. */
   receivedKinds: new Set(['PAYMENT', 'DYNAMIC', 'STATIC']),
@@ -34,12 +31,12 @@ const QUIRKS = {
   ]),
   /** Money that has not arrived. */
   unsettled: new Set(['CREATED', 'IN_PROCESSING', 'REJECTED']),
-  /** The status of a received Pix says how much was given back, and not by which refunds. It may be missing. */
+  /** How much was given back, and not by which refunds. */
   givenBack: { CONFIRMED: 'nothing', PARTIAL_REFUND: 'part', REFUNDED: 'all' } as Record<
     string,
     ReceivedPayment['givenBack']
   >,
-  /** Refunds of transactions and of charges use different words. A later query may return none. */
+  /** Refunds of transactions and of charges use different words. */
   refundStatus: {
     IN_PROCESSING: 'processing',
     REFUNDED: 'done',
@@ -49,15 +46,13 @@ const QUIRKS = {
   } as Record<string, ProviderRefund['status']>,
 }
 
-/** Woovi's minimum. */
 const MIN_EXPIRES_SECONDS = 300
 const MAX_COMMENT_LENGTH = 140
-// Enough to recognise an unknown word.
 const MAX_KIND_LENGTH = 60
-// Two are listed while a key is replaced. Each costs time per notification.
+// Two are listed while a key is replaced.
 const MAX_KEYS = 8
 
-/** `stage` is Woovi's status. `emv` of the charge is empty when it was not needed and not given. */
+/** `emv` is empty when it was not needed and not given. */
 export type Charge = {
   charge: ProviderCharge
   stage: 'ACTIVE' | 'COMPLETED' | 'EXPIRED'
@@ -71,11 +66,9 @@ export type Webhook = { url: string; event: string; isActive: boolean }
 
 const PLAIN_ID = /^[A-Za-z0-9]{1,35}$/
 
-/** Such an id needs no encoding in a path. */
 export const isPlainId = (id: string): boolean => PLAIN_ID.test(id)
 
 const cents = z.number().refine(isCents)
-// Optional: a malformed value counts as missing.
 const text = z.string().min(1).nullish().catch(null)
 const moment = instant.nullish().catch(null)
 
@@ -128,7 +121,6 @@ export function chargeBody(request: ProviderChargeRequest): object {
   }
 }
 
-/** `emvNeeded`: the code to pay is needed, and not only the state. */
 export function readCharge(json: unknown, expected: { txid: string; emvNeeded: boolean }): Charge {
   const response = parse(z.object({ charge, brCode: text }), json)
   const body = response.charge
@@ -138,7 +130,7 @@ export function readCharge(json: unknown, expected: { txid: string; emvNeeded: b
   return {
     charge: {
       txid: expected.txid,
-      // An expired charge counts as active: our own clock expires it, and a late payment is still looked for.
+      // Our own clock expires it, and a late payment is still looked for.
       status: body.status === 'COMPLETED' ? 'paid' : 'active',
       emv: readEmv(() => body.brCode ?? response.brCode ?? pix?.brCode ?? '', expected.emvNeeded),
       valueCents: body.value,
@@ -156,7 +148,7 @@ export function readDeleted(json: unknown): 'withdrawn' {
   return 'withdrawn'
 }
 
-/** A Pix that cannot be read is no failure of the provider, so it is returned and not thrown. */
+/** An unreadable Pix is no failure of the provider, so it is returned. */
 export function readTransaction(json: unknown, expected: { endToEndId: string; provider: string }): Entries {
   const { transaction: entry } = parse(z.object({ transaction: z.record(z.string(), z.unknown()) }), json)
   const read = readTransactions([entry], expected)
@@ -175,7 +167,6 @@ export function readTransactionPage(
   if (pageInfo && pageInfo.skip !== expected.skip) throw new MalformedResponse('another page than the one asked for')
   if (pageInfo?.hasNextPage && transactions.length === 0) throw new MalformedResponse('an empty page before the last')
   const count = transactions.length
-  // Without pageInfo, pages are read until one is empty.
   return { ...readTransactions(transactions, expected), count, isLast: pageInfo ? !pageInfo.hasNextPage : count === 0 }
 }
 
@@ -213,7 +204,7 @@ export function readPublicKeys(json: unknown): KeyObject[] {
   return keys
 }
 
-/** A body that names neither a charge nor a Pix is a test, or about something else: no hints. */
+/** A body that names neither is a test. */
 export function readHints(body: Buffer): Hint[] {
   const notification = parseNotification(body)
   const pix = objectOf(notification.pix)
@@ -221,11 +212,9 @@ export function readHints(body: Buffer): Hint[] {
   const txid = matching(named, PLAIN_ID)
   const endToEndId = matching(pix.endToEndId, END_TO_END_ID) ?? matching(objectOf(pix.raw).endToEndId, END_TO_END_ID)
   if (txid === null && endToEndId === null) return []
-  // Woovi names no refunds of a Pix, so asking again about one that is in the books tells nothing new.
   return [{ txid, endToEndId, occurredAt: claimedTime(pix.time) }]
 }
 
-/** The text of an error body; undefined when Woovi did not write it. */
 export function readProblem(json: unknown): string | undefined {
   const { error, errors } = objectOf(json)
   const parts = Array.isArray(errors) ? errors.slice(0, 3).map((entry) => objectOf(entry).message) : [error]
@@ -240,7 +229,7 @@ function kindWords(entry: unknown): string[] {
   return QUIRKS.kindFields.map((field) => objectOf(entry)[field]).filter((word) => typeof word === 'string')
 }
 
-// Other kinds are skipped. An unknown kind may be money, so it is reported.
+// An unknown kind may be money, so it is reported.
 function isReceived(entry: unknown): boolean {
   const words = kindWords(entry)
   const isOneOf = (kinds: Set<string>) => words.some((word) => kinds.has(word))
@@ -249,7 +238,7 @@ function isReceived(entry: unknown): boolean {
   throw new MalformedResponse(`an unknown kind of transaction: ${words.join(' ').slice(0, MAX_KIND_LENGTH)}`)
 }
 
-/** `link`: a Pix without a charge that names one of its transaction ids belongs to it. */
+/** `link`: a Pix that names one of its transaction ids belongs to it. */
 function readPayment(entry: unknown, { provider, link }: { provider: string; link?: ChargeLink }): ReceivedPayment {
   const body = parse(transaction, entry)
   const endToEndId = matching(body.endToEndId ?? body.endToEndID, END_TO_END_ID)
@@ -266,8 +255,7 @@ function readPayment(entry: unknown, { provider, link }: { provider: string; lin
   }
 }
 
-// Null for a Pix without a charge, or with a charge whose id cannot be ours. A Pix whose charge has no id must not pass
-// for one without a charge: it would go to suspense for good.
+// Null if the charge cannot be ours. A Pix whose charge has no id must not pass for one without a charge.
 function readTxid(charge: unknown): string | null {
   if (charge === undefined || charge === null) return null
   return matching(parse(z.object({ correlationID: z.string().min(1) }), charge).correlationID, PLAIN_ID)
@@ -277,7 +265,7 @@ function readExpiry(body: z.infer<typeof charge>, isNeeded: boolean): Date {
   if (body.expiresDate) return body.expiresDate
   if (body.createdAt && body.expiresIn) return new Date(body.createdAt.getTime() + body.expiresIn * 1000)
   if (isNeeded) throw new MalformedResponse('no date of expiry')
-  // A query for the state must not fail here: it uses our own date anyway.
+  // The state needs no date.
   return new Date(0)
 }
 

@@ -5,23 +5,18 @@ import { bodyOf, readOrThrow, type Adapter } from '../http/provider.ts'
 import { readHints, readPublicKeys, readWebhooks } from './messages.ts'
 import type { Signatures } from './signature.ts'
 
-// Sent for every Pix, with or without a charge. The events of charges repeat it, and each would cost two calls.
+// The events of charges repeat it, and each would cost two calls.
 const EVENT = 'OPENPIX:TRANSACTION_RECEIVED'
-// More than any account has, in case Woovi ignores the filter by URL.
+// In case Woovi ignores the filter by URL.
 const MAX_WEBHOOK_PAGES = 10
 const OPERATION = 'registerNotifications'
 
-/**
- * Woovi keeps any number of webhooks, so this looks for ours first. Two processes at once may create two, and then each
- * Pix is notified twice, which is harmless. After a change of PUBLIC_URL or SECRET_KEY the operator deletes the old
- * one.
- */
+/** Looks for our webhook first. Two processes at once may create two, which is harmless. */
 export async function registerNotifications(adapter: Adapter, url: string): Promise<void> {
   const bounds = { operation: OPERATION, deadline: startDeadline(adapter.timings.registerDeadlineMs) }
   if (await isRegistered(adapter, url, bounds.deadline)) return
   const body = { webhook: { name: 'guiche', event: EVENT, url, isActive: true } }
   const call: Call<void> = { method: 'POST', path: '/api/v1/webhook', body, read: () => undefined, secrets: [url] }
-  // Not retried here: if the answer was lost, the next registration finds the webhook.
   bodyOf(adapter, bounds, await adapter.calls.once(call, bounds))
 }
 
@@ -30,7 +25,6 @@ async function isRegistered(adapter: Adapter, url: string, deadline: Deadline): 
     const query = new URLSearchParams({ url, skip: String(skip), limit: String(adapter.timings.pageSize) })
     const { webhooks, hasNext } = await readOrThrow(
       adapter,
-      // The URL is secret: it lets anybody send hints.
       { ...get(`/api/v1/webhook?${query.toString()}`, readWebhooks), secrets: [url, encodeURIComponent(url)] },
       { operation: OPERATION, deadline },
     )
@@ -44,8 +38,8 @@ async function isRegistered(adapter: Adapter, url: string, deadline: Deadline): 
 const SIGNATURE_HEADER = 'x-webhook-signature'
 
 /**
- * A notification without hints needs no signature: Woovi tests a new URL before we know its keys. If the keys cannot be
- * fetched, the notification is accepted: its URL is secret, and a hint only makes us ask.
+ * Woovi tests a new URL before we know its keys, so no hints need no signature. If the keys cannot be fetched, the
+ * notification is accepted: a hint only makes us ask.
  */
 export async function readNotification(
   signatures: Signatures,

@@ -1,19 +1,13 @@
 import { verify, type KeyObject } from 'node:crypto'
 
-/**
- * Verifies that Woovi signed a notification. Keys are fetched when first needed, and kept. Woovi signs the
- * notifications of all merchants with the same keys, so a signature proves the sender and not that the notification is
- * about us.
- */
+/** Verifies that Woovi signed a notification. It signs those of all merchants with the same keys. */
 export type Signatures = {
-  /** 'unknown' when the keys could not be fetched. */
   verify(body: Buffer, signature: string): Promise<'good' | 'bad' | 'unknown'>
 }
 
 export type SignatureBounds = { keysFreshMs: number; keysPauseMs: number }
 
 export function makeSignatures(options: {
-  /** Undefined when the request failed. */
   fetchKeys: () => Promise<KeyObject[] | undefined>
   bounds: SignatureBounds
   now: () => Date
@@ -24,7 +18,7 @@ export function makeSignatures(options: {
   let askedAtMs = Number.NEGATIVE_INFINITY
   let fetching: Promise<void> | undefined
 
-  // The absolute distance: a clock that is set back must not keep old keys.
+  // A clock that is set back must not keep old keys.
   const isOlderThan = (ms: number, sinceMs: number) => Math.abs(options.now().getTime() - sinceMs) >= ms
 
   async function fetchKeys() {
@@ -35,7 +29,7 @@ export function makeSignatures(options: {
     fetchedAtMs = askedAtMs
   }
 
-  /** Callers share one request. Forged notifications must not cause more than the pause allows. */
+  /** Callers share one request. */
   async function refresh() {
     if (!fetching && !isOlderThan(bounds.keysPauseMs, askedAtMs)) return
     fetching ??= fetchKeys().finally(() => {
@@ -50,10 +44,9 @@ export function makeSignatures(options: {
       const isSigned = () => keys.some((key) => verify('RSA-SHA256', body, key, bytes))
       if (isOlderThan(bounds.keysFreshMs, fetchedAtMs)) await refresh()
       if (isSigned()) return 'good'
-      // Woovi may have replaced its keys since the last fetch.
       await refresh()
       if (isSigned()) return 'good'
-      // Only current keys can prove a signature wrong: the last fetch must have succeeded.
+      // Only current keys can prove a signature wrong.
       return fetchedAtMs === askedAtMs && keys.length > 0 ? 'bad' : 'unknown'
     },
   }
