@@ -6,12 +6,12 @@ import { makeMetrics, type Metrics } from './base/metrics.ts'
 import { makeSharedBuckets, type SharedBuckets } from './base/shared-buckets.ts'
 import { flushSpans } from './base/tracing.ts'
 import type { Config } from './config/config.ts'
-import { makeDatabaseClock, type DatabaseClock } from './db/clock.ts'
+import { makeDatabaseClock } from './db/clock.ts'
 import { prepareHome } from './db/embedded/home.ts'
-import { joinPresence, type Presence, type Role } from './db/presence.ts'
+import { joinPresence, type Role } from './db/presence.ts'
 import { reportTaken } from './db/shared-limits.ts'
 import { openStandby } from './domain/core/standby.ts'
-import { makeContext, type Context } from './domain/context.ts'
+import { makeContext } from './domain/context.ts'
 import { makeWebhookSender } from './egress/webhook-sender.ts'
 import type { Provider } from './domain/ports/provider.ts'
 import { makeSmtpMailer } from './mail/smtp.ts'
@@ -19,7 +19,7 @@ import { makeUnsentMailer } from './mail/unsent.ts'
 import type { ProviderConfig } from './config/providers.ts'
 import { makeApiPix } from './providers/api-pix/adapter.ts'
 import { makeWoovi } from './providers/woovi/adapter.ts'
-import { openDatabase, type Opened, type OpenOptions, type Say } from './open-database.ts'
+import { openDatabase, type OpenOptions, type Say } from './open-database.ts'
 import { openSandbox } from './sandbox/server.ts'
 
 type Common = { now: () => Date; log: Log; metrics: Metrics; limits: SharedBuckets }
@@ -27,24 +27,6 @@ type Common = { now: () => Date; log: Log; metrics: Metrics; limits: SharedBucke
 type ContextOptions = OpenOptions & { role?: Role }
 
 /** A sandbox runs in this process, or in another one with the same home. */
-async function openProviders(
-  config: Config,
-  common: Common,
-  { role = 'command' }: ContextOptions,
-): Promise<Opened<{ providers: Provider[]; sandboxUrl: string | undefined }>> {
-  const sandbox = config.providers.some((provider) => provider.kind === 'sandbox')
-    ? await openSandboxOf(config, common.log, role === 'command')
-    : undefined
-  const providers = config.providers.map((provider) => makeProvider(provider, sandbox?.url, common))
-  return {
-    value: { providers, sandboxUrl: sandbox?.url },
-    async close() {
-      await Promise.all(providers.map((provider) => provider.close()))
-      await sandbox?.stop()
-    },
-  }
-}
-
 async function openSandboxOf(config: Config, log: Log, isBrief: boolean) {
   await prepareHome(config.home)
   return openSandbox({
@@ -65,7 +47,7 @@ function makeProvider(provider: ProviderConfig, sandboxUrl: string | undefined, 
       return makeApiPix({ ...common, ...options, ...(tls && { tls }), ...(caPem && { caPem }) })
     }
     case 'sandbox':
-      assert(sandboxUrl, 'openProviders opens the sandbox first')
+      assert(sandboxUrl, 'The sandbox is opened first')
       return makeApiPix({
         ...common,
         name: provider.name,
@@ -83,8 +65,8 @@ export async function openContext(
   config: Config,
   log: Log,
   say: Say,
-  options: ContextOptions = {},
-): Promise<Opened<Context> & { sandboxUrl: string | undefined; clock: DatabaseClock; presence: Presence }> {
+  { role = 'command', ...options }: ContextOptions = {},
+) {
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
     for (const closer of closers.toReversed()) await closer()
@@ -94,7 +76,7 @@ export async function openContext(
     closers.push(database.close)
     const standby = config.databaseReadUrl ? openStandby(config.databaseReadUrl) : undefined
     closers.push(async () => standby?.pool.end())
-    const presence = await joinPresence(database.value.databaseUrl, { role: options.role ?? 'command' })
+    const presence = await joinPresence(database.value.databaseUrl, { role })
     closers.push(presence.leave)
     const clock = makeDatabaseClock(database.value.pool)
     closers.push(async () => clock.stop())
@@ -110,8 +92,12 @@ export async function openContext(
     // After all that makes spans, and before the database, which may take long.
     closers.push(flushSpans)
     const common = { now: clock.now, log, metrics, limits }
-    const { value: opened, close: closeProviders } = await openProviders(config, common, options)
-    closers.push(closeProviders)
+    const runsBank = config.providers.some((provider) => provider.kind === 'sandbox')
+    const sandbox = runsBank ? await openSandboxOf(config, log, role === 'command') : undefined
+    closers.push(async () => sandbox?.stop())
+    const sandboxUrl = sandbox?.url
+    const providers = config.providers.map((provider) => makeProvider(provider, sandboxUrl, common))
+    closers.push(async () => void (await Promise.all(providers.map((provider) => provider.close()))))
     const { proxyUrl, ...webhooks } = config.webhooks
     const webhookSender = makeWebhookSender({ ...webhooks, now: clock.now, ...(proxyUrl && { proxyUrl }) })
     closers.push(() => webhookSender.close())
@@ -124,15 +110,15 @@ export async function openContext(
       clock,
       log,
       metrics,
-      settings: opened.sandboxUrl ? { ...settings, sandboxBankUrl: `${opened.sandboxUrl}/bank` } : settings,
-      providers: opened.providers,
+      settings: sandboxUrl ? { ...settings, sandboxBankUrl: `${sandboxUrl}/bank` } : settings,
+      providers,
       webhookSender,
       mailer,
       instance: presence.instance,
       limits,
       ...(config.breachedPasswordsUrl && { isBreached: makeIsBreached(config.breachedPasswordsUrl, log) }),
     })
-    return { value: ctx, sandboxUrl: opened.sandboxUrl, clock, presence, close }
+    return { value: ctx, sandboxUrl, clock, presence, close }
   } catch (error) {
     await close()
     throw error

@@ -83,7 +83,7 @@ test('breached passwords are looked up only where BREACHED_PASSWORDS_URL says', 
   expect(loadConfig({}).breachedPasswordsUrl).toBeUndefined()
   expect(loadConfig({ BREACHED_PASSWORDS_URL: url }).breachedPasswordsUrl).toBe(url)
   expect(() => loadConfig({ BREACHED_PASSWORDS_URL: 'api.pwnedpasswords.com' })).toThrow(
-    'BREACHED_PASSWORDS_URL must look like https://api.pwnedpasswords.com/range',
+    'BREACHED_PASSWORDS_URL must be an http or https URL, not "api.pwnedpasswords.com"',
   )
 })
 

@@ -1,11 +1,5 @@
 import type { Log } from './log.ts'
 
-/** Logs an outage once per cause and interval, and not once per request that meets it. */
-export type CollapsedLog = {
-  failed(cause: string, fields: object): void
-  worked(): void
-}
-
 type Outage = { beganAt: number; failedAt: number; saidAt: number; failures: number; unsaid: number }
 
 const SAY_EVERY_MS = 10_000
@@ -14,15 +8,16 @@ const OVER_AFTER_MS = 3_000
 /** Bounds memory if a message takes the place of a code. */
 const MAX_CAUSES = 20
 
+/** Logs an outage once per cause and interval, and not once per request that meets it. */
 export function makeCollapsedLog(
   log: Log,
   { began, ended, fields = {} }: { began: string; ended: string; fields?: object },
   nowMs: () => number,
-): CollapsedLog {
+) {
   const outages = new Map<string, Outage>()
 
   return {
-    failed(cause, more) {
+    failed(cause: string, more: object) {
       const now = nowMs()
       const known = outages.get(cause)
       if (!known && outages.size >= MAX_CAUSES) return

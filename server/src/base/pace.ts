@@ -1,15 +1,10 @@
 /** Opens some time after it was closed, by the monotonic clock. */
-export type Pace = {
-  /** 0 when it is open. */
-  waitMs(): number
-  closeFor(ms: number): void
-}
-
-export function makePace(): Pace {
+export function makePace() {
   let openAtMs = -Infinity
   return {
+    /** 0 when it is open. */
     waitMs: () => Math.max(0, openAtMs - performance.now()),
-    closeFor: (ms) => void (openAtMs = performance.now() + ms),
+    closeFor: (ms: number) => void (openAtMs = performance.now() + ms),
   }
 }
 

@@ -1,15 +1,9 @@
 /** Does at most `size` pieces of work at a time, in the order of arrival. */
-export type SlidingWindow = {
-  run<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Starts all who wait at once, for a stop. */
-  release(): void
-}
-
-export function makeSlidingWindow(size: number): SlidingWindow {
+export function makeSlidingWindow(size: number) {
   const waiting: (() => void)[] = []
   let free = size
   return {
-    async run(work) {
+    async run<Result>(work: () => Promise<Result>): Promise<Result> {
       if (free > 0) free--
       else await new Promise<void>((start) => waiting.push(start))
       try {
@@ -21,6 +15,7 @@ export function makeSlidingWindow(size: number): SlidingWindow {
         else free++
       }
     },
+    /** Starts all who wait at once, for a stop. */
     release: () => waiting.splice(0).forEach((start) => start()),
   }
 }

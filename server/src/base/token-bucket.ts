@@ -3,18 +3,9 @@ export type Rate = { perSecond: number; burst: number }
 /** `left`: whole tokens that remain. `waitMs`: until there is one. */
 export type Taken = { ok: true; left: number } | { ok: false; waitMs: number }
 
-export type TokenBucket = {
-  /** Takes a token if `reserve` others remain. */
-  take(nowMs: number, reserve?: number): Taken
-  nextTokenMs(nowMs: number): number
-  /** Below zero, so many must flow in first. `missing`: how many fit in. */
-  level(nowMs: number): { tokens: number; missing: number }
-  setLevel(tokens: number, atMs: number): void
-  /** Makes it one of so many equal parts, of at least one token. */
-  divide(parts: number): void
-}
+export type TokenBucket = ReturnType<typeof makeTokenBucket>
 
-export function makeTokenBucket(rate: Rate): TokenBucket {
+export function makeTokenBucket(rate: Rate) {
   let { perSecond, burst } = rate
   let tokens = burst
   let filledAtMs: number | undefined
@@ -27,25 +18,28 @@ export function makeTokenBucket(rate: Rate): TokenBucket {
   }
 
   return {
-    take(nowMs, reserve = 0) {
+    /** Takes a token if `reserve` others remain. */
+    take(nowMs: number, reserve = 0): Taken {
       fill(nowMs)
       if (tokens < 1 + reserve) return { ok: false, waitMs: Math.ceil(((1 + reserve - tokens) * 1000) / perSecond) }
       tokens -= 1
       return { ok: true, left: Math.floor(tokens) }
     },
-    nextTokenMs(nowMs) {
+    nextTokenMs(nowMs: number): number {
       fill(nowMs)
       return Math.max(1, Math.ceil(((Math.floor(tokens) + 1 - tokens) * 1000) / perSecond))
     },
-    level(nowMs) {
+    /** Below zero, so many tokens must flow in first. `missing`: how many fit in. */
+    level(nowMs: number) {
       fill(nowMs)
       return { tokens, missing: burst - tokens }
     },
-    setLevel(level, atMs) {
+    setLevel(level: number, atMs: number) {
       tokens = level
       filledAtMs = atMs
     },
-    divide(parts) {
+    /** Makes it one of so many equal parts, of at least one token. */
+    divide(parts: number) {
       perSecond = rate.perSecond / parts
       burst = Math.max(1, rate.burst / parts)
       tokens = Math.min(burst, tokens)

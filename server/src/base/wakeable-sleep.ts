@@ -1,14 +1,9 @@
 /** A sleep that another caller may end early. */
-export type WakeableSleep = {
-  sleep(ms: number): Promise<void>
-  wake(): void
-}
-
-export function makeWakeableSleep(): WakeableSleep {
+export function makeWakeableSleep() {
   let wake = () => {}
   return {
-    sleep: (ms) =>
-      new Promise((resolve) => {
+    sleep: (ms: number) =>
+      new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms)
         wake = () => {
           clearTimeout(timer)

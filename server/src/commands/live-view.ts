@@ -1,52 +1,18 @@
-import type { Cents } from '../base/money.ts'
 import { readRunning, type Running } from '../db/presence.ts'
 import type { Core } from '../domain/core/core.ts'
 import { readGauges, readRecent, readToday, type Gauges, type Today } from '../domain/reports/gauges.ts'
-import { readProcessStatus, type ProcessStatus } from '../process-status.ts'
+import { readProcessStatus } from '../process-status.ts'
 
-/** How the service does right now, from the database alone. */
-export type LiveView = {
-  at: Date
-  /** Null if no process says. */
-  mode: 'test' | 'live' | null
-  perSecond: {
-    deposits: number
-    payments: number
-    /** Null if no process says. */
-    delivered: number | null
-  }
-  /** Null if there is too much to count. */
-  today: Today | null
-  queues: Record<'checks' | 'deliveries' | 'refunds', { due: number; oldestSeconds: number | null }>
-  refundsInDoubt: number
-  exceptionsOpen: number
-  suspenseCents: Cents
-  webhooksFailing: number
-  providers: LiveProvider[]
-  processes: LiveProcess[]
-}
-
-export type LiveProvider = {
-  name: string
-  /** Open breakers out of all. */
-  breakersOpen: number
-  breakers: number
-  callsPerSecond: number
-  notifiedSecondsAgo: number | null
-  listReadSecondsAgo: number | null
-}
-
-export type LiveProcess = Omit<Running, 'status' | 'startedAt'> & {
-  upSeconds: number
-  status: ProcessStatus | null
-}
+export type LiveView = Awaited<ReturnType<ReturnType<typeof makeLiveView>>>
+export type LiveProvider = ReturnType<typeof liveProvider>
+export type LiveProcess = ReturnType<typeof liveProcess>
 
 // Counting today takes a twentieth of the time at most.
 const COUNT_TODAY_EVERY_MS = 2_000
 const PAUSE_AFTER_COUNTING = 20
 
-/** `configured`: shown while no process names others. */
-export function makeLiveView(core: Core, configured: string[]): () => Promise<LiveView> {
+/** How the service does right now, from the database alone. `configured`: shown while no process names others. */
+export function makeLiveView(core: Core, configured: string[]) {
   let today: Promise<Today | null> | undefined
   let shown: Today | null = null
   let countAtMs = -Infinity
@@ -74,8 +40,10 @@ export function makeLiveView(core: Core, configured: string[]): () => Promise<Li
     if (isFirst) await today
     return {
       at: now,
+      /** Null if no process says. */
       mode: processes.find(({ status }) => status)?.status?.mode ?? null,
       perSecond: { ...recent, delivered: deliveredPerSecond(processes) },
+      /** Null if there is too much to count. */
       today: shown,
       refundsInDoubt,
       ...fromGauges(gauges, now),
@@ -95,7 +63,7 @@ function fromGauges({ queues, exceptionsOpen, ledger, webhooks }: Gauges, now: D
   }
 }
 
-function liveProcess({ startedAt, status, ...running }: Running, now: Date): LiveProcess {
+function liveProcess({ startedAt, status, ...running }: Running, now: Date) {
   return { ...running, upSeconds: secondsAgo(startedAt, now) ?? 0, status: readProcessStatus(status) ?? null }
 }
 
@@ -107,12 +75,13 @@ function deliveredPerSecond(processes: LiveProcess[]): number | null {
 function liveProvider(
   name: string,
   { processes, gauges, now }: { processes: LiveProcess[]; gauges: Gauges; now: Date },
-): LiveProvider {
+) {
   const told = processes.flatMap(({ status }) => status?.providers.filter((provider) => provider.name === name) ?? [])
   const { lastAt = null } = gauges.notifications.find(({ provider }) => provider === name) ?? {}
   const { sweptUntil = null } = gauges.sweeps.find(({ provider }) => provider === name) ?? {}
   return {
     name,
+    /** Open breakers out of all. */
     breakersOpen: told.filter(({ breaker }) => breaker !== 'closed').length,
     breakers: told.length,
     callsPerSecond: sum(told.map(({ callsPerSecond }) => callsPerSecond)),

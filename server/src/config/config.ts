@@ -10,55 +10,15 @@ import type { Systemd } from '../process/systemd.ts'
 import { flag, integer, oneOf, origin, refusal, secret, text, url, type Env } from './variables.ts'
 import { recordReads, unreadVariables } from './unread-variables.ts'
 import { readDatabaseUrl } from '../db/database-url.ts'
-import { SERVICE_ROLES, type ServiceRole } from '../db/presence.ts'
+import { SERVICE_ROLES } from '../db/presence.ts'
 import { makeChargeSeal } from '../domain/core/charge-seal.ts'
 import type { SessionLimits, Settings } from '../domain/core/settings.ts'
 import { makeSecretBox } from '../domain/core/secret-box.ts'
 import { loadProviders, urlsOf, type ProviderConfig } from './providers.ts'
 import { callbackSecrets, loadMetricsToken, loadSecretKeys, signInSecret } from './secrets.ts'
 
-/** The environment is read once, and a wrong value is refused with what to set instead. */
-export type Config = {
-  home: string
-  role: ServiceRole
-  host: string
-  port: number
-  publicUrl: string
-  /** Undefined: the embedded PostgreSQL in `home`. */
-  databaseUrl: string | undefined
-  /** A standby for reports. Undefined: they read from the primary. */
-  databaseReadUrl: string | undefined
-  databasePoolSize: number
-  logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
-  /** After a stop signal, how long requests are still answered. */
-  drainSeconds: number
-  systemd: Systemd | undefined
-  trustProxy: boolean
-  providers: ProviderConfig[]
-  sandboxHost: string
-  sandboxPort: number
-  /** Variables with a plain http URL beyond this machine in live mode. */
-  plainHttp: string[]
-  webhooks: {
-    allowNetworks: string[]
-    allowHttp: boolean
-    showsPrivateAnswers: boolean
-    proxyUrl: string | undefined
-  }
-  /** Undefined: no mail is sent. */
-  mail: { smtpUrl: string; requiresTls: boolean; from: string } | undefined
-  /** Undefined: new passwords are compared with the bundled list alone. */
-  breachedPasswordsUrl: string | undefined
-  settings: Settings
-  remote: Remote | undefined
-  /** Files that hold a secret: `.env`, and those that a variable NAME_FILE names. */
-  secretFiles: string[]
-  /** Probable mistakes, one line each. */
-  warnings: string[]
-}
-
-/** A service elsewhere. Commands use its API in place of the database. */
-export type Remote = { url: string; key: string | undefined }
+export type Config = ReturnType<typeof loadConfig>
+export type Remote = NonNullable<ReturnType<typeof loadRemote>>
 
 // A payer needs at least 5 minutes. Past a day, providers may refuse the charge.
 const EXPIRES_SECONDS = { min: 300, max: 86_400 }
@@ -67,13 +27,19 @@ const POOL_SIZE = { min: 5, max: 500 }
 
 type Overrides = { port?: number; home?: string }
 
-export function loadConfig(given?: Env, overrides: Overrides = {}): Config {
+/** Reads the environment once. A wrong value is refused with what to set instead. */
+export function loadConfig(given?: Env, overrides: Overrides = {}) {
   const dotEnv = given ? {} : readDotEnv()
   const env = given ?? { ...dotEnv, ...process.env }
   const asked = new Set<string>()
   const config = parseConfig(recordReads(env, asked), overrides)
-  const secretFiles = filesWithSecrets({ env, dotEnv, asked })
-  return { ...config, secretFiles, warnings: [...unreadVariables({ env, dotEnv, asked }), ...exposures(config)] }
+  return {
+    ...config,
+    /** Files that hold a secret: `.env`, and those that a variable NAME_FILE names. */
+    secretFiles: filesWithSecrets({ env, dotEnv, asked }),
+    /** Probable mistakes, one line each. */
+    warnings: [...unreadVariables({ env, dotEnv, asked }), ...exposures(config)],
+  }
 }
 
 /** secret() in variables.ts reads the variable and its _FILE. */
@@ -85,9 +51,7 @@ function filesWithSecrets({ env, dotEnv, asked }: { env: Env; dotEnv: Env; asked
   ]
 }
 
-type Parsed = Omit<Config, 'warnings' | 'secretFiles'>
-
-function parseConfig(env: Env, overrides: Overrides): Parsed {
+function parseConfig(env: Env, overrides: Overrides) {
   const host = text(env, 'HOST', '127.0.0.1')
   const port = overrides.port ?? integer(env, 'PORT', 3000, { min: 1, max: 65_535 })
   const home = loadHome(env, overrides.home)
@@ -104,10 +68,13 @@ function parseConfig(env: Env, overrides: Overrides): Parsed {
     host,
     port,
     publicUrl,
+    /** Undefined: the embedded PostgreSQL in `home`. */
     databaseUrl: givenDatabase,
+    /** A standby for reports. Undefined: they read from the primary. */
     databaseReadUrl: databaseReadUrl(env),
     databasePoolSize: integer(env, 'DATABASE_POOL_SIZE', 20, POOL_SIZE),
     logLevel: oneOf(env, 'LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
+    /** After a stop signal, how long requests are still answered. */
     drainSeconds: integer(env, 'DRAIN_SECONDS', 0, { min: 0, max: 300 }),
     systemd: loadSystemd(env),
     trustProxy: flag(env, 'TRUST_PROXY'),
@@ -115,31 +82,48 @@ function parseConfig(env: Env, overrides: Overrides): Parsed {
     sandboxHost: text(env, 'SANDBOX_HOST', '127.0.0.1'),
     sandboxPort: integer(env, 'SANDBOX_PORT', 0, { min: 0, max: 65_535 }),
     webhooks: loadWebhooks(env, { isTrial: mode === 'test' && isLocalHost(host) && isLocalUrl(publicUrl) }),
+    /** Variables with a plain http URL beyond this machine in live mode. */
     plainHttp: loadPlainHttp(env, mode === 'test' ? [] : [['PUBLIC_URL', publicUrl], ...providers.flatMap(urlsOf)]),
+    /** Undefined: no mail is sent. */
     mail: loadMail(env, { mode, publicUrl }),
-    breachedPasswordsUrl: loadBreachedPasswordsUrl(env),
+    /** Undefined: new passwords are compared with the bundled list alone. */
+    breachedPasswordsUrl: env.BREACHED_PASSWORDS_URL ? url(env, 'BREACHED_PASSWORDS_URL') : undefined,
     remote: loadRemote(env),
-    settings: {
-      mode,
-      publicUrl,
-      sandboxBankUrl: mode === 'test' ? sandboxBankUrl(providers) : null,
-      terms: loadTerms(env),
-      chargeExpiresSeconds: integer(env, 'CHARGE_EXPIRES_SECONDS', 3600, EXPIRES_SECONDS),
-      reconcileSeconds: integer(env, 'RECONCILE_SECONDS', 60, { min: 0, max: 86_400 }),
-      pendingMaxPerAccount: integer(env, 'PENDING_MAX_PER_ACCOUNT', 10_000, { min: 0, max: 1_000_000 }),
-      rateLimit: rateLimit(env, 'RATE_LIMIT', { perSecond: 100, burst: 200 }),
-      publicRateLimit: rateLimit(env, 'PUBLIC_RATE_LIMIT', { perSecond: 20, burst: 100 }),
-      isMetricsToken: loadMetricsToken(env),
-      hstsIncludesSubdomains: flag(env, 'HSTS_INCLUDE_SUBDOMAINS'),
-      callbackSecrets: callbackSecrets(secretKeys),
-      secretBox: makeSecretBox(secretKeys),
-      chargeSeal: makeChargeSeal(secretKeys),
-      signIn: loadSignIn(env, mode, secretKeys),
-      refunds: {
-        byAccounts: flag(env, 'REFUNDS_BY_ACCOUNTS'),
-        returnFee: flag(env, 'REFUND_RETURNS_FEE'),
-      },
-      retention: loadRetention(env),
+    settings: loadSettings(env, { mode, publicUrl, providers, secretKeys }),
+  }
+}
+
+type Known = {
+  mode: Settings['mode']
+  publicUrl: string
+  providers: ProviderConfig[]
+  secretKeys: () => string[]
+}
+
+function loadSettings(env: Env, { mode, publicUrl, providers, secretKeys }: Known): Settings {
+  return {
+    mode,
+    publicUrl,
+    sandboxBankUrl: mode === 'test' ? sandboxBankUrl(providers) : null,
+    terms: loadTerms(env),
+    chargeExpiresSeconds: integer(env, 'CHARGE_EXPIRES_SECONDS', 3600, EXPIRES_SECONDS),
+    reconcileSeconds: integer(env, 'RECONCILE_SECONDS', 60, { min: 0, max: 86_400 }),
+    pendingMaxPerAccount: integer(env, 'PENDING_MAX_PER_ACCOUNT', 10_000, { min: 0, max: 1_000_000 }),
+    rateLimit: rateLimit(env, 'RATE_LIMIT', { perSecond: 100, burst: 200 }),
+    publicRateLimit: rateLimit(env, 'PUBLIC_RATE_LIMIT', { perSecond: 20, burst: 100 }),
+    isMetricsToken: loadMetricsToken(env),
+    hstsIncludesSubdomains: flag(env, 'HSTS_INCLUDE_SUBDOMAINS'),
+    callbackSecrets: callbackSecrets(secretKeys),
+    secretBox: makeSecretBox(secretKeys),
+    chargeSeal: makeChargeSeal(secretKeys),
+    signIn: loadSignIn(env, mode, secretKeys),
+    refunds: {
+      byAccounts: flag(env, 'REFUNDS_BY_ACCOUNTS'),
+      returnFee: flag(env, 'REFUND_RETURNS_FEE'),
+    },
+    retention: {
+      attemptsDays: integer(env, 'RETAIN_ATTEMPTS_DAYS', 30, { min: 1, max: 365 }),
+      signInsDays: integer(env, 'RETAIN_SIGN_INS_DAYS', 365, { min: 0, max: 36_500 }),
     },
   }
 }
@@ -151,7 +135,7 @@ function loadSystemd(env: Env): Systemd | undefined {
 }
 
 /** Commands that use the API need no other setting. */
-export function loadRemote(env: Env = withDotEnv(process.env)): Remote | undefined {
+export function loadRemote(env: Env = withDotEnv(process.env)) {
   const key = secret(env, 'GUICHE_KEY')
   if (!env.GUICHE_URL) return undefined
   const url = origin(env, 'GUICHE_URL')
@@ -187,7 +171,7 @@ function sandboxBankUrl(providers: ProviderConfig[]): string | null {
   return elsewhere ? `${elsewhere.url}/bank` : null
 }
 
-function exposures({ host, publicUrl, sandboxHost, providers, settings }: Parsed): string[] {
+function exposures({ host, publicUrl, sandboxHost, providers, settings }: ReturnType<typeof parseConfig>): string[] {
   if (settings.mode !== 'test') return []
   const open = !isLocalHost(host)
     ? `HOST is ${host}`
@@ -211,7 +195,7 @@ function exposures({ host, publicUrl, sandboxHost, providers, settings }: Parsed
  * A developer who tries the sandbox runs the webhook's server on this machine, and nobody else reaches the service.
  * Elsewhere strangers sign up, and must not reach the ports of this machine.
  */
-function loadWebhooks(env: Env, { isTrial }: { isTrial: boolean }): Config['webhooks'] {
+function loadWebhooks(env: Env, { isTrial }: { isTrial: boolean }) {
   const allowNetworks = text(env, 'WEBHOOK_ALLOW_NETWORKS', isTrial ? '127.0.0.0/8,::1/128' : 'none')
     .split(',')
     .map((cidr) => cidr.trim())
@@ -239,7 +223,7 @@ function loadWebhooks(env: Env, { isTrial }: { isTrial: boolean }): Config['webh
 const WITHOUT_TLS =
   /[?&](ignoreTLS=true|opportunisticTLS=true|requireTLS=false|secure=false|tls\.rejectUnauthorized=false)\b/i
 
-function loadMail(env: Env, { mode, publicUrl }: { mode: 'test' | 'live'; publicUrl: string }): Config['mail'] {
+function loadMail(env: Env, { mode, publicUrl }: { mode: 'test' | 'live'; publicUrl: string }) {
   const smtpUrl = secret(env, 'SMTP_URL')
   if (!smtpUrl) {
     if (env.MAIL_FROM) throw refusal('SMTP_URL', 'must be set, since MAIL_FROM is')
@@ -255,14 +239,6 @@ function loadMail(env: Env, { mode, publicUrl }: { mode: 'test' | 'live'; public
   const weak = requiresTls ? WITHOUT_TLS.exec(smtpUrl)?.[1] : undefined
   if (weak) throw refusal('SMTP_URL', `must use TLS to reach another machine in live mode: remove ${weak}`)
   return { smtpUrl, requiresTls, from }
-}
-
-function loadBreachedPasswordsUrl(env: Env): string | undefined {
-  const url = env.BREACHED_PASSWORDS_URL
-  if (!url) return undefined
-  if (!URL.canParse(url) || !/^https?:\/\/[^/]/.test(url))
-    throw refusal('BREACHED_PASSWORDS_URL', 'must look like https://api.pwnedpasswords.com/range')
-  return url
 }
 
 /** `.env` in the working directory supplies what the environment does not set. */
@@ -291,13 +267,6 @@ function loadTerms(env: Env): Settings['terms'] {
     throw refusal('FEE_MIN_CENTS', 'must not be greater than FEE_MAX_CENTS')
   }
   return terms
-}
-
-function loadRetention(env: Env): Settings['retention'] {
-  return {
-    attemptsDays: integer(env, 'RETAIN_ATTEMPTS_DAYS', 30, { min: 1, max: 365 }),
-    signInsDays: integer(env, 'RETAIN_SIGN_INS_DAYS', 365, { min: 0, max: 36_500 }),
-  }
 }
 
 function rateLimit(env: Env, prefix: string, fallback: Settings['rateLimit']): Settings['rateLimit'] {

@@ -5,20 +5,8 @@ import { file, integer, oneOf, refusal, secret, text, url, type Env } from './va
 
 export type ProviderConfig =
   | { kind: 'sandbox'; name: string }
-  | {
-      kind: 'api-pix'
-      name: string
-      url: string
-      tokenUrl: string
-      clientId: string
-      clientSecret: string
-      pixKey: string
-      merchant: { name: string; city: string }
-      tls: ClientCertificate | undefined
-      caPem: string | undefined
-      callsPerSecond: number
-    }
-  | { kind: 'woovi'; name: string; url: string; appId: string; callsPerSecond: number }
+  | ReturnType<typeof loadWoovi>
+  | ReturnType<typeof loadApiPix>
 
 // Providers block callers that exceed their contract; ten is the lowest published limit.
 const DEFAULT_CALLS_PER_SECOND = 10
@@ -84,9 +72,9 @@ export function prefixOf(name: string): string {
   return `PROVIDER_${name.toUpperCase().replaceAll('-', '_')}`
 }
 
-function loadWoovi(env: Env, prefix: string, name: string): ProviderConfig {
+function loadWoovi(env: Env, prefix: string, name: string) {
   return {
-    kind: 'woovi',
+    kind: 'woovi' as const,
     name,
     url: url(env, `${prefix}_URL`, 'https://api.woovi.com'),
     appId: secretText(env, `${prefix}_APP_ID`),
@@ -94,11 +82,11 @@ function loadWoovi(env: Env, prefix: string, name: string): ProviderConfig {
   }
 }
 
-function loadApiPix(env: Env, prefix: string, name: string): ProviderConfig {
+function loadApiPix(env: Env, prefix: string, name: string) {
   const baseUrl = url(env, `${prefix}_URL`)
   const ca = env[`${prefix}_CA`]
   return {
-    kind: 'api-pix',
+    kind: 'api-pix' as const,
     name,
     url: baseUrl,
     tokenUrl: url(env, `${prefix}_TOKEN_URL`, name === 'sandbox' ? `${baseUrl}/oauth/token` : undefined),

@@ -7,19 +7,7 @@ import { withClient } from './connect.ts'
 import { makePool, type Pool } from './pool.ts'
 import { query, type Tx } from './tx.ts'
 
-/**
- * The presence of a process: a row with a lease by the database's clock, which works through any pooler. A live process
- * may be taken for dead if its renewals do not get through, so what it does is fenced by the rows it owns
- * (domain/deposits/intent-lease.ts).
- */
-export type Presence = {
-  instance: number
-  /** Each renewal stores what this returns. */
-  describe(status: () => Promise<object>): void
-  /** At the last renewal, this one included. */
-  running(): number
-  leave(): Promise<void>
-}
+export type Presence = Awaited<ReturnType<typeof joinPresence>>
 
 /** `api` answers requests, `worker` does what is due, `all` does both. */
 export const SERVICE_ROLES = ['all', 'api', 'worker'] as const
@@ -46,7 +34,12 @@ const PURGE_LIMIT = 1_000
 /** Silent: the main pool already logs outages. */
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 
-export async function joinPresence(databaseUrl: string, options: Options = {}): Promise<Presence> {
+/**
+ * The presence of a process: a row with a lease by the database's clock, which works through any pooler. A live process
+ * may be taken for dead if its renewals do not get through, so what it does is fenced by the rows it owns
+ * (domain/deposits/intent-lease.ts).
+ */
+export async function joinPresence(databaseUrl: string, options: Options = {}) {
   const { role = 'command', leaseMs = LEASE_MS, renewEveryMs = RENEW_EVERY_MS } = options
   const about = [role, hostname(), VERSION, leaseMs]
   const { instance, startedAt } = await withClient(
@@ -87,9 +80,11 @@ export async function joinPresence(databaseUrl: string, options: Options = {}): 
   let left: Promise<unknown> | undefined
   return {
     instance,
-    describe: (status) => void (readStatus = status),
+    /** Each renewal stores what this returns. */
+    describe: (status: () => Promise<object>) => void (readStatus = status),
+    /** Processes at the last renewal, this one included. */
     running: () => running,
-    async leave() {
+    async leave(): Promise<void> {
       await (left ??= Promise.race([end(), sleep(LEAVE_WITHIN_MS, undefined, { ref: false })]))
     },
   }

@@ -4,19 +4,12 @@ import { open, readFile, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Entry } from './book.ts'
 
-// One JSON value per line. Lines that arrive during a sync share the next one.
-export type Journal = {
-  // After a failed write, the number never becomes durable.
-  append(entry: Entry): number
-  lastSeq(): number
-  isDurable(seq: number): boolean
-  durable(seq: number): Promise<void>
-  close(): Promise<void>
-}
+export type Journal = Awaited<ReturnType<typeof openJournal>>
 
 type Waiter = { seq: number; resolve: () => void; reject: (error: Error) => void }
 
-export async function openJournal(path: string): Promise<Journal> {
+// One JSON value per line. Lines that arrive during a sync share the next one.
+export async function openJournal(path: string) {
   const file = await open(path, 'a')
   await syncDirectory(dirname(path))
   let lines: string[] = []
@@ -59,7 +52,8 @@ export async function openJournal(path: string): Promise<Journal> {
   }
 
   return {
-    append(entry) {
+    // After a failed write, the number never becomes durable.
+    append(entry: Entry): number {
       lastSeq += 1
       if (broken) return lastSeq
       lines.push(JSON.stringify(entry) + '\n')
@@ -67,8 +61,8 @@ export async function openJournal(path: string): Promise<Journal> {
       return lastSeq
     },
     lastSeq: () => lastSeq,
-    isDurable: (seq) => seq <= durableSeq,
-    durable(seq) {
+    isDurable: (seq: number) => seq <= durableSeq,
+    durable(seq: number): Promise<void> {
       if (seq <= durableSeq) return Promise.resolve()
       if (broken) return Promise.reject(broken)
       return new Promise((resolve, reject) => waiters.push({ seq, resolve, reject }))

@@ -2,12 +2,7 @@ import { Agent, request } from 'undici'
 import { shuffle, type FaultPlan } from './faults.ts'
 import type { Pix } from './book.ts'
 
-// Notifies the receiver of Pix. The journal records which notifications are owed, so a restart resumes them.
-export type Notifier = {
-  notify(pix: Pix): void
-  counts: NotificationCounts
-  stop(): Promise<void>
-}
+export type Notifier = ReturnType<typeof startNotifier>
 
 export type NotificationCounts = {
   sent: number
@@ -49,7 +44,8 @@ const FIRST_WAIT_MS = 250
 const WAIT_MAX_MS = 30_000
 const GATHER_MS = 100
 
-export function startNotifier(options: NotifierOptions): Notifier {
+// Notifies the receiver of Pix. The journal records which notifications are owed, so a restart resumes them.
+export function startNotifier(options: NotifierOptions) {
   const state: NotifierState = {
     options,
     agent: new Agent({ connections: IN_FLIGHT_MAX, connectTimeout: ANSWER_TIMEOUT_MS }),
@@ -61,7 +57,7 @@ export function startNotifier(options: NotifierOptions): Notifier {
   }
   return {
     counts: state.counts,
-    notify: (pix) => notify(state, pix),
+    notify: (pix: Pix) => notify(state, pix),
     async stop() {
       state.stopped = true
       for (const timer of state.timers) clearTimeout(timer)

@@ -2,11 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 
-/** Marks this process as a user of the embedded database, by a connection that lasts as long as the process. */
-export type Attachment = {
-  others(): Promise<number>
-  detach(): Promise<void>
-}
+export type Attachment = Awaited<ReturnType<typeof attach>>
 
 type Options = {
   /** Runs before every attempt to reconnect. */
@@ -20,7 +16,8 @@ const QUESTION_TIMEOUT_MS = 2_000
 const RETURN_FIRST_MS = 100
 const RETURN_MAX_MS = 5_000
 
-export async function attach(databaseUrl: string, options: Options): Promise<Attachment> {
+/** Marks this process as a user of the embedded database, by a connection that lasts as long as the process. */
+export async function attach(databaseUrl: string, options: Options) {
   // The old session may outlive its connection. By its name it does not count among the others.
   const name = NAME + randomBytes(8).toString('hex')
   const detaching = new AbortController()
@@ -53,6 +50,7 @@ export async function attach(databaseUrl: string, options: Options): Promise<Att
   }
 
   return {
+    /** How many others are attached. */
     async others() {
       if (!client) await Promise.race([returning, sleep(QUESTION_TIMEOUT_MS, undefined, { ref: false })])
       if (!client) throw new Error('The connection to the database is lost')

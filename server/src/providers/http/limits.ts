@@ -105,35 +105,23 @@ export function makeLimits(options: {
   }
 }
 
-/**
- * Opens after `failures` in a row and refuses calls. After the cool-down it lets one probe through (half-open), whose
- * outcome closes or reopens it.
- */
-export type Breaker = {
-  /** The call must report its verdict. Undefined: refused. */
-  enter(): Report | undefined
-  mayEnter(): boolean
-  /**
-   * Opens with the breaker of another process, unless our own calls succeed: then perhaps only its connection is
-   * broken.
-   */
-  openWithOther(forMs: number): void
-  state(): BreakerState
-}
-
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 /** 'none': the call was not sent, or its time-out was too short to blame the provider. */
 export type Verdict = 'healthy' | 'faulty' | 'none'
 export type Report = (verdict: Verdict) => void
 
+/**
+ * Opens after `failures` in a row and refuses calls. After the cool-down it lets one probe through (half-open), whose
+ * outcome closes or reopens it.
+ */
 export function makeBreaker(options: {
   failures: number
   coolDownMs: number
   now: () => Date
   /** `isOwn`: not because of another process. */
   onChange: (state: BreakerState, isOwn: boolean) => void
-}): Breaker {
+}) {
   let current: BreakerState = 'closed'
   let failuresInARow = 0
   let openedAtMs = 0
@@ -171,19 +159,21 @@ export function makeBreaker(options: {
 
   return {
     mayEnter,
-    enter() {
+    /** The call must report its verdict. Undefined: refused. */
+    enter(): Report | undefined {
       if (!mayEnter()) return undefined
       if (current === 'open') change('half-open')
       if (current === 'half-open') isProbing = true
       const entered = generation
       let isReported = false
-      return (verdict) => {
+      return (verdict: Verdict) => {
         if (isReported || entered !== generation) return
         isReported = true
         count(verdict)
       }
     },
-    openWithOther(forMs) {
+    /** Stays closed if our own calls succeed: then perhaps only the connection of the other process is broken. */
+    openWithOther(forMs: number) {
       const succeeds = failuresInARow === 0 && nowMs() - healthyAtMs < options.coolDownMs
       if (current !== 'closed' || succeeds) return
       // Calls in flight keep their vote: one that succeeds closes it.
@@ -191,7 +181,7 @@ export function makeBreaker(options: {
       openedAtMs = nowMs() - Math.max(0, options.coolDownMs - forMs)
       options.onChange('open', false)
     },
-    state: () => (current === 'open' && isCool() ? 'half-open' : current),
+    state: (): BreakerState => (current === 'open' && isCool() ? 'half-open' : current),
   }
 }
 

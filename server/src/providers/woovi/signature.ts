@@ -1,17 +1,15 @@
 import { verify, type KeyObject } from 'node:crypto'
 
-/** Verifies that Woovi signed a notification. It signs those of all merchants with the same keys. */
-export type Signatures = {
-  verify(body: Buffer, signature: string): Promise<'good' | 'bad' | 'unknown'>
-}
+export type Signatures = ReturnType<typeof makeSignatures>
 
 export type SignatureBounds = { keysFreshMs: number; keysPauseMs: number }
 
+/** Verifies that Woovi signed a notification. It signs those of all merchants with the same keys. */
 export function makeSignatures(options: {
   fetchKeys: () => Promise<KeyObject[] | undefined>
   bounds: SignatureBounds
   now: () => Date
-}): Signatures {
+}) {
   const { bounds } = options
   let keys: KeyObject[] = []
   let fetchedAtMs = Number.NEGATIVE_INFINITY
@@ -39,7 +37,8 @@ export function makeSignatures(options: {
   }
 
   return {
-    async verify(body, signature) {
+    /** 'unknown' when the keys could not be fetched. */
+    async verify(body: Buffer, signature: string): Promise<'good' | 'bad' | 'unknown'> {
       const bytes = Buffer.from(signature, 'base64')
       const isSigned = () => keys.some((key) => verify('RSA-SHA256', body, key, bytes))
       if (isOlderThan(bounds.keysFreshMs, fetchedAtMs)) await refresh()
