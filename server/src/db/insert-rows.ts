@@ -26,7 +26,6 @@ const WRITERS: Record<string, (value: unknown) => string> = {
   uuid: String,
   bigint: String,
   int: String,
-  float8: String,
   boolean: String,
   bytea: (value) => `"\\\\x${(value as Buffer).toString('hex')}"`,
   timestamptz: (value) => (value as Date).toISOString(),
